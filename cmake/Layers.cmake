@@ -1,0 +1,68 @@
+# The layers of the house and the only place that knows their order.
+#
+#   weft_layer(NAME SOURCES ... [DEPENDS layers...] [PRIVATE_LIBRARIES ...] [PUBLIC_LIBRARIES ...])
+#
+# makes the static library weft_NAME (alias weft::NAME) with NAME/include as its public headers. A dependency that does not
+# point down the list stops the configuration, and because include folders travel only with declared dependencies,
+# a forbidden #include does not compile either.
+set(WEFT_LAYERS graph ops backends scheduler models)
+
+function(weft_layer name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES;PRIVATE_LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})
+  list(FIND WEFT_LAYERS ${name} own_rank)
+  if(own_rank LESS 0)
+    message(FATAL_ERROR "'${name}' is not a layer; the layers are ${WEFT_LAYERS}")
+  endif()
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    list(FIND WEFT_LAYERS ${dependency} rank)
+    if(rank LESS 0 OR NOT rank LESS own_rank)
+      message(FATAL_ERROR "layer '${name}' may not depend on '${dependency}': arrows go down only (${WEFT_LAYERS})")
+    endif()
+  endforeach()
+
+  add_library(weft_${name} STATIC ${ARG_SOURCES})
+  add_library(weft::${name} ALIAS weft_${name})
+  set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(weft_${name}
+    PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE src)
+  target_compile_features(weft_${name} PUBLIC cxx_std_20)
+  list(TRANSFORM ARG_DEPENDS PREPEND weft:: OUTPUT_VARIABLE dependencies)
+  target_link_libraries(weft_${name}
+    PUBLIC ${dependencies} ${ARG_PUBLIC_LIBRARIES}
+    PRIVATE $<BUILD_INTERFACE:weft_compile_options> ${ARG_PRIVATE_LIBRARIES})
+  weft_check_headers(${name})
+  set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_LAYERS ${name})
+endfunction()
+
+# Every public header compiles alone: one generated source per header.
+function(weft_check_headers name)
+  if(NOT WEFT_BUILD_TESTS)
+    return()
+  endif()
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/include
+    ${CMAKE_CURRENT_SOURCE_DIR}/include/*.h)
+  set(sources)
+  foreach(header IN LISTS headers)
+    string(MAKE_C_IDENTIFIER ${header} id)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/headers/${id}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n")
+    list(APPEND sources ${source})
+  endforeach()
+  if(sources)
+    add_library(weft_${name}_headers OBJECT ${sources})
+    target_link_libraries(weft_${name}_headers PRIVATE weft_${name} weft_compile_options)
+  endif()
+endfunction()
+
+#   weft_tests(NAME SOURCES ... LIBRARIES ...): one doctest binary, each test case a CTest test.
+function(weft_tests name)
+  if(NOT WEFT_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;PROPERTIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} doctest::doctest weft_compile_options)
+  doctest_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
+endfunction()

@@ -1,0 +1,35 @@
+# Compiler settings for every target of this project; none of them is exported.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+find_program(WEFT_CCACHE ccache)
+if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+endif()
+
+add_library(weft_compile_options INTERFACE)
+# Designated initializers leave members at their defaults on purpose, which GCC reports under -Wextra.
+target_compile_options(weft_compile_options INTERFACE -Wno-missing-field-initializers)
+# No contraction into FMA behind our back: which products are fused is part of a kernel's definition (same bits everywhere).
+target_compile_options(weft_compile_options INTERFACE
+  -Wall -Wextra -Werror -Wshadow -Wundef -Wnon-virtual-dtor -ffp-contract=off)
+# The path of the source tree never enters a binary: error messages name files relative to the root.
+# ccache with a base directory hands relative names to the compiler, hence the second form.
+file(RELATIVE_PATH root_from_build ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+target_compile_options(weft_compile_options INTERFACE
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=" "-fmacro-prefix-map=${root_from_build}=")
+
+if(WEFT_SANITIZE)
+  target_compile_options(weft_compile_options INTERFACE
+    -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(weft_compile_options INTERFACE -fsanitize=${WEFT_SANITIZE})
+endif()

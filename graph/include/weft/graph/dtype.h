@@ -1,0 +1,51 @@
+#pragma once
+// Element types. A type is one row of facts about a block: how many elements it holds and how many bytes it takes. The scalar types
+// stand here; a quantized format defines its own row beside its codec (ops/formats), so a new format edits nothing in this folder.
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft {
+
+struct DTypeInfo {
+  std::string_view name;         // "F32", "Q4_K": the names GGUF tools use
+  std::int32_t gguf_id;          // number of the type in GGUF tensor tables, -1 for types that live only in memory
+  std::int32_t block_elems;      // elements per block, 1 for scalar types
+  std::int32_t block_bytes;      // bytes per block
+};
+
+// A value that names a type: a pointer to its row, compared by identity. Default-constructed it names none.
+class DType {
+ public:
+  constexpr DType() = default;
+  constexpr explicit DType(const DTypeInfo* info) : info_(info) {}
+
+  constexpr bool valid() const { return info_ != nullptr; }
+  constexpr std::string_view name() const { return info_ ? info_->name : "none"; }
+  constexpr std::int32_t gguf_id() const { return info_->gguf_id; }
+  constexpr std::int32_t block_elems() const { return info_->block_elems; }
+  constexpr std::int32_t block_bytes() const { return info_->block_bytes; }
+  constexpr bool is_quantized() const { return info_->block_elems > 1; }
+
+  // Bytes of `n_elems` consecutive elements. REQUIRES: n_elems is a multiple of block_elems().
+  constexpr std::int64_t bytes(std::int64_t n_elems) const {
+    return n_elems / info_->block_elems * info_->block_bytes;
+  }
+
+  friend constexpr bool operator==(DType a, DType b) { return a.info_ == b.info_; }
+
+ private:
+  const DTypeInfo* info_ = nullptr;
+};
+
+inline constexpr DTypeInfo kF32Info{"F32", 0, 1, 4};
+inline constexpr DTypeInfo kF16Info{"F16", 1, 1, 2};
+inline constexpr DTypeInfo kBF16Info{"BF16", 30, 1, 2};
+inline constexpr DTypeInfo kI32Info{"I32", 26, 1, 4};
+
+inline constexpr DType f32{&kF32Info};
+inline constexpr DType f16{&kF16Info};
+inline constexpr DType bf16{&kBF16Info};
+inline constexpr DType i32{&kI32Info};
+
+}  // namespace weft

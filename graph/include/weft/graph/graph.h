@@ -1,0 +1,115 @@
+#pragma once
+// The graph: nodes in topological order, immutable once made, each with a stable path and the line of builder code that made it.
+// Not synchronized: one thread builds a graph; afterwards any number may read it.
+
+#include <deque>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/graph/attrs.h"
+#include "weft/graph/op_def.h"
+#include "weft/graph/tensor.h"
+
+namespace weft {
+
+enum class NodeKind : std::uint8_t {
+  input,   // data that comes with every step (token ids, positions)
+  weight,  // constant, named as in the model file
+  state,   // memory that lives as long as the session (KV cache)
+  op,
+};
+std::string_view to_string(NodeKind kind);
+
+struct Node {
+  NodeKind kind = NodeKind::op;
+  const OpDef* op = nullptr;      // null unless kind == op
+  std::vector<NodeId> inputs;     // kNoNode where an optional input is absent
+  Attrs attrs;
+  TensorSpec spec;                // of the output
+  std::string path;               // "blk.3.attn_q"; weights keep their GGUF names
+  std::source_location where;     // the builder's line
+  std::string made_by;            // name of the pass that made it, empty for builder code
+};
+
+struct Variable {
+  std::string name;  // "T"
+  std::int64_t bound = 0;
+};
+
+class Graph {
+ public:
+  Graph() = default;
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = default;
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  // A dimension that varies from step to step up to `bound`. The same name gives the same variable; throws ValueError where the bounds differ.
+  Dim variable(std::string_view name, std::int64_t bound);
+
+  Tensor input(std::string_view name, TensorSpec spec, std::source_location where = std::source_location::current());
+  Tensor weight(std::string_view name, TensorSpec spec, std::source_location where = std::source_location::current());
+  Tensor state(std::string_view name, TensorSpec spec, std::source_location where = std::source_location::current());
+
+  // Applies an op. Its path is the scope plus `name` (default: the op's name); a taken path gets "_1", "_2", ... so that every path is unique and stable.
+  // Throws ShapeError, DTypeError or ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097] (models/src/arch/llama.cpp:41)".
+  Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::source_location where,
+             std::string_view name = {});
+
+  // Marks a result of the graph ("logits"). A graph without outputs does not pass check().
+  void output(std::string_view name, Tensor t);
+
+  std::int32_t size() const { return static_cast<std::int32_t>(nodes_.size()); }
+  const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  Tensor tensor(NodeId id) { return {this, id}; }
+  NodeId find(std::string_view path) const;  // kNoNode where no node has this path
+
+  struct Output {
+    std::string name;
+    NodeId node;
+  };
+  const std::vector<Output>& outputs() const { return outputs_; }
+  const std::vector<Variable>& variables() const { return variables_; }
+  Extents bounds() const;  // every variable at its bound
+
+  // Specs of a node's inputs, an invalid one where an optional input is absent.
+  std::vector<TensorSpec> input_specs(const Node& node) const;
+  // Ids of the nodes that use each node, indexed by NodeId.
+  std::vector<std::vector<NodeId>> users() const;
+
+  // Path prefix for nodes made while it lives: Scope s(graph, "blk.3").
+  class Scope {
+   public:
+    Scope(Graph& graph, std::string_view prefix);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Graph& graph_;
+    std::size_t old_size_;
+  };
+
+ private:
+  friend class Tensor;
+  friend class Rewriter;
+  Tensor insert(Node node);
+  std::string unique_path(std::string_view name) const;
+  void rename(NodeId id, std::string_view name);
+
+  std::deque<Node> nodes_;  // a deque: references stay valid while the graph grows
+  std::unordered_map<std::string, NodeId> by_path_;
+  std::vector<Output> outputs_;
+  std::vector<Variable> variables_;
+  std::string scope_;
+};
+
+// Checks the whole graph before any plan is made: specs agree with what each op infers, inputs come before their users, paths are unique,
+// outputs exist, a state is read only before or after it is written, never from a stale handle. Throws Error naming the first bad node.
+void check(const Graph& graph);
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+#pragma once
+// Graph passes. A pass reads one graph and returns another that computes the same outputs. Passes live in scheduler/; this header has the
+// two things they share: what a pass is, and the rewriter that copies a graph while replacing parts of it.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph/graph.h"
+
+namespace weft {
+
+struct Pass {
+  std::string_view name;     // "fuse_qkv": what --no-pass takes and Node::made_by says
+  std::string_view summary;  // one line for `weft dot --passes`
+  Graph (*apply)(const Graph&);
+};
+
+// Copies a graph node by node. A pass decides per node: copy (the default), replace, or drop because something else stands for it.
+class Rewriter {
+ public:
+  Rewriter(const Graph& from, std::string_view pass_name);
+
+  const Graph& from() const { return from_; }
+  // The tensor of the new graph that stands for node `id` of the old one. REQUIRES: the node was copied or replaced.
+  Tensor operator()(NodeId id) const;
+  bool has(NodeId id) const;
+
+  Tensor copy(NodeId id);
+  // Adds a new op node at the place and source line of old node `like`, with its path unless `path` is given, and lets it stand for `like`.
+  Tensor replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path = {});
+  // Adds a new op node that stands for no old one.
+  Tensor insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path, std::source_location where);
+  // Lets `t` of the new graph stand for old node `id`.
+  void stand_for(NodeId id, Tensor t);
+
+  // Copies outputs and returns the new graph. Nodes that no output needs are left out, states' writers excepted.
+  Graph finish();
+
+ private:
+  friend Graph without_dead_nodes(const Graph& graph);
+  Graph take();  // finish() without the clean-up
+
+  const Graph& from_;
+  std::string pass_name_;
+  Graph to_;
+  std::vector<NodeId> map_;
+};
+
+// Copies without the op nodes that neither an output nor a state depends on.
+Graph without_dead_nodes(const Graph& graph);
+
+}  // namespace weft

@@ -1,0 +1,40 @@
+#pragma once
+// The handle that model code holds: a value of 16 bytes that names a node of a graph. It owns nothing; copying is free. REQUIRES, for every
+// member: the graph outlives the handle.
+
+#include <cstdint>
+#include <string_view>
+
+#include "weft/graph/op_def.h"
+
+namespace weft {
+
+class Graph;
+using NodeId = std::int32_t;
+inline constexpr NodeId kNoNode = -1;
+
+class Tensor {
+ public:
+  Tensor() = default;  // no tensor: an absent optional input
+  Tensor(Graph* graph, NodeId id) : graph_(graph), id_(id) {}
+
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) & = default;  // assigning to a temporary is a mistake
+
+  explicit operator bool() const { return graph_ != nullptr; }
+  Graph& graph() const { return *graph_; }
+  NodeId id() const { return id_; }
+
+  const TensorSpec& spec() const;
+  const Shape& shape() const { return spec().shape; }
+  DType dtype() const { return spec().dtype; }
+
+  // Gives the node a path of its own ("ffn_out" within the current scope). Throws ValueError where the path is taken.
+  Tensor named(std::string_view name) const;
+
+ private:
+  Graph* graph_ = nullptr;
+  NodeId id_ = kNoNode;
+};
+
+}  // namespace weft

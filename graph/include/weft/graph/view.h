@@ -1,0 +1,47 @@
+#pragma once
+// What a kernel sees: typed memory with its extents for this step. Views own nothing.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/graph/dtype.h"
+#include "weft/graph/shape.h"
+
+namespace weft {
+
+// Rows of contiguous elements: element (r, c) of a rank >= 2 tensor lies at data + r * row_stride + bytes(c). `dims` are the actual
+// extents. An absent optional input has data == nullptr.
+struct View {
+  std::byte* data = nullptr;
+  DType dtype;
+  int rank = 0;
+  std::array<std::int64_t, kMaxRank> dims{};
+  std::int64_t row_stride = 0;  // bytes between rows
+
+  explicit operator bool() const { return data != nullptr; }
+
+  std::int64_t dim(int i) const { return dims[static_cast<std::size_t>(i < 0 ? i + rank : i)]; }
+  std::int64_t rows() const { return rank >= 2 ? dims[0] : 1; }
+  std::int64_t cols() const {
+    std::int64_t n = 1;
+    for (int i = rank >= 2 ? 1 : 0; i < rank; ++i) n *= dims[static_cast<std::size_t>(i)];
+    return n;
+  }
+
+  // Start of row r. REQUIRES: T is the C++ type of the elements or of the format's block.
+  template <class T>
+  T* row(std::int64_t r) const {
+    return reinterpret_cast<T*>(data + r * row_stride);
+  }
+};
+
+// A part of an output: rows [row0, row1) x elements [col0, col1) of each row. A kernel computes exactly this part and writes nothing else.
+struct Region {
+  std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
+
+  static Region whole(const View& v) { return {0, v.rows(), 0, v.cols()}; }
+  bool empty() const { return row0 >= row1 || col0 >= col1; }
+};
+
+}  // namespace weft

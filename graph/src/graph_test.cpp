@@ -1,0 +1,73 @@
+#include "weft/graph/graph.h"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+#include "weft/graph/error.h"
+#include "weft/graph/pass.h"
+
+namespace weft {
+namespace {
+
+TensorSpec infer_double(const Attrs&, Specs in) {
+  if (in[0].dtype != f32) fail<DTypeError>("x must be F32, got {}", in[0].dtype.name());
+  return in[0];
+}
+constexpr OpInput kDoubleInputs[] = {{"x"}};
+const OpDef kDouble{.name = "double", .inputs = kDoubleInputs, .infer = infer_double};
+
+Tensor twice(Tensor x, std::source_location where = std::source_location::current()) {
+  return x.graph().add(kDouble, {{x}}, {}, where);
+}
+
+TEST_CASE("paths are unique, scoped and stable") {
+  Graph g;
+  const Dim t = g.variable("T", 8);
+  Tensor x = g.input("x", {f32, {t, 4}});
+  {
+    Graph::Scope scope(g, "blk.0");
+    x = twice(twice(x));
+  }
+  CHECK(g[1].path == "blk.0.double");
+  CHECK(g[2].path == "blk.0.double_1");
+  CHECK(g.find("blk.0.double_1") == 2);
+  CHECK(to_string(x.spec()) == "F32 [?<=8, 4]");
+}
+
+TEST_CASE("errors name op, path and the builder's line") {
+  Graph g;
+  const Tensor ids = g.input("ids", {i32, {4}});
+  const unsigned line = __LINE__ + 1;
+  const auto build = [&] { twice(ids); };
+  const std::string expected = fmt::format("double 'double': x must be F32, got I32 (graph/src/graph_test.cpp:{})", line);
+  CHECK_THROWS_WITH_AS(build(), expected.c_str(), DTypeError);
+}
+
+TEST_CASE("check refuses a graph without outputs") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  CHECK_THROWS_WITH_AS(check(g), "the graph has no outputs", ValueError);
+  g.output("y", twice(x));
+  CHECK_NOTHROW(check(g));
+}
+
+TEST_CASE("the rewriter drops nodes that nothing needs") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  twice(x).named("dead");
+  g.output("y", twice(x).named("alive"));
+  const Graph clean = without_dead_nodes(g);
+  CHECK(clean.find("dead") == kNoNode);
+  CHECK(clean.find("alive") != kNoNode);
+  CHECK(clean.outputs()[0].name == "y");
+}
+
+TEST_CASE("shapes are checked") {
+  CHECK_THROWS_AS((Shape{1, 2, 3, 4, 5}), ShapeError);
+  CHECK_THROWS_AS((Shape{-1}), ShapeError);
+  CHECK_THROWS_AS((Shape{std::int64_t{1} << 40, std::int64_t{1} << 40}), ShapeError);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,71 @@
+#include "weft/graph/error.h"
+#include "weft/graph/pass.h"
+
+namespace weft {
+
+Rewriter::Rewriter(const Graph& from, std::string_view pass_name)
+    : from_(from), pass_name_(pass_name), map_(static_cast<std::size_t>(from.size()), kNoNode) {
+  to_.variables_ = from.variables_;
+}
+
+bool Rewriter::has(NodeId id) const { return map_[static_cast<std::size_t>(id)] != kNoNode; }
+
+Tensor Rewriter::operator()(NodeId id) const {
+  if (id == kNoNode) return {};
+  if (!has(id)) fail<ValueError>("pass {}: node '{}' is used before it was copied", pass_name_, from_[id].path);
+  return {const_cast<Graph*>(&to_), map_[static_cast<std::size_t>(id)]};
+}
+
+void Rewriter::stand_for(NodeId id, Tensor t) { map_[static_cast<std::size_t>(id)] = t.id(); }
+
+Tensor Rewriter::copy(NodeId id) {
+  Node node = from_[id];
+  for (NodeId& input : node.inputs) {
+    if (input != kNoNode) input = (*this)(input).id();
+  }
+  const Tensor t = to_.insert(std::move(node));
+  stand_for(id, t);
+  return t;
+}
+
+Tensor Rewriter::replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path) {
+  const Node& old = from_[like];
+  const Tensor t = insert(op, inputs, std::move(attrs), path.empty() ? std::string_view(old.path) : path, old.where);
+  stand_for(like, t);
+  return t;
+}
+
+Tensor Rewriter::insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path,
+                        std::source_location where) {
+  const Tensor t = to_.add(op, inputs, std::move(attrs), where, path);
+  to_.nodes_.back().made_by = pass_name_;
+  return t;
+}
+
+Graph Rewriter::take() {
+  for (const Graph::Output& output : from_.outputs()) to_.output(output.name, (*this)(output.node));
+  return std::move(to_);
+}
+
+Graph Rewriter::finish() { return without_dead_nodes(take()); }
+
+Graph without_dead_nodes(const Graph& graph) {
+  std::vector<bool> alive(static_cast<std::size_t>(graph.size()));
+  for (const Graph::Output& output : graph.outputs()) alive[static_cast<std::size_t>(output.node)] = true;
+  for (NodeId id = graph.size() - 1; id >= 0; --id) {
+    const Node& node = graph[id];
+    const bool keeps = node.kind == NodeKind::input || (node.op && node.op->storage == Storage::state);
+    if (keeps) alive[static_cast<std::size_t>(id)] = true;
+    if (!alive[static_cast<std::size_t>(id)]) continue;
+    for (const NodeId input : node.inputs) {
+      if (input != kNoNode) alive[static_cast<std::size_t>(input)] = true;
+    }
+  }
+  Rewriter rewriter(graph, "");
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (alive[static_cast<std::size_t>(id)]) rewriter.copy(id);
+  }
+  return rewriter.take();
+}
+
+}  // namespace weft

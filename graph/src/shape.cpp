@@ -1,0 +1,67 @@
+#include "weft/graph/shape.h"
+
+#include "weft/graph/error.h"
+#include "weft/graph/op_def.h"
+
+namespace weft {
+
+Shape::Shape(std::initializer_list<Dim> dims) {
+  if (dims.size() > kMaxRank) fail<ShapeError>("a shape has at most {} dimensions, got {}", kMaxRank, dims.size());
+  for (const Dim& dim : dims) {
+    if (dim.bound < 0) fail<ShapeError>("a dimension cannot be negative, got {}", dim.bound);
+    if (dim.varies() && rank_ > 0) fail<ShapeError>("only the first dimension may vary, dimension {} does", rank_);
+    dims_[static_cast<std::size_t>(rank_++)] = dim;
+  }
+  elems();
+}
+
+std::int64_t Shape::cols() const {
+  std::int64_t n = 1;
+  for (int i = rank_ >= 2 ? 1 : 0; i < rank_; ++i) n *= (*this)[i].bound;
+  return n;
+}
+
+std::int64_t Shape::elems() const {
+  std::int64_t n = 1;
+  for (const Dim& dim : *this) {
+    if (__builtin_mul_overflow(n, dim.bound, &n)) fail<ShapeError>("{} has too many elements", to_string(*this));
+  }
+  return n;
+}
+
+std::string to_string(const Dim& dim) {
+  return dim.varies() ? fmt::format("?<={}", dim.bound) : fmt::format("{}", dim.bound);
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (int i = 0; i < shape.rank(); ++i) text += (i ? ", " : "") + to_string(shape[i]);
+  return text + "]";
+}
+
+std::int64_t TensorSpec::row_bytes() const {
+  const std::int64_t cols = shape.cols();
+  if (cols % dtype.block_elems() != 0) {
+    fail<ShapeError>("rows of {} elements are not whole {} blocks of {}", cols, dtype.name(), dtype.block_elems());
+  }
+  const std::int64_t blocks = cols / dtype.block_elems();
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(blocks, static_cast<std::int64_t>(dtype.block_bytes()), &bytes)) {
+    fail<ShapeError>("{} has too many bytes", to_string(*this));
+  }
+  return bytes;
+}
+
+std::int64_t TensorSpec::bytes() const {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(row_bytes(), shape.rows().bound, &bytes)) {
+    fail<ShapeError>("{} has too many bytes", to_string(*this));
+  }
+  return bytes;
+}
+
+std::string to_string(const TensorSpec& spec) {
+  return fmt::format("{} {}", spec.dtype.name(), to_string(spec.shape));
+}
+
+}  // namespace weft
