@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <typeinfo>
+#include <vector>
 
 #include "weft/graph/attrs.h"
 #include "weft/graph/dtype.h"
@@ -91,6 +93,9 @@ struct OpDef {
   std::int64_t (*col_granule)(const Attrs&, Specs in, const TensorSpec& out) = nullptr;
   // Which columns of input `index` the output columns need, for Reach::same and Reach::col. Null: the same ones.
   ColRange (*map_cols)(const Attrs&, Specs in, int index, ColRange out) = nullptr;
+  // Ends of the parts of a row that are cut among lanes each on its own, the last one being the row's width (the Q, K and V parts of a fused
+  // projection). Null: the row is one part.
+  std::vector<std::int64_t> (*col_segments)(const Attrs&, Specs in) = nullptr;
   // Rows of the output can be computed apart from each other.
   bool splits_rows = true;
 

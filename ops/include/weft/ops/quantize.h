@@ -1,0 +1,15 @@
+#pragma once
+// y = x in blocks of 32 signed bytes with one f32 scale each (format Q8A): what integer dot products read.
+//   x [T, K] f32, K a multiple of 32     y [T, K] Q8A
+// Inserted before projections by the cpu backend's pass quantize_activations.
+
+#include <source_location>
+
+#include "weft/graph/tensor.h"
+
+namespace weft {
+
+extern const OpDef kQuantize;
+Tensor quantize(Tensor x, std::source_location where = std::source_location::current());
+
+}  // namespace weft
