@@ -64,5 +64,8 @@ function(weft_tests name)
   add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} doctest::doctest weft_compile_options)
+  # Where tests look for reference data that is not part of the repository, unless WEFT_REFERENCE says otherwise.
+  target_compile_definitions(${name} PRIVATE
+    WEFT_REFERENCE_DEFAULT="${PROJECT_SOURCE_DIR}/../shared/reference")
   doctest_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
 endfunction()

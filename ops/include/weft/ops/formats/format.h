@@ -1,6 +1,7 @@
 #pragma once
-// What a weight or activation format is: the facts about its blocks (DType) plus a scalar codec. One file pair per format in this folder
-// defines the block struct, its byte diagram, the codec and the source of the format; `all_formats()` is the one list of them.
+// What a weight or activation format is: the facts about its blocks (DType) plus a scalar codec.
+// One file pair per format in this folder defines the block struct, its byte diagram, the codec and
+// the source of the format; `all_formats()` is the one list of them.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +14,13 @@ namespace weft {
 
 struct Format {
   DType dtype;
-  // `n_elems` elements, a multiple of the block; `in`/`out` blocks lie back to back, without alignment beyond 1.
+  // `n_elems` elements, a multiple of the block; `in`/`out` blocks lie back to back, without
+  // alignment beyond 1.
   void (*decode)(const std::byte* in, float* out, std::int64_t n_elems) = nullptr;
   // Null for formats that cannot be written here. Inputs must be finite.
   void (*encode)(const float* in, std::byte* out, std::int64_t n_elems) = nullptr;
-  // Largest distance of decode(encode(x)) from x within one block whose largest magnitude is `amax`; null where none is known.
+  // Largest distance of decode(encode(x)) from x within one block whose largest magnitude is
+  // `amax`; null where none is known.
   double (*step)(double amax) = nullptr;
 };
 

@@ -1,0 +1,44 @@
+#pragma once
+// Q6_K: 256 weights in 16 sub-blocks of 16, w = (d * scale[s]) * (q - 32), q of 6 bits, scale of 8
+// bits with sign.
+//
+//   bytes 0-127: ql[128]   bytes 128-191: qh[64]   bytes 192-207: scale[16] (i8)   bytes 208-209: d
+//   (f16) 210 B per 256 = 6.5625 bits per weight
+//
+//   The block is two halves h of 128 weights; with l in 0..31, the weights 128*h + l + {0, 32, 64,
+//   96} take
+//     their low 4 bits from   ql[64*h + l] low, ql[64*h + 32 + l] low, ql[64*h + l] high, ql[64*h +
+//     32 + l] high nibble their high 2 bits from  qh[32*h + l], bits 1..0, 3..2, 5..4, 7..6
+//
+// Source: block_q6_K of https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/ops/formats/format.h"
+
+namespace weft {
+
+inline constexpr DTypeInfo kQ6_KInfo{"Q6_K", 14, 256, 210};
+inline constexpr DType q6_k{&kQ6_KInfo};
+
+struct Q6_K {
+  static constexpr int kBlock = 256;
+  static constexpr int kSub = 16;  // weights that share a scale
+  static constexpr int kSubs = kBlock / kSub;
+  struct Block {
+    std::uint8_t ql[kBlock / 2];
+    std::uint8_t qh[kBlock / 4];
+    std::int8_t scale[kSubs];
+    std::uint16_t d;
+  };
+  static_assert(sizeof(Block) == 210 && offsetof(Block, ql) == 0 && offsetof(Block, qh) == 128 &&
+                offsetof(Block, scale) == 192 && offsetof(Block, d) == 208);
+
+  static void decode(const Block& block, float* out);  // out: kBlock floats
+  static void encode(const float* in, Block& block);   // searches for the least squared error
+};
+
+extern const Format kQ6_KFormat;
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+// The one list of formats: a new one adds its include and its line here.
+#include "weft/ops/formats/bf16.h"
+#include "weft/ops/formats/f16.h"
+#include "weft/ops/formats/f32.h"
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q6_k.h"
+#include "weft/ops/formats/q8_0.h"
+
+namespace weft {
+namespace {
+
+const Format* const kFormats[] = {
+    &kF32Format,   //
+    &kF16Format,   //
+    &kBF16Format,  //
+    &kQ4_0Format,  //
+    &kQ8_0Format,  //
+    &kQ4_KFormat,  //
+    &kQ6_KFormat,  //
+};
+
+template <class Predicate>
+const Format* find(Predicate matches) {
+  for (const Format* format : kFormats) {
+    if (matches(format->dtype)) return format;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const Format* const> all_formats() {
+  return kFormats;
+}
+
+const Format* find_format(DType dtype) {
+  return find([&](DType d) { return d == dtype; });
+}
+
+const Format* find_format_by_gguf_id(std::uint32_t gguf_id) {
+  return find([&](DType d) { return static_cast<std::int64_t>(d.gguf_id()) == gguf_id; });
+}
+
+const Format* find_format_by_name(std::string_view name) {
+  return find([&](DType d) { return d.name() == name; });
+}
+
+}  // namespace weft
