@@ -19,6 +19,7 @@ namespace weft {
 
 // Everything a kernel gets, prepared when the plan is compiled; only extents change from step to step.
 struct KernelArgs {
+  const OpDef* op = nullptr;       // the node's: a kernel may serve many ops (the reference backend's one kernel serves all)
   const Attrs* attrs = nullptr;
   Views in;                        // in the order of OpDef::inputs; absent ones have no data
   View out;

@@ -1,0 +1,62 @@
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/backends/backend.h"
+#include "weft/graph/error.h"
+
+namespace weft {
+namespace {
+
+TensorSpec infer_double(const Attrs&, Specs in) {
+  return in[0];
+}
+void reference_double(const Attrs&, Views in, View out) {
+  for (std::int64_t i = 0; i < out.cols(); ++i) out.row<float>(0)[i] = 2 * in[0].row<float>(0)[i];
+}
+constexpr OpInput kDoubleInputs[] = {{"x"}};
+const OpDef kDouble{.name = "double",
+                    .inputs = kDoubleInputs,
+                    .infer = infer_double,
+                    .reference = reference_double};
+const OpDef kLook{
+    .name = "look", .inputs = kDoubleInputs, .infer = infer_double, .storage = Storage::view};
+
+TEST_CASE("the reference backend runs an op that it has never heard of, whole") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {3}});
+  const Tensor y = g.add(kDouble, {{x}}, {}, std::source_location::current());
+  const auto kernel = reference_backend().find(g, g[y.id()]);
+  REQUIRE(kernel);
+  CHECK(kernel->row == "double reference");
+  CHECK_FALSE(kernel->splits);
+  CHECK(kernel->scratch_bytes == 0);
+
+  std::vector<float> data{1, 2, 3};
+  const View v{.data = reinterpret_cast<std::byte*>(data.data()),
+               .dtype = f32,
+               .rank = 1,
+               .dims = {3},
+               .row_stride = 12};
+  const View in[] = {v};
+  const Attrs attrs;
+  kernel->run({.op = &kDouble, .attrs = &attrs, .in = in, .out = v}, Region::whole(v));
+  CHECK(data == std::vector<float>{2, 4, 6});
+}
+
+TEST_CASE("nodes without a definition have no kernel") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {3}});
+  const Tensor y = g.add(kLook, {{x}}, {}, std::source_location::current());
+  CHECK_FALSE(reference_backend().find(g, g[x.id()]));
+  CHECK_FALSE(reference_backend().find(g, g[y.id()]));
+}
+
+TEST_CASE("backends are found by name") {
+  CHECK(&find_backend("reference") == &reference_backend());
+  CHECK(all_backends().back() == &reference_backend());
+  CHECK_THROWS_AS(find_backend("gpu"), ValueError);
+}
+
+}  // namespace
+}  // namespace weft
