@@ -65,10 +65,11 @@ Tensor Graph::state(std::string_view name, TensorSpec spec, std::source_location
   return insert({.kind = NodeKind::state, .spec = spec, .path = std::string(name), .where = where});
 }
 
-std::string Graph::unique_path(std::string_view name) const {
-  std::string path = scope_ + std::string(name);
-  for (int n = 1; by_path_.contains(path); ++n) path = fmt::format("{}{}_{}", scope_, name, n);
-  return path;
+std::string Graph::unique(std::string path) const {
+  if (!by_path_.contains(path)) return path;
+  for (int n = 1;; ++n) {
+    if (std::string other = fmt::format("{}_{}", path, n); !by_path_.contains(other)) return other;
+  }
 }
 
 void Graph::rename(NodeId id, std::string_view name) {
@@ -116,7 +117,12 @@ void check_arity(const OpDef& op, std::span<const Tensor> inputs, const Graph* g
 
 Tensor Graph::add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::source_location where,
                   std::string_view name) {
-  const std::string path = unique_path(name.empty() ? op.name : name);
+  return add_at(scope_ + std::string(name.empty() ? op.name : name), op, inputs, std::move(attrs), where);
+}
+
+Tensor Graph::add_at(std::string_view wanted_path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+                     std::source_location where) {
+  const std::string path = unique(std::string(wanted_path));
   return with_place(op, path, where, [&] {
     check_arity(op, inputs, this);
     if (!attrs.holds(*op.attrs)) fail<ValueError>("attributes of another op");

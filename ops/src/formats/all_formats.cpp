@@ -6,6 +6,7 @@
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/formats/q8a.h"
 
 namespace weft {
 namespace {
@@ -18,6 +19,7 @@ const Format* const kFormats[] = {
     &kQ8_0Format,  //
     &kQ4_KFormat,  //
     &kQ6_KFormat,  //
+    &kQ8AFormat,   //
 };
 
 template <class Predicate>

@@ -59,6 +59,9 @@ class Graph {
   // Throws ShapeError, DTypeError or ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097] (models/src/arch/llama.cpp:41)".
   Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::source_location where,
              std::string_view name = {});
+  // The same with a full path in place of scope and name: for nodes named after a weight, whose path says all.
+  Tensor add_at(std::string_view path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+                std::source_location where);
 
   // Marks a result of the graph ("logits"). A graph without outputs does not pass check().
   void output(std::string_view name, Tensor t);
@@ -98,7 +101,7 @@ class Graph {
   friend class Tensor;
   friend class Rewriter;
   Tensor insert(Node node);
-  std::string unique_path(std::string_view name) const;
+  std::string unique(std::string path) const;
   void rename(NodeId id, std::string_view name);
 
   std::deque<Node> nodes_;  // a deque: references stay valid while the graph grows

@@ -34,7 +34,8 @@ std::string to_string(const TensorSpec& spec);  // "Q8_0 [4096, 4096]"
 using Specs = std::span<const TensorSpec>;
 using Views = std::span<const View>;
 
-// Which part of an input the output element (row r, column c) depends on. The planner derives from it where two lanes must meet.
+// Which part of an input the output element (row r, column c) depends on. The planner derives from it where two lanes must meet. A vector [D]
+// that is applied to every row counts as D columns of the same row.
 enum class Reach : std::uint8_t {
   same,  // (r, c), the column mapped by OpDef::map_cols where that is set
   row,   // row r, all columns

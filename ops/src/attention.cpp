@@ -1,0 +1,177 @@
+#include "weft/ops/attention.h"
+
+#include <algorithm>
+
+#include "op_support.h"
+
+namespace weft {
+namespace {
+
+TensorSpec infer(const Attrs& attrs, Specs in) {
+  const TensorSpec &q = in[0], &k = in[1], &v = in[2], &first = in[3], &last = in[4];
+  expect_finite("scale", attrs.as<AttentionAttrs>().scale);
+  expect_dtype("q", q, f32);
+  expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
+  if (k.dtype != f32 && k.dtype != f16) {
+    fail<DTypeError>("k must be F32 or F16, got {}", k.dtype.name());
+  }
+  const std::int64_t heads = q.shape[1].bound, e = q.shape[2].bound;
+  const bool k_fits = k.shape.rank() == 3 && k.shape[2].bound == e && k.shape[1].bound > 0 &&
+                      heads % k.shape[1].bound == 0;
+  expect_form(k_fits, "k", k, "[S, G, {}] with G a divisor of {}", e, heads);
+  expect_dtype("v", v, k.dtype);
+  const bool v_fits = v.shape.rank() == 3 && v.shape[0] == k.shape[0] && v.shape[1] == k.shape[1];
+  expect_form(v_fits, "v", v, "[{}, {}, E']", to_string(k.shape[0]), k.shape[1].bound);
+  expect_dtype("first", first, i32);
+  expect_shape("first", first, {q.shape[0]});
+  expect_dtype("last", last, i32);
+  expect_shape("last", last, {q.shape[0]});
+  return {f32, {q.shape[0], q.shape[1], v.shape[2]}};
+}
+
+// One token and one query head: its keys' softmax weights and what their errors are made of.
+struct Head {
+  std::vector<double> p;   // softmax over the run of cache rows
+  double score_error = 0;  // by how much a score may be off in f32
+};
+
+class Lookup {
+ public:
+  Lookup(const Attrs& attrs, Views in)
+      : scale_(attrs.as<AttentionAttrs>().scale),
+        q_(in[0]),
+        k_(in[1]),
+        v_(in[2]),
+        first_(in[3].row<const std::int32_t>(0)),
+        last_(in[4].row<const std::int32_t>(0)),
+        k_rows_(decode_rows(k_)),
+        v_rows_(decode_rows(v_)),
+        group_(q_.dim(1) / k_.dim(1)) {}
+
+  std::int64_t first(std::int64_t t) const { return first_[t]; }
+  const float* value(std::int64_t s, std::int64_t h) const {
+    return v_rows_.data() + s * v_.cols() + h / group_ * v_.dim(2);
+  }
+
+  // Two passes: the largest score, then the weights.
+  Head weights(std::int64_t t, std::int64_t h) const {
+    Head head;
+    const std::int64_t e = q_.dim(2);
+    const float* q = q_.row<const float>(t) + h * e;
+    double largest = 0, magnitude = 0, sum = 0;
+    for (std::int64_t s = first_[t]; s <= last_[t]; ++s) {
+      const float* k = k_rows_.data() + s * k_.cols() + h / group_ * e;
+      double score = 0, total = 0;
+      for (std::int64_t i = 0; i < e; ++i) {
+        const double product = static_cast<double>(q[i]) * k[i];
+        score += product;
+        total += std::fabs(product);
+      }
+      head.p.push_back(scale_ * score);
+      largest = s == first_[t] ? head.p.back() : std::max(largest, head.p.back());
+      magnitude = std::max(magnitude, std::fabs(scale_) * total);
+    }
+    for (double& p : head.p) sum += p = std::exp(p - largest);
+    for (double& p : head.p) p /= sum;
+    head.score_error = rounding(static_cast<double>(e + 4)) * magnitude;
+    return head;
+  }
+
+ private:
+  double scale_;
+  const View &q_, &k_, &v_;
+  const std::int32_t *first_, *last_;
+  std::vector<float> k_rows_, v_rows_;
+  std::int64_t group_;
+};
+
+// Calls f(t, h, weights of that head) for all.
+template <class F>
+void for_each_head(const Lookup& lookup, const View& out, F f) {
+  for (std::int64_t t = 0; t < out.rows(); ++t) {
+    for (std::int64_t h = 0; h < out.dim(1); ++h) f(t, h, lookup.weights(t, h));
+  }
+}
+
+void reference(const Attrs& attrs, Views in, View out) {
+  const Lookup lookup(attrs, in);
+  const std::int64_t width = out.dim(2);
+  for_each_head(lookup, out, [&](std::int64_t t, std::int64_t h, const Head& head) {
+    float* y = out.row<float>(t) + h * width;
+    for (std::int64_t i = 0; i < width; ++i) {
+      double sum = 0;
+      for (std::size_t n = 0; n < head.p.size(); ++n) {
+        sum += head.p[n] * lookup.value(lookup.first(t) + static_cast<std::int64_t>(n), h)[i];
+      }
+      y[i] = static_cast<float>(sum);
+    }
+  });
+}
+
+// A score is off by d = gamma_{E+4} * scale * sum |q k| (the subtraction of the maximum included),
+// so exp(score) by a factor within exp(+-d), and so is the sum that divides it: exp(2 d) for a
+// weight. Products, sum, division, exp and the rescaling of online softmax add two roundings per
+// key and 16.
+void bound(const Attrs& attrs, Views in, View bounds) {
+  const Lookup lookup(attrs, in);
+  const std::int64_t width = bounds.dim(2);
+  for_each_head(lookup, bounds, [&](std::int64_t t, std::int64_t h, const Head& head) {
+    const double n_roundings = 2 * static_cast<double>(head.p.size()) + 16;
+    const double share = std::expm1(2 * head.score_error) + rounding(n_roundings);
+    float* b = bounds.row<float>(t) + h * width;
+    for (std::int64_t i = 0; i < width; ++i) {
+      double total = 0, largest = 0;
+      for (std::size_t n = 0; n < head.p.size(); ++n) {
+        const double v =
+            std::fabs(lookup.value(lookup.first(t) + static_cast<std::int64_t>(n), h)[i]);
+        total += head.p[n] * v;
+        largest = std::max(largest, v);
+      }
+      b[i] = bound_up(share * total + n_roundings * kFlushed * (1 + largest));
+    }
+  });
+}
+
+// As if every token looked at all cells.
+Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+  Cost c = moves(in, out, extents);
+  const std::int64_t n_scores =
+      elems_at(in[3], extents) * in[0].shape[1].bound * in[1].shape[0].extent(extents);
+  c.multiply_adds = n_scores * (in[0].shape[2].bound + in[2].shape[2].bound);
+  return c;
+}
+
+std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
+  return out.shape.last();
+}
+
+// Whole heads: the same query heads, and the kv heads that these share.
+ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
+  const std::int64_t width = in[2].shape[2].bound;
+  const std::int64_t per_group = index == 0 ? 1 : in[0].shape[1].bound / in[1].shape[1].bound;
+  const std::int64_t e = in[static_cast<std::size_t>(index)].shape[2].bound;
+  const std::int64_t step = width * per_group;
+  return {out.begin / step * e, (out.end + step - 1) / step * e};
+}
+
+constexpr OpInput kInputs[] = {
+    {"q"}, {"k", Reach::col}, {"v", Reach::col}, {"first", Reach::all}, {"last", Reach::all}};
+
+}  // namespace
+
+const OpDef kAttention{.name = "attention",
+                       .inputs = kInputs,
+                       .attrs = &typeid(AttentionAttrs),
+                       .infer = infer,
+                       .reference = reference,
+                       .bound = bound,
+                       .cost = cost,
+                       .col_granule = granule,
+                       .map_cols = map_cols};
+
+Tensor attention(Tensor q, Tensor k, Tensor v, Tensor first, Tensor last,
+                 const AttentionAttrs& attrs, std::source_location where) {
+  return add_node(kAttention, {q, k, v, first, last}, attrs, where);
+}
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+#include "weft/ops/cache_write.h"
+
+#include "op_support.h"
+
+namespace weft {
+namespace {
+
+TensorSpec infer(const Attrs&, Specs in) {
+  const TensorSpec &state = in[0], &x = in[1], &cells = in[2];
+  if (state.dtype != f32 && state.dtype != f16) {
+    fail<DTypeError>("state must be F32 or F16, got {}", state.dtype.name());
+  }
+  expect_form(state.shape.rank() == 3, "state", state, "[S, G, E]");
+  expect_dtype("x", x, f32);
+  const Shape &s = state.shape, &n = x.shape;
+  const bool fits = n.rank() == 3 && n[1] == s[1] && n[2] == s[2];
+  expect_form(fits, "x", x, "[T, {}, {}]", s[1].bound, s[2].bound);
+  expect_dtype("cells", cells, i32);
+  expect_shape("cells", cells, {n[0]});
+  return state;
+}
+
+void reference(const Attrs&, Views in, View out) {
+  const View& x = in[1];
+  const std::int32_t* cells = in[2].row<const std::int32_t>(0);
+  const Format* format = find_format(out.dtype);
+  for (std::int64_t t = 0; t < x.rows(); ++t) {
+    format->encode(x.row<const float>(t), out.row<std::byte>(cells[t]), x.cols());
+  }
+}
+
+// Touches the rows of the step, not the state.
+Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+  const std::int64_t n_rows = elems_at(in[2], extents);
+  return {.bytes_read = bytes_at(in[1], extents) + bytes_at(in[2], extents),
+          .bytes_written = n_rows * out.row_bytes()};
+}
+
+std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
+  return out.shape.last();
+}
+
+constexpr OpInput kInputs[] = {{"state"}, {"x", Reach::col}, {"cells", Reach::all}};
+
+}  // namespace
+
+// Rows are not split: the output has S of them, the work T.
+const OpDef kCacheWrite{.name = "cache_write",
+                        .inputs = kInputs,
+                        .infer = infer,
+                        .reference = reference,
+                        .bound = exact,
+                        .cost = cost,
+                        .col_granule = granule,
+                        .splits_rows = false,
+                        .storage = Storage::state};
+
+Tensor cache_write(Tensor state, Tensor x, Tensor cells, std::source_location where) {
+  return add_node(kCacheWrite, {state, x, cells}, {}, where);
+}
+
+}  // namespace weft

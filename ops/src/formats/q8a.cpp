@@ -1,0 +1,45 @@
+#include "weft/ops/formats/q8a.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace weft {
+namespace {
+
+void decode(const std::byte* in, float* out, std::int64_t n_elems) {
+  for (; n_elems > 0; n_elems -= 32, in += sizeof(Q8ABlock), out += 32) {
+    Q8ABlock block;
+    std::memcpy(&block, in, sizeof(block));
+    for (int i = 0; i < 32; ++i) out[i] = block.d * static_cast<float>(block.q[i]);
+  }
+}
+
+// Both divisions are f32 divisions. The clamp matters only where d is subnormal and so coarse that
+// x / d passes 127.
+void encode(const float* in, std::byte* out, std::int64_t n_elems) {
+  for (; n_elems > 0; n_elems -= 32, in += 32, out += sizeof(Q8ABlock)) {
+    Q8ABlock block{};
+    float amax = 0;
+    for (int i = 0; i < 32; ++i) amax = std::max(amax, std::fabs(in[i]));
+    block.d = amax / 127;
+    for (int i = 0; i < 32 && block.d != 0; ++i) {
+      const float code = std::clamp(std::nearbyint(in[i] / block.d), -127.0f, 127.0f);
+      block.q[i] = static_cast<std::int8_t>(code);
+      block.sum += block.q[i];
+    }
+    std::memcpy(out, &block, sizeof(block));
+  }
+}
+
+// Half a step of d = amax / 127 and a few float roundings; where d is subnormal it misses amax /
+// 127 by up to 2^-150, 127 times.
+double step(double amax) {
+  return amax * (1 / 254.0 + 0x1p-21) + 64 * 0x1p-149;
+}
+
+}  // namespace
+
+const Format kQ8AFormat{.dtype = q8a, .decode = decode, .encode = encode, .step = step};
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+#include "weft/ops/get_rows.h"
+
+#include <algorithm>
+
+#include "op_support.h"
+
+namespace weft {
+namespace {
+
+TensorSpec infer(const Attrs&, Specs in) {
+  const TensorSpec &table = in[0], &ids = in[1];
+  expect_format("table", table);
+  expect_form(table.shape.rank() == 2, "table", table, "[N, D]");
+  expect_dtype("ids", ids, i32);
+  expect_form(ids.shape.rank() == 1, "ids", ids, "[T]");
+  return {f32, {ids.shape[0], table.shape[1]}};
+}
+
+void reference(const Attrs&, Views in, View out) {
+  const View& table = in[0];
+  RowReader rows(table);
+  const std::int32_t* ids = in[1].row<const std::int32_t>(0);
+  for (std::int64_t t = 0; t < out.rows(); ++t) {
+    float* y = out.row<float>(t);
+    if (ids[t] < 0 || ids[t] >= table.rows()) {
+      std::fill_n(y, out.cols(), std::numeric_limits<float>::quiet_NaN());
+    } else {
+      std::copy_n(rows[ids[t]], out.cols(), y);
+    }
+  }
+}
+
+// Reads the rows it is asked for, not the table.
+Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+  const std::int64_t n_rows = elems_at(in[1], extents);
+  return {.bytes_read = n_rows * in[0].row_bytes() + bytes_at(in[1], extents),
+          .bytes_written = bytes_at(out, extents)};
+}
+
+std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
+  return in[0].dtype.block_elems();
+}
+
+constexpr OpInput kInputs[] = {{"table", Reach::all}, {"ids", Reach::all}};
+
+}  // namespace
+
+const OpDef kGetRows{.name = "get_rows",
+                     .inputs = kInputs,
+                     .infer = infer,
+                     .reference = reference,
+                     .bound = exact,
+                     .cost = cost,
+                     .col_granule = granule};
+
+Tensor get_rows(Tensor table, Tensor ids, std::source_location where) {
+  return add_node(kGetRows, {table, ids}, {}, where);
+}
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+#include "op_support.h"
+
+#include <algorithm>
+
+namespace weft {
+
+void expect_dtype(std::string_view name, const TensorSpec& spec, DType dtype) {
+  if (spec.dtype != dtype) {
+    fail<DTypeError>("{} must be {}, got {}", name, dtype.name(), spec.dtype.name());
+  }
+}
+
+void expect_shape(std::string_view name, const TensorSpec& spec, const Shape& shape) {
+  expect_form(spec.shape == shape, name, spec, "{}", to_string(shape));
+}
+
+void expect_format(std::string_view name, const TensorSpec& spec) {
+  if (!find_format(spec.dtype)) {
+    fail<DTypeError>("{} must be of a type with a codec, got {}", name, spec.dtype.name());
+  }
+}
+
+void expect_finite(std::string_view name, double value) {
+  if (!std::isfinite(value)) fail<ValueError>("{} must be finite, got {}", name, value);
+}
+
+void expect_positive(std::string_view name, double value) {
+  if (!(value > 0) || !std::isfinite(value)) {
+    fail<ValueError>("{} must be positive and finite, got {}", name, value);
+  }
+}
+
+Tensor add_node(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+                std::source_location where, std::string_view path) {
+  for (const Tensor& t : inputs) {
+    if (!t) continue;
+    return path.empty() ? t.graph().add(op, inputs, std::move(attrs), where)
+                        : t.graph().add_at(path, op, inputs, std::move(attrs), where);
+  }
+  fail<ValueError>("{}: none of its inputs belongs to a graph ({})", op.name, to_string(where));
+}
+
+std::string_view named_after(Tensor w) {
+  constexpr std::string_view kSuffix = ".weight";
+  if (!w) return {};
+  const Node& node = w.graph()[w.id()];
+  const std::string_view path = node.path;
+  if (node.kind != NodeKind::weight || !path.ends_with(kSuffix)) return {};
+  return path.substr(0, path.size() - kSuffix.size());
+}
+
+RowReader::RowReader(const View& view) : view_(view), format_(find_format(view.dtype)) {
+  if (view.dtype != f32) buffer_.resize(static_cast<std::size_t>(view.cols()));
+}
+
+const float* RowReader::operator[](std::int64_t r) {
+  if (view_.dtype == f32) return view_.row<const float>(r);
+  format_->decode(view_.row<const std::byte>(r), buffer_.data(), view_.cols());
+  return buffer_.data();
+}
+
+std::vector<float> decode_rows(const View& view) {
+  std::vector<float> all;
+  all.reserve(static_cast<std::size_t>(view.rows() * view.cols()));
+  RowReader rows(view);
+  for (std::int64_t r = 0; r < view.rows(); ++r) {
+    const float* row = rows[r];
+    all.insert(all.end(), row, row + view.cols());
+  }
+  return all;
+}
+
+void exact(const Attrs&, Views, View bounds) {
+  for (std::int64_t r = 0; r < bounds.rows(); ++r) {
+    std::fill_n(bounds.row<float>(r), bounds.cols(), 0.0f);
+  }
+}
+
+double silu_of(double x) {
+  return x / (1 + std::exp(-x));
+}
+
+std::int64_t elems_at(const TensorSpec& spec, const Extents& extents) {
+  if (!spec.present()) return 0;
+  std::int64_t n = 1;
+  for (const Dim& dim : spec.shape) n *= dim.extent(extents);
+  return n;
+}
+
+std::int64_t bytes_at(const TensorSpec& spec, const Extents& extents) {
+  return spec.present() ? spec.dtype.bytes(elems_at(spec, extents)) : 0;
+}
+
+Cost moves(Specs in, const TensorSpec& out, const Extents& extents) {
+  Cost cost{.bytes_written = bytes_at(out, extents)};
+  for (const TensorSpec& spec : in) cost.bytes_read += bytes_at(spec, extents);
+  return cost;
+}
+
+}  // namespace weft

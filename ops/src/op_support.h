@@ -1,0 +1,104 @@
+#pragma once
+// What the ops' own files share: checks for infer, rows as floats, node names, costs and the
+// arithmetic of error bounds.
+
+#include <cfloat>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph/error.h"
+#include "weft/graph/graph.h"
+#include "weft/ops/formats/format.h"
+
+namespace weft {
+
+// ---- infer: each throws with the name of the input, what it must be and what it is.
+
+void expect_dtype(std::string_view name, const TensorSpec& spec, DType dtype);
+void expect_shape(std::string_view name, const TensorSpec& spec, const Shape& shape);
+void expect_format(std::string_view name, const TensorSpec& spec);  // something with a codec
+void expect_finite(std::string_view name, double value);
+void expect_positive(std::string_view name, double value);
+
+// A shape that is not known in full: expect_form(w.shape.rank() == 2, "w", w, "[N, {}]", k).
+template <class... Args>
+void expect_form(bool holds, std::string_view name, const TensorSpec& spec,
+                 fmt::format_string<Args...> form, Args&&... args) {
+  if (holds) return;
+  fail<ShapeError>("{} must be {}, got {}", name, fmt::format(form, std::forward<Args>(args)...),
+                   to_string(spec.shape));
+}
+
+// ---- nodes
+
+// Adds an op to the graph of its first present input. `path` is a full path; empty: scope and op
+// name.
+Tensor add_node(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+                std::source_location where, std::string_view path = {});
+inline Tensor add_node(const OpDef& op, std::initializer_list<Tensor> inputs, Attrs attrs,
+                       std::source_location where, std::string_view path = {}) {
+  return add_node(op, std::span(inputs.begin(), inputs.size()), std::move(attrs), where, path);
+}
+
+// "blk.3.attn_q" for the weight "blk.3.attn_q.weight"; empty for any other tensor.
+std::string_view named_after(Tensor w);
+
+// ---- reference
+
+// Rows of a tensor of any format as floats.
+class RowReader {
+ public:
+  explicit RowReader(const View& view);
+  const float* operator[](std::int64_t r);  // cols() floats, valid until the next call
+
+ private:
+  View view_;
+  const Format* format_;
+  std::vector<float> buffer_;
+};
+
+// All rows, back to back.
+std::vector<float> decode_rows(const View& view);
+
+double silu_of(double x);
+
+// ---- bound
+
+// n roundings to f32 in a row change a value by at most this share of it, and a sum of products by
+// this share of the sum of their magnitudes (Higham, Accuracy and Stability of Numerical
+// Algorithms, 2nd ed., section 3.1: gamma_n).
+inline double rounding(double n) {
+  return n * 0x1p-24 / (1 - n * 0x1p-24);
+}
+
+// What one operation may lose where subnormals are flushed to zero.
+inline constexpr double kFlushed = FLT_MIN;
+
+// Error of silu in f32 where its argument is exact: an exp good to 2 ulp, an addition, a division
+// and a product, well within 16 roundings; exp(-x) leaves f32 at x = -88.7, where the true result
+// is 23 * FLT_MIN.
+inline double silu_error(double y) {
+  return rounding(16) * std::fabs(y) + 32 * kFlushed;
+}
+
+// For ops that move values and compute none: a bound of 0 everywhere.
+void exact(const Attrs&, Views in, View bounds);
+
+// To f32, never downwards.
+inline float bound_up(double x) {
+  return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
+}
+
+// ---- cost
+
+std::int64_t bytes_at(const TensorSpec& spec, const Extents& extents);  // 0 for an absent input
+std::int64_t elems_at(const TensorSpec& spec, const Extents& extents);
+// Reads all inputs once and writes the output once.
+Cost moves(Specs in, const TensorSpec& out, const Extents& extents);
+
+}  // namespace weft

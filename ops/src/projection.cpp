@@ -1,0 +1,39 @@
+#include "projection.h"
+
+#include <algorithm>
+
+#include "weft/ops/formats/q8a.h"
+
+namespace weft {
+
+std::int64_t expect_projected(const TensorSpec& x) {
+  if (x.dtype != f32 && x.dtype != q8a) {
+    fail<DTypeError>("x must be F32 or Q8A, got {}", x.dtype.name());
+  }
+  expect_form(x.shape.rank() == 2, "x", x, "[T, K]");
+  return x.shape[1].bound;
+}
+
+void expect_matrix(std::string_view name, const TensorSpec& w, std::int64_t k) {
+  expect_format(name, w);
+  const bool fits = w.shape.rank() == 2 && !w.shape[0].varies() && w.shape[1].bound == k;
+  expect_form(fits, name, w, "[N, {}]", k);
+}
+
+std::vector<float> used_magnitudes(const float* w, std::int64_t k, bool quantized) {
+  constexpr std::int64_t kGroup = 32;
+  std::vector<float> magnitudes(static_cast<std::size_t>(k));
+  for (std::int64_t begin = 0; begin < k; begin += kGroup) {
+    const std::int64_t end = std::min(k, begin + kGroup);
+    float largest = 0;
+    for (std::int64_t i = begin; quantized && i < end; ++i) {
+      largest = std::max(largest, std::fabs(w[i]));
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      magnitudes[static_cast<std::size_t>(i)] = std::fabs(w[i]) + largest;
+    }
+  }
+  return magnitudes;
+}
+
+}  // namespace weft

@@ -1,0 +1,87 @@
+#include "weft/ops/rms_norm.h"
+
+#include "weft/ops/mul.h"
+
+#include "rms.h"
+
+namespace weft {
+
+TensorSpec infer_rms(const Attrs& attrs, Specs in) {
+  expect_dtype("x", in[0], f32);
+  expect_form(in[0].shape.rank() >= 1, "x", in[0], "[.., D]");
+  expect_positive("eps", attrs.as<RmsNormAttrs>().eps);
+  return in[0];
+}
+
+double rms_factor(const float* x, std::int64_t d, double eps) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < d; ++i) sum += static_cast<double>(x[i]) * x[i];
+  return 1 / std::sqrt(sum / static_cast<double>(d) + eps);
+}
+
+std::int64_t rms_granule(const Attrs&, Specs in, const TensorSpec&) {
+  return in[0].shape.last();
+}
+
+namespace {
+
+void reference(const Attrs& attrs, Views in, View out) {
+  const double eps = attrs.as<RmsNormAttrs>().eps;
+  const std::int64_t d = out.dim(-1);
+  for (std::int64_t r = 0; r < out.rows(); ++r) {
+    for (std::int64_t c = 0; c < out.cols(); c += d) {
+      const float* x = in[0].row<const float>(r) + c;
+      float* y = out.row<float>(r) + c;
+      const double factor = rms_factor(x, d, eps);
+      for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(x[i] * factor);
+    }
+  }
+}
+
+void bound(const Attrs& attrs, Views in, View bounds) {
+  const double eps = attrs.as<RmsNormAttrs>().eps;
+  const std::int64_t d = bounds.dim(-1);
+  for (std::int64_t r = 0; r < bounds.rows(); ++r) {
+    for (std::int64_t c = 0; c < bounds.cols(); c += d) {
+      const float* x = in[0].row<const float>(r) + c;
+      float* b = bounds.row<float>(r) + c;
+      const double factor = rms_factor(x, d, eps);
+      for (std::int64_t i = 0; i < d; ++i) {
+        b[i] = bound_up(rms_error(d) * std::fabs(x[i] * factor) + kFlushed);
+      }
+    }
+  }
+}
+
+Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+  Cost c = moves(in, out, extents);
+  c.multiply_adds = 2 * elems_at(out, extents);
+  return c;
+}
+
+constexpr OpInput kInputs[] = {{"x"}};
+
+}  // namespace
+
+const OpDef kRmsNorm{.name = "rms_norm",
+                     .inputs = kInputs,
+                     .attrs = &typeid(RmsNormAttrs),
+                     .infer = infer_rms,
+                     .reference = reference,
+                     .bound = bound,
+                     .cost = cost,
+                     .col_granule = rms_granule,
+                     .in_place_over = 0};
+
+Tensor rms_norm(Tensor x, float eps, std::source_location where) {
+  return add_node(kRmsNorm, {x}, RmsNormAttrs{eps}, where);
+}
+
+Tensor rms_norm(Tensor x, Tensor w, float eps, std::source_location where) {
+  const std::string name(named_after(w));
+  const Tensor unit =
+      add_node(kRmsNorm, {x}, RmsNormAttrs{eps}, where, name.empty() ? "" : name + ".rms");
+  return add_node(kMul, {unit, w}, {}, where, name);
+}
+
+}  // namespace weft

@@ -1,0 +1,129 @@
+#include "weft/ops/rope_angles.h"
+
+#include <algorithm>
+#include <numbers>
+
+#include "op_support.h"
+
+namespace weft {
+namespace {
+
+void check_attrs(const RopeAttrs& a) {
+  if (a.n_rot < 2 || a.n_rot % 2 != 0) {
+    fail<ValueError>("n_rot must be even and at least 2, got {}", a.n_rot);
+  }
+  expect_positive("base", a.base);
+  expect_positive("freq_scale", a.freq_scale);
+  expect_finite("ext_factor", a.ext_factor);
+  expect_finite("attn_factor", a.attn_factor);
+  if (a.ext_factor == 0) return;
+  expect_positive("beta_fast", a.beta_fast);
+  expect_positive("beta_slow", a.beta_slow);
+  expect_positive("original_context", a.original_context);
+  if (a.base == 1) fail<ValueError>("base must not be 1 with YaRN");
+}
+
+TensorSpec infer(const Attrs& attrs, Specs in) {
+  const auto& a = attrs.as<RopeAttrs>();
+  check_attrs(a);
+  const TensorSpec &pos = in[0], &factors = in[1];
+  expect_dtype("pos", pos, i32);
+  expect_form(pos.shape.rank() == 1, "pos", pos, "[T]");
+  if (factors.present()) {
+    expect_dtype("factors", factors, f32);
+    expect_shape("factors", factors, {a.n_rot / 2});
+  }
+  return {f32, {pos.shape[0], a.n_rot}};
+}
+
+// YaRN section 3.2: pairs that turn often within the original context keep their angle (1), those
+// that turn less than once take the scaled one (0), with a straight ramp between. A pair's index
+// where it makes `beta` turns follows from its wavelength.
+struct Ramp {
+  explicit Ramp(const RopeAttrs& a) {
+    const auto pair_of = [&](double beta) {
+      const double turns = a.original_context / (beta * 2 * std::numbers::pi);
+      return a.n_rot * std::log(turns) / (2 * std::log(static_cast<double>(a.base)));
+    };
+    low = std::max(0.0, std::floor(pair_of(a.beta_fast)));
+    high = std::min(a.n_rot - 1.0, std::ceil(pair_of(a.beta_slow)));
+  }
+  double at(std::int64_t i) const {
+    const double y = (static_cast<double>(i) - low) / std::max(0.001, high - low);
+    return 1 - std::clamp(y, 0.0, 1.0);
+  }
+  double low = 0, high = 0;
+};
+
+double magnitude(const RopeAttrs& a) {
+  if (a.ext_factor == 0) return a.attn_factor;
+  return a.attn_factor * (1 + 0.1 * std::log(1 / static_cast<double>(a.freq_scale)));
+}
+
+// The angle of each pair at position 1; angles grow linearly with the position.
+std::vector<double> frequencies(const RopeAttrs& a, const View& factors) {
+  std::vector<double> result;
+  const Ramp ramp =
+      a.ext_factor != 0 ? Ramp(a) : Ramp(RopeAttrs{.n_rot = 2, .original_context = 1});
+  for (std::int64_t i = 0; i < a.n_rot / 2; ++i) {
+    const double exponent = -2.0 * static_cast<double>(i) / a.n_rot;
+    const double divisor = factors ? factors.row<const float>(0)[i] : 1;
+    const double extrapolated = std::pow(static_cast<double>(a.base), exponent) / divisor;
+    const double interpolated = a.freq_scale * extrapolated;
+    const double mix = a.ext_factor != 0 ? ramp.at(i) * a.ext_factor : 0;
+    result.push_back(interpolated * (1 - mix) + extrapolated * mix);
+  }
+  return result;
+}
+
+void reference(const Attrs& attrs, Views in, View out) {
+  const auto& a = attrs.as<RopeAttrs>();
+  const std::vector<double> frequency = frequencies(a, in[1]);
+  const double m = magnitude(a);
+  const std::int32_t* pos = in[0].row<const std::int32_t>(0);
+  for (std::int64_t t = 0; t < out.rows(); ++t) {
+    float* y = out.row<float>(t);
+    for (std::size_t i = 0; i < frequency.size(); ++i) {
+      const double angle = pos[t] * frequency[i];
+      y[2 * i] = static_cast<float>(m * std::cos(angle));
+      y[2 * i + 1] = static_cast<float>(m * std::sin(angle));
+    }
+  }
+}
+
+// The angle in f32 takes about 16 roundings (a power, a few products, the blend), and a cosine
+// moves as far as its angle does.
+void bound(const Attrs& attrs, Views in, View bounds) {
+  const auto& a = attrs.as<RopeAttrs>();
+  const std::vector<double> frequency = frequencies(a, in[1]);
+  const double m = std::fabs(magnitude(a));
+  const std::int32_t* pos = in[0].row<const std::int32_t>(0);
+  for (std::int64_t t = 0; t < bounds.rows(); ++t) {
+    float* b = bounds.row<float>(t);
+    for (std::size_t i = 0; i < frequency.size(); ++i) {
+      b[2 * i] = b[2 * i + 1] = bound_up(m * rounding(16) * (1 + std::fabs(pos[t] * frequency[i])));
+    }
+  }
+}
+
+std::int64_t granule(const Attrs&, Specs, const TensorSpec&) {
+  return 2;
+}
+
+constexpr OpInput kInputs[] = {{"pos", Reach::all}, {"factors", Reach::all, true}};
+
+}  // namespace
+
+const OpDef kRopeAngles{.name = "rope_angles",
+                        .inputs = kInputs,
+                        .attrs = &typeid(RopeAttrs),
+                        .infer = infer,
+                        .reference = reference,
+                        .bound = bound,
+                        .col_granule = granule};
+
+Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors, std::source_location where) {
+  return add_node(kRopeAngles, {pos, factors}, attrs, where);
+}
+
+}  // namespace weft
