@@ -1,7 +1,16 @@
 #pragma once
-// GGUF files, versions 2 and 3, little-endian, whole or split ("-00001-of-00003.gguf": give the first part). The file is mapped read-only; nothing is
-// copied. Every count, length, offset, size and product is checked before use; a file that lies is refused with FormatError (UnsupportedError for
-// future versions and types we cannot read), and the message names the file, the place and the numbers. Immutable after open: any number of threads may read.
+// GGUF files, versions 2 and 3, little-endian, whole or split ("-00001-of-00003.gguf": give the
+// first part). The file is mapped read-only; nothing is copied. Every count, length, offset, size
+// and product is checked before use; a file that lies is refused with FormatError (UnsupportedError
+// for versions and types we cannot read), and the message names the file, the place and the
+// numbers. Immutable after open: any number of threads may read. Out of scope: a file that somebody
+// shrinks while it is mapped (the system then ends the process with SIGBUS); replace model files by
+// renaming, not by writing over them.
+//
+//   "GGUF" | version u32 | tensors u64 | entries u64 | entries: key, type u32, value | tensor
+//   infos: name, rank u32, dims u64[rank], type u32, offset u64 | padding to general.alignment (32)
+//   | tensor data, each at an aligned offset from here strings: length u64, bytes; arrays: element
+//   type u32, length u64, elements
 // Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 #include <cstddef>
@@ -20,20 +29,39 @@ namespace weft {
 
 struct MetaArray;
 
-// One metadata value. Integers keep their sign class and are widened to 64 bits; `type` tells what the file declared.
-enum class MetaType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
-std::string_view to_string(MetaType type);
+// One metadata value. Integers keep their sign class and are widened to 64 bits; `type` tells what
+// the file declared.
+enum class MetaType : std::uint32_t {
+  uint8 = 0,
+  int8 = 1,
+  uint16 = 2,
+  int16 = 3,
+  uint32 = 4,
+  int32 = 5,
+  float32 = 6,
+  boolean = 7,
+  string = 8,
+  array = 9,
+  uint64 = 10,
+  int64 = 11,
+  float64 = 12
+};
+std::string_view to_string(MetaType type);  // "u32", "string"
 
 struct MetaValue {
-  MetaType type = MetaType::u8;
-  std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view, std::shared_ptr<const MetaArray>> value;
+  MetaType type = MetaType::uint8;
+  std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view,
+               std::shared_ptr<const MetaArray>>
+      value;
 };
 
-// Elements of an array, in file order; strings view the mapped file.
+// Elements of an array, in file order; strings view the mapped file. Arrays of arrays hold
+// MetaValues.
 struct MetaArray {
-  MetaType element = MetaType::u8;
-  std::variant<std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>, std::vector<bool>,
-               std::vector<std::string_view>, std::vector<MetaValue>> values;
+  MetaType element = MetaType::uint8;
+  std::variant<std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>,
+               std::vector<bool>, std::vector<std::string_view>, std::vector<MetaValue>>
+      values;
   std::size_t size() const;
 };
 
@@ -42,46 +70,66 @@ struct MetaEntry {
   MetaValue value;
 };
 
-// One tensor of the file. `spec` has the slowest dimension first (GGUF stores the fastest first).
+// One tensor of the file. `spec` has the slowest dimension first (GGUF stores the fastest first); a
+// tensor without dimensions has shape [1]. The type may be one that GGUF knows and that nothing
+// here computes: see require_format.
 struct GgufTensor {
   std::string_view name;
   TensorSpec spec;
   const std::byte* data = nullptr;  // into the mapping
   std::int64_t n_bytes = 0;
-  std::int32_t part = 0;            // index of the file of a split model
-  std::uint64_t file_offset = 0;
+  std::int32_t part = 0;          // index of the file of a split model
+  std::uint64_t file_offset = 0;  // within that file
 };
 
 class GgufFile {
  public:
   // Throws IoError, FormatError, UnsupportedError.
   static GgufFile open(const std::string& path);
-  // The same checks over bytes in memory that outlive the object (tests, fuzzing). `name` stands for the path in messages.
+  // The same checks over bytes in memory that outlive the object (tests, fuzzing). `name` stands
+  // for the path in messages. Split models cannot be parsed this way.
   static GgufFile parse(std::span<const std::byte> bytes, const std::string& name);
 
   const std::string& path() const;
   std::uint32_t version() const;
   std::uint64_t alignment() const;
-  std::int64_t file_bytes() const;  // all parts
-  std::span<const MetaEntry> metadata() const;
-  std::span<const GgufTensor> tensors() const;
+  std::int64_t file_bytes() const;                  // all parts
+  std::span<const std::string> part_paths() const;  // one for a whole file
+  std::span<const MetaEntry> metadata() const;      // of the first part
+  std::span<const GgufTensor> tensors() const;      // of all parts, in file order
 
   const MetaValue* find(std::string_view key) const;
   const GgufTensor* find_tensor(std::string_view name) const;
 
-  // Typed reads: nullopt (or an empty span's worth, null) where the key is absent; FormatError "FILE: key 'K' must be an unsigned integer, got string" where it has
-  // another type or does not fit.
+  // Typed reads: nullopt where the key is absent; FormatError "FILE: key 'K' must be an unsigned
+  // integer, got string" where it has another type or does not fit. Any integer type will do for an
+  // integer that fits.
   std::optional<std::uint64_t> find_uint(std::string_view key) const;
+  std::optional<std::int64_t> find_int(std::string_view key) const;
   std::optional<double> find_float(std::string_view key) const;  // f32, f64 or any integer
   std::optional<bool> find_bool(std::string_view key) const;
   std::optional<std::string_view> find_string(std::string_view key) const;
   std::optional<std::vector<std::string_view>> find_strings(std::string_view key) const;
-  std::optional<std::vector<float>> find_floats(std::string_view key) const;     // f32/f64 elements only
-  std::optional<std::vector<std::int64_t>> find_ints(std::string_view key) const;  // any integer elements
+  std::optional<std::vector<float>> find_floats(
+      std::string_view key) const;  // f32/f64 elements only
+  std::optional<std::vector<std::int64_t>> find_ints(
+      std::string_view key) const;  // any integer elements
+  std::optional<std::vector<bool>> find_bools(std::string_view key) const;
+
+  // Throws UnsupportedError "FILE: tensor 'x' has type IQ2_S, which is not supported yet
+  // (supported: F32, ...)" for a tensor whose type has no codec here. Files with such tensors can
+  // be inspected, not run.
+  void require_format(const GgufTensor& tensor) const;
 
  private:
   struct Impl;
+  explicit GgufFile(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;
 };
+
+// Foreign text made fit for a terminal or a message: control characters, bidirectional overrides,
+// backslashes and bytes that are not UTF-8 are escaped (\n, \x1b, \u202e), and what exceeds
+// `max_bytes` of input is cut and marked with "...".
+std::string printable(std::string_view text, std::size_t max_bytes = 120);
 
 }  // namespace weft

@@ -1,0 +1,114 @@
+#include "weft/models/gguf.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/graph/error.h"
+#include "weft/ops/formats/format.h"
+
+#include "gguf/mapped_file.h"
+#include "gguf/metadata.h"
+#include "gguf/part.h"
+#include "gguf/split.h"
+#include "gguf/types.h"
+
+namespace weft {
+
+struct GgufFile::Impl {
+  std::vector<MappedFile> maps;
+  std::vector<std::string> paths;
+  gguf::Part head;  // the first part, with the tensors of all
+  std::vector<std::uint32_t> by_name;
+  std::int64_t file_bytes = 0;
+
+  void index_tensors() {
+    by_name = gguf::index_by_name(
+        head.tensors, [](const GgufTensor& t) { return t.name; }, "tensor", paths.front());
+  }
+
+  // Maps and appends the parts after the first.
+  void append_parts(const gguf::Split& split) {
+    for (std::uint64_t i = 1; i < split.count; ++i) {
+      const std::string& path = paths.emplace_back(gguf::part_path(paths.front(), split, i));
+      const MappedFile& map = maps.emplace_back(path);
+      gguf::Part part = gguf::parse_part(map.bytes(), path);
+      gguf::check_part(part, split, i, path);
+      file_bytes += static_cast<std::int64_t>(map.bytes().size());
+      for (GgufTensor& tensor : part.tensors) {
+        tensor.part = static_cast<std::int32_t>(i);
+        head.tensors.push_back(tensor);
+      }
+    }
+    gguf::check_tensor_count(head.tensors.size(), split, paths.front());
+  }
+};
+
+GgufFile::GgufFile(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+GgufFile GgufFile::open(const std::string& path) {
+  auto impl = std::make_shared<Impl>();
+  impl->paths.push_back(path);
+  const MappedFile& map = impl->maps.emplace_back(path);
+  impl->file_bytes = static_cast<std::int64_t>(map.bytes().size());
+  impl->head = gguf::parse_part(map.bytes(), path);
+  const gguf::Split split = gguf::read_split(impl->head, path);
+  if (split.count > 1) impl->append_parts(split);
+  impl->index_tensors();
+  return GgufFile(std::move(impl));
+}
+
+GgufFile GgufFile::parse(std::span<const std::byte> bytes, const std::string& name) {
+  auto impl = std::make_shared<Impl>();
+  impl->paths.push_back(name);
+  impl->file_bytes = static_cast<std::int64_t>(bytes.size());
+  impl->head = gguf::parse_part(bytes, name);
+  if (gguf::read_split(impl->head, name).count > 1) {
+    fail<UnsupportedError>("{}: is part of a split model, which can only be opened from files",
+                           printable(name, 4096));
+  }
+  impl->index_tensors();
+  return GgufFile(std::move(impl));
+}
+
+const std::string& GgufFile::path() const {
+  return impl_->paths.front();
+}
+std::uint32_t GgufFile::version() const {
+  return impl_->head.version;
+}
+std::uint64_t GgufFile::alignment() const {
+  return impl_->head.alignment;
+}
+std::int64_t GgufFile::file_bytes() const {
+  return impl_->file_bytes;
+}
+std::span<const std::string> GgufFile::part_paths() const {
+  return impl_->paths;
+}
+std::span<const MetaEntry> GgufFile::metadata() const {
+  return impl_->head.metadata;
+}
+std::span<const GgufTensor> GgufFile::tensors() const {
+  return impl_->head.tensors;
+}
+const MetaValue* GgufFile::find(std::string_view key) const {
+  return impl_->head.find(key);
+}
+
+const GgufTensor* GgufFile::find_tensor(std::string_view name) const {
+  const auto& tensors = impl_->head.tensors;
+  const auto found =
+      std::lower_bound(impl_->by_name.begin(), impl_->by_name.end(), name,
+                       [&](std::uint32_t i, std::string_view n) { return tensors[i].name < n; });
+  if (found == impl_->by_name.end() || tensors[*found].name != name) return nullptr;
+  return &tensors[*found];
+}
+
+void GgufFile::require_format(const GgufTensor& tensor) const {
+  if (find_format(tensor.spec.dtype)) return;
+  fail<UnsupportedError>("{}: tensor '{}' has type {}, which is not supported yet (supported: {})",
+                         printable(impl_->paths[static_cast<std::size_t>(tensor.part)], 4096),
+                         printable(tensor.name), tensor.spec.dtype.name(), gguf::supported_types());
+}
+
+}  // namespace weft

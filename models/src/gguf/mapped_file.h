@@ -1,0 +1,31 @@
+#pragma once
+// A whole file mapped read-only (private mapping; the descriptor is closed at once). Moves, does
+// not copy. How pages are read ahead or dropped is the business of whoever uses the bytes.
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace weft {
+
+class MappedFile {
+ public:
+  MappedFile() = default;
+  // Throws IoError "PATH: cannot open: No such file or directory"; directories, pipes and devices
+  // are refused. An empty file gives empty bytes.
+  explicit MappedFile(const std::string& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// Bytes of a page of memory; mappings start at multiples of it.
+std::size_t page_bytes();
+
+}  // namespace weft

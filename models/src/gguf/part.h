@@ -1,0 +1,32 @@
+#pragma once
+// One file of a model: the header, metadata and tensor table, checked against the bytes of that
+// file.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/models/gguf.h"
+
+namespace weft::gguf {
+
+struct Part {
+  std::uint32_t version = 0;
+  std::uint64_t alignment = 32;
+  std::vector<MetaEntry> metadata;
+  std::vector<std::uint32_t> by_key;  // indices of `metadata`, sorted by key
+  std::vector<GgufTensor>
+      tensors;  // inside the file, not overlapping; names not yet checked for doubles
+
+  const MetaValue* find(std::string_view key) const;
+};
+
+Part parse_part(std::span<const std::byte> bytes, const std::string& file);
+
+// An integer value as an unsigned one. Throws FormatError "FILE: key 'K' must be an unsigned
+// integer, got string".
+std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::string& file);
+
+}  // namespace weft::gguf

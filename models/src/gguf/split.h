@@ -1,0 +1,31 @@
+#pragma once
+// Models split over several files, "NAME-00001-of-00003.gguf": every part is a GGUF file of its own
+// with split.no (from 0) and split.count; the first one has the metadata, each has a share of the
+// tensors.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gguf/part.h"
+
+namespace weft::gguf {
+
+struct Split {
+  std::uint64_t count = 1;
+  std::optional<std::uint64_t> tensors;  // of all parts together
+};
+
+// What the first part says. Throws FormatError where it is a later part (the message names the
+// first).
+Split read_split(const Part& first, const std::string& path);
+
+// The path of part `index`. Throws FormatError where the first one's name does not end as the
+// convention says.
+std::string part_path(const std::string& first, const Split& split, std::uint64_t index);
+
+void check_part(const Part& part, const Split& split, std::uint64_t index, const std::string& path);
+void check_tensor_count(std::size_t count, const Split& split, const std::string& path);
+
+}  // namespace weft::gguf

@@ -1,0 +1,22 @@
+#pragma once
+// Element types of GGUF tensors by their numbers: those with a codec (ops/formats), and those of
+// which only the block sizes are known, so that files with them can be inspected.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "weft/graph/dtype.h"
+
+namespace weft::gguf {
+
+// The type of that number; one that names none where the number is unknown or was removed.
+DType find_type(std::uint32_t id);
+
+// The name of a type that existed once and was taken out of the format; empty for others.
+std::string_view removed_type(std::uint32_t id);
+
+// "F32, F16, ...": the types with a codec.
+std::string supported_types();
+
+}  // namespace weft::gguf
