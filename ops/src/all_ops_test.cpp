@@ -17,9 +17,10 @@ TEST_CASE("the list of ops is sorted by name and has no name twice") {
 TEST_CASE("every op infers, and is defined unless it is a view") {
   for (const OpDef* op : all_ops()) {
     CAPTURE(op->name);
-    CHECK(op->infer != nullptr);
+    const bool infers = op->infer, defined = op->reference;
+    CHECK(infers);
     CHECK_FALSE(op->inputs.empty());
-    CHECK((op->reference == nullptr) == (op->storage == Storage::view));
+    CHECK(defined == (op->storage != Storage::view));
     CHECK(op->in_place_over < static_cast<int>(op->inputs.size()));
     CHECK(find_op(op->name) == op);
   }
