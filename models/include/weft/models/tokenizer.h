@@ -1,0 +1,96 @@
+#pragma once
+// Text to token ids and back. One tokenizer kind is one file pair in models/src/text/ and one row in tokenizer_kinds.cpp.
+// Immutable after construction: any number of threads may encode and decode with one tokenizer.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/models/vocabulary.h"
+
+namespace weft {
+
+class SpecialSplitter;
+
+struct EncodeOptions {
+  bool add_special = true;     // BOS, EOS and the like, as the vocabulary asks
+  bool parse_special = false;  // control tokens written out in the text ("<|im_end|>") become that token
+};
+
+struct DecodeOptions {
+  bool show_special = false;         // control and unknown tokens appear as their text instead of nothing
+  bool strip_space_prefix = false;   // drop the leading space that encoding put before the text
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer();
+
+  // Any bytes are a text: NUL is a byte like others, and bytes that are not UTF-8 are encoded one by one. A byte for which the vocabulary has no
+  // token becomes the unknown token, or is left out where there is none. Throws ValueError for texts of 2 GiB and more.
+  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
+
+  // The bytes of the tokens, one after the other; decode(encode(x)) = x for every x where the vocabulary has a token for every byte
+  // (kind "llama": apart from U+2581, which comes back as a space). Throws ValueError for an id outside the vocabulary.
+  std::string decode(std::span<const TokenId> ids, const DecodeOptions& options = {}) const;
+
+  // The bytes that one token stands for, control and unknown tokens included. REQUIRES: 0 <= id < size.
+  virtual std::string_view bytes(TokenId id) const = 0;
+  // True for tokens that plain output leaves out.
+  bool hidden(TokenId id) const;
+
+  const Vocabulary& vocabulary() const { return *vocabulary_; }
+  // Oddities of the vocabulary that were worked around (those found by Vocabulary included).
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ protected:
+  explicit Tokenizer(std::shared_ptr<const Vocabulary> vocabulary);
+  void warn(std::string text) { warnings_.push_back(std::move(text)); }
+
+ private:
+  // Appends the ids of a stretch of text between special tokens. `text` is not empty.
+  virtual void encode_stretch(std::string_view text, std::vector<TokenId>& out) const = 0;
+
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  std::vector<std::string> warnings_;
+  std::unique_ptr<const SpecialSplitter> user_defined_;
+  std::unique_ptr<const SpecialSplitter> all_special_;
+};
+
+// The tokenizer of a vocabulary's kind. Throws UnsupportedError for kinds that nothing here can encode (the message lists the known ones),
+// FormatError where the vocabulary lacks what its kind needs.
+std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary> vocabulary);
+
+// Text as it comes, token by token: never half a UTF-8 character. Keeps a reference to the tokenizer; one thread at a time.
+class Detokenizer {
+ public:
+  enum class Invalid { keep, replace };  // bytes that are no UTF-8: as they are, or U+FFFD for each
+
+  struct Options {
+    DecodeOptions decode;
+    Invalid invalid = Invalid::keep;
+  };
+
+  explicit Detokenizer(const Tokenizer& tokenizer) : Detokenizer(tokenizer, Options{}) {}
+  Detokenizer(const Tokenizer& tokenizer, const Options& options);
+
+  // The text that this token completes, possibly empty: what might still become a character is held back (3 bytes at most). Valid until
+  // the next call. With Invalid::keep the outputs of all push() and finish() together are Tokenizer::decode of the same ids.
+  std::string_view push(TokenId id);
+  // What was held back, which is then no character: the bytes, or one U+FFFD. Afterwards a new text may begin.
+  std::string_view finish();
+
+ private:
+  void emit(std::size_t n_bytes);
+
+  const Tokenizer& tokenizer_;
+  Options options_;
+  bool at_start_ = true;
+  std::string held_;
+  std::string out_;
+};
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+#include "weft/models/tokenizer.h"
+
+#include <limits>
+
+#include "text/special_splitter.h"
+#include "weft/graph/error.h"
+
+namespace weft {
+namespace {
+
+bool is_special(TokenType type) { return type == TokenType::control || type == TokenType::unknown; }
+
+}  // namespace
+
+Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary) : vocabulary_(std::move(vocabulary)), warnings_(vocabulary_->warnings()) {
+  std::vector<TokenId> user_defined;
+  std::vector<TokenId> all;
+  for (TokenId id = 0; id < vocabulary_->size(); ++id) {
+    const TokenType type = vocabulary_->type(id);
+    if (type == TokenType::user_defined) user_defined.push_back(id);
+    if (type == TokenType::user_defined || is_special(type)) {
+      all.push_back(id);
+      if (vocabulary_->text(id).size() > SpecialSplitter::kMaxLength) {
+        warn(fmt::format("special token {} has {} bytes and will not be found in texts", id, vocabulary_->text(id).size()));
+      }
+    }
+  }
+  user_defined_ = std::make_unique<SpecialSplitter>(*vocabulary_, user_defined);
+  all_special_ = std::make_unique<SpecialSplitter>(*vocabulary_, all);
+}
+
+Tokenizer::~Tokenizer() = default;
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    fail<ValueError>("a text of {} bytes is too long to encode at once", text.size());
+  }
+  const TokenizerFlags& flags = vocabulary_->flags();
+  const SpecialTokens& special = vocabulary_->special();
+  std::vector<TokenId> ids;
+  if (options.add_special && flags.add_bos && special.bos != kNoToken) ids.push_back(special.bos);
+  std::size_t done = 0;
+  for (const auto& found : (options.parse_special ? all_special_ : user_defined_)->find(text)) {
+    if (found.begin > done) encode_stretch(text.substr(done, found.begin - done), ids);
+    ids.push_back(found.id);
+    done = found.end;
+  }
+  if (done < text.size()) encode_stretch(text.substr(done), ids);
+  if (options.add_special && flags.add_eos && special.eos != kNoToken) ids.push_back(special.eos);
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids, const DecodeOptions& options) const {
+  Detokenizer detokenizer(*this, {.decode = options});
+  std::string text;
+  for (const TokenId id : ids) text += detokenizer.push(id);
+  text += detokenizer.finish();
+  return text;
+}
+
+bool Tokenizer::hidden(TokenId id) const { return is_special(vocabulary_->type(id)); }
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#include "text/tokenizer_kinds.h"
+
+#include <string>
+
+#include "text/bpe.h"
+#include "text/spm.h"
+#include "weft/graph/error.h"
+
+namespace weft {
+namespace {
+
+constexpr TokenizerKind kKinds[] = {
+    {"llama", spm_defaults, make_spm},
+    {"gpt2", bpe_defaults, make_bpe},
+};
+
+}  // namespace
+
+std::span<const TokenizerKind> tokenizer_kinds() { return kKinds; }
+
+const TokenizerKind* find_tokenizer_kind(std::string_view name) {
+  for (const TokenizerKind& kind : kKinds) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary> vocabulary) {
+  if (!vocabulary->has_texts()) {
+    fail<UnsupportedError>("the model has no tokenizer (tokenizer.ggml.model is '{}'): give token ids", vocabulary->kind());
+  }
+  if (const TokenizerKind* kind = find_tokenizer_kind(vocabulary->kind())) return kind->make(std::move(vocabulary));
+  std::string known;
+  for (const TokenizerKind& kind : kKinds) {
+    if (!known.empty()) known += ", ";
+    known += kind.name;
+  }
+  fail<UnsupportedError>("tokenizer.ggml.model '{}' is not known; known are {}", vocabulary->kind(), known);
+}
+
+}  // namespace weft

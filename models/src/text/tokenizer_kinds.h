@@ -1,0 +1,30 @@
+#pragma once
+// The one list of tokenizer kinds: the values of tokenizer.ggml.model that can be encoded.
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "weft/models/tokenizer.h"
+#include "weft/models/vocabulary.h"
+
+namespace weft {
+
+// What a kind assumes where the file is silent.
+struct KindDefaults {
+  TokenizerFlags flags;
+  SpecialTokens special;
+};
+
+struct TokenizerKind {
+  std::string_view name;
+  KindDefaults (*defaults)(std::string_view pre);
+  std::shared_ptr<const Tokenizer> (*make)(std::shared_ptr<const Vocabulary> vocabulary);
+};
+
+std::span<const TokenizerKind> tokenizer_kinds();
+
+// Null for kinds that are not in the list.
+const TokenizerKind* find_tokenizer_kind(std::string_view name);
+
+}  // namespace weft
