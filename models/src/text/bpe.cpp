@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include "weft/graph/error.h"
+
 #include "text/byte_map.h"
 #include "text/merge_table.h"
 #include "text/pre_tokenizer.h"
 #include "text/string_table.h"
-#include "weft/graph/error.h"
 
 namespace weft {
 namespace {
@@ -30,7 +31,9 @@ struct Join {
   TokenId joint;
 
   // Heap order: the best is the one that no other precedes.
-  bool operator<(const Join& other) const { return rank != other.rank ? rank > other.rank : left > other.left; }
+  bool operator<(const Join& other) const {
+    return rank != other.rank ? rank > other.rank : left > other.left;
+  }
 };
 
 class BpeTokenizer final : public Tokenizer {
@@ -48,7 +51,8 @@ class BpeTokenizer final : public Tokenizer {
 
   const PreTokenizerRule* rule_ = nullptr;
   StringTable bytes_;
-  StringTable whole_;     // the bytes of the tokens that pieces may be as a whole; empty strings for the others
+  StringTable whole_;  // the bytes of the tokens that pieces may be as a whole; empty strings for
+                       // the others
   StringIndex whole_index_;
   std::array<TokenId, 256> byte_tokens_{};
   MergeTable merges_;
@@ -57,7 +61,8 @@ class BpeTokenizer final : public Tokenizer {
 // Merges one piece after the other into `out`; the buffers are kept between pieces.
 class BpeTokenizer::Encoder final : public PieceSink {
  public:
-  Encoder(const BpeTokenizer& tokenizer, std::vector<TokenId>& out) : tokenizer_(tokenizer), out_(out) {}
+  Encoder(const BpeTokenizer& tokenizer, std::vector<TokenId>& out)
+      : tokenizer_(tokenizer), out_(out) {}
 
   void piece(std::string_view text) override;
 
@@ -126,7 +131,10 @@ BpeTokenizer::BpeTokenizer(std::shared_ptr<const Vocabulary> shared)
   rule_ = find_pre_tokenizer_rule(vocabulary().pre());
   if (rule_ == nullptr) {
     rule_ = &default_pre_tokenizer_rule();
-    warn(fmt::format("tokenizer.ggml.pre '{}' is not known: texts are split by the default rule, ids may differ from the model's own", vocabulary().pre()));
+    warn(
+        fmt::format("tokenizer.ggml.pre '{}' is not known: texts are split by the default rule, "
+                    "ids may differ from the model's own",
+                    vocabulary().pre()));
   }
   read_tokens();
   read_merges();
@@ -134,7 +142,8 @@ BpeTokenizer::BpeTokenizer(std::shared_ptr<const Vocabulary> shared)
 
 void BpeTokenizer::read_tokens() {
   byte_tokens_.fill(kNoToken);
-  for (unsigned byte = 0; byte < 256; ++byte) byte_tokens_[byte] = vocabulary().find(byte_as_text(static_cast<std::uint8_t>(byte)));
+  for (unsigned byte = 0; byte < 256; ++byte)
+    byte_tokens_[byte] = vocabulary().find(byte_as_text(static_cast<std::uint8_t>(byte)));
   for (TokenId id = 0; id < vocabulary().size(); ++id) {
     const std::string_view text = vocabulary().text(id);
     const bool as_it_stands = hidden(id) || vocabulary().type(id) == TokenType::user_defined;
@@ -166,7 +175,9 @@ void BpeTokenizer::read_merges() {
       merges_.add(left, right, {static_cast<std::int32_t>(rank), both});
     }
   }
-  if (n_unknown > 0) warn(fmt::format("{} of {} merges name tokens that do not exist and are left out", n_unknown, vocabulary().n_merges()));
+  if (n_unknown > 0)
+    warn(fmt::format("{} of {} merges name tokens that do not exist and are left out", n_unknown,
+                     vocabulary().n_merges()));
 }
 
 void BpeTokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& out) const {

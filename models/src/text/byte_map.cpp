@@ -9,11 +9,14 @@ namespace {
 
 constexpr char32_t kFirstShifted = 0x100;
 
-bool stands_for_itself(unsigned byte) { return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE; }
+bool stands_for_itself(unsigned byte) {
+  return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
 
 struct Maps {
   std::array<std::string, 256> text;
-  std::array<std::int16_t, kFirstShifted + 256> byte;  // by code point; -1: not part of the notation
+  std::array<std::int16_t, kFirstShifted + 256>
+      byte;  // by code point; -1: not part of the notation
 
   Maps() {
     byte.fill(-1);
@@ -33,7 +36,9 @@ const Maps& maps() {
 
 }  // namespace
 
-std::string_view byte_as_text(std::uint8_t byte) { return maps().text[byte]; }
+std::string_view byte_as_text(std::uint8_t byte) {
+  return maps().text[byte];
+}
 
 std::optional<std::string> text_as_bytes(std::string_view text) {
   const auto& byte = maps().byte;

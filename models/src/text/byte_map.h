@@ -1,6 +1,7 @@
 #pragma once
-// How byte-level BPE writes bytes as text: printable bytes stand for themselves as Latin-1 characters, the others become
-// U+0100, U+0101, ... in order. Source: https://github.com/openai/gpt-2, encoder.py.
+// How byte-level BPE writes bytes as text: printable bytes stand for themselves as Latin-1
+// characters, the others become U+0100, U+0101, ... in order. Source:
+// https://github.com/openai/gpt-2, encoder.py.
 
 #include <cstdint>
 #include <optional>

@@ -1,19 +1,22 @@
-#include "text/utf8.h"
 #include "weft/graph/error.h"
 #include "weft/models/tokenizer.h"
 
+#include "text/utf8.h"
+
 namespace weft {
 
-Detokenizer::Detokenizer(const Tokenizer& tokenizer, const Options& options) : tokenizer_(tokenizer), options_(options) {}
+Detokenizer::Detokenizer(const Tokenizer& tokenizer, const Options& options)
+    : tokenizer_(tokenizer), options_(options) {}
 
 std::string_view Detokenizer::push(TokenId id) {
   const std::int64_t size = tokenizer_.vocabulary().size();
-  if (id < 0 || id >= size) fail<ValueError>("token id {} is outside the vocabulary of {} tokens", id, size);
+  if (id < 0 || id >= size)
+    fail<ValueError>("token id {} is outside the vocabulary of {} tokens", id, size);
   out_.clear();
   if (tokenizer_.hidden(id) && !options_.decode.show_special) return out_;
   std::string_view bytes = tokenizer_.bytes(id);
-  if (at_start_ && options_.decode.strip_space_prefix && tokenizer_.vocabulary().flags().add_space_prefix &&
-      bytes.starts_with(' ')) {
+  if (at_start_ && options_.decode.strip_space_prefix &&
+      tokenizer_.vocabulary().flags().add_space_prefix && bytes.starts_with(' ')) {
     bytes.remove_prefix(1);
   }
   at_start_ = false;

@@ -33,10 +33,13 @@ class MergeTable {
   };
 
   std::size_t slot_of(TokenId left, TokenId right) const {
-    const std::uint64_t pair = std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+    const std::uint64_t pair =
+        std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15u) >> 32) & mask;
-    while (slots_[slot].merge.rank >= 0 && (slots_[slot].left != left || slots_[slot].right != right)) slot = (slot + 1) & mask;
+    while (slots_[slot].merge.rank >= 0 &&
+           (slots_[slot].left != left || slots_[slot].right != right))
+      slot = (slot + 1) & mask;
     return slot;
   }
 

@@ -16,7 +16,8 @@ struct Match {
   std::size_t end;
 };
 
-// A piece of text as a sequence of classified characters. Bytes that are not UTF-8 are characters of no class.
+// A piece of text as a sequence of classified characters. Bytes that are not UTF-8 are characters
+// of no class.
 class Reader {
  public:
   struct Char {
@@ -70,7 +71,9 @@ Match match_run(const RunStage& stage, const Reader& text, std::size_t i) {
   return {false, first.next};
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 // The end of a contraction that starts at `i`; `i` where there is none.
 std::size_t contraction(WordStage::Contractions mode, const Reader& text, std::size_t i) {
@@ -83,7 +86,9 @@ std::size_t contraction(WordStage::Contractions mode, const Reader& text, std::s
   return i;
 }
 
-bool is_ascii_letter(const Reader::Char& c) { return (c.code >= 'a' && c.code <= 'z') || (c.code >= 'A' && c.code <= 'Z'); }
+bool is_ascii_letter(const Reader::Char& c) {
+  return (c.code >= 'a' && c.code <= 'z') || (c.code >= 'A' && c.code <= 'Z');
+}
 
 std::size_t ascii_punctuated_word(const Reader& text, std::size_t i) {
   const char32_t c = text.at(i).code;
@@ -95,8 +100,9 @@ std::size_t ascii_punctuated_word(const Reader& text, std::size_t i) {
 constexpr CharClass kUpperForm = kUpper | kOtherLetter | kMark;
 constexpr CharClass kLowerForm = kLower | kOtherLetter | kMark;
 
-// UPPER* LOWER+ from `i` on; `i` where it does not match. Letters without case and marks are in both sets: where no LOWER follows
-// the run of UPPER, the last of them that is LOWER too ends the match.
+// UPPER* LOWER+ from `i` on; `i` where it does not match. Letters without case and marks are in
+// both sets: where no LOWER follows the run of UPPER, the last of them that is LOWER too ends the
+// match.
 std::size_t upper_then_lower(const Reader& text, std::size_t i) {
   std::size_t end_of_last_both = i;
   std::size_t at = i;
@@ -106,7 +112,8 @@ std::size_t upper_then_lower(const Reader& text, std::size_t i) {
     at = c.next;
     if ((c.bits & kLowerForm) != 0) end_of_last_both = at;
   }
-  const std::size_t end = text.run(at, [](const Reader::Char& c) { return (c.bits & kLowerForm) != 0; });
+  const std::size_t end =
+      text.run(at, [](const Reader::Char& c) { return (c.bits & kLowerForm) != 0; });
   return end > at ? end : end_of_last_both;
 }
 
@@ -122,7 +129,8 @@ std::size_t word_body(const WordStage& stage, const Reader& text, std::size_t i)
 template <class Body>
 std::size_t with_prefix(const WordStage& stage, const Reader& text, std::size_t i, Body body) {
   const Reader::Char first = text.at(i);
-  const bool prefix = stage.prefix_is_space ? first.code == ' ' : (first.bits & stage.not_prefix) == 0;
+  const bool prefix =
+      stage.prefix_is_space ? first.code == ' ' : (first.bits & stage.not_prefix) == 0;
   if (prefix) {
     const std::size_t end = body(first.next);
     if (end > first.next) return end;
@@ -134,28 +142,34 @@ std::size_t word(const WordStage& stage, const Reader& text, std::size_t i) {
   if (!stage.split_case) {
     return with_prefix(stage, text, i, [&](std::size_t at) { return word_body(stage, text, at); });
   }
-  std::size_t end = with_prefix(stage, text, i, [&](std::size_t at) { return upper_then_lower(text, at); });
-  if (end == i) end = with_prefix(stage, text, i, [&](std::size_t at) { return upper_run(text, at); });
+  std::size_t end =
+      with_prefix(stage, text, i, [&](std::size_t at) { return upper_then_lower(text, at); });
+  if (end == i)
+    end = with_prefix(stage, text, i, [&](std::size_t at) { return upper_run(text, at); });
   return end == i ? i : contraction(stage.split_case_suffix, text, end);
 }
 
 std::size_t number(const WordStage& stage, const Reader& text, std::size_t i) {
   if (stage.max_digits == 0) return i;
   const std::size_t begin = stage.digits_take_space && text.byte(i) == ' ' ? i + 1 : i;
-  const std::size_t end = text.run(begin, [](const Reader::Char& c) { return (c.bits & kNumber) != 0; }, stage.max_digits);
+  const std::size_t end = text.run(
+      begin, [](const Reader::Char& c) { return (c.bits & kNumber) != 0; }, stage.max_digits);
   return end > begin ? end : i;
 }
 
 std::size_t punctuation(const WordStage& stage, const Reader& text, std::size_t i) {
   const auto accept = [&](const Reader::Char& c) {
-    return stage.punctuation != 0 ? (c.bits & stage.punctuation) != 0 : (c.bits & stage.not_punctuation) == 0;
+    return stage.punctuation != 0 ? (c.bits & stage.punctuation) != 0
+                                  : (c.bits & stage.not_punctuation) == 0;
   };
   const std::size_t begin = text.byte(i) == ' ' ? i + 1 : i;
   const std::size_t end = text.run(begin, accept);
   if (end == begin) return i;
   if (stage.newline_tail == WordStage::NewlineTail::none) return end;
   const bool slashes = stage.newline_tail == WordStage::NewlineTail::newlines_and_slashes;
-  return text.run(end, [&](const Reader::Char& c) { return (c.bits & kNewline) != 0 || (slashes && c.code == '/'); });
+  return text.run(end, [&](const Reader::Char& c) {
+    return (c.bits & kNewline) != 0 || (slashes && c.code == '/');
+  });
 }
 
 Match white_space(const WordStage& stage, const Reader& text, std::size_t i) {

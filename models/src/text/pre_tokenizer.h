@@ -1,7 +1,8 @@
 #pragma once
-// Splits a text into the stretches within which byte-pair merging may happen. A rule is a list of stages; each stage cuts its matches
-// out of the pieces that the stage before it left, and what lies between two matches is a piece too. The stages describe, by
-// parameters, the regular expressions that the models' own tokenizers use; all of them run in linear time.
+// Splits a text into the stretches within which byte-pair merging may happen. A rule is a list of
+// stages; each stage cuts its matches out of the pieces that the stage before it left, and what
+// lies between two matches is a piece too. The stages describe, by parameters, the regular
+// expressions that the models' own tokenizers use; all of them run in linear time.
 
 #include <cstdint>
 #include <limits>
@@ -29,7 +30,8 @@ struct RunStage {
 // The general pattern: alternatives tried in this order at every position.
 //   contractions             's 't 're 've 'm 'll 'd
 //   ascii_punctuated_words   [!-/:-~][A-Za-z]+
-//   words                    PREFIX? LETTERS+, or with split_case the two forms  PREFIX? UPPER* LOWER+  and  PREFIX? UPPER+ LOWER*,
+//   words                    PREFIX? LETTERS+, or with split_case the two forms  PREFIX? UPPER*
+//   LOWER+  and  PREFIX? UPPER+ LOWER*,
 //                            both with an optional contraction behind (split_case_suffix)
 //   numbers                  digits{1,max_digits}, or ' '?digits+ where digits_take_space
 //   punctuation              ' '? PUNCTUATION+ NEWLINE_TAIL*
@@ -42,14 +44,16 @@ struct WordStage {
   Contractions contractions = Contractions::none;
   bool ascii_punctuated_words = false;
   CharClass letters = char_class::kLetter;
-  // One character before a word that goes with it: a space, or any that is in none of these classes.
+  // One character before a word that goes with it: a space, or any that is in none of these
+  // classes.
   bool prefix_is_space = false;
   CharClass not_prefix = char_class::kNewline | char_class::kLetter | char_class::kNumber;
   bool split_case = false;
   Contractions split_case_suffix = Contractions::none;
   int max_digits = kUnlimited;  // 0: numbers are no alternative
   bool digits_take_space = false;
-  // Punctuation: a character in one of `punctuation`, or, where that is 0, in none of `not_punctuation`.
+  // Punctuation: a character in one of `punctuation`, or, where that is 0, in none of
+  // `not_punctuation`.
   CharClass punctuation = 0;
   CharClass not_punctuation = char_class::kSpace | char_class::kLetter | char_class::kNumber;
   NewlineTail newline_tail = NewlineTail::newlines;
@@ -74,8 +78,9 @@ void pre_tokenize(std::span<const SplitStage> stages, std::string_view text, Pie
 struct PreTokenizerRule {
   std::span<const std::string_view> names;
   std::span<const SplitStage> stages;
-  bool ignore_merges = false;  // a piece that is a token as a whole is that token, whatever the merges say
-  bool add_bos = false;        // where the file does not say
+  bool ignore_merges =
+      false;  // a piece that is a token as a whole is that token, whatever the merges say
+  bool add_bos = false;  // where the file does not say
 };
 
 // Null for names that are not in the table (models/src/text/pre_tokenizer_rules.cpp).

@@ -5,7 +5,8 @@
 
 namespace weft {
 
-SpecialSplitter::SpecialSplitter(const Vocabulary& vocabulary, std::span<const TokenId> ids) : vocabulary_(vocabulary) {
+SpecialSplitter::SpecialSplitter(const Vocabulary& vocabulary, std::span<const TokenId> ids)
+    : vocabulary_(vocabulary) {
   for (const TokenId id : ids) {
     const std::string_view text = vocabulary.text(id);
     // Of tokens with the same text only the one that the vocabulary finds is matched.
@@ -13,7 +14,8 @@ SpecialSplitter::SpecialSplitter(const Vocabulary& vocabulary, std::span<const T
     sorted_.push_back(id);
     max_length_ = std::max(max_length_, text.size());
   }
-  std::sort(sorted_.begin(), sorted_.end(), [&](TokenId a, TokenId b) { return vocabulary.text(a) < vocabulary.text(b); });
+  std::sort(sorted_.begin(), sorted_.end(),
+            [&](TokenId a, TokenId b) { return vocabulary.text(a) < vocabulary.text(b); });
   first_.assign(257, sorted_.size());
   for (std::size_t i = sorted_.size(); i-- > 0;) {
     first_[static_cast<std::uint8_t>(vocabulary.text(sorted_[i])[0])] = i;
@@ -21,12 +23,14 @@ SpecialSplitter::SpecialSplitter(const Vocabulary& vocabulary, std::span<const T
   for (std::size_t byte = 256; byte-- > 0;) first_[byte] = std::min(first_[byte], first_[byte + 1]);
 }
 
-SpecialSplitter::Match SpecialSplitter::longest(std::string_view text, std::size_t at, std::size_t limit) const {
+SpecialSplitter::Match SpecialSplitter::longest(std::string_view text, std::size_t at,
+                                                std::size_t limit) const {
   const auto head = static_cast<std::uint8_t>(text[at]);
   auto low = sorted_.begin() + static_cast<std::ptrdiff_t>(first_[head]);
   auto high = sorted_.begin() + static_cast<std::ptrdiff_t>(first_[head + 1u]);
   Match best;
-  // [low, high) holds the tokens that agree with the text in `depth` bytes; one that ends there sorts first.
+  // [low, high) holds the tokens that agree with the text in `depth` bytes; one that ends there
+  // sorts first.
   for (std::size_t depth = 1; low != high && depth <= limit; ++depth) {
     if (vocabulary_.text(*low).size() == depth) {
       best = {depth, *low};
@@ -34,7 +38,9 @@ SpecialSplitter::Match SpecialSplitter::longest(std::string_view text, std::size
     }
     if (at + depth >= text.size()) break;
     const auto next = static_cast<std::uint8_t>(text[at + depth]);
-    const auto byte_at = [&](TokenId id) { return static_cast<std::uint8_t>(vocabulary_.text(id)[depth]); };
+    const auto byte_at = [&](TokenId id) {
+      return static_cast<std::uint8_t>(vocabulary_.text(id)[depth]);
+    };
     low = std::partition_point(low, high, [&](TokenId id) { return byte_at(id) < next; });
     high = std::partition_point(low, high, [&](TokenId id) { return byte_at(id) == next; });
   }
@@ -57,20 +63,26 @@ std::vector<SpecialSplitter::Found> SpecialSplitter::find(std::string_view text)
   std::vector<bool> taken(text.size(), false);
   for (std::size_t length = max_length_; length > 0; --length) {
     std::vector<Found>& candidates = by_length[length];
-    std::sort(candidates.begin(), candidates.end(), [](const Found& a, const Found& b) { return a.begin < b.begin; });
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Found& a, const Found& b) { return a.begin < b.begin; });
     for (const Found& candidate : candidates) {
       if (taken[candidate.begin]) continue;
-      // What is taken so far is at least as long as the candidate: if it overlaps at all, it covers one of the candidate's ends.
+      // What is taken so far is at least as long as the candidate: if it overlaps at all, it covers
+      // one of the candidate's ends.
       if (!taken[candidate.end - 1]) {
-        std::fill(taken.begin() + static_cast<std::ptrdiff_t>(candidate.begin), taken.begin() + static_cast<std::ptrdiff_t>(candidate.end), true);
+        std::fill(taken.begin() + static_cast<std::ptrdiff_t>(candidate.begin),
+                  taken.begin() + static_cast<std::ptrdiff_t>(candidate.end), true);
         found.push_back(candidate);
-      } else if (const Match shorter = longest(text, candidate.begin, length - 1); shorter.length > 0) {
-        by_length[shorter.length].push_back({candidate.begin, candidate.begin + shorter.length, shorter.id});
+      } else if (const Match shorter = longest(text, candidate.begin, length - 1);
+                 shorter.length > 0) {
+        by_length[shorter.length].push_back(
+            {candidate.begin, candidate.begin + shorter.length, shorter.id});
       }
     }
     candidates = {};
   }
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.begin < b.begin; });
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.begin < b.begin; });
   return found;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Finds the tokens that are matched in a text as they stand. Longer tokens go first wherever they are, equally long ones from left to
-// right; a byte belongs to one token at most.
+// Finds the tokens that are matched in a text as they stand. Longer tokens go first wherever they
+// are, equally long ones from left to right; a byte belongs to one token at most.
 
 #include <cstddef>
 #include <span>
@@ -22,7 +22,8 @@ class SpecialSplitter {
   // Longer tokens are never matched: they bound the work per byte of text.
   static constexpr std::size_t kMaxLength = 1024;
 
-  // `ids` of tokens of `vocabulary`, which must outlive the splitter. Empty and too long texts are left out.
+  // `ids` of tokens of `vocabulary`, which must outlive the splitter. Empty and too long texts are
+  // left out.
   SpecialSplitter(const Vocabulary& vocabulary, std::span<const TokenId> ids);
 
   // In the order of the text.
@@ -37,8 +38,8 @@ class SpecialSplitter {
   Match longest(std::string_view text, std::size_t at, std::size_t limit) const;
 
   const Vocabulary& vocabulary_;
-  std::vector<TokenId> sorted_;       // by text
-  std::vector<std::size_t> first_;    // [257] where the texts with each first byte begin in sorted_
+  std::vector<TokenId> sorted_;     // by text
+  std::vector<std::size_t> first_;  // [257] where the texts with each first byte begin in sorted_
   std::size_t max_length_ = 0;
 };
 

@@ -4,18 +4,20 @@
 #include <array>
 #include <cstdint>
 
+#include "weft/graph/error.h"
+
 #include "text/string_table.h"
 #include "text/utf8.h"
-#include "weft/graph/error.h"
 
 namespace weft {
 namespace {
 
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 
-// Which characters stand side by side somewhere inside a token, hashed into a fixed set of bits. A boundary between two characters
-// that no token has inside can never be merged over, so a text falls apart there into stretches that do not influence
-// each other. A false "yes" only makes a stretch longer.
+// Which characters stand side by side somewhere inside a token, hashed into a fixed set of bits. A
+// boundary between two characters that no token has inside can never be merged over, so a text
+// falls apart there into stretches that do not influence each other. A false "yes" only makes a
+// stretch longer.
 class JoinableNeighbours {
  public:
   void add(std::string_view token) {
@@ -25,7 +27,9 @@ class JoinableNeighbours {
       at = next;
     }
   }
-  bool contains(std::string_view text, std::size_t left, std::size_t right) const { return bits_[slot(text, left, right)]; }
+  bool contains(std::string_view text, std::size_t left, std::size_t right) const {
+    return bits_[slot(text, left, right)];
+  }
 
  private:
   static constexpr std::size_t kBits = 20;
@@ -54,10 +58,13 @@ struct Join {
   float score;
   std::int32_t left;
   std::int32_t right;
-  std::uint32_t length;  // of the joint text: tells whether the two symbols are still what they were
+  std::uint32_t
+      length;  // of the joint text: tells whether the two symbols are still what they were
 
   // Heap order: the best is the one that no other precedes.
-  bool operator<(const Join& other) const { return score != other.score ? score < other.score : left > other.left; }
+  bool operator<(const Join& other) const {
+    return score != other.score ? score < other.score : left > other.left;
+  }
 };
 
 class SpmTokenizer final : public Tokenizer {
@@ -89,7 +96,10 @@ class SpmTokenizer final : public Tokenizer {
 int hex_byte(std::string_view digits) {
   int value = 0;
   for (const char c : digits) {
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    const int digit = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                             : -1;
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }
@@ -97,10 +107,14 @@ int hex_byte(std::string_view digits) {
 }
 
 // Tokens that merging may produce.
-bool grows(TokenType type) { return type != TokenType::control && type != TokenType::unknown && type != TokenType::byte; }
+bool grows(TokenType type) {
+  return type != TokenType::control && type != TokenType::unknown && type != TokenType::byte;
+}
 
 int byte_token_value(std::string_view text) {
-  return text.size() == 6 && text.starts_with("<0x") && text.ends_with('>') ? hex_byte(text.substr(3, 2)) : -1;
+  return text.size() == 6 && text.starts_with("<0x") && text.ends_with('>')
+             ? hex_byte(text.substr(3, 2))
+             : -1;
 }
 
 std::string with_spaces(std::string_view text) {
@@ -113,8 +127,10 @@ std::string with_spaces(std::string_view text) {
   return out;
 }
 
-SpmTokenizer::SpmTokenizer(std::shared_ptr<const Vocabulary> shared) : Tokenizer(std::move(shared)) {
-  if (!vocabulary().has_scores()) fail<FormatError>("a vocabulary of kind 'llama' needs tokenizer.ggml.scores");
+SpmTokenizer::SpmTokenizer(std::shared_ptr<const Vocabulary> shared)
+    : Tokenizer(std::move(shared)) {
+  if (!vocabulary().has_scores())
+    fail<FormatError>("a vocabulary of kind 'llama' needs tokenizer.ggml.scores");
   byte_tokens_.fill(kNoToken);
   for (TokenId id = 0; id < vocabulary().size(); ++id) read_bytes(id);
   // Vocabularies without "<0xXX>" may still have single bytes as ordinary tokens.
@@ -184,7 +200,8 @@ void SpmTokenizer::propose(std::string_view text, std::int32_t left, Scratch& sc
   std::push_heap(scratch.heap.begin(), scratch.heap.end());
 }
 
-void SpmTokenizer::encode_apart(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const {
+void SpmTokenizer::encode_apart(std::string_view text, Scratch& scratch,
+                                std::vector<TokenId>& out) const {
   std::vector<Symbol>& symbols = scratch.symbols;
   symbols.clear();
   scratch.heap.clear();
@@ -192,17 +209,20 @@ void SpmTokenizer::encode_apart(std::string_view text, Scratch& scratch, std::ve
     const std::size_t length = decode_utf8(text, at).length;
     const auto index = static_cast<std::int32_t>(symbols.size());
     const bool last = at + length == text.size();
-    symbols.push_back({index - 1, last ? -1 : index + 1, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(length)});
+    symbols.push_back({index - 1, last ? -1 : index + 1, static_cast<std::uint32_t>(at),
+                       static_cast<std::uint32_t>(length)});
     at += length;
   }
-  for (std::int32_t i = 0; i + 1 < static_cast<std::int32_t>(symbols.size()); ++i) propose(text, i, scratch);
+  for (std::int32_t i = 0; i + 1 < static_cast<std::int32_t>(symbols.size()); ++i)
+    propose(text, i, scratch);
   while (!scratch.heap.empty()) {
     std::pop_heap(scratch.heap.begin(), scratch.heap.end());
     const Join join = scratch.heap.back();
     scratch.heap.pop_back();
     Symbol& left = symbols[static_cast<std::size_t>(join.left)];
     Symbol& right = symbols[static_cast<std::size_t>(join.right)];
-    if (left.length == 0 || right.length == 0 || left.length + right.length != join.length) continue;
+    if (left.length == 0 || right.length == 0 || left.length + right.length != join.length)
+      continue;
     left.length = join.length;
     right.length = 0;
     left.next = right.next;
@@ -224,7 +244,8 @@ void SpmTokenizer::encode_apart(std::string_view text, Scratch& scratch, std::ve
 // A character without a token: its bytes, or one unknown token where a byte has none either.
 void SpmTokenizer::encode_bytes(std::string_view character, std::vector<TokenId>& out) const {
   const auto token_of = [&](char byte) { return byte_tokens_[static_cast<std::uint8_t>(byte)]; };
-  if (std::all_of(character.begin(), character.end(), [&](char byte) { return token_of(byte) != kNoToken; })) {
+  if (std::all_of(character.begin(), character.end(),
+                  [&](char byte) { return token_of(byte) != kNoToken; })) {
     for (const char byte : character) out.push_back(token_of(byte));
   } else if (vocabulary().special().unk != kNoToken) {
     out.push_back(vocabulary().special().unk);
@@ -234,7 +255,8 @@ void SpmTokenizer::encode_bytes(std::string_view character, std::vector<TokenId>
 }  // namespace
 
 KindDefaults spm_defaults(std::string_view) {
-  return {.flags = {.add_bos = true, .add_space_prefix = true}, .special = {.bos = 1, .eos = 2, .unk = 0}};
+  return {.flags = {.add_bos = true, .add_space_prefix = true},
+          .special = {.bos = 1, .eos = 2, .unk = 0}};
 }
 
 std::shared_ptr<const Tokenizer> make_spm(std::shared_ptr<const Vocabulary> vocabulary) {

@@ -1,5 +1,6 @@
 #pragma once
-// Many strings in one piece of memory. Views into it stay valid as long as the table does and is not added to.
+// Many strings in one piece of memory. Views into it stay valid as long as the table does and is
+// not added to.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,10 +31,12 @@ class StringTable {
   std::vector<std::uint64_t> ends_;
 };
 
-// Finds strings of a table by their text: open addressing over their numbers. The table must outlive the index.
+// Finds strings of a table by their text: open addressing over their numbers. The table must
+// outlive the index.
 class StringIndex {
  public:
-  // Of equal strings the last one is found. Empty strings are never found. Returns how many were shadowed by a later equal one.
+  // Of equal strings the last one is found. Empty strings are never found. Returns how many were
+  // shadowed by a later equal one.
   std::size_t build(const StringTable& table);
   // The number of the string, or -1.
   std::int64_t find(std::string_view text) const;
@@ -42,7 +45,8 @@ class StringIndex {
   std::size_t slot_of(std::string_view text) const;
 
   const StringTable* table_ = nullptr;
-  std::vector<std::int32_t> slots_;  // -1: empty; the size is a power of two, at least twice the number of strings
+  std::vector<std::int32_t>
+      slots_;  // -1: empty; the size is a power of two, at least twice the number of strings
 };
 
 }  // namespace weft

@@ -2,17 +2,21 @@
 
 #include <limits>
 
-#include "text/special_splitter.h"
 #include "weft/graph/error.h"
+
+#include "text/special_splitter.h"
 
 namespace weft {
 namespace {
 
-bool is_special(TokenType type) { return type == TokenType::control || type == TokenType::unknown; }
+bool is_special(TokenType type) {
+  return type == TokenType::control || type == TokenType::unknown;
+}
 
 }  // namespace
 
-Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary) : vocabulary_(std::move(vocabulary)), warnings_(vocabulary_->warnings()) {
+Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary)
+    : vocabulary_(std::move(vocabulary)), warnings_(vocabulary_->warnings()) {
   std::vector<TokenId> user_defined;
   std::vector<TokenId> all;
   for (TokenId id = 0; id < vocabulary_->size(); ++id) {
@@ -21,7 +25,8 @@ Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary) : vocabulary_
     if (type == TokenType::user_defined || is_special(type)) {
       all.push_back(id);
       if (vocabulary_->text(id).size() > SpecialSplitter::kMaxLength) {
-        warn(fmt::format("special token {} has {} bytes and will not be found in texts", id, vocabulary_->text(id).size()));
+        warn(fmt::format("special token {} has {} bytes and will not be found in texts", id,
+                         vocabulary_->text(id).size()));
       }
     }
   }
@@ -58,6 +63,8 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, const DecodeOptions&
   return text;
 }
 
-bool Tokenizer::hidden(TokenId id) const { return is_special(vocabulary_->type(id)); }
+bool Tokenizer::hidden(TokenId id) const {
+  return is_special(vocabulary_->type(id));
+}
 
 }  // namespace weft

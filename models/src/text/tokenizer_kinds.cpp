@@ -2,9 +2,10 @@
 
 #include <string>
 
+#include "weft/graph/error.h"
+
 #include "text/bpe.h"
 #include "text/spm.h"
-#include "weft/graph/error.h"
 
 namespace weft {
 namespace {
@@ -16,7 +17,9 @@ constexpr TokenizerKind kKinds[] = {
 
 }  // namespace
 
-std::span<const TokenizerKind> tokenizer_kinds() { return kKinds; }
+std::span<const TokenizerKind> tokenizer_kinds() {
+  return kKinds;
+}
 
 const TokenizerKind* find_tokenizer_kind(std::string_view name) {
   for (const TokenizerKind& kind : kKinds) {
@@ -27,15 +30,19 @@ const TokenizerKind* find_tokenizer_kind(std::string_view name) {
 
 std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary> vocabulary) {
   if (!vocabulary->has_texts()) {
-    fail<UnsupportedError>("the model has no tokenizer (tokenizer.ggml.model is '{}'): give token ids", vocabulary->kind());
+    fail<UnsupportedError>(
+        "the model has no tokenizer (tokenizer.ggml.model is '{}'): give token ids",
+        vocabulary->kind());
   }
-  if (const TokenizerKind* kind = find_tokenizer_kind(vocabulary->kind())) return kind->make(std::move(vocabulary));
+  if (const TokenizerKind* kind = find_tokenizer_kind(vocabulary->kind()))
+    return kind->make(std::move(vocabulary));
   std::string known;
   for (const TokenizerKind& kind : kKinds) {
     if (!known.empty()) known += ", ";
     known += kind.name;
   }
-  fail<UnsupportedError>("tokenizer.ggml.model '{}' is not known; known are {}", vocabulary->kind(), known);
+  fail<UnsupportedError>("tokenizer.ggml.model '{}' is not known; known are {}", vocabulary->kind(),
+                         known);
 }
 
 }  // namespace weft

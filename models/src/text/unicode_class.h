@@ -1,5 +1,6 @@
 #pragma once
-// The classes of characters that pre-tokenizer rules speak of: Unicode general categories (from utf8proc) and White_Space.
+// The classes of characters that pre-tokenizer rules speak of: Unicode general categories (from
+// utf8proc) and White_Space.
 
 #include <cstdint>
 

@@ -6,8 +6,8 @@
 namespace weft {
 namespace {
 
-// What the first byte announces: the length, and the range of the second byte, which excludes overlong forms, surrogates and
-// codes past U+10FFFF (table 3-7 of the Unicode standard).
+// What the first byte announces: the length, and the range of the second byte, which excludes
+// overlong forms, surrogates and codes past U+10FFFF (table 3-7 of the Unicode standard).
 struct Lead {
   std::size_t length;
   std::uint8_t second_min;

@@ -3,10 +3,11 @@
 #include <limits>
 #include <utility>
 
-#include "text/tokenizer_kinds.h"
 #include "weft/graph/error.h"
 #include "weft/models/gguf.h"
 #include "weft/models/vocabulary.h"
+
+#include "text/tokenizer_kinds.h"
 
 namespace weft {
 namespace {
@@ -33,9 +34,13 @@ constexpr std::pair<const char*, bool TokenizerFlags::*> kFlagKeys[] = {
     {"remove_extra_whitespaces", &TokenizerFlags::remove_extra_whitespaces},
 };
 
-std::string key(std::string_view name) { return fmt::format("tokenizer.ggml.{}", name); }
+std::string key(std::string_view name) {
+  return fmt::format("tokenizer.ggml.{}", name);
+}
 
-bool without_tokenizer(std::string_view kind) { return kind.empty() || kind == "none" || kind == "no_vocab"; }
+bool without_tokenizer(std::string_view kind) {
+  return kind.empty() || kind == "none" || kind == "no_vocab";
+}
 
 std::vector<TokenType> read_types(const GgufFile& file, std::vector<std::string>& warnings) {
   std::vector<TokenType> types;
@@ -48,7 +53,9 @@ std::vector<TokenType> read_types(const GgufFile& file, std::vector<std::string>
     if (!known) ++n_unknown;
     types.push_back(known ? static_cast<TokenType>(number) : TokenType::undefined);
   }
-  if (n_unknown > 0) warnings.push_back(fmt::format("{} tokens have an unknown type and are taken as ordinary ones", n_unknown));
+  if (n_unknown > 0)
+    warnings.push_back(
+        fmt::format("{} tokens have an unknown type and are taken as ordinary ones", n_unknown));
   return types;
 }
 
@@ -60,12 +67,14 @@ void read_special_ids(const GgufFile& file, std::int64_t n_tokens, VocabularyPar
       parts.special.*member = static_cast<TokenId>(*id);
     } else {
       parts.special.*member = kNoToken;
-      parts.warnings.push_back(fmt::format("{} {} is outside the vocabulary of {} tokens and is ignored", key(name), *id, n_tokens));
+      parts.warnings.push_back(fmt::format(
+          "{} {} is outside the vocabulary of {} tokens and is ignored", key(name), *id, n_tokens));
     }
   }
 }
 
-// Defaults are guesses about files that do not say: ids that do not exist are dropped without a word.
+// Defaults are guesses about files that do not say: ids that do not exist are dropped without a
+// word.
 void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
   const TokenizerKind* kind = find_tokenizer_kind(parts.kind);
   if (kind == nullptr) return;
@@ -103,7 +112,8 @@ std::shared_ptr<const Vocabulary> Vocabulary::from_gguf(const GgufFile& file) {
 
   auto tokens = file.find_strings(key("tokens"));
   if (!tokens || tokens->empty()) {
-    fail<FormatError>("{}: tokenizer.ggml.model is '{}', but there are no tokenizer.ggml.tokens", file.path(), parts.kind);
+    fail<FormatError>("{}: tokenizer.ggml.model is '{}', but there are no tokenizer.ggml.tokens",
+                      file.path(), parts.kind);
   }
   parts.tokens = std::move(*tokens);
   parts.scores = file.find_floats(key("scores")).value_or(std::vector<float>{});
@@ -112,7 +122,8 @@ std::shared_ptr<const Vocabulary> Vocabulary::from_gguf(const GgufFile& file) {
   const auto n_tokens = static_cast<std::int64_t>(parts.tokens.size());
   apply_defaults(n_tokens, parts);
   read_special_ids(file, n_tokens, parts);
-  for (const auto& [name, member] : kFlagKeys) parts.flags.*member = file.find_bool(key(name)).value_or(parts.flags.*member);
+  for (const auto& [name, member] : kFlagKeys)
+    parts.flags.*member = file.find_bool(key(name)).value_or(parts.flags.*member);
   try {
     return std::make_shared<const Vocabulary>(std::move(parts));
   } catch (const FormatError& error) {

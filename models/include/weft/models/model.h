@@ -1,5 +1,6 @@
 #pragma once
-// A model file opened for running: metadata checked, weights mapped, vocabulary read. Immutable; any number of sessions on any threads may share it.
+// A model file opened for running: metadata checked, weights mapped, vocabulary read. Immutable;
+// any number of sessions on any threads may share it.
 
 #include <cstdint>
 #include <functional>
@@ -16,34 +17,39 @@ class Tokenizer;
 struct Vocabulary;
 
 struct ModelOptions {
-  // Called with 0..1 while a long load goes on; may be empty. Return false to stop (CancelledError).
+  // Called with 0..1 while a long load goes on; may be empty. Return false to stop
+  // (CancelledError).
   std::function<bool(double)> progress;
 };
 
 // Facts that sessions and programs need, whatever the architecture.
 struct ModelFacts {
-  std::string architecture;        // "llama"
-  std::string name;                // general.name, or empty
-  std::int64_t n_layers = 0;       // L
-  std::int64_t n_embd = 0;         // D
-  std::int64_t n_vocab = 0;        // V
-  std::int64_t context = 0;        // positions it was trained for, at least 1
-  std::int64_t n_params = 0;       // elements of all weights
+  std::string architecture;   // "llama"
+  std::string name;           // general.name, or empty
+  std::int64_t n_layers = 0;  // L
+  std::int64_t n_embd = 0;    // D
+  std::int64_t n_vocab = 0;   // V
+  std::int64_t context = 0;   // positions it was trained for, at least 1
+  std::int64_t n_params = 0;  // elements of all weights
   std::int64_t weight_bytes = 0;
 };
 
 class Model {
  public:
-  // Throws IoError, FormatError, UnsupportedError ("FILE: unsupported architecture 'gpt9'; nearest known: gpt2"), ShapeError. After this every weight
-  // that the graph needs exists with the right shape and a supported type, and no weight of the file is unknown to the architecture.
-  static std::shared_ptr<const Model> load(const std::string& path, const ModelOptions& options = {});
+  // Throws IoError, FormatError, UnsupportedError ("FILE: unsupported architecture 'gpt9'; nearest
+  // known: gpt2"), ShapeError. After this every weight that the graph needs exists with the right
+  // shape and a supported type, and no weight of the file is unknown to the architecture.
+  static std::shared_ptr<const Model> load(const std::string& path,
+                                           const ModelOptions& options = {});
 
   const GgufFile& file() const;
   const ModelFacts& facts() const;
   const Vocabulary& vocabulary() const;
-  const Tokenizer& tokenizer() const;     // throws UnsupportedError "FILE has no tokenizer" for no_vocab files
+  const Tokenizer& tokenizer()
+      const;  // throws UnsupportedError "FILE has no tokenizer" for no_vocab files
   bool has_tokenizer() const;
-  const std::vector<std::string>& warnings() const;  // of loading: ids out of range, unknown pre-tokenizer, ...
+  const std::vector<std::string>& warnings()
+      const;  // of loading: ids out of range, unknown pre-tokenizer, ...
 
   struct Impl;
   const Impl& impl() const { return *impl_; }

@@ -1,6 +1,7 @@
 #pragma once
-// One or several conversations with a model: plans per width class, the KV cache, the activation arena and the workers. All memory is accounted before it is
-// allocated. One thread at a time per session.
+// One or several conversations with a model: plans per width class, the KV cache, the activation
+// arena and the workers. All memory is accounted before it is allocated. One thread at a time per
+// session.
 //
 //   auto model = weft::Model::load("stories.gguf");
 //   weft::Session session(model, {.context = 512});
@@ -23,22 +24,24 @@
 namespace weft {
 
 struct SessionOptions {
-  std::int64_t context = 0;            // cells per sequence; 0: min(the model's context, 4096)
-  std::int32_t sequences = 1;          // conversations with a cache of their own
-  std::int64_t prefill_width = 512;    // most tokens in one step; narrower width classes are made below it
-  int workers = 0;                     // 0: default_workers()
+  std::int64_t context = 0;    // cells per sequence; 0: min(the model's context, 4096)
+  std::int32_t sequences = 1;  // conversations with a cache of their own
+  std::int64_t prefill_width =
+      512;          // most tokens in one step; narrower width classes are made below it
+  int workers = 0;  // 0: default_workers()
   std::string backend = "cpu";
   DType cache_k = f16, cache_v = f16;  // f16 or f32
   std::vector<std::string> passes_off;
-  std::int64_t mem_budget = 0;         // bytes for everything; 0: default_budget(). Kept by narrowing prefill, or refused with the numbers (BudgetError)
-  bool reuse_arena = true;             // false keeps every activation apart (verify)
+  std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Kept by narrowing
+                                // prefill, or refused with the numbers (BudgetError)
+  bool reuse_arena = true;      // false keeps every activation apart (verify)
 };
 
 // One token of a step.
 struct StepToken {
   std::int32_t token = 0;
   std::int32_t sequence = 0;
-  bool logits = false;                 // wants a row of logits
+  bool logits = false;  // wants a row of logits
 };
 
 class Session {
@@ -48,24 +51,30 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Appends tokens to a sequence, in chunks of at most prefill_width, and keeps the logits of the last one. Throws ValueError for ids outside the vocabulary, a sequence that does
-  // not exist, or where the context would overflow (before anything is computed); CancelledError where `cancel` became true: the sequence then ends after the last whole chunk.
-  void feed(std::int32_t sequence, std::span<const std::int32_t> tokens, const std::atomic<bool>* cancel = nullptr,
+  // Appends tokens to a sequence, in chunks of at most prefill_width, and keeps the logits of the
+  // last one. Throws ValueError for ids outside the vocabulary, a sequence that does not exist, or
+  // where the context would overflow (before anything is computed); CancelledError where `cancel`
+  // became true: the sequence then ends after the last whole chunk.
+  void feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
+            const std::atomic<bool>* cancel = nullptr,
             const std::function<void(std::int64_t done, std::int64_t total)>& progress = {});
 
-  // One step of at most prefill_width tokens of any sequences. Returns rows of logits [n, V] for the tokens that asked for them, in order; valid until the next call.
-  std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel = nullptr,
+  // One step of at most prefill_width tokens of any sequences. Returns rows of logits [n, V] for
+  // the tokens that asked for them, in order; valid until the next call.
+  std::span<const float> step(std::span<const StepToken> tokens,
+                              const std::atomic<bool>* cancel = nullptr,
                               NodeObserver* observer = nullptr);
 
-  std::span<const float> logits() const;                 // [V], of the last token fed
-  std::int64_t length(std::int32_t sequence) const;      // tokens in its cache
+  std::span<const float> logits() const;                      // [V], of the last token fed
+  std::int64_t length(std::int32_t sequence) const;           // tokens in its cache
   void truncate(std::int32_t sequence, std::int64_t length);  // forgets all tokens from `length` on
 
   const Model& model() const;
-  const SessionOptions& options() const;                 // as resolved: no zeros left
-  const MemoryUse& memory() const;                       // predicted = allocated
-  std::int64_t allocated_bytes() const;                  // what was really allocated, counted at the allocations
-  const std::vector<std::string>& concessions() const;   // what was given up to keep the budget, worst last; empty where nothing
+  const SessionOptions& options() const;  // as resolved: no zeros left
+  const MemoryUse& memory() const;        // predicted = allocated
+  std::int64_t allocated_bytes() const;   // what was really allocated, counted at the allocations
+  const std::vector<std::string>& concessions()
+      const;  // what was given up to keep the budget, worst last; empty where nothing
 
   // Plans and graphs by width class, narrowest first; index 0 is decode.
   std::size_t n_plans() const;

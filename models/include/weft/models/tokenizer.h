@@ -1,6 +1,7 @@
 #pragma once
-// Text to token ids and back. One tokenizer kind is one file pair in models/src/text/ and one row in tokenizer_kinds.cpp.
-// Immutable after construction: any number of threads may encode and decode with one tokenizer.
+// Text to token ids and back. One tokenizer kind is one file pair in models/src/text/ and one row
+// in tokenizer_kinds.cpp. Immutable after construction: any number of threads may encode and decode
+// with one tokenizer.
 
 #include <cstddef>
 #include <memory>
@@ -16,28 +17,32 @@ namespace weft {
 class SpecialSplitter;
 
 struct EncodeOptions {
-  bool add_special = true;     // BOS, EOS and the like, as the vocabulary asks
-  bool parse_special = false;  // control tokens written out in the text ("<|im_end|>") become that token
+  bool add_special = true;  // BOS, EOS and the like, as the vocabulary asks
+  bool parse_special =
+      false;  // control tokens written out in the text ("<|im_end|>") become that token
 };
 
 struct DecodeOptions {
-  bool show_special = false;         // control and unknown tokens appear as their text instead of nothing
-  bool strip_space_prefix = false;   // drop the leading space that encoding put before the text
+  bool show_special = false;  // control and unknown tokens appear as their text instead of nothing
+  bool strip_space_prefix = false;  // drop the leading space that encoding put before the text
 };
 
 class Tokenizer {
  public:
   virtual ~Tokenizer();
 
-  // Any bytes are a text: NUL is a byte like others, and bytes that are not UTF-8 are encoded one by one. A byte for which the vocabulary has no
-  // token becomes the unknown token, or is left out where there is none. Throws ValueError for texts of 2 GiB and more.
+  // Any bytes are a text: NUL is a byte like others, and bytes that are not UTF-8 are encoded one
+  // by one. A byte for which the vocabulary has no token becomes the unknown token, or is left out
+  // where there is none. Throws ValueError for texts of 2 GiB and more.
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // The bytes of the tokens, one after the other; decode(encode(x)) = x for every x where the vocabulary has a token for every byte
-  // (kind "llama": apart from U+2581, which comes back as a space). Throws ValueError for an id outside the vocabulary.
+  // The bytes of the tokens, one after the other; decode(encode(x)) = x for every x where the
+  // vocabulary has a token for every byte (kind "llama": apart from U+2581, which comes back as a
+  // space). Throws ValueError for an id outside the vocabulary.
   std::string decode(std::span<const TokenId> ids, const DecodeOptions& options = {}) const;
 
-  // The bytes that one token stands for, control and unknown tokens included. REQUIRES: 0 <= id < size.
+  // The bytes that one token stands for, control and unknown tokens included. REQUIRES: 0 <= id <
+  // size.
   virtual std::string_view bytes(TokenId id) const = 0;
   // True for tokens that plain output leaves out.
   bool hidden(TokenId id) const;
@@ -60,11 +65,13 @@ class Tokenizer {
   std::unique_ptr<const SpecialSplitter> all_special_;
 };
 
-// The tokenizer of a vocabulary's kind. Throws UnsupportedError for kinds that nothing here can encode (the message lists the known ones),
-// FormatError where the vocabulary lacks what its kind needs.
+// The tokenizer of a vocabulary's kind. Throws UnsupportedError for kinds that nothing here can
+// encode (the message lists the known ones), FormatError where the vocabulary lacks what its kind
+// needs.
 std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary> vocabulary);
 
-// Text as it comes, token by token: never half a UTF-8 character. Keeps a reference to the tokenizer; one thread at a time.
+// Text as it comes, token by token: never half a UTF-8 character. Keeps a reference to the
+// tokenizer; one thread at a time.
 class Detokenizer {
  public:
   enum class Invalid { keep, replace };  // bytes that are no UTF-8: as they are, or U+FFFD for each
@@ -77,10 +84,12 @@ class Detokenizer {
   explicit Detokenizer(const Tokenizer& tokenizer) : Detokenizer(tokenizer, Options{}) {}
   Detokenizer(const Tokenizer& tokenizer, const Options& options);
 
-  // The text that this token completes, possibly empty: what might still become a character is held back (3 bytes at most). Valid until
-  // the next call. With Invalid::keep the outputs of all push() and finish() together are Tokenizer::decode of the same ids.
+  // The text that this token completes, possibly empty: what might still become a character is held
+  // back (3 bytes at most). Valid until the next call. With Invalid::keep the outputs of all push()
+  // and finish() together are Tokenizer::decode of the same ids.
   std::string_view push(TokenId id);
-  // What was held back, which is then no character: the bytes, or one U+FFFD. Afterwards a new text may begin.
+  // What was held back, which is then no character: the bytes, or one U+FFFD. Afterwards a new text
+  // may begin.
   std::string_view finish();
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
-// The vocabulary of a model file: the tokens with their scores and types, the ids with a special meaning, and how a text is to be
-// dressed before it is encoded. Immutable after construction: any number of threads may read.
-// Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (tokenizer.ggml.*)
+// The vocabulary of a model file: the tokens with their scores and types, the ids with a special
+// meaning, and how a text is to be dressed before it is encoded. Immutable after construction: any
+// number of threads may read. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+// (tokenizer.ggml.*)
 
 #include <cstdint>
 #include <memory>
@@ -54,12 +55,13 @@ struct TokenizerFlags {
   bool remove_extra_whitespaces = false;
 };
 
-// What a vocabulary is made of. `tokens`, `merges` are arbitrary bytes in the notation of the file. `scores` and `types` are empty
-// or as long as `tokens`.
+// What a vocabulary is made of. `tokens`, `merges` are arbitrary bytes in the notation of the file.
+// `scores` and `types` are empty or as long as `tokens`.
 struct VocabularyParts {
-  std::string kind;           // tokenizer.ggml.model: "llama", "gpt2", ...; "none" without a tokenizer
-  std::string pre;            // tokenizer.ggml.pre: the rule that splits a text before byte-pair merging; may be empty
-  std::string chat_template;  // tokenizer.chat_template, may be empty
+  std::string kind;  // tokenizer.ggml.model: "llama", "gpt2", ...; "none" without a tokenizer
+  std::string pre;  // tokenizer.ggml.pre: the rule that splits a text before byte-pair merging; may
+                    // be empty
+  std::string chat_template;             // tokenizer.chat_template, may be empty
   std::vector<std::string_view> tokens;  // copied by Vocabulary
   std::vector<float> scores;
   std::vector<TokenType> types;
@@ -72,13 +74,14 @@ struct VocabularyParts {
 
 class Vocabulary {
  public:
-  // Reads the keys tokenizer.* of `file`, and ARCH.vocab_size where the file carries no tokens. Keys that are absent take the defaults
-  // of the tokenizer's kind. Throws FormatError where a key has the wrong type or arrays differ in length; a special id outside the
-  // vocabulary is ignored with a warning.
+  // Reads the keys tokenizer.* of `file`, and ARCH.vocab_size where the file carries no tokens.
+  // Keys that are absent take the defaults of the tokenizer's kind. Throws FormatError where a key
+  // has the wrong type or arrays differ in length; a special id outside the vocabulary is ignored
+  // with a warning.
   static std::shared_ptr<const Vocabulary> from_gguf(const GgufFile& file);
 
-  // Throws FormatError where the parts do not fit together (lengths, more than 2^24 tokens, a score that is not a number).
-  // Out-of-range special ids are dropped with a warning.
+  // Throws FormatError where the parts do not fit together (lengths, more than 2^24 tokens, a score
+  // that is not a number). Out-of-range special ids are dropped with a warning.
   explicit Vocabulary(VocabularyParts parts);
   ~Vocabulary();
 
@@ -88,12 +91,14 @@ class Vocabulary {
   std::int64_t size() const;  // ids are 0 .. size() - 1
   bool has_texts() const;     // false: ids only, there is nothing to encode or decode with
 
-  // The token in the notation of the file (arbitrary bytes, possibly empty). REQUIRES: has_texts(), 0 <= id < size().
+  // The token in the notation of the file (arbitrary bytes, possibly empty). REQUIRES: has_texts(),
+  // 0 <= id < size().
   std::string_view text(TokenId id) const;
   float score(TokenId id) const;  // 0 where the file has no scores
   bool has_scores() const;
   TokenType type(TokenId id) const;
-  // The id of a text; the highest one where several tokens have this text; kNoToken for unknown and empty texts.
+  // The id of a text; the highest one where several tokens have this text; kNoToken for unknown and
+  // empty texts.
   TokenId find(std::string_view text) const;
 
   std::int64_t n_merges() const;
@@ -101,7 +106,9 @@ class Vocabulary {
 
   const SpecialTokens& special() const;
   const TokenizerFlags& flags() const;
-  // True for eos, eot, eom and the control tokens that are known to end a reply by their text (<|im_end|>, <|eot_id|>, ...).
+  // True for eos, eot, eom and the tokens that are known to end a reply by their text (<|im_end|>,
+  // <|eot_id|>, ...). The latter are control tokens whatever the file says of their type; where it
+  // says otherwise there is a warning.
   bool ends_generation(TokenId id) const;
 
   const std::vector<std::string>& warnings() const;

@@ -1,0 +1,87 @@
+#include <iostream>
+#include <iterator>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "weft/graph/error.h"
+#include "weft/models/gguf.h"
+#include "weft/models/tokenizer.h"
+
+#include "subcommand.h"
+
+namespace weft::tools {
+namespace {
+
+std::string joined(const std::vector<TokenId>& ids, std::string_view separator) {
+  std::string out;
+  for (const TokenId id : ids) {
+    if (!out.empty()) out += separator;
+    out += std::to_string(id);
+  }
+  return out;
+}
+
+std::string as_json(const std::vector<TokenId>& ids) {
+  return "[" + joined(ids, ", ") + "]";
+}
+
+std::string json_string(const std::string& line, std::size_t number) {
+  try {
+    const auto value = nlohmann::json::parse(line);
+    if (value.is_string()) return value.get<std::string>();
+  } catch (const nlohmann::json::exception& error) {
+    fail<FormatError>("line {}: {}", number, error.what());
+  }
+  fail<FormatError>("line {}: must be a JSON string", number);
+}
+
+void tokenize_lines(const Tokenizer& tokenizer, const EncodeOptions& options) {
+  std::string line;
+  for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
+    std::cout << as_json(tokenizer.encode(json_string(line, number), options)) << '\n';
+  }
+}
+
+}  // namespace
+
+int tokenize(int argc, char** argv) {
+  CLI::App app("Reads text on stdin and prints its token ids.", "weft tokenize");
+  std::string model;
+  EncodeOptions options;
+  bool no_bos = false;
+  bool json = false;
+  bool jsonl = false;
+  app.add_option("-m,--model", model, "GGUF file; one with a vocabulary only will do")->required();
+  app.add_flag("--parse-special", options.parse_special,
+               "special tokens written out in the text become that token");
+  app.add_flag("--no-bos", no_bos, "add no BOS, EOS or other tokens around the text");
+  auto* json_flag = app.add_flag("--json", json, "print a JSON array");
+  app.add_flag("--jsonl", jsonl,
+               "a JSON string per input line, a JSON array of ids per output line")
+      ->excludes(json_flag);
+  app.footer(
+      "Examples:\n"
+      "  echo -n 'Once upon a time' | weft tokenize -m model.gguf\n"
+      "  echo '\"<|im_start|>user\"' | weft tokenize -m model.gguf --jsonl --parse-special "
+      "--no-bos");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  options.add_special = !no_bos;
+  const GgufFile file = GgufFile::open(model);
+  const auto tokenizer = make_tokenizer(Vocabulary::from_gguf(file));
+  for (const std::string& warning : tokenizer->warnings())
+    std::cerr << "weft tokenize: warning: " << warning << '\n';
+  std::ios::sync_with_stdio(false);
+  if (jsonl) {
+    tokenize_lines(*tokenizer, options);
+    return 0;
+  }
+  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  const std::vector<TokenId> ids = tokenizer->encode(text, options);
+  std::cout << (json ? as_json(ids) : joined(ids, " ")) << '\n';
+  return 0;
+}
+
+}  // namespace weft::tools
