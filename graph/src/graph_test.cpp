@@ -35,6 +35,17 @@ TEST_CASE("paths are unique, scoped and stable") {
   CHECK(to_string(x.spec()) == "F32 [?<=8, 4]");
 }
 
+TEST_CASE("a full path ignores the scope and stays unique") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  Graph::Scope scope(g, "blk.0");
+  const auto here = std::source_location::current();
+  const Tensor a = g.add_at("blk.0.attn_q", kDouble, {{x}}, {}, here);
+  const Tensor b = g.add_at("blk.0.attn_q", kDouble, {{x}}, {}, here);
+  CHECK(g[a.id()].path == "blk.0.attn_q");
+  CHECK(g[b.id()].path == "blk.0.attn_q_1");
+}
+
 TEST_CASE("errors name op, path and the builder's line") {
   Graph g;
   const Tensor ids = g.input("ids", {i32, {4}});

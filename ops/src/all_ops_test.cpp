@@ -1,8 +1,8 @@
 #include "weft/ops/all_ops.h"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
+
+#include <doctest/doctest.h>
 
 namespace weft {
 namespace {

@@ -1,0 +1,144 @@
+#include "weft/ops/attention.h"
+
+#include "op_test.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+struct Setup {
+  std::int64_t n_tokens = 1, n_cells = 1, heads = 1, kv_heads = 1, e = 2, e_v = 2;
+  DType cache = f32;
+  float scale = 1;
+
+  Graph graph() const {
+    Graph g;
+    const Tensor q = g.input("q", {f32, {n_tokens, heads, e}});
+    const Tensor k = g.input("k", {cache, {n_cells, kv_heads, e}});
+    const Tensor v = g.input("v", {cache, {n_cells, kv_heads, e_v}});
+    const Tensor first = g.input("first", {i32, {n_tokens}}),
+                 last = g.input("last", {i32, {n_tokens}});
+    g.output("y", attention(q, k, v, first, last, {.scale = scale}));
+    return g;
+  }
+};
+
+TEST_CASE("attention: one key gives its value") {
+  const Graph g = Setup{.n_cells = 3, .heads = 2}.graph();
+  Evaluator eval(g, kPadded);
+  eval.floats("q", {1, 2, -3, 4}).floats("k", noise(6, 1)).floats("v", {1, 2, 30, 40, 5, 6});
+  eval.ints("first", {1}).ints("last", {1}).run();
+  CHECK(eval.floats("y") == Floats{30, 40, 30, 40});
+}
+
+TEST_CASE("attention: two keys, by hand; cells outside the run do not count") {
+  const Graph g = Setup{.n_cells = 4, .e = 1, .e_v = 1, .scale = 2}.graph();
+  Evaluator eval(g, kPadded);
+  // Scores 2 * 3 * (0, ln(3) / 6): weights 1/4 and 3/4.
+  const float k = static_cast<float>(std::log(3.0) / 6);
+  eval.floats("q", {3}).floats("k", {1e30f, 0, k, NAN}).floats("v", {NAN, 4, 8, NAN});
+  eval.ints("first", {1}).ints("last", {2}).run();
+  CHECK(eval.floats("y")[0] == doctest::Approx(7).epsilon(1e-6));
+}
+
+TEST_CASE("attention: large scores do not overflow") {
+  const Graph g = Setup{.n_cells = 2, .e = 1, .e_v = 1}.graph();
+  Evaluator eval(g, kPadded);
+  eval.floats("q", {1e4f}).floats("k", {1, -1}).floats("v", {5, 7}).ints("first", {0});
+  eval.ints("last", {1}).run();
+  CHECK(eval.floats("y") == Floats{5});
+}
+
+TEST_CASE("attention: query heads share the kv head of their group, values may be wider") {
+  const Setup setup{
+      .n_tokens = 2, .n_cells = 5, .heads = 4, .kv_heads = 2, .e = 4, .e_v = 3, .cache = f16};
+  const Graph g = setup.graph();
+  Evaluator eval(g, kPadded);
+  eval.floats("q", noise(32, 1)).floats("k", noise(40, 2)).floats("v", noise(30, 3));
+  eval.ints("first", {0, 1}).ints("last", {3, 4}).run();
+  // Every head alone, with the kv head it shares as the only one.
+  const Floats q = eval.floats("q"), k = eval.floats("k"), v = eval.floats("v"),
+               y = eval.floats("y");
+  const Graph single = Setup{.n_tokens = 2, .n_cells = 5, .e = 4, .e_v = 3, .cache = f16}.graph();
+  const auto part = [](const Floats& all, std::size_t n_heads, std::size_t h, std::size_t width) {
+    Floats out;
+    for (std::size_t r = 0; r * n_heads * width < all.size(); ++r) {
+      for (std::size_t i = 0; i < width; ++i) out.push_back(all[(r * n_heads + h) * width + i]);
+    }
+    return out;
+  };
+  for (std::size_t h = 0; h < 4; ++h) {
+    Evaluator one(single, kPadded);
+    one.floats("q", part(q, 4, h, 4))
+        .floats("k", part(k, 2, h / 2, 4))
+        .floats("v", part(v, 2, h / 2, 3));
+    one.ints("first", {0, 1}).ints("last", {3, 4}).run();
+    CHECK(one.floats("y") == part(y, 4, h, 3));
+  }
+}
+
+TEST_CASE("attention: online softmax in plain f32 keeps within the bound") {
+  const Setup setup{.n_cells = 300, .e = 64, .e_v = 64, .scale = 0.125f};
+  const Graph g = setup.graph();
+  const Floats q = noise(64, 1), k = noise(300 * 64, 2), v = noise(300 * 64, 3);
+  Evaluator eval(g, kPadded);
+  eval.floats("q", q).floats("k", k).floats("v", v).ints("first", {0}).ints("last", {299}).run();
+  Floats y(64);
+  float largest = -INFINITY, sum = 0;
+  for (std::size_t s = 0; s < 300; ++s) {
+    float score = 0;
+    for (std::size_t i = 0; i < 64; ++i) score += q[i] * k[s * 64 + i];
+    score *= setup.scale;
+    const float now = std::max(largest, score), keep = std::exp(largest - now),
+                p = std::exp(score - now);
+    sum = sum * keep + p;
+    for (std::size_t i = 0; i < 64; ++i) y[i] = y[i] * keep + p * v[s * 64 + i];
+    largest = now;
+  }
+  for (float& x : y) x /= sum;
+  const Floats bounds = eval.bounds("y");
+  check_close(y, eval.floats("y"), bounds);
+  for (const float b : bounds) CHECK(b < 1e-3f);  // one key in 300 weighs about 3e-3
+}
+
+TEST_CASE("attention: columns map to whole heads") {
+  const std::vector<TensorSpec> in{
+      {f32, {1, 8, 64}}, {f16, {9, 2, 64}}, {f16, {9, 2, 32}}, {i32, {1}}, {i32, {1}}};
+  const AttentionAttrs attrs;
+  const TensorSpec out = kAttention.infer(attrs, in);
+  CHECK(to_string(out) == "F32 [1, 8, 32]");
+  CHECK(kAttention.col_granule(attrs, in, out) == 32);
+  CHECK(kAttention.map_cols(attrs, in, 0, {4 * 32, 8 * 32}) == ColRange{4 * 64, 8 * 64});
+  CHECK(kAttention.map_cols(attrs, in, 1, {4 * 32, 8 * 32}) == ColRange{64, 128});
+  CHECK(kAttention.map_cols(attrs, in, 2, {3 * 32, 5 * 32}) == ColRange{0, 64});
+  CHECK(kAttention.map_cols(attrs, in, 2, {0, 4 * 32}) == ColRange{0, 32});
+}
+
+TEST_CASE("attention: refusals") {
+  const TensorSpec q{f32, {2, 4, 8}}, k{f16, {9, 2, 8}}, v{f16, {9, 2, 6}}, ids{i32, {2}};
+  const AttentionAttrs attrs;
+  const auto refused = [&](const TensorSpec& a, const TensorSpec& b, const TensorSpec& c,
+                           const TensorSpec& d, const TensorSpec& e) {
+    return refusal(kAttention, attrs, {a, b, c, d, e});
+  };
+  CHECK(refusal(kAttention, AttentionAttrs{INFINITY}, {q, k, v, ids, ids}) ==
+        "ValueError: scale must be finite, got inf");
+  CHECK(refused({f16, {2, 4, 8}}, k, v, ids, ids) == "DTypeError: q must be F32, got F16");
+  CHECK(refused({f32, {2, 32}}, k, v, ids, ids) == "ShapeError: q must be [T, H, E], got [2, 32]");
+  CHECK(refused(q, {bf16, {9, 2, 8}}, v, ids, ids) == "DTypeError: k must be F32 or F16, got BF16");
+  CHECK(refused(q, {f16, {9, 2, 7}}, v, ids, ids) ==
+        "ShapeError: k must be [S, G, 8] with G a divisor of 4, got [9, 2, 7]");
+  CHECK(refused(q, {f16, {9, 3, 8}}, v, ids, ids) ==
+        "ShapeError: k must be [S, G, 8] with G a divisor of 4, got [9, 3, 8]");
+  CHECK(refused(q, k, {f32, {9, 2, 6}}, ids, ids) == "DTypeError: v must be F16, got F32");
+  CHECK(refused(q, k, {f16, {8, 2, 6}}, ids, ids) ==
+        "ShapeError: v must be [9, 2, E'], got [8, 2, 6]");
+  CHECK(refused(q, k, v, {f32, {2}}, ids) == "DTypeError: first must be I32, got F32");
+  CHECK(refused(q, k, v, {i32, {3}}, ids) == "ShapeError: first must be [2], got [3]");
+  CHECK(refused(q, k, v, ids, {f32, {2}}) == "DTypeError: last must be I32, got F32");
+  CHECK(refused(q, k, v, ids, {i32, {1}}) == "ShapeError: last must be [2], got [1]");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,69 @@
+#pragma once
+// What the tests of the ops share.
+
+#include <cmath>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/graph/error.h"
+#include "weft/graph/graph.h"
+
+#include "support/eval.h"
+
+namespace weft::test {
+
+using Floats = std::vector<float>;
+
+// Rows never lie back to back in these tests.
+inline constexpr EvaluatorOptions kPadded{.row_padding = 64};
+
+// "ShapeError: w must be [4], got [5]": how an op refuses inputs; "accepted" where it does not.
+inline std::string refusal(const OpDef& op, const Attrs& attrs, std::vector<TensorSpec> in) {
+  in.resize(std::max(in.size(), op.inputs.size()));
+  try {
+    op.infer(attrs, in);
+  } catch (const ShapeError& e) {
+    return std::string("ShapeError: ") + e.what();
+  } catch (const DTypeError& e) {
+    return std::string("DTypeError: ") + e.what();
+  } catch (const ValueError& e) {
+    return std::string("ValueError: ") + e.what();
+  }
+  return "accepted";
+}
+
+// Every element of `got` lies within its bound of `expected`. Reports the worst.
+inline void check_close(const Floats& got, const Floats& expected, const Floats& bounds) {
+  REQUIRE(got.size() == expected.size());
+  REQUIRE(got.size() == bounds.size());
+  std::size_t worst = 0;
+  double worst_ratio = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double miss = std::fabs(static_cast<double>(got[i]) - expected[i]);
+    const double ratio = miss <= bounds[i] ? 0 : bounds[i] > 0 ? miss / bounds[i] : HUGE_VAL;
+    if (ratio > worst_ratio) worst = i, worst_ratio = ratio;
+  }
+  if (worst_ratio == 0) return;
+  CAPTURE(worst);
+  CAPTURE(got[worst]);
+  CAPTURE(expected[worst]);
+  CAPTURE(bounds[worst]);
+  CHECK(worst_ratio == 0);
+}
+
+// Adds a fused op and the graph it equals side by side: "fused" and "plain".
+inline void add_with_definition(Graph& g, const OpDef& op, std::span<const Tensor> in,
+                                const Attrs& attrs) {
+  g.output("fused", g.add(op, in, attrs, std::source_location::current()));
+  g.output("plain", op.definition(attrs, in));
+  check(g);
+}
+inline void check_fused(const Evaluator& eval) {
+  check_close(eval.floats("plain"), eval.floats("fused"), eval.bounds("fused"));
+}
+
+}  // namespace weft::test
