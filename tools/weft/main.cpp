@@ -1,3 +1,5 @@
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -13,6 +15,7 @@ namespace {
 constexpr int kWrongUsage = 2;
 
 constexpr Subcommand kSubcommands[] = {
+    {"inspect", "header, metadata, tensors, types and bytes of a GGUF file", inspect},
     {"tokenize", "text on stdin, token ids on stdout", tokenize},
 };
 
@@ -29,6 +32,7 @@ int run(const Subcommand& subcommand, int argc, char** argv) {
     const int code = subcommand.run(argc, argv);
     std::cout.flush();
     if (!std::cout || std::fflush(stdout) != 0) {
+      if (errno == EPIPE) return 0;  // the reader has seen enough
       std::cerr << "weft " << subcommand.name << ": cannot write the output\n";
       return 1;
     }
@@ -55,6 +59,8 @@ std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace weft::tools;
+  // A closed pipe is an error of the write, not the end of the process by a signal.
+  std::signal(SIGPIPE, SIG_IGN);
   const std::string name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h" || name == "help") {
     print_usage(std::cout);

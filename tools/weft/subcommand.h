@@ -21,6 +21,7 @@ struct Subcommand {
 // wrong usage.
 std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 
+int inspect(int argc, char** argv);
 int tokenize(int argc, char** argv);
 
 }  // namespace weft::tools
