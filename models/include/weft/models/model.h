@@ -14,7 +14,7 @@
 namespace weft {
 
 class Tokenizer;
-struct Vocabulary;
+class Vocabulary;
 
 struct ModelOptions {
   // Called with 0..1 while a long load goes on; may be empty. Return false to stop
