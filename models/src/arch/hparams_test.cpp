@@ -60,12 +60,11 @@ TEST_CASE("hyper-parameters and their defaults") {
   FakeSource source = tiny_decoder("llama");
   source.keys.erase("llama.attention.head_count_kv");
   source.keys["llama.attention.key_length"] = 32;
-  source.keys["llama.attention.scale"] = 0.2;
   const Hparams wide = read(source);
   CHECK(wide.G == 4);
   CHECK(wide.E == 32);
   CHECK(wide.rope.n_rot == 32);
-  CHECK(wide.attention_scale == 0.2f);
+  CHECK(wide.attention_scale == 1 / std::sqrt(32.0f));
 }
 
 TEST_CASE("the vocabulary is as long as the tokens, or as vocab_size says") {

@@ -1,6 +1,8 @@
 // Llama 1 to 3, Mistral, Yi, SmolLM and others with their layout: RMS norms before attention and
 // ffn, grouped heads, rope over adjacent pairs, SwiGLU. Sources: Touvron et al. 2023,
 // arXiv:2302.13971; Grattafiori et al. 2024, arXiv:2407.21783 (rope_freqs).
+// A key llama.attention.scale has no effect in the engines whose files these are, so it has none
+// here.
 
 #include "weft/graph/error.h"
 #include "weft/ops/add.h"
@@ -43,13 +45,6 @@ void configure(const ModelSource& source, Hparams& c) {
     fail<FormatError>(
         "{}: key 'llama.rope.dimension_count' is {}, must be the {} elements of a head",
         source.file(), c.rope.n_rot, c.E);
-  }
-  if (const auto scale = source.find_float("llama.attention.scale"); scale && *scale != 0) {
-    if (!(*scale > 0 && *scale <= 1e6)) {
-      fail<FormatError>("{}: key 'llama.attention.scale' is {}, must be within 0..1e6",
-                        source.file(), *scale);
-    }
-    c.attention_scale = static_cast<float>(*scale);
   }
 }
 
