@@ -1,0 +1,110 @@
+// Which columns each lane gets. Backwards through the graph: a lane's share is what its own readers need, as far as these needs do not
+// overlap and leave nothing out; otherwise the row is cut evenly.
+
+#include <algorithm>
+
+#include "draft.h"
+
+namespace weft {
+namespace {
+
+using lanes::Cols;
+using PerLane = std::vector<Cols>;
+
+std::int64_t widest(const PerLane& cols) {
+  std::int64_t n = 0;
+  for (const Cols& c : cols) n = std::max(n, lanes::width(c));
+  return n;
+}
+
+PerLane cut_evenly(ColRange part, std::int64_t step, int lanes) {
+  const std::int64_t blocks = (part.end - part.begin + step - 1) / step;
+  PerLane out(static_cast<std::size_t>(lanes));
+  for (int lane = 0; lane < lanes; ++lane) {
+    const std::int64_t begin = part.begin + lanes::row_cut(blocks, lane, lanes) * step;
+    const std::int64_t end = std::min(part.end, part.begin + lanes::row_cut(blocks, lane + 1, lanes) * step);
+    if (begin < end) out[static_cast<std::size_t>(lane)] = {{begin, end}};
+  }
+  return out;
+}
+
+// The coarsest cut that costs little balance against the finest.
+PerLane cut_well(ColRange part, const std::vector<std::int64_t>& steps, int lanes) {
+  constexpr double kToleratedImbalance = 1.15;
+  const PerLane finest = cut_evenly(part, steps.back(), lanes);
+  for (const std::int64_t step : steps) {
+    PerLane cut = cut_evenly(part, step, lanes);
+    if (static_cast<double>(widest(cut)) <= kToleratedImbalance * static_cast<double>(widest(finest))) return cut;
+  }
+  return finest;
+}
+
+bool aligned(const PerLane& cols, std::int64_t granule, ColRange part) {
+  for (const Cols& lane : cols) {
+    for (const ColRange& r : lane) {
+      if (r.begin % granule != 0 && r.begin != part.begin) return false;
+      if (r.end % granule != 0 && r.end != part.end) return false;
+    }
+  }
+  return true;
+}
+
+bool partitions(const PerLane& cols, ColRange part) {
+  std::int64_t total = 0;
+  for (std::size_t a = 0; a < cols.size(); ++a) {
+    total += lanes::width(cols[a]);
+    for (std::size_t b = a + 1; b < cols.size(); ++b) {
+      if (lanes::overlap(cols[a], cols[b])) return false;
+    }
+  }
+  return total == part.end - part.begin;
+}
+
+// Takes over what reader `user` needs of `part` of the row of `id`, if that is a fair cut of it.
+bool adopt(const Draft& draft, NodeId id, ColRange part, std::int64_t granule, NodeId user, PerLane& out) {
+  const Node& node = draft.graph[user];
+  const lanes::Share& share = draft[user].share;
+  if (share.split != Split::cols) return false;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id) continue;
+    PerLane cols;
+    for (int lane = 0; lane < draft.lanes; ++lane) {
+      cols.push_back(lanes::within(lanes::need(draft.graph, node, i, share, lane).cols, part));
+    }
+    if (!partitions(cols, part) || !aligned(cols, granule, part)) continue;
+    out = std::move(cols);
+    return true;
+  }
+  return false;
+}
+
+PerLane cols_of_part(const Draft& draft, NodeId id, ColRange part, std::int64_t granule) {
+  PerLane cols;
+  for (const NodeId user : draft.users_of(id)) {
+    if (adopt(draft, id, part, granule, user, cols)) return cols;
+  }
+  return cut_well(part, draft[id].cuts, draft.lanes);
+}
+
+}  // namespace
+
+void choose_cols(Draft& draft) {
+  for (NodeId id = draft.graph.size() - 1; id >= 0; --id) {
+    Work& work = draft[id];
+    if (!work.works || work.share.split != Split::cols) continue;
+    const Node& node = draft.graph[id];
+    const std::int64_t granule = lanes::col_granule(draft.graph, node);
+    work.share.cols.assign(static_cast<std::size_t>(draft.lanes), {});
+    std::int64_t begin = 0;
+    for (const std::int64_t end : lanes::col_segments(draft.graph, node)) {
+      const PerLane part = cols_of_part(draft, id, {begin, end}, granule);
+      for (std::size_t lane = 0; lane < part.size(); ++lane) {
+        Cols& cols = work.share.cols[lane];
+        cols.insert(cols.end(), part[lane].begin(), part[lane].end());
+      }
+      begin = end;
+    }
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,168 @@
+// Which split a node gets. For every split that is possible, a rough time: when its inputs can be there (each meeting of the lanes costs a
+// join), the work, and a join if its readers will need one because of it. The least wins. Only reaches, widths and costs are asked, never
+// which op it is.
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "draft.h"
+
+namespace weft {
+namespace {
+
+constexpr double kJoinNs = 1100;       // two lanes meet in the flow graph
+constexpr double kCopyBurden = 0.25;   // what each further lane that repeats work costs the others: bandwidth, cache, heat
+
+bool cuts_cols(const Draft& draft, NodeId id) {
+  const Node& node = draft.graph[id];
+  return draft[id].kernel.splits && node.spec.shape.cols() > lanes::col_granule(draft.graph, node);
+}
+
+bool cuts_rows(const Draft& draft, NodeId id) {
+  const Node& node = draft.graph[id];
+  return draft[id].kernel.splits && node.op->splits_rows && node.op->storage == Storage::fresh &&
+         node.spec.shape.rows().bound > 1;
+}
+
+Reach reach_of(const Node& user, std::size_t input) {
+  return user.op->inputs[std::min(input, user.op->inputs.size() - 1)].reach;
+}
+
+// Whether a reader split as `split` finds what it needs in its own lane, as far as can be told before columns are chosen.
+bool likely_local(const Draft& draft, NodeId maker, const Node& user, std::size_t input, Split split) {
+  const Reach reach = reach_of(user, input);
+  switch (draft[maker].share.split) {
+    case Split::copies: return true;
+    case Split::one: return split == Split::one;
+    case Split::cols: return split == Split::cols && (reach == Reach::same || reach == Reach::col);
+    case Split::rows: break;
+  }
+  return split == Split::rows && (reach == Reach::same || reach == Reach::row) &&
+         draft.graph[maker].spec.shape.rows() == user.spec.shape.rows();
+}
+
+int earliest_stage(const Draft& draft, const Node& node, Split split) {
+  int stage = 0;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoNode) continue;
+    const NodeId maker = lanes::source_of(draft.graph, node.inputs[i]).node;
+    if (!draft[maker].works) continue;
+    stage = std::max(stage, draft[maker].stage + (likely_local(draft, maker, node, i, split) ? 0 : 1));
+  }
+  return stage;
+}
+
+// Whether some reader of `id` will have to wait for the other lanes because `id` is split like this.
+bool burdens_readers(const Draft& draft, NodeId id, Split split) {
+  if (split == Split::copies) return false;
+  for (const NodeId user : draft.users_of(id)) {
+    const Node& node = draft.graph[user];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id) continue;
+      const Reach reach = reach_of(node, i);
+      const bool by_cols = reach == Reach::same || reach == Reach::col;
+      const bool by_rows = reach == Reach::same || (reach == Reach::row && !cuts_cols(draft, user));
+      if (split == Split::cols && !(by_cols && cuts_cols(draft, user))) return true;
+      if (split == Split::rows && !(by_rows && cuts_rows(draft, user))) return true;
+      if (split == Split::one) return true;
+    }
+  }
+  return false;
+}
+
+double time_as(const Draft& draft, NodeId id, Split split) {
+  const Work& work = draft[id];
+  const double lanes = draft.lanes;
+  double ns = kJoinNs * earliest_stage(draft, draft.graph[id], split);
+  if (split == Split::copies) {
+    ns += work.ns * (1 + kCopyBurden * (lanes - 1));
+  } else {
+    ns += split == Split::one ? work.ns : work.ns / lanes;
+  }
+  return ns + (burdens_readers(draft, id, split) ? kJoinNs : 0);
+}
+
+Split best_split(const Draft& draft, NodeId id) {
+  const bool cols = cuts_cols(draft, id);
+  if (draft.lanes == 1 || !draft[id].kernel.splits) return Split::one;
+  if (draft.graph[id].op->storage == Storage::state) return cols ? Split::cols : Split::one;
+  Split best = Split::one;
+  double best_ns = std::numeric_limits<double>::infinity();
+  const auto consider = [&](Split split, bool possible) {
+    const double ns = possible ? time_as(draft, id, split) : best_ns;
+    if (ns < best_ns) best = split, best_ns = ns;
+  };
+  consider(Split::cols, cols);
+  consider(Split::rows, cuts_rows(draft, id));
+  consider(Split::copies, true);
+  consider(Split::one, true);
+  return best;
+}
+
+std::int64_t lcm_within(std::int64_t a, std::int64_t b, std::int64_t limit) {
+  const std::int64_t m = std::lcm(a, b);
+  return m < limit ? m : a;
+}
+
+// The least multiple of the granule at which every cut leaves the lanes with parts of the inputs that do not overlap (query heads cut
+// between groups that share a key head); the whole width where there is none.
+std::int64_t clean_granule(const Graph& graph, const Node& node, std::int64_t granule) {
+  const std::int64_t width = node.spec.shape.cols();
+  if (!node.op->map_cols) return granule;
+  const auto specs = graph.input_specs(node);
+  const auto is_clean = [&](std::int64_t step) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Reach reach = reach_of(node, i);
+      if (node.inputs[i] == kNoNode || graph[lanes::memory_of(graph, node.inputs[i])].kind == NodeKind::weight) continue;
+      if (reach != Reach::same && reach != Reach::col) continue;
+      for (std::int64_t at = step; at < width; at += step) {
+        const int index = static_cast<int>(i);
+        if (node.op->map_cols(node.attrs, specs, index, {0, at}).end >
+            node.op->map_cols(node.attrs, specs, index, {at, width}).begin) {
+          return false;
+        }
+      }
+    }
+    return true;
+  };
+  for (std::int64_t n = 1; granule * n < width; ++n) {
+    if (width % (granule * n) == 0 && is_clean(granule * n)) return granule * n;
+  }
+  return width;
+}
+
+// Where to cut the columns of a node: at multiples that suit its own granule, its kernel, and the nodes before it in the same lane whose
+// columns it continues. cuts[0] also keeps the lanes' parts of mapped inputs apart; the last one is what the op insists on.
+void choose_cuts(Draft& draft, NodeId id) {
+  const Graph& graph = draft.graph;
+  const Node& node = graph[id];
+  const std::int64_t width = node.spec.shape.cols();
+  const std::int64_t own = lanes::col_granule(graph, node);
+  std::int64_t clean = std::max(own, clean_granule(graph, node, own)), fine = own;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoNode || reach_of(node, i) != Reach::same) continue;
+    const lanes::Source source = lanes::source_of(graph, node.inputs[i]);
+    const Work& maker = draft[source.node];
+    if (!maker.works || maker.share.split != Split::cols || maker.cuts.empty() || source.col != 0) continue;
+    if (graph[source.node].spec.shape.cols() != width) continue;
+    clean = std::min(width, std::lcm(clean, maker.cuts.front()));
+    fine = lcm_within(fine, maker.cuts[maker.cuts.size() / 2], width);
+  }
+  if (clean < width) clean = lcm_within(clean, draft[id].kernel.granule, width);
+  draft[id].cuts = {clean, lcm_within(fine, draft[id].kernel.granule, width), own};
+}
+
+}  // namespace
+
+void choose_splits(Draft& draft) {
+  for (NodeId id = 0; id < draft.graph.size(); ++id) {
+    Work& work = draft[id];
+    if (!work.works) continue;
+    work.share.split = best_split(draft, id);
+    work.stage = earliest_stage(draft, draft.graph[id], work.share.split);
+    if (work.share.split == Split::cols) choose_cuts(draft, id);
+  }
+}
+
+}  // namespace weft

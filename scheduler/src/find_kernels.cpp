@@ -1,0 +1,75 @@
+#include <algorithm>
+#include <set>
+
+#include "weft/graph/error.h"
+
+#include "draft.h"
+
+namespace weft {
+namespace {
+
+std::int64_t bytes_at(const TensorSpec& spec) { return spec.present() ? spec.bytes() : 0; }
+
+Cost cost_of(const Graph& graph, const Node& node) {
+  const auto specs = graph.input_specs(node);
+  if (node.op->cost) return node.op->cost(node.attrs, specs, node.spec, graph.bounds());
+  Cost cost{.bytes_written = bytes_at(node.spec)};
+  for (const TensorSpec& spec : specs) cost.bytes_read += bytes_at(spec);
+  return cost;
+}
+
+// Rough rates of one core. Activations of a step sit in its caches, weights and states come from memory.
+constexpr double kNearBytesPerNs = 64;
+constexpr double kFarBytesPerNs = 16;
+constexpr double kMultiplyAddsPerNs = 64;
+
+double time_of(const Graph& graph, const Node& node, const Cost& cost) {
+  std::int64_t near = cost.bytes_written;
+  for (const NodeId id : node.inputs) {
+    if (id == kNoNode) continue;
+    const NodeKind kind = graph[lanes::memory_of(graph, id)].kind;
+    if (kind == NodeKind::op || kind == NodeKind::input) near += bytes_at(graph[id].spec);
+  }
+  const std::int64_t total = cost.bytes_read + cost.bytes_written;
+  near = std::min(near, total);
+  const double moving = static_cast<double>(near) / kNearBytesPerNs + static_cast<double>(total - near) / kFarBytesPerNs;
+  return std::max(moving, static_cast<double>(cost.multiply_adds) / kMultiplyAddsPerNs);
+}
+
+std::string describe(const Graph& graph, const Node& node) {
+  std::string text;
+  for (const TensorSpec& spec : graph.input_specs(node)) {
+    if (spec.present()) text += (text.empty() ? "" : ", ") + to_string(spec);
+  }
+  return text;
+}
+
+}  // namespace
+
+Draft find_kernels(const Graph& graph, const Backend& backend, int lanes) {
+  Draft draft{graph, lanes, {}, {}};
+  draft.works.resize(static_cast<std::size_t>(graph.size()));
+  draft.users.resize(static_cast<std::size_t>(graph.size()));
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (!node.op || node.op->storage == Storage::view) continue;
+    const auto kernel = backend.find(graph, node);
+    if (!kernel) {
+      fail<UnsupportedError>("{} '{}': backend {} has no kernel for {} ({})", node.op->name, node.path, backend.name(),
+                             describe(graph, node), to_string(node.where));
+    }
+    Work& work = draft[id];
+    work.works = true;
+    work.kernel = *kernel;
+    work.cost = cost_of(graph, node);
+    work.ns = time_of(graph, node, work.cost);
+    std::set<NodeId> read;
+    for (const NodeId input : node.inputs) {
+      if (input != kNoNode) read.insert(lanes::source_of(graph, input).node);
+    }
+    for (const NodeId source : read) draft.users[static_cast<std::size_t>(source)].push_back(id);
+  }
+  return draft;
+}
+
+}  // namespace weft

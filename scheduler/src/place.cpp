@@ -1,0 +1,145 @@
+#include "place.h"
+
+#include <algorithm>
+
+#include "weft/backends/memory.h"
+#include "weft/graph/error.h"
+
+#include "arena.h"
+#include "lanes.h"
+
+namespace weft {
+namespace {
+
+Place kind_of(const Node& node) {
+  switch (node.kind) {
+    case NodeKind::weight: return Place::weight;
+    case NodeKind::state: return Place::state;
+    case NodeKind::input: return Place::arena;
+    case NodeKind::op: break;
+  }
+  switch (node.op->storage) {
+    case Storage::view: return Place::view;
+    case Storage::state: return Place::state;
+    case Storage::fresh: break;
+  }
+  return Place::arena;
+}
+
+// The first placements: what and where from, without offsets in the arena. Lives reach from the stage that writes to the last that reads.
+void describe(const Draft& draft, Plan& plan) {
+  const Graph& graph = draft.graph;
+  plan.placements.resize(static_cast<std::size_t>(graph.size()));
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    Placement& p = plan.placements[static_cast<std::size_t>(id)];
+    p.place = kind_of(node);
+    p.root = lanes::memory_of(graph, id);
+    p.bytes = node.spec.bytes();
+    if (p.place == Place::view) p.offset = node.spec.dtype.bytes(lanes::source_of(graph, id).col);
+    if (draft[id].works && draft[id].share.split == Split::copies) p.copies = plan.lanes;
+    p.first_stage = p.last_stage = draft[id].works ? draft[id].stage : 0;
+    if (node.kind != NodeKind::op) p.last_stage = plan.stages - 1;
+    for (const NodeId user : draft.users_of(id)) p.last_stage = std::max(p.last_stage, draft[user].stage);
+  }
+  for (const Graph::Output& output : graph.outputs()) {
+    Placement& p = plan.placements[static_cast<std::size_t>(lanes::source_of(graph, output.node).node)];
+    p.first_stage = 0;
+    p.last_stage = plan.stages - 1;
+  }
+}
+
+// Whether every read of `over` is done in its lane before the same lane writes `id` there.
+bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
+  const Graph& graph = draft.graph;
+  const Work& writer = draft[id];
+  for (const NodeId user : draft.users_of(over)) {
+    if (user == id) continue;
+    if (draft[user].stage > writer.stage || (draft[user].stage == writer.stage && user > id)) return false;
+    if (draft[user].stage < writer.stage) continue;
+    const Node& node = graph[user];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoNode || lanes::source_of(graph, node.inputs[i]).node != over) continue;
+      for (int lane = 0; lane < draft.lanes; ++lane) {
+        if (!draft[user].share.runs_in(lane)) continue;
+        const lanes::Need need = lanes::need(graph, node, i, draft[user].share, lane);
+        if (lanes::meets_others(need, lane, writer.share, draft.lanes)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool is_output(const Graph& graph, NodeId source) {
+  return std::any_of(graph.outputs().begin(), graph.outputs().end(), [&](const Graph::Output& output) {
+    return lanes::source_of(graph, output.node).node == source;
+  });
+}
+
+// The node whose memory `id` may take over: the op's own wish, granted where nobody needs the old contents any more and every lane
+// overwrites just what it alone has read.
+NodeId in_place_over(const Draft& draft, NodeId id) {
+  const Graph& graph = draft.graph;
+  const Node& node = graph[id];
+  const Work& work = draft[id];
+  if (node.op->storage != Storage::fresh || node.op->in_place_over < 0 || is_output(graph, id)) return kNoNode;
+  const std::size_t index = static_cast<std::size_t>(node.op->in_place_over);
+  const NodeId input = index < node.inputs.size() ? node.inputs[index] : kNoNode;
+  if (input == kNoNode) return kNoNode;
+  const lanes::Source source = lanes::source_of(graph, input);
+  const NodeId over = source.node;
+  const Work& maker = draft[over];
+  if (!maker.works || graph[over].op->storage != Storage::fresh || is_output(graph, over)) return kNoNode;
+  if (source.col != 0 || !source.rows_match || graph[over].spec.dtype != node.spec.dtype) return kNoNode;
+  if (graph[over].spec.shape.rows() != node.spec.shape.rows()) return kNoNode;
+  if (graph[over].spec.bytes() != node.spec.bytes()) return kNoNode;
+  const bool copies = work.share.split == Split::copies;
+  if (copies != (maker.share.split == Split::copies)) return kNoNode;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const NodeId other = node.inputs[i];
+    if (other == kNoNode || other == input) continue;
+    if (lanes::source_of(graph, other).node == over) return kNoNode;
+  }
+  for (int lane = 0; lane < draft.lanes; ++lane) {
+    if (!work.share.runs_in(lane)) continue;
+    if (lanes::meets_others(lanes::need(graph, node, index, work.share, lane), lane, work.share, draft.lanes)) return kNoNode;
+  }
+  return reads_are_done(draft, over, id) ? over : kNoNode;
+}
+
+}  // namespace
+
+void place_all(const Draft& draft, bool reuse, Plan& plan) {
+  describe(draft, plan);
+  const Graph& graph = draft.graph;
+  std::vector<ArenaItem> items;
+  std::vector<std::size_t> item_of(plan.placements.size());
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const std::size_t at = static_cast<std::size_t>(id);
+    Placement& p = plan.placements[at];
+    if (p.place != Place::arena) continue;
+    p.in_place_over = reuse && draft[id].works ? in_place_over(draft, id) : kNoNode;
+    if (p.in_place_over != kNoNode) {
+      item_of[at] = item_of[static_cast<std::size_t>(p.in_place_over)];
+      ArenaItem& item = items[item_of[at]];
+      item.first_stage = std::min(item.first_stage, p.first_stage);
+      item.last_stage = std::max(item.last_stage, p.last_stage);
+      continue;
+    }
+    item_of[at] = items.size();
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(align_up(p.bytes), static_cast<std::int64_t>(p.copies), &bytes)) {
+      fail<ShapeError>("'{}' has too many bytes", graph[id].path);
+    }
+    items.push_back({bytes, p.first_stage, p.last_stage});
+  }
+  const ArenaPacking packing = reuse ? pack_arena(items) : lay_out_apart(items);
+  for (std::size_t at = 0; at < plan.placements.size(); ++at) {
+    if (plan.placements[at].place == Place::arena) plan.placements[at].offset = items[item_of[at]].offset;
+  }
+  plan.arena_bytes = packing.bytes;
+  plan.arena_lower_bound = packing.lower_bound;
+  plan.arena_heuristic = packing.heuristic;
+}
+
+}  // namespace weft

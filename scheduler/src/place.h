@@ -1,0 +1,12 @@
+#pragma once
+
+#include "weft/scheduler/plan.h"
+
+#include "draft.h"
+
+namespace weft {
+
+// Fills the plan's placements and its figures of the arena. `plan.lanes` and `plan.stages` are set.
+void place_all(const Draft& draft, bool reuse, Plan& plan);
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+#include "weft/scheduler/plan.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+bool same(const Cost& a, const Cost& b) {
+  return a.bytes_read == b.bytes_read && a.bytes_written == b.bytes_written && a.multiply_adds == b.multiply_adds;
+}
+
+bool same(const std::vector<Variable>& a, const std::vector<Variable>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Variable& x, const Variable& y) { return x.name == y.name && x.bound == y.bound; });
+}
+
+}  // namespace
+
+std::string_view to_string(Split split) {
+  switch (split) {
+    case Split::one: return "one";
+    case Split::copies: return "copies";
+    case Split::cols: return "cols";
+    case Split::rows: break;
+  }
+  return "rows";
+}
+
+std::string_view to_string(Place place) {
+  switch (place) {
+    case Place::arena: return "arena";
+    case Place::weight: return "weight";
+    case Place::state: return "state";
+    case Place::view: break;
+  }
+  return "view";
+}
+
+bool operator==(const PlanStep& a, const PlanStep& b) {
+  return a.node == b.node && a.path == b.path && a.op == b.op && a.backend == b.backend && a.kernel == b.kernel &&
+         a.split == b.split && a.cols == b.cols && a.lane == b.lane && a.stage == b.stage && same(a.cost, b.cost);
+}
+
+bool operator==(const Plan& a, const Plan& b) {
+  return a.name == b.name && a.lanes == b.lanes && same(a.variables, b.variables) && a.steps == b.steps &&
+         a.placements == b.placements && a.stages == b.stages && a.arena_bytes == b.arena_bytes &&
+         a.arena_lower_bound == b.arena_lower_bound && a.arena_heuristic == b.arena_heuristic &&
+         a.scratch_bytes == b.scratch_bytes && a.weight_bytes == b.weight_bytes && a.state_bytes == b.state_bytes;
+}
+
+Cost Plan::cost() const {
+  Cost total;
+  for (const PlanStep& step : steps) {
+    total.bytes_read += step.cost.bytes_read;
+    total.bytes_written += step.cost.bytes_written;
+    total.multiply_adds += step.cost.multiply_adds;
+  }
+  return total;
+}
+
+std::uint64_t Plan::hash() const {
+  std::uint64_t h = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  for (const char c : to_json()) {
+    h ^= static_cast<unsigned char>(c);
+    h *= 0x100000001b3;
+  }
+  return h;
+}
+
+}  // namespace weft

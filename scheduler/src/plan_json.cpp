@@ -1,0 +1,61 @@
+#include <nlohmann/json.hpp>
+
+#include "weft/scheduler/plan.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Cost& cost) {
+  return {{"bytes_read", cost.bytes_read}, {"bytes_written", cost.bytes_written}, {"multiply_adds", cost.multiply_adds}};
+}
+
+Json json_of(const PlanStep& step) {
+  Json json{{"node", step.node},       {"path", step.path},     {"op", step.op},
+            {"backend", step.backend}, {"kernel", step.kernel}, {"stage", step.stage},
+            {"split", to_string(step.split)}};
+  if (step.split == Split::one) json["lane"] = step.lane;
+  if (step.split == Split::cols) {
+    Json lanes = Json::array();
+    for (const auto& cols : step.cols) {
+      Json ranges = Json::array();
+      for (const ColRange& r : cols) ranges.push_back({r.begin, r.end});
+      lanes.push_back(std::move(ranges));
+    }
+    json["cols"] = std::move(lanes);
+  }
+  json["cost"] = json_of(step.cost);
+  return json;
+}
+
+Json json_of(const Placement& p) {
+  Json json{{"place", to_string(p.place)}, {"root", p.root},
+            {"offset", p.offset},          {"bytes", p.bytes},
+            {"copies", p.copies},          {"first_stage", p.first_stage},
+            {"last_stage", p.last_stage}};
+  if (p.in_place_over != kNoNode) json["in_place_over"] = p.in_place_over;
+  return json;
+}
+
+}  // namespace
+
+std::string Plan::to_json() const {
+  Json json{{"name", name}, {"lanes", lanes}, {"stages", stages}, {"joins", joins()}};
+  Json& vars = json["variables"] = Json::object();
+  for (const Variable& v : variables) vars[v.name] = v.bound;
+  json["bytes"] = {{"arena", arena_bytes},
+                   {"arena_lower_bound", arena_lower_bound},
+                   {"scratch", scratch_bytes},
+                   {"weights", weight_bytes},
+                   {"state", state_bytes}};
+  json["arena_heuristic"] = arena_heuristic;
+  json["cost"] = json_of(cost());
+  Json& all_steps = json["steps"] = Json::array();
+  for (const PlanStep& step : steps) all_steps.push_back(json_of(step));
+  Json& all_placements = json["placements"] = Json::array();
+  for (const Placement& p : placements) all_placements.push_back(json_of(p));
+  return json.dump();
+}
+
+}  // namespace weft

@@ -1,0 +1,66 @@
+#include "weft/scheduler/planner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "weft/backends/memory.h"
+#include "weft/graph/error.h"
+
+#include "draft.h"
+#include "place.h"
+
+namespace weft {
+namespace {
+
+PlanStep step_of(const Draft& draft, const Backend& backend, NodeId id) {
+  const Node& node = draft.graph[id];
+  const Work& work = draft[id];
+  PlanStep step{.node = id,
+                .path = node.path,
+                .op = std::string(node.op->name),
+                .backend = std::string(backend.name()),
+                .kernel = std::string(work.kernel.row),
+                .split = work.share.split,
+                .lane = work.share.lane,
+                .stage = work.stage,
+                .cost = work.cost};
+  if (step.split == Split::cols) step.cols = work.share.cols;
+  return step;
+}
+
+void sum_up(const Draft& draft, Plan& plan) {
+  std::int64_t scratch = 0;
+  for (NodeId id = 0; id < draft.graph.size(); ++id) {
+    const Node& node = draft.graph[id];
+    if (node.kind == NodeKind::weight) plan.weight_bytes += node.spec.bytes();
+    if (node.kind == NodeKind::state) plan.state_bytes += node.spec.bytes();
+    scratch = std::max(scratch, draft[id].kernel.scratch_bytes);
+  }
+  plan.scratch_bytes = align_up(scratch) * plan.lanes;
+}
+
+}  // namespace
+
+Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& options) {
+  if (options.lanes < 1 || options.lanes > 256) fail<ValueError>("a plan has 1 to 256 lanes, not {}", options.lanes);
+  Draft draft = find_kernels(graph, backend, options.lanes);
+  choose_splits(draft);
+  choose_cols(draft);
+  choose_stages(draft);
+
+  Plan plan{.name = options.name, .lanes = options.lanes, .variables = graph.variables()};
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (draft[id].works) plan.steps.push_back(step_of(draft, backend, id));
+  }
+  std::stable_sort(plan.steps.begin(), plan.steps.end(),
+                   [](const PlanStep& a, const PlanStep& b) { return a.stage < b.stage; });
+  plan.stages = plan.steps.empty() ? 0 : plan.steps.back().stage + 1;
+  place_all(draft, options.reuse_arena, plan);
+  sum_up(draft, plan);
+#ifndef NDEBUG
+  check(plan, graph);
+#endif
+  return plan;
+}
+
+}  // namespace weft
