@@ -12,7 +12,8 @@ namespace {
 
 std::int64_t plus(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) fail<ShapeError>("the activations of this graph have too many bytes");
+  if (__builtin_add_overflow(a, b, &sum))
+    fail<ShapeError>("the activations of this graph have too many bytes");
   return sum;
 }
 
@@ -36,7 +37,9 @@ bool earlier(const ArenaItem& a, const ArenaItem& b) {
   return a.first_stage != b.first_stage ? a.first_stage < b.first_stage : a.bytes > b.bytes;
 }
 bool heavier(const ArenaItem& a, const ArenaItem& b) {
-  const auto weight = [](const ArenaItem& i) { return static_cast<double>(i.bytes) * static_cast<double>(life(i)); };
+  const auto weight = [](const ArenaItem& i) {
+    return static_cast<double>(i.bytes) * static_cast<double>(life(i));
+  };
   return weight(a) > weight(b);
 }
 
@@ -48,13 +51,17 @@ struct Heuristic {
   Fit fit;
 };
 constexpr Heuristic kHeuristics[] = {
-    {"largest first, best fit", larger, Fit::best},   {"largest first, first fit", larger, Fit::first},
-    {"longest life first, best fit", longer, Fit::best}, {"bytes x life, best fit", heavier, Fit::best},
-    {"bytes x life, first fit", heavier, Fit::first}, {"stage order, first fit", earlier, Fit::first},
+    {"largest first, best fit", larger, Fit::best},
+    {"largest first, first fit", larger, Fit::first},
+    {"longest life first, best fit", longer, Fit::best},
+    {"bytes x life, best fit", heavier, Fit::best},
+    {"bytes x life, first fit", heavier, Fit::first},
+    {"stage order, first fit", earlier, Fit::first},
     {"stage order, best fit", earlier, Fit::best},
 };
 
-// The gap among `placed` (sorted by offset, those alive together with the item) for `bytes`: the lowest or the tightest.
+// The gap among `placed` (sorted by offset, those alive together with the item) for `bytes`: the
+// lowest or the tightest.
 std::int64_t find_gap(std::span<const ArenaItem* const> placed, std::int64_t bytes, Fit fit) {
   std::int64_t end = 0, best = -1, best_gap = std::numeric_limits<std::int64_t>::max();
   for (const ArenaItem* item : placed) {
@@ -72,8 +79,9 @@ std::int64_t find_gap(std::span<const ArenaItem* const> placed, std::int64_t byt
 std::int64_t pack(std::vector<ArenaItem>& items, const Heuristic& heuristic) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return heuristic.before(items[a], items[b]); });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return heuristic.before(items[a], items[b]);
+  });
   std::vector<const ArenaItem*> placed;  // by offset
   std::vector<const ArenaItem*> alive;
   std::int64_t total = 0;
@@ -85,8 +93,9 @@ std::int64_t pack(std::vector<ArenaItem>& items, const Heuristic& heuristic) {
     }
     item.offset = find_gap(alive, item.bytes, heuristic.fit);
     total = std::max(total, plus(item.offset, item.bytes));
-    const auto at = std::upper_bound(placed.begin(), placed.end(), item.offset,
-                                     [](std::int64_t offset, const ArenaItem* other) { return offset < other->offset; });
+    const auto at = std::upper_bound(
+        placed.begin(), placed.end(), item.offset,
+        [](std::int64_t offset, const ArenaItem* other) { return offset < other->offset; });
     placed.insert(at, &item);
   }
   return total;
@@ -109,7 +118,8 @@ std::int64_t most_alive(const std::vector<ArenaItem>& items) {
 }  // namespace
 
 ArenaPacking pack_arena(std::vector<ArenaItem>& items) {
-  ArenaPacking best{.bytes = std::numeric_limits<std::int64_t>::max(), .lower_bound = most_alive(items)};
+  ArenaPacking best{.bytes = std::numeric_limits<std::int64_t>::max(),
+                    .lower_bound = most_alive(items)};
   std::vector<ArenaItem> kept;
   for (const Heuristic& heuristic : kHeuristics) {
     std::vector<ArenaItem> trial = items;

@@ -19,24 +19,34 @@ struct Unit {
   std::string_view name;
   int shift;
 };
-constexpr Unit kUnits[] = {{"", 0},    {"B", 0},    {"K", 10},   {"KB", 10},  {"KiB", 10}, {"M", 20},  {"MB", 20},
-                           {"MiB", 20}, {"G", 30},   {"GB", 30},  {"GiB", 30}, {"T", 40},   {"TB", 40}, {"TiB", 40}};
+constexpr Unit kUnits[] = {{"", 0},     {"B", 0},   {"K", 10},   {"KB", 10}, {"KiB", 10},
+                           {"M", 20},   {"MB", 20}, {"MiB", 20}, {"G", 30},  {"GB", 30},
+                           {"GiB", 30}, {"T", 40},  {"TB", 40},  {"TiB", 40}};
 
 bool same_letters(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 }  // namespace
 
 std::int64_t parse_size(std::string_view text) {
-  const auto bad = [&]() { fail<ValueError>("'{}' is not a size: write bytes, or a number with K, M, G or T (\"512MiB\", \"6G\")", text); };
+  const auto bad = [&]() {
+    fail<ValueError>(
+        "'{}' is not a size: write bytes, or a number with K, M, G or T (\"512MiB\", \"6G\")",
+        text);
+  };
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   if (error != std::errc{} || !std::isfinite(value) || value < 0) bad();
   std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  const auto* known = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const Unit& u) { return same_letters(u.name, unit); });
+  const auto* known = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                   [&](const Unit& u) { return same_letters(u.name, unit); });
   if (known == std::end(kUnits)) bad();
   const double bytes = std::ldexp(value, known->shift);
   if (bytes > 0x1p62) bad();
@@ -69,7 +79,8 @@ std::string MemoryUse::to_text() const {
   std::string text;
   const auto line = [&](std::string_view name, std::int64_t bytes) {
     if (bytes == 0) return;
-    const double share = all > 0 ? 100.0 * static_cast<double>(bytes) / static_cast<double>(all) : 0;
+    const double share =
+        all > 0 ? 100.0 * static_cast<double>(bytes) / static_cast<double>(all) : 0;
     text += fmt::format("  {:<17} {:>11}  {:>5.1f} %\n", name, human_bytes(bytes), share);
   };
   line("weights, mapped", weights_mapped);

@@ -10,7 +10,8 @@ namespace weft::cgroup {
 namespace {
 
 std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.back() == '\n' || s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+  while (!s.empty() && (s.back() == '\n' || s.back() == ' ' || s.back() == '\t'))
+    s.remove_suffix(1);
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
   return s;
 }
@@ -33,13 +34,15 @@ std::vector<std::string_view> split(std::string_view s, char at) {
   }
 }
 
-// The folders of the process's group for a controller ("" for version 2) and of the groups above it, innermost first. Lines of
-// /proc/self/cgroup: "0::/user.slice" (version 2), "4:cpu,cpuacct:/docker/7f" (version 1). Within a container the group's path may not
-// be visible below the mount; its root then stands for it.
+// The folders of the process's group for a controller ("" for version 2) and of the groups above
+// it, innermost first. Lines of /proc/self/cgroup: "0::/user.slice" (version 2),
+// "4:cpu,cpuacct:/docker/7f" (version 1). Within a container the group's path may not be visible
+// below the mount; its root then stands for it.
 std::vector<std::string> folders(const Files& files, std::string_view controller) {
   const auto text = files("/proc/self/cgroup");
   if (!text) return {};
-  const std::string mount = controller.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + std::string(controller);
+  const std::string mount =
+      controller.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + std::string(controller);
   for (const std::string_view line : split(*text, '\n')) {
     const auto parts = split(line, ':');
     if (parts.size() < 3) continue;
@@ -61,7 +64,8 @@ void keep_least(std::optional<std::int64_t>& least, std::optional<std::int64_t> 
   if (n && *n > 0 && (!least || *n < *least)) least = n;
 }
 
-std::optional<std::int64_t> cpus(std::optional<std::int64_t> quota, std::optional<std::int64_t> period) {
+std::optional<std::int64_t> cpus(std::optional<std::int64_t> quota,
+                                 std::optional<std::int64_t> period) {
   if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
   return *quota / *period + (*quota % *period != 0);
 }
@@ -91,7 +95,8 @@ std::optional<int> cpu_quota(const Files& files) {
     if (const auto text = files(folder + "/cpu.max")) keep_least(least, cpus_v2(*text));
   }
   for (const std::string& folder : folders(files, "cpu")) {
-    keep_least(least, cpus(number_in(files, folder + "/cpu.cfs_quota_us"), number_in(files, folder + "/cpu.cfs_period_us")));
+    keep_least(least, cpus(number_in(files, folder + "/cpu.cfs_quota_us"),
+                           number_in(files, folder + "/cpu.cfs_period_us")));
   }
   if (!least) return std::nullopt;
   return static_cast<int>(std::min<std::int64_t>(*least, 1 << 20));
@@ -99,7 +104,8 @@ std::optional<int> cpu_quota(const Files& files) {
 
 std::optional<std::int64_t> memory_limit(const Files& files) {
   std::optional<std::int64_t> least;
-  for (const std::string& folder : folders(files, "")) keep_least(least, number_in(files, folder + "/memory.max"));
+  for (const std::string& folder : folders(files, ""))
+    keep_least(least, number_in(files, folder + "/memory.max"));
   for (const std::string& folder : folders(files, "memory")) {
     keep_least(least, number_in(files, folder + "/memory.limit_in_bytes"));
   }

@@ -14,10 +14,13 @@ Cols own_part(const CheckedPlan& checked, NodeId maker, int lane) {
   const PlanStep& step = checked.step(maker);
   const Cols whole{{0, checked.graph[maker].spec.shape.cols()}};
   switch (step.split) {
-    case Split::one: return step.lane == lane ? whole : Cols{};
-    case Split::cols: return lanes::normalized(step.cols[static_cast<std::size_t>(lane)]);
+    case Split::one:
+      return step.lane == lane ? whole : Cols{};
+    case Split::cols:
+      return lanes::normalized(step.cols[static_cast<std::size_t>(lane)]);
     case Split::copies:
-    case Split::rows: break;
+    case Split::rows:
+      break;
   }
   return whole;
 }
@@ -36,9 +39,13 @@ void check_read(const CheckedPlan& checked, NodeId reader, std::size_t input, in
   const lanes::Need need = lanes::need(graph, graph[reader], input, checked.share(reader), lane);
   if (need.cols.empty() || checked.step(maker).stage < checked.step(reader).stage) return;
   const bool rows_fit = checked.step(maker).split != Split::rows || need.own_rows;
-  if (!checked.ordered(maker, lane, reader, lane) || !rows_fit || !covers(own_part(checked, maker, lane), need.cols)) {
-    fail<ValueError>("'{}' (stage {}, lane {}) reads parts of '{}' (stage {}) that another lane may not have made yet", graph[reader].path,
-                     checked.step(reader).stage, lane, graph[maker].path, checked.step(maker).stage);
+  if (!checked.ordered(maker, lane, reader, lane) || !rows_fit ||
+      !covers(own_part(checked, maker, lane), need.cols)) {
+    fail<ValueError>(
+        "'{}' (stage {}, lane {}) reads parts of '{}' (stage {}) that another lane may not have "
+        "made yet",
+        graph[reader].path, checked.step(reader).stage, lane, graph[maker].path,
+        checked.step(maker).stage);
   }
 }
 
@@ -54,21 +61,26 @@ Access access_of(const CheckedPlan& checked, NodeId id, std::size_t input) {
   Access access{id, node.op->storage == Storage::state && input == 0, {}};
   for (int lane = 0; lane < checked.plan.lanes; ++lane) {
     access.cols.push_back(!share.runs_in(lane) ? Cols{}
-                          : access.writes      ? own_part(checked, id, lane)
-                                               : lanes::need(checked.graph, node, input, share, lane).cols);
+                          : access.writes
+                              ? own_part(checked, id, lane)
+                              : lanes::need(checked.graph, node, input, share, lane).cols);
   }
   return access;
 }
 
-// In program order `a` comes before `b`: where one of them writes what the other touches, it must also run before it.
+// In program order `a` comes before `b`: where one of them writes what the other touches, it must
+// also run before it.
 void check_order(const CheckedPlan& checked, const Access& a, const Access& b) {
   if (a.node == b.node || (!a.writes && !b.writes)) return;
   for (int i = 0; i < checked.plan.lanes; ++i) {
     for (int j = 0; j < checked.plan.lanes; ++j) {
-      if (!lanes::overlap(a.cols[static_cast<std::size_t>(i)], b.cols[static_cast<std::size_t>(j)])) continue;
+      if (!lanes::overlap(a.cols[static_cast<std::size_t>(i)], b.cols[static_cast<std::size_t>(j)]))
+        continue;
       if (checked.ordered(a.node, i, b.node, j)) continue;
-      fail<ValueError>("'{}' (lane {}) and '{}' (lane {}) touch the same part of a state without an order between them",
-                       checked.graph[a.node].path, i, checked.graph[b.node].path, j);
+      fail<ValueError>(
+          "'{}' (lane {}) and '{}' (lane {}) touch the same part of a state without an order "
+          "between them",
+          checked.graph[a.node].path, i, checked.graph[b.node].path, j);
     }
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The parts of check(plan, graph). They start from the graph and the finished plan alone: nothing that the planner noted on the way is used, so
-// that a wrong choice cannot vouch for itself.
+// The parts of check(plan, graph). They start from the graph and the finished plan alone: nothing
+// that the planner noted on the way is used, so that a wrong choice cannot vouch for itself.
 
 #include <vector>
 
@@ -14,21 +14,27 @@ namespace weft {
 struct CheckedPlan {
   const Plan& plan;
   const Graph& graph;
-  std::vector<std::int32_t> step_of;            // by NodeId; -1 for nodes without a step
-  std::vector<std::vector<NodeId>> readers;     // by NodeId, through views: nodes with a step that read its memory
+  std::vector<std::int32_t> step_of;  // by NodeId; -1 for nodes without a step
+  std::vector<std::vector<NodeId>>
+      readers;  // by NodeId, through views: nodes with a step that read its memory
 
-  const PlanStep& step(NodeId id) const { return plan.steps[static_cast<std::size_t>(step_of[static_cast<std::size_t>(id)])]; }
+  const PlanStep& step(NodeId id) const {
+    return plan.steps[static_cast<std::size_t>(step_of[static_cast<std::size_t>(id)])];
+  }
   bool has_step(NodeId id) const { return step_of[static_cast<std::size_t>(id)] >= 0; }
   lanes::Share share(NodeId id) const { return {step(id).split, step(id).cols, step(id).lane}; }
   // a is done before b begins, where lane i does a and lane j does b.
   bool ordered(NodeId a, int i, NodeId b, int j) const;
 };
 
-// Every node that does work has one step; stages, lanes and columns are within bounds; every output element has one owner (or one per copy).
+// Every node that does work has one step; stages, lanes and columns are within bounds; every output
+// element has one owner (or one per copy).
 CheckedPlan check_structure(const Plan& plan, const Graph& graph);
-// Every lane reads only what it made itself or what was complete at the last join; states are touched in program order.
+// Every lane reads only what it made itself or what was complete at the last join; states are
+// touched in program order.
 void check_lanes(const CheckedPlan& checked);
-// Placements fit the graph; what is alive in one stage shares no bytes, in-place pairs apart, which agree lane by lane.
+// Placements fit the graph; what is alive in one stage shares no bytes, in-place pairs apart, which
+// agree lane by lane.
 void check_memory(const CheckedPlan& checked);
 
 }  // namespace weft

@@ -15,27 +15,35 @@ bool does_work(const Node& node) {
 
 void check_cols(const Graph& graph, const PlanStep& step, int lanes) {
   const Node& node = graph[step.node];
-  if (std::ssize(step.cols) != lanes) fail<ValueError>("'{}' has columns for {} of {} lanes", step.path, step.cols.size(), lanes);
+  if (std::ssize(step.cols) != lanes)
+    fail<ValueError>("'{}' has columns for {} of {} lanes", step.path, step.cols.size(), lanes);
   const std::int64_t granule = lanes::col_granule(graph, node);
   const auto segments = lanes::col_segments(graph, node);
-  const auto is_border = [&](std::int64_t c) { return c % granule == 0 || std::find(segments.begin(), segments.end(), c) != segments.end(); };
+  const auto is_border = [&](std::int64_t c) {
+    return c % granule == 0 || std::find(segments.begin(), segments.end(), c) != segments.end();
+  };
   std::vector<ColRange> all;
   for (const auto& cols : step.cols) {
     for (const ColRange& r : cols) {
       if (r.begin >= r.end) fail<ValueError>("'{}' has an empty range of columns", step.path);
       if (!is_border(r.begin) || !is_border(r.end)) {
-        fail<ValueError>("'{}': columns {}-{} are not whole granules of {}", step.path, r.begin, r.end, granule);
+        fail<ValueError>("'{}': columns {}-{} are not whole granules of {}", step.path, r.begin,
+                         r.end, granule);
       }
       all.push_back(r);
     }
   }
-  std::sort(all.begin(), all.end(), [](const ColRange& a, const ColRange& b) { return a.begin < b.begin; });
+  std::sort(all.begin(), all.end(),
+            [](const ColRange& a, const ColRange& b) { return a.begin < b.begin; });
   std::int64_t end = 0;
   for (const ColRange& r : all) {
-    if (r.begin != end) fail<ValueError>("'{}': column {} has {} owner", step.path, std::min(end, r.begin), r.begin > end ? "no" : "more than one");
+    if (r.begin != end)
+      fail<ValueError>("'{}': column {} has {} owner", step.path, std::min(end, r.begin),
+                       r.begin > end ? "no" : "more than one");
     end = r.end;
   }
-  if (end != node.spec.shape.cols()) fail<ValueError>("'{}': columns end at {}, not at {}", step.path, end, node.spec.shape.cols());
+  if (end != node.spec.shape.cols())
+    fail<ValueError>("'{}': columns end at {}, not at {}", step.path, end, node.spec.shape.cols());
 }
 
 void check_step(const Plan& plan, const Graph& graph, const PlanStep& step) {
@@ -44,13 +52,16 @@ void check_step(const Plan& plan, const Graph& graph, const PlanStep& step) {
   }
   const Node& node = graph[step.node];
   if (step.path != node.path || step.op != node.op->name) {
-    fail<ValueError>("step '{}' ({}) is '{}' ({}) in the graph", step.path, step.op, node.path, node.op->name);
+    fail<ValueError>("step '{}' ({}) is '{}' ({}) in the graph", step.path, step.op, node.path,
+                     node.op->name);
   }
-  if (step.stage < 0 || step.stage >= plan.stages) fail<ValueError>("'{}' is in stage {} of {}", step.path, step.stage, plan.stages);
+  if (step.stage < 0 || step.stage >= plan.stages)
+    fail<ValueError>("'{}' is in stage {} of {}", step.path, step.stage, plan.stages);
   const bool state = node.op->storage == Storage::state;
   switch (step.split) {
     case Split::one:
-      if (step.lane < 0 || step.lane >= plan.lanes) fail<ValueError>("'{}' is in lane {} of {}", step.path, step.lane, plan.lanes);
+      if (step.lane < 0 || step.lane >= plan.lanes)
+        fail<ValueError>("'{}' is in lane {} of {}", step.path, step.lane, plan.lanes);
       break;
     case Split::copies:
       if (state) fail<ValueError>("'{}' writes a state and cannot be copied", step.path);
@@ -58,13 +69,18 @@ void check_step(const Plan& plan, const Graph& graph, const PlanStep& step) {
     case Split::rows:
       if (state || !node.op->splits_rows) fail<ValueError>("'{}' cannot be cut by rows", step.path);
       break;
-    case Split::cols: check_cols(graph, step, plan.lanes); break;
+    case Split::cols:
+      check_cols(graph, step, plan.lanes);
+      break;
   }
 }
 
 bool same_variables(const Plan& plan, const Graph& graph) {
-  const auto same = [](const Variable& a, const Variable& b) { return a.name == b.name && a.bound == b.bound; };
-  return std::equal(plan.variables.begin(), plan.variables.end(), graph.variables().begin(), graph.variables().end(), same);
+  const auto same = [](const Variable& a, const Variable& b) {
+    return a.name == b.name && a.bound == b.bound;
+  };
+  return std::equal(plan.variables.begin(), plan.variables.end(), graph.variables().begin(),
+                    graph.variables().end(), same);
 }
 
 }  // namespace
@@ -76,14 +92,18 @@ bool CheckedPlan::ordered(NodeId a, int i, NodeId b, int j) const {
 
 CheckedPlan check_structure(const Plan& plan, const Graph& graph) {
   const std::size_t n = static_cast<std::size_t>(graph.size());
-  if (plan.lanes < 1 || plan.lanes > 256) fail<ValueError>("a plan has 1 to 256 lanes, not {}", plan.lanes);
-  if (plan.placements.size() != n || !same_variables(plan, graph)) fail<ValueError>("the plan belongs to another graph");
-  CheckedPlan checked{plan, graph, std::vector<std::int32_t>(n, -1), std::vector<std::vector<NodeId>>(n)};
+  if (plan.lanes < 1 || plan.lanes > 256)
+    fail<ValueError>("a plan has 1 to 256 lanes, not {}", plan.lanes);
+  if (plan.placements.size() != n || !same_variables(plan, graph))
+    fail<ValueError>("the plan belongs to another graph");
+  CheckedPlan checked{plan, graph, std::vector<std::int32_t>(n, -1),
+                      std::vector<std::vector<NodeId>>(n)};
   std::int32_t stage = 0;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
     check_step(plan, graph, step);
-    if (step.stage < stage) fail<ValueError>("'{}' of stage {} stands after stage {}", step.path, step.stage, stage);
+    if (step.stage < stage)
+      fail<ValueError>("'{}' of stage {} stands after stage {}", step.path, step.stage, stage);
     stage = step.stage;
     std::int32_t& at = checked.step_of[static_cast<std::size_t>(step.node)];
     if (at >= 0) fail<ValueError>("'{}' has two steps", step.path);
@@ -96,7 +116,8 @@ CheckedPlan check_structure(const Plan& plan, const Graph& graph) {
     for (const NodeId input : graph[id].inputs) {
       if (input != kNoNode) read.insert(lanes::source_of(graph, input).node);
     }
-    for (const NodeId source : read) checked.readers[static_cast<std::size_t>(source)].push_back(id);
+    for (const NodeId source : read)
+      checked.readers[static_cast<std::size_t>(source)].push_back(id);
   }
   return checked;
 }

@@ -1,5 +1,6 @@
-// Which columns each lane gets. Backwards through the graph: a lane's share is what its own readers need, as far as these needs do not
-// overlap and leave nothing out; otherwise the row is cut evenly.
+// Which columns each lane gets. Backwards through the graph: a lane's share is what its own readers
+// need, as far as these needs do not overlap and leave nothing out; otherwise the row is cut
+// evenly.
 
 #include <algorithm>
 
@@ -22,7 +23,8 @@ PerLane cut_evenly(ColRange part, std::int64_t step, int lanes) {
   PerLane out(static_cast<std::size_t>(lanes));
   for (int lane = 0; lane < lanes; ++lane) {
     const std::int64_t begin = part.begin + lanes::row_cut(blocks, lane, lanes) * step;
-    const std::int64_t end = std::min(part.end, part.begin + lanes::row_cut(blocks, lane + 1, lanes) * step);
+    const std::int64_t end =
+        std::min(part.end, part.begin + lanes::row_cut(blocks, lane + 1, lanes) * step);
     if (begin < end) out[static_cast<std::size_t>(lane)] = {{begin, end}};
   }
   return out;
@@ -34,7 +36,9 @@ PerLane cut_well(ColRange part, const std::vector<std::int64_t>& steps, int lane
   const PerLane finest = cut_evenly(part, steps.back(), lanes);
   for (const std::int64_t step : steps) {
     PerLane cut = cut_evenly(part, step, lanes);
-    if (static_cast<double>(widest(cut)) <= kToleratedImbalance * static_cast<double>(widest(finest))) return cut;
+    if (static_cast<double>(widest(cut)) <=
+        kToleratedImbalance * static_cast<double>(widest(finest)))
+      return cut;
   }
   return finest;
 }
@@ -61,12 +65,14 @@ bool partitions(const PerLane& cols, ColRange part) {
 }
 
 // Takes over what reader `user` needs of `part` of the row of `id`, if that is a fair cut of it.
-bool adopt(const Draft& draft, NodeId id, ColRange part, std::int64_t granule, NodeId user, PerLane& out) {
+bool adopt(const Draft& draft, NodeId id, ColRange part, std::int64_t granule, NodeId user,
+           PerLane& out) {
   const Node& node = draft.graph[user];
   const lanes::Share& share = draft[user].share;
   if (share.split != Split::cols) return false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id) continue;
+    if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id)
+      continue;
     PerLane cols;
     for (int lane = 0; lane < draft.lanes; ++lane) {
       cols.push_back(lanes::within(lanes::need(draft.graph, node, i, share, lane).cols, part));

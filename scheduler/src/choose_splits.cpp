@@ -1,6 +1,6 @@
-// Which split a node gets. For every split that is possible, a rough time: when its inputs can be there (each meeting of the lanes costs a
-// join), the work, and a join if its readers will need one because of it. The least wins. Only reaches, widths and costs are asked, never
-// which op it is.
+// Which split a node gets. For every split that is possible, a rough time: when its inputs can be
+// there (each meeting of the lanes costs a join), the work, and a join if its readers will need one
+// because of it. The least wins. Only reaches, widths and costs are asked, never which op it is.
 
 #include <algorithm>
 #include <limits>
@@ -11,8 +11,9 @@
 namespace weft {
 namespace {
 
-constexpr double kJoinNs = 1100;       // two lanes meet in the flow graph
-constexpr double kCopyBurden = 0.25;   // what each further lane that repeats work costs the others: bandwidth, cache, heat
+constexpr double kJoinNs = 1100;  // two lanes meet in the flow graph
+constexpr double kCopyBurden =
+    0.25;  // what each further lane that repeats work costs the others: bandwidth, cache, heat
 
 bool cuts_cols(const Draft& draft, NodeId id) {
   const Node& node = draft.graph[id];
@@ -29,14 +30,20 @@ Reach reach_of(const Node& user, std::size_t input) {
   return user.op->inputs[std::min(input, user.op->inputs.size() - 1)].reach;
 }
 
-// Whether a reader split as `split` finds what it needs in its own lane, as far as can be told before columns are chosen.
-bool likely_local(const Draft& draft, NodeId maker, const Node& user, std::size_t input, Split split) {
+// Whether a reader split as `split` finds what it needs in its own lane, as far as can be told
+// before columns are chosen.
+bool likely_local(const Draft& draft, NodeId maker, const Node& user, std::size_t input,
+                  Split split) {
   const Reach reach = reach_of(user, input);
   switch (draft[maker].share.split) {
-    case Split::copies: return true;
-    case Split::one: return split == Split::one;
-    case Split::cols: return split == Split::cols && (reach == Reach::same || reach == Reach::col);
-    case Split::rows: break;
+    case Split::copies:
+      return true;
+    case Split::one:
+      return split == Split::one;
+    case Split::cols:
+      return split == Split::cols && (reach == Reach::same || reach == Reach::col);
+    case Split::rows:
+      break;
   }
   return split == Split::rows && (reach == Reach::same || reach == Reach::row) &&
          draft.graph[maker].spec.shape.rows() == user.spec.shape.rows();
@@ -48,18 +55,21 @@ int earliest_stage(const Draft& draft, const Node& node, Split split) {
     if (node.inputs[i] == kNoNode) continue;
     const NodeId maker = lanes::source_of(draft.graph, node.inputs[i]).node;
     if (!draft[maker].works) continue;
-    stage = std::max(stage, draft[maker].stage + (likely_local(draft, maker, node, i, split) ? 0 : 1));
+    stage =
+        std::max(stage, draft[maker].stage + (likely_local(draft, maker, node, i, split) ? 0 : 1));
   }
   return stage;
 }
 
-// Whether some reader of `id` will have to wait for the other lanes because `id` is split like this.
+// Whether some reader of `id` will have to wait for the other lanes because `id` is split like
+// this.
 bool burdens_readers(const Draft& draft, NodeId id, Split split) {
   if (split == Split::copies) return false;
   for (const NodeId user : draft.users_of(id)) {
     const Node& node = draft.graph[user];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id) continue;
+      if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id)
+        continue;
       const Reach reach = reach_of(node, i);
       const bool by_cols = reach == Reach::same || reach == Reach::col;
       const bool by_rows = reach == Reach::same || (reach == Reach::row && !cuts_cols(draft, user));
@@ -105,8 +115,9 @@ std::int64_t lcm_within(std::int64_t a, std::int64_t b, std::int64_t limit) {
   return m < limit ? m : a;
 }
 
-// The least multiple of the granule at which every cut leaves the lanes with parts of the inputs that do not overlap (query heads cut
-// between groups that share a key head); the whole width where there is none.
+// The least multiple of the granule at which every cut leaves the lanes with parts of the inputs
+// that do not overlap (query heads cut between groups that share a key head); the whole width where
+// there is none.
 std::int64_t clean_granule(const Graph& graph, const Node& node, std::int64_t granule) {
   const std::int64_t width = node.spec.shape.cols();
   if (!node.op->map_cols) return granule;
@@ -114,7 +125,9 @@ std::int64_t clean_granule(const Graph& graph, const Node& node, std::int64_t gr
   const auto is_clean = [&](std::int64_t step) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const Reach reach = reach_of(node, i);
-      if (node.inputs[i] == kNoNode || graph[lanes::memory_of(graph, node.inputs[i])].kind == NodeKind::weight) continue;
+      if (node.inputs[i] == kNoNode ||
+          graph[lanes::memory_of(graph, node.inputs[i])].kind == NodeKind::weight)
+        continue;
       if (reach != Reach::same && reach != Reach::col) continue;
       for (std::int64_t at = step; at < width; at += step) {
         const int index = static_cast<int>(i);
@@ -132,8 +145,9 @@ std::int64_t clean_granule(const Graph& graph, const Node& node, std::int64_t gr
   return width;
 }
 
-// Where to cut the columns of a node: at multiples that suit its own granule, its kernel, and the nodes before it in the same lane whose
-// columns it continues. cuts[0] also keeps the lanes' parts of mapped inputs apart; the last one is what the op insists on.
+// Where to cut the columns of a node: at multiples that suit its own granule, its kernel, and the
+// nodes before it in the same lane whose columns it continues. cuts[0] also keeps the lanes' parts
+// of mapped inputs apart; the last one is what the op insists on.
 void choose_cuts(Draft& draft, NodeId id) {
   const Graph& graph = draft.graph;
   const Node& node = graph[id];
@@ -144,7 +158,8 @@ void choose_cuts(Draft& draft, NodeId id) {
     if (node.inputs[i] == kNoNode || reach_of(node, i) != Reach::same) continue;
     const lanes::Source source = lanes::source_of(graph, node.inputs[i]);
     const Work& maker = draft[source.node];
-    if (!maker.works || maker.share.split != Split::cols || maker.cuts.empty() || source.col != 0) continue;
+    if (!maker.works || maker.share.split != Split::cols || maker.cuts.empty() || source.col != 0)
+      continue;
     if (graph[source.node].spec.shape.cols() != width) continue;
     clean = std::min(width, std::lcm(clean, maker.cuts.front()));
     fine = lcm_within(fine, maker.cuts[maker.cuts.size() / 2], width);

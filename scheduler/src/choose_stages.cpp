@@ -1,5 +1,6 @@
-// Where the lanes must meet: a node's stage is the least one in which every lane finds what it needs, made in an earlier stage or earlier
-// in its own lane. States are memory that is written again and again, so whoever touches one is ordered against all who touched it before.
+// Where the lanes must meet: a node's stage is the least one in which every lane finds what it
+// needs, made in an earlier stage or earlier in its own lane. States are memory that is written
+// again and again, so whoever touches one is ordered against all who touched it before.
 
 #include <algorithm>
 #include <unordered_map>
@@ -9,10 +10,13 @@
 namespace weft {
 namespace {
 
-bool must_meet(const Draft& draft, const Node& user, std::size_t input, const lanes::Share& share, const lanes::Share& maker) {
+bool must_meet(const Draft& draft, const Node& user, std::size_t input, const lanes::Share& share,
+               const lanes::Share& maker) {
   for (int lane = 0; lane < draft.lanes; ++lane) {
     if (!share.runs_in(lane)) continue;
-    if (lanes::meets_others(lanes::need(draft.graph, user, input, share, lane), lane, maker, draft.lanes)) return true;
+    if (lanes::meets_others(lanes::need(draft.graph, user, input, share, lane), lane, maker,
+                            draft.lanes))
+      return true;
   }
   return false;
 }
@@ -41,8 +45,9 @@ Access access_of(const Draft& draft, NodeId id, std::size_t input) {
   for (int lane = 0; lane < draft.lanes; ++lane) {
     lanes::Cols cols;
     if (share.runs_in(lane)) {
-      cols = access.writes && share.split == Split::cols ? share.cols[static_cast<std::size_t>(lane)]
-                                                         : lanes::need(draft.graph, node, input, share, lane).cols;
+      cols = access.writes && share.split == Split::cols
+                 ? share.cols[static_cast<std::size_t>(lane)]
+                 : lanes::need(draft.graph, node, input, share, lane).cols;
     }
     access.cols.push_back(std::move(cols));
   }
@@ -65,7 +70,8 @@ void choose_stages(Draft& draft) {
         Access access = access_of(draft, id, i);
         for (const Access& before : touched[state]) {
           if (before.node == id || (!before.writes && !access.writes)) continue;
-          work.stage = std::max(work.stage, draft[before.node].stage + (collide(before, access) ? 1 : 0));
+          work.stage =
+              std::max(work.stage, draft[before.node].stage + (collide(before, access) ? 1 : 0));
         }
         touched[state].push_back(std::move(access));
       } else if (draft[source].works) {

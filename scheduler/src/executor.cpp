@@ -24,7 +24,11 @@ struct Executor::Impl {
   std::atomic<bool> stopped{false};
 
   Impl(const Graph& g, const Plan& p, const Backend& backend, const Bindings& bindings)
-      : graph(g), plan(p), memory(g, p, bindings), program(g, p, backend, memory, bindings.scratch), extents(g.bounds()) {}
+      : graph(g),
+        plan(p),
+        memory(g, p, bindings),
+        program(g, p, backend, memory, bindings.scratch),
+        extents(g.bounds()) {}
 
   void set_extents(const Extents& wanted);
   void run_lane(int stage, int lane) noexcept;
@@ -36,7 +40,8 @@ void Executor::Impl::set_extents(const Extents& wanted) {
   for (std::size_t i = 0; i < plan.variables.size(); ++i) {
     const Variable& variable = plan.variables[i];
     if (wanted[i] < 1 || wanted[i] > variable.bound) {
-      fail<ValueError>("variable {} must be 1 to {} in plan '{}', got {}", variable.name, variable.bound, plan.name, wanted[i]);
+      fail<ValueError>("variable {} must be 1 to {} in plan '{}', got {}", variable.name,
+                       variable.bound, plan.name, wanted[i]);
     }
     changed |= wanted[i] != extents[i];
   }
@@ -65,10 +70,13 @@ View Executor::Impl::sized(View view, const Shape& shape) const {
   return view;
 }
 
-Executor::Executor(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings, Workers& workers)
+Executor::Executor(const Graph& graph, const Plan& plan, const Backend& backend,
+                   const Bindings& bindings, Workers& workers)
     : impl_(std::make_unique<Impl>(graph, plan, backend, bindings)) {
   if (plan.lanes == 1) return;
-  const auto has_work = [&](int stage, int lane) { return !impl_->program.calls(stage, lane).empty(); };
+  const auto has_work = [&](int stage, int lane) {
+    return !impl_->program.calls(stage, lane).empty();
+  };
   impl_->flow.emplace(workers, plan.stages, plan.lanes, has_work,
                       [impl = impl_.get()](int stage, int lane) { impl->run_lane(stage, lane); });
 }
@@ -77,12 +85,14 @@ Executor::~Executor() = default;
 
 std::span<std::byte> Executor::input(std::string_view path) {
   const NodeId id = impl_->graph.find(path);
-  if (id == kNoNode || impl_->graph[id].kind != NodeKind::input) fail<ValueError>("the graph has no input '{}'", path);
+  if (id == kNoNode || impl_->graph[id].kind != NodeKind::input)
+    fail<ValueError>("the graph has no input '{}'", path);
   const View view = impl_->memory.view(id, 0);
   return {view.data, static_cast<std::size_t>(impl_->graph[id].spec.bytes())};
 }
 
-void Executor::run(const Extents& extents, const std::atomic<bool>* cancel, NodeObserver* observer) {
+void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
+                   NodeObserver* observer) {
   impl_->set_extents(extents);
   impl_->cancel = cancel;
   impl_->observer = observer;
@@ -92,7 +102,8 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel, Node
   } else {
     for (int stage = 0; stage < impl_->plan.stages; ++stage) impl_->run_lane(stage, 0);
   }
-  if (impl_->stopped.load(std::memory_order_relaxed)) fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
+  if (impl_->stopped.load(std::memory_order_relaxed))
+    fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
 }
 
 View Executor::output(std::string_view name) const {

@@ -8,7 +8,9 @@
 namespace weft {
 namespace {
 
-std::int64_t bytes_at(const TensorSpec& spec) { return spec.present() ? spec.bytes() : 0; }
+std::int64_t bytes_at(const TensorSpec& spec) {
+  return spec.present() ? spec.bytes() : 0;
+}
 
 Cost cost_of(const Graph& graph, const Node& node) {
   const auto specs = graph.input_specs(node);
@@ -18,7 +20,8 @@ Cost cost_of(const Graph& graph, const Node& node) {
   return cost;
 }
 
-// Rough rates of one core. Activations of a step sit in its caches, weights and states come from memory.
+// Rough rates of one core. Activations of a step sit in its caches, weights and states come from
+// memory.
 constexpr double kNearBytesPerNs = 64;
 constexpr double kFarBytesPerNs = 16;
 constexpr double kMultiplyAddsPerNs = 64;
@@ -32,7 +35,8 @@ double time_of(const Graph& graph, const Node& node, const Cost& cost) {
   }
   const std::int64_t total = cost.bytes_read + cost.bytes_written;
   near = std::min(near, total);
-  const double moving = static_cast<double>(near) / kNearBytesPerNs + static_cast<double>(total - near) / kFarBytesPerNs;
+  const double moving = static_cast<double>(near) / kNearBytesPerNs +
+                        static_cast<double>(total - near) / kFarBytesPerNs;
   return std::max(moving, static_cast<double>(cost.multiply_adds) / kMultiplyAddsPerNs);
 }
 
@@ -55,8 +59,9 @@ Draft find_kernels(const Graph& graph, const Backend& backend, int lanes) {
     if (!node.op || node.op->storage == Storage::view) continue;
     const auto kernel = backend.find(graph, node);
     if (!kernel) {
-      fail<UnsupportedError>("{} '{}': backend {} has no kernel for {} ({})", node.op->name, node.path, backend.name(),
-                             describe(graph, node), to_string(node.where));
+      fail<UnsupportedError>("{} '{}': backend {} has no kernel for {} ({})", node.op->name,
+                             node.path, backend.name(), describe(graph, node),
+                             to_string(node.where));
     }
     Work& work = draft[id];
     work.works = true;

@@ -9,8 +9,9 @@
 namespace weft {
 namespace {
 
-// oneTBB hands tasks from thread to thread inside its library, which ThreadSanitizer does not see into: the order that a join establishes is
-// told to it here. Within a stage nothing is told, so lanes that race are found.
+// oneTBB hands tasks from thread to thread inside its library, which ThreadSanitizer does not see
+// into: the order that a join establishes is told to it here. Within a stage nothing is told, so
+// lanes that race are found.
 void left(void* mark [[maybe_unused]]) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_release(mark);
@@ -26,7 +27,8 @@ void entered(void* mark [[maybe_unused]]) {
 
 namespace flow = oneapi::tbb::flow;
 
-Flow::Flow(Workers& workers, int stages, int lanes, const std::function<bool(int, int)>& has_work, Body body)
+Flow::Flow(Workers& workers, int stages, int lanes, const std::function<bool(int, int)>& has_work,
+           Body body)
     : workers_(workers), body_(std::move(body)), joins_(static_cast<std::size_t>(stages) + 1) {
   workers_.impl().arena.execute([&] {
     graph_ = std::make_unique<flow::graph>();  // remembers the arena it is made in
@@ -34,11 +36,12 @@ Flow::Flow(Workers& workers, int stages, int lanes, const std::function<bool(int
     for (int stage = 0; stage < stages; ++stage) {
       for (int lane = 0; lane < lanes; ++lane) {
         if (!has_work(stage, lane)) continue;
-        nodes_.push_back(std::make_unique<Node>(*graph_, [this, stage, lane](const flow::continue_msg&) {
-          entered(&joins_[static_cast<std::size_t>(stage)]);
-          body_(stage, lane);
-          left(&joins_[static_cast<std::size_t>(stage) + 1]);
-        }));
+        nodes_.push_back(
+            std::make_unique<Node>(*graph_, [this, stage, lane](const flow::continue_msg&) {
+              entered(&joins_[static_cast<std::size_t>(stage)]);
+              body_(stage, lane);
+              left(&joins_[static_cast<std::size_t>(stage) + 1]);
+            }));
         for (std::size_t i = before; i < now; ++i) flow::make_edge(*nodes_[i], *nodes_.back());
       }
       if (nodes_.size() == now) continue;

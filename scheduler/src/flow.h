@@ -1,12 +1,12 @@
 #pragma once
-// The oneTBB flow graph of a plan: one continue_node per stage and lane that has work, every node of a stage after all nodes of the stage
-// before. Built once, then set off for every step.
-
-#include <oneapi/tbb/flow_graph.h>
+// The oneTBB flow graph of a plan: one continue_node per stage and lane that has work, every node
+// of a stage after all nodes of the stage before. Built once, then set off for every step.
 
 #include <functional>
 #include <memory>
 #include <vector>
+
+#include <oneapi/tbb/flow_graph.h>
 
 #include "weft/scheduler/workers.h"
 
@@ -17,12 +17,14 @@ class Flow {
   using Body = std::function<void(int stage, int lane)>;  // does not throw
 
   // `has_work(stage, lane)` is asked while building only.
-  Flow(Workers& workers, int stages, int lanes, const std::function<bool(int, int)>& has_work, Body body);
+  Flow(Workers& workers, int stages, int lanes, const std::function<bool(int, int)>& has_work,
+       Body body);
   ~Flow();
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  // Runs every body once, in order of stages; returns when all are done. The calling thread takes part.
+  // Runs every body once, in order of stages; returns when all are done. The calling thread takes
+  // part.
   void run();
 
  private:

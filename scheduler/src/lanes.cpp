@@ -6,7 +6,8 @@ namespace weft::lanes {
 
 Cols normalized(Cols cols) {
   std::erase_if(cols, [](const ColRange& r) { return r.begin >= r.end; });
-  std::sort(cols.begin(), cols.end(), [](const ColRange& a, const ColRange& b) { return a.begin < b.begin; });
+  std::sort(cols.begin(), cols.end(),
+            [](const ColRange& a, const ColRange& b) { return a.begin < b.begin; });
   Cols out;
   for (const ColRange& r : cols) {
     if (!out.empty() && r.begin <= out.back().end) {
@@ -95,7 +96,8 @@ Need need(const Graph& graph, const Node& user, std::size_t input, const Share& 
   if (by_col && share.split == Split::cols && (mapped || seen_cols == user.spec.shape.cols())) {
     const auto specs = mapped ? graph.input_specs(user) : std::vector<TensorSpec>{};
     for (const ColRange& r : share.cols[static_cast<std::size_t>(lane)]) {
-      out.cols.push_back(mapped ? user.op->map_cols(user.attrs, specs, static_cast<int>(input), r) : r);
+      out.cols.push_back(mapped ? user.op->map_cols(user.attrs, specs, static_cast<int>(input), r)
+                                : r);
     }
     out.cols = within(normalized(std::move(out.cols)), {0, seen_cols});
   } else if (share.split != Split::cols || !share.cols[static_cast<std::size_t>(lane)].empty()) {
@@ -108,13 +110,18 @@ Need need(const Graph& graph, const Node& user, std::size_t input, const Share& 
 bool meets_others(const Need& need, int lane, const Share& maker, int lanes) {
   if (need.cols.empty()) return false;
   switch (maker.split) {
-    case Split::copies: return false;
-    case Split::one: return maker.lane != lane;
-    case Split::rows: return !need.own_rows;
-    case Split::cols: break;
+    case Split::copies:
+      return false;
+    case Split::one:
+      return maker.lane != lane;
+    case Split::rows:
+      return !need.own_rows;
+    case Split::cols:
+      break;
   }
   for (int other = 0; other < lanes; ++other) {
-    if (other != lane && overlap(need.cols, maker.cols[static_cast<std::size_t>(other)])) return true;
+    if (other != lane && overlap(need.cols, maker.cols[static_cast<std::size_t>(other)]))
+      return true;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Who writes and who reads what. The one vocabulary in which the planner asks whether two lanes must meet: for a node cut among lanes,
-// the part of the output that a lane makes, and the part of an input that it needs for it.
+// Who writes and who reads what. The one vocabulary in which the planner asks whether two lanes
+// must meet: for a node cut among lanes, the part of the output that a lane makes, and the part of
+// an input that it needs for it.
 
 #include <cstdint>
 #include <span>
@@ -30,7 +31,8 @@ struct Share {
   bool runs_in(int l) const { return split != Split::one || lane == l; }
 };
 
-// Rows of lane l: the cut depends on the extent and the number of lanes alone, so that nodes with the same rows are cut alike.
+// Rows of lane l: the cut depends on the extent and the number of lanes alone, so that nodes with
+// the same rows are cut alike.
 inline std::int64_t row_cut(std::int64_t rows, int lane, int lanes) {
   return rows * lane / lanes;
 }

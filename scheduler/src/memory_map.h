@@ -1,5 +1,6 @@
 #pragma once
-// Where every node's bytes really lie: a plan's placements over the memory that an executor was given.
+// Where every node's bytes really lie: a plan's placements over the memory that an executor was
+// given.
 
 #include <cstddef>
 #include <vector>
@@ -12,10 +13,12 @@ namespace weft {
 
 class MemoryMap {
  public:
-  // Asks `bindings` once for every weight and state. Throws ValueError where something is missing, too small or not aligned.
+  // Asks `bindings` once for every weight and state. Throws ValueError where something is missing,
+  // too small or not aligned.
   MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindings);
 
-  // The memory of a node as lane `lane` sees it (its own copy where there are copies), at the bounds. An empty view for kNoNode.
+  // The memory of a node as lane `lane` sees it (its own copy where there are copies), at the
+  // bounds. An empty view for kNoNode.
   View view(NodeId id, int lane) const;
 
  private:

@@ -13,20 +13,28 @@ namespace {
 
 Place kind_of(const Node& node) {
   switch (node.kind) {
-    case NodeKind::weight: return Place::weight;
-    case NodeKind::state: return Place::state;
-    case NodeKind::input: return Place::arena;
-    case NodeKind::op: break;
+    case NodeKind::weight:
+      return Place::weight;
+    case NodeKind::state:
+      return Place::state;
+    case NodeKind::input:
+      return Place::arena;
+    case NodeKind::op:
+      break;
   }
   switch (node.op->storage) {
-    case Storage::view: return Place::view;
-    case Storage::state: return Place::state;
-    case Storage::fresh: break;
+    case Storage::view:
+      return Place::view;
+    case Storage::state:
+      return Place::state;
+    case Storage::fresh:
+      break;
   }
   return Place::arena;
 }
 
-// The first placements: what and where from, without offsets in the arena. Lives reach from the stage that writes to the last that reads.
+// The first placements: what and where from, without offsets in the arena. Lives reach from the
+// stage that writes to the last that reads.
 void describe(const Draft& draft, Plan& plan) {
   const Graph& graph = draft.graph;
   plan.placements.resize(static_cast<std::size_t>(graph.size()));
@@ -40,10 +48,12 @@ void describe(const Draft& draft, Plan& plan) {
     if (draft[id].works && draft[id].share.split == Split::copies) p.copies = plan.lanes;
     p.first_stage = p.last_stage = draft[id].works ? draft[id].stage : 0;
     if (node.kind != NodeKind::op) p.last_stage = plan.stages - 1;
-    for (const NodeId user : draft.users_of(id)) p.last_stage = std::max(p.last_stage, draft[user].stage);
+    for (const NodeId user : draft.users_of(id))
+      p.last_stage = std::max(p.last_stage, draft[user].stage);
   }
   for (const Graph::Output& output : graph.outputs()) {
-    Placement& p = plan.placements[static_cast<std::size_t>(lanes::source_of(graph, output.node).node)];
+    Placement& p =
+        plan.placements[static_cast<std::size_t>(lanes::source_of(graph, output.node).node)];
     p.first_stage = 0;
     p.last_stage = plan.stages - 1;
   }
@@ -55,11 +65,13 @@ bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
   const Work& writer = draft[id];
   for (const NodeId user : draft.users_of(over)) {
     if (user == id) continue;
-    if (draft[user].stage > writer.stage || (draft[user].stage == writer.stage && user > id)) return false;
+    if (draft[user].stage > writer.stage || (draft[user].stage == writer.stage && user > id))
+      return false;
     if (draft[user].stage < writer.stage) continue;
     const Node& node = graph[user];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == kNoNode || lanes::source_of(graph, node.inputs[i]).node != over) continue;
+      if (node.inputs[i] == kNoNode || lanes::source_of(graph, node.inputs[i]).node != over)
+        continue;
       for (int lane = 0; lane < draft.lanes; ++lane) {
         if (!draft[user].share.runs_in(lane)) continue;
         const lanes::Need need = lanes::need(graph, node, i, draft[user].share, lane);
@@ -71,26 +83,30 @@ bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
 }
 
 bool is_output(const Graph& graph, NodeId source) {
-  return std::any_of(graph.outputs().begin(), graph.outputs().end(), [&](const Graph::Output& output) {
-    return lanes::source_of(graph, output.node).node == source;
-  });
+  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
+                     [&](const Graph::Output& output) {
+                       return lanes::source_of(graph, output.node).node == source;
+                     });
 }
 
-// The node whose memory `id` may take over: the op's own wish, granted where nobody needs the old contents any more and every lane
-// overwrites just what it alone has read.
+// The node whose memory `id` may take over: the op's own wish, granted where nobody needs the old
+// contents any more and every lane overwrites just what it alone has read.
 NodeId in_place_over(const Draft& draft, NodeId id) {
   const Graph& graph = draft.graph;
   const Node& node = graph[id];
   const Work& work = draft[id];
-  if (node.op->storage != Storage::fresh || node.op->in_place_over < 0 || is_output(graph, id)) return kNoNode;
+  if (node.op->storage != Storage::fresh || node.op->in_place_over < 0 || is_output(graph, id))
+    return kNoNode;
   const std::size_t index = static_cast<std::size_t>(node.op->in_place_over);
   const NodeId input = index < node.inputs.size() ? node.inputs[index] : kNoNode;
   if (input == kNoNode) return kNoNode;
   const lanes::Source source = lanes::source_of(graph, input);
   const NodeId over = source.node;
   const Work& maker = draft[over];
-  if (!maker.works || graph[over].op->storage != Storage::fresh || is_output(graph, over)) return kNoNode;
-  if (source.col != 0 || !source.rows_match || graph[over].spec.dtype != node.spec.dtype) return kNoNode;
+  if (!maker.works || graph[over].op->storage != Storage::fresh || is_output(graph, over))
+    return kNoNode;
+  if (source.col != 0 || !source.rows_match || graph[over].spec.dtype != node.spec.dtype)
+    return kNoNode;
   if (graph[over].spec.shape.rows() != node.spec.shape.rows()) return kNoNode;
   if (graph[over].spec.bytes() != node.spec.bytes()) return kNoNode;
   const bool copies = work.share.split == Split::copies;
@@ -102,7 +118,9 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   }
   for (int lane = 0; lane < draft.lanes; ++lane) {
     if (!work.share.runs_in(lane)) continue;
-    if (lanes::meets_others(lanes::need(graph, node, index, work.share, lane), lane, work.share, draft.lanes)) return kNoNode;
+    if (lanes::meets_others(lanes::need(graph, node, index, work.share, lane), lane, work.share,
+                            draft.lanes))
+      return kNoNode;
   }
   return reads_are_done(draft, over, id) ? over : kNoNode;
 }
@@ -135,7 +153,8 @@ void place_all(const Draft& draft, bool reuse, Plan& plan) {
   }
   const ArenaPacking packing = reuse ? pack_arena(items) : lay_out_apart(items);
   for (std::size_t at = 0; at < plan.placements.size(); ++at) {
-    if (plan.placements[at].place == Place::arena) plan.placements[at].offset = items[item_of[at]].offset;
+    if (plan.placements[at].place == Place::arena)
+      plan.placements[at].offset = items[item_of[at]].offset;
   }
   plan.arena_bytes = packing.bytes;
   plan.arena_lower_bound = packing.lower_bound;

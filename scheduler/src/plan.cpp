@@ -6,46 +6,58 @@ namespace weft {
 namespace {
 
 bool same(const Cost& a, const Cost& b) {
-  return a.bytes_read == b.bytes_read && a.bytes_written == b.bytes_written && a.multiply_adds == b.multiply_adds;
+  return a.bytes_read == b.bytes_read && a.bytes_written == b.bytes_written &&
+         a.multiply_adds == b.multiply_adds;
 }
 
 bool same(const std::vector<Variable>& a, const std::vector<Variable>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Variable& x, const Variable& y) { return x.name == y.name && x.bound == y.bound; });
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const Variable& x, const Variable& y) { return x.name == y.name && x.bound == y.bound; });
 }
 
 }  // namespace
 
 std::string_view to_string(Split split) {
   switch (split) {
-    case Split::one: return "one";
-    case Split::copies: return "copies";
-    case Split::cols: return "cols";
-    case Split::rows: break;
+    case Split::one:
+      return "one";
+    case Split::copies:
+      return "copies";
+    case Split::cols:
+      return "cols";
+    case Split::rows:
+      break;
   }
   return "rows";
 }
 
 std::string_view to_string(Place place) {
   switch (place) {
-    case Place::arena: return "arena";
-    case Place::weight: return "weight";
-    case Place::state: return "state";
-    case Place::view: break;
+    case Place::arena:
+      return "arena";
+    case Place::weight:
+      return "weight";
+    case Place::state:
+      return "state";
+    case Place::view:
+      break;
   }
   return "view";
 }
 
 bool operator==(const PlanStep& a, const PlanStep& b) {
-  return a.node == b.node && a.path == b.path && a.op == b.op && a.backend == b.backend && a.kernel == b.kernel &&
-         a.split == b.split && a.cols == b.cols && a.lane == b.lane && a.stage == b.stage && same(a.cost, b.cost);
+  return a.node == b.node && a.path == b.path && a.op == b.op && a.backend == b.backend &&
+         a.kernel == b.kernel && a.split == b.split && a.cols == b.cols && a.lane == b.lane &&
+         a.stage == b.stage && same(a.cost, b.cost);
 }
 
 bool operator==(const Plan& a, const Plan& b) {
-  return a.name == b.name && a.lanes == b.lanes && same(a.variables, b.variables) && a.steps == b.steps &&
-         a.placements == b.placements && a.stages == b.stages && a.arena_bytes == b.arena_bytes &&
-         a.arena_lower_bound == b.arena_lower_bound && a.arena_heuristic == b.arena_heuristic &&
-         a.scratch_bytes == b.scratch_bytes && a.weight_bytes == b.weight_bytes && a.state_bytes == b.state_bytes;
+  return a.name == b.name && a.lanes == b.lanes && same(a.variables, b.variables) &&
+         a.steps == b.steps && a.placements == b.placements && a.stages == b.stages &&
+         a.arena_bytes == b.arena_bytes && a.arena_lower_bound == b.arena_lower_bound &&
+         a.arena_heuristic == b.arena_heuristic && a.scratch_bytes == b.scratch_bytes &&
+         a.weight_bytes == b.weight_bytes && a.state_bytes == b.state_bytes;
 }
 
 Cost Plan::cost() const {

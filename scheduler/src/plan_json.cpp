@@ -8,12 +8,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const Cost& cost) {
-  return {{"bytes_read", cost.bytes_read}, {"bytes_written", cost.bytes_written}, {"multiply_adds", cost.multiply_adds}};
+  return {{"bytes_read", cost.bytes_read},
+          {"bytes_written", cost.bytes_written},
+          {"multiply_adds", cost.multiply_adds}};
 }
 
 Json json_of(const PlanStep& step) {
-  Json json{{"node", step.node},       {"path", step.path},     {"op", step.op},
-            {"backend", step.backend}, {"kernel", step.kernel}, {"stage", step.stage},
+  Json json{{"node", step.node},
+            {"path", step.path},
+            {"op", step.op},
+            {"backend", step.backend},
+            {"kernel", step.kernel},
+            {"stage", step.stage},
             {"split", to_string(step.split)}};
   if (step.split == Split::one) json["lane"] = step.lane;
   if (step.split == Split::cols) {

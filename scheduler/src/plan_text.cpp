@@ -17,10 +17,14 @@ std::string human_count(std::int64_t n) {
 // What one lane does of a step: "all", "copy", "rows 1/2", "0-511 2048-2175", "-".
 std::string work_of(const PlanStep& step, int lane, int lanes) {
   switch (step.split) {
-    case Split::one: return step.lane == lane ? "all" : "-";
-    case Split::copies: return "copy";
-    case Split::rows: return fmt::format("rows {}/{}", lane + 1, lanes);
-    case Split::cols: break;
+    case Split::one:
+      return step.lane == lane ? "all" : "-";
+    case Split::copies:
+      return "copy";
+    case Split::rows:
+      return fmt::format("rows {}/{}", lane + 1, lanes);
+    case Split::cols:
+      break;
   }
   std::string text;
   for (const ColRange& r : step.cols[static_cast<std::size_t>(lane)]) {
@@ -43,17 +47,21 @@ std::string Plan::to_text() const {
   const Cost all = cost();
   std::string vars;
   for (const Variable& v : variables) vars += fmt::format(" {}<={}", v.name, v.bound);
-  std::string text = fmt::format("plan {}:{} {} lanes, {} steps, {} stages, {} joins, hash {:016x}\n",
-                                 name.empty() ? "(unnamed)" : name, vars.empty() ? "" : vars + ",", lanes, steps.size(), stages,
-                                 joins(), hash());
+  std::string text =
+      fmt::format("plan {}:{} {} lanes, {} steps, {} stages, {} joins, hash {:016x}\n",
+                  name.empty() ? "(unnamed)" : name, vars.empty() ? "" : vars + ",", lanes,
+                  steps.size(), stages, joins(), hash());
   const double over = arena_lower_bound > 0
-                          ? 100.0 * static_cast<double>(arena_bytes - arena_lower_bound) / static_cast<double>(arena_lower_bound)
+                          ? 100.0 * static_cast<double>(arena_bytes - arena_lower_bound) /
+                                static_cast<double>(arena_lower_bound)
                           : 0;
-  text += fmt::format("weights {}, state {}, arena {} ({:.1f} % over the bound {}, {}), scratch {}\n", human_bytes(weight_bytes),
-                      human_bytes(state_bytes), human_bytes(arena_bytes), over, human_bytes(arena_lower_bound), arena_heuristic,
-                      human_bytes(scratch_bytes));
-  text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds\n", human_bytes(all.bytes_read),
-                      human_bytes(all.bytes_written), human_count(all.multiply_adds));
+  text += fmt::format(
+      "weights {}, state {}, arena {} ({:.1f} % over the bound {}, {}), scratch {}\n",
+      human_bytes(weight_bytes), human_bytes(state_bytes), human_bytes(arena_bytes), over,
+      human_bytes(arena_lower_bound), arena_heuristic, human_bytes(scratch_bytes));
+  text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds\n",
+                      human_bytes(all.bytes_read), human_bytes(all.bytes_written),
+                      human_count(all.multiply_adds));
   std::int32_t stage = -1;
   for (const PlanStep& step : steps) {
     if (step.stage != stage) {
@@ -61,8 +69,10 @@ std::string Plan::to_text() const {
       text += fmt::format("stage {}\n", stage);
     }
     text += fmt::format("  {:<28} {:<7}", step.path, to_string(step.split));
-    for (int lane = 0; lane < lanes; ++lane) text += fmt::format("| {:<22}", work_of(step, lane, lanes));
-    text += fmt::format("| {:<26} {:>10}  {}\n", place_of(placements[static_cast<std::size_t>(step.node)]),
+    for (int lane = 0; lane < lanes; ++lane)
+      text += fmt::format("| {:<22}", work_of(step, lane, lanes));
+    text += fmt::format("| {:<26} {:>10}  {}\n",
+                        place_of(placements[static_cast<std::size_t>(step.node)]),
                         human_bytes(step.cost.bytes_read + step.cost.bytes_written), step.kernel);
   }
   return text;

@@ -42,7 +42,8 @@ void sum_up(const Draft& draft, Plan& plan) {
 }  // namespace
 
 Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& options) {
-  if (options.lanes < 1 || options.lanes > 256) fail<ValueError>("a plan has 1 to 256 lanes, not {}", options.lanes);
+  if (options.lanes < 1 || options.lanes > 256)
+    fail<ValueError>("a plan has 1 to 256 lanes, not {}", options.lanes);
   Draft draft = find_kernels(graph, backend, options.lanes);
   choose_splits(draft);
   choose_cols(draft);

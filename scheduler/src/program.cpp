@@ -8,8 +8,8 @@ namespace {
 Kernel kernel_of(const Graph& graph, const Backend& backend, const PlanStep& step) {
   const auto kernel = backend.find(graph, graph[step.node]);
   if (!kernel || kernel->row != step.kernel) {
-    fail<ValueError>("'{}' was planned with the kernel '{}', backend {} has '{}'", step.path, step.kernel, backend.name(),
-                     kernel ? kernel->row : "none");
+    fail<ValueError>("'{}' was planned with the kernel '{}', backend {} has '{}'", step.path,
+                     step.kernel, backend.name(), kernel ? kernel->row : "none");
   }
   return *kernel;
 }
@@ -21,8 +21,8 @@ bool takes_part(const PlanStep& step, int lane) {
 
 }  // namespace
 
-Program::Program(const Graph& graph, const Plan& plan, const Backend& backend, const MemoryMap& memory,
-                 std::span<std::byte> scratch)
+Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
+                 const MemoryMap& memory, std::span<std::byte> scratch)
     : lanes_(plan.lanes) {
   const std::size_t per_lane = static_cast<std::size_t>(plan.scratch_bytes / plan.lanes);
   std::vector<Kernel> kernels;
@@ -34,16 +34,19 @@ Program::Program(const Graph& graph, const Plan& plan, const Backend& backend, c
     for (int lane = 0; lane < plan.lanes; ++lane) {
       const std::size_t begin = calls_.size();
       for (std::size_t i = first; i < last; ++i) {
-        if (takes_part(plan.steps[i], lane)) add(graph, plan, kernels[i], plan.steps[i], lane, memory);
+        if (takes_part(plan.steps[i], lane))
+          add(graph, plan, kernels[i], plan.steps[i], lane, memory);
       }
       for (std::size_t i = begin; i < calls_.size(); ++i) {
-        calls_[i].args.scratch = scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
+        calls_[i].args.scratch =
+            scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
       }
       ranges_.emplace_back(begin, calls_.size());
     }
     first = last;
   }
-  if (first != plan.steps.size()) fail<ValueError>("the steps of plan '{}' are not in the order of their stages", plan.name);
+  if (first != plan.steps.size())
+    fail<ValueError>("the steps of plan '{}' are not in the order of their stages", plan.name);
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const Node& node = graph[calls_[i].step->node];
     calls_[i].args.in = inputs_[i];
@@ -54,8 +57,8 @@ Program::Program(const Graph& graph, const Plan& plan, const Backend& backend, c
   }
 }
 
-void Program::add(const Graph& graph, const Plan&, const Kernel& kernel, const PlanStep& step, int lane,
-                  const MemoryMap& memory) {
+void Program::add(const Graph& graph, const Plan&, const Kernel& kernel, const PlanStep& step,
+                  int lane, const MemoryMap& memory) {
   const Node& node = graph[step.node];
   Call call{.run = kernel.run, .step = &step, .lane = lane};
   call.args.op = node.op;

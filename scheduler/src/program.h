@@ -25,7 +25,8 @@ struct Call {
 class Program {
  public:
   // Throws ValueError where the plan does not fit the graph or the backend.
-  Program(const Graph& graph, const Plan& plan, const Backend& backend, const MemoryMap& memory, std::span<std::byte> scratch);
+  Program(const Graph& graph, const Plan& plan, const Backend& backend, const MemoryMap& memory,
+          std::span<std::byte> scratch);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -34,13 +35,15 @@ class Program {
   std::span<const Call> calls(int stage, int lane) const;
 
  private:
-  void add(const Graph& graph, const Plan& plan, const Kernel& kernel, const PlanStep& step, int lane, const MemoryMap& memory);
+  void add(const Graph& graph, const Plan& plan, const Kernel& kernel, const PlanStep& step,
+           int lane, const MemoryMap& memory);
   void watch(const Dim* dims, View& view);
 
-  std::vector<Call> calls_;                                      // by stage, then lane, then plan order
-  std::vector<std::pair<std::size_t, std::size_t>> ranges_;      // by stage * lanes + lane
-  std::vector<std::vector<View>> inputs_;                        // by call
-  std::vector<std::pair<std::int64_t*, std::int32_t>> extents_;  // what to overwrite with which variable
+  std::vector<Call> calls_;                                  // by stage, then lane, then plan order
+  std::vector<std::pair<std::size_t, std::size_t>> ranges_;  // by stage * lanes + lane
+  std::vector<std::vector<View>> inputs_;                    // by call
+  std::vector<std::pair<std::int64_t*, std::int32_t>>
+      extents_;  // what to overwrite with which variable
   int lanes_ = 1;
 };
 
@@ -50,13 +53,16 @@ void for_each_region(const Call& call, int lanes, F f) {
   const std::int64_t rows = call.args.out.rows(), cols = call.args.out.cols();
   switch (call.step->split) {
     case Split::one:
-    case Split::copies: f(Region{0, rows, 0, cols}); return;
+    case Split::copies:
+      f(Region{0, rows, 0, cols});
+      return;
     case Split::rows: {
       const Region region{rows * call.lane / lanes, rows * (call.lane + 1) / lanes, 0, cols};
       if (!region.empty()) f(region);
       return;
     }
-    case Split::cols: break;
+    case Split::cols:
+      break;
   }
   for (const ColRange& range : call.cols) {
     const Region region{0, rows, range.begin, range.end < cols ? range.end : cols};

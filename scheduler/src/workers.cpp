@@ -1,8 +1,8 @@
 #include "weft/scheduler/workers.h"
 
-#include <sched.h>
-
 #include <algorithm>
+
+#include <sched.h>
 
 #include "weft/graph/error.h"
 
@@ -28,11 +28,14 @@ int default_workers() {
 }
 
 Workers::Workers(int n_workers) : count_(n_workers) {
-  if (n_workers < 1 || n_workers > 256) fail<ValueError>("workers must be 1 to 256, got {}", n_workers);
+  if (n_workers < 1 || n_workers > 256)
+    fail<ValueError>("workers must be 1 to 256, got {}", n_workers);
   using oneapi::tbb::global_control;
   impl_ = std::make_unique<Impl>();
-  if (global_control::active_value(global_control::max_allowed_parallelism) < static_cast<std::size_t>(n_workers)) {
-    impl_->allow = std::make_unique<global_control>(global_control::max_allowed_parallelism, static_cast<std::size_t>(n_workers));
+  if (global_control::active_value(global_control::max_allowed_parallelism) <
+      static_cast<std::size_t>(n_workers)) {
+    impl_->allow = std::make_unique<global_control>(global_control::max_allowed_parallelism,
+                                                    static_cast<std::size_t>(n_workers));
   }
   impl_->arena.initialize(n_workers, 1);
 }

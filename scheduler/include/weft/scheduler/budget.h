@@ -1,5 +1,6 @@
 #pragma once
-// Bytes: how many may be used, how many are used and for what. One accountant for all memory of a model and its sessions.
+// Bytes: how many may be used, how many are used and for what. One accountant for all memory of a
+// model and its sessions.
 
 #include <cstdint>
 #include <string>
@@ -7,28 +8,30 @@
 
 namespace weft {
 
-// "6G", "512MiB", "1.5 GB", "4096": K, M, G and T are powers of 1024 with or without "iB", "B"; spaces may stand before the unit. Throws ValueError for
-// anything else, and for sizes past 2^62.
+// "6G", "512MiB", "1.5 GB", "4096": K, M, G and T are powers of 1024 with or without "iB", "B";
+// spaces may stand before the unit. Throws ValueError for anything else, and for sizes past 2^62.
 std::int64_t parse_size(std::string_view text);
 
 // "612.4 MiB": three to four digits, powers of 1024.
 std::string human_bytes(std::int64_t bytes);
 
-// What this process may use in all where nobody says otherwise: the least of the control group's memory limit (version 1 and 2) and of what the system
-// could still give without swapping (MemAvailable). INT64_MAX where neither is known.
+// What this process may use in all where nobody says otherwise: the least of the control group's
+// memory limit (version 1 and 2) and of what the system could still give without swapping
+// (MemAvailable). INT64_MAX where neither is known.
 std::int64_t default_budget();
 
-// Where the bytes are. Plain sums: the same struct is filled by prediction and by allocation, and the two are compared.
+// Where the bytes are. Plain sums: the same struct is filled by prediction and by allocation, and
+// the two are compared.
 struct MemoryUse {
-  std::int64_t weights_mapped = 0;    // of the file's pages, which the system may drop and read again
+  std::int64_t weights_mapped = 0;  // of the file's pages, which the system may drop and read again
   std::int64_t weights_resident = 0;  // copies of our own, repacked or converted
   std::int64_t state = 0;             // KV caches
   std::int64_t arena = 0;             // activations
   std::int64_t scratch = 0;           // kernels' working memory, all lanes
   std::int64_t other = 0;             // vocabulary, tables, graphs, plans
 
-  std::int64_t total() const;         // saturates at INT64_MAX
-  std::string to_text() const;        // a line per kind with bytes and share, then the total
+  std::int64_t total() const;   // saturates at INT64_MAX
+  std::string to_text() const;  // a line per kind with bytes and share, then the total
   friend bool operator==(const MemoryUse&, const MemoryUse&) = default;
 };
 

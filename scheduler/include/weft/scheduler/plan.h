@@ -41,7 +41,7 @@ std::string_view to_string(Place place);
 // Where a node's output lives. Inputs and outputs of the graph live in the arena, over the whole plan.
 struct Placement {
   Place place = Place::arena;
-  NodeId root = kNoNode;             // Place::view: the node whose memory it looks at; otherwise the node itself
+  NodeId root = kNoNode;             // whose memory it is: a view looks at its root, a state writer writes the state; otherwise the node itself
   std::int64_t offset = 0;           // arena: byte offset of the first copy; view: bytes from the start of a row of the root
   std::int64_t bytes = 0;            // of one copy, at the bounds
   std::int32_t copies = 1;           // Split::copies: one per lane, `align_up(bytes)` apart
