@@ -33,3 +33,7 @@ if(WEFT_SANITIZE)
     -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(weft_compile_options INTERFACE -fsanitize=${WEFT_SANITIZE})
 endif()
+if(WEFT_BUILD_FUZZERS)
+  # Every library reports its branches to the fuzzer; only the targets in tests/fuzz link its main.
+  target_compile_options(weft_compile_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,77 @@
+// Any bytes as a GGUF file: parsing ends in an object or in a weft::Error; what was parsed can be
+// read in every way, and written and parsed again it is the same.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "weft/graph/error.h"
+#include "weft/models/gguf.h"
+#include "weft/models/gguf_writer.h"
+
+namespace {
+
+using weft::GgufFile;
+
+void require(bool ok) {
+  if (!ok) std::abort();
+}
+
+// Calls `read`, which may throw weft::Error and nothing else.
+template <class Read>
+void attempt(Read read) {
+  try {
+    read();
+  } catch (const weft::Error&) {
+  }
+}
+
+void read_typed(const GgufFile& file, std::string_view key) {
+  attempt([&] { file.find_uint(key); });
+  attempt([&] { file.find_int(key); });
+  attempt([&] { file.find_float(key); });
+  attempt([&] { file.find_bool(key); });
+  attempt([&] { file.find_string(key); });
+  attempt([&] { file.find_strings(key); });
+  attempt([&] { file.find_floats(key); });
+  attempt([&] { file.find_ints(key); });
+  attempt([&] { file.find_bools(key); });
+  require(file.find(key) != nullptr);
+  require(weft::printable(key, key.size()).size() >= key.size());
+}
+
+void check_same(const GgufFile& a, const GgufFile& b) {
+  require(a.tensors().size() == b.tensors().size());
+  for (const weft::GgufTensor& x : a.tensors()) {
+    const weft::GgufTensor* y = b.find_tensor(x.name);
+    require(y && x.spec == y->spec && x.n_bytes == y->n_bytes);
+    require(std::memcmp(x.data, y->data, static_cast<std::size_t>(x.n_bytes)) == 0);
+  }
+}
+
+void round_trip(const GgufFile& file) {
+  weft::GgufWriter writer(file.alignment());
+  for (const weft::MetaEntry& e : file.metadata()) {
+    if (!e.key.empty() && e.key != "general.alignment") writer.add(e.key, e.value);
+  }
+  for (const weft::GgufTensor& t : file.tensors()) {
+    if (t.name.empty()) return;
+    writer.add_tensor(std::string(t.name), t.spec,
+                      std::span(t.data, static_cast<std::size_t>(t.n_bytes)));
+  }
+  const std::vector<std::byte> bytes = writer.to_bytes();
+  check_same(file, GgufFile::parse(bytes, "again"));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  attempt([&] {
+    const GgufFile file = GgufFile::parse(std::as_bytes(std::span(data, size)), "input");
+    for (const weft::MetaEntry& e : file.metadata()) read_typed(file, e.key);
+    for (const weft::GgufTensor& t : file.tensors()) attempt([&] { file.require_format(t); });
+    round_trip(file);
+  });
+  return 0;
+}
