@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-using namespace weft::testing;
+using namespace weft::test;
 
 const RegionBackend kRegions;
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/graph/error.h"
+#include "weft/scheduler/passes.h"
 
 #include "support/region_backend.h"
 #include "support/toy_llama.h"
@@ -10,7 +11,7 @@
 namespace weft {
 namespace {
 
-using namespace weft::testing;
+using namespace weft::test;
 
 const RegionBackend kRegions;
 const ToyDims kReal{
@@ -24,11 +25,14 @@ TEST_CASE("one lane never meets anyone") {
 }
 
 TEST_CASE("decode with two lanes: four joins per layer") {
-  const Graph graph = toy_llama(kReal);
-  const Plan plan = make_plan(graph, kRegions, {.name = "decode", .lanes = 2});
-  INFO(plan.to_text());
-  check(plan, graph);
-  CHECK(plan.joins() == 4 * kReal.L);
+  const Graph plain = toy_llama(kReal);
+  const Graph fused = optimize(plain, kRegions);
+  for (const Graph* graph : {&plain, &fused}) {
+    const Plan plan = make_plan(*graph, kRegions, {.name = "decode", .lanes = 2});
+    INFO(plan.to_text());
+    check(plan, *graph);
+    CHECK(plan.joins() == 4 * kReal.L);
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "weft/graph/graph.h"
 #include "weft/ops/formats/q8a.h"
 
-namespace weft::testing {
+namespace weft::test {
 
 inline void fill_nan(std::byte* out, DType dtype, std::int64_t n_elems) {
   const std::uint16_t half = 0x7e00, brain = 0x7fc0;
@@ -135,4 +135,4 @@ class RegionBackend : public Backend {
   }
 };
 
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -14,7 +14,7 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/planner.h"
 
-namespace weft::testing {
+namespace weft::test {
 
 // Values for weights and states by path, so that graphs before and after a pass can share them.
 class Memory {
@@ -100,4 +100,4 @@ inline std::vector<float> step(TestSession& s, const std::vector<std::int32_t>& 
   return s.floats("logits");
 }
 
-}  // namespace weft::testing
+}  // namespace weft::test

@@ -19,7 +19,7 @@
 #include "weft/ops/silu.h"
 #include "weft/ops/views.h"
 
-namespace weft::testing {
+namespace weft::test {
 
 struct ToyDims {
   std::int64_t T = 1, S = 16, D = 64, H = 4, G = 2, E = 16, F = 96, V = 50;
@@ -98,4 +98,4 @@ inline Graph toy_llama(const ToyDims& dims) {
   return ToyLlama(dims).build();
 }
 
-}  // namespace weft::testing
+}  // namespace weft::test

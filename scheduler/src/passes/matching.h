@@ -1,0 +1,56 @@
+#pragma once
+// What the fusion passes ask about a graph.
+
+#include <cstdint>
+#include <vector>
+
+#include "weft/graph/graph.h"
+#include "weft/graph/pass.h"
+#include "weft/ops/linear.h"
+
+namespace weft {
+
+extern const Pass kFuseNormScale;
+extern const Pass kFuseQkv;
+extern const Pass kFuseGateUp;
+extern const Pass kFuseResidual;
+
+class Matching {
+ public:
+  explicit Matching(const Graph& graph);
+
+  const Graph& graph() const { return graph_; }
+  const std::vector<NodeId>& users(NodeId id) const { return users_[static_cast<std::size_t>(id)]; }
+  bool is_output(NodeId id) const { return output_[static_cast<std::size_t>(id)]; }
+  bool is(NodeId id, const OpDef& op) const { return id != kNoNode && graph_[id].op == &op; }
+  // The node is one of `op`, and nobody but one user sees it: it can disappear into that user.
+  bool is_inner(NodeId id, const OpDef& op) const {
+    return is(id, op) && users(id).size() == 1 && !is_output(id);
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<std::vector<NodeId>> users_;
+  std::vector<bool> output_;
+};
+
+// Inputs of a linear node, by name.
+struct LinearInputs {
+  NodeId x, w, bias, residual;
+};
+inline LinearInputs linear_inputs(const Node& node) {
+  return {node.inputs[0], node.inputs[1], node.inputs[2], node.inputs[3]};
+}
+
+// Copies node by node; `fuse(rewriter, id)` returns true where it has replaced the node itself.
+// What nothing needs any more is left out.
+template <class F>
+Graph rewrite(const Graph& graph, std::string_view pass, F fuse) {
+  Rewriter rewriter(graph, pass);
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (!rewriter.has(id) && !fuse(rewriter, id)) rewriter.copy(id);
+  }
+  return rewriter.finish();
+}
+
+}  // namespace weft
