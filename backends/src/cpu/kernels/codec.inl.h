@@ -1,0 +1,99 @@
+#pragma once
+// How kernels read a weight format. Each format specializes Codec once, for every instruction set.
+//
+// Every format has
+//   decode(row, begin, end, out)  elements [begin, end) of a row as floats
+//   kIsF32, kHasIntegerRow        needs no decoding; can be multiplied by Q8A
+// A format of scalars has
+//   kBytes                        bytes per element
+//   load(p) -> V                  as many elements as a vector has lanes
+// A format of blocks has
+//   kBlockElems, kBlockBytes      a multiple of 32, and its bytes
+//   kSigned, kOffset              what its codes mean (simd/dot.inl.h)
+//   kTwoScales                    a scale for every 16 codes instead of every 32
+//   kHasMins                      a minimum for every 32 codes: w = scale * code - min
+//   kGroups, kParts               the block is kGroups groups, which differ by address, of kParts times 32 codes, which differ by bit positions
+//   header(block) -> Header       scales (and mins) as floats, in the order of the elements
+//   codes<kPart>(block, group)    32 codes
+
+#include "cpu/kernels/weights.h"
+#include "cpu/simd/bytes.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch, class Format>
+struct Codec;
+
+// f.template operator()<0>(), <1>(), ...
+template <class Arch, int kCount, int kIndex = 0>
+struct Unroll {
+  template <class F>
+  static WEFT_INLINE void each(F&& f) {
+    if constexpr (kIndex < kCount) {
+      f.template operator()<kIndex>();
+      Unroll<Arch, kCount, kIndex + 1>::each(f);
+    }
+  }
+};
+
+struct ScalarCodec {
+  static constexpr bool kIsF32 = false, kHasIntegerRow = false;
+};
+struct BlockCodec {
+  static constexpr bool kIsF32 = false, kHasIntegerRow = true;
+  static constexpr bool kSigned = false, kTwoScales = false, kHasMins = false;
+  static constexpr int kOffset = 0, kGroups = 1, kParts = 1;
+};
+
+template <class Arch, class C>
+struct Decode {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kLanes = Simd<Arch>::kLanes;
+
+  // Elements [begin, end) of a row, whole blocks.
+  static WEFT_INLINE void blocks(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+    for (std::int64_t i = begin; i < end; i += C::kBlockElems, out += C::kBlockElems) block(row + i / C::kBlockElems * C::kBlockBytes, out);
+  }
+  static WEFT_INLINE void block(const std::byte* in, float* out) {
+    const auto header = C::header(in);
+    for (int g = 0; g < C::kGroups; ++g) {
+      Unroll<Arch, C::kParts>::each([&]<int kPart>() __attribute__((always_inline)) {
+        const int sub = g * C::kParts + kPart;
+        auto codes = C::template codes<kPart>(in, g);
+        if constexpr (C::kOffset != 0) codes = codes.minus(C::kOffset);
+        V w[32 / kLanes];
+        codes.to_floats(w);
+#pragma GCC unroll 8
+        for (int i = 0; i < 32 / kLanes; ++i) {
+          const int scale = C::kTwoScales ? 2 * sub + i * kLanes / 16 : sub;
+          V y = w[i] * V(header.scales[scale]);
+          if constexpr (C::kHasMins) y = y - V(header.mins()[sub]);
+          y.store_unaligned(out + sub * 32 + i * kLanes);
+        }
+      });
+    }
+  }
+
+  static WEFT_INLINE void scalars(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+    const std::byte* in = row + begin * C::kBytes;
+    const std::int64_t n = end - begin;
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) C::load(in + i * C::kBytes).store_unaligned(out + i);
+    if (i == n) return;
+    alignas(64) std::byte part[kLanes * C::kBytes] = {};
+    std::memcpy(part, in + i * C::kBytes, static_cast<std::size_t>((n - i) * C::kBytes));
+    Part<Arch>::store(C::load(part), out + i, n - i);
+  }
+};
+
+// The end of every projection: one sum per output element.
+template <class Arch>
+struct Epilogue {
+  static WEFT_INLINE void store(const LinearArgs& a, std::int64_t t, std::int64_t c, float sum) {
+    if (a.bias) sum += a.bias[c];
+    if (a.residual) sum += reinterpret_cast<const float*>(a.residual + t * a.residual_stride)[c];
+    reinterpret_cast<float*>(a.y + t * a.y_stride)[c] = sum;
+  }
+};
+
+}  // namespace weft::cpu

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/isa.h"
+
+namespace weft::cpu {
+
+// Over n floats; y may be the first operand.
+struct ElementwiseKernels {
+  void (*add)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;
+  void (*mul)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;
+  void (*silu_mul)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;  // silu(a) * b
+  void (*silu)(const float* x, float* y, std::int64_t n) noexcept = nullptr;
+  void (*scale)(const float* x, float factor, float* y, std::int64_t n) noexcept = nullptr;
+};
+
+template <class Arch>
+struct Elementwise {
+  static ElementwiseKernels run() noexcept;
+};
+
+}  // namespace weft::cpu

@@ -1,0 +1,50 @@
+#pragma once
+// What can be done with weights of one format: decode them, multiply f32 activations by them, and multiply Q8A activations by them where the
+// format has an integer row. Weights are read in file order, with no alignment and not one byte past their last row.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/isa.h"
+
+namespace weft::cpu {
+
+// y[t, n] = sum_k x[t, k] * w[n, k] + bias[n] + residual[t, n] for t in [row0, row1), n in [col0, col1). Strides in bytes.
+struct LinearArgs {
+  const std::byte* x = nullptr;  // [T, K] f32 or Q8A
+  std::int64_t x_stride = 0;
+  const std::byte* w = nullptr;  // [N, K]
+  std::int64_t w_stride = 0;
+  const float* bias = nullptr;          // [N] or null
+  const std::byte* residual = nullptr;  // [T, N] f32 or null; may be y
+  std::int64_t residual_stride = 0;
+  std::byte* y = nullptr;  // [T, N] f32
+  std::int64_t y_stride = 0;
+  std::int64_t k = 0;
+  std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
+  std::byte* scratch = nullptr;  // kLinearScratch bytes, aligned to 64; for f32 activations only
+};
+inline constexpr std::int64_t kLinearScratch = 32 * 1024;
+
+// The members of Weights as data: one row of a format's table. from_q8a is null where there is no integer row.
+struct WeightKernels {
+  void (*decode)(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) noexcept = nullptr;  // elements [begin, end) of a row
+  void (*from_f32)(const LinearArgs& args) noexcept = nullptr;
+  void (*from_q8a)(const LinearArgs& args) noexcept = nullptr;
+};
+
+// Formats, named by tags. A tag's codec is kernels/weights_<format>.inl.h.
+struct F32Weights {};
+struct F16Weights {};
+struct BF16Weights {};
+struct Q4_0Weights {};
+struct Q8_0Weights {};
+struct Q4_KWeights {};
+struct Q6_KWeights {};
+
+template <class Arch, class Format>
+struct Weights {
+  static WeightKernels run() noexcept;
+};
+
+}  // namespace weft::cpu

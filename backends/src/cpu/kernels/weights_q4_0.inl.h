@@ -1,0 +1,24 @@
+#pragma once
+// Q4_0: d (f16), 16 bytes of nibbles: low ones first (ops/formats/q4_0.h).
+
+#include "cpu/kernels/weights.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct Codec<Arch, Q4_0Weights> : BlockCodec {
+  static constexpr int kBlockElems = 32, kBlockBytes = 18, kOffset = 8;
+  struct Header {
+    float scales[1];
+  };
+  static WEFT_INLINE Header header(const std::byte* block) { return {{Simd<Arch>::f16(block)}}; }
+  template <int kPart>
+  static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int) {
+    return Bytes<Arch>::load_nibbles(block + 2);
+  }
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+    Decode<Arch, Codec>::blocks(row, begin, end, out);
+  }
+};
+
+}  // namespace weft::cpu
