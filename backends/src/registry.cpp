@@ -4,7 +4,7 @@
 namespace weft {
 
 std::span<const Backend* const> all_backends() {
-  static const Backend* const backends[] = {&reference_backend()};
+  static const Backend* const backends[] = {&cpu_backend(), &reference_backend()};
   return backends;
 }
 

@@ -1,9 +1,9 @@
 #include "cpu/isa.h"
 
-#include <cpuid.h>
-
 #include <iterator>
 #include <string>
+
+#include <cpuid.h>
 
 #include "weft/graph/error.h"
 
@@ -22,7 +22,9 @@ constexpr IsaInfo kInfos[] = {
 };
 static_assert(std::size(kInfos) == std::size(kAllIsas));
 
-const IsaInfo& info(Isa isa) { return kInfos[static_cast<std::size_t>(isa)]; }
+const IsaInfo& info(Isa isa) {
+  return kInfos[static_cast<std::size_t>(isa)];
+}
 
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -31,8 +33,12 @@ bool has_f16c() {
 
 }  // namespace
 
-std::string_view to_string(Isa isa) { return info(isa).name; }
-std::string_view describe(Isa isa) { return info(isa).description; }
+std::string_view to_string(Isa isa) {
+  return info(isa).name;
+}
+std::string_view describe(Isa isa) {
+  return info(isa).description;
+}
 
 Isa parse_isa(std::string_view name) {
   std::string known;
@@ -46,13 +52,18 @@ Isa parse_isa(std::string_view name) {
 bool machine_has(Isa isa) {
   // These look at what the operating system saves on a context switch, too.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   switch (isa) {
-    case Isa::sse2: return true;
-    case Isa::avx2: return avx2;
-    case Isa::avx512: return avx512;
-    case Isa::avx512vnni: break;
+    case Isa::sse2:
+      return true;
+    case Isa::avx2:
+      return avx2;
+    case Isa::avx512:
+      return avx512;
+    case Isa::avx512vnni:
+      break;
   }
   return avx512 && __builtin_cpu_supports("avx512vnni");
 }
@@ -60,7 +71,8 @@ bool machine_has(Isa isa) {
 Isa choose_isa(const char* forced, bool (*has)(Isa)) {
   if (forced && *forced) {
     const Isa isa = parse_isa(forced);
-    if (!has(isa)) fail<UnsupportedError>("WEFT_CPU_ISA: this machine lacks {} ({})", forced, describe(isa));
+    if (!has(isa))
+      fail<UnsupportedError>("WEFT_CPU_ISA: this machine lacks {} ({})", forced, describe(isa));
     return isa;
   }
   Isa best = Isa::sse2;

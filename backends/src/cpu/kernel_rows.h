@@ -1,6 +1,7 @@
 #pragma once
-// Rows: one kernel per instruction set, best first, last row runs everywhere. A row whose object is missing does not link; a row that is missing here
-// does not compile, because the counts come from the build's own table (cmake/isa.cmake).
+// Rows: one kernel per instruction set, best first, last row runs everywhere. A row whose object is
+// missing does not link; a row that is missing here does not compile, because the counts come from
+// the build's own table (cmake/isa.cmake).
 
 #include <array>
 #include <cstddef>
@@ -19,8 +20,9 @@ struct KernelRow {
 template <template <class> class K>
 constexpr auto integer_rows() {
   using Row = KernelRow<decltype(&K<Sse2>::run)>;
-  constexpr std::array rows{Row{Isa::avx512vnni, &K<Avx512Vnni>::run}, Row{Isa::avx512, &K<Avx512>::run},
-                            Row{Isa::avx2, &K<Avx2>::run}, Row{Isa::sse2, &K<Sse2>::run}};
+  constexpr std::array rows{Row{Isa::avx512vnni, &K<Avx512Vnni>::run},
+                            Row{Isa::avx512, &K<Avx512>::run}, Row{Isa::avx2, &K<Avx2>::run},
+                            Row{Isa::sse2, &K<Sse2>::run}};
   static_assert(rows.size() == WEFT_ISA_COUNT);
   return rows;
 }
@@ -29,7 +31,8 @@ constexpr auto integer_rows() {
 template <template <class> class K>
 constexpr auto float_rows() {
   using Row = KernelRow<decltype(&K<Sse2>::run)>;
-  constexpr std::array rows{Row{Isa::avx512, &K<Avx512>::run}, Row{Isa::avx2, &K<Avx2>::run}, Row{Isa::sse2, &K<Sse2>::run}};
+  constexpr std::array rows{Row{Isa::avx512, &K<Avx512>::run}, Row{Isa::avx2, &K<Avx2>::run},
+                            Row{Isa::sse2, &K<Sse2>::run}};
   static_assert(rows.size() == WEFT_ISA_FLOAT_COUNT);
   return rows;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Online softmax (Milakov & Gimelshein 2018) over blocks of 32 cells: y holds the sum of exp(score - largest) * v so far and is rescaled when a block
-// brings a larger score. Lanes run along E; every score and every output element has one vector lane or one vector of sums,
-// in the order of the cells.
+// Online softmax (Milakov & Gimelshein 2018) over blocks of 32 cells: y holds the sum of exp(score
+// - largest) * v so far and is rescaled when a block brings a larger score. Lanes run along E;
+// every score and every output element has one vector lane or one vector of sums, in the order of
+// the cells.
 
 #include "cpu/kernels/attention.h"
 #include "cpu/simd/simd.inl.h"
@@ -12,12 +13,16 @@ template <class Arch>
 struct KeysF32 {
   using V = typename Simd<Arch>::V;
   static constexpr int kBytes = 4;
-  static WEFT_INLINE V load(const std::byte* p) { return V::load_unaligned(reinterpret_cast<const float*>(p)); }
+  static WEFT_INLINE V load(const std::byte* p) {
+    return V::load_unaligned(reinterpret_cast<const float*>(p));
+  }
 };
 template <class Arch>
 struct KeysF16 {
   static constexpr int kBytes = 2;
-  static WEFT_INLINE typename Simd<Arch>::V load(const std::byte* p) { return Simd<Arch>::load_f16(p); }
+  static WEFT_INLINE typename Simd<Arch>::V load(const std::byte* p) {
+    return Simd<Arch>::load_f16(p);
+  }
 };
 
 template <class Arch, class Keys>
@@ -51,13 +56,15 @@ struct AttentionBlocks {
     }
     for (std::int64_t h = 0; h < a.n_heads; ++h) {
       float* const y = a.y + h * a.e_out;
-      P::map(a.e_out, y, y, [&](V v) __attribute__((always_inline)) { return v / V(sums[h]); });
+      P::map(
+          a.e_out, y, y, [&](V v) __attribute__((always_inline)) { return v / V(sums[h]); });
     }
   }
 
   // Cells [s, s + n) for heads h .. h + H - 1.
   template <int H>
-  static __attribute__((noinline)) void block(const AttentionArgs& a, std::int64_t h, std::int64_t s, std::int64_t n, float* largest,
+  static __attribute__((noinline)) void block(const AttentionArgs& a, std::int64_t h,
+                                              std::int64_t s, std::int64_t n, float* largest,
                                               float* sums) {
     float* const p = a.scratch;  // [H][kCells]
     const std::byte* const k = a.k + s * a.k_stride;
@@ -73,7 +80,8 @@ struct AttentionBlocks {
 
   // p[head][cell] = scale * q . k for C cells.
   template <int H, int C>
-  static WEFT_INLINE void scores(const AttentionArgs& a, const float* q, const std::byte* k, float* p) {
+  static WEFT_INLINE void scores(const AttentionArgs& a, const float* q, const std::byte* k,
+                                 float* p) {
     V sums[H][C];
 #pragma GCC unroll 4
     for (int j = 0; j < H; ++j) {
@@ -93,12 +101,16 @@ struct AttentionBlocks {
     };
     std::int64_t i = 0;
     for (; i + kLanes <= a.e; i += kLanes) {
-      add([&](const float* x) __attribute__((always_inline)) { return V::load_unaligned(x + i); },
-          [&](const std::byte* x) __attribute__((always_inline)) { return Keys::load(x + i * Keys::kBytes); });
+      add(
+          [&](const float* x) __attribute__((always_inline)) { return V::load_unaligned(x + i); },
+          [&](const std::byte* x)
+              __attribute__((always_inline)) { return Keys::load(x + i * Keys::kBytes); });
     }
     if (i < a.e) {
-      add([&](const float* x) __attribute__((always_inline)) { return P::load(x + i, a.e - i); },
-          [&](const std::byte* x) __attribute__((always_inline)) { return load_part(x + i * Keys::kBytes, a.e - i); });
+      add(
+          [&](const float* x) __attribute__((always_inline)) { return P::load(x + i, a.e - i); },
+          [&](const std::byte* x)
+              __attribute__((always_inline)) { return load_part(x + i * Keys::kBytes, a.e - i); });
     }
 #pragma GCC unroll 4
     for (int j = 0; j < H; ++j) {
@@ -107,7 +119,8 @@ struct AttentionBlocks {
     }
   }
 
-  // Turns n scores into exp(score - largest), adds them to `sum` and returns the factor for what was added up before.
+  // Turns n scores into exp(score - largest), adds them to `sum` and returns the factor for what
+  // was added up before.
   static WEFT_INLINE float softmax(float* p, std::int64_t n, float& largest, float& sum) {
     for (std::int64_t i = n; i < kCells; ++i) p[i] = kMinusInfinity;
     float top = largest;
@@ -129,35 +142,46 @@ struct AttentionBlocks {
 
   // y[head][c ..] = y * rescale + sum over cells of p * v, for as many elements as are returned.
   template <int H>
-  static WEFT_INLINE std::int64_t values(const AttentionArgs& a, const std::byte* v, std::int64_t n, const float (&rescale)[H], float* y,
-                                         std::int64_t c) {
+  static WEFT_INLINE std::int64_t values(const AttentionArgs& a, const std::byte* v, std::int64_t n,
+                                         const float (&rescale)[H], float* y, std::int64_t c) {
     const std::int64_t rest = a.e_out - c;
     const std::byte* const from = v + c * Keys::kBytes;
     if (rest >= 2 * kLanes) {
-      add_values<H, 2>(a, from, n, rescale, y + c, [](const std::byte* x, int i) __attribute__((always_inline)) { return Keys::load(x + i * kLanes * Keys::kBytes); });
+      add_values<H, 2>(
+          a, from, n, rescale, y + c, [](const std::byte* x, int i) __attribute__((always_inline)) {
+            return Keys::load(x + i * kLanes * Keys::kBytes);
+          });
       return 2 * kLanes;
     }
     if (rest >= kLanes) {
-      add_values<H, 1>(a, from, n, rescale, y + c, [](const std::byte* x, int) __attribute__((always_inline)) { return Keys::load(x); });
+      add_values<H, 1>(
+          a, from, n, rescale, y + c,
+          [](const std::byte* x, int) __attribute__((always_inline)) { return Keys::load(x); });
       return kLanes;
     }
     alignas(64) float part[H * kLanes];
     for (int j = 0; j < H; ++j) P::load(y + j * a.e_out + c, rest).store_aligned(part + j * kLanes);
     AttentionArgs narrow = a;
     narrow.e_out = kLanes;
-    add_values<H, 1>(narrow, from, n, rescale, part, [&](const std::byte* x, int) __attribute__((always_inline)) { return load_part(x, rest); });
-    for (int j = 0; j < H; ++j) P::store(V::load_aligned(part + j * kLanes), y + j * a.e_out + c, rest);
+    add_values<H, 1>(
+        narrow, from, n, rescale,
+        part, [&](const std::byte* x, int) __attribute__((always_inline)) {
+          return load_part(x, rest);
+        });
+    for (int j = 0; j < H; ++j)
+      P::store(V::load_aligned(part + j * kLanes), y + j * a.e_out + c, rest);
     return rest;
   }
 
   template <int H, int W, class Load>
-  static WEFT_INLINE void add_values(const AttentionArgs& a, const std::byte* v, std::int64_t n, const float (&rescale)[H], float* y,
-                                     Load load) {
+  static WEFT_INLINE void add_values(const AttentionArgs& a, const std::byte* v, std::int64_t n,
+                                     const float (&rescale)[H], float* y, Load load) {
     V sums[H][W];
 #pragma GCC unroll 4
     for (int j = 0; j < H; ++j) {
 #pragma GCC unroll 2
-      for (int w = 0; w < W; ++w) sums[j][w] = V::load_unaligned(y + j * a.e_out + w * kLanes) * V(rescale[j]);
+      for (int w = 0; w < W; ++w)
+        sums[j][w] = V::load_unaligned(y + j * a.e_out + w * kLanes) * V(rescale[j]);
     }
     for (std::int64_t s = 0; s < n; ++s) {
       V values[W];

@@ -12,9 +12,9 @@
 //   kSigned, kOffset              what its codes mean (simd/dot.inl.h)
 //   kTwoScales                    a scale for every 16 codes instead of every 32
 //   kHasMins                      a minimum for every 32 codes: w = scale * code - min
-//   kGroups, kParts               the block is kGroups groups, which differ by address, of kParts times 32 codes, which differ by bit positions
-//   header(block) -> Header       scales (and mins) as floats, in the order of the elements
-//   codes<kPart>(block, group)    32 codes
+//   kGroups, kParts               the block is kGroups groups, which differ by address, of kParts
+//   times 32 codes, which differ by bit positions header(block) -> Header       scales (and mins)
+//   as floats, in the order of the elements codes<kPart>(block, group)    32 codes
 
 #include "cpu/kernels/weights.h"
 #include "cpu/simd/bytes.inl.h"
@@ -51,8 +51,10 @@ struct Decode {
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
   // Elements [begin, end) of a row, whole blocks.
-  static WEFT_INLINE void blocks(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
-    for (std::int64_t i = begin; i < end; i += C::kBlockElems, out += C::kBlockElems) block(row + i / C::kBlockElems * C::kBlockBytes, out);
+  static WEFT_INLINE void blocks(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
+    for (std::int64_t i = begin; i < end; i += C::kBlockElems, out += C::kBlockElems)
+      block(row + i / C::kBlockElems * C::kBlockBytes, out);
   }
   static WEFT_INLINE void block(const std::byte* in, float* out) {
     const auto header = C::header(in);
@@ -74,7 +76,8 @@ struct Decode {
     }
   }
 
-  static WEFT_INLINE void scalars(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+  static WEFT_INLINE void scalars(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                  float* out) {
     const std::byte* in = row + begin * C::kBytes;
     const std::int64_t n = end - begin;
     std::int64_t i = 0;

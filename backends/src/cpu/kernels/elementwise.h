@@ -10,7 +10,8 @@ namespace weft::cpu {
 struct ElementwiseKernels {
   void (*add)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;
   void (*mul)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;
-  void (*silu_mul)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;  // silu(a) * b
+  void (*silu_mul)(const float* a, const float* b, float* y,
+                   std::int64_t n) noexcept = nullptr;  // silu(a) * b
   void (*silu)(const float* x, float* y, std::int64_t n) noexcept = nullptr;
   void (*scale)(const float* x, float factor, float* y, std::int64_t n) noexcept = nullptr;
 };

@@ -13,26 +13,35 @@ struct ElementwiseFunctions {
   static WEFT_INLINE V silu_of(V x) { return x / (V(1.0f) + xsimd::exp(-x)); }
 
   static void add(const float* a, const float* b, float* y, std::int64_t n) noexcept {
-    P::map2(n, a, b, y, [](V u, V v) __attribute__((always_inline)) { return u + v; });
+    P::map2(
+        n, a, b, y, [](V u, V v) __attribute__((always_inline)) { return u + v; });
   }
   static void mul(const float* a, const float* b, float* y, std::int64_t n) noexcept {
-    P::map2(n, a, b, y, [](V u, V v) __attribute__((always_inline)) { return u * v; });
+    P::map2(
+        n, a, b, y, [](V u, V v) __attribute__((always_inline)) { return u * v; });
   }
   static void silu_mul(const float* a, const float* b, float* y, std::int64_t n) noexcept {
-    P::map2(n, a, b, y, [](V u, V v) __attribute__((always_inline)) { return silu_of(u) * v; });
+    P::map2(
+        n, a, b, y, [](V u, V v) __attribute__((always_inline)) { return silu_of(u) * v; });
   }
   static void silu(const float* x, float* y, std::int64_t n) noexcept {
-    P::map(n, x, y, [](V v) __attribute__((always_inline)) { return silu_of(v); });
+    P::map(
+        n, x, y, [](V v) __attribute__((always_inline)) { return silu_of(v); });
   }
   static void scale(const float* x, float factor, float* y, std::int64_t n) noexcept {
-    P::map(n, x, y, [=](V v) __attribute__((always_inline)) { return v * V(factor); });
+    P::map(
+        n, x, y, [=](V v) __attribute__((always_inline)) { return v * V(factor); });
   }
 };
 
 template <class Arch>
 ElementwiseKernels Elementwise<Arch>::run() noexcept {
   using F = ElementwiseFunctions<Arch>;
-  return {.add = &F::add, .mul = &F::mul, .silu_mul = &F::silu_mul, .silu = &F::silu, .scale = &F::scale};
+  return {.add = &F::add,
+          .mul = &F::mul,
+          .silu_mul = &F::silu_mul,
+          .silu = &F::silu,
+          .scale = &F::scale};
 }
 
 }  // namespace weft::cpu

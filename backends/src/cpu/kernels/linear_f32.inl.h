@@ -1,7 +1,8 @@
 #pragma once
-// f32 activations times weights of any format. A piece of 4 weight rows is decoded into scratch, which stays in the first cache, and multiplied by
-// up to 32 tokens; the sums wait in scratch between pieces. Lanes run along K: an element has one vector of sums, added up piece by
-// piece, whatever else is computed beside it.
+// f32 activations times weights of any format. A piece of 4 weight rows is decoded into scratch,
+// which stays in the first cache, and multiplied by up to 32 tokens; the sums wait in scratch
+// between pieces. Lanes run along K: an element has one vector of sums, added up piece by piece,
+// whatever else is computed beside it.
 
 #include "cpu/kernels/codec.inl.h"
 
@@ -14,7 +15,8 @@ struct LinearF32 {
   static constexpr int kTile = 4;
   static constexpr std::int64_t kTokens = 32;
   static constexpr std::int64_t kPiece = 512;
-  static_assert(kTile * kPiece * 4 + kTokens * kTile * static_cast<std::int64_t>(sizeof(V)) <= kLinearScratch);
+  static_assert(kTile * kPiece * 4 + kTokens * kTile * static_cast<std::int64_t>(sizeof(V)) <=
+                kLinearScratch);
 
   static WEFT_INLINE void run(const LinearArgs& a) {
     std::int64_t c = a.col0;
@@ -32,18 +34,21 @@ struct LinearF32 {
       for (std::int64_t k = 0; k < a.k; k += kPiece) {
         const std::int64_t k1 = k + kPiece < a.k ? k + kPiece : a.k;
         const float* w[R];
-        for (int r = 0; r < R; ++r) w[r] = piece(a.w + (c + r) * a.w_stride, k, k1, panel + r * kPiece);
+        for (int r = 0; r < R; ++r)
+          w[r] = piece(a.w + (c + r) * a.w_stride, k, k1, panel + r * kPiece);
         tokens<R>(a, w, t0, n, k, k1 - k, sums);
       }
       for (std::int64_t j = 0; j < n; ++j) {
         for (int r = 0; r < R; ++r) {
-          Epilogue<Arch>::store(a, t0 + j, c + r, Simd<Arch>::sum(V::load_aligned(sums + (j * R + r) * kLanes)));
+          Epilogue<Arch>::store(a, t0 + j, c + r,
+                                Simd<Arch>::sum(V::load_aligned(sums + (j * R + r) * kLanes)));
         }
       }
     }
   }
 
-  static WEFT_INLINE const float* piece(const std::byte* row, std::int64_t begin, std::int64_t end, float* panel) {
+  static WEFT_INLINE const float* piece(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                        float* panel) {
     if constexpr (C::kIsF32) {
       return reinterpret_cast<const float*>(row) + begin;
     } else {
@@ -53,16 +58,20 @@ struct LinearF32 {
   }
 
   template <int R>
-  static WEFT_INLINE void tokens(const LinearArgs& a, const float* const (&w)[R], std::int64_t t0, std::int64_t n, std::int64_t k,
-                                 std::int64_t n_elems, float* sums) {
+  static WEFT_INLINE void tokens(const LinearArgs& a, const float* const (&w)[R], std::int64_t t0,
+                                 std::int64_t n, std::int64_t k, std::int64_t n_elems,
+                                 float* sums) {
     const std::byte* x = a.x + t0 * a.x_stride + k * static_cast<std::int64_t>(sizeof(float));
     std::int64_t j = 0;
-    for (; j + kTile <= n; j += kTile) tile<R, kTile>(w, x + j * a.x_stride, a.x_stride, n_elems, sums + j * R * kLanes);
-    for (; j < n; ++j) tile<R, 1>(w, x + j * a.x_stride, a.x_stride, n_elems, sums + j * R * kLanes);
+    for (; j + kTile <= n; j += kTile)
+      tile<R, kTile>(w, x + j * a.x_stride, a.x_stride, n_elems, sums + j * R * kLanes);
+    for (; j < n; ++j)
+      tile<R, 1>(w, x + j * a.x_stride, a.x_stride, n_elems, sums + j * R * kLanes);
   }
 
   template <int R, int T>
-  static WEFT_INLINE void tile(const float* const (&w)[R], const std::byte* x, std::int64_t x_stride, std::int64_t n, float* sums) {
+  static WEFT_INLINE void tile(const float* const (&w)[R], const std::byte* x,
+                               std::int64_t x_stride, std::int64_t n, float* sums) {
     V acc[T][R];
     const float* rows[T];
 #pragma GCC unroll 4
@@ -73,10 +82,17 @@ struct LinearF32 {
     }
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-      add<R, T>(acc, [&](const float* p) __attribute__((always_inline)) { return V::load_unaligned(p + i); }, w, rows);
+      add<R, T>(
+          acc,
+          [&](const float* p) __attribute__((always_inline)) { return V::load_unaligned(p + i); },
+          w, rows);
     }
     if (i < n) {
-      add<R, T>(acc, [&](const float* p) __attribute__((always_inline)) { return Part<Arch>::load(p + i, n - i); }, w, rows);
+      add<R, T>(
+          acc,
+          [&](const float* p)
+              __attribute__((always_inline)) { return Part<Arch>::load(p + i, n - i); },
+          w, rows);
     }
 #pragma GCC unroll 4
     for (int j = 0; j < T; ++j) {
@@ -86,7 +102,8 @@ struct LinearF32 {
   }
 
   template <int R, int T, class Load>
-  static WEFT_INLINE void add(V (&acc)[T][R], Load load, const float* const (&w)[R], const float* const (&x)[T]) {
+  static WEFT_INLINE void add(V (&acc)[T][R], Load load, const float* const (&w)[R],
+                              const float* const (&x)[T]) {
     V xs[T];
 #pragma GCC unroll 4
     for (int j = 0; j < T; ++j) xs[j] = load(x[j]);

@@ -1,6 +1,7 @@
 #pragma once
-// Q8A activations times block-quantized weights: tiles of up to 4 tokens x 4 weight rows with all sums in registers. A tile of any size adds up
-// each of its elements in the same order, block by block.
+// Q8A activations times block-quantized weights: tiles of up to 4 tokens x 4 weight rows with all
+// sums in registers. A tile of any size adds up each of its elements in the same order, block by
+// block.
 
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/dot.inl.h"
@@ -12,7 +13,8 @@ struct LinearQ8A {
   using D = Dot<Arch, C>;
   static constexpr int kSubs = C::kBlockElems / 32;
   static constexpr int kTile = 4;
-  static constexpr std::int64_t kPanel = 32;  // weight rows that stay in cache while all tokens pass
+  static constexpr std::int64_t kPanel =
+      32;  // weight rows that stay in cache while all tokens pass
 
   static WEFT_INLINE void run(const LinearArgs& a) {
     for (std::int64_t c0 = a.col0; c0 < a.col1; c0 += kPanel) {
@@ -24,7 +26,8 @@ struct LinearQ8A {
   }
 
   template <int T>
-  static WEFT_INLINE void columns(const LinearArgs& a, std::int64_t t, std::int64_t c0, std::int64_t c1) {
+  static WEFT_INLINE void columns(const LinearArgs& a, std::int64_t t, std::int64_t c0,
+                                  std::int64_t c1) {
     std::int64_t c = c0;
     for (; c + kTile <= c1; c += kTile) tile<kTile, T>(a, t, c);
     for (; c < c1; ++c) tile<1, T>(a, t, c);
@@ -47,14 +50,15 @@ struct LinearQ8A {
       x += kSubs * ActivationBlock::kBytes;
     }
     for (int j = 0; j < T; ++j) {
-      for (int r = 0; r < R; ++r) Epilogue<Arch>::store(a, t + j, c + r, Simd<Arch>::sum(lanes[j][r]));
+      for (int r = 0; r < R; ++r)
+        Epilogue<Arch>::store(a, t + j, c + r, Simd<Arch>::sum(lanes[j][r]));
     }
   }
 
   // One block of each weight row against the same elements of each token.
   template <int R, int T>
-  static WEFT_INLINE void add_block(const std::byte* w, std::int64_t w_stride, const std::byte* x, std::int64_t x_stride,
-                                    typename D::Lanes (&lanes)[T][R]) {
+  static WEFT_INLINE void add_block(const std::byte* w, std::int64_t w_stride, const std::byte* x,
+                                    std::int64_t x_stride, typename D::Lanes (&lanes)[T][R]) {
     typename C::Header header[R];
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) header[r] = C::header(w + r * w_stride);
@@ -63,11 +67,13 @@ struct LinearQ8A {
         const int sub = g * C::kParts + kPart;
         typename D::Activations acts[T];
 #pragma GCC unroll 4
-        for (int j = 0; j < T; ++j) acts[j] = D::activations(x + j * x_stride + sub * ActivationBlock::kBytes);
+        for (int j = 0; j < T; ++j)
+          acts[j] = D::activations(x + j * x_stride + sub * ActivationBlock::kBytes);
 #pragma GCC unroll 4
         for (int r = 0; r < R; ++r) {
           const auto codes = C::template codes<kPart>(w + r * w_stride, g);
-          const auto weights = D::weights(codes, header[r].scales + (C::kTwoScales ? 2 * sub : sub));
+          const auto weights =
+              D::weights(codes, header[r].scales + (C::kTwoScales ? 2 * sub : sub));
 #pragma GCC unroll 4
           for (int j = 0; j < T; ++j) lanes[j][r] = D::add(lanes[j][r], weights, acts[j]);
         }
@@ -76,17 +82,19 @@ struct LinearQ8A {
     if constexpr (C::kHasMins) subtract_mins<R, T>(header, x, x_stride, lanes);
   }
 
-  // sum_k (scale * code - min) * x: the minima times the sums of the activations, eight sub-blocks at once.
+  // sum_k (scale * code - min) * x: the minima times the sums of the activations, eight sub-blocks
+  // at once.
   template <int R, int T>
-  static WEFT_INLINE void subtract_mins(const typename C::Header (&header)[R], const std::byte* x, std::int64_t x_stride,
-                                        typename D::Lanes (&lanes)[T][R]) {
+  static WEFT_INLINE void subtract_mins(const typename C::Header (&header)[R], const std::byte* x,
+                                        std::int64_t x_stride, typename D::Lanes (&lanes)[T][R]) {
 #pragma GCC unroll 4
     for (int j = 0; j < T; ++j) {
       float sums[kSubs];
 #pragma GCC unroll 8
       for (int s = 0; s < kSubs; ++s) {
         const std::byte* block = x + j * x_stride + s * ActivationBlock::kBytes;
-        sums[s] = *reinterpret_cast<const float*>(block) * static_cast<float>(*reinterpret_cast<const std::int32_t*>(block + 4));
+        sums[s] = *reinterpret_cast<const float*>(block) *
+                  static_cast<float>(*reinterpret_cast<const std::int32_t*>(block + 4));
       }
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r) lanes[j][r] = D::subtract(lanes[j][r], header[r].mins(), sums);

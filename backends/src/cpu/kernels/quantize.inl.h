@@ -16,7 +16,8 @@ struct QuantizeBlock {
     const I magnitude(0x7fffffff);
     I largest(0);
 #pragma GCC unroll 8
-    for (int i = 0; i < 32 / kLanes; ++i) largest = xsimd::max(largest, xsimd::bitwise_cast<I>(x[i]) & magnitude);
+    for (int i = 0; i < 32 / kLanes; ++i)
+      largest = xsimd::max(largest, xsimd::bitwise_cast<I>(x[i]) & magnitude);
     alignas(64) std::int32_t lanes[kLanes];
     largest.store_aligned(lanes);
     std::int32_t bits = 0;

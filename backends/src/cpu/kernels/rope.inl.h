@@ -11,18 +11,25 @@ struct RopeFunctions {
   using P = Part<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
-  static WEFT_INLINE V rotate(V x, V cos, V sin) { return xsimd::fma(x, cos, Simd<Arch>::swap_pairs(x) * sin); }
-
-  static void adjacent(const float* x, const float* cos, const float* sin, float* y, std::int64_t n_rot) noexcept {
-    std::int64_t i = 0;
-    for (; i + kLanes <= n_rot; i += kLanes) {
-      rotate(V::load_unaligned(x + i), V::load_unaligned(cos + i), V::load_unaligned(sin + i)).store_unaligned(y + i);
-    }
-    const std::int64_t rest = n_rot - i;
-    if (rest > 0) P::store(rotate(P::load(x + i, rest), P::load(cos + i, rest), P::load(sin + i, rest)), y + i, rest);
+  static WEFT_INLINE V rotate(V x, V cos, V sin) {
+    return xsimd::fma(x, cos, Simd<Arch>::swap_pairs(x) * sin);
   }
 
-  static void halves(const float* x, const float* cos, const float* sin, float* y, std::int64_t n_rot) noexcept {
+  static void adjacent(const float* x, const float* cos, const float* sin, float* y,
+                       std::int64_t n_rot) noexcept {
+    std::int64_t i = 0;
+    for (; i + kLanes <= n_rot; i += kLanes) {
+      rotate(V::load_unaligned(x + i), V::load_unaligned(cos + i), V::load_unaligned(sin + i))
+          .store_unaligned(y + i);
+    }
+    const std::int64_t rest = n_rot - i;
+    if (rest > 0)
+      P::store(rotate(P::load(x + i, rest), P::load(cos + i, rest), P::load(sin + i, rest)), y + i,
+               rest);
+  }
+
+  static void halves(const float* x, const float* cos, const float* sin, float* y,
+                     std::int64_t n_rot) noexcept {
     const std::int64_t half = n_rot / 2;
     std::int64_t i = 0;
     for (; i + kLanes <= half; i += kLanes) {

@@ -1,6 +1,7 @@
 #pragma once
-// What can be done with weights of one format: decode them, multiply f32 activations by them, and multiply Q8A activations by them where the
-// format has an integer row. Weights are read in file order, with no alignment and not one byte past their last row.
+// What can be done with weights of one format: decode them, multiply f32 activations by them, and
+// multiply Q8A activations by them where the format has an integer row. Weights are read in file
+// order, with no alignment and not one byte past their last row.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace weft::cpu {
 
-// y[t, n] = sum_k x[t, k] * w[n, k] + bias[n] + residual[t, n] for t in [row0, row1), n in [col0, col1). Strides in bytes.
+// y[t, n] = sum_k x[t, k] * w[n, k] + bias[n] + residual[t, n] for t in [row0, row1), n in [col0,
+// col1). Strides in bytes.
 struct LinearArgs {
   const std::byte* x = nullptr;  // [T, K] f32 or Q8A
   std::int64_t x_stride = 0;
@@ -26,9 +28,11 @@ struct LinearArgs {
 };
 inline constexpr std::int64_t kLinearScratch = 32 * 1024;
 
-// The members of Weights as data: one row of a format's table. from_q8a is null where there is no integer row.
+// The members of Weights as data: one row of a format's table. from_q8a is null where there is no
+// integer row.
 struct WeightKernels {
-  void (*decode)(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) noexcept = nullptr;  // elements [begin, end) of a row
+  void (*decode)(const std::byte* row, std::int64_t begin, std::int64_t end,
+                 float* out) noexcept = nullptr;  // elements [begin, end) of a row
   void (*from_f32)(const LinearArgs& args) noexcept = nullptr;
   void (*from_q8a)(const LinearArgs& args) noexcept = nullptr;
 };

@@ -8,7 +8,10 @@ namespace weft::cpu {
 template <class Arch, class Format>
 struct WeightFunctions {
   using C = Codec<Arch, Format>;
-  static void decode(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) noexcept { C::decode(row, begin, end, out); }
+  static void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                     float* out) noexcept {
+    C::decode(row, begin, end, out);
+  }
   static void from_f32(const LinearArgs& args) noexcept { LinearF32<Arch, C>::run(args); }
   static void from_q8a(const LinearArgs& args) noexcept { LinearQ8A<Arch, C>::run(args); }
 };

@@ -9,7 +9,8 @@ struct Codec<Arch, F16Weights> : ScalarCodec {
   using V = typename Simd<Arch>::V;
   static constexpr int kBytes = 2;
   static WEFT_INLINE V load(const std::byte* p) { return Simd<Arch>::load_f16(p); }
-  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
     Decode<Arch, Codec>::scalars(row, begin, end, out);
   }
 };

@@ -9,8 +9,11 @@ struct Codec<Arch, F32Weights> : ScalarCodec {
   using V = typename Simd<Arch>::V;
   static constexpr bool kIsF32 = true;
   static constexpr int kBytes = 4;
-  static WEFT_INLINE V load(const std::byte* p) { return V::load_unaligned(reinterpret_cast<const float*>(p)); }
-  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+  static WEFT_INLINE V load(const std::byte* p) {
+    return V::load_unaligned(reinterpret_cast<const float*>(p));
+  }
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
     Decode<Arch, Codec>::scalars(row, begin, end, out);
   }
 };

@@ -16,7 +16,8 @@ struct Codec<Arch, Q4_0Weights> : BlockCodec {
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int) {
     return Bytes<Arch>::load_nibbles(block + 2);
   }
-  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);
   }
 };

@@ -1,6 +1,7 @@
 #pragma once
-// Q6_K: ql[128], qh[64], 16 scales (i8), d (f16). A half of 128 weights has 64 bytes of ql and 32 of qh; its quarter p takes the low or high
-// nibbles of 32 bytes of ql and bits 2p, 2p + 1 of qh (ops/formats/q6_k.h).
+// Q6_K: ql[128], qh[64], 16 scales (i8), d (f16). A half of 128 weights has 64 bytes of ql and 32
+// of qh; its quarter p takes the low or high nibbles of 32 bytes of ql and bits 2p, 2p + 1 of qh
+// (ops/formats/q6_k.h).
 
 #include "cpu/kernels/weights.inl.h"
 
@@ -29,11 +30,13 @@ struct Codec<Arch, Q6_KWeights> : BlockCodec {
   }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int half) {
-    const auto low = Bytes<Arch>::load(block + 64 * half + 32 * (kPart % 2)).template field<4 * (kPart / 2), 4>();
+    const auto low = Bytes<Arch>::load(block + 64 * half + 32 * (kPart % 2))
+                         .template field<4 * (kPart / 2), 4>();
     const auto high = Bytes<Arch>::load(block + 128 + 32 * half).template field<2 * kPart, 2, 4>();
     return low | high;
   }
-  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);
   }
 };

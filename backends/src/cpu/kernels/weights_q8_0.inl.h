@@ -17,7 +17,8 @@ struct Codec<Arch, Q8_0Weights> : BlockCodec {
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int) {
     return Bytes<Arch>::load(block + 2);
   }
-  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end, float* out) {
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);
   }
 };

@@ -1,5 +1,6 @@
 #pragma once
-// 32 bytes at a time: the codes of one block of weights or activations, in the order of their elements.
+// 32 bytes at a time: the codes of one block of weights or activations, in the order of their
+// elements.
 
 #include "cpu/simd/simd.inl.h"
 
@@ -13,12 +14,14 @@ struct Bytes<Sse2> {
   __m128i low, high;
 
   static WEFT_INLINE Bytes load(const std::byte* p) {
-    return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16))};
+    return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)),
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16))};
   }
   // 16 bytes: low nibbles first, then high nibbles.
   static WEFT_INLINE Bytes load_nibbles(const std::byte* p) {
     const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    return {_mm_and_si128(b, _mm_set1_epi8(15)), _mm_and_si128(_mm_srli_epi16(b, 4), _mm_set1_epi8(15))};
+    return {_mm_and_si128(b, _mm_set1_epi8(15)),
+            _mm_and_si128(_mm_srli_epi16(b, 4), _mm_set1_epi8(15))};
   }
   // The `kBits` bits from `kShift` on of every byte, moved to bit `kTo`.
   template <int kShift, int kBits, int kTo = 0>
@@ -31,7 +34,9 @@ struct Bytes<Sse2> {
     if constexpr (kShift < kTo) v = _mm_slli_epi16(v, kTo - kShift);
     return _mm_and_si128(v, _mm_set1_epi8(static_cast<char>(((1 << kBits) - 1) << kTo)));
   }
-  WEFT_INLINE Bytes operator|(Bytes o) const { return {_mm_or_si128(low, o.low), _mm_or_si128(high, o.high)}; }
+  WEFT_INLINE Bytes operator|(Bytes o) const {
+    return {_mm_or_si128(low, o.low), _mm_or_si128(high, o.high)};
+  }
   WEFT_INLINE Bytes minus(int n) const {
     const __m128i v = _mm_set1_epi8(static_cast<char>(n));
     return {_mm_sub_epi8(low, v), _mm_sub_epi8(high, v)};
@@ -57,7 +62,9 @@ template <class Arch>
 struct Bytes {
   __m256i v;
 
-  static WEFT_INLINE Bytes load(const std::byte* p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))}; }
+  static WEFT_INLINE Bytes load(const std::byte* p) {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+  }
   static WEFT_INLINE Bytes load_nibbles(const std::byte* p) {
     const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return {_mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(b, 4), b), _mm256_set1_epi8(15))};
@@ -67,10 +74,13 @@ struct Bytes {
     __m256i moved = v;
     if constexpr (kShift > kTo) moved = _mm256_srli_epi16(v, kShift - kTo);
     if constexpr (kShift < kTo) moved = _mm256_slli_epi16(v, kTo - kShift);
-    return {_mm256_and_si256(moved, _mm256_set1_epi8(static_cast<char>(((1 << kBits) - 1) << kTo)))};
+    return {
+        _mm256_and_si256(moved, _mm256_set1_epi8(static_cast<char>(((1 << kBits) - 1) << kTo)))};
   }
   WEFT_INLINE Bytes operator|(Bytes o) const { return {_mm256_or_si256(v, o.v)}; }
-  WEFT_INLINE Bytes minus(int n) const { return {_mm256_sub_epi8(v, _mm256_set1_epi8(static_cast<char>(n)))}; }
+  WEFT_INLINE Bytes minus(int n) const {
+    return {_mm256_sub_epi8(v, _mm256_set1_epi8(static_cast<char>(n)))};
+  }
 
   WEFT_INLINE void to_floats(typename Simd<Arch>::V (&out)[32 / Simd<Arch>::kLanes]) const {
     const __m128i halves[] = {_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)};

@@ -1,13 +1,14 @@
 #pragma once
-// What kernels need beyond xsimd: a vector type per instruction set, loads of half floats, sums in a fixed order, parts of vectors.
-// Included only by kernel bodies, which are compiled with the flags of one instruction set: no function here may leave a symbol
-// that lacks the tag in its name (no std containers, no std algorithms, nothing that is not a member of a tagged template).
-
-#include <immintrin.h>
+// What kernels need beyond xsimd: a vector type per instruction set, loads of half floats, sums in
+// a fixed order, parts of vectors. Included only by kernel bodies, which are compiled with the
+// flags of one instruction set: no function here may leave a symbol that lacks the tag in its name
+// (no std containers, no std algorithms, nothing that is not a member of a tagged template).
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include <immintrin.h>
 #include <xsimd/xsimd.hpp>
 
 #include "cpu/isa.h"
@@ -19,7 +20,8 @@ namespace weft::cpu {
 template <class Arch>
 struct Simd;
 
-// SSE2 has no half-float conversions; these are the definitions of ops/formats/half.h on four lanes.
+// SSE2 has no half-float conversions; these are the definitions of ops/formats/half.h on four
+// lanes.
 template <>
 struct Simd<Sse2> {
   using V = xsimd::batch<float, xsimd::sse2>;
@@ -28,31 +30,41 @@ struct Simd<Sse2> {
   static WEFT_INLINE V from_f16(__m128i h) {  // four 32-bit lanes with a half each
     const __m128i magnitude = _mm_and_si128(h, _mm_set1_epi32(0x7fff));
     const __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    const __m128 finite = _mm_mul_ps(_mm_castsi128_ps(_mm_slli_epi32(magnitude, 13)), _mm_set1_ps(0x1p112f));
-    const __m128i special = _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7bff)), _mm_set1_epi32(0x7f800000));
-    const __m128i quiet = _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7c00)), _mm_set1_epi32(0x00400000));
-    return V(_mm_castsi128_ps(_mm_or_si128(_mm_or_si128(_mm_castps_si128(finite), sign), _mm_or_si128(special, quiet))));
+    const __m128 finite =
+        _mm_mul_ps(_mm_castsi128_ps(_mm_slli_epi32(magnitude, 13)), _mm_set1_ps(0x1p112f));
+    const __m128i special = _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7bff)),
+                                          _mm_set1_epi32(0x7f800000));
+    const __m128i quiet = _mm_and_si128(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7c00)),
+                                        _mm_set1_epi32(0x00400000));
+    return V(_mm_castsi128_ps(
+        _mm_or_si128(_mm_or_si128(_mm_castps_si128(finite), sign), _mm_or_si128(special, quiet))));
   }
   static WEFT_INLINE V load_f16(const void* p) {
-    return from_f16(_mm_unpacklo_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(p)), _mm_setzero_si128()));
+    return from_f16(
+        _mm_unpacklo_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(p)), _mm_setzero_si128()));
   }
   static WEFT_INLINE void store_f16(V v, void* p) {
     const __m128i bits = _mm_castps_si128(v);
     const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7fffffff));
     const __m128i low_bit = _mm_and_si128(_mm_srli_epi32(magnitude, 13), _mm_set1_epi32(1));
-    const __m128i rounded = _mm_add_epi32(_mm_add_epi32(magnitude, _mm_set1_epi32(0xfff - (112 << 23))), low_bit);
+    const __m128i rounded =
+        _mm_add_epi32(_mm_add_epi32(magnitude, _mm_set1_epi32(0xfff - (112 << 23))), low_bit);
     const __m128 small = _mm_add_ps(_mm_castsi128_ps(magnitude), _mm_set1_ps(0.5f));
     __m128i half = _mm_srli_epi32(rounded, 13);
-    half = choose(_mm_cmplt_epi32(magnitude, _mm_set1_epi32(0x38800000)), _mm_sub_epi32(_mm_castps_si128(small), _mm_set1_epi32(0x3f000000)), half);
-    half = choose(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x477fefff)), _mm_set1_epi32(0x7c00), half);
+    half = choose(_mm_cmplt_epi32(magnitude, _mm_set1_epi32(0x38800000)),
+                  _mm_sub_epi32(_mm_castps_si128(small), _mm_set1_epi32(0x3f000000)), half);
+    half = choose(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x477fefff)), _mm_set1_epi32(0x7c00),
+                  half);
     const __m128i payload = _mm_and_si128(_mm_srli_epi32(magnitude, 13), _mm_set1_epi32(0x3ff));
-    half = choose(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7f800000)), _mm_or_si128(payload, _mm_set1_epi32(0x7e00)), half);
+    half = choose(_mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7f800000)),
+                  _mm_or_si128(payload, _mm_set1_epi32(0x7e00)), half);
     half = _mm_or_si128(half, _mm_and_si128(_mm_srli_epi32(bits, 16), _mm_set1_epi32(0x8000)));
     half = _mm_srai_epi32(_mm_slli_epi32(half, 16), 16);  // packs_epi32 saturates signed values
     _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packs_epi32(half, half));
   }
   static WEFT_INLINE V load_bf16(const void* p) {
-    return V(_mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64(static_cast<const __m128i*>(p)))));
+    return V(_mm_castsi128_ps(
+        _mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64(static_cast<const __m128i*>(p)))));
   }
   static WEFT_INLINE float f16(const void* p) {
     std::uint16_t h;
@@ -65,7 +77,9 @@ struct Simd<Sse2> {
   }
   static WEFT_INLINE V swap_pairs(V v) { return V(_mm_shuffle_ps(v, v, 0xb1)); }
   // Rounded to nearest even.
-  static WEFT_INLINE void store_i32(V v, std::int32_t* p) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_cvtps_epi32(v)); }
+  static WEFT_INLINE void store_i32(V v, std::int32_t* p) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_cvtps_epi32(v));
+  }
   static WEFT_INLINE __m128i choose(__m128i mask, __m128i yes, __m128i no) {
     return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
   }
@@ -77,12 +91,15 @@ struct Simd<Avx2> {
   using V = xsimd::batch<float, xsimd::fma3<xsimd::avx2>>;
   static constexpr int kLanes = 8;
 
-  static WEFT_INLINE V load_f16(const void* p) { return V(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p)))); }
+  static WEFT_INLINE V load_f16(const void* p) {
+    return V(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+  }
   static WEFT_INLINE void store_f16(V v, void* p) {
     _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
   }
   static WEFT_INLINE V load_bf16(const void* p) {
-    return V(_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))), 16)));
+    return V(_mm256_castsi256_ps(_mm256_slli_epi32(
+        _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))), 16)));
   }
   static WEFT_INLINE float f16(const void* p) {
     std::uint16_t h;
@@ -93,7 +110,9 @@ struct Simd<Avx2> {
     return Simd<Sse2>::sum(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
   }
   static WEFT_INLINE V swap_pairs(V v) { return V(_mm256_permute_ps(v, 0xb1)); }
-  static WEFT_INLINE void store_i32(V v, std::int32_t* p) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_cvtps_epi32(v)); }
+  static WEFT_INLINE void store_i32(V v, std::int32_t* p) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_cvtps_epi32(v));
+  }
 };
 #endif
 
@@ -103,12 +122,15 @@ struct Simd<Avx512> {
   using V = xsimd::batch<float, xsimd::avx512bw>;
   static constexpr int kLanes = 16;
 
-  static WEFT_INLINE V load_f16(const void* p) { return V(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p)))); }
+  static WEFT_INLINE V load_f16(const void* p) {
+    return V(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p))));
+  }
   static WEFT_INLINE void store_f16(V v, void* p) {
     _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
   }
   static WEFT_INLINE V load_bf16(const void* p) {
-    return V(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p))), 16)));
+    return V(_mm512_castsi512_ps(_mm512_slli_epi32(
+        _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<const __m256i*>(p))), 16)));
   }
   static WEFT_INLINE float f16(const void* p) { return Simd<Avx2>::f16(p); }
   static WEFT_INLINE float sum(__m256 v) { return Simd<Avx2>::sum(v); }
@@ -119,13 +141,16 @@ struct Simd<Avx512> {
     return V(_mm512_insertf32x8(_mm512_set1_ps(low), _mm256_set1_ps(high), 1));
   }
   static WEFT_INLINE V swap_pairs(V v) { return V(_mm512_permute_ps(v, 0xb1)); }
-  static WEFT_INLINE void store_i32(V v, std::int32_t* p) { _mm512_storeu_si512(p, _mm512_cvtps_epi32(v)); }
+  static WEFT_INLINE void store_i32(V v, std::int32_t* p) {
+    _mm512_storeu_si512(p, _mm512_cvtps_epi32(v));
+  }
 };
 template <>
 struct Simd<Avx512Vnni> : Simd<Avx512> {};
 #endif
 
-// Parts of vectors, for the ends of rows: whatever is computed on them has the bits that a whole vector would have.
+// Parts of vectors, for the ends of rows: whatever is computed on them has the bits that a whole
+// vector would have.
 template <class Arch>
 struct Part {
   using V = typename Simd<Arch>::V;
@@ -152,7 +177,8 @@ struct Part {
   template <class F>
   static WEFT_INLINE void map2(std::int64_t n, const float* a, const float* b, float* y, F f) {
     std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) f(V::load_unaligned(a + i), V::load_unaligned(b + i)).store_unaligned(y + i);
+    for (; i + kLanes <= n; i += kLanes)
+      f(V::load_unaligned(a + i), V::load_unaligned(b + i)).store_unaligned(y + i);
     if (i < n) store(f(load(a + i, n - i), load(b + i, n - i)), y + i, n - i);
   }
 };

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "weft/backends/backend.h"
+
+#include "cpu/isa.h"
+
+namespace weft::cpu {
+
+// The cpu backend as it is on a machine whose best instruction set is `isa`.
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(Isa isa);
+  std::string_view name() const override { return "cpu"; }
+  std::string description() const override;
+  std::optional<Kernel> find(const Graph& graph, const Node& node) const override;
+  std::span<const Pass> lowering() const override { return {&lowering_, 1}; }
+  Isa isa() const { return isa_; }
+
+ private:
+  Isa isa_;
+  Pass lowering_;
+};
+
+}  // namespace weft::cpu

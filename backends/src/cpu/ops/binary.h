@@ -1,0 +1,34 @@
+#pragma once
+// add and mul: b is like a, or one vector along the last dimension.
+
+#include <algorithm>
+
+#include "cpu/cpu_ops.h"
+#include "cpu/ops/elementwise_rows.h"
+
+namespace weft::cpu {
+
+template <class F>
+void binary(const KernelArgs& args, const Region& region, F f) noexcept {
+  const View &a = args.in[0], &b = args.in[1];
+  const bool same = a.rank == b.rank && a.dims == b.dims;
+  const std::int64_t width = b.cols();
+  for (std::int64_t r = region.row0; r < region.row1; ++r) {
+    for (std::int64_t c = region.col0; c < region.col1;) {
+      const std::int64_t from = c % width;
+      const std::int64_t n = std::min(width - from, region.col1 - c);
+      f(floats(a, r, c), floats(b, same ? r : 0, from), floats(args.out, r, c), n);
+      c += n;
+    }
+  }
+}
+
+inline constexpr std::int64_t kElementwiseGranule = 16;
+
+inline Kernel elementwise_kernel(std::string_view op, Isa isa, const AdaptorFns& fns) {
+  return {.row = row_name(op, best_row(kElementwiseRows, isa).isa),
+          .run = at(fns, isa),
+          .granule = kElementwiseGranule};
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,67 @@
+// Gate and up projections go to scratch, a block of 32 tokens x 64 columns at a time, and come out
+// combined.
+
+#include "weft/ops/gated_linear.h"
+
+#include <algorithm>
+
+#include "cpu/ops/elementwise_rows.h"
+#include "cpu/ops/projection.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr std::int64_t kRows = 32, kCols = 64;
+constexpr std::int64_t kPartBytes = kRows * kCols * static_cast<std::int64_t>(sizeof(float));
+
+template <Isa kIsa>
+void run_block(const KernelArgs& args, const Region& block) noexcept {
+  const View& x = args.in[0];
+  std::byte* parts[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    const View& w = args.in[1 + i];
+    parts[i] = args.scratch.data() + kLinearScratch + static_cast<std::int64_t>(i) * kPartBytes;
+    LinearArgs a = projection_args(x, w, args.scratch);
+    a.x += block.row0 * a.x_stride;
+    a.w += block.col0 * a.w_stride;
+    a.y = parts[i];
+    a.y_stride = kCols * static_cast<std::int64_t>(sizeof(float));
+    a.row1 = block.row1 - block.row0;
+    a.col1 = block.col1 - block.col0;
+    project(kIsa, x.dtype, w.dtype, a);
+  }
+  const auto combine = best_row(kElementwiseRows, kIsa).run().silu_mul;
+  for (std::int64_t t = block.row0; t < block.row1; ++t) {
+    const std::int64_t at = (t - block.row0) * kCols;
+    combine(reinterpret_cast<const float*>(parts[0]) + at,
+            reinterpret_cast<const float*>(parts[1]) + at, floats(args.out, t, block.col0),
+            block.col1 - block.col0);
+  }
+}
+
+template <Isa kIsa>
+void run(const KernelArgs& args, const Region& region) noexcept {
+  for (std::int64_t c = region.col0; c < region.col1; c += kCols) {
+    for (std::int64_t t = region.row0; t < region.row1; t += kRows) {
+      run_block<kIsa>(args,
+                      {t, std::min(t + kRows, region.row1), c, std::min(c + kCols, region.col1)});
+    }
+  }
+}
+
+std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
+  const std::vector<TensorSpec> in = graph.input_specs(node);
+  if (node.attrs.as<GatedLinearAttrs>().act != Activation::silu) return std::nullopt;
+  if (!can_project(in[0], in[1]) || !can_project(in[0], in[2])) return std::nullopt;
+  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
+  return Kernel{.row = projection_row("gated_linear", in[0], std::span(in).subspan(1), isa),
+                .run = at(kRun, isa),
+                .scratch_bytes = kLinearScratch + 2 * kPartBytes,
+                .granule = kProjectionGranule};
+}
+
+}  // namespace
+
+extern const CpuOp kCpuGatedLinear{&kGatedLinear, find};
+
+}  // namespace weft::cpu

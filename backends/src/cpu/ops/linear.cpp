@@ -1,0 +1,38 @@
+#include "weft/ops/linear.h"
+
+#include "cpu/ops/projection.h"
+
+namespace weft::cpu {
+namespace {
+
+template <Isa kIsa>
+void run(const KernelArgs& args, const Region& region) noexcept {
+  const View &x = args.in[0], &w = args.in[1], &bias = args.in[2], &residual = args.in[3];
+  LinearArgs a = projection_args(x, w, args.scratch);
+  if (bias) a.bias = bias.row<const float>(0);
+  a.residual = residual.data;
+  a.residual_stride = residual.row_stride;
+  a.y = args.out.data;
+  a.y_stride = args.out.row_stride;
+  a.row0 = region.row0;
+  a.row1 = region.row1;
+  a.col0 = region.col0;
+  a.col1 = region.col1;
+  project(kIsa, x.dtype, w.dtype, a);
+}
+
+std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
+  const std::vector<TensorSpec> in = graph.input_specs(node);
+  if (!can_project(in[0], in[1])) return std::nullopt;
+  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
+  return Kernel{.row = projection_row("linear", in[0], {&in[1], 1}, isa),
+                .run = at(kRun, isa),
+                .scratch_bytes = kLinearScratch,
+                .granule = kProjectionGranule};
+}
+
+}  // namespace
+
+extern const CpuOp kCpuLinear{&kLinear, find};
+
+}  // namespace weft::cpu

@@ -1,0 +1,49 @@
+#include "weft/ops/linear_concat.h"
+
+#include <algorithm>
+
+#include "cpu/ops/projection.h"
+
+namespace weft::cpu {
+namespace {
+
+template <Isa kIsa>
+void run(const KernelArgs& args, const Region& region) noexcept {
+  const auto& attrs = args.attrs->as<LinearConcatAttrs>();
+  const auto count = static_cast<std::size_t>(attrs.count);
+  const View& x = args.in[0];
+  std::int64_t begin = 0;  // first column of the part
+  for (std::size_t i = 1; i <= count; ++i) {
+    const View& w = args.in[i];
+    LinearArgs a = projection_args(x, w, args.scratch);
+    if (attrs.has_bias) a.bias = args.in[i + count].row<const float>(0);
+    a.y = args.out.data + begin * static_cast<std::int64_t>(sizeof(float));
+    a.y_stride = args.out.row_stride;
+    a.row0 = region.row0;
+    a.row1 = region.row1;
+    a.col0 = std::max<std::int64_t>(region.col0 - begin, 0);
+    a.col1 = std::min(region.col1 - begin, w.rows());
+    if (a.col0 < a.col1) project(kIsa, x.dtype, w.dtype, a);
+    begin += w.rows();
+  }
+}
+
+std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
+  const std::vector<TensorSpec> in = graph.input_specs(node);
+  const std::span weights =
+      std::span(in).subspan(1, static_cast<std::size_t>(node.attrs.as<LinearConcatAttrs>().count));
+  for (const TensorSpec& w : weights) {
+    if (!can_project(in[0], w)) return std::nullopt;
+  }
+  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
+  return Kernel{.row = projection_row("linear_concat", in[0], weights, isa),
+                .run = at(kRun, isa),
+                .scratch_bytes = kLinearScratch,
+                .granule = kProjectionGranule};
+}
+
+}  // namespace
+
+extern const CpuOp kCpuLinearConcat{&kLinearConcat, find};
+
+}  // namespace weft::cpu

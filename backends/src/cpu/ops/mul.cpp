@@ -1,0 +1,22 @@
+#include "weft/ops/mul.h"
+
+#include "cpu/ops/binary.h"
+
+namespace weft::cpu {
+namespace {
+
+template <Isa kIsa>
+void run(const KernelArgs& args, const Region& region) noexcept {
+  binary(args, region, best_row(kElementwiseRows, kIsa).run().mul);
+}
+
+std::optional<Kernel> find(Isa isa, const Graph&, const Node&) {
+  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
+  return elementwise_kernel("mul", isa, kRun);
+}
+
+}  // namespace
+
+extern const CpuOp kCpuMul{&kMul, find};
+
+}  // namespace weft::cpu

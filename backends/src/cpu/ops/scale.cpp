@@ -1,0 +1,27 @@
+#include "weft/ops/scale.h"
+
+#include "cpu/ops/binary.h"
+
+namespace weft::cpu {
+namespace {
+
+template <Isa kIsa>
+void run(const KernelArgs& args, const Region& region) noexcept {
+  const auto scale_row = best_row(kElementwiseRows, kIsa).run().scale;
+  const float factor = args.attrs->as<ScaleAttrs>().factor;
+  for (std::int64_t r = region.row0; r < region.row1; ++r) {
+    scale_row(floats(args.in[0], r, region.col0), factor, floats(args.out, r, region.col0),
+              region.col1 - region.col0);
+  }
+}
+
+std::optional<Kernel> find(Isa isa, const Graph&, const Node&) {
+  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
+  return elementwise_kernel("scale", isa, kRun);
+}
+
+}  // namespace
+
+extern const CpuOp kCpuScale{&kScale, find};
+
+}  // namespace weft::cpu

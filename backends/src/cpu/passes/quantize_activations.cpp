@@ -1,0 +1,66 @@
+#include "cpu/passes/quantize_activations.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/ops/formats/q8a.h"
+#include "weft/ops/gated_linear.h"
+#include "weft/ops/linear.h"
+#include "weft/ops/linear_concat.h"
+#include "weft/ops/quantize.h"
+
+#include "cpu/weight_formats.h"
+
+namespace weft::cpu {
+namespace {
+
+// Weights of a projection; empty for other ops.
+std::span<const NodeId> weights_of(const Node& node) {
+  const std::span<const NodeId> inputs = node.inputs;
+  if (node.op == &kLinear) return inputs.subspan(1, 1);
+  if (node.op == &kGatedLinear) return inputs.subspan(1, 2);
+  if (node.op == &kLinearConcat)
+    return inputs.subspan(1, static_cast<std::size_t>(node.attrs.as<LinearConcatAttrs>().count));
+  return {};
+}
+
+bool wants_q8a(const Graph& graph, const Node& node) {
+  const std::span<const NodeId> weights = weights_of(node);
+  if (weights.empty()) return false;
+  const TensorSpec& x = graph[node.inputs[0]].spec;
+  return x.dtype == f32 && x.shape.cols() % q8a.block_elems() == 0 &&
+         std::ranges::all_of(weights,
+                             [&](NodeId w) { return has_integer_row(graph[w].spec.dtype); });
+}
+
+Graph apply(const Graph& graph) {
+  Rewriter rewriter(graph, kQuantizeActivations.name);
+  std::unordered_map<NodeId, Tensor> quantized;  // by the old activation
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (!wants_q8a(graph, node)) {
+      rewriter.copy(id);
+      continue;
+    }
+    const NodeId x = node.inputs[0];
+    if (!quantized.contains(x)) {
+      const Tensor in[] = {rewriter(x)};
+      quantized.emplace(x, rewriter.insert(kQuantize, in, {}, graph[x].path + ".q8a", node.where));
+    }
+    std::vector<Tensor> inputs{quantized.at(x)};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) inputs.push_back(rewriter(node.inputs[i]));
+    rewriter.replace(id, *node.op, inputs, node.attrs);
+  }
+  return rewriter.finish();
+}
+
+}  // namespace
+
+const Pass kQuantizeActivations{
+    .name = "quantize_activations",
+    .summary =
+        "activations of quantized weights become blocks of 8-bit integers, once per activation",
+    .apply = apply};
+
+}  // namespace weft::cpu

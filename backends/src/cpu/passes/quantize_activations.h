@@ -1,0 +1,11 @@
+#pragma once
+
+#include "weft/graph/pass.h"
+
+namespace weft::cpu {
+
+// linear, linear_concat and gated_linear whose weights all have integer rows read their activation
+// through one `quantize` node, "<path of x>.q8a".
+extern const Pass kQuantizeActivations;
+
+}  // namespace weft::cpu

@@ -1,0 +1,69 @@
+#include "cpu/weight_formats.h"
+
+#include <span>
+
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q6_k.h"
+#include "weft/ops/formats/q8_0.h"
+
+#include "cpu/kernel_rows.h"
+
+namespace weft::cpu {
+namespace {
+
+using Row = KernelRow<WeightKernels (*)() noexcept>;
+
+template <class Format>
+struct Of {
+  template <class Arch>
+  using Kernel = Weights<Arch, Format>;
+};
+template <class Format>
+constexpr auto kFloatRows = float_rows<Of<Format>::template Kernel>();
+template <class Format>
+constexpr auto kIntegerRows = integer_rows<Of<Format>::template Kernel>();
+
+struct WeightFormat {
+  DType dtype;
+  std::span<const Row> rows;
+  bool integer;
+};
+
+std::span<const WeightFormat> formats() {
+  static constexpr WeightFormat kFormats[] = {
+      {f32, kFloatRows<F32Weights>, false},    {f16, kFloatRows<F16Weights>, false},
+      {bf16, kFloatRows<BF16Weights>, false},  {q4_0, kIntegerRows<Q4_0Weights>, true},
+      {q8_0, kIntegerRows<Q8_0Weights>, true}, {q4_k, kIntegerRows<Q4_KWeights>, true},
+      {q6_k, kIntegerRows<Q6_KWeights>, true},
+  };
+  return kFormats;
+}
+
+const WeightFormat* find(DType dtype) {
+  for (const WeightFormat& f : formats()) {
+    if (f.dtype == dtype) return &f;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool has_weight_kernels(DType weights) {
+  return find(weights) != nullptr;
+}
+
+bool has_integer_row(DType weights) {
+  const WeightFormat* format = find(weights);
+  return format && format->integer;
+}
+
+Isa weight_row_isa(DType weights, Isa isa) {
+  return best_row(find(weights)->rows, isa).isa;
+}
+
+WeightKernels weight_kernels(DType weights, Isa isa) noexcept {
+  return best_row(find(weights)->rows, isa).run();
+}
+
+}  // namespace weft::cpu

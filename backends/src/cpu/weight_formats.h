@@ -1,0 +1,19 @@
+#pragma once
+// The weight formats that have kernels.
+
+#include "weft/graph/dtype.h"
+
+#include "cpu/isa.h"
+#include "cpu/kernels/weights.h"
+
+namespace weft::cpu {
+
+bool has_weight_kernels(DType weights);
+// Q8A activations can be multiplied by such weights.
+bool has_integer_row(DType weights);
+// The instruction set of the row that runs for these weights. REQUIRES:
+// has_weight_kernels(weights), here and below.
+Isa weight_row_isa(DType weights, Isa isa);
+WeightKernels weight_kernels(DType weights, Isa isa) noexcept;
+
+}  // namespace weft::cpu
