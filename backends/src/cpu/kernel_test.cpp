@@ -1,0 +1,221 @@
+#include "cpu/kernel_test.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "weft/backends/memory.h"
+#include "weft/ops/formats/bf16.h"
+#include "weft/ops/formats/f16.h"
+#include "weft/ops/formats/half.h"
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q6_k.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/ops/formats/q8a.h"
+
+#include "cpu/cpu_backend.h"
+#include "support/compare.h"
+#include "support/guarded.h"
+
+namespace weft::test {
+namespace {
+
+struct Copy {
+  std::unique_ptr<Guarded> memory;
+  View view;
+};
+
+std::int64_t row_bytes(const View& v) {
+  return v.dtype.bytes(v.cols());
+}
+
+// What lies between the rows of an output before a kernel runs.
+constexpr std::byte kGap{0xa5};
+
+Copy copy_of(const View& from) {
+  if (!from) return {nullptr, from};
+  Copy copy{nullptr, from};
+  const std::int64_t n_bytes =
+      from.rows() ? (from.rows() - 1) * from.row_stride + row_bytes(from) : 0;
+  copy.memory = std::make_unique<Guarded>(n_bytes);
+  copy.view.data = copy.memory->data();
+  std::memset(copy.view.data, static_cast<int>(kGap), static_cast<std::size_t>(n_bytes));
+  for (std::int64_t r = 0; r < from.rows(); ++r) {
+    std::memcpy(copy.view.row<std::byte>(r), from.row<std::byte>(r),
+                static_cast<std::size_t>(row_bytes(from)));
+  }
+  return copy;
+}
+
+bool gaps_untouched(const View& v) {
+  for (std::int64_t r = 0; r + 1 < v.rows(); ++r) {
+    const std::byte* gap = v.row<std::byte>(r) + row_bytes(v);
+    if (std::any_of(gap, gap + v.row_stride - row_bytes(v), [](std::byte b) { return b != kGap; }))
+      return false;
+  }
+  return true;
+}
+
+std::vector<std::byte> bytes_of(const View& v) {
+  std::vector<std::byte> out;
+  for (std::int64_t r = 0; r < v.rows(); ++r) {
+    const std::byte* row = v.row<std::byte>(r);
+    out.insert(out.end(), row, row + row_bytes(v));
+  }
+  return out;
+}
+
+Floats floats_of(const View& v) {
+  Floats out(static_cast<std::size_t>(v.rows() * v.cols()));
+  for (std::int64_t r = 0; r < v.rows(); ++r) {
+    find_format(v.dtype)->decode(v.row<std::byte>(r), out.data() + r * v.cols(), v.cols());
+  }
+  return out;
+}
+
+class Runner {
+ public:
+  Runner(const Graph& graph, const Evaluator& eval, std::string_view path)
+      : node_(graph[eval.node(path)]),
+        kernel_(cpu_backend().find(graph, node_)),
+        out_(eval.view(eval.node(path))) {
+    REQUIRE(kernel_);
+    for (const View& v : eval.inputs(eval.node(path))) inputs_.push_back(copy_of(v));
+    const std::vector<TensorSpec> specs = graph.input_specs(node_);
+    granule_ = node_.op->col_granule ? node_.op->col_granule(node_.attrs, specs, node_.spec) : 1;
+  }
+
+  const Kernel& kernel() const { return *kernel_; }
+  const Node& node() const { return node_; }
+
+  // Computes `regions`, one call each, into fresh memory, or over input `over`.
+  View run(std::span<const Region> regions, int over = -1) {
+    std::vector<View> in;
+    for (const Copy& c : inputs_) in.push_back(c.view);
+    result_ = copy_of(over >= 0 ? inputs_[static_cast<std::size_t>(over)].view : out_);
+    if (over < 0) clear(result_.view);
+    if (over >= 0) in[static_cast<std::size_t>(over)] = result_.view;
+    const Guarded scratch(align_up(kernel_->scratch_bytes));
+    std::memset(scratch.data(), 0xff, static_cast<std::size_t>(kernel_->scratch_bytes));
+    for (const Region& region : regions) {
+      kernel_->run({.op = node_.op,
+                    .attrs = &node_.attrs,
+                    .in = in,
+                    .out = result_.view,
+                    .scratch = {scratch.data(), static_cast<std::size_t>(kernel_->scratch_bytes)}},
+                   region);
+    }
+    return result_.view;
+  }
+  View run_whole(int over = -1) {
+    const Region whole = Region::whole(out_);
+    return run({&whole, 1}, over);
+  }
+
+  // A partition of the output into rectangles, in random order.
+  std::vector<Region> cuts(std::mt19937& rng) const {
+    std::vector<Region> regions;
+    const auto steps = [&](std::int64_t n, std::int64_t granule) {
+      std::vector<std::int64_t> ends{0};
+      while (ends.back() < n) {
+        const auto step = static_cast<std::int64_t>(
+            1 + rng() % std::max<std::uint64_t>(1, static_cast<std::uint64_t>(n / granule)));
+        ends.push_back(std::min(n, ends.back() + step * granule));
+      }
+      return ends;
+    };
+    const bool by_rows = node_.op->splits_rows;
+    const auto rows = by_rows ? steps(out_.rows(), 1) : std::vector<std::int64_t>{0, out_.rows()};
+    for (std::size_t r = 0; r + 1 < rows.size(); ++r) {
+      const auto cols = steps(out_.cols(), granule_);
+      for (std::size_t c = 0; c + 1 < cols.size(); ++c)
+        regions.push_back({rows[r], rows[r + 1], cols[c], cols[c + 1]});
+    }
+    std::ranges::shuffle(regions, rng);
+    return regions;
+  }
+
+ private:
+  static void clear(const View& v) {
+    for (std::int64_t r = 0; r < v.rows(); ++r)
+      std::memset(v.row<std::byte>(r), 0xff, static_cast<std::size_t>(row_bytes(v)));
+  }
+
+  const Node& node_;
+  std::optional<Kernel> kernel_;
+  View out_;
+  std::vector<Copy> inputs_;
+  Copy result_;
+  std::int64_t granule_ = 1;
+};
+
+}  // namespace
+
+std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_view path,
+                         std::uint32_t seed) {
+  Runner runner(graph, eval, path);
+  const std::string row(runner.kernel().row);
+  CAPTURE(row);
+  CAPTURE(seed);
+  CAPTURE(to_string(runner.node().spec));
+  const View whole = runner.run_whole();
+  CHECK(gaps_untouched(whole));
+  const Floats got = floats_of(whole), expected = eval.floats(path), bounds = eval.bounds(path);
+  const Worst worst = worst_of(got, expected, bounds);
+  CHECK_MESSAGE(worst.excess <= 1, worst.text());
+
+  const std::vector<std::byte> bits = bytes_of(whole);
+  std::mt19937 rng(seed);
+  if (runner.kernel().splits) {
+    for (int i = 0; i < 3; ++i) {
+      const std::vector<Region> cuts = runner.cuts(rng);
+      const View parts = runner.run(cuts);
+      CHECK_MESSAGE(bytes_of(parts) == bits,
+                    fmt::format("{} parts differ from the whole", cuts.size()));
+      CHECK(gaps_untouched(parts));
+    }
+  }
+  const int over = runner.node().op->in_place_over;
+  if (over >= 0 && runner.node().inputs[static_cast<std::size_t>(over)] != kNoNode) {
+    CHECK_MESSAGE(bytes_of(runner.run_whole(over)) == bits, "in place differs");
+  }
+  return row;
+}
+
+Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path) {
+  Runner runner(graph, eval, path);
+  return floats_of(runner.run_whole());
+}
+
+std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int64_t n_cols,
+                                      std::uint32_t seed) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(n_rows * dtype.bytes(n_cols)));
+  const Format* format = find_format(dtype);
+  if (!dtype.is_quantized()) {
+    format->encode(noise(static_cast<std::size_t>(n_rows * n_cols), seed).data(), bytes.data(),
+                   n_rows * n_cols);
+    return bytes;
+  }
+  std::mt19937 rng(seed);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(rng());
+  const auto block = static_cast<std::size_t>(dtype.block_bytes());
+  const std::vector<std::size_t> halves = dtype == q6_k   ? std::vector<std::size_t>{208}
+                                          : dtype == q4_k ? std::vector<std::size_t>{0, 2}
+                                                          : std::vector<std::size_t>{0};
+  for (std::size_t at = 0; at < bytes.size(); at += block) {
+    for (const std::size_t offset : halves) {
+      const float scale = (static_cast<float>(rng() % 2000) - 1000) * 0x1p-14f;
+      const std::uint16_t half = f32_to_f16(scale);
+      std::memcpy(&bytes[at + offset], &half, 2);
+    }
+  }
+  return bytes;
+}
+
+std::string_view isa_under_test() {
+  return to_string(dynamic_cast<const cpu::CpuBackend&>(cpu_backend()).isa());
+}
+
+}  // namespace weft::test

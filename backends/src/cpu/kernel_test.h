@@ -1,0 +1,44 @@
+#pragma once
+// What the tests of the kernels share. They test the kernels that cpu_backend() chooses; CTest runs
+// them once per instruction set.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/backends/backend.h"
+
+#include "support/eval.h"
+
+namespace weft::test {
+
+using Floats = std::vector<float>;
+
+// Rows at odd distances, so that no row after the first is aligned to more than a float.
+inline constexpr EvaluatorOptions kOddRows{.row_padding = 4};
+
+// Runs the kernel of node `path` on copies of the inputs that `eval`, after run(), holds for it.
+// Each copy ends at a page that cannot be touched. Checks that
+//   - the result lies within the op's bounds of the definition,
+//   - cutting rows and columns anywhere (in granules of the op) and computing the parts in any
+//   order gives the same bits,
+//   - computing in place, where the op allows it, gives the same bits,
+//   - nothing between the rows of the output is written.
+// `seed` chooses the cuts. Returns the row's name.
+std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_view path,
+                         std::uint32_t seed);
+
+// The output of the node by its kernel, whole, as floats.
+Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path);
+
+// `n_rows` rows of random blocks with sane scales, any codes.
+std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int64_t n_cols,
+                                      std::uint32_t seed);
+
+// The instruction set under test, as a name.
+std::string_view isa_under_test();
+
+}  // namespace weft::test

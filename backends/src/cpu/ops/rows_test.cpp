@@ -1,0 +1,274 @@
+// The ops that go over rows: norms, elementwise ops, rope, copies and conversions.
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "weft/ops/add.h"
+#include "weft/ops/cache_write.h"
+#include "weft/ops/concat.h"
+#include "weft/ops/formats/bf16.h"
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q6_k.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/ops/get_rows.h"
+#include "weft/ops/mul.h"
+#include "weft/ops/quantize.h"
+#include "weft/ops/rms_norm.h"
+#include "weft/ops/rms_norm_mul.h"
+#include "weft/ops/rope.h"
+#include "weft/ops/rope_angles.h"
+#include "weft/ops/scale.h"
+#include "weft/ops/silu.h"
+
+#include "cpu/kernel_test.h"
+
+namespace weft::test {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// 1 .. 35 and the edges of larger multiples.
+std::vector<std::int64_t> widths() {
+  std::vector<std::int64_t> all;
+  for (std::int64_t n = 1; n <= 35; ++n) all.push_back(n);
+  for (const std::int64_t n : {47, 63, 64, 65, 127, 128, 257}) all.push_back(n);
+  return all;
+}
+
+Floats scaled_noise(std::int64_t n, std::uint32_t seed, float scale) {
+  Floats values = noise(static_cast<std::size_t>(n), seed);
+  for (float& v : values) v *= scale;
+  return values;
+}
+
+TEST_CASE("elementwise ops: every width, same shapes and a vector along the last dimension") {
+  std::uint32_t seed = 1;
+  for (const std::int64_t d : widths()) {
+    Graph g;
+    const Tensor a = g.input("a", {f32, {3, 2, d}}), b = g.input("b", {f32, {3, 2, d}}),
+                 w = g.weight("w", {f32, {d}});
+    g.output("add", add(a, b));
+    g.output("add_vector", add(a, w));
+    g.output("mul", mul(a, b));
+    g.output("mul_vector", mul(a, w));
+    g.output("scale", scale(a, 0.3f));
+    g.output("silu", silu(a));
+    Evaluator eval(g, kOddRows);
+    eval.floats("a", scaled_noise(6 * d, ++seed, 20));
+    eval.floats("b", noise(static_cast<std::size_t>(6 * d), ++seed));
+    eval.floats("w", noise(static_cast<std::size_t>(d), ++seed)).run();
+    for (const char* path : {"add", "add_vector", "mul", "mul_vector", "scale", "silu"})
+      check_kernel(g, eval, path, ++seed);
+  }
+}
+
+TEST_CASE("silu: the whole range, special values") {
+  Floats x;
+  for (float v = -110; v < 110; v += 0.37f) x.push_back(v);
+  for (const float v :
+       {0.0f, -0.0f, 1e-30f, -1e-30f, 1e-42f, 88.7f, -88.7f, -89.0f, -103.9f, 1e30f, kInf, kNaN})
+    x.push_back(v);
+  Graph g;
+  g.output("y", silu(g.input("x", {f32, {static_cast<std::int64_t>(x.size())}})));
+  Evaluator eval(g);
+  eval.floats("x", x).run();
+  check_kernel(g, eval, "y", 1);
+}
+
+TEST_CASE("rms_norm and rms_norm_mul: every width, heads, in place") {
+  std::uint32_t seed = 1;
+  for (const std::int64_t d : widths()) {
+    Graph g;
+    const Tensor x = g.input("x", {f32, {3, 2, d}}), w = g.weight("w", {f32, {d}});
+    g.output("norm", rms_norm(x, 1e-5f));
+    const Tensor in[] = {x, w};
+    g.output("norm_mul",
+             g.add(kRmsNormMul, in, RmsNormAttrs{1e-5f}, std::source_location::current()));
+    Evaluator eval(g, kOddRows);
+    eval.floats("x", scaled_noise(6 * d, ++seed, 30));
+    eval.floats("w", noise(static_cast<std::size_t>(d), ++seed)).run();
+    check_kernel(g, eval, "norm", seed);
+    check_kernel(g, eval, "norm_mul", seed);
+  }
+}
+
+TEST_CASE("rms_norm: NaN stays in its row, a row of zeros gives zeros") {
+  Graph g;
+  g.output("y", rms_norm(g.input("x", {f32, {3, 20}}), 1e-6f));
+  Evaluator eval(g);
+  Floats x = noise(60, 1);
+  std::fill(x.begin(), x.begin() + 20, 0.0f);
+  x[20 + 19] = kNaN;
+  eval.floats("x", x).run();
+  const Floats y = run_kernel(g, eval, "y");
+  for (std::size_t i = 0; i < 20; ++i) {
+    CHECK(y[i] == 0);
+    CHECK(std::isnan(y[20 + i]));
+    CHECK(std::isfinite(y[40 + i]));
+  }
+}
+
+TEST_CASE("rope: both pairings, partial rotation, every even width") {
+  std::uint32_t seed = 1;
+  for (const RopePairs pairs : {RopePairs::adjacent, RopePairs::halves}) {
+    for (std::int64_t r = 2; r <= 70; r += r < 40 ? 2 : 6) {
+      for (const std::int64_t extra : {0, 5}) {
+        Graph g;
+        const Tensor x = g.input("x", {f32, {3, 3, r + extra}}), pos = g.input("pos", {i32, {3}});
+        const Tensor angles =
+            rope_angles(pos, {.n_rot = static_cast<std::int32_t>(r)}).named("angles");
+        g.output("y", rope(x, angles, pairs));
+        Evaluator eval(g, kOddRows);
+        eval.floats("x", scaled_noise(9 * (r + extra), ++seed, 3)).ints("pos", {0, 5, 1000}).run();
+        check_kernel(g, eval, "y", seed);
+        check_kernel(g, eval, "angles", seed);
+      }
+    }
+  }
+}
+
+TEST_CASE("cache_write: f32 and f16, the bits of the definition, other cells left alone") {
+  std::uint32_t seed = 1;
+  for (const DType cache : {f32, f16}) {
+    for (const std::int64_t e : {1, 3, 8, 17, 33, 64}) {
+      CAPTURE(e);
+      Graph g;
+      const Tensor state = g.state("s", {cache, {9, 2, e}}), x = g.input("x", {f32, {4, 2, e}}),
+                   cells = g.input("cells", {i32, {4}});
+      const Tensor written = cache_write(state, x, cells);
+      g.output("y", written);
+      Evaluator eval(g, kOddRows);
+      eval.floats("s", noise(static_cast<std::size_t>(18 * e), ++seed)).ints("cells", {7, 0, 3, 8});
+      Floats values = scaled_noise(8 * e, ++seed, 300);
+      eval.floats("x", values);
+      const std::vector<std::byte> before = eval.bytes("s");
+      eval.run();
+      const std::vector<std::byte> expected = eval.bytes("y");
+      eval.bytes("s", before);
+      const Kernel kernel = *cpu_backend().find(g, g[written.id()]);
+      const std::vector<View> in = eval.inputs(written.id());
+      for (const std::int64_t split : {std::int64_t{0}, e}) {  // two lanes, by heads
+        const Node& node = g[written.id()];
+        kernel.run({.op = node.op, .attrs = &node.attrs, .in = in, .out = in[0]},
+                   {0, 9, split, split + e});
+      }
+      CHECK(eval.bytes("y") == expected);
+    }
+  }
+}
+
+TEST_CASE("cache_write: every kind of float becomes the right half") {
+  Floats x{0.0f,    -0.0f,    1.0f,     65504.0f, 65519.0f, 65520.0f, -1e10f, 6.1035156e-5f,
+           6.0e-5f, 5.96e-8f, 2.98e-8f, 2.99e-8f, 1e-20f,   kInf,     -kInf,  kNaN};
+  std::mt19937 rng(1);
+  while (x.size() < 4096) {
+    const auto bits = static_cast<std::uint32_t>(rng());
+    float v;
+    std::memcpy(&v, &bits, 4);
+    x.push_back(x.size() % 2 ? v
+                             : static_cast<float>(static_cast<int>(bits % 200000) - 100000) / 1024);
+  }
+  const auto n = static_cast<std::int64_t>(x.size());
+  Graph g;
+  const Tensor written = cache_write(g.state("s", {f16, {1, 1, n}}), g.input("x", {f32, {1, 1, n}}),
+                                     g.input("cells", {i32, {1}}));
+  g.output("y", written);
+  Evaluator eval(g);
+  eval.floats("x", x).ints("cells", {0}).run();
+  const std::vector<std::byte> expected = eval.bytes("y");
+  eval.bytes("s", std::vector<std::byte>(expected.size()));
+  const std::vector<View> in = eval.inputs(written.id());
+  const Node& node = g[written.id()];
+  cpu_backend().find(g, node)->run({.op = node.op, .attrs = &node.attrs, .in = in, .out = in[0]},
+                                   Region::whole(in[0]));
+  CHECK(eval.bytes("y") == expected);
+}
+
+TEST_CASE("get_rows: the exact values of every format, NaN for ids outside") {
+  for (const DType table : {f32, f16, bf16, q4_0, q8_0, q4_k, q6_k}) {
+    for (const std::int64_t n_blocks : {1, 2, 3, 33}) {
+      CAPTURE(table.name());
+      const std::int64_t d = n_blocks * table.block_elems();
+      Graph g;
+      g.output("y", get_rows(g.weight("table", {table, {5, d}}), g.input("ids", {i32, {6}})));
+      Evaluator eval(g, kOddRows);
+      eval.bytes("table", random_weights(table, 5, d, 3)).ints("ids", {4, 0, -1, 2, 5, 4}).run();
+      check_kernel(g, eval, "y", 1);
+    }
+  }
+}
+
+TEST_CASE("get_rows: every half float") {
+  for (const DType table : {f16, bf16}) {
+    Graph g;
+    g.output("y", get_rows(g.weight("table", {table, {1, 65536}}), g.input("ids", {i32, {1}})));
+    std::vector<std::byte> bytes(2 * 65536);
+    for (std::size_t i = 0; i < 65536; ++i) {
+      const auto half = static_cast<std::uint16_t>(i);
+      std::memcpy(&bytes[2 * i], &half, 2);
+    }
+    Evaluator eval(g);
+    eval.bytes("table", bytes).ints("ids", {0}).run();
+    const Floats got = run_kernel(g, eval, "y"), expected = eval.floats("y");
+    CHECK(std::memcmp(got.data(), expected.data(), got.size() * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("quantize: the bits of the definition") {
+  std::uint32_t seed = 1;
+  for (const float scale : {1.0f, 1e-3f, 1e30f, 1e-38f, 3e-43f, 1e-44f, 0.0f}) {
+    for (const std::int64_t n_blocks : {1, 2, 7}) {
+      CAPTURE(scale);
+      Graph g;
+      g.output("y", quantize(g.input("x", {f32, {3, 32 * n_blocks}})));
+      Evaluator eval(g, kOddRows);
+      eval.floats("x", scaled_noise(96 * n_blocks, ++seed, scale)).run();
+      check_kernel(g, eval, "y", seed);
+      CHECK(run_kernel(g, eval, "y") == eval.floats("y"));
+    }
+  }
+}
+
+TEST_CASE("quantize: a NaN or an infinity makes its block's scale one") {
+  Graph g;
+  const Tensor y = quantize(g.input("x", {f32, {1, 96}}));
+  g.output("y", y);
+  Evaluator eval(g);
+  Floats x = noise(96, 1);
+  eval.floats("x", x).run();
+  float* in = eval.view(0).row<float>(0);
+  in[33] = kNaN;
+  in[95] = -kInf;
+  const Floats got = run_kernel(g, eval, "y");
+  for (std::size_t i = 0; i < 32; ++i) {
+    CHECK(std::isfinite(got[i]));
+    CHECK(std::isnan(got[32 + i]));
+  }
+  CHECK(std::isinf(got[95]));
+}
+
+TEST_CASE("concat: rows side by side, cut anywhere") {
+  Graph g;
+  const Tensor parts[] = {g.input("a", {f32, {3, 5}}), g.input("b", {f32, {3, 1}}),
+                          g.input("c", {f32, {3, 18}})};
+  g.output("y", concat(parts));
+  Evaluator eval(g, kOddRows);
+  eval.floats("a", noise(15, 1)).floats("b", noise(3, 2)).floats("c", noise(54, 3)).run();
+  check_kernel(g, eval, "y", 5);
+}
+
+TEST_CASE("rows of kernels on floats name the widest instruction set they have") {
+  Graph g;
+  const Tensor y = silu(g.input("x", {f32, {4}}));
+  const std::string_view isa = isa_under_test() == "avx512vnni" ? "avx512" : isa_under_test();
+  CHECK(cpu_backend().find(g, g[y.id()])->row == "silu " + std::string(isa));
+}
+
+}  // namespace
+}  // namespace weft::test
