@@ -27,10 +27,12 @@ struct SessionOptions {
   std::int64_t context = 0;    // cells per sequence; 0: min(the model's context, 4096)
   std::int32_t sequences = 1;  // conversations with a cache of their own
   std::int64_t prefill_width =
-      512;          // most tokens in one step; narrower width classes are made below it
-  int workers = 0;  // 0: default_workers()
+      512;  // most tokens in one step; narrower width classes are made below it
+  std::int64_t logits_rows = 0;  // most rows of logits in one step; 0: max(sequences, 16), at most
+                                 // prefill_width. The arena has room for that many
+  int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
-  DType cache_k = f16, cache_v = f16;  // f16 or f32
+  DType cache_k = f16, cache_v = f16;  // f16 or f32, both the same
   std::vector<std::string> passes_off;
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Kept by narrowing
                                 // prefill, or refused with the numbers (BudgetError)

@@ -1,0 +1,294 @@
+#include "weft/models/session.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "weft/backends/backend.h"
+#include "weft/backends/memory.h"
+#include "weft/graph/error.h"
+#include "weft/scheduler/workers.h"
+
+#include "session_plan.h"
+
+namespace weft {
+namespace {
+
+std::span<std::int32_t> as_ints(std::span<std::byte> bytes) {
+  return {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / sizeof(std::int32_t)};
+}
+
+std::size_t index_of(const std::vector<Variable>& variables, std::string_view name) {
+  const auto it = std::ranges::find(variables, name, &Variable::name);
+  return static_cast<std::size_t>(it - variables.begin());
+}
+
+bool has_nan(std::span<const float> values) {
+  bool found = false;
+  for (const float v : values) found |= v != v;
+  return found;
+}
+
+// One width class, compiled.
+struct Runner {
+  Runner(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
+         Workers& workers)
+      : executor(graph, plan, backend, bindings, workers),
+        tokens(input(graph, "tokens")),
+        pos(input(graph, "pos")),
+        cells(input(graph, "cells")),
+        first(input(graph, "first")),
+        out_rows(input(graph, "out_rows")),
+        t(index_of(graph.variables(), "T")),
+        o(index_of(graph.variables(), "O")) {}
+
+  // Empty where the graph has no use for the input.
+  std::span<std::int32_t> input(const Graph& graph, std::string_view path) {
+    return graph.find(path) == kNoNode ? std::span<std::int32_t>() : as_ints(executor.input(path));
+  }
+
+  Executor executor;
+  std::span<std::int32_t> tokens, pos, cells, first, out_rows;
+  std::size_t t, o;  // indices of the variables
+  Extents extents{};
+};
+
+void put(std::span<std::int32_t> where, std::size_t i, std::int64_t value) {
+  if (!where.empty()) where[i] = static_cast<std::int32_t>(value);
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(std::shared_ptr<const Model> m, const SessionOptions& options)
+      : model(std::move(m)),
+        planned(plan_model(*model, options)),
+        backend(find_backend(planned.options.backend)),
+        workers(planned.options.workers),
+        states(planned.memory.state),
+        arena(planned.memory.arena),
+        scratch(planned.memory.scratch),
+        runners(planned.plans.size()),
+        lengths(static_cast<std::size_t>(planned.options.sequences)),
+        next(lengths.size()),
+        chunk(static_cast<std::size_t>(planned.options.prefill_width)) {
+    const Graph& graph = planned.graphs.front();
+    std::byte* at = states.data();
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      if (graph[id].kind != NodeKind::state) continue;
+      state_at.emplace(graph[id].path, at);
+      at += align_up(graph[id].spec.bytes());
+    }
+  }
+
+  Runner& runner(std::size_t n_tokens);
+  void check_tokens(std::span<const std::int32_t> tokens) const;
+  void check_sequence(std::int64_t sequence) const;
+  void check_room(std::int64_t sequence, std::int64_t length) const;
+  void check_step(std::span<const StepToken> tokens);
+  std::size_t write_inputs(Runner& r, std::span<const StepToken> tokens);
+  void check_logits(std::span<const StepToken> tokens, const View& rows) const;
+  std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
+                              NodeObserver* observer);
+
+  std::shared_ptr<const Model> model;
+  PlannedModel planned;
+  const Backend& backend;
+  Workers workers;
+  Buffer states, arena, scratch;
+  std::unordered_map<std::string, std::byte*> state_at;
+  std::vector<std::unique_ptr<Runner>> runners;  // by width class; null until first used
+  std::vector<std::int64_t> lengths;             // by sequence
+  std::vector<std::int64_t> next;                // lengths after the step that is being made
+  std::vector<StepToken> chunk;                  // of feed(), so that it allocates nothing
+  std::span<const float> last;                   // in the arena
+};
+
+Runner& Session::Impl::runner(std::size_t n_tokens) {
+  std::size_t i = 0;
+  const auto bound = [&](std::size_t plan) {
+    const std::vector<Variable>& variables = planned.graphs[plan].variables();
+    return static_cast<std::size_t>(variables[index_of(variables, "T")].bound);
+  };
+  while (bound(i) < n_tokens) ++i;
+  if (!runners[i]) {
+    const Bindings bindings{
+        .weight = [&](const Node& node) { return model->file().find_tensor(node.path)->data; },
+        .state = [&](const Node& node) { return state_at.at(node.path); },
+        .arena = arena.bytes(),
+        .scratch = scratch.bytes()};
+    runners[i] =
+        std::make_unique<Runner>(planned.graphs[i], planned.plans[i], backend, bindings, workers);
+  }
+  return *runners[i];
+}
+
+void Session::Impl::check_tokens(std::span<const std::int32_t> tokens) const {
+  const std::int64_t n_vocab = model->facts().n_vocab;
+  for (const std::int32_t token : tokens) {
+    if (token < 0 || token >= n_vocab) {
+      fail<ValueError>("token {} is outside the vocabulary of {}", token, n_vocab);
+    }
+  }
+}
+
+void Session::Impl::check_sequence(std::int64_t sequence) const {
+  if (sequence < 0 || sequence >= std::ssize(lengths)) {
+    fail<ValueError>("there is no sequence {}: the session has {}", sequence, lengths.size());
+  }
+}
+
+void Session::Impl::check_room(std::int64_t sequence, std::int64_t length) const {
+  if (length > planned.options.context) {
+    fail<ValueError>("sequence {} would have {} tokens, its context holds {}", sequence, length,
+                     planned.options.context);
+  }
+}
+
+// Leaves the lengths after the step in `next`.
+void Session::Impl::check_step(std::span<const StepToken> tokens) {
+  const SessionOptions& o = planned.options;
+  if (tokens.empty() || std::ssize(tokens) > o.prefill_width) {
+    fail<ValueError>("a step has 1..{} tokens, got {}", o.prefill_width, tokens.size());
+  }
+  next = lengths;
+  std::int64_t n_rows = 0;
+  for (const StepToken& t : tokens) {
+    check_tokens({&t.token, 1});
+    check_sequence(t.sequence);
+    check_room(t.sequence, ++next[static_cast<std::size_t>(t.sequence)]);
+    n_rows += t.logits;
+  }
+  if (n_rows > o.logits_rows) {
+    fail<ValueError>("a step gives at most {} rows of logits, {} were asked for", o.logits_rows,
+                     n_rows);
+  }
+}
+
+// Returns the number of rows of logits.
+std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> tokens) {
+  const std::int64_t context = planned.options.context;
+  next = lengths;
+  std::size_t n_rows = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const StepToken& t = tokens[i];
+    const std::int64_t pos = next[static_cast<std::size_t>(t.sequence)]++;
+    put(r.tokens, i, t.token);
+    put(r.pos, i, pos);
+    put(r.first, i, t.sequence * context);
+    put(r.cells, i, t.sequence * context + pos);
+    if (t.logits) put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
+  }
+  // An extent is at least 1: where nobody wants logits, one row is made and not looked at.
+  if (n_rows == 0) put(r.out_rows, 0, 0);
+  r.extents[r.t] = static_cast<std::int64_t>(tokens.size());
+  r.extents[r.o] = static_cast<std::int64_t>(std::max<std::size_t>(n_rows, 1));
+  return n_rows;
+}
+
+void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& rows) const {
+  std::int64_t row = 0;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].logits) continue;
+    if (has_nan({rows.row<const float>(row++), static_cast<std::size_t>(rows.cols())})) {
+      const auto same = [&](const StepToken& t) { return t.sequence == tokens[i].sequence; };
+      const auto before = std::count_if(tokens.begin(), tokens.begin() + std::ptrdiff_t(i), same);
+      fail<Error>("{}: logits are NaN at position {}: weights or file damaged; run weft verify",
+                  model->file().path(),
+                  lengths[static_cast<std::size_t>(tokens[i].sequence)] + before);
+    }
+  }
+}
+
+std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
+                                           const std::atomic<bool>* cancel,
+                                           NodeObserver* observer) {
+  Runner& r = runner(tokens.size());
+  last = {};
+  const std::size_t n_rows = write_inputs(r, tokens);
+  r.executor.run(r.extents, cancel, observer);
+  const View rows = r.executor.output("logits");
+  check_logits(tokens, rows);
+  lengths.swap(next);
+  if (n_rows == 0) return {};
+  const auto n_vocab = static_cast<std::size_t>(rows.cols());
+  last = {rows.row<const float>(static_cast<std::int64_t>(n_rows - 1)), n_vocab};
+  return {rows.row<const float>(0), n_rows * n_vocab};
+}
+
+Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(model), options)) {}
+Session::~Session() = default;
+
+void Session::feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
+                   const std::atomic<bool>* cancel,
+                   const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  Impl& s = *impl_;
+  s.check_sequence(sequence);
+  s.check_tokens(tokens);
+  s.check_room(sequence, length(sequence) + std::ssize(tokens));
+  for (std::size_t done = 0; done < tokens.size();) {
+    const std::size_t n = std::min(tokens.size() - done, s.chunk.size());
+    for (std::size_t i = 0; i < n; ++i) {
+      s.chunk[i] = {
+          .token = tokens[done + i], .sequence = sequence, .logits = done + i + 1 == tokens.size()};
+    }
+    s.step({s.chunk.data(), n}, cancel, nullptr);
+    done += n;
+    if (progress) {
+      progress(static_cast<std::int64_t>(done), static_cast<std::int64_t>(tokens.size()));
+    }
+  }
+}
+
+std::span<const float> Session::step(std::span<const StepToken> tokens,
+                                     const std::atomic<bool>* cancel, NodeObserver* observer) {
+  impl_->check_step(tokens);
+  return impl_->step(tokens, cancel, observer);
+}
+
+std::span<const float> Session::logits() const {
+  if (impl_->last.empty())
+    fail<ValueError>("there are no logits: no token that wants them was fed");
+  return impl_->last;
+}
+
+std::int64_t Session::length(std::int32_t sequence) const {
+  impl_->check_sequence(sequence);
+  return impl_->lengths[static_cast<std::size_t>(sequence)];
+}
+
+void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
+  if (new_length < 0 || new_length > length(sequence)) {
+    fail<ValueError>("sequence {} has {} tokens, cannot be cut to {}", sequence, length(sequence),
+                     new_length);
+  }
+  impl_->lengths[static_cast<std::size_t>(sequence)] = new_length;
+}
+
+const Model& Session::model() const {
+  return *impl_->model;
+}
+const SessionOptions& Session::options() const {
+  return impl_->planned.options;
+}
+const MemoryUse& Session::memory() const {
+  return impl_->planned.memory;
+}
+std::int64_t Session::allocated_bytes() const {
+  return impl_->states.size() + impl_->arena.size() + impl_->scratch.size();
+}
+const std::vector<std::string>& Session::concessions() const {
+  return impl_->planned.concessions;
+}
+std::size_t Session::n_plans() const {
+  return impl_->planned.plans.size();
+}
+const Plan& Session::plan(std::size_t i) const {
+  return impl_->planned.plans.at(i);
+}
+const Graph& Session::graph(std::size_t i) const {
+  return impl_->planned.graphs.at(i);
+}
+
+}  // namespace weft

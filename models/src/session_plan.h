@@ -1,0 +1,16 @@
+#pragma once
+// The plans of a session and their bytes: the same code serves prediction (`weft plan`) and the
+// session that allocates.
+
+#include "weft/models/session.h"
+
+namespace weft {
+
+// Bytes of all states of a graph, each aligned. Session lays them out in this order.
+std::int64_t state_bytes(const Graph& graph);
+
+// Bytes that a session with these plans takes. REQUIRES: one plan per graph, at least one.
+MemoryUse memory_use(const Model& model, const std::vector<Graph>& graphs,
+                     const std::vector<Plan>& plans);
+
+}  // namespace weft
