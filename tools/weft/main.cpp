@@ -16,6 +16,7 @@ constexpr int kWrongUsage = 2;
 
 constexpr Subcommand kSubcommands[] = {
     {"inspect", "header, metadata, tensors, types and bytes of a GGUF file", inspect},
+    {"logits", "logits of a list of token ids, as a .npy file", logits},
     {"tokenize", "text on stdin, token ids on stdout", tokenize},
 };
 

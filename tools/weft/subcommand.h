@@ -22,6 +22,7 @@ struct Subcommand {
 std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 
 int inspect(int argc, char** argv);
+int logits(int argc, char** argv);
 int tokenize(int argc, char** argv);
 
 }  // namespace weft::tools
