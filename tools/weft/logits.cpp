@@ -15,7 +15,7 @@ namespace weft::tools {
 namespace {
 
 struct Flags {
-  std::string model, tokens, split, out, cache_k = "f16", cache_v = "f16", mem_budget;
+  std::string model, tokens, split, out, cache_k = "f32", cache_v = "f32", mem_budget;
   SessionOptions session;
 };
 
