@@ -1,0 +1,179 @@
+#include "weft/graph/dot.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "weft/graph/pass.h"
+
+#include "layers.h"
+
+namespace weft {
+namespace {
+
+struct GainAttrs {
+  float gain = 1;
+  static constexpr auto fields() { return std::tuple{field("gain", &GainAttrs::gain)}; }
+};
+TensorSpec infer_same(const Attrs&, Specs in) {
+  return in[0];
+}
+constexpr OpInput kInputs[] = {{"x"}, {"w", Reach::all, true}, {"y", Reach::row, true}};
+const OpDef kBlend{
+    .name = "blend", .inputs = kInputs, .attrs = &typeid(GainAttrs), .infer = infer_same};
+
+Tensor blend(Tensor x, Tensor w, Tensor y, float gain) {
+  const Tensor in[] = {x, w, y};
+  return x.graph().add(kBlend, in, GainAttrs{gain}, std::source_location::current());
+}
+
+// Layers of two ops: gains per layer, one shared input.
+Graph layered(const std::vector<float>& gains) {
+  Graph g;
+  const Dim t = g.variable("T", 512);
+  Tensor h = g.input("tokens", {f32, {t, 8}});
+  const Tensor shared = g.input("angles", {f32, {t, 8}});
+  for (std::size_t i = 0; i < gains.size(); ++i) {
+    const std::string layer = fmt::format("blk.{}", i);
+    Graph::Scope scope(g, layer);
+    const Tensor w = g.weight(layer + ".blend.weight", {f16, {8, 8}});
+    h = blend(h, w, shared, gains[i]);
+    h = blend(h, {}, h, 1).named("out");
+  }
+  g.output("logits", h);
+  check(g);
+  return g;
+}
+
+std::size_t times(const std::string& text, std::string_view part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+// What Graphviz says about a picture: empty when it is content; nullopt, with a message, where it
+// is not installed.
+std::optional<std::string> complaints(const std::string& dot) {
+  if (std::system("dot -V > /dev/null 2>&1") != 0) {
+    MESSAGE("skipped: Graphviz is not installed");
+    return std::nullopt;
+  }
+  const auto dir =
+      std::filesystem::temp_directory_path() / fmt::format("weft_dot_test_{}", ::getpid());
+  std::filesystem::create_directories(dir);
+  std::ofstream(dir / "g.dot") << dot;
+  const std::string in = (dir / "g.dot").string(), err = (dir / "err").string();
+  const int code = std::system(fmt::format("dot -Tsvg '{}' > /dev/null 2> '{}'", in, err).c_str());
+  std::ifstream file(err);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove_all(dir);
+  if (code != 0) text += fmt::format("exit code {}", code);
+  return text;
+}
+
+TEST_CASE("identical layers fold into one cluster with its count") {
+  const Graph g = layered({1, 1, 1, 1, 1});
+  const std::string dot = to_dot(g, {.title = "five"});
+  CHECK(times(dot, "subgraph cluster_") == 1);
+  CHECK(times(dot, "blk.0 .. blk.4") == 1);
+  CHECK(times(dot, "&#215; 5") == 1);
+  CHECK(times(dot, "next layer") == 1);
+  CHECK(times(to_dot(g, {.fold = false}), "subgraph cluster_") == 5);
+}
+
+TEST_CASE("layers that differ in an attribute, or in wiring, do not fold") {
+  const auto runs = [](const Graph& g) { return Layers(g).runs(true, 0, -1).size(); };
+  CHECK(runs(layered({1, 1, 2, 2, 1})) == 3);
+  CHECK(runs(layered({1, 1, 1, 1})) == 1);
+
+  Graph g;  // alternating shared inputs
+  Tensor h = g.input("h", {f32, {4, 8}});
+  const Tensor odd = g.input("odd", {f32, {4, 8}}), even = g.input("even", {f32, {4, 8}});
+  for (int i = 0; i < 4; ++i) {
+    Graph::Scope scope(g, fmt::format("blk.{}", i));
+    h = blend(h, {}, i % 2 ? odd : even, 1);
+  }
+  CHECK(runs(g) == 4);
+}
+
+TEST_CASE("a cache named elsewhere belongs to the one layer that uses it") {
+  Graph g;
+  const Tensor h = g.input("h", {f32, {4, 8}});
+  const Tensor own = g.state("cache.0", {f32, {4, 8}}), both = g.state("cache", {f32, {4, 8}});
+  for (int i = 0; i < 2; ++i) {
+    Graph::Scope scope(g, fmt::format("blk.{}", i));
+    blend(i ? h : own, {}, both, 1);
+  }
+  const Layers layers(g);
+  CHECK(layers.of(own.id()) == 0);
+  CHECK(layers.of(both.id()) == kNoLayer);
+}
+
+TEST_CASE("layers outside the range shrink to one node") {
+  const std::string dot = to_dot(layered({1, 1, 1, 1, 1}), {.first_layer = 1, .last_layer = 2});
+  CHECK(times(dot, "subgraph cluster_") == 1);
+  CHECK(times(dot, "blk.1 .. blk.2") == 1);
+  CHECK(times(dot, "blk.0\\nis not shown") == 1);
+  CHECK(times(dot, "blk.3 .. blk.4\\nare not shown") == 1);
+}
+
+TEST_CASE("a layer number beyond reason is part of a name") {
+  CHECK(within_layer("blk.3.attn_q.weight") == "attn_q.weight");
+  CHECK(within_layer("blk.999999999999999999999.x") == "blk.999999999999999999999.x");
+  CHECK(within_layer("blk.70000.x") == "blk.70000.x");
+  CHECK(within_layer("blk.-1.x") == "blk.-1.x");
+  CHECK(within_layer("blk.3") == "blk.3");
+}
+
+TEST_CASE("boxes name weights, attributes, bounds, makers and notes") {
+  Graph g = layered({0.5f});
+  std::vector<DotNote> notes(static_cast<std::size_t>(g.size()));
+  notes[static_cast<std::size_t>(g.find("blk.0.blend"))] = {.text = "1.2 ms", .heat = 1};
+  const std::string dot = to_dot(g, {.notes = notes});
+  CHECK(times(dot, "F16 [8, 8]") == 1);
+  CHECK(times(dot, "gain 0.5") == 1);
+  CHECK(times(dot, "F32 [T&lt;=512, 8]") == 3);  // two inputs, one output
+  CHECK(times(dot, "1.2 ms") == 1);
+  CHECK(times(dot, "#ff5a3c") == 1);
+
+  Rewriter rewriter(g, "fuse_things");
+  for (NodeId id = 0; id < g.size(); ++id) {
+    const Node& node = g[id];
+    if (node.path != "blk.0.out") {
+      rewriter.copy(id);
+      continue;
+    }
+    const Tensor in[] = {rewriter(node.inputs[0]), {}, rewriter(node.inputs[2])};
+    rewriter.replace(id, kBlend, in, node.attrs);
+  }
+  CHECK(times(to_dot(rewriter.finish()), "by fuse_things") == 1);
+}
+
+TEST_CASE("text is escaped") {
+  Graph g;
+  const Tensor x = g.input("a<b>&\"c\"\n\\", {f32, {2}});
+  g.output("o->\xc3\xa9\xff", blend(x, {}, {}, 1));
+  const std::string dot = to_dot(g, {.title = "</B>\x01{|}"});
+  CHECK(times(dot, "a&lt;b&gt;&amp;&quot;c&quot;?\\") == 1);
+  CHECK(times(dot, "o-&gt;\xc3\xa9?") == 1);
+  CHECK(times(dot, "&lt;/B&gt;?{|}") == 1);
+  if (const auto text = complaints(dot)) CHECK(*text == "");
+}
+
+TEST_CASE("Graphviz draws every form without a word") {
+  const Graph g = layered({1, 1, 2, 2, 2});
+  for (const DotOptions& options :
+       {DotOptions{}, DotOptions{.fold = false}, DotOptions{.first_layer = 1, .last_layer = 1},
+        DotOptions{.first_layer = 9}}) {
+    if (const auto text = complaints(to_dot(g, options))) CHECK(*text == "");
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,105 @@
+#include "layers.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kPrefix = "blk.";
+constexpr std::int64_t kMostLayers = 1 << 16;  // a number in a path beyond this is no layer
+
+struct Parsed {
+  std::int64_t layer = kNoLayer;
+  std::string_view rest;
+};
+
+Parsed parse(std::string_view path) {
+  const Parsed none{kNoLayer, path};
+  if (!path.starts_with(kPrefix)) return none;
+  const char* end = path.data() + path.size();
+  Parsed parsed;
+  const auto [stop, error] = std::from_chars(path.data() + kPrefix.size(), end, parsed.layer);
+  const bool good = error == std::errc{} && stop != end && *stop == '.' && parsed.layer >= 0;
+  if (!good || parsed.layer >= kMostLayers) return none;
+  parsed.rest = path.substr(static_cast<std::size_t>(stop + 1 - path.data()));
+  return parsed;
+}
+
+bool same_node(const Node& x, const Node& y) {
+  return x.kind == y.kind && x.op == y.op && x.spec == y.spec && x.attrs == y.attrs &&
+         x.made_by == y.made_by && x.inputs.size() == y.inputs.size();
+}
+
+}  // namespace
+
+std::string_view within_layer(std::string_view path) {
+  return parse(path).rest;
+}
+
+Layers::Layers(const Graph& graph) : graph_(graph), place_(static_cast<std::size_t>(graph.size())) {
+  for (NodeId id = 0; id < graph.size(); ++id) of_.push_back(parse(graph[id].path).layer);
+
+  // A cache named otherwise belongs to the one layer that uses it.
+  const auto users = graph.users();
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const auto& used_by = users[static_cast<std::size_t>(id)];
+    if (graph[id].kind != NodeKind::state || of(id) != kNoLayer || used_by.empty()) continue;
+    const std::int64_t layer = of(used_by[0]);
+    const auto same = [&](NodeId user) { return of(user) == layer; };
+    if (std::all_of(used_by.begin(), used_by.end(), same))
+      of_[static_cast<std::size_t>(id)] = layer;
+  }
+
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (of(id) == kNoLayer) continue;
+    if (of(id) >= count()) members_.resize(static_cast<std::size_t>(of(id)) + 1);
+    auto& own = members_[static_cast<std::size_t>(of(id))];
+    place_[static_cast<std::size_t>(id)] = own.size();
+    own.push_back(id);
+  }
+}
+
+// Inputs x of layer a and y of layer b match when they are the same place of their own layers, the
+// same place of the layers before, or the same node outside. What the first layer of a run takes
+// from outside, the second may take from the first.
+bool Layers::wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) const {
+  if (x == kNoNode || y == kNoNode) return x == y;
+  if (of(x) == a || of(y) == b) return of(x) == a && of(y) == b && place(x) == place(y);
+  if (x == y) return of(x) == kNoLayer;
+  if (of(y) != a || graph_[x].spec != graph_[y].spec) return false;
+  return of(x) == a - 1 && a > 0 ? place(x) == place(y) : of(x) == kNoLayer;
+}
+
+bool Layers::alike(std::int64_t a, std::int64_t b) const {
+  const auto &x = members(a), &y = members(b);
+  if (x.size() != y.size()) return false;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Node &m = graph_[x[i]], &n = graph_[y[i]];
+    if (!same_node(m, n)) return false;
+    for (std::size_t j = 0; j < m.inputs.size(); ++j) {
+      if (!wired_alike(m.inputs[j], n.inputs[j], a, b)) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<LayerRun> Layers::runs(bool fold, std::int64_t first_shown,
+                                   std::int64_t last_shown) const {
+  std::vector<LayerRun> runs;
+  for (std::int64_t layer = 0; layer < count(); ++layer) {
+    if (members(layer).empty()) continue;
+    const bool hidden = layer < first_shown || (last_shown >= 0 && layer > last_shown);
+    const bool follows =
+        !runs.empty() && runs.back().hidden == hidden && runs.back().last == layer - 1;
+    const bool joins = follows && (hidden || (fold && alike(layer - 1, layer)));
+    if (joins) {
+      runs.back().last = layer;
+    } else {
+      runs.push_back({layer, layer, hidden});
+    }
+  }
+  return runs;
+}
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+#pragma once
+// Which layer of the model each node belongs to, and which layers look alike. Layers are known by
+// their paths: "blk.3.attn_q" is of layer 3.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph/graph.h"
+
+namespace weft {
+
+inline constexpr std::int64_t kNoLayer = -1;
+
+// Layers [first, last] of a graph that are drawn as one.
+struct LayerRun {
+  std::int64_t first = 0, last = 0;
+  bool hidden = false;  // outside the layers asked for
+  std::int64_t count() const { return last - first + 1; }
+};
+
+class Layers {
+ public:
+  explicit Layers(const Graph& graph);
+
+  std::int64_t of(NodeId id) const { return of_[static_cast<std::size_t>(id)]; }
+  std::int64_t count() const { return static_cast<std::int64_t>(members_.size()); }
+  const std::vector<NodeId>& members(std::int64_t layer) const {
+    return members_[static_cast<std::size_t>(layer)];
+  }
+  // Position of a node among the members of its layer.
+  std::size_t place(NodeId id) const { return place_[static_cast<std::size_t>(id)]; }
+
+  // True where layer b does what layer a, the one before it, does: the same kinds, ops, attributes
+  // and specs in the same order, wired alike.
+  bool alike(std::int64_t a, std::int64_t b) const;
+
+  // All layers in order, cut into runs.
+  std::vector<LayerRun> runs(bool fold, std::int64_t first_shown, std::int64_t last_shown) const;
+
+ private:
+  bool wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) const;
+
+  const Graph& graph_;
+  std::vector<std::int64_t> of_;
+  std::vector<std::vector<NodeId>> members_;
+  std::vector<std::size_t> place_;
+};
+
+// The path without its layer: "attn_q" for "blk.3.attn_q".
+std::string_view within_layer(std::string_view path);
+
+}  // namespace weft
