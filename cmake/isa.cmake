@@ -30,6 +30,5 @@ function(weft_isa_kernel target kernel class)
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
       "$<$<CONFIG:Debug>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_FLAGS_${isa}}")
     target_sources(${target} PRIVATE ${source})
-    set_property(TARGET ${target} APPEND PROPERTY WEFT_ISA_SOURCES ${isa}:${kernel})
   endforeach()
 endfunction()
