@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/models/gguf.h"
-#include "weft/ops/formats/format.h"
 
 #include "subcommand.h"
 
@@ -49,10 +48,6 @@ struct Totals {
     }
   }
 };
-
-bool supported(DType type) {
-  return find_format(type) != nullptr;
-}
 
 std::string human_bytes(std::int64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -147,7 +142,7 @@ void print_totals(std::ostream& out, const Totals& totals) {
   };
   out << "\nTotals\n";
   for (const auto& [id, entry] : totals.by_type) {
-    row(entry.first.name(), entry.second, supported(entry.first) ? "" : "  (no codec yet)");
+    row(entry.first.name(), entry.second, is_supported(entry.first) ? "" : "  (not supported yet)");
   }
   row("all", totals.all, "");
 }
@@ -256,7 +251,7 @@ void print_json(std::ostream& out, const GgufFile& file) {
   for (const auto& [id, entry] : totals.by_type) {
     out << separator
         << fmt::format("\"{}\": {{{}, \"supported\": {}}}", entry.first.name(), total(entry.second),
-                       supported(entry.first));
+                       is_supported(entry.first));
     separator = ",\n    ";
   }
   out << fmt::format("\n  }},\n  \"totals\": {{{}}}\n}}\n", total(totals.all));

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "weft/graph/error.h"
-#include "weft/ops/formats/format.h"
 
 #include "gguf/mapped_file.h"
 #include "gguf/metadata.h"
@@ -105,7 +104,7 @@ const GgufTensor* GgufFile::find_tensor(std::string_view name) const {
 }
 
 void GgufFile::require_format(const GgufTensor& tensor) const {
-  if (find_format(tensor.spec.dtype)) return;
+  if (is_supported(tensor.spec.dtype)) return;
   fail<UnsupportedError>("{}: tensor '{}' has type {}, which is not supported yet (supported: {})",
                          printable(impl_->paths[static_cast<std::size_t>(tensor.part)], 4096),
                          printable(tensor.name), tensor.spec.dtype.name(), gguf::supported_types());

@@ -1,5 +1,6 @@
 #include "gguf/types.h"
 
+#include "weft/models/gguf.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft::gguf {
@@ -54,7 +55,15 @@ std::string supported_types() {
     if (!names.empty()) names += ", ";
     names += format->dtype.name();
   }
-  return names;
+  return names + ", " + std::string(i32.name());
 }
 
 }  // namespace weft::gguf
+
+namespace weft {
+
+bool is_supported(DType type) {
+  return type == i32 || find_format(type) != nullptr;
+}
+
+}  // namespace weft

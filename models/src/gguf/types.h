@@ -16,7 +16,7 @@ DType find_type(std::uint32_t id);
 // The name of a type that existed once and was taken out of the format; empty for others.
 std::string_view removed_type(std::uint32_t id);
 
-// "F32, F16, ...": the types with a codec.
+// "F32, F16, ...": the types that is_supported() accepts.
 std::string supported_types();
 
 }  // namespace weft::gguf

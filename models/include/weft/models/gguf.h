@@ -117,8 +117,8 @@ class GgufFile {
   std::optional<std::vector<bool>> find_bools(std::string_view key) const;
 
   // Throws UnsupportedError "FILE: tensor 'x' has type IQ2_S, which is not supported yet
-  // (supported: F32, ...)" for a tensor whose type has no codec here. Files with such tensors can
-  // be inspected, not run.
+  // (supported: F32, ...)" for a tensor whose type nothing here computes with. Files with such
+  // tensors can be inspected, not run.
   void require_format(const GgufTensor& tensor) const;
 
  private:
@@ -126,6 +126,9 @@ class GgufFile {
   explicit GgufFile(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;
 };
+
+// Whether something here computes with a type: those with a codec, and I32, the type of ids.
+bool is_supported(DType type);
 
 // Foreign text made fit for a terminal or a message: control characters, bidirectional overrides,
 // backslashes and bytes that are not UTF-8 are escaped (\n, \x1b, \u202e), and what exceeds
