@@ -1,7 +1,7 @@
 #pragma once
 // What the tests of the ops share.
 
-#include <cmath>
+#include <algorithm>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -12,6 +12,7 @@
 #include "weft/graph/error.h"
 #include "weft/graph/graph.h"
 
+#include "support/compare.h"
 #include "support/eval.h"
 
 namespace weft::test {
@@ -36,23 +37,12 @@ inline std::string refusal(const OpDef& op, const Attrs& attrs, std::vector<Tens
   return "accepted";
 }
 
-// Every element of `got` lies within its bound of `expected`. Reports the worst.
+// Every element of `got` lies within its bound of `expected`.
 inline void check_close(const Floats& got, const Floats& expected, const Floats& bounds) {
   REQUIRE(got.size() == expected.size());
   REQUIRE(got.size() == bounds.size());
-  std::size_t worst = 0;
-  double worst_ratio = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double miss = std::fabs(static_cast<double>(got[i]) - expected[i]);
-    const double ratio = miss <= bounds[i] ? 0 : bounds[i] > 0 ? miss / bounds[i] : HUGE_VAL;
-    if (ratio > worst_ratio) worst = i, worst_ratio = ratio;
-  }
-  if (worst_ratio == 0) return;
-  CAPTURE(worst);
-  CAPTURE(got[worst]);
-  CAPTURE(expected[worst]);
-  CAPTURE(bounds[worst]);
-  CHECK(worst_ratio == 0);
+  const Worst worst = worst_of(got, expected, bounds);
+  CHECK_MESSAGE(worst.excess <= 1, worst.text());
 }
 
 // Adds a fused op and the graph it equals side by side: "fused" and "plain".
