@@ -33,6 +33,10 @@ if(WEFT_SANITIZE)
     -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(weft_compile_options INTERFACE -fsanitize=${WEFT_SANITIZE})
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Some switches that calm GCC are unknown to clang.
+  target_compile_options(weft_compile_options INTERFACE -Wno-unknown-warning-option)
+endif()
 if(WEFT_BUILD_FUZZERS)
   # Every library reports its branches to the fuzzer; only the targets in tests/fuzz link its main.
   target_compile_options(weft_compile_options INTERFACE -fsanitize=fuzzer-no-link)
