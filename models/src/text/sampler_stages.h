@@ -1,0 +1,32 @@
+#pragma once
+// Makers of the sampler stages; the table is in sampler_stages.cpp. `p` are the parameters, as many
+// as the table says and all finite (logit_bias: any even number, the biases may be -inf).
+
+#include <memory>
+#include <span>
+
+#include "weft/models/sampler.h"
+
+namespace weft::stages {
+
+using Parameters = std::span<const double>;
+using Made = std::unique_ptr<SamplerStage>;
+
+// sampler_logits.cpp
+Made temperature(Parameters p);
+Made dynamic_temperature(Parameters p);
+Made penalties(Parameters p);
+Made logit_bias(Parameters p);
+
+// sampler_truncation.cpp
+Made top_k(Parameters p);
+Made top_p(Parameters p);
+Made min_p(Parameters p);
+Made typical(Parameters p);
+Made top_n_sigma(Parameters p);
+Made xtc(Parameters p);
+
+// A count given as a real number, within 0 .. 2^31 - 1.
+std::size_t count(double value);
+
+}  // namespace weft::stages
