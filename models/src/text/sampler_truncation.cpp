@@ -170,8 +170,10 @@ class Xtc final : public SamplerStage {
     candidates.sort();
     candidates.softmax();
     std::vector<Candidate>& items = candidates.items;
-    const auto likely = static_cast<std::size_t>(std::count_if(
-        items.begin(), items.end(), [&](const Candidate& c) { return c.p >= threshold_; }));
+    const auto likely =
+        static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [&](const Candidate& c) {
+          return c.p > 0 && c.p >= threshold_;
+        }));
     if (likely < 2 || items.size() - (likely - 1) < min_keep_) return;
     items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(likely - 1));
   }
