@@ -61,9 +61,9 @@ std::vector<TokenType> read_types(const GgufFile& file, std::vector<std::string>
 
 void read_special_ids(const GgufFile& file, std::int64_t n_tokens, VocabularyParts& parts) {
   for (const auto& [name, member] : kIdKeys) {
-    const auto id = file.find_uint(key(name));
+    const auto id = file.find_int(key(name));
     if (!id) continue;
-    if (*id < static_cast<std::uint64_t>(n_tokens)) {
+    if (*id >= 0 && *id < n_tokens) {
       parts.special.*member = static_cast<TokenId>(*id);
     } else {
       parts.special.*member = kNoToken;

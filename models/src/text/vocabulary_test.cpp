@@ -68,11 +68,13 @@ TEST_CASE("special ids outside the vocabulary are ignored with a warning") {
   const auto v = read([](GgufWriter& w) {
     add_tokens(w, "llama", {"<unk>", "<s>", "</s>"});
     w.add_u32("tokenizer.ggml.bos_token_id", 3);
+    w.add_i32("tokenizer.ggml.seperator_token_id", -1);
     w.add_u32("tokenizer.ggml.padding_token_id", std::numeric_limits<std::uint32_t>::max());
   });
   CHECK(v->special().bos == kNoToken);
   CHECK(v->special().pad == kNoToken);
-  REQUIRE(v->warnings().size() >= 2);
+  CHECK(v->special().sep == kNoToken);
+  REQUIRE(v->warnings().size() >= 3);
   CHECK(v->warnings()[0] ==
         "tokenizer.ggml.bos_token_id 3 is outside the vocabulary of 3 tokens and is ignored");
 }
