@@ -7,21 +7,25 @@ namespace weft {
 namespace {
 
 [[noreturn]] void bad(const Node& node, const std::string& what) {
-  fail<ValueError>("{} '{}': {} ({})", node.op ? node.op->name : to_string(node.kind), node.path, what, to_string(node.where));
+  fail<ValueError>("{} '{}': {} ({})", node.op ? node.op->name : to_string(node.kind), node.path,
+                   what, to_string(node.where));
 }
 
 void check_op(const Graph& graph, NodeId id) {
   const Node& node = graph[id];
   for (const NodeId input : node.inputs) {
-    if (input >= id) bad(node, fmt::format("input node {} does not come before its user {}", input, id));
+    if (input >= id)
+      bad(node, fmt::format("input node {} does not come before its user {}", input, id));
   }
   const TensorSpec inferred = node.op->infer(node.attrs, graph.input_specs(node));
   if (inferred != node.spec) {
-    bad(node, fmt::format("is {}, but its op infers {}", to_string(node.spec), to_string(inferred)));
+    bad(node,
+        fmt::format("is {}, but its op infers {}", to_string(node.spec), to_string(inferred)));
   }
 }
 
-// After `writer` has written a state, the old handle of that state names memory that has changed: whoever comes later must use the new one.
+// After `writer` has written a state, the old handle of that state names memory that has changed:
+// whoever comes later must use the new one.
 void check_state_order(const Graph& graph) {
   const auto users = graph.users();
   for (NodeId writer = 0; writer < graph.size(); ++writer) {
@@ -30,7 +34,8 @@ void check_state_order(const Graph& graph) {
     const NodeId written = node.inputs[0];
     for (const NodeId user : users[static_cast<std::size_t>(written)]) {
       if (user > writer) {
-        bad(graph[user], fmt::format("uses '{}' after '{}' has overwritten it", graph[written].path, node.path));
+        bad(graph[user],
+            fmt::format("uses '{}' after '{}' has overwritten it", graph[written].path, node.path));
       }
     }
   }

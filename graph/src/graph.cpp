@@ -8,15 +8,21 @@ namespace weft {
 
 std::string_view to_string(NodeKind kind) {
   switch (kind) {
-    case NodeKind::input: return "input";
-    case NodeKind::weight: return "weight";
-    case NodeKind::state: return "state";
-    case NodeKind::op: break;
+    case NodeKind::input:
+      return "input";
+    case NodeKind::weight:
+      return "weight";
+    case NodeKind::state:
+      return "state";
+    case NodeKind::op:
+      break;
   }
   return "op";
 }
 
-const TensorSpec& Tensor::spec() const { return (*graph_)[id_].spec; }
+const TensorSpec& Tensor::spec() const {
+  return (*graph_)[id_].spec;
+}
 
 Tensor Tensor::named(std::string_view name) const {
   graph_->rename(id_, name);
@@ -24,7 +30,8 @@ Tensor Tensor::named(std::string_view name) const {
 }
 
 Dim Graph::variable(std::string_view name, std::int64_t bound) {
-  if (bound < 1) fail<ValueError>("variable '{}' must have a bound of at least 1, got {}", name, bound);
+  if (bound < 1)
+    fail<ValueError>("variable '{}' must have a bound of at least 1, got {}", name, bound);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     if (variables_[i].name != name) continue;
     if (variables_[i].bound != bound) {
@@ -32,7 +39,8 @@ Dim Graph::variable(std::string_view name, std::int64_t bound) {
     }
     return {bound, static_cast<std::int32_t>(i)};
   }
-  if (variables_.size() == kMaxVariables) fail<ValueError>("a graph has at most {} variables", kMaxVariables);
+  if (variables_.size() == kMaxVariables)
+    fail<ValueError>("a graph has at most {} variables", kMaxVariables);
   variables_.push_back({std::string(name), bound});
   return {bound, static_cast<std::int32_t>(variables_.size() - 1)};
 }
@@ -45,7 +53,8 @@ Extents Graph::bounds() const {
 
 Tensor Graph::insert(Node node) {
   const NodeId id = size();
-  if (!by_path_.emplace(node.path, id).second) fail<ValueError>("the graph already has a node '{}'", node.path);
+  if (!by_path_.emplace(node.path, id).second)
+    fail<ValueError>("the graph already has a node '{}'", node.path);
   nodes_.push_back(std::move(node));
   return {this, id};
 }
@@ -55,10 +64,12 @@ Tensor Graph::input(std::string_view name, TensorSpec spec, std::source_location
 }
 
 Tensor Graph::weight(std::string_view name, TensorSpec spec, std::source_location where) {
-  if (const NodeId id = find(name); id != kNoNode && (*this)[id].kind == NodeKind::weight && (*this)[id].spec == spec) {
+  if (const NodeId id = find(name);
+      id != kNoNode && (*this)[id].kind == NodeKind::weight && (*this)[id].spec == spec) {
     return {this, id};  // tied weights: the same tensor used twice
   }
-  return insert({.kind = NodeKind::weight, .spec = spec, .path = std::string(name), .where = where});
+  return insert(
+      {.kind = NodeKind::weight, .spec = spec, .path = std::string(name), .where = where});
 }
 
 Tensor Graph::state(std::string_view name, TensorSpec spec, std::source_location where) {
@@ -109,19 +120,21 @@ void check_arity(const OpDef& op, std::span<const Tensor> inputs, const Graph* g
     const OpInput& info = op.inputs[std::min(i, op.inputs.size() - 1)];
     const bool present = i < inputs.size() && inputs[i];
     if (!present && !info.optional) fail<ValueError>("input '{}' is missing", info.name);
-    if (present && &inputs[i].graph() != graph) fail<ValueError>("input '{}' belongs to another graph", info.name);
+    if (present && &inputs[i].graph() != graph)
+      fail<ValueError>("input '{}' belongs to another graph", info.name);
   }
 }
 
 }  // namespace
 
-Tensor Graph::add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::source_location where,
-                  std::string_view name) {
-  return add_at(scope_ + std::string(name.empty() ? op.name : name), op, inputs, std::move(attrs), where);
+Tensor Graph::add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+                  std::source_location where, std::string_view name) {
+  return add_at(scope_ + std::string(name.empty() ? op.name : name), op, inputs, std::move(attrs),
+                where);
 }
 
-Tensor Graph::add_at(std::string_view wanted_path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
-                     std::source_location where) {
+Tensor Graph::add_at(std::string_view wanted_path, const OpDef& op, std::span<const Tensor> inputs,
+                     Attrs attrs, std::source_location where) {
   const std::string path = unique(std::string(wanted_path));
   return with_place(op, path, where, [&] {
     check_arity(op, inputs, this);
@@ -148,7 +161,8 @@ NodeId Graph::find(std::string_view path) const {
 std::vector<TensorSpec> Graph::input_specs(const Node& node) const {
   std::vector<TensorSpec> specs;
   specs.reserve(node.inputs.size());
-  for (const NodeId id : node.inputs) specs.push_back(id == kNoNode ? TensorSpec{} : (*this)[id].spec);
+  for (const NodeId id : node.inputs)
+    specs.push_back(id == kNoNode ? TensorSpec{} : (*this)[id].spec);
   return specs;
 }
 
@@ -162,10 +176,13 @@ std::vector<std::vector<NodeId>> Graph::users() const {
   return users;
 }
 
-Graph::Scope::Scope(Graph& graph, std::string_view prefix) : graph_(graph), old_size_(graph.scope_.size()) {
+Graph::Scope::Scope(Graph& graph, std::string_view prefix)
+    : graph_(graph), old_size_(graph.scope_.size()) {
   graph.scope_ += std::string(prefix) + ".";
 }
 
-Graph::Scope::~Scope() { graph_.scope_.resize(old_size_); }
+Graph::Scope::~Scope() {
+  graph_.scope_.resize(old_size_);
+}
 
 }  // namespace weft

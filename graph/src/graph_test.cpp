@@ -1,8 +1,8 @@
 #include "weft/graph/graph.h"
 
-#include <doctest/doctest.h>
-
 #include <stdexcept>
+
+#include <doctest/doctest.h>
 
 #include "weft/graph/error.h"
 #include "weft/graph/pass.h"
@@ -51,7 +51,8 @@ TEST_CASE("errors name op, path and the builder's line") {
   const Tensor ids = g.input("ids", {i32, {4}});
   const unsigned line = __LINE__ + 1;
   const auto build = [&] { twice(ids); };
-  const std::string expected = fmt::format("double 'double': x must be F32, got I32 (graph/src/graph_test.cpp:{})", line);
+  const std::string expected =
+      fmt::format("double 'double': x must be F32, got I32 (graph/src/graph_test.cpp:{})", line);
   CHECK_THROWS_WITH_AS(build(), expected.c_str(), DTypeError);
 }
 

@@ -8,15 +8,20 @@ Rewriter::Rewriter(const Graph& from, std::string_view pass_name)
   to_.variables_ = from.variables_;
 }
 
-bool Rewriter::has(NodeId id) const { return map_[static_cast<std::size_t>(id)] != kNoNode; }
+bool Rewriter::has(NodeId id) const {
+  return map_[static_cast<std::size_t>(id)] != kNoNode;
+}
 
 Tensor Rewriter::operator()(NodeId id) const {
   if (id == kNoNode) return {};
-  if (!has(id)) fail<ValueError>("pass {}: node '{}' is used before it was copied", pass_name_, from_[id].path);
+  if (!has(id))
+    fail<ValueError>("pass {}: node '{}' is used before it was copied", pass_name_, from_[id].path);
   return {const_cast<Graph*>(&to_), map_[static_cast<std::size_t>(id)]};
 }
 
-void Rewriter::stand_for(NodeId id, Tensor t) { map_[static_cast<std::size_t>(id)] = t.id(); }
+void Rewriter::stand_for(NodeId id, Tensor t) {
+  map_[static_cast<std::size_t>(id)] = t.id();
+}
 
 Tensor Rewriter::copy(NodeId id) {
   Node node = from_[id];
@@ -28,15 +33,17 @@ Tensor Rewriter::copy(NodeId id) {
   return t;
 }
 
-Tensor Rewriter::replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path) {
+Tensor Rewriter::replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+                         std::string_view path) {
   const Node& old = from_[like];
-  const Tensor t = insert(op, inputs, std::move(attrs), path.empty() ? std::string_view(old.path) : path, old.where);
+  const Tensor t = insert(op, inputs, std::move(attrs),
+                          path.empty() ? std::string_view(old.path) : path, old.where);
   stand_for(like, t);
   return t;
 }
 
-Tensor Rewriter::insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path,
-                        std::source_location where) {
+Tensor Rewriter::insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+                        std::string_view path, std::source_location where) {
   const Tensor t = to_.add(op, inputs, std::move(attrs), where, path);
   to_.nodes_.back().made_by = pass_name_;
   return t;
@@ -47,14 +54,18 @@ Graph Rewriter::take() {
   return std::move(to_);
 }
 
-Graph Rewriter::finish() { return without_dead_nodes(take()); }
+Graph Rewriter::finish() {
+  return without_dead_nodes(take());
+}
 
 Graph without_dead_nodes(const Graph& graph) {
   std::vector<bool> alive(static_cast<std::size_t>(graph.size()));
-  for (const Graph::Output& output : graph.outputs()) alive[static_cast<std::size_t>(output.node)] = true;
+  for (const Graph::Output& output : graph.outputs())
+    alive[static_cast<std::size_t>(output.node)] = true;
   for (NodeId id = graph.size() - 1; id >= 0; --id) {
     const Node& node = graph[id];
-    const bool keeps = node.kind == NodeKind::input || (node.op && node.op->storage == Storage::state);
+    const bool keeps =
+        node.kind == NodeKind::input || (node.op && node.op->storage == Storage::state);
     if (keeps) alive[static_cast<std::size_t>(id)] = true;
     if (!alive[static_cast<std::size_t>(id)]) continue;
     for (const NodeId input : node.inputs) {

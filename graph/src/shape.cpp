@@ -6,10 +6,12 @@
 namespace weft {
 
 Shape::Shape(std::initializer_list<Dim> dims) {
-  if (dims.size() > kMaxRank) fail<ShapeError>("a shape has at most {} dimensions, got {}", kMaxRank, dims.size());
+  if (dims.size() > kMaxRank)
+    fail<ShapeError>("a shape has at most {} dimensions, got {}", kMaxRank, dims.size());
   for (const Dim& dim : dims) {
     if (dim.bound < 0) fail<ShapeError>("a dimension cannot be negative, got {}", dim.bound);
-    if (dim.varies() && rank_ > 0) fail<ShapeError>("only the first dimension may vary, dimension {} does", rank_);
+    if (dim.varies() && rank_ > 0)
+      fail<ShapeError>("only the first dimension may vary, dimension {} does", rank_);
     dims_[static_cast<std::size_t>(rank_++)] = dim;
   }
   elems();
@@ -24,7 +26,8 @@ std::int64_t Shape::cols() const {
 std::int64_t Shape::elems() const {
   std::int64_t n = 1;
   for (const Dim& dim : *this) {
-    if (__builtin_mul_overflow(n, dim.bound, &n)) fail<ShapeError>("{} has too many elements", to_string(*this));
+    if (__builtin_mul_overflow(n, dim.bound, &n))
+      fail<ShapeError>("{} has too many elements", to_string(*this));
   }
   return n;
 }
@@ -42,7 +45,8 @@ std::string to_string(const Shape& shape) {
 std::int64_t TensorSpec::row_bytes() const {
   const std::int64_t cols = shape.cols();
   if (cols % dtype.block_elems() != 0) {
-    fail<ShapeError>("rows of {} elements are not whole {} blocks of {}", cols, dtype.name(), dtype.block_elems());
+    fail<ShapeError>("rows of {} elements are not whole {} blocks of {}", cols, dtype.name(),
+                     dtype.block_elems());
   }
   const std::int64_t blocks = cols / dtype.block_elems();
   std::int64_t bytes = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// Typed attributes of a node, erased. An op's attributes are a plain struct that lists its fields once:
+// Typed attributes of a node, erased. An op's attributes are a plain struct that lists its fields
+// once:
 //
 //   struct RmsNormAttrs {
 //     float eps;
@@ -8,8 +9,6 @@
 //
 // From the list come printing, JSON, comparison and hashing.
 
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +16,8 @@
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace weft {
 
@@ -40,12 +41,16 @@ class Attrs {
   Attrs() : Attrs(NoAttrs{}) {}
 
   template <class T>
-    requires requires { T::fields(); }
-  Attrs(T value) : data_(std::make_shared<const T>(std::move(value))), type_(&kType<T>) {}  // NOLINT: implicit on purpose
+  requires requires { T::fields(); }
+  Attrs(T value)
+      : data_(std::make_shared<const T>(std::move(value))),
+        type_(&kType<T>) {}  // NOLINT: implicit on purpose
 
   // REQUIRES: T is the type it was made from.
   template <class T>
-  const T& as() const { return *static_cast<const T*>(data_.get()); }
+  const T& as() const {
+    return *static_cast<const T*>(data_.get());
+  }
   const void* raw() const { return data_.get(); }
   bool holds(const std::type_info& t) const { return *type_->id == t; }
 
@@ -62,11 +67,16 @@ class Attrs {
 
   template <class V>
   static std::string print_value(const V& v) {
-    if constexpr (std::is_same_v<V, bool>) return v ? "true" : "false";
-    else if constexpr (std::is_enum_v<V>) return fmt::format("\"{}\"", to_string(v));
-    else if constexpr (std::is_arithmetic_v<V>) return fmt::format("{}", v);
-    else if constexpr (std::is_convertible_v<V, std::string_view>) return fmt::format("\"{}\"", std::string_view(v));
-    else return v.to_json();
+    if constexpr (std::is_same_v<V, bool>)
+      return v ? "true" : "false";
+    else if constexpr (std::is_enum_v<V>)
+      return fmt::format("\"{}\"", to_string(v));
+    else if constexpr (std::is_arithmetic_v<V>)
+      return fmt::format("{}", v);
+    else if constexpr (std::is_convertible_v<V, std::string_view>)
+      return fmt::format("\"{}\"", std::string_view(v));
+    else
+      return v.to_json();
   }
 
   template <class T>
@@ -75,7 +85,9 @@ class Attrs {
     std::string out = "{";
     std::apply(
         [&](const auto&... f) {
-          ((out += fmt::format("{}\"{}\":{}", out.size() > 1 ? "," : "", f.name, print_value(value.*(f.member)))), ...);
+          ((out += fmt::format("{}\"{}\":{}", out.size() > 1 ? "," : "", f.name,
+                               print_value(value.*(f.member)))),
+           ...);
         },
         T::fields());
     return out + "}";

@@ -11,8 +11,8 @@
 
 namespace weft {
 
-// What is known about a node besides the graph: a line for its box, and how hot it is. Of layers drawn
-// as one, the notes of the first count.
+// What is known about a node besides the graph: a line for its box, and how hot it is. Of layers
+// drawn as one, the notes of the first count.
 struct DotNote {
   std::string text;  // "1.2 ms, 31 % of the step"; empty: no line
   double heat = -1;  // 0 (white) .. 1 (red); negative: the colour of the node's kind

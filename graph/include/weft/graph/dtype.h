@@ -1,6 +1,7 @@
 #pragma once
-// Element types. A type is one row of facts about a block: how many elements it holds and how many bytes it takes. The scalar types
-// stand here; a quantized format defines its own row beside its codec (ops/formats), so a new format edits nothing in this folder.
+// Element types. A type is one row of facts about a block: how many elements it holds and how many
+// bytes it takes. The scalar types stand here; a quantized format defines its own row beside its
+// codec (ops/formats), so a new format edits nothing in this folder.
 
 #include <cstdint>
 #include <string_view>
@@ -8,13 +9,15 @@
 namespace weft {
 
 struct DTypeInfo {
-  std::string_view name;         // "F32", "Q4_K": the names GGUF tools use
-  std::int32_t gguf_id;          // number of the type in GGUF tensor tables, -1 for types that live only in memory
-  std::int32_t block_elems;      // elements per block, 1 for scalar types
-  std::int32_t block_bytes;      // bytes per block
+  std::string_view name;  // "F32", "Q4_K": the names GGUF tools use
+  std::int32_t
+      gguf_id;  // number of the type in GGUF tensor tables, -1 for types that live only in memory
+  std::int32_t block_elems;  // elements per block, 1 for scalar types
+  std::int32_t block_bytes;  // bytes per block
 };
 
-// A value that names a type: a pointer to its row, compared by identity. Default-constructed it names none.
+// A value that names a type: a pointer to its row, compared by identity. Default-constructed it
+// names none.
 class DType {
  public:
   constexpr DType() = default;

@@ -1,6 +1,7 @@
 #pragma once
-// The graph: nodes in topological order, immutable once made, each with a stable path and the line of builder code that made it.
-// Not synchronized: one thread builds a graph; afterwards any number may read it.
+// The graph: nodes in topological order, immutable once made, each with a stable path and the line
+// of builder code that made it. Not synchronized: one thread builds a graph; afterwards any number
+// may read it.
 
 #include <deque>
 #include <source_location>
@@ -26,13 +27,13 @@ std::string_view to_string(NodeKind kind);
 
 struct Node {
   NodeKind kind = NodeKind::op;
-  const OpDef* op = nullptr;      // null unless kind == op
-  std::vector<NodeId> inputs;     // kNoNode where an optional input is absent
+  const OpDef* op = nullptr;   // null unless kind == op
+  std::vector<NodeId> inputs;  // kNoNode where an optional input is absent
   Attrs attrs;
-  TensorSpec spec;                // of the output
-  std::string path;               // "blk.3.attn_q"; weights keep their GGUF names
-  std::source_location where;     // the builder's line
-  std::string made_by;            // name of the pass that made it, empty for builder code
+  TensorSpec spec;             // of the output
+  std::string path;            // "blk.3.attn_q"; weights keep their GGUF names
+  std::source_location where;  // the builder's line
+  std::string made_by;         // name of the pass that made it, empty for builder code
 };
 
 struct Variable {
@@ -48,18 +49,25 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // A dimension that varies from step to step up to `bound`. The same name gives the same variable; throws ValueError where the bounds differ.
+  // A dimension that varies from step to step up to `bound`. The same name gives the same variable;
+  // throws ValueError where the bounds differ.
   Dim variable(std::string_view name, std::int64_t bound);
 
-  Tensor input(std::string_view name, TensorSpec spec, std::source_location where = std::source_location::current());
-  Tensor weight(std::string_view name, TensorSpec spec, std::source_location where = std::source_location::current());
-  Tensor state(std::string_view name, TensorSpec spec, std::source_location where = std::source_location::current());
+  Tensor input(std::string_view name, TensorSpec spec,
+               std::source_location where = std::source_location::current());
+  Tensor weight(std::string_view name, TensorSpec spec,
+                std::source_location where = std::source_location::current());
+  Tensor state(std::string_view name, TensorSpec spec,
+               std::source_location where = std::source_location::current());
 
-  // Applies an op. Its path is the scope plus `name` (default: the op's name); a taken path gets "_1", "_2", ... so that every path is unique and stable.
-  // Throws ShapeError, DTypeError or ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097] (models/src/arch/llama.cpp:41)".
-  Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::source_location where,
-             std::string_view name = {});
-  // The same with a full path in place of scope and name: for nodes named after a weight, whose path says all.
+  // Applies an op. Its path is the scope plus `name` (default: the op's name); a taken path gets
+  // "_1", "_2", ... so that every path is unique and stable. Throws ShapeError, DTypeError or
+  // ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097]
+  // (models/src/arch/llama.cpp:41)".
+  Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+             std::source_location where, std::string_view name = {});
+  // The same with a full path in place of scope and name: for nodes named after a weight, whose
+  // path says all.
   Tensor add_at(std::string_view path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
                 std::source_location where);
 
@@ -111,8 +119,9 @@ class Graph {
   std::string scope_;
 };
 
-// Checks the whole graph before any plan is made: specs agree with what each op infers, inputs come before their users, paths are unique,
-// outputs exist, a state is read only before or after it is written, never from a stale handle. Throws Error naming the first bad node.
+// Checks the whole graph before any plan is made: specs agree with what each op infers, inputs come
+// before their users, paths are unique, outputs exist, a state is read only before or after it is
+// written, never from a stale handle. Throws Error naming the first bad node.
 void check(const Graph& graph);
 
 }  // namespace weft

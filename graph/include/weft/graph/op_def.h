@@ -1,6 +1,7 @@
 #pragma once
-// What an op is: plain data and a handful of functions, defined once in the op's own file in ops/. There is no enum of ops and no switch
-// over them; shape inference, the scalar definition, the error bound, cost and lane access all hang off this row.
+// What an op is: plain data and a handful of functions, defined once in the op's own file in ops/.
+// There is no enum of ops and no switch over them; shape inference, the scalar definition, the
+// error bound, cost and lane access all hang off this row.
 
 #include <cstdint>
 #include <span>
@@ -19,13 +20,15 @@ namespace weft {
 class Graph;
 class Tensor;
 
-// Element type and shape of a node's output. `dtype` is invalid for an optional input that is absent.
+// Element type and shape of a node's output. `dtype` is invalid for an optional input that is
+// absent.
 struct TensorSpec {
   DType dtype;
   Shape shape;
 
   bool present() const { return dtype.valid(); }
-  std::int64_t bytes() const;  // at the bounds, rows padded to nothing; throws ShapeError where a row is not whole blocks
+  std::int64_t bytes() const;  // at the bounds, rows padded to nothing; throws ShapeError where a
+                               // row is not whole blocks
   std::int64_t row_bytes() const;
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
@@ -34,8 +37,9 @@ std::string to_string(const TensorSpec& spec);  // "Q8_0 [4096, 4096]"
 using Specs = std::span<const TensorSpec>;
 using Views = std::span<const View>;
 
-// Which part of an input the output element (row r, column c) depends on. The planner derives from it where two lanes must meet. A vector [D]
-// that is applied to every row counts as D columns of the same row.
+// Which part of an input the output element (row r, column c) depends on. The planner derives from
+// it where two lanes must meet. A vector [D] that is applied to every row counts as D columns of
+// the same row.
 enum class Reach : std::uint8_t {
   same,  // (r, c), the column mapped by OpDef::map_cols where that is set
   row,   // row r, all columns
@@ -64,38 +68,44 @@ struct Cost {
 
 // Where the output lives.
 enum class Storage : std::uint8_t {
-  fresh,  // memory of its own (or over input `in_place_over`, if the planner sees that nobody else needs it)
+  fresh,  // memory of its own (or over input `in_place_over`, if the planner sees that nobody else
+          // needs it)
   view,   // the memory of input 0, seen otherwise (reshape, slice): no work at run time
   state,  // the memory of input 0, a state, partly overwritten (cache_write)
 };
 
 struct OpDef {
-  std::string_view name;                 // "rms_norm"
+  std::string_view name;  // "rms_norm"
   std::span<const OpInput> inputs;
-  bool variadic = false;                 // the last input may repeat
+  bool variadic = false;  // the last input may repeat
   const std::type_info* attrs = &typeid(NoAttrs);
 
-  // Checks inputs and attributes and returns the output's spec. Throws ShapeError, DTypeError or ValueError whose text says
-  // "w must be [4096], got [4097]"; Graph::add puts op, path and builder line around it.
+  // Checks inputs and attributes and returns the output's spec. Throws ShapeError, DTypeError or
+  // ValueError whose text says "w must be [4096], got [4097]"; Graph::add puts op, path and builder
+  // line around it.
   TensorSpec (*infer)(const Attrs&, Specs in) = nullptr;
 
-  // The definition: plain loops with double accumulators, the whole output, never tuned. Absent optional inputs have no data. `out` may be the
-  // memory of input `in_place_over`; for Storage::state it is the memory of input 0. Null for Storage::view.
+  // The definition: plain loops with double accumulators, the whole output, never tuned. Absent
+  // optional inputs have no data. `out` may be the memory of input `in_place_over`; for
+  // Storage::state it is the memory of input 0. Null for Storage::view.
   void (*reference)(const Attrs&, Views in, View out) = nullptr;
 
-  // For every output element, how far a correct implementation in f32 may lie from `reference` (absolute, written as f32 into `bounds`,
-  // shaped like the output), from reduction length, epsilon and magnitudes. Null: elementwise, 4 ulp of the result.
+  // For every output element, how far a correct implementation in f32 may lie from `reference`
+  // (absolute, written as f32 into `bounds`, shaped like the output), from reduction length,
+  // epsilon and magnitudes. Null: elementwise, 4 ulp of the result.
   void (*bound)(const Attrs&, Views in, View bounds) = nullptr;
 
   // Null: reads all inputs once, writes the output once, no multiply-adds.
   Cost (*cost)(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) = nullptr;
 
-  // Columns of the output that must stay in one lane (a head, a block). Null: 1. The row's width: cannot be cut by columns.
+  // Columns of the output that must stay in one lane (a head, a block). Null: 1. The row's width:
+  // cannot be cut by columns.
   std::int64_t (*col_granule)(const Attrs&, Specs in, const TensorSpec& out) = nullptr;
-  // Which columns of input `index` the output columns need, for Reach::same and Reach::col. Null: the same ones.
+  // Which columns of input `index` the output columns need, for Reach::same and Reach::col. Null:
+  // the same ones.
   ColRange (*map_cols)(const Attrs&, Specs in, int index, ColRange out) = nullptr;
-  // Ends of the parts of a row that are cut among lanes each on its own, the last one being the row's width (the Q, K and V parts of a fused
-  // projection). Null: the row is one part.
+  // Ends of the parts of a row that are cut among lanes each on its own, the last one being the
+  // row's width (the Q, K and V parts of a fused projection). Null: the row is one part.
   std::vector<std::int64_t> (*col_segments)(const Attrs&, Specs in) = nullptr;
   // Rows of the output can be computed apart from each other.
   bool splits_rows = true;
@@ -105,7 +115,8 @@ struct OpDef {
   std::int64_t (*view_col)(const Attrs&, Specs in) = nullptr;
   int in_place_over = -1;
 
-  // Fused ops: the same computation as a graph of plain ops. Every pass that makes this op is checked against it.
+  // Fused ops: the same computation as a graph of plain ops. Every pass that makes this op is
+  // checked against it.
   Tensor (*definition)(const Attrs&, std::span<const Tensor> in) = nullptr;
 };
 

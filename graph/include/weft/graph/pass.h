@@ -1,6 +1,7 @@
 #pragma once
-// Graph passes. A pass reads one graph and returns another that computes the same outputs. Passes live in scheduler/; this header has the
-// two things they share: what a pass is, and the rewriter that copies a graph while replacing parts of it.
+// Graph passes. A pass reads one graph and returns another that computes the same outputs. Passes
+// live in scheduler/; this header has the two things they share: what a pass is, and the rewriter
+// that copies a graph while replacing parts of it.
 
 #include <optional>
 #include <string>
@@ -17,25 +18,31 @@ struct Pass {
   Graph (*apply)(const Graph&);
 };
 
-// Copies a graph node by node. A pass decides per node: copy (the default), replace, or drop because something else stands for it.
+// Copies a graph node by node. A pass decides per node: copy (the default), replace, or drop
+// because something else stands for it.
 class Rewriter {
  public:
   Rewriter(const Graph& from, std::string_view pass_name);
 
   const Graph& from() const { return from_; }
-  // The tensor of the new graph that stands for node `id` of the old one. REQUIRES: the node was copied or replaced.
+  // The tensor of the new graph that stands for node `id` of the old one. REQUIRES: the node was
+  // copied or replaced.
   Tensor operator()(NodeId id) const;
   bool has(NodeId id) const;
 
   Tensor copy(NodeId id);
-  // Adds a new op node at the place and source line of old node `like`, with its path unless `path` is given, and lets it stand for `like`.
-  Tensor replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path = {});
+  // Adds a new op node at the place and source line of old node `like`, with its path unless `path`
+  // is given, and lets it stand for `like`.
+  Tensor replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
+                 std::string_view path = {});
   // Adds a new op node that stands for no old one.
-  Tensor insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path, std::source_location where);
+  Tensor insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path,
+                std::source_location where);
   // Lets `t` of the new graph stand for old node `id`.
   void stand_for(NodeId id, Tensor t);
 
-  // Copies outputs and returns the new graph. Nodes that no output needs are left out, states' writers excepted.
+  // Copies outputs and returns the new graph. Nodes that no output needs are left out, states'
+  // writers excepted.
   Graph finish();
 
  private:

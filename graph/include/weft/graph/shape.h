@@ -1,6 +1,7 @@
 #pragma once
-// Dimensions and shapes. A dimension is fixed, or it is a variable of the graph (T tokens in a step, O rows that need logits) that has
-// an upper bound at plan time and an actual extent that comes with every step. Slowest dimension first, everywhere.
+// Dimensions and shapes. A dimension is fixed, or it is a variable of the graph (T tokens in a
+// step, O rows that need logits) that has an upper bound at plan time and an actual extent that
+// comes with every step. Slowest dimension first, everywhere.
 
 #include <array>
 #include <cstdint>
@@ -16,8 +17,8 @@ inline constexpr int kMaxVariables = 8;
 using Extents = std::array<std::int64_t, kMaxVariables>;
 
 struct Dim {
-  std::int64_t bound = 0;     // the extent, or its upper bound where the dimension varies
-  std::int32_t variable = -1; // index of the graph's variable, -1 where the extent is fixed
+  std::int64_t bound = 0;      // the extent, or its upper bound where the dimension varies
+  std::int32_t variable = -1;  // index of the graph's variable, -1 where the extent is fixed
 
   constexpr Dim() = default;
   constexpr Dim(std::int64_t fixed) : bound(fixed) {}  // implicit: shapes are written {T, 4096}
@@ -34,18 +35,22 @@ struct Dim {
 class Shape {
  public:
   constexpr Shape() = default;
-  Shape(std::initializer_list<Dim> dims);  // throws ShapeError: rank over 4, a negative extent, a varying dimension that is not the first
+  Shape(std::initializer_list<Dim> dims);  // throws ShapeError: rank over 4, a negative extent, a
+                                           // varying dimension that is not the first
 
   constexpr int rank() const { return rank_; }
   // Negative indices count from the end. REQUIRES: -rank <= i < rank.
-  constexpr const Dim& operator[](int i) const { return dims_[static_cast<std::size_t>(i < 0 ? i + rank_ : i)]; }
+  constexpr const Dim& operator[](int i) const {
+    return dims_[static_cast<std::size_t>(i < 0 ? i + rank_ : i)];
+  }
   constexpr const Dim* begin() const { return dims_.data(); }
   constexpr const Dim* end() const { return dims_.data() + rank_; }
 
-  // A tensor is rows of contiguous elements: rows = the first dimension (1 for rank 0 and 1), cols = the product of the others.
+  // A tensor is rows of contiguous elements: rows = the first dimension (1 for rank 0 and 1), cols
+  // = the product of the others.
   constexpr Dim rows() const { return rank_ >= 2 ? dims_[0] : Dim(1); }
-  std::int64_t cols() const;           // elements in a row, at the bound for rank 1
-  std::int64_t elems() const;          // at the bounds; throws ShapeError where the product leaves 63 bits
+  std::int64_t cols() const;   // elements in a row, at the bound for rank 1
+  std::int64_t elems() const;  // at the bounds; throws ShapeError where the product leaves 63 bits
   std::int64_t last() const { return rank_ ? (*this)[-1].bound : 1; }
 
   friend constexpr bool operator==(const Shape&, const Shape&) = default;
@@ -55,7 +60,8 @@ class Shape {
   int rank_ = 0;
 };
 
-std::string to_string(const Dim& dim);      // "4096", "T<=512" is not known here: a variable prints as "?<=512"
+std::string to_string(
+    const Dim& dim);  // "4096", "T<=512" is not known here: a variable prints as "?<=512"
 std::string to_string(const Shape& shape);  // "[?<=512, 32, 128]"
 
 }  // namespace weft

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-// Rows of contiguous elements: element (r, c) of a rank >= 2 tensor lies at data + r * row_stride + bytes(c). `dims` are the actual
-// extents. An absent optional input has data == nullptr.
+// Rows of contiguous elements: element (r, c) of a rank >= 2 tensor lies at data + r * row_stride +
+// bytes(c). `dims` are the actual extents. An absent optional input has data == nullptr.
 struct View {
   std::byte* data = nullptr;
   DType dtype;
@@ -36,7 +36,8 @@ struct View {
   }
 };
 
-// A part of an output: rows [row0, row1) x elements [col0, col1) of each row. A kernel computes exactly this part and writes nothing else.
+// A part of an output: rows [row0, row1) x elements [col0, col1) of each row. A kernel computes
+// exactly this part and writes nothing else.
 struct Region {
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
 
