@@ -61,32 +61,39 @@ double magnitude(const RopeAttrs& a) {
 }
 
 // The angle of each pair at position 1; angles grow linearly with the position.
-std::vector<double> frequencies(const RopeAttrs& a, const View& factors) {
-  std::vector<double> result;
-  const Ramp ramp =
-      a.ext_factor != 0 ? Ramp(a) : Ramp(RopeAttrs{.n_rot = 2, .original_context = 1});
-  for (std::int64_t i = 0; i < a.n_rot / 2; ++i) {
-    const double exponent = -2.0 * static_cast<double>(i) / a.n_rot;
-    const double divisor = factors ? factors.row<const float>(0)[i] : 1;
-    const double extrapolated = std::pow(static_cast<double>(a.base), exponent) / divisor;
-    const double interpolated = a.freq_scale * extrapolated;
-    const double mix = a.ext_factor != 0 ? ramp.at(i) * a.ext_factor : 0;
-    result.push_back(interpolated * (1 - mix) + extrapolated * mix);
+class Frequencies {
+ public:
+  Frequencies(const RopeAttrs& a, const View& factors)
+      : a_(a),
+        factors_(factors ? factors.row<const float>(0) : nullptr),
+        ramp_(a.ext_factor != 0 ? a : RopeAttrs{.n_rot = 2, .original_context = 1}) {}
+
+  double operator[](std::int64_t i) const {
+    const double exponent = -2.0 * static_cast<double>(i) / a_.n_rot;
+    const double divisor = factors_ ? factors_[i] : 1;
+    const double extrapolated = std::pow(static_cast<double>(a_.base), exponent) / divisor;
+    const double interpolated = a_.freq_scale * extrapolated;
+    const double mix = a_.ext_factor != 0 ? ramp_.at(i) * a_.ext_factor : 0;
+    return interpolated * (1 - mix) + extrapolated * mix;
   }
-  return result;
-}
+
+ private:
+  const RopeAttrs& a_;
+  const float* factors_;
+  Ramp ramp_;
+};
 
 void reference(const Attrs& attrs, Views in, View out) {
   const auto& a = attrs.as<RopeAttrs>();
-  const std::vector<double> frequency = frequencies(a, in[1]);
+  const Frequencies frequencies(a, in[1]);
   const double m = magnitude(a);
   const std::int32_t* pos = in[0].row<const std::int32_t>(0);
-  for (std::int64_t t = 0; t < out.rows(); ++t) {
-    float* y = out.row<float>(t);
-    for (std::size_t i = 0; i < frequency.size(); ++i) {
-      const double angle = pos[t] * frequency[i];
-      y[2 * i] = static_cast<float>(m * std::cos(angle));
-      y[2 * i + 1] = static_cast<float>(m * std::sin(angle));
+  for (std::int64_t i = 0; i < a.n_rot / 2; ++i) {
+    const double frequency = frequencies[i];
+    for (std::int64_t t = 0; t < out.rows(); ++t) {
+      const double angle = pos[t] * frequency;
+      out.row<float>(t)[2 * i] = static_cast<float>(m * std::cos(angle));
+      out.row<float>(t)[2 * i + 1] = static_cast<float>(m * std::sin(angle));
     }
   }
 }
@@ -95,13 +102,14 @@ void reference(const Attrs& attrs, Views in, View out) {
 // moves as far as its angle does.
 void bound(const Attrs& attrs, Views in, View bounds) {
   const auto& a = attrs.as<RopeAttrs>();
-  const std::vector<double> frequency = frequencies(a, in[1]);
+  const Frequencies frequencies(a, in[1]);
   const double m = std::fabs(magnitude(a));
   const std::int32_t* pos = in[0].row<const std::int32_t>(0);
-  for (std::int64_t t = 0; t < bounds.rows(); ++t) {
-    float* b = bounds.row<float>(t);
-    for (std::size_t i = 0; i < frequency.size(); ++i) {
-      b[2 * i] = b[2 * i + 1] = bound_up(m * rounding(16) * (1 + std::fabs(pos[t] * frequency[i])));
+  for (std::int64_t i = 0; i < a.n_rot / 2; ++i) {
+    const double frequency = frequencies[i];
+    for (std::int64_t t = 0; t < bounds.rows(); ++t) {
+      float* b = bounds.row<float>(t);
+      b[2 * i] = b[2 * i + 1] = bound_up(m * rounding(16) * (1 + std::fabs(pos[t] * frequency)));
     }
   }
 }

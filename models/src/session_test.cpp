@@ -1,0 +1,293 @@
+#include "weft/models/session.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/graph/error.h"
+#include "weft/ops/formats/q8_0.h"
+
+#include "support/allocations.h"
+#include "tiny_model.h"
+
+using namespace weft;
+using test::tiny_model;
+
+namespace {
+
+// `n` token ids below the tiny models' vocabulary of 50.
+std::vector<std::int32_t> some_tokens(std::size_t n, std::uint32_t seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<std::int32_t> ids(n);
+  for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % 50);
+  return ids;
+}
+
+// Logits of all tokens, fed to a sequence in steps of `chunk`.
+std::vector<float> all_logits(Session& session, std::span<const std::int32_t> ids,
+                              std::size_t chunk, std::int32_t sequence = 0) {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < ids.size(); i += chunk) {
+    std::vector<StepToken> step;
+    for (std::size_t k = i; k < std::min(i + chunk, ids.size()); ++k) {
+      step.push_back({.token = ids[k], .sequence = sequence, .logits = true});
+    }
+    const std::span<const float> rows = session.step(step);
+    out.insert(out.end(), rows.begin(), rows.end());
+  }
+  return out;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::string text_of(auto f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("the same bits for any number of workers and any chunks") {
+  for (const char* backend : {"reference", "cpu"}) {
+    for (const char* arch : {"llama", "qwen2", "qwen3"}) {
+      for (const DType dtype : {f32, q8_0}) {
+        const auto model = tiny_model({.arch = arch, .matrices = dtype});
+        const auto ids = some_tokens(100);
+        std::vector<float> expected;
+        for (const int workers : {1, 2}) {
+          for (const std::size_t chunk : {100, 64, 7, 1}) {
+            CAPTURE(backend);
+            CAPTURE(arch);
+            CAPTURE(std::string(dtype.name()));
+            CAPTURE(workers);
+            CAPTURE(chunk);
+            Session session(
+                model,
+                {.prefill_width = 100, .logits_rows = 100, .workers = workers, .backend = backend});
+            const auto got = all_logits(session, ids, chunk);
+            REQUIRE(got.size() == 100 * 50);
+            if (expected.empty()) expected = got;
+            CHECK(same_bits(got, expected));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sequences in one batch give what each gives alone") {
+  const auto model = tiny_model({.matrices = q8_0});
+  const std::vector<std::vector<std::int32_t>> texts{some_tokens(20, 1), some_tokens(13, 2),
+                                                     some_tokens(30, 3)};
+  Session batched(model, {.context = 40, .sequences = 3, .prefill_width = 32});
+  std::vector<std::vector<float>> got(3);
+  std::vector<std::size_t> fed(3);
+  // Uneven shares of each step, in changing order.
+  for (std::size_t round = 0; fed != std::vector<std::size_t>{20, 13, 30}; ++round) {
+    std::vector<StepToken> step;
+    std::vector<std::size_t> owner;
+    for (std::size_t k = 0; k < 9; ++k) {
+      const std::size_t s = (k * (round + 1) + round) % 3;
+      if (fed[s] == texts[s].size()) continue;
+      step.push_back(
+          {.token = texts[s][fed[s]++], .sequence = static_cast<std::int32_t>(s), .logits = true});
+      owner.push_back(s);
+    }
+    if (step.empty()) continue;
+    const auto rows = batched.step(step);
+    for (std::size_t i = 0; i < owner.size(); ++i) {
+      const auto row = rows.subspan(i * 50, 50);
+      got[owner[i]].insert(got[owner[i]].end(), row.begin(), row.end());
+    }
+  }
+  for (std::size_t s = 0; s < 3; ++s) {
+    Session alone(model, {.context = 40, .prefill_width = 32});
+    CHECK(same_bits(got[s], all_logits(alone, texts[s], 16)));
+    CHECK(batched.length(static_cast<std::int32_t>(s)) == std::ssize(texts[s]));
+  }
+}
+
+TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
+  const auto model = tiny_model();
+  const auto ids = some_tokens(30);
+  Session session(model, {});
+  session.feed(0, some_tokens(50, 9));
+  session.truncate(0, 50);
+  session.truncate(0, 0);
+  session.feed(0, {ids.data(), 20});
+  session.feed(0, some_tokens(7, 5));
+  session.truncate(0, 20);
+  CHECK(session.length(0) == 20);
+  session.feed(0, std::span(ids).subspan(20));
+  Session fresh(model, {});
+  fresh.feed(0, ids);
+  const std::vector<float> a(session.logits().begin(), session.logits().end());
+  const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
+  CHECK(same_bits(a, b));
+}
+
+TEST_CASE("steps that want no logits, and logits of the last one that did") {
+  const auto model = tiny_model();
+  Session session(model, {});
+  CHECK(text_of([&] { session.logits(); }) ==
+        "there are no logits: no token that wants them was fed");
+  CHECK(session.step(std::vector<StepToken>{{.token = 3}}).empty());
+  CHECK(session.length(0) == 1);
+  const auto rows = session.step(std::vector<StepToken>{
+      {.token = 3, .logits = true}, {.token = 4}, {.token = 5, .logits = true}, {.token = 6}});
+  REQUIRE(rows.size() == 100);
+  CHECK(session.logits().data() == rows.data() + 50);
+  session.feed(0, {});
+  CHECK(session.logits().size() == 50);
+}
+
+TEST_CASE("what was predicted is what is allocated") {
+  const auto model = tiny_model({.matrices = q8_0});
+  for (const SessionOptions& options :
+       {SessionOptions{}, SessionOptions{.context = 100, .sequences = 7, .prefill_width = 33},
+        SessionOptions{.workers = 1, .backend = "reference", .cache_k = f32, .cache_v = f32},
+        SessionOptions{.prefill_width = 1, .reuse_arena = false}}) {
+    const MemoryUse predicted = plan_model(*model, options).memory;
+    Session session(model, options);
+    CHECK(session.memory() == predicted);
+    CHECK(session.allocated_bytes() == predicted.total() - predicted.weights_mapped);
+    CHECK(predicted.weights_mapped == model->facts().weight_bytes);
+    // 2 layers, K and V, 2 heads of 16 elements
+    CHECK(predicted.state == 2 * 2 * 2 * 16 * session.options().context *
+                                 session.options().sequences *
+                                 session.options().cache_k.block_bytes());
+  }
+}
+
+TEST_CASE("a budget narrows prefill step by step, then refuses with the numbers") {
+  const auto model = tiny_model();
+  const SessionOptions wide{.context = 600, .prefill_width = 512};
+  const PlannedModel free = plan_model(*model, wide);
+  CHECK(free.concessions.empty());
+  CHECK(free.plans.size() == 5);
+
+  SessionOptions tight = wide;
+  tight.mem_budget = free.memory.total() - 1;
+  const PlannedModel narrowed = plan_model(*model, tight);
+  REQUIRE(narrowed.concessions.size() == 1);
+  CHECK(narrowed.concessions[0].find("prefill width 512 -> 128: saves ") == 0);
+  CHECK(narrowed.options.prefill_width == 128);
+  CHECK(narrowed.memory.total() < free.memory.total());
+
+  SessionOptions narrow = wide;
+  narrow.prefill_width = 8;
+  tight.mem_budget = plan_model(*model, narrow).memory.total();
+  const PlannedModel least = plan_model(*model, tight);
+  CHECK(least.concessions.size() == 3);
+  CHECK(least.options.prefill_width == 8);
+  CHECK(least.memory.total() <= tight.mem_budget);
+  Session session(model, tight);
+  session.feed(0, some_tokens(40));
+  CHECK(session.concessions() == least.concessions);
+
+  tight.mem_budget -= 1;
+  CHECK_THROWS_AS(plan_model(*model, tight), BudgetError);
+  const std::string text = text_of([&] { Session refused(model, tight); });
+  CHECK(text.find("needs " + human_bytes(least.memory.total())) != std::string::npos);
+  CHECK(text.find("may use " + human_bytes(tight.mem_budget)) != std::string::npos);
+  CHECK(text.find(least.memory.to_text()) != std::string::npos);
+}
+
+TEST_CASE("a token costs no heap call once its plan is compiled") {
+  for (const int workers : {1, 2}) {
+    Session session(tiny_model({.matrices = q8_0}), {.workers = workers});
+    session.feed(0, some_tokens(40));
+    const std::int32_t one[] = {7};
+    for (int i = 0; i < 20; ++i) session.feed(0, one);
+    const std::int64_t before = test::allocations();
+    REQUIRE(before > 0);
+    for (int i = 0; i < 100; ++i) session.feed(0, one);
+    CHECK(test::allocations() - before == 0);
+  }
+}
+
+TEST_CASE("wrong use is refused before anything is computed") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 20, .sequences = 2, .prefill_width = 16, .logits_rows = 4});
+  session.feed(1, some_tokens(15));
+  const auto feed = [&](std::int32_t sequence, const std::vector<std::int32_t>& ids) {
+    return text_of([&] { session.feed(sequence, ids); });
+  };
+  CHECK(feed(0, {1, 50}) == "token 50 is outside the vocabulary of 50");
+  CHECK(feed(0, {-1}) == "token -1 is outside the vocabulary of 50");
+  CHECK(feed(2, {1}) == "there is no sequence 2: the session has 2");
+  CHECK(feed(-1, {1}) == "there is no sequence -1: the session has 2");
+  CHECK(feed(1, some_tokens(6)) == "sequence 1 would have 21 tokens, its context holds 20");
+  CHECK(session.length(0) == 0);
+  CHECK(session.length(1) == 15);
+  CHECK(feed(1, some_tokens(5)) == "no error");
+
+  const std::vector<StepToken> wanting(5, {.token = 1, .logits = true});
+  CHECK(text_of([&] { session.step(wanting); }) ==
+        "a step gives at most 4 rows of logits, 5 were asked for");
+  CHECK(text_of([&] { session.step(std::vector<StepToken>(17)); }) ==
+        "a step has 1..16 tokens, got 17");
+  CHECK(text_of([&] { session.step({}); }) == "a step has 1..16 tokens, got 0");
+  CHECK(text_of([&] { session.truncate(1, 21); }) ==
+        "sequence 1 has 20 tokens, cannot be cut to 21");
+
+  const auto make = [&](const SessionOptions& options) {
+    return text_of([&] { Session refused(model, options); });
+  };
+  CHECK(make({.context = -1}) == "context must be 1..2147483647, got -1");
+  CHECK(make({.context = 1 << 30, .sequences = 2}) ==
+        "2 sequences of 1073741824 positions are more than 2147483647 cells");
+  CHECK(make({.sequences = 0}) == "sequences must be 1..65536, got 0");
+  CHECK(make({.prefill_width = 0}) == "prefill width must be 1..8192, got 0");
+  CHECK(make({.workers = 257}) == "workers must be 1..256, got 257");
+  CHECK(make({.backend = "gpu"}) == "no backend is called 'gpu'; known: cpu, reference");
+  CHECK(make({.cache_k = f32}) ==
+        "the cache must be F16 or F32, the same for K and V, got F32 and F16");
+}
+
+TEST_CASE("a cancelled feed ends after the last whole chunk and can go on") {
+  const auto model = tiny_model();
+  const auto ids = some_tokens(50);
+  Session session(model, {.prefill_width = 16});
+  std::atomic<bool> cancel{false};
+  const auto stop = [&](std::int64_t done, std::int64_t total) {
+    CHECK(total == 50);
+    if (done == 32) cancel = true;
+  };
+  CHECK_THROWS_AS(session.feed(0, ids, &cancel, stop), CancelledError);
+  CHECK(session.length(0) == 32);
+  session.feed(0, std::span(ids).subspan(32));
+  Session fresh(model, {});
+  fresh.feed(0, ids);
+  const std::vector<float> a(session.logits().begin(), session.logits().end());
+  const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
+  CHECK(same_bits(a, b));
+}
+
+TEST_CASE("damaged weights are found: small ones at load, large ones at the first logits") {
+  const auto damage = [](const std::string& tensor) {
+    return [tensor](const std::string& name, std::vector<float>& values) {
+      if (name == tensor) values[5] = std::numeric_limits<float>::quiet_NaN();
+    };
+  };
+  const std::string at_load =
+      text_of([&] { tiny_model({.change = damage("blk.1.ffn_norm.weight")}); });
+  CHECK(at_load.find(": tensor 'blk.1.ffn_norm.weight' holds nan at element 5: the file is "
+                     "damaged") != std::string::npos);
+
+  Session session(tiny_model({.change = damage("blk.1.ffn_down.weight")}), {});
+  const std::string at_run = text_of([&] { session.feed(0, some_tokens(5)); });
+  CHECK(at_run.find(": logits are NaN at position 4: weights or file damaged; run weft verify") !=
+        std::string::npos);
+}
