@@ -86,6 +86,18 @@ TEST_CASE("draws follow the probabilities and repeat with the seed") {
   for (const TokenId id : first) REQUIRE(sampler.sample(logits) == id);
 }
 
+TEST_CASE("buffers are kept from call to call") {
+  std::vector<float> logits(1000);
+  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i % 97) / 10;
+  Sampler sampler({.repeat_penalty = 1.1F});
+  sampler.sample(logits);
+  const Candidate* buffer = sampler.candidates().data();
+  for (int i = 0; i < 200; ++i) {
+    sampler.accept(sampler.sample(logits));
+    REQUIRE(sampler.candidates().data() == buffer);
+  }
+}
+
 TEST_CASE("the default chain is the order people expect") {
   const auto names = [](const SamplerOptions& options) {
     std::string all;
