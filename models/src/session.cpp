@@ -148,9 +148,6 @@ void Session::Impl::check_room(std::int64_t sequence, std::int64_t length) const
 // Leaves the lengths after the step in `next`.
 void Session::Impl::check_step(std::span<const StepToken> tokens) {
   const SessionOptions& o = planned.options;
-  if (tokens.empty() || std::ssize(tokens) > o.prefill_width) {
-    fail<ValueError>("a step has 1..{} tokens, got {}", o.prefill_width, tokens.size());
-  }
   next = lengths;
   std::int64_t n_rows = 0;
   for (const StepToken& t : tokens) {
@@ -158,6 +155,9 @@ void Session::Impl::check_step(std::span<const StepToken> tokens) {
     check_sequence(t.sequence);
     check_room(t.sequence, ++next[static_cast<std::size_t>(t.sequence)]);
     n_rows += t.logits;
+  }
+  if (tokens.empty() || std::ssize(tokens) > o.prefill_width) {
+    fail<ValueError>("a step has 1..{} tokens, got {}", o.prefill_width, tokens.size());
   }
   if (n_rows > o.logits_rows) {
     fail<ValueError>("a step gives at most {} rows of logits, {} were asked for", o.logits_rows,
