@@ -5,6 +5,7 @@ what a correct implementation must answer (`--expected`)."""
 import argparse
 import hashlib
 import json
+import re
 
 import numpy as np
 
@@ -150,9 +151,10 @@ def main():
     o = args.parse_args()
     model = NumpyModel(o.model)
     if o.expected:
+        text = json.dumps(expected(model, o.model), ensure_ascii=False, indent=1)
+        text = re.sub(r"\s*\n\s*(?=[-\d\]])", " ", text).replace("[ ", "[").replace(" ]", "]")  # a list on a line
         with open(o.expected, "w", encoding="utf-8") as f:
-            json.dump(expected(model, o.model), f, ensure_ascii=False, indent=1)
-            f.write("\n")
+            f.write(text + "\n")
     else:
         look(model, o.seed, o.temperature)
 

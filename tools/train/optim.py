@@ -59,7 +59,9 @@ def make_optimizers(model, matrix_lr: float, other_lr: float):
     return optimizers
 
 
-def rate(step: int, steps: int, warmup: int, decay_share: float) -> float:
-    """Share of the peak rate: warm-up, a plateau, then a straight line to zero."""
-    decay = int(steps * decay_share)
-    return max(0.0, min(1.0, (step + 1) / warmup, (steps - step) / max(1, decay)))
+def rate(step: int, knots) -> float:
+    """Share of the peak rate: straight lines between knots (step, share)."""
+    for (s0, r0), (s1, r1) in zip(knots, knots[1:]):
+        if s0 <= step <= s1:
+            return r0 + (r1 - r0) * (step - s0) / (s1 - s0)
+    return 0.0

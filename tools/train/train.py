@@ -8,7 +8,6 @@ is as honest as the validation loss.
 import argparse
 import json
 import os
-import random
 import time
 from pathlib import Path
 
@@ -39,18 +38,8 @@ class Rows:
         self.index += 1
         return ids[:length + 1]
 
-    def drill(self, length: int) -> list:
-        """A few random tokens again and again. It has no meaning; it teaches to copy from what came before."""
-        rng = random.Random(self.index * 7919 + length)
-        self.index += 1
-        tune = [rng.randrange(259, len(self.tokenizer.tokens)) for _ in range(rng.randint(6, 48))]
-        return ([self.tokenizer.end] + tune * length)[:length + 1]
-
-    def batch(self, tokens: int, length: int, drills: int = 0):
-        """Rows of documents, the last few of them replaced by drills."""
-        count = tokens // length
-        rows = [self.row(length) for _ in range(count - drills)] + [self.drill(length) for _ in range(drills)]
-        rows = torch.tensor(rows)
+    def batch(self, tokens: int, length: int):
+        rows = torch.tensor([self.row(length) for _ in range(tokens // length)])
         return rows[:, :-1], rows[:, 1:]
 
 
@@ -92,21 +81,18 @@ def note(log, **entry):
 def options():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("--dir", default=os.environ.get("WEFT_TRAIN_DIR", "build/train"))
-    args.add_argument("--steps", type=int, default=1600)
-    args.add_argument("--batch", type=int, default=4096, help="tokens in a step")
+    args.add_argument("--batch", type=int, default=2048, help="tokens in a step")
     args.add_argument("--matrix-lr", type=float, default=0.02)
-    args.add_argument("--other-lr", type=float, default=0.004)
-    args.add_argument("--decay-share",
-                      type=float,
-                      default=0.5,
-                      help="part of the steps in which the rate falls to zero")
-    args.add_argument("--warmup", type=int, default=40)
-    args.add_argument("--long-from", type=int, default=1000, help="from this step on, rows are 512 long, not 256")
-    args.add_argument("--drills-to", type=int, default=400, help="up to this step, two rows of a batch are drills")
-    args.add_argument("--check-every", type=int, default=100)
+    args.add_argument("--other-lr", type=float, default=0.006)
+    args.add_argument("--schedule", default="-1:0 39:1 286:1 400:0.5128 500:0.2991 590:0", help="step:share of the peak rate ...")
+    args.add_argument("--long-from", type=int, default=300, help="from this step on, rows are 512 long, not 256")
+    args.add_argument("--check-every", type=int, default=50)
     args.add_argument("--stop-at", type=int, default=0, help="stop after this step, as if interrupted")
     args.add_argument("--threads", type=int, default=2)
-    return args.parse_args()
+    o = args.parse_args()
+    o.knots = [(int(step), float(share)) for step, share in (k.split(":") for k in o.schedule.split())]
+    o.steps = o.knots[-1][0]
+    return o
 
 
 def resume(path: Path, model, optimizers, rows):
@@ -146,7 +132,7 @@ def main():
     model = Model(cfg)
     optimizers = make_optimizers(model, o.matrix_lr, o.other_lr)
     rows, held_out = Rows(tokenizer, SEED), Rows(tokenizer, VALIDATION_SEED)
-    checks = [held_out.batch(8192, 512) for _ in range(2)]
+    checks = [held_out.batch(8192, 512)]
     checkpoint = folder / "checkpoint.pt"
     step, tokens = resume(checkpoint, model, optimizers, rows)
     started, recent = time.time(), []
@@ -154,8 +140,8 @@ def main():
         note(log, parameters=model.parameter_count(), first_step=step, steps=o.steps, batch=o.batch)
         while step < o.steps:
             length = 512 if step >= o.long_from else 256
-            share = rate(step, o.steps, o.warmup, o.decay_share)
-            recent.append(train_step(model, optimizers, rows.batch(o.batch, length, 2 if step < o.drills_to else 0), share))
+            share = rate(step, o.knots)
+            recent.append(train_step(model, optimizers, rows.batch(o.batch, length), share))
             step, tokens = step + 1, tokens + o.batch
             if step % 20 == 0:
                 print(step,

@@ -3,7 +3,7 @@
 # Run it from anywhere; a run that was interrupted goes on from its last checkpoint.
 #   WEFT_TRAIN_DIR   folder for checkpoints and the log (default: build/train)
 #   WEFT_MODEL_DIR   folder for the model file (default: examples/models)
-# Further arguments go to train.py, e.g. `--steps 200` for a quick try.
+# Further arguments go to train.py, e.g. `--stop-at 200` for a quick try.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -20,6 +20,8 @@ fi
 MALLOC_MMAP_THRESHOLD_=4000000000
 MALLOC_TRIM_THRESHOLD_=8000000000
 MALLOC_TOP_PAD_=500000000
+# Where the cores are shared, a thread that waits must sleep, not spin.
+export OMP_WAIT_POLICY=PASSIVE GOMP_SPINCOUNT=0
 export MALLOC_MMAP_THRESHOLD_ MALLOC_TRIM_THRESHOLD_ MALLOC_TOP_PAD_
 $python "$here/train.py" --dir "$work" "$@"
 unset MALLOC_MMAP_THRESHOLD_ MALLOC_TRIM_THRESHOLD_ MALLOC_TOP_PAD_
