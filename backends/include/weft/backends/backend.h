@@ -1,7 +1,8 @@
 #pragma once
-// What a backend is: a name, a table of kernels, and the graph rewrites that its kernels like. It chooses a kernel for a node from the node's types and
-// shapes alone, so that a plan can be made from a file's header; it knows nothing of threads, lanes or arenas.
-// Backends are immutable and live as long as the program: any number of threads may use them.
+// What a backend is: a name, a table of kernels, and the graph rewrites that its kernels like. It
+// chooses a kernel for a node from the node's types and shapes alone, so that a plan can be made
+// from a file's header; it knows nothing of threads, lanes or arenas. Backends are immutable and
+// live as long as the program: any number of threads may use them.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,33 +18,39 @@
 
 namespace weft {
 
-// Everything a kernel gets, prepared when the plan is compiled; only extents change from step to step.
+// Everything a kernel gets, prepared when the plan is compiled; only extents change from step to
+// step.
 struct KernelArgs {
-  const OpDef* op = nullptr;       // the node's: a kernel may serve many ops (the reference backend's one kernel serves all)
+  const OpDef* op = nullptr;  // the node's: a kernel may serve many ops (the reference backend's
+                              // one kernel serves all)
   const Attrs* attrs = nullptr;
-  Views in;                        // in the order of OpDef::inputs; absent ones have no data
+  Views in;  // in the order of OpDef::inputs; absent ones have no data
   View out;
-  std::span<std::byte> scratch;    // this lane's, at least Kernel::scratch_bytes, aligned to kAlignment, contents undefined
+  std::span<std::byte> scratch;  // this lane's, at least Kernel::scratch_bytes, aligned to
+                                 // kAlignment, contents undefined
 };
 
-// Computes `region` of the output. Two lanes may run the same kernel at once on regions that do not overlap. Kernels trust the checked graph: no errors, no
-// allocation, no locks. REQUIRES: region lies within the output, its columns on multiples of the op's col_granule.
+// Computes `region` of the output. Two lanes may run the same kernel at once on regions that do not
+// overlap. Kernels trust the checked graph: no errors, no allocation, no locks. REQUIRES: region
+// lies within the output, its columns on multiples of the op's col_granule.
 using KernelFn = void (*)(const KernelArgs& args, const Region& region) noexcept;
 
 struct Kernel {
-  std::string_view row;             // "linear q8a q4_k avx512vnni": what plans and profiles print; lives as long as the program
+  std::string_view row;  // "linear q8a q4_k avx512vnni": what plans and profiles print; lives as
+                         // long as the program
   KernelFn run = nullptr;
-  std::int64_t scratch_bytes = 0;   // per lane, for extents up to the bounds
-  std::int64_t granule = 1;         // columns it likes to get in multiples of (a tile's height); any region is correct
-  bool splits = true;               // false: must compute the whole output in one call
+  std::int64_t scratch_bytes = 0;  // per lane, for extents up to the bounds
+  std::int64_t granule =
+      1;  // columns it likes to get in multiples of (a tile's height); any region is correct
+  bool splits = true;  // false: must compute the whole output in one call
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  virtual std::string_view name() const = 0;         // "cpu": what --backend and routing rules take
-  virtual std::string description() const = 0;       // "cpu, AVX-512 with VNNI"
+  virtual std::string_view name() const = 0;    // "cpu": what --backend and routing rules take
+  virtual std::string description() const = 0;  // "cpu, AVX-512 with VNNI"
 
   // The kernel for an op node of `graph`; nullopt where this backend cannot run it.
   virtual std::optional<Kernel> find(const Graph& graph, const Node& node) const = 0;
@@ -55,8 +62,9 @@ class Backend {
 // "reference": every op of the table by its scalar definition.
 const Backend& reference_backend();
 
-// "cpu": SIMD kernels. The instruction set is chosen once, at the first call: the best this machine has, or what WEFT_CPU_ISA names
-// (sse2, avx2, avx512, avx512vnni); throws ValueError where the name is unknown and UnsupportedError where the machine lacks it.
+// "cpu": SIMD kernels. The instruction set is chosen once, at the first call: the best this machine
+// has, or what WEFT_CPU_ISA names (sse2, avx2, avx512, avx512vnni); throws ValueError where the
+// name is unknown and UnsupportedError where the machine lacks it.
 const Backend& cpu_backend();
 
 // All backends, best first: cpu, reference.

@@ -8,17 +8,22 @@
 
 namespace weft {
 
-inline constexpr std::int64_t kAlignment = 64;  // of every buffer and of every tensor within one: a cache line, a zmm register
+inline constexpr std::int64_t kAlignment =
+    64;  // of every buffer and of every tensor within one: a cache line, a zmm register
 
-inline constexpr std::int64_t align_up(std::int64_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
+inline constexpr std::int64_t align_up(std::int64_t n) {
+  return (n + kAlignment - 1) / kAlignment * kAlignment;
+}
 
-// Zeroed memory from the operating system, page-aligned, backed by huge pages where the kernel grants them and the size is worth it. Owns it; movable.
+// Zeroed memory from the operating system, page-aligned, backed by huge pages where the kernel
+// grants them and the size is worth it. Owns it; movable.
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::int64_t n_bytes);  // throws IoError with the size where the system refuses
   ~Buffer();
-  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept;
 
   std::byte* data() const { return data_; }
