@@ -64,18 +64,22 @@ bool partitions(const PerLane& cols, ColRange part) {
   return total == part.end - part.begin;
 }
 
-// Takes over what reader `user` needs of `part` of the row of `id`, if that is a fair cut of it.
+// Takes over what reader `user` needs of `part` of the row of `id`, if that is a fair cut of it, or
+// so little that one lane may have it all.
 bool adopt(const Draft& draft, NodeId id, ColRange part, std::int64_t granule, NodeId user,
            PerLane& out) {
   const Node& node = draft.graph[user];
   const lanes::Share& share = draft[user].share;
-  if (share.split != Split::cols) return false;
+  const bool small = (part.end - part.begin) * kSmallPart <= draft.graph[id].spec.shape.cols();
+  if (share.split != Split::cols && !(share.split == Split::one && small)) return false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id)
       continue;
     PerLane cols;
     for (int lane = 0; lane < draft.lanes; ++lane) {
-      cols.push_back(lanes::within(lanes::need(draft.graph, node, i, share, lane).cols, part));
+      cols.push_back(share.runs_in(lane)
+                         ? lanes::within(lanes::need(draft.graph, node, i, share, lane).cols, part)
+                         : Cols{});
     }
     if (!partitions(cols, part) || !aligned(cols, granule, part)) continue;
     out = std::move(cols);

@@ -30,6 +30,12 @@ Reach reach_of(const Node& user, std::size_t input) {
   return user.op->inputs[std::min(input, user.op->inputs.size() - 1)].reach;
 }
 
+// Whether what a reader sees of a row is so little of it that one lane can as well make all of
+// that.
+bool is_small_part(const Graph& graph, NodeId maker, NodeId seen) {
+  return graph[seen].spec.shape.cols() * kSmallPart <= graph[maker].spec.shape.cols();
+}
+
 // Whether a reader split as `split` finds what it needs in its own lane, as far as can be told
 // before columns are chosen.
 bool likely_local(const Draft& draft, NodeId maker, const Node& user, std::size_t input,
@@ -41,6 +47,7 @@ bool likely_local(const Draft& draft, NodeId maker, const Node& user, std::size_
     case Split::one:
       return split == Split::one;
     case Split::cols:
+      if (split == Split::one) return is_small_part(draft.graph, maker, user.inputs[input]);
       return split == Split::cols && (reach == Reach::same || reach == Reach::col);
     case Split::rows:
       break;
@@ -85,10 +92,19 @@ double time_as(const Draft& draft, NodeId id, Split split) {
   const Work& work = draft[id];
   const double lanes = draft.lanes;
   double ns = kJoinNs * earliest_stage(draft, draft.graph[id], split);
-  if (split == Split::copies) {
-    ns += work.ns * (1 + kCopyBurden * (lanes - 1));
-  } else {
-    ns += split == Split::one ? work.ns : work.ns / lanes;
+  switch (split) {
+    case Split::one:
+      ns += work.ns;
+      break;
+    case Split::copies:
+      ns += work.ns * (1 + kCopyBurden * (lanes - 1));
+      break;
+    case Split::cols:
+      ns += work.ns / lanes;
+      break;
+    case Split::rows:  // every lane reads all weights
+      ns += work.ns / lanes + work.shared_ns * (1 - 1 / lanes);
+      break;
   }
   return ns + (burdens_readers(draft, id, split) ? kJoinNs : 0);
 }
@@ -168,15 +184,31 @@ void choose_cuts(Draft& draft, NodeId id) {
   draft[id].cuts = {clean, lcm_within(fine, draft[id].kernel.granule, width), own};
 }
 
+// The lane of a node that one lane computes: that of an input's, so as not to meet; small parts of
+// a shared row go around.
+int choose_lane(const Draft& draft, const Node& node, int& next_lane) {
+  bool from_cols = false;
+  for (const NodeId input : node.inputs) {
+    if (input == kNoNode) continue;
+    const Work& maker = draft[lanes::source_of(draft.graph, input).node];
+    if (maker.works && maker.share.split == Split::one) return maker.share.lane;
+    from_cols |= maker.works && maker.share.split == Split::cols;
+  }
+  return from_cols ? next_lane++ % draft.lanes : 0;
+}
+
 }  // namespace
 
 void choose_splits(Draft& draft) {
+  int next_lane = 0;
   for (NodeId id = 0; id < draft.graph.size(); ++id) {
     Work& work = draft[id];
     if (!work.works) continue;
     work.share.split = best_split(draft, id);
     work.stage = earliest_stage(draft, draft.graph[id], work.share.split);
     if (work.share.split == Split::cols) choose_cuts(draft, id);
+    if (work.share.split == Split::one)
+      work.share.lane = choose_lane(draft, draft.graph[id], next_lane);
   }
 }
 

@@ -12,13 +12,17 @@
 
 namespace weft {
 
+// A part of a row that is at most one of this many parts may be given to one lane whole.
+inline constexpr std::int64_t kSmallPart = 4;
+
 // One op node that does work at run time. Views and everything that is not an op have `works`
 // false.
 struct Work {
   bool works = false;
   Kernel kernel;
-  Cost cost;      // at the bounds
-  double ns = 0;  // rough time on one lane, for choices only
+  Cost cost;             // at the bounds
+  double ns = 0;         // rough time on one lane, for choices only
+  double shared_ns = 0;  // of that, for weights and states of which every row needs all
   lanes::Share share;
   std::vector<std::int64_t>
       cuts;  // Split::cols: multiples at which to cut, best first, the op's own granule last

@@ -26,18 +26,21 @@ constexpr double kNearBytesPerNs = 64;
 constexpr double kFarBytesPerNs = 16;
 constexpr double kMultiplyAddsPerNs = 64;
 
-double time_of(const Graph& graph, const Node& node, const Cost& cost) {
-  std::int64_t near = cost.bytes_written;
+// Fills the rough times of `work` from its cost.
+void estimate(const Graph& graph, const Node& node, Work& work) {
+  std::int64_t near = work.cost.bytes_written, far_inputs = 0;
   for (const NodeId id : node.inputs) {
     if (id == kNoNode) continue;
     const NodeKind kind = graph[lanes::memory_of(graph, id)].kind;
-    if (kind == NodeKind::op || kind == NodeKind::input) near += bytes_at(graph[id].spec);
+    const bool is_near = kind == NodeKind::op || kind == NodeKind::input;
+    (is_near ? near : far_inputs) += bytes_at(graph[id].spec);
   }
-  const std::int64_t total = cost.bytes_read + cost.bytes_written;
+  const std::int64_t total = work.cost.bytes_read + work.cost.bytes_written;
   near = std::min(near, total);
-  const double moving = static_cast<double>(near) / kNearBytesPerNs +
-                        static_cast<double>(total - near) / kFarBytesPerNs;
-  return std::max(moving, static_cast<double>(cost.multiply_adds) / kMultiplyAddsPerNs);
+  const double far_ns = static_cast<double>(total - near) / kFarBytesPerNs;
+  work.ns = std::max(far_ns + static_cast<double>(near) / kNearBytesPerNs,
+                     static_cast<double>(work.cost.multiply_adds) / kMultiplyAddsPerNs);
+  work.shared_ns = work.cost.bytes_read >= far_inputs ? far_ns : 0;
 }
 
 std::string describe(const Graph& graph, const Node& node) {
@@ -67,7 +70,7 @@ Draft find_kernels(const Graph& graph, const Backend& backend, int lanes) {
     work.works = true;
     work.kernel = *kernel;
     work.cost = cost_of(graph, node);
-    work.ns = time_of(graph, node, work.cost);
+    estimate(graph, node, work);
     std::set<NodeId> read;
     for (const NodeId input : node.inputs) {
       if (input != kNoNode) read.insert(lanes::source_of(graph, input).node);
