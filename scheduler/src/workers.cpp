@@ -1,7 +1,9 @@
 #include "weft/scheduler/workers.h"
 
 #include <algorithm>
+#include <vector>
 
+#include <oneapi/tbb/task_group.h>
 #include <sched.h>
 
 #include "weft/graph/error.h"
@@ -27,6 +29,23 @@ int default_workers() {
   return std::max(1, n);
 }
 
+void PoolFiller::on_scheduler_entry(bool) {
+  static thread_local int filled = 0;
+  const int n_tasks = 4 * n_workers_ + 4;
+  oneapi::tbb::task_group group;
+  if (filled < n_tasks) {
+    std::vector<oneapi::tbb::task_handle> tasks;
+    for (int i = 0; i < n_tasks; ++i) tasks.push_back(group.defer([] {}));
+    filled = n_tasks;
+  }
+  const int slot = oneapi::tbb::this_task_arena::current_thread_index();
+  if (slot < 0 || slot >= n_workers_ ||
+      slot_is_ready_[static_cast<std::size_t>(slot)].exchange(true))
+    return;
+  for (int i = 0; i < n_workers_; ++i) group.run([] {});
+  group.wait();
+}
+
 Workers::Workers(int n_workers) : count_(n_workers) {
   if (n_workers < 1 || n_workers > 256)
     fail<ValueError>("workers must be 1 to 256, got {}", n_workers);
@@ -38,6 +57,8 @@ Workers::Workers(int n_workers) : count_(n_workers) {
                                                     static_cast<std::size_t>(n_workers));
   }
   impl_->arena.initialize(n_workers, 1);
+  impl_->pool_filler = std::make_unique<PoolFiller>(impl_->arena, n_workers);
+  impl_->pool_filler->observe(true);
 }
 
 Workers::~Workers() = default;

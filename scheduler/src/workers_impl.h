@@ -1,18 +1,44 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <vector>
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include "weft/scheduler/workers.h"
 
 namespace weft {
 
+// Why replay allocates nothing. oneTBB (2021.8) allocates in two places while a flow graph runs,
+// and keeps what it got:
+//  - the small objects behind tasks come from a pool per thread, to which they return also when
+//  another thread frees them;
+//  - a slot of the arena makes its queue when it is first spawned into.
+// When a thread first needs either depends on who happens to finish last at a join, so this could
+// still happen after thousands of runs. Therefore every thread that enters the arena does both
+// first: at most one task per lane waits and one per thread runs.
+class PoolFiller : public oneapi::tbb::task_scheduler_observer {
+ public:
+  PoolFiller(oneapi::tbb::task_arena& arena, int n_workers)
+      : task_scheduler_observer(arena),
+        n_workers_(n_workers),
+        slot_is_ready_(static_cast<std::size_t>(n_workers)) {}
+  ~PoolFiller() override { observe(false); }
+  void on_scheduler_entry(bool is_worker) override;
+
+ private:
+  int n_workers_;
+  std::vector<std::atomic<bool>> slot_is_ready_;
+};
+
 struct Workers::Impl {
   std::unique_ptr<oneapi::tbb::global_control>
       allow;  // where more threads are asked for than oneTBB makes by itself
   oneapi::tbb::task_arena arena;
+  std::unique_ptr<PoolFiller> pool_filler;
 };
 
 }  // namespace weft
