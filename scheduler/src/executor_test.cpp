@@ -1,10 +1,14 @@
 #include "weft/scheduler/executor.h"
 
+#include <atomic>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include <doctest/doctest.h>
 
 #include "weft/graph/error.h"
+#include "weft/scheduler/passes.h"
 
 #include "support/region_backend.h"
 #include "support/session.h"
@@ -55,6 +59,113 @@ TEST_CASE("results do not depend on the number of lanes") {
       CHECK(conversation(reference_backend(), dims, lanes) == plain);
     }
   }
+}
+
+struct Setup {
+  Graph graph = optimize(toy_llama({.T = 3}), kRegions);
+  Memory memory;
+  Workers workers{2};
+  TestSession session;
+  explicit Setup(int lanes)
+      : session(graph, kRegions, {.name = "test", .lanes = lanes}, memory, workers) {}
+};
+
+TEST_CASE("reuse of the arena changes nothing; without it every value can be looked at") {
+  Setup reused(2);
+  TestSession apart(reused.graph, kRegions, {.lanes = 2, .reuse_arena = false}, reused.memory,
+                    reused.workers);
+  const auto a = step(reused.session, {1, 2, 3}, 0);
+  CHECK(step(apart, {1, 2, 3}, 0) == a);
+  const View norm = apart.executor.value(reused.graph.find("blk.1.ffn_norm"));
+  CHECK(norm.rows() == 3);
+  CHECK(std::isfinite(norm.row<float>(2)[0]));
+}
+
+// Cancels when a node begins, and counts what runs.
+struct Canceller : NodeObserver {
+  std::atomic<bool> cancel{false};
+  std::atomic<int> begun{0}, ended{0};
+  std::string at;
+  void before(const PlanStep& node, int, const KernelArgs&, const Region&) noexcept override {
+    ++begun;
+    if (node.path == at) cancel = true;
+  }
+  void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override { ++ended; }
+};
+
+TEST_CASE(
+    "a run stops at the next node when cancelled, and the next run is as if nothing had been") {
+  for (const int lanes : {1, 2}) {
+    CAPTURE(lanes);
+    Setup s(lanes);
+    const auto want = step(s.session, {1, 2}, 0);
+    Canceller all;
+    step(s.session, {1, 2}, 0, &all.cancel, &all);
+    CHECK(all.begun == all.ended);
+    Canceller some;
+    some.at = s.session.plan.steps[s.session.plan.steps.size() / 2].path;
+    CHECK_THROWS_AS(step(s.session, {1, 2}, 0, &some.cancel, &some), CancelledError);
+    CHECK(some.begun == some.ended);
+    CHECK(some.begun < all.begun);
+    CHECK(step(s.session, {1, 2}, 0) == want);
+  }
+}
+
+TEST_CASE("observers see every lane's regions: together the whole output, once or once per copy") {
+  struct Areas : NodeObserver {
+    std::mutex mutex;
+    std::map<const PlanStep*, std::int64_t> elems, whole;
+    void before(const PlanStep& node, int, const KernelArgs& args,
+                const Region& r) noexcept override {
+      const std::lock_guard lock(mutex);
+      elems[&node] += (r.row1 - r.row0) * (r.col1 - r.col0);
+      whole[&node] = args.out.rows() * args.out.cols();
+    }
+    void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
+  } areas;
+  Setup s(3);
+  step(s.session, {1, 2}, 0, nullptr, &areas);
+  CHECK(areas.elems.size() == s.session.plan.steps.size());
+  for (const auto& [node, n] : areas.elems) {
+    CAPTURE(node->path);
+    CHECK(n == areas.whole[node] * (node->split == Split::copies ? 3 : 1));
+  }
+}
+
+TEST_CASE("what does not fit is refused") {
+  Setup s(1);
+  Extents extents{};
+  extents[0] = 4, extents[1] = 1;
+  CHECK_THROWS_WITH_AS(s.session.executor.run(extents),
+                       "variable T must be 1 to 3 in plan 'test', got 4", ValueError);
+  extents[0] = 0;
+  CHECK_THROWS_AS(s.session.executor.run(extents), ValueError);
+  CHECK_THROWS_AS(s.session.executor.input("logits"), ValueError);
+  CHECK_THROWS_AS(s.session.executor.output("tokens"), ValueError);
+  CHECK_THROWS_AS(s.session.executor.value(-1), ValueError);
+
+  const Plan& plan = s.session.plan;
+  const auto bind = [&](const Backend& backend, Bindings bindings) {
+    Executor(s.graph, plan, backend, bindings, s.workers);
+  };
+  Bindings good{.weight = [&](const Node& n) { return s.memory.weight(n); },
+                .state = [&](const Node& n) { return s.memory.state(n); },
+                .arena = s.session.arena.bytes(),
+                .scratch = s.session.scratch.bytes()};
+  CHECK_NOTHROW(bind(kRegions, good));
+  CHECK_THROWS_AS(bind(reference_backend(), good), ValueError);
+  Bindings bad = good;
+  bad.arena = bad.arena.first(64);
+  CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
+  bad = good;
+  bad.arena = Buffer(plan.arena_bytes + 64).bytes().subspan(4);
+  CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
+  bad = good;
+  bad.state = nullptr;
+  CHECK_THROWS_WITH_AS(bind(kRegions, bad), "state 'k.0' is not bound", ValueError);
+  bad = good;
+  bad.weight = [](const Node&) -> const std::byte* { return nullptr; };
+  CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
 }
 
 }  // namespace

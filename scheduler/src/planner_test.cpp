@@ -35,5 +35,101 @@ TEST_CASE("decode with two lanes: four joins per layer") {
   }
 }
 
+TEST_CASE("with one key head, attention waits for its cache: one join more per layer") {
+  ToyDims dims = kReal;
+  dims.G = 1;
+  const Graph graph = optimize(toy_llama(dims), kRegions);
+  const Plan plan = make_plan(graph, kRegions, {.lanes = 2});
+  check(plan, graph);
+  CHECK(plan.joins() == 5 * dims.L);
+}
+
+const PlanStep& step_of(const Plan& plan, std::string_view path) {
+  for (const PlanStep& step : plan.steps) {
+    if (step.path == path) return step;
+  }
+  FAIL("no step ", std::string(path));
+  return plan.steps.front();
+}
+
+TEST_CASE("a lane keeps its heads from the projections through attention") {
+  const Graph graph = optimize(toy_llama(kReal), kRegions);
+  const Plan plan = make_plan(graph, kRegions, {.lanes = 2});
+  const PlanStep& qkv = step_of(plan, "blk.0.attn_qkv");
+  using Cols = std::vector<std::vector<ColRange>>;
+  CHECK(qkv.cols ==
+        Cols{{{0, 1024}, {2048, 2176}, {2304, 2432}}, {{1024, 2048}, {2176, 2304}, {2432, 2560}}});
+  CHECK(step_of(plan, "blk.0.attention").cols == Cols{{{0, 1024}}, {{1024, 2048}}});
+  CHECK(step_of(plan, "blk.0.attention").stage == qkv.stage);
+  CHECK(step_of(plan, "blk.0.attn_norm").split == Split::copies);
+  CHECK(step_of(plan, "blk.0.attn_norm").stage == qkv.stage);
+}
+
+TEST_CASE("wide plans cut norms by rows and projections by columns") {
+  ToyDims dims = kReal;
+  dims.T = 64;
+  const Graph graph = optimize(toy_llama(dims), kRegions);
+  const Plan plan = make_plan(graph, kRegions, {.lanes = 2});
+  check(plan, graph);
+  CHECK(step_of(plan, "blk.1.ffn_norm").split == Split::rows);
+  CHECK(step_of(plan, "blk.1.attn_qkv").split == Split::cols);
+  CHECK(step_of(plan, "blk.1.cache_write").split == Split::cols);
+  CHECK(plan.joins() <= 6 * dims.L + 1);
+}
+
+TEST_CASE("kernels that do not split run in one lane") {
+  const Graph graph = toy_llama({});
+  const Plan plan = make_plan(graph, reference_backend(), {.lanes = 3});
+  check(plan, graph);
+  for (const PlanStep& step : plan.steps) CHECK(step.split == Split::one);
+}
+
+TEST_CASE("the arena reaches its lower bound on a Llama, and does without reuse when told") {
+  const Graph graph = optimize(toy_llama(kReal), kRegions);
+  for (const int lanes : {1, 2}) {
+    const Plan plan = make_plan(graph, kRegions, {.lanes = lanes});
+    CHECK(plan.arena_bytes == plan.arena_lower_bound);
+    const Plan apart = make_plan(graph, kRegions, {.lanes = lanes, .reuse_arena = false});
+    check(apart, graph);
+    CHECK(apart.arena_bytes > plan.arena_bytes);
+    for (const Placement& p : apart.placements) CHECK(p.in_place_over == kNoNode);
+  }
+}
+
+TEST_CASE("plans are refused with reasons") {
+  const Graph graph = toy_llama({});
+  CHECK_THROWS_WITH_AS(make_plan(graph, kRegions, {.lanes = 0}), "a plan has 1 to 256 lanes, not 0",
+                       ValueError);
+  struct Nothing : RegionBackend {
+    std::string_view name() const override { return "nothing"; }
+    std::optional<Kernel> find(const Graph&, const Node&) const override { return std::nullopt; }
+  } nothing;
+  try {
+    make_plan(graph, nothing, {});
+    FAIL("made a plan");
+  } catch (const UnsupportedError& e) {
+    const std::string text = e.what();
+    CHECK(
+        text.starts_with("rope_angles 'rope_angles': backend nothing has no kernel for I32 [?<=1] "
+                         "(tests/support/toy_llama.h:"));
+  }
+}
+
+TEST_CASE("a plan is a value") {
+  const Graph graph = toy_llama({});
+  const Plan a = make_plan(graph, kRegions, {.name = "a"}),
+             b = make_plan(graph, kRegions, {.name = "a"});
+  CHECK(a == b);
+  CHECK(a.hash() == b.hash());
+  CHECK(a.to_json() == b.to_json());
+  Plan c = b;
+  c.steps[3].stage += 1;
+  CHECK_FALSE(a == c);
+  CHECK(a.hash() != c.hash());
+  const std::string text = a.to_text();
+  CHECK(text.starts_with("plan a: T<=1 O<=1, 2 lanes"));
+  CHECK(text.find("blk.1.attn_output") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace weft

@@ -1,0 +1,169 @@
+#include "weft/scheduler/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <limits>
+
+#include "weft/graph/error.h"
+#include "weft/ops/formats/format.h"
+
+namespace weft {
+namespace {
+
+// A tensor of its own, rows back to back.
+struct Scratch {
+  std::vector<std::byte> bytes;
+  View view;
+
+  explicit Scratch(const View& like, DType dtype) : view(like) {
+    view.dtype = dtype;
+    view.row_stride = dtype.bytes(like.cols());
+    bytes.resize(static_cast<std::size_t>(view.row_stride * like.rows()));
+    view.data = bytes.data();
+  }
+};
+
+Scratch copy_of(const View& from) {
+  Scratch copy(from, from.dtype);
+  for (std::int64_t r = 0; r < from.rows(); ++r) {
+    std::memcpy(copy.view.row<std::byte>(r), from.row<std::byte>(r),
+                static_cast<std::size_t>(copy.view.row_stride));
+  }
+  return copy;
+}
+
+// One row as floats. Types without a codec hold whole numbers.
+void decode_row(const View& view, std::int64_t r, std::vector<float>& out) {
+  out.resize(static_cast<std::size_t>(view.cols()));
+  if (const Format* format = find_format(view.dtype)) {
+    format->decode(view.row<std::byte>(r), out.data(), view.cols());
+  } else if (view.dtype == i32) {
+    std::copy_n(view.row<const std::int32_t>(r), view.cols(), out.begin());
+  } else {
+    fail<UnsupportedError>("nothing here can read {}", view.dtype.name());
+  }
+}
+
+double four_ulps_of(float value) {
+  if (!std::isfinite(value)) return 0;
+  const float magnitude = std::fabs(value);
+  const float next = std::nextafter(magnitude, std::numeric_limits<float>::infinity());
+  return std::isinf(next) ? 4 * 0x1p104 : 4.0 * (static_cast<double>(next) - magnitude);
+}
+
+double ratio_of(double error, double bound) {
+  if (error <= bound) return bound > 0 ? error / bound : 0;
+  return bound > 0 ? error / bound : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+struct Verifier::Impl {
+  const Graph& graph;
+  NodeId expected_node = kNoNode;
+  std::vector<Scratch> expected;  // the definition's output and, where the op states them, bounds
+  bool has_bounds = false;
+  VerifyReport report;
+  std::exception_ptr failure;
+
+  void expect(const PlanStep& step, const KernelArgs& args);
+  void compare(const PlanStep& step, const KernelArgs& args);
+  void compare_row(NodeCheck& check, const View& got, std::int64_t r);
+
+  std::vector<float> got_row, want_row;
+};
+
+void Verifier::Impl::expect(const PlanStep& step, const KernelArgs& args) {
+  const OpDef& op = *args.op;
+  if (!op.reference) fail<UnsupportedError>("{} '{}' has no scalar definition", op.name, step.path);
+  expected.clear();
+  has_bounds = op.bound != nullptr;
+  // Before the kernel runs: it may overwrite its inputs, and so may the definition of an op that
+  // writes a state.
+  if (has_bounds) {
+    expected.emplace_back(args.out, f32);
+    op.bound(*args.attrs, args.in, expected.back().view);
+  }
+  std::vector<View> in(args.in.begin(), args.in.end());
+  if (op.storage == Storage::state) {
+    expected.push_back(copy_of(in[0]));
+    in[0] = expected.back().view;
+  } else {
+    expected.emplace_back(args.out, args.out.dtype);
+  }
+  op.reference(*args.attrs, in, expected.back().view);
+  expected_node = step.node;
+}
+
+void Verifier::Impl::compare_row(NodeCheck& check, const View& got, std::int64_t r) {
+  decode_row(got, r, got_row);
+  decode_row(expected.back().view, r, want_row);
+  const float* bounds = has_bounds ? expected.front().view.row<const float>(r) : nullptr;
+  for (std::int64_t c = 0; c < got.cols(); ++c) {
+    const float g = got_row[static_cast<std::size_t>(c)], w = want_row[static_cast<std::size_t>(c)];
+    double error = 0, ratio = 0;
+    if (!std::isfinite(g)) {
+      const bool same = std::isnan(w) ? std::isnan(g) : g == w;
+      check.non_finite += !same;
+      if (same || check.non_finite > 1) continue;
+      error = ratio = std::numeric_limits<double>::infinity();
+    } else {
+      error = std::isfinite(w) ? std::fabs(static_cast<double>(g) - w)
+                               : std::numeric_limits<double>::infinity();
+      ratio = ratio_of(error, bounds ? static_cast<double>(bounds[c]) : four_ulps_of(w));
+    }
+    check.worst_error = std::max(check.worst_error, error);
+    if (check.worst_index >= 0 && ratio <= check.worst_ratio) continue;
+    check.worst_ratio = ratio;
+    check.worst_index = r * got.cols() + c;
+    check.got = g;
+    check.want = w;
+  }
+}
+
+void Verifier::Impl::compare(const PlanStep& step, const KernelArgs& args) {
+  if (expected_node != step.node)
+    fail<ValueError>("'{}' ended without having begun: verify plans have one lane", step.path);
+  NodeCheck check{.node = step.node,
+                  .path = step.path,
+                  .op = step.op,
+                  .kernel = step.kernel,
+                  .where = to_string(graph[step.node].where)};
+  for (std::int64_t r = 0; r < args.out.rows(); ++r) compare_row(check, args.out, r);
+  report.nodes.push_back(std::move(check));
+}
+
+Verifier::Verifier(const Graph& graph, const Plan& plan)
+    : impl_(std::make_unique<Impl>(Impl{.graph = graph})) {
+  if (plan.lanes != 1)
+    fail<ValueError>("verify needs a plan with one lane, '{}' has {}", plan.name, plan.lanes);
+}
+
+Verifier::~Verifier() = default;
+
+void Verifier::before(const PlanStep& step, int, const KernelArgs& args, const Region&) noexcept {
+  if (impl_->failure) return;
+  try {
+    impl_->expect(step, args);
+  } catch (...) {
+    impl_->failure = std::current_exception();
+  }
+}
+
+void Verifier::after(const PlanStep& step, int, const KernelArgs& args, const Region&) noexcept {
+  if (impl_->failure) return;
+  try {
+    impl_->compare(step, args);
+  } catch (...) {
+    impl_->failure = std::current_exception();
+  }
+}
+
+VerifyReport Verifier::report() const {
+  if (impl_->failure) std::rethrow_exception(impl_->failure);
+  return impl_->report;
+}
+
+}  // namespace weft
