@@ -1,1 +1,30 @@
 # `cmake --install` and find_package(weft): for people who build on the libraries.
+#
+# After `cmake --install build/release --prefix P`: P/bin has the programs, P/share/weft/models the bundled models (where the programs
+# look for them), P/include/weft the headers, P/lib the static libraries. Another project then says
+#   find_package(weft REQUIRED)
+#   target_link_libraries(mine PRIVATE weft::models)
+include(CMakePackageConfigHelpers)
+
+set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+get_property(WEFT_BUILT GLOBAL PROPERTY WEFT_BUILT_LAYERS)
+list(TRANSFORM WEFT_BUILT PREPEND weft_ OUTPUT_VARIABLE WEFT_LIBRARIES)
+
+install(TARGETS ${WEFT_LIBRARIES} EXPORT weft ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(layer IN LISTS WEFT_LAYERS)
+  if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/include/weft)
+    install(DIRECTORY ${layer}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+  endif()
+endforeach()
+
+install(EXPORT weft NAMESPACE weft:: FILE weftTargets.cmake DESTINATION ${WEFT_CMAKE_DIR})
+configure_package_config_file(cmake/weftConfig.cmake.in ${PROJECT_BINARY_DIR}/weftConfig.cmake
+  INSTALL_DESTINATION ${WEFT_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
+  DESTINATION ${WEFT_CMAKE_DIR})
+
+if(WEFT_BUILD_PROGRAMS)
+  install(TARGETS weft generate chat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY examples/models DESTINATION ${CMAKE_INSTALL_DATADIR}/weft FILES_MATCHING PATTERN "*.gguf")
+endif()

@@ -1,0 +1,23 @@
+#pragma once
+// What begins with a slash is for the program, not for the model.
+
+#include <string>
+#include <string_view>
+
+#include "chat/chat.h"
+
+namespace weft::chat {
+
+enum class CommandResult {
+  done,
+  quit,
+  say,  // `text` holds a message for the model
+};
+
+bool is_command(std::string_view line);  // "//" begins a message with a slash
+
+// Runs a command and writes to stderr what it has to say: stdout is for the model's words. `text`
+// is the line, and the message to send after CommandResult::say.
+CommandResult run_command(Chat& chat, std::string& text);
+
+}  // namespace weft::chat

@@ -1,0 +1,160 @@
+#include "chat/line_reader.h"
+
+#include <clocale>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+
+#include <histedit.h>
+#include <unistd.h>
+
+namespace weft::chat {
+namespace {
+
+constexpr const char* kPrompt = "> ";
+constexpr const char* kMore = ". ";
+constexpr const char* kFence = "\"\"\"";
+constexpr int kHistoryLength = 1000;
+
+// $XDG_STATE_HOME/weft/chat_history, by default below ~/.local/state; empty where there is no
+// place for it. https://specifications.freedesktop.org/basedir-spec
+std::string history_path() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  std::filesystem::path folder;
+  if (state && *state == '/') {
+    folder = state;
+  } else if (home && *home == '/') {
+    folder = std::filesystem::path(home) / ".local/state";
+  } else {
+    return "";
+  }
+  folder /= "weft";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return error ? "" : (folder / "chat_history").string();
+}
+
+}  // namespace
+
+struct LineReader::Impl {
+  EditLine* editor = nullptr;
+  History* history = nullptr;
+  std::string history_file;
+  const char* prompt = kPrompt;
+  bool dropped = false;  // Ctrl-C
+
+  Impl() {
+    // Widths of characters are the locale's; without one that knows UTF-8 there is still this.
+    const char* locale = std::setlocale(LC_CTYPE, "");
+    if (!locale || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
+    editor = el_init("weft-chat", stdin, stdout, stderr);
+    if (!editor) return;
+    el_set(editor, EL_CLIENTDATA, this);
+    el_set(editor, EL_PROMPT, &show_prompt);
+    el_set(editor, EL_EDITOR, "emacs");
+    // While a line is edited, Ctrl-C is a key and no signal.
+    el_set(editor, EL_SETTY, "-d", "intr=", nullptr);
+    el_set(editor, EL_ADDFN, "weft-drop", "Drop what was typed", &drop);
+    el_set(editor, EL_BIND, "^C", "weft-drop", nullptr);
+    el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    open_history();
+  }
+
+  ~Impl() {
+    if (history) {
+      HistEvent event;
+      if (!history_file.empty()) ::history(history, &event, H_SAVE, history_file.c_str());
+      history_end(history);
+    }
+    if (editor) el_end(editor);
+  }
+
+  void open_history() {
+    history = history_init();
+    if (!history) return;
+    HistEvent event;
+    ::history(history, &event, H_SETSIZE, kHistoryLength);
+    ::history(history, &event, H_SETUNIQUE, 1);
+    history_file = history_path();
+    if (!history_file.empty()) ::history(history, &event, H_LOAD, history_file.c_str());
+    el_set(editor, EL_HIST, ::history, history);
+  }
+
+  void remember(const char* line) {
+    HistEvent event;
+    if (history) ::history(history, &event, H_ENTER, line);
+  }
+
+  static Impl& of(EditLine* editor) {
+    void* self = nullptr;
+    el_get(editor, EL_CLIENTDATA, &self);
+    return *static_cast<Impl*>(self);
+  }
+  static const char* show_prompt(EditLine* editor) { return of(editor).prompt; }
+  static unsigned char drop(EditLine* editor, int) {
+    of(editor).dropped = true;
+    return CC_NEWLINE;
+  }
+};
+
+LineReader::LineReader() {
+  if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) impl_ = std::make_unique<Impl>();
+  if (impl_ && !impl_->editor) impl_.reset();
+}
+
+LineReader::~LineReader() = default;
+
+bool LineReader::interactive() const {
+  return impl_ != nullptr;
+}
+
+std::optional<std::string> LineReader::line(const char* prompt) {
+  std::string text;
+  if (!impl_) return std::getline(std::cin, text) ? std::optional(text) : std::nullopt;
+  impl_->prompt = prompt;
+  int count = 0;
+  const char* got = el_gets(impl_->editor, &count);
+  if (!got || count <= 0) return std::nullopt;
+  text = got;
+  if (text.find_first_not_of(" \t\n") != std::string::npos) impl_->remember(got);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+std::optional<std::string> LineReader::message() {
+  const auto dropped = [this] { return impl_ && impl_->dropped; };
+  for (;;) {
+    if (impl_) impl_->dropped = false;
+    std::optional<std::string> text = line(kPrompt);
+    if (!text) return std::nullopt;
+    if (text->starts_with(kFence)) {
+      text = block(text->substr(std::string_view(kFence).size()));
+    } else {
+      while (!dropped() && text->ends_with('\\')) {
+        text->back() = '\n';
+        const auto more = line(kMore);
+        if (!more) break;
+        *text += *more;
+      }
+    }
+    if (!dropped()) return text;
+    std::cout << '\n' << std::flush;
+  }
+}
+
+// The rest of a block that `first` began, up to the line that ends with the fence.
+std::optional<std::string> LineReader::block(std::string first) {
+  std::string text = std::move(first);
+  while (!text.ends_with(kFence)) {
+    const auto more = line(kMore);
+    if (!more || (impl_ && impl_->dropped)) return text;
+    text += (text.empty() ? "" : "\n") + *more;
+  }
+  text.resize(text.size() - std::string_view(kFence).size());
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace weft::chat

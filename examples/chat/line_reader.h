@@ -1,0 +1,32 @@
+#pragma once
+// Messages from the user. On a terminal: line editing and a history that is kept between runs.
+// From a pipe or a file: plain lines, and no prompts.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace weft::chat {
+
+class LineReader {
+ public:
+  LineReader();
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  bool interactive() const;
+
+  // A message: one line; or several where a line ends with a backslash, or between two lines with
+  // """. nullopt at the end of the input (Ctrl-D). Ctrl-C drops what was typed and asks anew.
+  std::optional<std::string> message();
+
+ private:
+  std::optional<std::string> line(const char* prompt);
+  std::optional<std::string> block(std::string first);
+
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::chat

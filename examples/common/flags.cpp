@@ -1,0 +1,99 @@
+#include "common/flags.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <random>
+
+#include <CLI/CLI.hpp>
+
+#include "weft/graph/error.h"
+#include "weft/scheduler/budget.h"
+
+namespace weft::cli {
+namespace {
+
+constexpr const char* kBundled = "models/weft-stories.gguf";
+
+std::int64_t size_flag(const std::string& text) {
+  try {
+    return parse_size(text);
+  } catch (const ValueError& error) {
+    throw CLI::ValidationError("--mem-budget", error.what());
+  }
+}
+
+void add_cache_flag(CLI::App& app, const char* names, DType& dtype, const char* what) {
+  app.add_option_function<std::string>(
+         names, [&dtype](const std::string& name) { dtype = name == "f32" ? f32 : f16; }, what)
+      ->check(CLI::IsMember({"f16", "f32"}))
+      ->type_name("TYPE");
+}
+
+}  // namespace
+
+std::string bundled_model() {
+  if (const char* named = std::getenv("WEFT_MODEL"); named && *named) return named;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path bin = program.parent_path();
+  for (const auto& folder : {bin / "../share/weft", bin / "../../../examples"}) {
+    const std::filesystem::path model = folder / kBundled;
+    if (std::filesystem::is_regular_file(model, error)) return model.lexically_normal().string();
+  }
+  return "";
+}
+
+void add_model_flags(CLI::App& app, ModelFlags& flags) {
+  SessionOptions& s = flags.session;
+  flags.path = bundled_model();
+  auto* model = app.add_option("-m,--model", flags.path, "GGUF file (default: the bundled model)")
+                    ->type_name("FILE");
+  if (flags.path.empty()) model->required();
+  app.add_option("-c,--ctx-size", s.context,
+                 "tokens that the cache holds; 0: what the model was trained for, at most 4096")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
+      ->type_name("N");
+  app.add_option("-b,--batch-size", s.prefill_width, "most tokens of the prompt in one step")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  app.add_option("-t,--threads", s.workers, "workers; 0: two, or fewer where there is less")
+      ->check(CLI::Range(0, 256))
+      ->type_name("N");
+  app.add_option("--backend", s.backend, "cpu or reference")->type_name("NAME");
+  add_cache_flag(app, "--cache-type-k", s.cache_k, "f16 or f32: keys in the cache");
+  add_cache_flag(app, "--cache-type-v", s.cache_v, "f16 or f32: values in the cache");
+  app.add_option_function<std::string>(
+         "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
+         "bytes for everything, for example 6G; default: what this process may use")
+      ->type_name("SIZE");
+  app.add_option("--no-pass", s.passes_off,
+                 "leave out a graph pass (weft dot --passes lists them), or 'all'")
+      ->type_name("NAME");
+}
+
+void add_sampler_flags(CLI::App& app, SamplerOptions& options) {
+  options.seed = std::random_device{}();
+  app.add_option_function<std::int64_t>(
+         "-s,--seed",
+         [&options](std::int64_t seed) {
+           if (seed >= 0) options.seed = static_cast<std::uint64_t>(seed);
+         },
+         "same seed, same text; -1: by chance")
+      ->check(CLI::Range(std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
+  const auto add = [&app](const char* names, auto& value, const char* what) {
+    app.add_option(names, value, what)->capture_default_str()->type_name("X");
+  };
+  add("--temp", options.temperature, "0: always the most likely token; higher: more surprising");
+  add("--top-k", options.top_k, "only the k most likely tokens; 0: all");
+  add("--top-p", options.top_p, "only the most likely tokens of this probability together; 1: all");
+  add("--min-p", options.min_p, "only tokens this likely compared with the likeliest; 0: all");
+  add("--repeat-penalty", options.repeat_penalty,
+      "divides the logits of tokens seen lately; 1: off");
+  add("--presence-penalty", options.presence_penalty, "taken off tokens seen lately; 0: off");
+  add("--frequency-penalty", options.frequency_penalty, "taken off for each time seen; 0: off");
+  add("--repeat-last-n", options.penalty_last_n, "how many tokens back 'lately' reaches");
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,28 @@
+#pragma once
+// Flags that several programs have, under the names that llama.cpp gives them where it has them.
+
+#include <string>
+
+#include "weft/models/sampler.h"
+#include "weft/models/session.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+// The model that comes with the programs: WEFT_MODEL, or share/weft/models of the installation, or
+// examples/models of the source tree that the program was built in. Empty where there is none.
+std::string bundled_model();
+
+struct ModelFlags {
+  std::string path;  // never empty after parsing
+  SessionOptions session;
+};
+void add_model_flags(CLI::App& app, ModelFlags& flags);
+
+// --seed -1, the default, takes a seed by chance when the flags are parsed.
+void add_sampler_flags(CLI::App& app, SamplerOptions& options);
+
+}  // namespace weft::cli

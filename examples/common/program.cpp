@@ -1,0 +1,89 @@
+#include "common/program.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "weft/graph/error.h"
+
+namespace weft::cli {
+namespace {
+
+std::atomic<bool> interrupt_seen{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+
+void on_interrupt(int) {
+  interrupt_seen = true;
+}
+
+[[noreturn]] void output_failed(int error) {
+  if (error == EPIPE) throw OutputClosed{};
+  fail<IoError>("cannot write the output: {}", std::strerror(error));
+}
+
+void flush_output() {
+  std::cout.flush();
+  const bool stream_ok = static_cast<bool>(std::cout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !stream_ok) output_failed(errno);
+}
+
+}  // namespace
+
+int run_program(std::string_view name, const std::function<int()>& body) {
+  // A closed pipe is an error of the write, not the end of the process by a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const int code = body();
+    flush_output();
+    return code;
+  } catch (const OutputClosed&) {
+    return 0;
+  } catch (const std::exception& error) {
+    std::cout.flush();
+    std::fflush(stdout);
+    if (interrupt_seen) return kInterrupted;
+    std::cerr << name << ": " << error.what() << '\n';
+    return kError;
+  }
+}
+
+std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUsage;
+  }
+}
+
+void print_now(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    output_failed(errno);
+}
+
+const std::atomic<bool>& interrupted() {
+  return interrupt_seen;
+}
+
+void catch_interrupts(Interrupts which) {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  // Without SA_RESTART: a read from the terminal ends, too.
+  action.sa_flags = which == Interrupts::once ? static_cast<int>(SA_RESETHAND) : 0;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+void clear_interrupt() {
+  interrupt_seen = false;
+}
+
+bool not_interrupted(double) {
+  return !interrupt_seen;
+}
+
+}  // namespace weft::cli

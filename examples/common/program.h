@@ -1,0 +1,48 @@
+#pragma once
+// How a program begins and ends: flags, errors, a closed pipe, Ctrl-C.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+inline constexpr int kError = 1;
+inline constexpr int kWrongUsage = 2;
+inline constexpr int kInterrupted = 130;  // what shells report for SIGINT
+
+// Calls `body` and returns its exit code. What it throws becomes "NAME: message" on stderr and
+// exit code 1. So does output that could not be written (a full disk); a reader that closed the
+// pipe has merely seen enough: 0.
+int run_program(std::string_view name, const std::function<int()>& body);
+
+// Reads the flags. Returns the exit code where the program is to end at once: 0 after --help, 2
+// for wrong usage.
+std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
+
+// Writes to stdout and flushes. Throws IoError; OutputClosed where nobody reads any more.
+void print_now(std::string_view text);
+struct OutputClosed {};
+
+using Clock = std::chrono::steady_clock;
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Becomes true at Ctrl-C (SIGINT) once catch_interrupts() was called.
+const std::atomic<bool>& interrupted();
+enum class Interrupts {
+  once,   // a second Ctrl-C ends the process at once
+  every,  // each one sets interrupted()
+};
+void catch_interrupts(Interrupts which);
+void clear_interrupt();
+bool not_interrupted(double progress);  // as a progress function: goes on until Ctrl-C
+
+}  // namespace weft::cli

@@ -1,0 +1,147 @@
+// Continues a text with a language model, in four steps: load a model, open a session, feed the
+// prompt, then sample and feed one token after the other.
+
+#include <iostream>
+#include <limits>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "weft/graph/error.h"
+#include "weft/models/tokenizer.h"
+
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/read_text.h"
+
+namespace {
+
+using namespace weft;
+
+struct Options {
+  cli::ModelFlags model;
+  SamplerOptions sampler;
+  std::string prompt = "Once upon a time";
+  std::string prompt_file;
+  std::int64_t predict = -1;
+  bool ignore_eos = false;
+  bool hide_prompt = false;
+};
+
+struct Stage {
+  std::int64_t tokens = 0;
+  std::int64_t fed = 0;  // the last one written is not
+  double seconds = 0;
+  std::string to_text(const char* name) const {
+    const double speed = seconds > 0 ? static_cast<double>(fed) / seconds : 0;
+    return fmt::format("{:<10}{:>6} tokens {:10.1f} tokens/s\n", name, tokens, speed);
+  }
+};
+
+std::vector<TokenId> encode_prompt(const Model& model, const std::string& prompt) {
+  std::vector<TokenId> tokens = model.tokenizer().encode(prompt);
+  const SpecialTokens& special = model.vocabulary().special();
+  // A model needs something to begin with, even where its file asks for no BOS.
+  const TokenId begin = special.bos != kNoToken ? special.bos : special.eos;
+  if (tokens.empty() && begin != kNoToken) tokens.push_back(begin);
+  if (tokens.empty()) fail<ValueError>("the prompt is empty and the model has no BOS token");
+  return tokens;
+}
+
+// For --ignore-eos: no token that ends the text can be chosen.
+std::span<const float> without_end(const Model& model, std::span<const float> logits,
+                                   std::vector<float>& copy) {
+  copy.assign(logits.begin(), logits.end());
+  for (TokenId id = 0; id < static_cast<TokenId>(copy.size()); ++id) {
+    if (model.vocabulary().ends_generation(id))
+      copy[static_cast<std::size_t>(id)] = -std::numeric_limits<float>::infinity();
+  }
+  return copy;
+}
+
+// Samples, prints and feeds until something ends it; returns why.
+std::string_view write_on(const Options& options, Session& session, Sampler& sampler,
+                          Detokenizer& text, Stage& generated) {
+  const Model& model = session.model();
+  std::vector<float> allowed;
+  for (std::int64_t n = 0; options.predict < 0 || n < options.predict; ++n) {
+    const auto start = cli::Clock::now();
+    const auto logits = session.logits();
+    const TokenId token =
+        sampler.sample(options.ignore_eos ? without_end(model, logits, allowed) : logits);
+    if (model.vocabulary().ends_generation(token)) return "";
+    sampler.accept(token);
+    cli::print_now(text.push(token));
+    ++generated.tokens;
+    if (n + 1 == options.predict) return "";
+    if (session.length(0) == session.options().context) return "stopped: the context is full\n";
+    session.feed(0, {&token, 1}, &cli::interrupted());
+    ++generated.fed;
+    generated.seconds += cli::seconds_since(start);
+  }
+  return "";
+}
+
+int generate(Options options) {
+  if (!options.prompt_file.empty()) options.prompt = cli::read_text(options.prompt_file);
+
+  const auto model = Model::load(options.model.path, {.progress = cli::not_interrupted});
+  for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
+  const std::vector<TokenId> prompt = encode_prompt(*model, options.prompt);
+
+  Session session(model, options.model.session);
+  const auto n_prompt = static_cast<std::int64_t>(prompt.size());
+  if (n_prompt > session.options().context) {
+    fail<ValueError>("the prompt has {} tokens, the context holds {}: give a larger -c", n_prompt,
+                     session.options().context);
+  }
+
+  Sampler sampler(options.sampler);
+  Detokenizer text(model->tokenizer(), {.decode = {.strip_space_prefix = options.prompt.empty()}});
+  Stage fed{n_prompt, n_prompt}, generated;
+  std::string_view why;
+  if (!options.hide_prompt) cli::print_now(options.prompt);
+  try {
+    const auto start = cli::Clock::now();
+    session.feed(0, prompt, &cli::interrupted());
+    fed.seconds = cli::seconds_since(start);
+    for (const TokenId token : prompt) sampler.accept(token);
+    why = write_on(options, session, sampler, text, generated);
+  } catch (const CancelledError&) {
+    why = "stopped: interrupted\n";
+  }
+  cli::print_now(text.finish());
+  cli::print_now("\n");
+
+  std::cerr << '\n' << why << fed.to_text("prompt") << generated.to_text("generated");
+  std::cerr << fmt::format("memory    {} in all, {} workers, backend {}, seed {}\n",
+                           human_bytes(session.memory().total()), session.options().workers,
+                           session.options().backend, options.sampler.seed);
+  return cli::interrupted() ? cli::kInterrupted : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Continues a text. The text goes to stdout as it comes, speeds to stderr.",
+               "generate");
+  Options options;
+  cli::add_model_flags(app, options.model);
+  auto* prompt = app.add_option("-p,--prompt", options.prompt, "the text to continue; '' for none");
+  app.add_option("-f,--file", options.prompt_file, "read the prompt from a file; - is stdin")
+      ->excludes(prompt);
+  app.add_option("-n,--predict,--n-predict", options.predict,
+                 "most tokens to write; -1: until the text or the context ends")
+      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
+  app.add_flag("--ignore-eos", options.ignore_eos, "go on where the model would end the text");
+  app.add_flag("--no-display-prompt", options.hide_prompt, "print only what is new");
+  cli::add_sampler_flags(app, options.sampler);
+  app.footer(
+      "Examples:\n"
+      "  generate\n"
+      "  generate -m model.gguf -p 'The capital of France is' -n 20 --temp 0\n"
+      "  head -c 2000 story.txt | generate -m model.gguf -f - -n 200 -s 7");
+  if (const auto code = cli::parse_flags(app, argc, argv)) return *code;
+  cli::catch_interrupts(cli::Interrupts::once);
+  return cli::run_program("generate", [&] { return generate(options); });
+}
