@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/graph/error.h"
 #include "weft/models/output_file.h"
 #include "weft/scheduler/budget.h"
 
@@ -42,11 +43,15 @@ CommandResult save(Chat& chat, std::string& text) {
     std::cerr << "/save needs the name of a file.\n";
     return CommandResult::done;
   }
-  OutputFile file(text);
-  for (const ChatMessage& message : chat.messages())
-    file.write(fmt::format("## {}\n\n{}\n\n", message.role, message.content));
-  file.commit();
-  std::cerr << fmt::format("{} messages in {}\n", chat.messages().size(), text);
+  try {
+    OutputFile file(text);
+    for (const ChatMessage& message : chat.messages())
+      file.write(fmt::format("## {}\n\n{}\n\n", message.role, message.content));
+    file.commit();
+    std::cerr << fmt::format("{} messages in {}\n", chat.messages().size(), text);
+  } catch (const IoError& error) {
+    std::cerr << error.what() << '\n';
+  }
   return CommandResult::done;
 }
 

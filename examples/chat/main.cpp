@@ -56,8 +56,6 @@ bool handle(Chat& chat, std::string text) {
     take_turn(chat, std::move(text));
   } catch (const ValueError& error) {
     std::cerr << error.what() << "\n[the message was not taken; /reset begins anew]\n";
-  } catch (const IoError& error) {
-    std::cerr << error.what() << '\n';
   }
   return true;
 }

@@ -1,0 +1,11 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace weft::tools {
+
+// Runs Graphviz' program `dot` on `text` and returns the picture; `format` is what -T takes, "svg".
+// Throws UnsupportedError where the program is not installed, IoError where it fails.
+std::string draw(std::string_view text, const std::string& format);
+
+}  // namespace weft::tools
