@@ -20,7 +20,8 @@ constexpr int kPasses = 4;
 std::int64_t last_level_cache() {
   std::int64_t most = 0;
   for (int index = 0; index < 8; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
     std::int64_t size = 0;
     char unit = 0;
     if (file >> size >> unit && unit == 'K') most = std::max(most, size << 10);
@@ -56,15 +57,14 @@ Bandwidth measure_read_bandwidth(int threads, std::int64_t most_bytes) {
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::thread> readers;
     for (int i = 0; i < threads; ++i) {
-      readers.emplace_back([&, i] {
-        sink += read_all(buffer.data() + i * share, static_cast<std::size_t>(share));
-      });
+      readers.emplace_back(
+          [&, i] { sink += read_all(buffer.data() + i * share, static_cast<std::size_t>(share)); });
     }
     for (std::thread& reader : readers) reader.join();
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    result.gb_per_second = std::max(
-        result.gb_per_second, static_cast<double>(share) * threads / seconds / 1e9);
+    result.gb_per_second =
+        std::max(result.gb_per_second, static_cast<double>(share) * threads / seconds / 1e9);
   }
   return result;
 }

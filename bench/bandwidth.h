@@ -6,8 +6,8 @@
 namespace weft::bench {
 
 struct Bandwidth {
-  double gb_per_second = 0;    // 10^9 bytes, best of a few passes
-  std::int64_t bytes = 0;      // size of the buffer
+  double gb_per_second = 0;      // 10^9 bytes, best of a few passes
+  std::int64_t bytes = 0;        // size of the buffer
   std::int64_t cache_bytes = 0;  // last-level cache as the system tells it; 0: unknown
   int threads = 0;
   // A buffer that the cache can hold measures the cache.

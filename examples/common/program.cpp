@@ -48,7 +48,7 @@ int run_program(std::string_view name, const std::function<int()>& body) {
     std::fflush(stdout);
     if (interrupt_seen) return kInterrupted;
     std::cerr << name << ": " << error.what() << '\n';
-    return kError;
+    return dynamic_cast<const UsageError*>(&error) ? kWrongUsage : kError;
   }
 }
 

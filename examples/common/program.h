@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "weft/graph/error.h"
+
 namespace CLI {
 class App;
 }
@@ -16,6 +18,11 @@ namespace weft::cli {
 inline constexpr int kError = 1;
 inline constexpr int kWrongUsage = 2;
 inline constexpr int kInterrupted = 130;  // what shells report for SIGINT
+
+// Flags that do not fit together or whose values make no sense: exit code 2.
+class UsageError : public Error {
+  using Error::Error;
+};
 
 // Calls `body` and returns its exit code. What it throws becomes "NAME: message" on stderr and
 // exit code 1. So does output that could not be written (a full disk); a reader that closed the

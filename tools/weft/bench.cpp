@@ -109,36 +109,36 @@ void print_text(const Session& session, const Flags& flags, const Result& result
         "{:<8} {:>5} tokens  {:10.2f} tokens/s  median of {}, +- {:.2f}, {:.2f} to {:.2f}\n", name,
         n, series.median(), series.rates.size(), series.spread(), series.min(), series.max());
   };
-  std::cout << fmt::format("{}, {} workers, backend {}, batches of {}\n",
-                           flags.model.path, session.options().workers, session.options().backend,
+  std::cout << fmt::format("{}, {} workers, backend {}, batches of {}\n", flags.model.path,
+                           session.options().workers, session.options().backend,
                            session.options().prefill_width);
   line("prefill", flags.prompt, result.prefill);
   line("decode", flags.predict, result.decode);
   if (!result.decode.rates.empty()) {
     const std::int64_t bytes = session.plan(0).cost().bytes_read;
     const double rate = static_cast<double>(bytes) * result.decode.median() / 1e9;
-    std::cout << fmt::format("reads    {} a token with a full cache: {:.2f} GB/s", human_bytes(bytes),
-                             rate);
+    std::cout << fmt::format("reads    {} a token with a full cache: {:.2f} GB/s",
+                             human_bytes(bytes), rate);
     if (bandwidth.gb_per_second > 0) {
-      std::cout << fmt::format(", {:.0f} % of the {:.1f} GB/s that {} threads read\n         ({} "
-                               "buffer, {} of last-level cache{})",
-                               100 * rate / bandwidth.gb_per_second, bandwidth.gb_per_second,
-                               bandwidth.threads, human_bytes(bandwidth.bytes),
-                               human_bytes(bandwidth.cache_bytes),
-                               bandwidth.measures_memory() ? "" : ": not the speed of memory");
+      std::cout << fmt::format(
+          ", {:.0f} % of the {:.1f} GB/s that {} threads read\n         ({} "
+          "buffer, {} of last-level cache{})",
+          100 * rate / bandwidth.gb_per_second, bandwidth.gb_per_second, bandwidth.threads,
+          human_bytes(bandwidth.bytes), human_bytes(bandwidth.cache_bytes),
+          bandwidth.measures_memory() ? "" : ": not the speed of memory");
     }
     std::cout << '\n';
     if (bytes < bandwidth.cache_bytes)
       std::cout << "         What a token reads fits the cache: memory is no limit here.\n";
   }
-  std::cout << fmt::format("memory   {}\nlogits   {:016x}\n",
-                           human_bytes(session.memory().total()), result.logits_hash);
+  std::cout << fmt::format("memory   {}\nlogits   {:016x}\n", human_bytes(session.memory().total()),
+                           result.logits_hash);
 }
 
 Json json_of(std::int64_t tokens, const Series& series) {
   if (series.rates.empty()) return nullptr;
-  return {{"tokens", tokens},          {"median", series.median()}, {"mad", series.spread()},
-          {"min", series.min()},       {"max", series.max()},       {"rates", series.rates}};
+  return {{"tokens", tokens},    {"median", series.median()}, {"mad", series.spread()},
+          {"min", series.min()}, {"max", series.max()},       {"rates", series.rates}};
 }
 
 void print_json(const Session& session, const Flags& flags, const Result& result,
@@ -188,7 +188,8 @@ int bench(int argc, char** argv) {
       "  weft bench -m model.gguf -p 2048 -n 128 -r 3 -t 1 --json");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  if (flags.prompt + flags.predict == 0) fail<ValueError>("-p 0 and -n 0 leave nothing to measure");
+  if (flags.prompt + flags.predict == 0)
+    fail<cli::UsageError>("-p 0 and -n 0 leave nothing to measure");
   if (flags.model.session.context == 0) flags.model.session.context = flags.prompt + flags.predict;
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = Model::load(flags.model.path, {.progress = cli::not_interrupted});
@@ -196,8 +197,8 @@ int bench(int argc, char** argv) {
   Result result;
   Session session(model, flags.model.session);
   if (flags.prompt + flags.predict > session.options().context) {
-    fail<ValueError>("-p {} and -n {} do not fit a context of {} tokens", flags.prompt,
-                     flags.predict, session.options().context);
+    fail<cli::UsageError>("-p {} and -n {} do not fit a context of {} tokens", flags.prompt,
+                          flags.predict, session.options().context);
   }
   result = measure(session, flags);
   if (!flags.no_bandwidth) {

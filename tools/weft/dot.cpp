@@ -1,3 +1,5 @@
+#include "weft/graph/dot.h"
+
 #include <charconv>
 #include <filesystem>
 #include <iostream>
@@ -9,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "weft/backends/backend.h"
-#include "weft/graph/dot.h"
 #include "weft/graph/error.h"
 #include "weft/models/output_file.h"
 #include "weft/models/session.h"
@@ -66,7 +67,7 @@ void read_layers(const std::string& text, DotOptions& options) {
     rest = std::from_chars(first.ptr + 1, end, options.last_layer);
   if (rest.ec != std::errc() || rest.ptr != end || options.first_layer < 0 ||
       options.last_layer < options.first_layer) {
-    fail<ValueError>("--layers must be a number or FIRST-LAST, got '{}'", text);
+    fail<cli::UsageError>("--layers must be a number or FIRST-LAST, got '{}'", text);
   }
 }
 

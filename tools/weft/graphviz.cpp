@@ -1,13 +1,13 @@
 #include "graphviz.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "weft/graph/error.h"
 

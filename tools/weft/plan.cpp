@@ -28,7 +28,7 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
     if (wanted(planned, plan, phase)) return;
     names += ", " + plan.name;
   }
-  fail<ValueError>("--phase must be one of {}; got '{}'", names, phase);
+  fail<cli::UsageError>("--phase must be one of {}; got '{}'", names, phase);
 }
 
 void print_text(const Model& model, const PlannedModel& planned, const std::string& phase) {
@@ -39,8 +39,7 @@ void print_text(const Model& model, const PlannedModel& planned, const std::stri
       "{}\n\n{}",
       facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
       o.context, o.sequences, o.workers, o.backend, o.cache_k.name(), planned.memory.to_text());
-  std::cout << fmt::format("may use {}{}\n",
-                           human_bytes(o.mem_budget),
+  std::cout << fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
                            planned.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : planned.concessions) std::cout << "  " << concession << '\n';
   for (const Plan& plan : planned.plans) {

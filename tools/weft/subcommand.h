@@ -1,11 +1,7 @@
 #pragma once
 // What every subcommand of the program `weft` shares.
 
-#include <optional>
-
-namespace CLI {
-class App;
-}
+#include "common/program.h"
 
 namespace weft::tools {
 
@@ -17,12 +13,14 @@ struct Subcommand {
   int (*run)(int argc, char** argv);
 };
 
-// Reads the flags. Returns the exit code where the program is to end at once: 0 after --help, 2 for
-// wrong usage.
-std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
+using cli::parse_flags;
 
+int bench(int argc, char** argv);
+int dot(int argc, char** argv);
 int inspect(int argc, char** argv);
 int logits(int argc, char** argv);
+int plan(int argc, char** argv);
 int tokenize(int argc, char** argv);
+int verify(int argc, char** argv);
 
 }  // namespace weft::tools

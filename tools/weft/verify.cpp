@@ -1,3 +1,5 @@
+#include "weft/scheduler/verify.h"
+
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -9,7 +11,6 @@
 #include "weft/graph/error.h"
 #include "weft/models/session.h"
 #include "weft/models/tokenizer.h"
-#include "weft/scheduler/verify.h"
 
 #include "common/flags.h"
 #include "subcommand.h"

@@ -1,0 +1,167 @@
+"""`chat` on the bundled model: from a pipe, and on a terminal."""
+
+import os
+import pty
+import select
+import signal
+import time
+import unittest
+
+from support import BIN, CLEAN, MODEL, SystemTest, TIMEOUT, run
+
+
+class FromPipe(SystemTest):
+    def chat(self, text, *args):
+        return self.runs("chat", "--temp", "0", "-n", "24", *args, stdin=text.encode())
+
+    def test_a_reply_per_line_and_no_prompts(self):
+        r = self.chat("Tell me a story about a fox named Pip.\n\nWho was it about?\n")
+        self.assertEqual(len(r.out.decode().strip().split("\n")) >= 2, True)
+        self.assertNotIn(b"> ", r.out)
+
+    def test_same_text_every_time(self):
+        text = "Tell me a story about a fox named Pip.\nWho was it about?\n"
+        self.assertEqual(self.chat(text).out, self.chat(text, "-t", "1").out)
+
+    def test_cache_between_turns_changes_nothing(self):
+        """The second reply is what a fresh cache gives for the same conversation."""
+        first, second = "Tell me a story about a fox named Pip.", "Who was it about?"
+        kept = self.chat(f"{first}\n{second}\n", "-n", "-1").out
+        wide = self.chat(f"{first}\n{second}\n", "-n", "-1", "-b", "3").out
+        self.assertEqual(kept, wide)
+
+    def test_reset_forgets(self):
+        once = self.chat("Tell me a story about a fox named Pip.\n").out
+        twice = self.chat("Tell me a story about a fox named Pip.\n/reset\nTell me a story about a fox named Pip.\n").out
+        self.assertEqual(twice, once * 2)
+
+    def test_commands(self):
+        r = self.chat("/help\n/stats\n/frobnicate\n/again\n/quit\nnever reached\n")
+        self.assertEqual(r.out, b"")
+        for text in ("/reset", "context", "There is no /frobnicate", "no message yet"):
+            self.assertIn(text, r.err)
+
+    def test_save(self):
+        path = self.folder / "talk.md"
+        r = self.chat(f"Tell me a story.\n/save {path}\n/save {self.folder}/none/talk.md\n", "--system", "Be brave.")
+        saved = path.read_text()
+        self.assertIn("## system\n\nBe brave.", saved)
+        self.assertIn("## user\n\nTell me a story.", saved)
+        self.assertIn("## assistant", saved)
+        self.assertIn("none/talk.md", r.err)
+
+    def test_several_lines(self):
+        one = self.chat('"""Tell me\na story."""\n').out
+        self.assertEqual(self.chat("Tell me\\\na story.\n").out, one)
+
+    def test_context_full(self):
+        r = self.chat("Tell me a story about a fox named Pip.\n" * 3, "-c", "40", "-n", "-1")
+        self.assertIn("/reset begins anew", r.err)
+
+    def test_long_message_is_refused_and_forgotten(self):
+        r = self.chat("Tell me a story. " * 50 + "\nTell me a story.\n", "-c", "64")
+        self.assertIn("was not taken", r.err)
+        self.assertGreater(len(r.out.strip()), 0)
+
+    def test_no_template(self):
+        data = MODEL.read_bytes()
+        path = self.folder / "plain.gguf"
+        path.write_bytes(data.replace(b"tokenizer.chat_template", b"tokenizer.chat_templatX"))
+        self.refuses(1, "--chat-template", "chat", "-m", path)
+        r = run("chat", "-m", path, "--chat-template", "chatml", "--temp", "0", "-n", "24", stdin=b"Tell me a story.\n")
+        self.assertEqual((r.code, r.out), (0, self.chat("Tell me a story.\n").out))
+
+
+class Terminal(SystemTest):
+    """A program on a terminal of its own."""
+
+    def start(self, *args):
+        env = {**CLEAN, "TERM": "vt100", "XDG_STATE_HOME": str(self.folder)}
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(BIN / "chat", ["chat", *args], env)
+        self.addCleanup(self.stop)
+        self.seen = ""
+        self.until("> ")
+
+    def stop(self):
+        os.close(self.fd)
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+
+    def until(self, text):
+        """Reads until the text comes; returns what came before it."""
+        deadline = time.monotonic() + TIMEOUT
+        while text not in self.seen:
+            self.assertLess(time.monotonic(), deadline, f"waiting for {text!r}, seen {self.seen!r}")
+            if select.select([self.fd], [], [], 1)[0]:
+                try:
+                    self.seen += os.read(self.fd, 65536).decode("utf-8", "replace")
+                except OSError:
+                    self.fail(f"the program ended, seen {self.seen!r}")
+        before, self.seen = self.seen.split(text, 1)
+        return before
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def exit_code(self):
+        deadline = time.monotonic() + TIMEOUT
+        while time.monotonic() < deadline:
+            try:
+                while select.select([self.fd], [], [], 0)[0] and os.read(self.fd, 65536):
+                    pass
+            except OSError:
+                pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.pid = 0
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        self.fail("the program did not end")
+
+    def test_reply_and_leave(self):
+        self.start("--temp", "0", "-n", "8")
+        self.type("Tell me a story.\r")
+        self.until("limit of -n")
+        self.until("> ")
+        self.type("\x04")
+        self.assertEqual(self.exit_code(), 0)
+        self.assertIn("story", (self.folder / "weft/chat_history").read_text())
+
+    def test_interrupts(self):
+        self.start("--temp", "0", "-c", "4096")
+        self.type("half a line")
+        self.until("half a line")
+        self.type("\x03")  # drops the line
+        self.until("> ")
+        self.type("/stats\r")
+        self.until("0 of 4096")
+        self.until("> ")
+        self.type("\x04")
+        self.assertEqual(self.exit_code(), 0)
+
+    def test_history_of_an_earlier_run(self):
+        self.start("-n", "4")
+        self.type("/help\r")
+        self.until("Ctrl-D")
+        self.until("> ")
+        self.type("\x04")
+        self.exit_code()
+        self.start("-n", "4")
+        self.type("\x1b[A")  # up
+        self.until("/help")
+        self.type("\x04\x03\x04")
+        self.exit_code()
+
+    def test_several_lines(self):
+        self.start("--temp", "0", "-n", "4")
+        self.type("Tell me\\\r")
+        self.until(". ")
+        self.type("a story.\r")
+        self.until("limit of -n")
+
+
+if __name__ == "__main__":
+    unittest.main()

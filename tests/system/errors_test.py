@@ -1,0 +1,99 @@
+"""What users get wrong: exit code 2 for wrong usage, 1 for everything else, always a message, never a crash or half a file."""
+
+import os
+import unittest
+
+from support import BIN, MODEL, SystemTest, run
+
+PROGRAMS = [("generate",), ("chat",)]
+SUBCOMMANDS = [("weft", name) for name in ("bench", "dot", "inspect", "logits", "plan", "tokenize", "verify")]
+WITH_MODEL = PROGRAMS + [c for c in SUBCOMMANDS if c[1] != "logits"]
+
+
+class Usage(SystemTest):
+    def test_help(self):
+        for command in PROGRAMS + SUBCOMMANDS:
+            with self.subTest(command=command):
+                r = self.runs(*command, "--help")
+                self.assertIn(b"Examples:", r.out)
+                self.assertEqual(r.err, "")
+
+    def test_list_of_subcommands(self):
+        r = self.runs("weft", "--help")
+        for _, name in SUBCOMMANDS:
+            self.assertIn(f"  {name} ".encode(), r.out)
+
+    def test_unknown_flag(self):
+        for command in PROGRAMS + SUBCOMMANDS:
+            with self.subTest(command=command):
+                r = run(*command, "--no-such-flag")
+                self.assertEqual(r.code, 2, r.err)
+
+    def test_no_or_unknown_subcommand(self):
+        self.refuses(2, "Usage: weft", "weft")
+        self.refuses(2, "there is no subcommand 'frobnicate'", "weft", "frobnicate")
+
+    def test_values_out_of_range(self):
+        for flag, value in [("-n", "-5"), ("-n", "many"), ("-c", "-1"), ("-t", "1000"), ("-t", "two"), ("-b", "0"),
+                            ("--temp", "hot"), ("--seed", "-2"), ("--mem-budget", "lots"), ("--cache-type-k", "q3")]:
+            with self.subTest(flag=flag, value=value):
+                self.refuses(2, "", "generate", flag, value)
+
+    def test_flags_that_exclude_each_other(self):
+        self.refuses(2, "excludes", "generate", "-p", "x", "-f", "-")
+
+
+class Files(SystemTest):
+    def test_missing_model(self):
+        for command in WITH_MODEL:
+            with self.subTest(command=command):
+                self.refuses(1, "no-such-model.gguf", *command, "-m", "no-such-model.gguf")
+
+    def test_model_that_is_none(self):
+        for name, content in [("empty.gguf", b""), ("text.gguf", b"Once upon a time"), ("cut.gguf", MODEL.read_bytes()[:5000])]:
+            path = self.folder / name
+            path.write_bytes(content)
+            for command in WITH_MODEL:
+                with self.subTest(command=command, file=name):
+                    self.refuses(1, name, *command, "-m", path)
+
+    def test_model_is_a_folder(self):
+        self.refuses(1, str(self.folder), "generate", "-m", self.folder)
+
+    def test_named_by_environment(self):
+        self.refuses(1, "elsewhere.gguf", "generate", env={"WEFT_MODEL": "elsewhere.gguf"})
+
+    def test_missing_prompt_file(self):
+        self.refuses(1, "no-such-prompt", "generate", "-f", "no-such-prompt")
+
+    def test_unwritable_output(self):
+        self.refuses(1, "no-such-folder", "weft", "dot", "-o", self.folder / "no-such-folder/g.dot")
+        self.refuses(1, "no-such-folder", "weft", "logits", "-m", MODEL, "--tokens", "1", "-o", self.folder / "no-such-folder/l.npy")
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_full_disk(self):
+        for command in [("generate", "-n", "3", "--temp", "0"), ("weft", "plan"), ("weft", "dot"), ("weft", "inspect", MODEL),
+                        ("weft", "plan", "--json"), ("weft", "--help")]:
+            with self.subTest(command=command), open("/dev/full", "wb") as full:
+                self.refuses(1, "cannot write the output", *command, stdout=full)
+        self.refuses(1, "/dev/full", "weft", "dot", "-o", "/dev/full")
+
+    def test_nothing_left_behind(self):
+        out = self.folder / "l.npy"
+        self.refuses(1, "", "weft", "logits", "-m", MODEL, "--tokens", "1,999999", "-o", out)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_budget_too_small(self):
+        self.refuses(1, "may use", "generate", "--mem-budget", "1M")
+        self.refuses(1, "may use", "weft", "plan", "--mem-budget", "1M")
+
+    def test_unknown_backend_and_pass(self):
+        self.refuses(1, "cpu, reference", "generate", "--backend", "abacus")
+        self.refuses(1, "no_such_pass", "weft", "plan", "--no-pass", "no_such_pass")
+
+    def test_unknown_instruction_set(self):
+        self.refuses(1, "WEFT_CPU_ISA", "weft", "plan", env={"WEFT_CPU_ISA": "mmx"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+"""`generate` on the bundled model: prompts of all kinds, same text every time, and ways to stop it."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from support import BIN, CLEAN, SystemTest, TIMEOUT, run
+
+
+class Prompts(SystemTest):
+    def text(self, *args, **kwargs):
+        return self.runs("generate", "-n", "16", "--temp", "0", *args, **kwargs).out
+
+    def test_default_prompt(self):
+        self.assertTrue(self.text().startswith(b"Once upon a time"))
+
+    def test_prompt_is_echoed_and_can_be_hidden(self):
+        whole = self.text("-p", "One day")
+        self.assertTrue(whole.startswith(b"One day"))
+        self.assertEqual(b"One day" + self.text("-p", "One day", "--no-display-prompt"), whole)
+
+    def test_empty_prompt(self):
+        self.assertGreater(len(self.text("-p", "").strip()), 0)
+
+    def test_no_tokens(self):
+        r = self.runs("generate", "-n", "0", "-p", "One day")
+        self.assertEqual(r.out, b"One day\n")
+        self.assertIn("prompt", r.err)
+
+    def test_from_file_and_stdin(self):
+        path = self.folder / "prompt.txt"
+        path.write_bytes(b"One day\n")
+        want = self.text("-p", "One day")
+        self.assertEqual(self.text("-f", path), want)
+        self.assertEqual(self.text("-f", "-", stdin=b"One day\n"), want)
+
+    def test_bytes_that_are_no_text(self):
+        prompt = bytes(range(256)) + b"\xff\xfe\xed\xa0\x80"
+        self.assertTrue(self.text("-f", "-", stdin=prompt).startswith(prompt))
+
+    def test_prompt_longer_than_the_context(self):
+        r = self.refuses(1, "-c", "generate", "-c", "8", "-p", "One day a fox and a bear went into the dark forest.")
+        self.assertIn("the context holds 8", r.err)
+
+    def test_context_gets_full(self):
+        r = self.runs("generate", "-c", "16", "--ignore-eos", "--temp", "0")
+        self.assertIn("the context is full", r.err)
+
+    def test_prompt_wider_than_a_batch(self):
+        prompt = "One day a fox and a bear went into the dark forest. " * 4
+        self.assertEqual(self.text("-p", prompt, "-b", "7"), self.text("-p", prompt))
+
+
+class SameText(SystemTest):
+    def story(self, *args):
+        return self.runs("generate", "-n", "48", "--seed", "11", *args).out
+
+    def test_same_seed_same_text(self):
+        self.assertEqual(self.story(), self.story())
+
+    def test_another_seed_another_text(self):
+        self.assertNotEqual(self.story(), self.runs("generate", "-n", "48", "--seed", "12").out)
+
+    def test_any_number_of_workers(self):
+        for n in "2", "3":
+            self.assertEqual(self.story("-t", n), self.story("-t", "1"), f"-t {n}")
+
+    def test_greedy_is_argmax_whatever_the_seed(self):
+        self.assertEqual(self.story("--temp", "0"), self.runs("generate", "-n", "48", "--temp", "0").out)
+
+
+class Stopping(SystemTest):
+    def start(self, *args):
+        process = subprocess.Popen([str(BIN / "generate"), "--ignore-eos", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=CLEAN)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_interrupt(self):
+        process = self.start("-c", "4096")
+        process.stdout.read(40)  # it is writing
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertTrue(out.endswith(b"\n"))
+        self.assertIn(b"stopped: interrupted", err)
+        self.assertIn(b"tokens/s", err)
+
+    def test_interrupt_while_waiting_for_the_prompt(self):
+        process = subprocess.Popen([str(BIN / "generate"), "-f", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=CLEAN)
+        self.addCleanup(process.kill)
+        handler = 1 << (signal.SIGINT - 1)
+        deadline = time.monotonic() + TIMEOUT
+        while time.monotonic() < deadline:  # until the program catches the signal
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+                caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt"))
+            if caught & handler:
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        # The signal may come before the read begins: an empty prompt then follows.
+        process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 130)
+
+    def test_closed_pipe(self):
+        process = self.start("-c", "4096")
+        os.read(process.stdout.fileno(), 40)
+        process.stdout.close()
+        self.assertEqual(process.wait(TIMEOUT), 0)
+        self.assertEqual(process.stderr.read(), b"")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,133 @@
+"""The subcommands of `weft` that look into a model."""
+
+import json
+import re
+import shutil
+import subprocess
+import unittest
+
+from support import MODEL, SystemTest
+
+
+class Plan(SystemTest):
+    def plan(self, *args):
+        return json.loads(self.runs("weft", "plan", "--json", *args).out)
+
+    def test_text(self):
+        out = self.runs("weft", "plan").out.decode()
+        self.assertIn("plan decode:", out)
+        self.assertRegex(out, r"plan prefill \d+: \d+ steps")
+
+    def test_phases(self):
+        out = self.runs("weft", "plan", "--phase", "all").out.decode()
+        self.assertEqual(out.count("\nstage 0\n"), len(self.plan()["plans"]))
+        self.refuses(2, "--phase must be one of", "weft", "plan", "--phase", "nap")
+
+    def test_bytes(self):
+        plan = self.plan("-c", "128")
+        memory = plan["memory"]
+        kinds = [k for k in memory if k not in ("total", "budget")]
+        self.assertEqual(sum(memory[k] for k in kinds), memory["total"])
+        self.assertEqual(memory["arena"], max(p["bytes"]["arena"] for p in plan["plans"]))
+        self.assertGreater(self.plan("-c", "256")["memory"]["state"], memory["state"])
+
+    def test_budget_narrows_prefill(self):
+        free = self.plan()
+        floor = free["memory"]["total"] - free["memory"]["arena"] - free["memory"]["scratch"]
+        budget = (floor + free["memory"]["total"]) // 2
+        tight = self.plan("--mem-budget", str(budget))
+        self.assertLessEqual(tight["memory"]["total"], budget)
+        self.assertTrue(tight["concessions"])
+
+    def test_same_plan_every_time(self):
+        self.assertEqual(self.runs("weft", "plan").out, self.runs("weft", "plan").out)
+
+    def test_lanes(self):
+        one = self.plan("-t", "1")
+        self.assertEqual({p["lanes"] for p in one["plans"]}, {1})
+        self.assertEqual({p["joins"] for p in one["plans"]}, {0})
+
+
+class Dot(SystemTest):
+    def test_text(self):
+        out = self.runs("weft", "dot").out.decode()
+        self.assertTrue(out.startswith("digraph"))
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_graphviz_takes_every_variant(self):
+        for args in [(), ("--no-fold",), ("--layers", "0-1"), ("--heat", "bytes"), ("--no-pass", "all"), ("--phase", "prefill")]:
+            with self.subTest(args=args):
+                text = self.runs("weft", "dot", *args).out
+                r = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, check=True)
+                self.assertEqual(r.stderr, b"")
+                self.assertIn(b"<svg", r.stdout)
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_pictures(self):
+        for name, magic in [("g.svg", b"<?xml"), ("g.png", b"\x89PNG"), ("g.dot", b"digraph")]:
+            self.runs("weft", "dot", "-o", self.folder / name)
+            self.assertTrue((self.folder / name).read_bytes().startswith(magic))
+        self.refuses(1, "-Tnonsense", "weft", "dot", "-o", self.folder / "g.nonsense")
+        self.assertFalse((self.folder / "g.nonsense").exists())
+
+    def test_without_graphviz(self):
+        r = self.refuses(1, "graphviz", "weft", "dot", "-o", self.folder / "g.svg", env={"PATH": str(self.folder)})
+        self.assertEqual(list(self.folder.iterdir()), [], r.err)
+
+    def test_passes(self):
+        lines = self.runs("weft", "dot", "--passes").out.decode().splitlines()
+        counts = [int(line.split()[-1 if line.startswith("(") else 1]) for line in lines[1:]]
+        self.assertGreater(counts[0], min(counts))
+        names = [line.split()[0] for line in lines[2:]]
+        fewer = self.runs("weft", "dot", "--passes", "--no-pass", names[0]).out.decode()
+        self.assertNotIn(names[0], fewer)
+
+    def test_layers(self):
+        for bad in ("x", "2-1", "1-", "-3"):
+            self.refuses(2, "--layers", "weft", "dot", f"--layers={bad}")
+
+
+class Verify(SystemTest):
+    def test_all_nodes_pass(self):
+        for args in [(), ("--tokens", "1,2,3,4,5"), ("--tokens", "7"), ("--no-pass", "all"), ("--backend", "reference")]:
+            with self.subTest(args=args):
+                reports = json.loads(self.runs("weft", "verify", "--json", *args).out)
+                self.assertEqual(reports[-1]["plan"], "decode")
+                self.assertTrue(all(report["report"] for report in reports))
+
+    def test_text(self):
+        self.assertIn(b"plan decode", self.runs("weft", "verify").out)
+
+    def test_token_out_of_range(self):
+        self.refuses(1, "", "weft", "verify", "--tokens", "99999999")
+
+
+class Bench(SystemTest):
+    SMALL = ("-p", "16", "-n", "4", "-r", "2", "--no-bandwidth")
+
+    def bench(self, *args):
+        return json.loads(self.runs("weft", "bench", "--json", *self.SMALL, *args).out)
+
+    def test_numbers(self):
+        r = self.bench()
+        for phase in ("prefill", "decode"):
+            self.assertEqual(len(r[phase]["rates"]), 2)
+            self.assertLessEqual(r[phase]["min"], r[phase]["median"])
+        self.assertGreater(r["bytes_per_token"], 0)
+
+    def test_hash_does_not_depend_on_workers_or_batches(self):
+        hashes = {self.bench(*args)["logits_hash"] for args in [(), ("-t", "1"), ("-t", "2"), ("-b", "5")]}
+        self.assertEqual(len(hashes), 1)
+
+    def test_one_phase_only(self):
+        self.assertIsNone(self.bench("-n", "0")["decode"])
+        self.assertIsNone(self.bench("-p", "0")["prefill"])
+        self.refuses(2, "nothing to measure", "weft", "bench", "-p", "0", "-n", "0")
+
+    def test_text(self):
+        out = self.runs("weft", "bench", *self.SMALL).out.decode()
+        self.assertTrue(re.search(r"prefill +16 tokens", out), out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# usage: tools/test.sh [--quick]
+#
+# Installs what the tests need (Debian 12, Ubuntu 24.04), builds, and runs every test. Goes on after a failure, ends with a line
+# "N passed, N failed", and exits with 1 where anything failed. --quick: the release build and its tests only.
+#
+# WEFT_ACCEPT: folder of acceptance scripts (default ../shared/accept); without one they are skipped.
+# WEFT_FUZZ_SECONDS: how long each fuzz target runs (default 20).
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+quick=false
+case "${1-}" in
+  --quick) quick=true ;;
+  "") ;;
+  *)
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    [[ $1 == --help || $1 == -h ]] && exit 0
+    exit 2
+    ;;
+esac
+
+passed=0 failed=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+log=$scratch/log
+
+# report NAME SECONDS PASSED FAILED [REMARK]: adds to the totals and prints a line; the log too where something failed.
+report() {
+  passed=$((passed + $3)) failed=$((failed + $4))
+  if (($4 == 0)); then
+    printf 'ok    %-40s %5d s  %s\n' "$1" "$2" "${5-}"
+  else
+    printf 'FAIL  %-40s %5d s  %s\n' "$1" "$2" "${5-}"
+    tail -n 300 "$log" | sed 's/^/      /'
+  fi
+}
+
+skip() { printf 'skip  %-40s          %s\n' "$1" "$2"; }
+
+# step NAME COMMAND...: one check; returns its status.
+step() {
+  local name=$1 start=$SECONDS
+  shift
+  if "$@" > "$log" 2>&1; then
+    report "$name" $((SECONDS - start)) 1 0
+  else
+    report "$name" $((SECONDS - start)) 0 1
+    return 1
+  fi
+}
+
+build() {
+  cmake --preset "$1" && cmake --build --preset "$@" -- --quiet
+}
+
+# run_ctest NAME PRESET [ARGUMENT...]: counts each test.
+run_ctest() {
+  local name=$1 preset=$2 start=$SECONDS suite=$scratch/junit.xml total bad skipped
+  shift 2
+  rm -f "$suite"
+  ctest --preset "$preset" --output-junit "$suite" "$@" > "$scratch/ctest" 2>&1
+  grep -vE '(Passed|Skipped)  |^ *Start ' "$scratch/ctest" > "$log"
+  attribute() { sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\".*/\1/p" "$suite" 2> /dev/null | head -n 1; }
+  total=$(attribute tests) bad=$(attribute failures) skipped=$(attribute skipped)
+  if [[ -z $total ]]; then
+    report "$name" $((SECONDS - start)) 0 1 "ctest did not run"
+    return
+  fi
+  report "$name" $((SECONDS - start)) $((total - bad - skipped)) "$bad" "$total tests, $bad failed, $skipped skipped"
+}
+
+# accept SCRIPT [CASE...]: counts what the script counts.
+accept() {
+  local start=$SECONDS counts
+  /usr/bin/python3 "$accept_dir/$1.py" --bin build/release/bin "${@:2}" > "$log" 2>&1
+  if counts=$(tail -n 1 "$log" | grep -oE '^[0-9]+ passed, [0-9]+ failed'); then
+    report "acceptance: $1" $((SECONDS - start)) "${counts%% *}" "$(grep -oE '[0-9]+ failed' <<< "$counts" | cut -d ' ' -f 1)" "$counts"
+  else
+    report "acceptance: $1" $((SECONDS - start)) 0 1 "no closing line"
+  fi
+}
+
+sources() { git ls-files -z '*.cpp' '*.h'; }
+check_format() { sources | xargs -0 clang-format-14 --dry-run -Werror; }
+check_shell() { git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck; }
+check_packages() { tools/packages/install.sh build test && [[ -z $(tools/packages/install.sh build test) ]]; }
+
+fuzz() {
+  local target=$1 corpus=$scratch/corpus-$1
+  mkdir -p "$corpus"
+  "build/fuzz/bin/${target}_fuzz" "$corpus" "tests/fuzz/corpus/$target" -max_total_time="${WEFT_FUZZ_SECONDS:-20}" \
+    -rss_limit_mb=2048 -timeout=30 -verbosity=0 -print_final_stats=1 -artifact_prefix="$scratch/"
+}
+
+# This machine runs an instruction set if the program starts with it.
+machine_has() { WEFT_CPU_ISA=$1 build/release/bin/weft plan -m examples/models/weft-stories.gguf > /dev/null 2>&1; }
+
+step "packages" check_packages || exit 1
+
+step "format" check_format
+step "shell scripts" check_shell
+
+if step "build release" build release; then
+  run_ctest "tests, release" release
+  if ! $quick; then
+    mapfile -t isas < <(sed -n 's/.*"name": "isa-\([a-z0-9]*\)".*/\1/p' CMakePresets.json)
+    for isa in "${isas[@]}"; do
+      if machine_has "$isa"; then
+        # Tests of the kernels run once per instruction set anyway.
+        run_ctest "tests with $isa" "isa-$isa" -R "^(system|models_test|scheduler_test): "
+      else
+        skip "tests with $isa" "this machine lacks it"
+      fi
+    done
+  fi
+  accept_dir=${WEFT_ACCEPT:-../shared/accept}
+  if [[ -d $accept_dir ]]; then
+    while read -r script cases; do
+      # shellcheck disable=SC2086  # cases are words
+      accept "$script" $cases
+    done < <(sed 's/#.*//' tests/acceptance.txt | grep .)
+  else
+    skip "acceptance scripts" "no folder $accept_dir"
+  fi
+fi
+
+if ! $quick; then
+  step "build with ASan and UBSan" build dev && run_ctest "tests, ASan and UBSan" dev
+  step "build with TSan" build tsan --target scheduler_test models_test && run_ctest "tests, TSan" tsan -R '^(scheduler|models)_test: '
+  if step "build fuzz targets" build fuzz; then
+    for program in build/fuzz/bin/*_fuzz; do
+      name=$(basename "$program" _fuzz)
+      step "fuzz $name" fuzz "$name"
+    done
+  fi
+fi
+
+printf '\n%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))
