@@ -54,10 +54,6 @@ struct LineReader::Impl {
     el_set(editor, EL_CLIENTDATA, this);
     el_set(editor, EL_PROMPT, &show_prompt);
     el_set(editor, EL_EDITOR, "emacs");
-    // While a line is edited, Ctrl-C is a key and no signal.
-    el_set(editor, EL_SETTY, "-d", "intr=", nullptr);
-    el_set(editor, EL_ADDFN, "weft-drop", "Drop what was typed", &drop);
-    el_set(editor, EL_BIND, "^C", "weft-drop", nullptr);
     el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     open_history();
   }
@@ -93,10 +89,6 @@ struct LineReader::Impl {
     return *static_cast<Impl*>(self);
   }
   static const char* show_prompt(EditLine* editor) { return of(editor).prompt; }
-  static unsigned char drop(EditLine* editor, int) {
-    of(editor).dropped = true;
-    return CC_NEWLINE;
-  }
 };
 
 LineReader::LineReader() {
@@ -116,6 +108,12 @@ std::optional<std::string> LineReader::line(const char* prompt) {
   impl_->prompt = prompt;
   int count = 0;
   const char* got = el_gets(impl_->editor, &count);
+  if (cli::interrupted()) {  // Ctrl-C ends the read
+    impl_->dropped = true;
+    cli::clear_interrupt();
+    el_reset(impl_->editor);
+    return "";
+  }
   if (!got || count <= 0) return std::nullopt;
   text = got;
   if (text.find_first_not_of(" \t\n") != std::string::npos) impl_->remember(got);

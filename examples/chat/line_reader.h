@@ -19,6 +19,7 @@ class LineReader {
 
   // A message: one line; or several where a line ends with a backslash, or between two lines with
   // """. nullopt at the end of the input (Ctrl-D). Ctrl-C drops what was typed and asks anew.
+  // REQUIRES: cli::catch_interrupts(every) was called.
   std::optional<std::string> message();
 
  private:

@@ -45,6 +45,7 @@ std::string bundled_model() {
 }
 
 void add_model_flags(CLI::App& app, ModelFlags& flags) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   SessionOptions& s = flags.session;
   flags.path = bundled_model();
   auto* model = app.add_option("-m,--model", flags.path, "GGUF file (default: the bundled model)")
@@ -69,6 +70,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
       ->type_name("SIZE");
   app.add_option("--no-pass", s.passes_off,
                  "leave out a graph pass (weft dot --passes lists them), or 'all'")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME");
 }
 

@@ -20,6 +20,7 @@ struct ModelFlags {
   std::string path;  // never empty after parsing
   SessionOptions session;
 };
+// Call it before other flags are added: of a flag that is given twice, the last one counts.
 void add_model_flags(CLI::App& app, ModelFlags& flags);
 
 // --seed -1, the default, takes a seed by chance when the flags are parsed.

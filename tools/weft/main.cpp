@@ -15,7 +15,6 @@ constexpr Subcommand kSubcommands[] = {
     {"logits", "logits of a list of token ids, as a .npy file", logits},
     {"plan", "what running a model would do and take: order, memory, lanes, kernels", plan},
     {"tokenize", "text on stdin, token ids on stdout", tokenize},
-    {"verify", "every node against its scalar definition", verify},
 };
 
 void print_usage(std::ostream& out) {

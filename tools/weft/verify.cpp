@@ -80,6 +80,7 @@ int verify(int argc, char** argv) {
   auto* prompt_flag = app.add_option("-p,--prompt", prompt, "the text to run");
   app.add_option("--tokens", tokens, "the token ids to run, with commas between them")
       ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->excludes(prompt_flag);
   app.add_flag("--json", json, "print the reports as JSON");
   app.footer(
