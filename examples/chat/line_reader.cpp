@@ -9,6 +9,8 @@
 #include <histedit.h>
 #include <unistd.h>
 
+#include "common/program.h"
+
 namespace weft::chat {
 namespace {
 
