@@ -1,12 +1,15 @@
 #include "chat/line_reader.h"
 
+#include <cerrno>
 #include <clocale>
 #include <cstdlib>
+#include <cwchar>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
 
 #include <histedit.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "common/program.h"
@@ -55,6 +58,7 @@ struct LineReader::Impl {
     if (!editor) return;
     el_set(editor, EL_CLIENTDATA, this);
     el_set(editor, EL_PROMPT, &show_prompt);
+    el_set(editor, EL_GETCFN, &read_character);
     el_set(editor, EL_EDITOR, "emacs");
     el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     open_history();
@@ -90,6 +94,23 @@ struct LineReader::Impl {
     el_get(editor, EL_CLIENTDATA, &self);
     return *static_cast<Impl*>(self);
   }
+  // A character of the locale from the terminal; -1 after Ctrl-C. libedit's own way to read would
+  // miss a Ctrl-C that comes between two reads.
+  static int read_character(EditLine*, wchar_t* character) {
+    std::mbstate_t state{};
+    for (;;) {
+      pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {cli::interrupt_descriptor(), POLLIN, 0}};
+      if (poll(ready, 2, -1) < 0 && errno != EINTR) return -1;
+      if (cli::interrupted()) return -1;
+      if (!(ready[0].revents & (POLLIN | POLLHUP))) continue;
+      char byte = 0;
+      const ssize_t n = read(STDIN_FILENO, &byte, 1);
+      if (n <= 0) return static_cast<int>(n);
+      const std::size_t status = std::mbrtowc(character, &byte, 1, &state);
+      if (status == static_cast<std::size_t>(-1)) state = {};  // no such character: left out
+      if (status <= 1) return 1;
+    }
+  }
   static const char* show_prompt(EditLine* editor) { return of(editor).prompt; }
 };
 
@@ -110,7 +131,7 @@ std::optional<std::string> LineReader::line(const char* prompt) {
   impl_->prompt = prompt;
   int count = 0;
   const char* got = el_gets(impl_->editor, &count);
-  if (cli::interrupted()) {  // Ctrl-C ends the read
+  if (!got && cli::interrupted()) {
     impl_->dropped = true;
     cli::clear_interrupt();
     el_reset(impl_->editor);
@@ -126,7 +147,7 @@ std::optional<std::string> LineReader::line(const char* prompt) {
 std::optional<std::string> LineReader::message() {
   const auto dropped = [this] { return impl_ && impl_->dropped; };
   for (;;) {
-    if (impl_) impl_->dropped = false;
+    if (impl_) impl_->dropped = false, cli::clear_interrupt();
     std::optional<std::string> text = line(kPrompt);
     if (!text) return std::nullopt;
     if (text->starts_with(kFence)) {

@@ -2,12 +2,15 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "weft/graph/error.h"
 
@@ -17,8 +20,14 @@ namespace {
 std::atomic<bool> interrupt_seen{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
+int interrupt_event = -1;
+
 void on_interrupt(int) {
+  const int error = errno;
+  const std::uint64_t one = 1;
   interrupt_seen = true;
+  [[maybe_unused]] const ssize_t n = write(interrupt_event, &one, sizeof one);
+  errno = error;
 }
 
 [[noreturn]] void output_failed(int error) {
@@ -71,6 +80,7 @@ const std::atomic<bool>& interrupted() {
 }
 
 void catch_interrupts(Interrupts which) {
+  if (interrupt_event < 0) interrupt_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   // Without SA_RESTART: a read from the terminal ends, too.
@@ -79,7 +89,13 @@ void catch_interrupts(Interrupts which) {
 }
 
 void clear_interrupt() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t n = read(interrupt_event, &count, sizeof count);
   interrupt_seen = false;
+}
+
+int interrupt_descriptor() {
+  return interrupt_event;
 }
 
 bool not_interrupted(double) {

@@ -50,6 +50,8 @@ enum class Interrupts {
 };
 void catch_interrupts(Interrupts which);
 void clear_interrupt();
+// Readable while interrupted(): for poll() beside another descriptor. REQUIRES: catch_interrupts().
+int interrupt_descriptor();
 bool not_interrupted(double progress);  // as a progress function: goes on until Ctrl-C
 
 }  // namespace weft::cli

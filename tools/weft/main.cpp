@@ -15,6 +15,7 @@ constexpr Subcommand kSubcommands[] = {
     {"logits", "logits of a list of token ids, as a .npy file", logits},
     {"plan", "what running a model would do and take: order, memory, lanes, kernels", plan},
     {"tokenize", "text on stdin, token ids on stdout", tokenize},
+    {"verify", "every node against its scalar definition", verify},
 };
 
 void print_usage(std::ostream& out) {
@@ -31,13 +32,11 @@ void print_usage(std::ostream& out) {
 int main(int argc, char** argv) {
   using namespace weft::tools;
   const std::string name = argc > 1 ? argv[1] : "";
-  if (name == "--help" || name == "-h" || name == "help") {
-    print_usage(std::cout);
-    return 0;
-  }
-  if (name == "--version") {
-    std::cout << "weft " WEFT_VERSION "\n";
-    return 0;
+  if (name == "--help" || name == "-h" || name == "help" || name == "--version") {
+    return weft::cli::run_program("weft", [&] {
+      name == "--version" ? void(std::cout << "weft " WEFT_VERSION "\n") : print_usage(std::cout);
+      return 0;
+    });
   }
   for (const Subcommand& subcommand : kSubcommands) {
     if (name == subcommand.name)
