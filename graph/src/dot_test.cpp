@@ -142,17 +142,22 @@ TEST_CASE("boxes name weights, attributes, bounds, makers and notes") {
   CHECK(times(dot, "1.2 ms") == 1);
   CHECK(times(dot, "#ff5a3c") == 1);
 
-  Rewriter rewriter(g, "fuse_things");
-  for (NodeId id = 0; id < g.size(); ++id) {
-    const Node& node = g[id];
-    if (node.path != "blk.0.out") {
-      rewriter.copy(id);
-      continue;
+  const auto remade = [](const Graph& from, std::string_view pass) {
+    Rewriter rewriter(from, pass);
+    for (NodeId id = 0; id < from.size(); ++id) {
+      const Node& node = from[id];
+      if (node.path != "blk.0.out") {
+        rewriter.copy(id);
+        continue;
+      }
+      const Tensor in[] = {rewriter(node.inputs[0]), {}, rewriter(node.inputs[2])};
+      rewriter.replace(id, kBlend, in, node.attrs);
     }
-    const Tensor in[] = {rewriter(node.inputs[0]), {}, rewriter(node.inputs[2])};
-    rewriter.replace(id, kBlend, in, node.attrs);
-  }
-  CHECK(times(to_dot(rewriter.finish()), "by fuse_things") == 1);
+    return rewriter.finish();
+  };
+  const Graph fused = remade(g, "fuse_things");
+  CHECK(times(to_dot(fused), "<I>by fuse_things</I>") == 1);
+  CHECK(times(to_dot(remade(fused, "lower")), "<I>by fuse_things+lower</I>") == 1);
 }
 
 TEST_CASE("text is escaped") {

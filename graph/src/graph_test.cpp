@@ -75,6 +75,30 @@ TEST_CASE("the rewriter drops nodes that nothing needs") {
   CHECK(clean.outputs()[0].name == "y");
 }
 
+TEST_CASE("a node names every pass that made or replaced it") {
+  const auto replace_all = [](const Graph& graph, std::string_view pass) {
+    Rewriter rewriter(graph, pass);
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      const Node& node = graph[id];
+      if (!node.op) {
+        rewriter.copy(id);
+        continue;
+      }
+      rewriter.replace(id, *node.op, {{rewriter(node.inputs[0])}}, node.attrs);
+    }
+    return rewriter.finish();
+  };
+  Graph g;
+  g.output("y", twice(g.input("x", {f32, {4}})).named("y"));
+  const Graph fused = replace_all(g, "fuse"), lowered = replace_all(fused, "lower");
+  CHECK(fused[fused.find("y")].made_by == "fuse");
+  CHECK(lowered[lowered.find("y")].made_by == "fuse+lower");
+  const Graph again = replace_all(lowered, "lower");
+  CHECK(again[again.find("y")].made_by == "fuse+lower");
+  CHECK(without_dead_nodes(lowered)[lowered.find("y")].made_by == "fuse+lower");
+  CHECK(lowered[lowered.find("x")].made_by.empty());
+}
+
 TEST_CASE("shapes are checked") {
   CHECK_THROWS_AS((Shape{1, 2, 3, 4, 5}), ShapeError);
   CHECK_THROWS_AS((Shape{-1}), ShapeError);

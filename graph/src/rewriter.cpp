@@ -2,6 +2,15 @@
 #include "weft/graph/pass.h"
 
 namespace weft {
+namespace {
+
+// "fuse_qkv+quantize_activations"; a pass that comes again is not named twice in a row.
+std::string joined(const std::string& earlier, const std::string& pass) {
+  const bool again = earlier == pass || earlier.ends_with("+" + pass);
+  return again ? earlier : earlier + "+" + pass;
+}
+
+}  // namespace
 
 Rewriter::Rewriter(const Graph& from, std::string_view pass_name)
     : from_(from), pass_name_(pass_name), map_(static_cast<std::size_t>(from.size()), kNoNode) {
@@ -38,6 +47,7 @@ Tensor Rewriter::replace(NodeId like, const OpDef& op, std::span<const Tensor> i
   const Node& old = from_[like];
   const Tensor t = insert(op, inputs, std::move(attrs),
                           path.empty() ? std::string_view(old.path) : path, old.where);
+  if (!old.made_by.empty()) to_.nodes_.back().made_by = joined(old.made_by, pass_name_);
   stand_for(like, t);
   return t;
 }

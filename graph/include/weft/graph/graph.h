@@ -3,6 +3,7 @@
 // of builder code that made it. Not synchronized: one thread builds a graph; afterwards any number
 // may read it.
 
+#include <cstdint>
 #include <deque>
 #include <source_location>
 #include <span>
@@ -33,7 +34,8 @@ struct Node {
   TensorSpec spec;             // of the output
   std::string path;            // "blk.3.attn_q"; weights keep their GGUF names
   std::source_location where;  // the builder's line
-  std::string made_by;         // name of the pass that made it, empty for builder code
+  std::string made_by;         // passes that made and replaced it, "fuse_qkv+quantize_activations";
+                               // empty for builder code
 };
 
 struct Variable {

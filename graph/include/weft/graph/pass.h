@@ -13,7 +13,7 @@
 namespace weft {
 
 struct Pass {
-  std::string_view name;     // "fuse_qkv": what --no-pass takes and Node::made_by says
+  std::string_view name;     // "fuse_qkv": what --no-pass takes and Node::made_by lists
   std::string_view summary;  // one line for `weft dot --passes`
   Graph (*apply)(const Graph&);
 };
@@ -32,7 +32,7 @@ class Rewriter {
 
   Tensor copy(NodeId id);
   // Adds a new op node at the place and source line of old node `like`, with its path unless `path`
-  // is given, and lets it stand for `like`.
+  // is given, and lets it stand for `like`. Its made_by is that of `like`, "+" and this pass.
   Tensor replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
                  std::string_view path = {});
   // Adds a new op node that stands for no old one.
@@ -41,8 +41,7 @@ class Rewriter {
   // Lets `t` of the new graph stand for old node `id`.
   void stand_for(NodeId id, Tensor t);
 
-  // Copies outputs and returns the new graph. Nodes that no output needs are left out, states'
-  // writers excepted.
+  // Copies outputs and returns the new graph without its dead nodes (see without_dead_nodes).
   Graph finish();
 
  private:
@@ -55,7 +54,8 @@ class Rewriter {
   std::vector<NodeId> map_;
 };
 
-// Copies without the op nodes that neither an output nor a state depends on.
+// Copies what the outputs and the writers of states depend on, and every input: what a graph takes
+// is the same after every pass.
 Graph without_dead_nodes(const Graph& graph);
 
 }  // namespace weft
