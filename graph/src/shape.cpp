@@ -5,7 +5,7 @@
 
 namespace weft {
 
-Shape::Shape(std::initializer_list<Dim> dims) {
+Shape::Shape(std::span<const Dim> dims) {
   if (dims.size() > kMaxRank)
     fail<ShapeError>("a shape has at most {} dimensions, got {}", kMaxRank, dims.size());
   for (const Dim& dim : dims) {
@@ -14,21 +14,24 @@ Shape::Shape(std::initializer_list<Dim> dims) {
       fail<ShapeError>("only the first dimension may vary, dimension {} does", rank_);
     dims_[static_cast<std::size_t>(rank_++)] = dim;
   }
-  elems();
+  // From the last dimension to the first, as cols() and elems() go: a row must fit even where there
+  // are no rows.
+  std::int64_t product = 1;
+  for (int i = rank_; i-- > 0;) {
+    if (__builtin_mul_overflow(product, dims_[static_cast<std::size_t>(i)].bound, &product))
+      fail<ShapeError>("{} has too many elements", to_string(*this));
+  }
 }
 
 std::int64_t Shape::cols() const {
   std::int64_t n = 1;
-  for (int i = rank_ >= 2 ? 1 : 0; i < rank_; ++i) n *= (*this)[i].bound;
+  for (int i = rank_; i-- > (rank_ >= 2 ? 1 : 0);) n *= (*this)[i].bound;
   return n;
 }
 
 std::int64_t Shape::elems() const {
   std::int64_t n = 1;
-  for (const Dim& dim : *this) {
-    if (__builtin_mul_overflow(n, dim.bound, &n))
-      fail<ShapeError>("{} has too many elements", to_string(*this));
-  }
+  for (int i = rank_; i-- > 0;) n *= (*this)[i].bound;
   return n;
 }
 

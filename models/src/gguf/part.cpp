@@ -52,27 +52,17 @@ Shape read_shape(Cursor& cursor) {
   const auto rank = cursor.read<std::uint32_t>("rank");
   if (rank > kMaxRank)
     cursor.fail_here("a tensor has at most {} dimensions, got {}", kMaxRank, rank);
-  std::array<std::int64_t, kMaxRank> dims{1, 1, 1, 1};
+  std::array<Dim, kMaxRank> dims{1};  // a tensor without dimensions is one element
   std::int64_t elems = 1;
   for (std::size_t i = rank; i-- > 0;) {
     const auto dim = cursor.read<std::uint64_t>("dimensions");
     if (dim == 0 || dim > INT64_MAX)
       cursor.fail_here("dimension {} must be 1 to 2^63 - 1, got {}", rank - 1 - i, dim);
     dims[i] = static_cast<std::int64_t>(dim);
-    if (__builtin_mul_overflow(elems, dims[i], &elems))
+    if (__builtin_mul_overflow(elems, dims[i].bound, &elems))
       cursor.fail_here("the product of the dimensions exceeds 2^63 - 1");
   }
-  switch (rank) {
-    case 0:
-    case 1:
-      return {dims[0]};
-    case 2:
-      return {dims[0], dims[1]};
-    case 3:
-      return {dims[0], dims[1], dims[2]};
-    default:
-      return {dims[0], dims[1], dims[2], dims[3]};
-  }
+  return Shape(std::span(dims).first(std::max<std::size_t>(rank, 1)));
 }
 
 DType read_dtype(Cursor& cursor) {

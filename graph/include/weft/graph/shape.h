@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace weft {
@@ -35,8 +36,10 @@ struct Dim {
 class Shape {
  public:
   constexpr Shape() = default;
-  Shape(std::initializer_list<Dim> dims);  // throws ShapeError: rank over 4, a negative extent, a
-                                           // varying dimension that is not the first
+  // Throws ShapeError: rank over 4, a negative extent, a varying dimension that is not the first, a
+  // product of extents that leaves 63 bits.
+  Shape(std::initializer_list<Dim> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  explicit Shape(std::span<const Dim> dims);
 
   constexpr int rank() const { return rank_; }
   // Negative indices count from the end. REQUIRES: -rank <= i < rank.
@@ -50,7 +53,7 @@ class Shape {
   // = the product of the others.
   constexpr Dim rows() const { return rank_ >= 2 ? dims_[0] : Dim(1); }
   std::int64_t cols() const;   // elements in a row, at the bound for rank 1
-  std::int64_t elems() const;  // at the bounds; throws ShapeError where the product leaves 63 bits
+  std::int64_t elems() const;  // at the bounds
   std::int64_t last() const { return rank_ ? (*this)[-1].bound : 1; }
 
   friend constexpr bool operator==(const Shape&, const Shape&) = default;
@@ -60,8 +63,8 @@ class Shape {
   int rank_ = 0;
 };
 
-std::string to_string(
-    const Dim& dim);  // "4096", "T<=512" is not known here: a variable prints as "?<=512"
+// "4096", or "?<=512" for a variable: its name is not known here.
+std::string to_string(const Dim& dim);
 std::string to_string(const Shape& shape);  // "[?<=512, 32, 128]"
 
 }  // namespace weft
