@@ -1,7 +1,10 @@
+#include <unordered_map>
 #include <unordered_set>
 
 #include "weft/graph/error.h"
 #include "weft/graph/graph.h"
+
+#include "with_place.h"
 
 namespace weft {
 namespace {
@@ -17,27 +20,45 @@ void check_op(const Graph& graph, NodeId id) {
     if (input >= id)
       bad(node, fmt::format("input node {} does not come before its user {}", input, id));
   }
-  const TensorSpec inferred = node.op->infer(node.attrs, graph.input_specs(node));
+  const TensorSpec inferred = with_place(*node.op, node.path, node.where, [&] {
+    return node.op->infer(node.attrs, graph.input_specs(node));
+  });
   if (inferred != node.spec) {
     bad(node,
         fmt::format("is {}, but its op infers {}", to_string(node.spec), to_string(inferred)));
   }
 }
 
-// After `writer` has written a state, the old handle of that state names memory that has changed:
-// whoever comes later must use the new one.
-void check_state_order(const Graph& graph) {
-  const auto users = graph.users();
-  for (NodeId writer = 0; writer < graph.size(); ++writer) {
-    const Node& node = graph[writer];
-    if (!node.op || node.op->storage != Storage::state) continue;
-    const NodeId written = node.inputs[0];
-    for (const NodeId user : users[static_cast<std::size_t>(written)]) {
-      if (user > writer) {
-        bad(graph[user],
-            fmt::format("uses '{}' after '{}' has overwritten it", graph[written].path, node.path));
-      }
+// The handle that `id` looks at: views have none of their own.
+NodeId handle_of(const Graph& graph, NodeId id) {
+  while (graph[id].op && graph[id].op->storage == Storage::view) id = graph[id].inputs[0];
+  return id;
+}
+
+// The node that owns the memory of `id`.
+NodeId owner_of(const Graph& graph, NodeId id) {
+  while (graph[id].op && graph[id].op->storage != Storage::fresh) id = graph[id].inputs[0];
+  return id;
+}
+
+// After a state has been written, older handles of it, and views of these, name memory that has
+// changed: whoever comes later must use the newest one.
+void check_states(const Graph& graph) {
+  std::unordered_map<NodeId, NodeId> newest;  // by state; absent until it is written
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    for (const NodeId input : node.inputs) {
+      if (input == kNoNode) continue;
+      const auto writer = newest.find(owner_of(graph, input));
+      if (writer == newest.end() || handle_of(graph, input) == writer->second) continue;
+      bad(node, fmt::format("uses '{}' after '{}' has overwritten it", graph[input].path,
+                            graph[writer->second].path));
     }
+    if (!node.op || node.op->storage != Storage::state) continue;
+    const NodeId state = owner_of(graph, id);
+    if (graph[state].kind != NodeKind::state)
+      bad(node, fmt::format("writes into '{}', which is no state", graph[state].path));
+    newest[state] = id;
   }
 }
 
@@ -52,7 +73,7 @@ void check(const Graph& graph) {
     if (node.kind == NodeKind::op) check_op(graph, id);
     if (!node.spec.present()) bad(node, "has no element type");
   }
-  check_state_order(graph);
+  check_states(graph);
 }
 
 }  // namespace weft

@@ -89,10 +89,6 @@ constexpr Look kInput{"input, output", "#f3f4f6", "#374151"};
 constexpr const Look* kLegend[] = {&kMatrix, &kAcross, &kGrouped, &kElementwise,
                                    &kView,   &kState,  &kInput};
 
-const OpInput& input_info(const OpDef& op, std::size_t i) {
-  return op.inputs[std::min(i, op.inputs.size() - 1)];
-}
-
 const Look& look_of(const Graph& graph, const Node& node) {
   if (node.kind == NodeKind::state) return kState;
   if (!node.op) return kInput;
@@ -100,8 +96,7 @@ const Look& look_of(const Graph& graph, const Node& node) {
   if (node.op->storage == Storage::state) return kState;
   const auto any = [&](auto holds) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != kNoNode && holds(graph[node.inputs[i]], input_info(*node.op, i)))
-        return true;
+      if (node.inputs[i] != kNoNode && holds(graph[node.inputs[i]], node.op->input(i))) return true;
     }
     return false;
   };
@@ -277,7 +272,7 @@ class Writer {
       if (node.inputs[i] == kNoNode || graph_[node.inputs[i]].kind != NodeKind::weight) continue;
       const Node& w = graph_[node.inputs[i]];
       const bool implied = w.path == node.path + ".weight";
-      const std::string_view called = implied ? input_info(*node.op, i).name : within_layer(w.path);
+      const std::string_view called = implied ? node.op->input(i).name : within_layer(w.path);
       lines += "<BR/>" + small(escape(called) + "  <I>" + escape(spec_text(w.spec, true)) + "</I>");
     }
     return lines;
@@ -352,7 +347,7 @@ class Writer {
       const bool next_layer = source && source == target && layers_.of(in) != layers_.of(id);
       const bool elided = (source && source->hidden) || (target && target->hidden);
       const std::string role =
-          n_drawn > 1 && !elided ? std::string(input_info(*node.op, i).name) + " " : "";
+          n_drawn > 1 && !elided ? std::string(node.op->input(i).name) + " " : "";
       const std::string style =
           next_layer ? ", style=dashed, constraint=false, color=\"#2563eb\", fontcolor=\"#2563eb\""
           : elided   ? ", style=dashed"

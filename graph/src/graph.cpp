@@ -4,6 +4,8 @@
 
 #include "weft/graph/error.h"
 
+#include "with_place.h"
+
 namespace weft {
 
 std::string_view to_string(NodeKind kind) {
@@ -95,29 +97,12 @@ void Graph::rename(NodeId id, std::string_view name) {
 
 namespace {
 
-// Runs f and gives what it throws the op, the path and the builder's line.
-template <class F>
-auto with_place(const OpDef& op, const std::string& path, const std::source_location& where, F f) {
-  const auto text = [&](const Error& e) {
-    return fmt::format("{} '{}': {} ({})", op.name, path, e.what(), to_string(where));
-  };
-  try {
-    return f();
-  } catch (const ShapeError& e) {
-    throw ShapeError(text(e));
-  } catch (const DTypeError& e) {
-    throw DTypeError(text(e));
-  } catch (const ValueError& e) {
-    throw ValueError(text(e));
-  }
-}
-
 void check_arity(const OpDef& op, std::span<const Tensor> inputs, const Graph* graph) {
   if (inputs.size() > op.inputs.size() && !op.variadic) {
     fail<ValueError>("takes {} inputs, got {}", op.inputs.size(), inputs.size());
   }
   for (std::size_t i = 0; i < std::max(inputs.size(), op.inputs.size()); ++i) {
-    const OpInput& info = op.inputs[std::min(i, op.inputs.size() - 1)];
+    const OpInput& info = op.input(i);
     const bool present = i < inputs.size() && inputs[i];
     if (!present && !info.optional) fail<ValueError>("input '{}' is missing", info.name);
     if (present && &inputs[i].graph() != graph)

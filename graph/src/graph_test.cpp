@@ -75,6 +75,70 @@ TEST_CASE("the rewriter drops nodes that nothing needs") {
   CHECK(clean.outputs()[0].name == "y");
 }
 
+constexpr OpInput kStateInputs[] = {{"state"}, {"x"}};
+TensorSpec infer_first(const Attrs&, Specs in) {
+  return in[0];
+}
+const OpDef kWrite{
+    .name = "write", .inputs = kStateInputs, .infer = infer_first, .storage = Storage::state};
+const OpDef kLook{
+    .name = "look", .inputs = kDoubleInputs, .infer = infer_first, .storage = Storage::view};
+
+TEST_CASE("check refuses old handles of a written state, and writing into anything else") {
+  const auto here = std::source_location::current();
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}}), state = g.state("state", {f32, {4}});
+  const Tensor before = g.add(kLook, {{state}}, {}, here, "before");
+  const Tensor first = g.add(kWrite, {{state, x}}, {}, here, "first");
+  const Tensor second = g.add(kWrite, {{first, twice(x)}}, {}, here, "second");
+  Tensor read;
+  std::string expected = "accepted";
+  SUBCASE("the newest handle") {
+    read = g.add(kLook, {{second}}, {}, here);
+  }
+  SUBCASE("the state itself") {
+    read = state;
+    expected = "uses 'state' after 'second' has overwritten it";
+  }
+  SUBCASE("a handle in between") {
+    read = first;
+    expected = "uses 'first' after 'second' has overwritten it";
+  }
+  SUBCASE("a view from before") {
+    read = before;
+    expected = "uses 'before' after 'second' has overwritten it";
+  }
+  SUBCASE("no state") {
+    read = g.add(kWrite, {{x, x}}, {}, here);
+    expected = "writes into 'x', which is no state";
+  }
+  g.output("y", twice(read));
+  std::string got = "accepted";
+  try {
+    check(g);
+  } catch (const ValueError& e) {
+    got = e.what();
+  }
+  CAPTURE(got);
+  CHECK(got.find(expected) != std::string::npos);
+}
+
+TEST_CASE("check names the node that a pass has left with inputs that do not fit") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  const Tensor ids = g.input("ids", {i32, {4}});
+  const unsigned line = __LINE__ + 1;
+  g.output("y", twice(x).named("y"));
+  Rewriter rewriter(g, "confuse");
+  rewriter.copy(x.id());
+  rewriter.stand_for(x.id(), rewriter.copy(ids.id()));
+  rewriter.copy(g.find("y"));
+  const std::string expected =
+      fmt::format("double 'y': x must be F32, got I32 (graph/src/graph_test.cpp:{})", line);
+  const Graph wrong = rewriter.finish();
+  CHECK_THROWS_WITH_AS(check(wrong), expected.c_str(), DTypeError);
+}
+
 TEST_CASE("a node names every pass that made or replaced it") {
   const auto replace_all = [](const Graph& graph, std::string_view pass) {
     Rewriter rewriter(graph, pass);
@@ -102,7 +166,13 @@ TEST_CASE("a node names every pass that made or replaced it") {
 TEST_CASE("shapes are checked") {
   CHECK_THROWS_AS((Shape{1, 2, 3, 4, 5}), ShapeError);
   CHECK_THROWS_AS((Shape{-1}), ShapeError);
-  CHECK_THROWS_AS((Shape{std::int64_t{1} << 40, std::int64_t{1} << 40}), ShapeError);
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;
+  CHECK_THROWS_AS((Shape{kLarge, kLarge}), ShapeError);
+  CHECK_THROWS_AS((Shape{0, kLarge, kLarge}), ShapeError);
+  CHECK(Shape{kLarge, kLarge, kLarge, 0}.elems() == 0);
+  CHECK(Shape{kLarge, kLarge, kLarge, 0}.cols() == 0);
+  CHECK_THROWS_AS((Shape{4, Dim(8, 0)}), ShapeError);
+  CHECK_THROWS_AS((TensorSpec{f32, {kLarge, kLarge >> 18}}.bytes()), ShapeError);
 }
 
 }  // namespace

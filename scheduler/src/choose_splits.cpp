@@ -27,7 +27,7 @@ bool cuts_rows(const Draft& draft, NodeId id) {
 }
 
 Reach reach_of(const Node& user, std::size_t input) {
-  return user.op->inputs[std::min(input, user.op->inputs.size() - 1)].reach;
+  return user.op->input(input).reach;
 }
 
 // Whether what a reader sees of a row is so little of it that one lane can as well make all of

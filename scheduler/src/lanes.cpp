@@ -85,7 +85,7 @@ Need need(const Graph& graph, const Node& user, std::size_t input, const Share& 
   const Source source = source_of(graph, user.inputs[input]);
   const Shape& seen = graph[user.inputs[input]].spec.shape;
   const std::int64_t seen_cols = seen.cols();
-  const Reach reach = user.op->inputs[std::min(input, user.op->inputs.size() - 1)].reach;
+  const Reach reach = user.op->input(input).reach;
   const bool by_col = reach == Reach::same || reach == Reach::col;
   if (!source.rows_match) return {{{0, graph[source.node].spec.shape.cols()}}};
 

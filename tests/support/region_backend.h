@@ -4,6 +4,7 @@
 // declare to reach (OpDef::inputs[].reach, map_cols) is overwritten with NaN. What leaks into a
 // result is a wrong declaration; what a lane reads too early is a wrong plan.
 
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -38,7 +39,7 @@ inline std::int64_t copy_bytes(const TensorSpec& spec) {
 inline Region reached(const KernelArgs& args, std::size_t index, const Region& region,
                       Specs specs) {
   const View& in = args.in[index];
-  const Reach reach = args.op->inputs[std::min(index, args.op->inputs.size() - 1)].reach;
+  const Reach reach = args.op->input(index).reach;
   Region part = Region::whole(in);
   const bool same_rows = in.rank >= 2 && in.rows() == args.out.rows();
   if (same_rows && (reach == Reach::same || reach == Reach::row))
@@ -55,18 +56,8 @@ inline Region reached(const KernelArgs& args, std::size_t index, const Region& r
 
 inline TensorSpec spec_of(const View& v) {
   if (!v) return {};
-  switch (v.rank) {
-    case 0:
-      return {v.dtype, {}};
-    case 1:
-      return {v.dtype, {v.dims[0]}};
-    case 2:
-      return {v.dtype, {v.dims[0], v.dims[1]}};
-    case 3:
-      return {v.dtype, {v.dims[0], v.dims[1], v.dims[2]}};
-    default:
-      return {v.dtype, {v.dims[0], v.dims[1], v.dims[2], v.dims[3]}};
-  }
+  const std::array<Dim, kMaxRank> dims{v.dims[0], v.dims[1], v.dims[2], v.dims[3]};
+  return {v.dtype, Shape(std::span(dims).first(static_cast<std::size_t>(v.rank)))};
 }
 
 // A copy of `v` at `to` of which only `part` holds the data; integers and quantized weights are

@@ -28,7 +28,7 @@ Arrivals arrivals_of(const Matching& match, NodeId from) {
       const Node& node = match.graph()[user];
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] != id) continue;
-        const Reach reach = node.op->inputs[std::min(i, node.op->inputs.size() - 1)].reach;
+        const Reach reach = node.op->input(i).reach;
         const bool mixes = reach == Reach::col || reach == Reach::all;
         const bool fresh = arrivals.emplace(user, false).second;
         // Writing into a state only files the rows away: who reads the state mixes them.

@@ -122,8 +122,8 @@ class Graph {
 };
 
 // Checks the whole graph before any plan is made: specs agree with what each op infers, inputs come
-// before their users, paths are unique, outputs exist, a state is read only before or after it is
-// written, never from a stale handle. Throws Error naming the first bad node.
+// before their users, paths are unique, outputs exist, only states are written, and after that
+// nobody reads them from an older handle or a view of one. Throws Error naming the first bad node.
 void check(const Graph& graph);
 
 }  // namespace weft

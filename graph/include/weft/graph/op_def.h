@@ -3,6 +3,7 @@
 // There is no enum of ops and no switch over them; shape inference, the scalar definition, the
 // error bound, cost and lane access all hang off this row.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -118,6 +119,9 @@ struct OpDef {
   // Fused ops: the same computation as a graph of plain ops. Every pass that makes this op is
   // checked against it.
   Tensor (*definition)(const Attrs&, std::span<const Tensor> in) = nullptr;
+
+  // Input `i` of a node: the last one stands for all that follow where the op is variadic.
+  const OpInput& input(std::size_t i) const { return inputs[std::min(i, inputs.size() - 1)]; }
 };
 
 }  // namespace weft
