@@ -7,8 +7,10 @@
 //     static constexpr auto fields() { return std::tuple{field("eps", &RmsNormAttrs::eps)}; }
 //   };
 //
-// From the list come printing, JSON, comparison and hashing.
+// From the list come JSON, comparison and, through the plan's JSON, hashing. Fields are numbers,
+// bools and enums with a to_string.
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,21 +44,19 @@ class Attrs {
 
   template <class T>
   requires requires { T::fields(); }
-  Attrs(T value)
-      : data_(std::make_shared<const T>(std::move(value))),
-        type_(&kType<T>) {}  // NOLINT: implicit on purpose
+  Attrs(T value)  // implicit: ops are applied as add(op, inputs, EpsAttrs{1e-5f}, where)
+      : data_(std::make_shared<const T>(std::move(value))), type_(&kType<T>) {}
 
   // REQUIRES: T is the type it was made from.
   template <class T>
   const T& as() const {
     return *static_cast<const T*>(data_.get());
   }
-  const void* raw() const { return data_.get(); }
   bool holds(const std::type_info& t) const { return *type_->id == t; }
 
   std::string to_json() const { return type_->print(data_.get()); }  // {"eps":1e-05}
   friend bool operator==(const Attrs& a, const Attrs& b) {
-    return a.type_ == b.type_ && a.to_json() == b.to_json();
+    return *a.type_->id == *b.type_->id && a.to_json() == b.to_json();
   }
 
  private:
@@ -71,12 +71,10 @@ class Attrs {
       return v ? "true" : "false";
     else if constexpr (std::is_enum_v<V>)
       return fmt::format("\"{}\"", to_string(v));
-    else if constexpr (std::is_arithmetic_v<V>)
-      return fmt::format("{}", v);
-    else if constexpr (std::is_convertible_v<V, std::string_view>)
-      return fmt::format("\"{}\"", std::string_view(v));
+    else if constexpr (std::is_floating_point_v<V>)
+      return std::isfinite(v) ? fmt::format("{}", v) : fmt::format("\"{}\"", v);  // JSON has no inf
     else
-      return v.to_json();
+      return fmt::format("{}", v);
   }
 
   template <class T>
