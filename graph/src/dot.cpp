@@ -25,7 +25,10 @@ std::size_t utf8_length(std::string_view text) {
   for (std::size_t i = 1; i < n; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  return n;
+  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = byte(0) == 0xed && byte(1) >= 0xa0;
+  const bool beyond = byte(0) == 0xf4 && byte(1) >= 0x90;
+  return overlong || surrogate || beyond ? 0 : n;
 }
 
 // For HTML-like labels, in which dot wants well-formed text.

@@ -2,17 +2,16 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include "weft/graph/pass.h"
 
 #include "layers.h"
+#include "support/temp_folder.h"
 
 namespace weft {
 namespace {
@@ -64,15 +63,12 @@ std::optional<std::string> complaints(const std::string& dot) {
     MESSAGE("skipped: Graphviz is not installed");
     return std::nullopt;
   }
-  const auto dir =
-      std::filesystem::temp_directory_path() / fmt::format("weft_dot_test_{}", ::getpid());
-  std::filesystem::create_directories(dir);
+  const test::TempFolder dir;
   std::ofstream(dir / "g.dot") << dot;
   const std::string in = (dir / "g.dot").string(), err = (dir / "err").string();
   const int code = std::system(fmt::format("dot -Tsvg '{}' > /dev/null 2> '{}'", in, err).c_str());
   std::ifstream file(err);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::filesystem::remove_all(dir);
   if (code != 0) text += fmt::format("exit code {}", code);
   return text;
 }
@@ -163,11 +159,14 @@ TEST_CASE("boxes name weights, attributes, bounds, makers and notes") {
 TEST_CASE("text is escaped") {
   Graph g;
   const Tensor x = g.input("a<b>&\"c\"\n\\", {f32, {2}});
-  g.output("o->\xc3\xa9\xff", blend(x, {}, {}, 1));
+  const Tensor y = blend(x, {}, {}, 1);
+  g.output("o->\xc3\xa9\xff", y);
+  g.output("\xe0\x80\x80|\xed\xa0\x80|\xf4\x90\x80\x80|\xf0\x9f\x98\x80", y);
   const std::string dot = to_dot(g, {.title = "</B>\x01{|}"});
   CHECK(times(dot, "a&lt;b&gt;&amp;&quot;c&quot;?\\") == 1);
   CHECK(times(dot, "o-&gt;\xc3\xa9?") == 1);
   CHECK(times(dot, "&lt;/B&gt;?{|}") == 1);
+  CHECK(times(dot, "<B>???|???|????|\xf0\x9f\x98\x80</B>") == 1);  // overlong, surrogate, too large
   if (const auto text = complaints(dot)) CHECK(*text == "");
 }
 

@@ -30,6 +30,7 @@ inline std::vector<float> read_npy_f32(const std::filesystem::path& path) {
   }
   const std::size_t start =
       10 + static_cast<unsigned char>(text[8]) + 256 * static_cast<unsigned char>(text[9]);
+  if (start > text.size()) throw std::runtime_error(path.string() + " is cut short");
   std::vector<float> values((text.size() - start) / sizeof(float));
   if (!values.empty())
     std::memcpy(values.data(), text.data() + start, values.size() * sizeof(float));

@@ -3,23 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "weft/graph/error.h"
 #include "weft/ops/formats/format.h"
 
 #include "gguf/sample.h"
 #include "gguf/types.h"
+#include "support/temp_folder.h"
 
 namespace weft {
 namespace {
-
-namespace fs = std::filesystem;
 
 using Bytes = std::vector<std::byte>;
 
@@ -224,13 +221,13 @@ TEST_CASE("foreign text is escaped") {
 }
 
 TEST_CASE("what is no file is an IoError that says so") {
-  const fs::path dir = fs::temp_directory_path() / fmt::format("weft-gguf-{}", ::getpid());
-  fs::create_directories(dir);
+  const test::TempFolder dir;
   const std::string fifo = dir / "fifo", absent = dir / "absent", empty = dir / "empty";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   std::ofstream(empty).flush();
-  CHECK_THROWS_WITH_AS(GgufFile::open(dir),
-                       (dir.string() + ": is a directory, expected a file").c_str(), IoError);
+  CHECK_THROWS_WITH_AS(GgufFile::open(dir.path()),
+                       (dir.path().string() + ": is a directory, expected a file").c_str(),
+                       IoError);
   CHECK_THROWS_WITH_AS(GgufFile::open(fifo), (fifo + ": is not a regular file").c_str(), IoError);
   CHECK_THROWS_WITH_AS(GgufFile::open(absent),
                        (absent + ": cannot open: No such file or directory").c_str(), IoError);
@@ -238,7 +235,6 @@ TEST_CASE("what is no file is an IoError that says so") {
       GgufFile::open(empty),
       (empty + ": at byte 0: header: the file is empty, expected a GGUF header").c_str(),
       FormatError);
-  fs::remove_all(dir);
 }
 
 // Reads everything that a file offers, so that a sanitizer sees what points outside.

@@ -4,25 +4,23 @@
 #include <fstream>
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include "weft/graph/error.h"
 #include "weft/models/output_file.h"
+#include "weft/ops/formats/q8a.h"
 
 #include "gguf/sample.h"
 #include "support/npy.h"
+#include "support/temp_folder.h"
 
 namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Folder {
-  fs::path path = fs::temp_directory_path() / fmt::format("weft-gguf-writer-{}", ::getpid());
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  long files() const { return std::distance(fs::directory_iterator(path), {}); }
-};
+std::ptrdiff_t files_in(const test::TempFolder& folder) {
+  return std::distance(fs::directory_iterator(folder.path()), {});
+}
 
 TEST_CASE("what is written is read back, of every metadata type") {
   const std::vector<std::byte> bytes = test::sample_writer().to_bytes();
@@ -97,15 +95,29 @@ TEST_CASE("wrong use is refused") {
   CHECK_THROWS_AS(writer.add_tensor("t", {f32, {0}}, std::span<const std::byte>()), ShapeError);
   CHECK_THROWS_AS(writer.add_tensor(std::string(65, 't'), {f32, {1}}, std::span<const std::byte>()),
                   ValueError);
+  CHECK_THROWS_WITH_AS(writer.add_u32("", 1), "a key cannot be empty", ValueError);
+  CHECK_THROWS_AS(writer.add_u32(std::string(65536, 'k'), 1), ValueError);
+  CHECK_THROWS_WITH_AS(writer.add_u32("general.alignment", 64), "key 'general.alignment' is taken",
+                       ValueError);
+  CHECK_THROWS_AS(writer.add("n", {MetaType::array, std::shared_ptr<const MetaArray>()}),
+                  ValueError);
+  const auto nothing = std::span<const std::byte>();
+  CHECK_THROWS_AS(writer.add_tensor("", {f32, {1}}, nothing), ValueError);
+  CHECK_THROWS_AS(writer.add_tensor("t", {q8a, {32}}, nothing), DTypeError);
+  CHECK_THROWS_AS(writer.add_tensor("t", {f32, {Dim(4, 0)}}, nothing), ShapeError);
+  CHECK_THROWS_AS(writer.add_tensor("t", {f32, {Dim(4, 0), 2}}, nothing), ShapeError);
+  CHECK_THROWS_AS(writer.add_tensor("t", {f32, {std::int64_t{1} << 62}}, nothing), ShapeError);
   writer.add_tensor("t", {f32, {2}}, std::span(test::kSampleData).first(4));
+  CHECK_THROWS_WITH_AS(writer.add_tensor("t", {f32, {2}}, nothing), "tensor 't' is there already",
+                       ValueError);
   CHECK_THROWS_WITH_AS(writer.to_bytes(), "tensor 't' must have 8 bytes, got 4", ValueError);
 }
 
 TEST_CASE("a file appears when it is complete, and a failure leaves nothing behind") {
-  const Folder folder;
-  const std::string path = folder.path / "m.gguf";
+  const test::TempFolder folder;
+  const std::string path = folder / "m.gguf";
   test::sample_writer().write(path);
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
   CHECK(test::read_bytes(path) == test::sample_writer().to_bytes());
   CHECK(GgufFile::open(path).tensors().size() == 3);
 
@@ -113,11 +125,11 @@ TEST_CASE("a file appears when it is complete, and a failure leaves nothing behi
   broken.add_tensor("t", {f32, {1}},
                     [](const GgufWriter::Put&) { throw std::runtime_error("no data"); });
   CHECK_THROWS_WITH(broken.write(path), "no data");
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
   CHECK(test::read_bytes(path) == test::sample_writer().to_bytes());
 
-  CHECK_THROWS_AS(test::sample_writer().write(folder.path / "absent" / "m.gguf"), IoError);
-  CHECK_THROWS_AS(test::sample_writer().write(folder.path), IoError);
+  CHECK_THROWS_AS(test::sample_writer().write(folder / "absent" / "m.gguf"), IoError);
+  CHECK_THROWS_AS(test::sample_writer().write(folder.path()), IoError);
 }
 
 TEST_CASE("a full disk is an IoError") {

@@ -3,11 +3,11 @@
 #include <filesystem>
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include "weft/graph/error.h"
 
 #include "gguf/sample.h"
+#include "support/temp_folder.h"
 
 namespace weft {
 namespace {
@@ -15,9 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Parts {
-  fs::path dir = fs::temp_directory_path() / fmt::format("weft-gguf-split-{}", ::getpid());
-  Parts() { fs::create_directories(dir); }
-  ~Parts() { fs::remove_all(dir); }
+  test::TempFolder dir;
 
   std::string path(int part) const { return dir / fmt::format("m-{:05d}-of-00002.gguf", part + 1); }
   void write(int part, std::uint32_t number, const char* tensor, std::int32_t tensors = 2) const {

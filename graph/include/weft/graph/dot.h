@@ -21,10 +21,9 @@ struct DotNote {
 struct DotOptions {
   std::string title;  // any text; escaped
   bool fold = true;   // consecutive layers of the same ops, attributes, types and wiring become one
-  std::int64_t first_layer =
-      0;  // layers outside [first_layer, last_layer] shrink to one node per run
-  std::int64_t last_layer = -1;  // -1: up to the last one
-  std::vector<DotNote> notes;    // by NodeId; may be shorter than the graph
+  // Layers outside [first_layer, last_layer] shrink to one node per run; -1: up to the last one.
+  std::int64_t first_layer = 0, last_layer = -1;
+  std::vector<DotNote> notes;  // by NodeId; may be shorter than the graph
 };
 
 std::string to_dot(const Graph& graph, const DotOptions& options = {});

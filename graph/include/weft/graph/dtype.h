@@ -9,9 +9,8 @@
 namespace weft {
 
 struct DTypeInfo {
-  std::string_view name;  // "F32", "Q4_K": the names GGUF tools use
-  std::int32_t
-      gguf_id;  // number of the type in GGUF tensor tables, -1 for types that live only in memory
+  std::string_view name;     // "F32", "Q4_K": the names GGUF tools use
+  std::int32_t gguf_id;      // number in GGUF's tensor tables, -1 for types that no file holds
   std::int32_t block_elems;  // elements per block, 1 for scalar types
   std::int32_t block_bytes;  // bytes per block
 };

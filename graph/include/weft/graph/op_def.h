@@ -28,8 +28,9 @@ struct TensorSpec {
   Shape shape;
 
   bool present() const { return dtype.valid(); }
-  std::int64_t bytes() const;  // at the bounds, rows padded to nothing; throws ShapeError where a
-                               // row is not whole blocks
+  // At the bounds, rows back to back. Both throw ShapeError where a row is not whole blocks, or
+  // takes more than 2^63 - 1 bytes. REQUIRES: present().
+  std::int64_t bytes() const;
   std::int64_t row_bytes() const;
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
