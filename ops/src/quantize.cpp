@@ -26,14 +26,15 @@ void reference(const Attrs&, Views in, View out) {
 // code may fall to the other side where x / d lies that close to the middle between two codes.
 void bound(const Attrs&, Views in, View bounds) {
   constexpr double kSlack = 4 * 0x1p-24;
+  const std::int64_t block = q8a.block_elems();
   for (std::int64_t r = 0; r < bounds.rows(); ++r) {
     const float* x = in[0].row<const float>(r);
     float* b = bounds.row<float>(r);
-    for (std::int64_t begin = 0; begin < bounds.cols(); begin += 32) {
+    for (std::int64_t begin = 0; begin < bounds.cols(); begin += block) {
       float amax = 0;
-      for (std::int64_t i = begin; i < begin + 32; ++i) amax = std::fmax(amax, std::fabs(x[i]));
+      for (std::int64_t i = begin; i < begin + block; ++i) amax = std::fmax(amax, std::fabs(x[i]));
       const double d = amax / 127;
-      for (std::int64_t i = begin; i < begin + 32; ++i) {
+      for (std::int64_t i = begin; i < begin + block; ++i) {
         const double code = d != 0 ? std::fabs(x[i]) / d : 0;
         const double from_middle = std::fabs(code - std::floor(code) - 0.5);
         const double flip = from_middle <= kSlack * code ? d : 0;

@@ -45,6 +45,25 @@ TEST_CASE("Q8A: zeros, and values so small that the scale is subnormal") {
   }
 }
 
+TEST_CASE("Q8A: what is no number does not pass for one") {
+  Floats x(32, 1), y(32);
+  SUBCASE("NaN first") {
+    x[0] = NAN;
+  }
+  SUBCASE("NaN between") {
+    x[9] = -NAN;
+  }
+  SUBCASE("NaN beside infinity") {
+    x[3] = NAN, x[31] = INFINITY;
+  }
+  const Q8ABlock block = encode(x);
+  CHECK(std::isnan(block.d));
+  kQ8AFormat.decode(reinterpret_cast<const std::byte*>(&block), y.data(), 32);
+  for (const float v : y) CHECK(std::isnan(v));
+
+  CHECK(encode(Floats(32, -INFINITY)).d == INFINITY);
+}
+
 TEST_CASE("quantize: every row, within half a step; a reciprocal keeps within the bound") {
   Graph g;
   g.output("y", quantize(g.input("x", {f32, {3, 64}})));

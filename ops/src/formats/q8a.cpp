@@ -1,8 +1,9 @@
 #include "weft/ops/formats/q8a.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
+
+#include "formats/codec.h"
 
 namespace weft {
 namespace {
@@ -15,17 +16,20 @@ void decode(const std::byte* in, float* out, std::int64_t n_elems) {
   }
 }
 
-// Both divisions are f32 divisions. The clamp matters only where d is subnormal and so coarse that
-// x / d passes 127.
+// Both divisions are f32 divisions. The limits of the codes matter where d is subnormal and so
+// coarse that x / d passes 127, and where x / d is no number. A NaN stays the largest magnitude
+// once it is found.
 void encode(const float* in, std::byte* out, std::int64_t n_elems) {
   for (; n_elems > 0; n_elems -= 32, in += 32, out += sizeof(Q8ABlock)) {
     Q8ABlock block{};
     float amax = 0;
-    for (int i = 0; i < 32; ++i) amax = std::max(amax, std::fabs(in[i]));
+    for (int i = 0; i < 32; ++i) {
+      const float magnitude = std::fabs(in[i]);
+      if (magnitude > amax || std::isnan(magnitude)) amax = magnitude;
+    }
     block.d = amax / 127;
     for (int i = 0; i < 32 && block.d != 0; ++i) {
-      const float code = std::clamp(std::nearbyint(in[i] / block.d), -127.0f, 127.0f);
-      block.q[i] = static_cast<std::int8_t>(code);
+      block.q[i] = static_cast<std::int8_t>(formats::round_to(in[i] / block.d, -127, 127));
       block.sum += block.q[i];
     }
     std::memcpy(out, &block, sizeof(block));

@@ -5,11 +5,11 @@
 //   bytes 0-1: d (f16)   bytes 2-3: dmin (f16)   bytes 4-15: scales[12]   bytes 16-143: q[128]
 //   144 B per 256 = 4.5 bits per weight
 //
-//   scales, bits 7..0 of byte i for i in 0..3:    byte i      s5 s4 of scale[i+4] | scale[i], 6
-//   bits
-//                                                 byte i+4    m5 m4 of min[i+4]   | min[i], 6 bits
-//                                                 byte i+8    m3..m0 of min[i+4]  | s3..s0 of
-//                                                 scale[i+4]
+//   scales, bits 7..0, for i in 0..3 (s5..s0: a scale, m5..m0: a minimum):
+//     byte i        s5 s4 of scale[i+4]  | s5..s0 of scale[i]
+//     byte i + 4    m5 m4 of min[i+4]    | m5..m0 of min[i]
+//     byte i + 8    m3..m0 of min[i+4]   | s3..s0 of scale[i+4]
+//
 //   q: byte 32*g + l holds weight 64*g + l in its low nibble and weight 64*g + 32 + l in its high
 //   nibble (g in 0..3, l in 0..31).
 //

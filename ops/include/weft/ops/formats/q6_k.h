@@ -2,13 +2,16 @@
 // Q6_K: 256 weights in 16 sub-blocks of 16, w = (d * scale[s]) * (q - 32), q of 6 bits, scale of 8
 // bits with sign.
 //
-//   bytes 0-127: ql[128]   bytes 128-191: qh[64]   bytes 192-207: scale[16] (i8)   bytes 208-209: d
-//   (f16) 210 B per 256 = 6.5625 bits per weight
+//   bytes 0-127: ql[128]   bytes 128-191: qh[64]   bytes 192-207: scale[16] (i8)
+//   bytes 208-209: d (f16)
+//   210 B per 256 = 6.5625 bits per weight
 //
-//   The block is two halves h of 128 weights; with l in 0..31, the weights 128*h + l + {0, 32, 64,
-//   96} take
-//     their low 4 bits from   ql[64*h + l] low, ql[64*h + 32 + l] low, ql[64*h + l] high, ql[64*h +
-//     32 + l] high nibble their high 2 bits from  qh[32*h + l], bits 1..0, 3..2, 5..4, 7..6
+//   The block is two halves of 128 weights. Of half h, with l in 0..31:
+//     weight                low 4 bits                     high 2 bits
+//     128*h + l             ql[64*h + l], low nibble       qh[32*h + l], bits 1..0
+//     128*h + l + 32        ql[64*h + 32 + l], low         qh[32*h + l], bits 3..2
+//     128*h + l + 64        ql[64*h + l], high nibble      qh[32*h + l], bits 5..4
+//     128*h + l + 96        ql[64*h + 32 + l], high        qh[32*h + l], bits 7..6
 //
 // Source: block_q6_K of https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h
 

@@ -1,7 +1,9 @@
 #pragma once
 // Q8A: activations in memory, never in files. 32 elements, x = d * q.
 //   bytes 0-3: d (f32)     bytes 4-7: sum of q (i32)     bytes 8-39: q[32] (i8)     40 B per 32
-// d = max|x| / 127, q = round to nearest even of x / d, 0 where d is 0. The sum serves weights with an offset: sum_k (w_k - m) q_k = sum_k w_k q_k - m * sum.
+// d = max|x| / 127, q = round to nearest even of x / d, 0 where d is 0. A NaN makes d one, so that
+// the whole block decodes to NaN. The sum serves weights with an offset:
+//   sum_k (w_k - m) q_k = sum_k w_k q_k - m * sum
 
 #include <cstddef>
 #include <cstdint>
