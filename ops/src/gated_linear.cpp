@@ -8,33 +8,32 @@
 
 namespace weft {
 
-std::string_view to_string(Activation a) {
-  switch (a) {
-    case Activation::silu:
-      break;
-  }
-  return "silu";
-}
-
 namespace {
 
-// One activation: how it is applied, its error on an exact argument, its steepest slope, and the op
-// it is.
+// One activation: its name, how it is applied, its error on an exact argument, its steepest slope,
+// and the op it is.
 struct ActivationRow {
+  std::string_view name;
   double (*apply)(double x);
   double (*error)(double y);
   double slope;
   Tensor (*node)(Tensor x);
 };
 
+// In the order of the enum.
+constexpr ActivationRow kActivations[] = {
+    {.name = "silu",
+     .apply = silu_of,
+     .error = silu_error,
+     .slope = 1.1,
+     .node = [](Tensor x) { return silu(x); }},
+};
+
+const ActivationRow& row_of(Activation a) {
+  return kActivations[static_cast<std::size_t>(a)];
+}
 const ActivationRow& row_of(const Attrs& attrs) {
-  static constexpr ActivationRow kRows[] = {
-      {.apply = silu_of,
-       .error = silu_error,
-       .slope = 1.1,
-       .node = [](Tensor x) { return silu(x); }},
-  };
-  return kRows[static_cast<std::size_t>(attrs.as<GatedLinearAttrs>().act)];
+  return row_of(attrs.as<GatedLinearAttrs>().act);
 }
 
 TensorSpec infer(const Attrs&, Specs in) {
@@ -106,5 +105,9 @@ const OpDef kGatedLinear{.name = "gated_linear",
                          .bound = bound,
                          .cost = cost,
                          .definition = definition};
+
+std::string_view to_string(Activation a) {
+  return row_of(a).name;
+}
 
 }  // namespace weft

@@ -71,9 +71,9 @@ double silu_of(double x);
 
 // n roundings to f32 in a row change a value by at most this share of it, and a sum of products by
 // this share of the sum of their magnitudes (Higham, Accuracy and Stability of Numerical
-// Algorithms, 2nd ed., section 3.1: gamma_n).
+// Algorithms, 2nd ed., section 3.1: gamma_n). Nothing is known for 2^24 roundings and more.
 inline double rounding(double n) {
-  return n * 0x1p-24 / (1 - n * 0x1p-24);
+  return n < 0x1p24 ? n * 0x1p-24 / (1 - n * 0x1p-24) : HUGE_VAL;
 }
 
 // What one operation may lose where subnormals are flushed to zero.

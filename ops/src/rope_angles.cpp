@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numbers>
+#include <optional>
 
 #include "op_support.h"
 
@@ -64,23 +65,23 @@ double magnitude(const RopeAttrs& a) {
 class Frequencies {
  public:
   Frequencies(const RopeAttrs& a, const View& factors)
-      : a_(a),
-        factors_(factors ? factors.row<const float>(0) : nullptr),
-        ramp_(a.ext_factor != 0 ? a : RopeAttrs{.n_rot = 2, .original_context = 1}) {}
+      : a_(a), factors_(factors ? factors.row<const float>(0) : nullptr) {
+    if (a.ext_factor != 0) ramp_.emplace(a);
+  }
 
   double operator[](std::int64_t i) const {
     const double exponent = -2.0 * static_cast<double>(i) / a_.n_rot;
     const double divisor = factors_ ? factors_[i] : 1;
     const double extrapolated = std::pow(static_cast<double>(a_.base), exponent) / divisor;
     const double interpolated = a_.freq_scale * extrapolated;
-    const double mix = a_.ext_factor != 0 ? ramp_.at(i) * a_.ext_factor : 0;
+    const double mix = ramp_ ? ramp_->at(i) * a_.ext_factor : 0;
     return interpolated * (1 - mix) + extrapolated * mix;
   }
 
  private:
   const RopeAttrs& a_;
   const float* factors_;
-  Ramp ramp_;
+  std::optional<Ramp> ramp_;  // with YaRN
 };
 
 void reference(const Attrs& attrs, Views in, View out) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,8 @@
 namespace weft::test {
 
 struct EvaluatorOptions {
-  std::int64_t row_padding =
-      0;  // bytes between the rows of every tensor, to see that strides are honoured
+  // Bytes between the rows of every tensor, to see that strides are honoured.
+  std::int64_t row_padding = 0;
 };
 
 // REQUIRES: the graph outlives it. Errors (unknown path, a size that does not fit) are ValueError.
@@ -41,8 +42,8 @@ class Evaluator {
   Evaluator& ints(std::string_view path, std::initializer_list<std::int32_t> values) {
     return ints(path, std::span(values.begin(), values.size()));
   }
-  Evaluator& bytes(std::string_view path,
-                   std::span<const std::byte> values);  // blocks, rows back to back
+  // Blocks, rows back to back.
+  Evaluator& bytes(std::string_view path, std::span<const std::byte> values);
 
   // Computes every op. States keep what was written for the next run.
   Evaluator& run();
@@ -78,7 +79,7 @@ class Evaluator {
 // 4 ulp of a value: the bound of ops that state none.
 float four_ulps(float value);
 
-// Reproducible values in (-1, 1), the same on every machine.
+// Reproducible values in [-1, 1), the same on every machine.
 std::vector<float> noise(std::size_t n, std::uint32_t seed);
 
 }  // namespace weft::test
