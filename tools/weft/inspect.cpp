@@ -148,7 +148,7 @@ void print_totals(std::ostream& out, const Totals& totals) {
 }
 
 void print_text(std::ostream& out, const GgufFile& file, const Limits& limits) {
-  for (const std::string& path : file.part_paths()) out << printable(path, 4096) << '\n';
+  for (const std::string& path : file.part_paths()) out << printable_path(path) << '\n';
   out << fmt::format(
       "GGUF version {}, {} metadata entries, {} tensors, alignment {}, {} bytes ({})\n",
       file.version(), file.metadata().size(), file.tensors().size(), file.alignment(),

@@ -71,7 +71,7 @@ class Cursor {
   std::string place() const {
     const std::string subject =
         name_.empty() ? std::string(kind_) : fmt::format("{} '{}'", kind_, printable(name_));
-    return fmt::format("{}: at byte {}: {}{}", printable(file_, 4096), offset_, subject,
+    return fmt::format("{}: at byte {}: {}{}", printable_path(file_), offset_, subject,
                        kind_.empty() ? "" : ": ");
   }
 

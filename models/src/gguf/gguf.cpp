@@ -63,7 +63,7 @@ GgufFile GgufFile::parse(std::span<const std::byte> bytes, const std::string& na
   impl->head = gguf::parse_part(bytes, name);
   if (gguf::read_split(impl->head, name).count > 1) {
     fail<UnsupportedError>("{}: is part of a split model, which can only be opened from files",
-                           printable(name, 4096));
+                           printable_path(name));
   }
   impl->index_tensors();
   return GgufFile(std::move(impl));
@@ -106,7 +106,7 @@ const GgufTensor* GgufFile::find_tensor(std::string_view name) const {
 void GgufFile::require_format(const GgufTensor& tensor) const {
   if (is_supported(tensor.spec.dtype)) return;
   fail<UnsupportedError>("{}: tensor '{}' has type {}, which is not supported yet (supported: {})",
-                         printable(impl_->paths[static_cast<std::size_t>(tensor.part)], 4096),
+                         printable_path(impl_->paths[static_cast<std::size_t>(tensor.part)]),
                          printable(tensor.name), tensor.spec.dtype.name(), gguf::supported_types());
 }
 

@@ -8,15 +8,18 @@
 #include "weft/graph/error.h"
 #include "weft/models/output_file.h"
 
+#include "gguf/limits.h"
+
 namespace weft {
 namespace {
+
+using gguf::kDefaultAlignment, gguf::kMaxAlignment, gguf::kMaxKeyBytes, gguf::kMaxTensorName,
+    gguf::kMinAlignment;
 
 static_assert(std::endian::native == std::endian::little,
               "values are copied into the file as they stand");
 
 constexpr std::uint32_t kVersion = 3;
-constexpr std::size_t kMaxTensorName = 64;
-constexpr std::uint64_t kMaxAlignment = std::uint64_t{2} << 20;
 
 template <class T>
 void append(std::string& out, T value) {
@@ -117,6 +120,7 @@ void append_element(std::string& out, MetaType, const MetaValue& value) {
 }
 
 void append_element(std::string& out, MetaType, const std::shared_ptr<const MetaArray>& array) {
+  if (!array) fail<ValueError>("a value of type array holds none");
   check_alternative(array->element, array->values.index());
   append_type(out, array->element);
   append(out, std::uint64_t{array->size()});
@@ -136,11 +140,11 @@ void append_value(std::string& out, const MetaValue& value) {
 }  // namespace
 
 GgufWriter::GgufWriter(std::uint64_t alignment) : alignment_(alignment) {
-  if (!std::has_single_bit(alignment) || alignment < 8 || alignment > kMaxAlignment) {
-    fail<ValueError>("alignment must be a power of two from 8 to {}, got {}", kMaxAlignment,
-                     alignment);
+  if (!std::has_single_bit(alignment) || alignment < kMinAlignment || alignment > kMaxAlignment) {
+    fail<ValueError>("alignment must be a power of two from {} to {}, got {}", kMinAlignment,
+                     kMaxAlignment, alignment);
   }
-  if (alignment == 32) return;
+  if (alignment == kDefaultAlignment) return;
   begin_entry("general.alignment");
   append_type(entries_, MetaType::uint32);
   append(entries_, static_cast<std::uint32_t>(alignment));
@@ -148,10 +152,12 @@ GgufWriter::GgufWriter(std::uint64_t alignment) : alignment_(alignment) {
 
 void GgufWriter::begin_entry(std::string_view key) {
   if (key.empty()) fail<ValueError>("a key cannot be empty");
-  const bool taken = std::find(keys_.begin(), keys_.end(), key) != keys_.end();
-  if (taken || (key == "general.alignment" && alignment_ == 32))
-    fail<ValueError>("key '{}' is taken", printable(key));
-  keys_.emplace_back(key);
+  if (key.size() > kMaxKeyBytes) {
+    fail<ValueError>("key '{}' must be at most {} bytes long, got {}", printable(key), kMaxKeyBytes,
+                     key.size());
+  }
+  const bool reserved = key == "general.alignment" && alignment_ == kDefaultAlignment;
+  if (reserved || !keys_.emplace(key).second) fail<ValueError>("key '{}' is taken", printable(key));
   append_string(entries_, key);
   ++n_entries_;
 }
@@ -209,21 +215,19 @@ void GgufWriter::add_tensor(std::string name, const TensorSpec& spec, Produce pr
     fail<ValueError>("a tensor's name must have 1 to {} bytes, got {}", kMaxTensorName,
                      name.size());
   }
-  if (std::any_of(tensors_.begin(), tensors_.end(),
-                  [&](const Tensor& t) { return t.name == name; })) {
-    fail<ValueError>("tensor '{}' is there already", printable(name));
-  }
   if (!spec.present() || spec.dtype.gguf_id() < 0) {
     fail<DTypeError>("tensor '{}': type {} cannot be written to a file", printable(name),
                      spec.dtype.name());
   }
-  const std::int64_t elems = spec.shape.elems();
-  if (elems == 0 || spec.shape.last() % spec.dtype.block_elems() != 0 ||
-      spec.shape.rows().varies()) {
+  const bool varies = spec.shape.rank() > 0 && spec.shape[0].varies();
+  if (varies || spec.shape.elems() == 0 || spec.shape.last() % spec.dtype.block_elems() != 0) {
     fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks", printable(name),
                      to_string(spec));
   }
-  tensors_.push_back({std::move(name), spec, spec.dtype.bytes(elems), std::move(produce)});
+  const std::int64_t n_bytes = spec.bytes();
+  if (!names_.insert(name).second)
+    fail<ValueError>("tensor '{}' is there already", printable(name));
+  tensors_.push_back({std::move(name), spec, n_bytes, std::move(produce)});
 }
 
 std::string GgufWriter::header() const {
@@ -258,7 +262,8 @@ void GgufWriter::emit(const Put& put) const {
       if (got <= expected) put(bytes);
     });
     if (got != expected)
-      fail<ValueError>("tensor '{}' must have {} bytes, got {}", tensor.name, expected, got);
+      fail<ValueError>("tensor '{}' must have {} bytes, got {}", printable(tensor.name), expected,
+                       got);
     put(std::span(zeros).first(round_up(expected, alignment_) - expected));
   }
 }

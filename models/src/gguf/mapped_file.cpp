@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& path, const char* what) {
   const int code = errno;
-  fail<IoError>("{}: {}: {}", printable(path, 4096), what, std::generic_category().message(code));
+  fail<IoError>("{}: {}: {}", printable_path(path), what, std::generic_category().message(code));
 }
 
 struct Descriptor {
@@ -36,12 +36,12 @@ MappedFile::MappedFile(const std::string& path) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) refuse(path, "cannot examine");
   if (S_ISDIR(info.st_mode))
-    fail<IoError>("{}: is a directory, expected a file", printable(path, 4096));
-  if (!S_ISREG(info.st_mode)) fail<IoError>("{}: is not a regular file", printable(path, 4096));
+    fail<IoError>("{}: is a directory, expected a file", printable_path(path));
+  if (!S_ISREG(info.st_mode)) fail<IoError>("{}: is not a regular file", printable_path(path));
   if (info.st_size == 0) return;
   const auto size = static_cast<std::uintmax_t>(info.st_size);
   if (size > SIZE_MAX / 2)
-    fail<IoError>("{}: {} bytes are too many to map", printable(path, 4096), size);
+    fail<IoError>("{}: {} bytes are too many to map", printable_path(path), size);
   void* data = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) refuse(path, "cannot map");
   data_ = static_cast<const std::byte*>(data);

@@ -1,11 +1,13 @@
 #include "gguf/metadata.h"
 
+#include <type_traits>
 #include <utility>
+
+#include "gguf/limits.h"
 
 namespace weft::gguf {
 namespace {
 
-constexpr std::uint64_t kMaxKeyBytes = 65535;
 constexpr std::size_t kMaxNesting = 4;  // arrays within arrays; files in use nest once at most
 
 // Bytes that one element takes in the file at least; 0 for numbers that are no type.
@@ -43,14 +45,14 @@ template <class Stored, class Wide>
 std::vector<Wide> read_numbers(Cursor& cursor, std::uint64_t count) {
   std::vector<Wide> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<Wide>(cursor.read<Stored>("element"));
+    values[i] = static_cast<Wide>(cursor.read<Stored>("value"));
   return values;
 }
 
 std::vector<bool> read_bools(Cursor& cursor, std::uint64_t count) {
   std::vector<bool> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = cursor.read<std::uint8_t>("element") != 0;
+    values[i] = cursor.read<std::uint8_t>("value") != 0;
   return values;
 }
 
@@ -153,38 +155,15 @@ std::shared_ptr<const MetaArray> parse_array(Cursor& cursor, DecodeBudget& budge
 
 MetaValue parse_value(Cursor& cursor, DecodeBudget& budget) {
   const MetaType type = read_type(cursor, "value type");
-  const auto number = [&]<class Stored, class Wide>(Stored, Wide) {
-    return MetaValue{type, static_cast<Wide>(cursor.read<Stored>("value"))};
+  if (type == MetaType::array) return {type, parse_array(cursor, budget)};
+  const auto first = [&](const auto& values) -> MetaValue {
+    using T = typename std::decay_t<decltype(values)>::value_type;
+    if constexpr (std::is_same_v<T, MetaValue>)
+      return values.front();
+    else
+      return {type, T(values.front())};
   };
-  switch (type) {
-    case MetaType::uint8:
-      return number(std::uint8_t{}, std::uint64_t{});
-    case MetaType::uint16:
-      return number(std::uint16_t{}, std::uint64_t{});
-    case MetaType::uint32:
-      return number(std::uint32_t{}, std::uint64_t{});
-    case MetaType::uint64:
-      return number(std::uint64_t{}, std::uint64_t{});
-    case MetaType::int8:
-      return number(std::int8_t{}, std::int64_t{});
-    case MetaType::int16:
-      return number(std::int16_t{}, std::int64_t{});
-    case MetaType::int32:
-      return number(std::int32_t{}, std::int64_t{});
-    case MetaType::int64:
-      return number(std::int64_t{}, std::int64_t{});
-    case MetaType::float32:
-      return number(float{}, double{});
-    case MetaType::float64:
-      return number(double{}, double{});
-    case MetaType::boolean:
-      return {type, cursor.read<std::uint8_t>("value") != 0};
-    case MetaType::string:
-      return {type, cursor.read_string("value")};
-    case MetaType::array:
-      break;
-  }
-  return {type, parse_array(cursor, budget)};
+  return std::visit(first, read_elements(cursor, type, 1));
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #pragma once
 // Metadata entries: parsing and typed access.
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/models/gguf.h"
@@ -26,19 +30,8 @@ class DecodeBudget {
 // `count` entries with distinct keys.
 std::vector<MetaEntry> parse_metadata(Cursor& cursor, std::uint64_t count, DecodeBudget& budget);
 
-// Indices of `names`, sorted by name. Fails with FormatError on equal ones: "FILE: key 'K' appears
+// Indices of `items`, sorted by name. Fails with FormatError on equal names: "FILE: key 'K' appears
 // twice".
-template <class Items, class GetName>
-std::vector<std::uint32_t> index_by_name(const Items& items, GetName name, std::string_view kind,
-                                         const std::string& file);
-
-}  // namespace weft::gguf
-
-#include <algorithm>
-#include <numeric>
-
-namespace weft::gguf {
-
 template <class Items, class GetName>
 std::vector<std::uint32_t> index_by_name(const Items& items, GetName name, std::string_view kind,
                                          const std::string& file) {
@@ -48,7 +41,7 @@ std::vector<std::uint32_t> index_by_name(const Items& items, GetName name, std::
             [&](std::uint32_t a, std::uint32_t b) { return name(items[a]) < name(items[b]); });
   for (std::size_t i = 1; i < index.size(); ++i) {
     if (name(items[index[i]]) == name(items[index[i - 1]])) {
-      fail<FormatError>("{}: {} '{}' appears twice", printable(file, 4096), kind,
+      fail<FormatError>("{}: {} '{}' appears twice", printable_path(file), kind,
                         printable(name(items[index[i]])));
     }
   }

@@ -5,14 +5,12 @@
 #include <bit>
 
 #include "gguf/cursor.h"
+#include "gguf/limits.h"
 #include "gguf/metadata.h"
 #include "gguf/types.h"
 
 namespace weft::gguf {
 namespace {
-
-constexpr std::uint64_t kMaxTensorName = 64;  // as the format says
-constexpr std::uint64_t kMinAlignment = 8, kMaxAlignment = std::uint64_t{2} << 20;
 
 void check_magic(Cursor& cursor) {
   if (cursor.remaining() == 0) cursor.fail_here("the file is empty, expected a GGUF header");
@@ -42,7 +40,7 @@ std::uint64_t read_alignment(const Part& part, const std::string& file) {
   const std::uint64_t alignment = to_uint(*value, "general.alignment", file);
   if (!std::has_single_bit(alignment) || alignment < kMinAlignment || alignment > kMaxAlignment) {
     fail<FormatError>("{}: key 'general.alignment' must be a power of two from {} to {}, got {}",
-                      printable(file, 4096), kMinAlignment, kMaxAlignment, alignment);
+                      printable_path(file), kMinAlignment, kMaxAlignment, alignment);
   }
   return alignment;
 }
@@ -117,7 +115,7 @@ void place_tensors(std::vector<GgufTensor>& tensors, std::span<const std::byte> 
       fail<FormatError>(
           "{}: tensor '{}' needs {} bytes at offset {} of the data section, which has {} bytes (is "
           "the file cut short?)",
-          printable(file, 4096), printable(tensor.name), n, tensor.file_offset, data_bytes);
+          printable_path(file), printable(tensor.name), n, tensor.file_offset, data_bytes);
     }
     tensor.file_offset += data_begin;
     tensor.data = bytes.data() + tensor.file_offset;
@@ -135,7 +133,7 @@ void check_overlaps(const std::vector<GgufTensor>& tensors, const std::string& f
     const GgufTensor &before = *by_place[i - 1], &after = *by_place[i];
     if (static_cast<std::uint64_t>(before.n_bytes) > after.file_offset - before.file_offset) {
       fail<FormatError>("{}: tensors '{}' (bytes {} to {}) and '{}' (from byte {}) overlap",
-                        printable(file, 4096), printable(before.name), before.file_offset,
+                        printable_path(file), printable(before.name), before.file_offset,
                         before.file_offset + static_cast<std::uint64_t>(before.n_bytes),
                         printable(after.name), after.file_offset);
     }

@@ -10,15 +10,17 @@
 
 #include "weft/models/gguf.h"
 
+#include "gguf/limits.h"
+
 namespace weft::gguf {
 
 struct Part {
   std::uint32_t version = 0;
-  std::uint64_t alignment = 32;
+  std::uint64_t alignment = kDefaultAlignment;
   std::vector<MetaEntry> metadata;
   std::vector<std::uint32_t> by_key;  // indices of `metadata`, sorted by key
-  std::vector<GgufTensor>
-      tensors;  // inside the file, not overlapping; names not yet checked for doubles
+  // Inside the file, not overlapping; names not yet checked for doubles.
+  std::vector<GgufTensor> tensors;
 
   const MetaValue* find(std::string_view key) const;
 };

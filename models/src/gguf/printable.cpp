@@ -43,4 +43,9 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
+std::string printable_path(std::string_view path) {
+  constexpr std::size_t kMaxPath = 4096;  // PATH_MAX of Linux
+  return printable(path, kMaxPath);
+}
+
 }  // namespace weft

@@ -25,7 +25,7 @@ Split read_split(const Part& first, const std::string& path) {
               .tensors = find_uint(first, "split.tensors.count", path)};
   if (split.count <= 1) return {};
   if (split.count > kMaxParts) {
-    fail<FormatError>("{}: key 'split.count' must be at most {}, got {}", printable(path, 4096),
+    fail<FormatError>("{}: key 'split.count' must be at most {}, got {}", printable_path(path),
                       kMaxParts, split.count);
   }
   const std::uint64_t number = find_uint(first, "split.no", path).value_or(0);
@@ -33,11 +33,11 @@ Split read_split(const Part& first, const std::string& path) {
   const std::string own = number < split.count ? suffix(number, split.count) : "";
   if (!own.empty() && path.ends_with(own)) {
     const std::string name = path.substr(0, path.size() - own.size()) + suffix(0, split.count);
-    fail<FormatError>("{}: is part {} of {}; give the first part, {}", printable(path, 4096),
-                      number + 1, split.count, printable(name, 4096));
+    fail<FormatError>("{}: is part {} of {}; give the first part, {}", printable_path(path),
+                      number + 1, split.count, printable_path(name));
   }
   fail<FormatError>("{}: is part {} of {}; give the first part, whose name ends in '{}'",
-                    printable(path, 4096), number + 1, split.count, suffix(0, split.count));
+                    printable_path(path), number + 1, split.count, suffix(0, split.count));
 }
 
 std::string part_path(const std::string& first, const Split& split, std::uint64_t index) {
@@ -46,7 +46,7 @@ std::string part_path(const std::string& first, const Split& split, std::uint64_
     fail<FormatError>(
         "{}: is part 1 of {}, but its name does not end in '{}', so the other parts cannot be "
         "found",
-        printable(first, 4096), split.count, end);
+        printable_path(first), split.count, end);
   }
   return first.substr(0, first.size() - end.size()) + suffix(index, split.count);
 }
@@ -56,9 +56,8 @@ void check_part(const Part& part, const Split& split, std::uint64_t index,
   const auto check = [&](std::string_view key, std::uint64_t expected) {
     const auto got = find_uint(part, key, path);
     if (got == expected) return;
-    fail<FormatError>("{}: key '{}' must be {} in part {} of {}, got {}", printable(path, 4096),
-                      key, expected, index + 1, split.count,
-                      got ? fmt::format("{}", *got) : "none");
+    fail<FormatError>("{}: key '{}' must be {} in part {} of {}, got {}", printable_path(path), key,
+                      expected, index + 1, split.count, got ? fmt::format("{}", *got) : "none");
   };
   check("split.no", index);
   check("split.count", split.count);
@@ -67,7 +66,7 @@ void check_part(const Part& part, const Split& split, std::uint64_t index,
 void check_tensor_count(std::size_t count, const Split& split, const std::string& path) {
   if (!split.tensors || *split.tensors == count) return;
   fail<FormatError>("{}: key 'split.tensors.count' says {}, but the {} parts have {} tensors",
-                    printable(path, 4096), *split.tensors, split.count, count);
+                    printable_path(path), *split.tensors, split.count, count);
 }
 
 }  // namespace weft::gguf

@@ -18,7 +18,7 @@ std::string describe(const MetaValue& value) {
 
 [[noreturn]] void mismatch(const std::string& file, std::string_view key, std::string_view expected,
                            const std::string& got) {
-  fail<FormatError>("{}: key '{}' must be {}, got {}", printable(file, 4096), printable(key),
+  fail<FormatError>("{}: key '{}' must be {}, got {}", printable_path(file), printable(key),
                     expected, got);
 }
 

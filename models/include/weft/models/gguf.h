@@ -7,10 +7,14 @@
 // shrinks while it is mapped (the system then ends the process with SIGBUS); replace model files by
 // renaming, not by writing over them.
 //
-//   "GGUF" | version u32 | tensors u64 | entries u64 | entries: key, type u32, value | tensor
-//   infos: name, rank u32, dims u64[rank], type u32, offset u64 | padding to general.alignment (32)
-//   | tensor data, each at an aligned offset from here strings: length u64, bytes; arrays: element
-//   type u32, length u64, elements
+//   header     "GGUF", version u32, number of tensors u64, number of entries u64
+//   entries    each: key, type u32, value
+//   tensors    each: name, rank u32, dims u64[rank], type u32, offset u64
+//   padding    to a multiple of general.alignment (32 where it is not given)
+//   data       of each tensor, at its offset from here, a multiple of the alignment
+//
+//   A string is its length u64 and its bytes; an array is element type u32, length u64, elements.
+//
 // Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 #include <cstddef>
@@ -110,10 +114,9 @@ class GgufFile {
   std::optional<bool> find_bool(std::string_view key) const;
   std::optional<std::string_view> find_string(std::string_view key) const;
   std::optional<std::vector<std::string_view>> find_strings(std::string_view key) const;
-  std::optional<std::vector<float>> find_floats(
-      std::string_view key) const;  // f32/f64 elements only
-  std::optional<std::vector<std::int64_t>> find_ints(
-      std::string_view key) const;  // any integer elements
+  // f32 or f64 elements; any integer elements.
+  std::optional<std::vector<float>> find_floats(std::string_view key) const;
+  std::optional<std::vector<std::int64_t>> find_ints(std::string_view key) const;
   std::optional<std::vector<bool>> find_bools(std::string_view key) const;
 
   // Throws UnsupportedError "FILE: tensor 'x' has type IQ2_S, which is not supported yet
@@ -134,5 +137,7 @@ bool is_supported(DType type);
 // backslashes and bytes that are not UTF-8 are escaped (\n, \x1b, \u202e), and what exceeds
 // `max_bytes` of input is cut and marked with "...".
 std::string printable(std::string_view text, std::size_t max_bytes = 120);
+// The same for a path, of which nothing that a system accepts is cut.
+std::string printable_path(std::string_view path);
 
 }  // namespace weft

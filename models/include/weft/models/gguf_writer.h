@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,8 +30,8 @@ class GgufWriter {
   // general.alignment. Throws ValueError.
   explicit GgufWriter(std::uint64_t alignment = 32);
 
-  // One entry. ValueError for a key that is there already, an empty one, general.alignment, a value
-  // that does not fit its type.
+  // One entry. ValueError for a key that is there already, an empty or overlong (65535 bytes) one,
+  // general.alignment, a value that does not fit its type.
   void add(std::string_view key, const MetaValue& value);  // copied, whatever it views
   void add_string(std::string_view key, std::string_view value);
   void add_bool(std::string_view key, bool value);
@@ -68,7 +69,7 @@ class GgufWriter {
   std::uint64_t alignment_;
   std::uint64_t n_entries_ = 0;
   std::string entries_;  // encoded
-  std::vector<std::string> keys_;
+  std::set<std::string, std::less<>> keys_, names_;
   std::vector<Tensor> tensors_;
 };
 

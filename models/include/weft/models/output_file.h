@@ -20,8 +20,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  void write(
-      std::span<const std::byte> bytes);  // throws IoError, for example when the disk is full
+  // Both throw IoError, for example when the disk is full.
+  void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
   void commit();  // throws IoError. REQUIRES: called at most once, after the last write.
 
