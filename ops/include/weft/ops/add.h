@@ -10,6 +10,8 @@ namespace weft {
 
 extern const OpDef kAdd;
 Tensor add(Tensor a, Tensor b, std::source_location where = std::source_location::current());
-inline Tensor operator+(Tensor a, Tensor b) { return add(a, b); }
+inline Tensor operator+(Tensor a, Tensor b) {
+  return add(a, b);
+}
 
 }  // namespace weft

@@ -1,11 +1,16 @@
 #pragma once
-// Scaled dot-product attention of each token over a run of cache rows; query heads share the key/value heads of their group:
-//   y[t, h, :] = sum_s p[s] v[s, g, :],  p = softmax_s(scale * q[t, h, :] . k[s, g, :]),  s = first[t] .. last[t],  g = h / (H / G)
-//   q [T, H, E] f32     k [S, G, E] f32 or f16     v [S, G, E'] like k     first, last [T] i32, 0 <= first <= last < S (the caller checks)
-//   y [T, H, E'] f32
-// Causal language models pass last = the token's own cell. Implementations go through s in blocks counted from first[t], so that the result does
-// not depend on how many tokens a step has. Sources: Vaswani et al. 2017, arXiv:1706.03762; grouped heads: Ainslie et al. 2023, arXiv:2305.13245;
-// online softmax: Milakov & Gimelshein 2018, arXiv:1805.02867.
+// Scaled dot-product attention of each token over a run of cache rows; query heads share the
+// key/value heads of their group:
+//   y[t, h, :] = sum_s p[s] v[s, g, :],  p = softmax_s(scale * q[t, h, :] . k[s, g, :])
+//   with s = first[t] .. last[t] and g = h / (H / G)
+//
+//   q [T, H, E] f32     k [S, G, E] f32 or f16     v [S, G, E'] like k     y [T, H, E'] f32
+//   first, last [T] i32, 0 <= first <= last < S (the caller checks)
+//
+// Causal language models pass last = the token's own cell. Implementations go through s in blocks
+// counted from first[t], so that the result does not depend on how many tokens a step has.
+// Sources: Vaswani et al. 2017, arXiv:1706.03762; grouped heads: Ainslie et al. 2023,
+// arXiv:2305.13245; online softmax: Milakov & Gimelshein 2018, arXiv:1805.02867.
 
 #include <source_location>
 #include <tuple>
@@ -20,7 +25,8 @@ struct AttentionAttrs {
 };
 
 extern const OpDef kAttention;  // inputs: q, k, v, first, last
-Tensor attention(Tensor q, Tensor k, Tensor v, Tensor first, Tensor last, const AttentionAttrs& attrs,
+Tensor attention(Tensor q, Tensor k, Tensor v, Tensor first, Tensor last,
+                 const AttentionAttrs& attrs,
                  std::source_location where = std::source_location::current());
 
 }  // namespace weft

@@ -1,7 +1,9 @@
 #pragma once
-// y[t, n] = act(sum_k x[t, k] * gate[n, k]) * sum_k x[t, k] * up[n, k]: the first half of a gated feed-forward layer as one node.
+// y[t, n] = act(sum_k x[t, k] * gate[n, k]) * sum_k x[t, k] * up[n, k]
+// The first half of a gated feed-forward layer as one node.
 //   x [T, K] f32 or Q8A     gate, up [N, K] any format     y [T, N] f32
-// Made by the pass fuse_gate_up; equals mul(act(linear(x, gate)), linear(x, up)). Source of SwiGLU: Shazeer 2020, arXiv:2002.05202.
+// Made by the pass fuse_gate_up; equals mul(act(linear(x, gate)), linear(x, up)).
+// Source of SwiGLU: Shazeer 2020, arXiv:2002.05202.
 
 #include <string_view>
 #include <tuple>

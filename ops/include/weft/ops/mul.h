@@ -1,6 +1,7 @@
 #pragma once
 // y = a * b, elementwise.
-//   a [.., D] f32     b like a, or [D], applied along the last dimension     y like a, may run in place over a
+//   a [.., D] f32     b like a, or [D], applied along the last dimension
+//   y like a, may run in place over a
 
 #include <source_location>
 
@@ -10,6 +11,8 @@ namespace weft {
 
 extern const OpDef kMul;
 Tensor mul(Tensor a, Tensor b, std::source_location where = std::source_location::current());
-inline Tensor operator*(Tensor a, Tensor b) { return mul(a, b); }
+inline Tensor operator*(Tensor a, Tensor b) {
+  return mul(a, b);
+}
 
 }  // namespace weft

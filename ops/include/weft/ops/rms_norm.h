@@ -1,7 +1,8 @@
 #pragma once
-// y[.., d] = x[.., d] / sqrt(mean_d(x[.., :]^2) + eps), over the last dimension (a row of [T, D], a head of [T, H, E]).
+// y[.., d] = x[.., d] / sqrt(mean_d(x[.., :]^2) + eps), over the last dimension (a row of [T, D], a
+// head of [T, H, E]).
 //   x f32     y like x, may run in place
-// rms_norm(x, w, eps) is mul(rms_norm(x, eps), w); the pass fuse_norm_scale makes one node of the two.
+// rms_norm(x, w, eps) is mul(rms_norm(x, eps), w); the pass fuse_norm_scale makes one node of them.
 // Source: Zhang & Sennrich 2019, arXiv:1910.07467.
 
 #include <source_location>
@@ -18,6 +19,7 @@ struct RmsNormAttrs {
 
 extern const OpDef kRmsNorm;
 Tensor rms_norm(Tensor x, float eps, std::source_location where = std::source_location::current());
-Tensor rms_norm(Tensor x, Tensor w, float eps, std::source_location where = std::source_location::current());
+Tensor rms_norm(Tensor x, Tensor w, float eps,
+                std::source_location where = std::source_location::current());
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #pragma once
 // Rotates the first R elements of every head by the step's angles; the rest passes through.
-//   x [T, H, E] f32     angles [T, R] f32 from rope_angles, R <= E     y like x, may run in place over x
+//   x [T, H, E] f32     angles [T, R] f32 from rope_angles, R <= E
+//   y like x, may run in place over x
 //   adjacent: pair i is (x[2i], x[2i + 1])     halves: pair i is (x[i], x[i + R / 2])
 //   (a, b) -> (a cos - b sin, a sin + b cos)
 
@@ -22,6 +23,7 @@ struct RopeApplyAttrs {
 };
 
 extern const OpDef kRope;
-Tensor rope(Tensor x, Tensor angles, RopePairs pairs, std::source_location where = std::source_location::current());
+Tensor rope(Tensor x, Tensor angles, RopePairs pairs,
+            std::source_location where = std::source_location::current());
 
 }  // namespace weft

@@ -1,10 +1,13 @@
 #pragma once
 // The rotations of a step's positions, made once and used by every layer:
-//   y[t, 2i] = m * cos(a), y[t, 2i + 1] = m * sin(a), a = angle of pair i at position pos[t], i < R / 2
-//   pos [T] i32     factors [R / 2] f32, optional, divide the frequencies (Llama 3, LongRoPE)     y [T, R] f32
+//   y[t, 2i] = m * cos(a), y[t, 2i + 1] = m * sin(a), i < R / 2
+//   with a the angle of pair i at position pos[t]
+//   pos [T] i32     y [T, R] f32
+//   factors [R / 2] f32, optional, divide the frequencies (Llama 3, LongRoPE)
 // Plain: a = pos * freq_scale * base^(-2i / R) / factors[i], m = attn_factor.
-// YaRN (ext_factor != 0): a blends the scaled and the unscaled angle with a ramp between the pairs whose wavelengths fit beta_slow and beta_fast turns
-// into original_context, and m grows by 1 + 0.1 ln(1 / freq_scale).
+// YaRN (ext_factor != 0): a blends the scaled and the unscaled angle with a ramp between the pairs
+// whose wavelengths fit beta_slow and beta_fast turns into original_context, and m grows by
+// 1 + 0.1 ln(1 / freq_scale).
 // Sources: Su et al. 2021, arXiv:2104.09864; Peng et al. 2023, arXiv:2309.00071.
 
 #include <cstdint>
@@ -16,19 +19,23 @@
 namespace weft {
 
 struct RopeAttrs {
-  std::int32_t n_rot = 0;      // R, even
+  std::int32_t n_rot = 0;  // R, even
   float base = 10000;
-  float freq_scale = 1;        // 1 / linear scaling factor
-  float ext_factor = 0;        // YaRN's extrapolation mix, 0 = plain
-  float attn_factor = 1;       // magnitude
+  float freq_scale = 1;   // 1 / linear scaling factor
+  float ext_factor = 0;   // YaRN's extrapolation mix, 0 = plain
+  float attn_factor = 1;  // magnitude
   float beta_fast = 32;
   float beta_slow = 1;
   std::int32_t original_context = 0;  // positions the model was trained with, needed by YaRN
   static constexpr auto fields() {
     using A = RopeAttrs;
-    return std::tuple{field("n_rot", &A::n_rot), field("base", &A::base), field("freq_scale", &A::freq_scale),
-                      field("ext_factor", &A::ext_factor), field("attn_factor", &A::attn_factor),
-                      field("beta_fast", &A::beta_fast), field("beta_slow", &A::beta_slow),
+    return std::tuple{field("n_rot", &A::n_rot),
+                      field("base", &A::base),
+                      field("freq_scale", &A::freq_scale),
+                      field("ext_factor", &A::ext_factor),
+                      field("attn_factor", &A::attn_factor),
+                      field("beta_fast", &A::beta_fast),
+                      field("beta_slow", &A::beta_slow),
                       field("original_context", &A::original_context)};
   }
 };

@@ -15,16 +15,20 @@ struct ReshapeAttrs {
 };
 extern const OpDef kReshape;
 // [T, H * E] -> [T, H, E]. Throws ShapeError where n_heads does not divide the row.
-Tensor split_heads(Tensor x, std::int64_t n_heads, std::source_location where = std::source_location::current());
+Tensor split_heads(Tensor x, std::int64_t n_heads,
+                   std::source_location where = std::source_location::current());
 // [T, H, E] -> [T, H * E].
 Tensor merge_heads(Tensor x, std::source_location where = std::source_location::current());
 
 struct SliceAttrs {
   std::int64_t begin = 0, end = 0;  // columns of a rank-2 tensor, whole blocks
-  static constexpr auto fields() { return std::tuple{field("begin", &SliceAttrs::begin), field("end", &SliceAttrs::end)}; }
+  static constexpr auto fields() {
+    return std::tuple{field("begin", &SliceAttrs::begin), field("end", &SliceAttrs::end)};
+  }
 };
 extern const OpDef kSlice;
 // Columns [begin, end) of x [T, D].
-Tensor slice(Tensor x, std::int64_t begin, std::int64_t end, std::source_location where = std::source_location::current());
+Tensor slice(Tensor x, std::int64_t begin, std::int64_t end,
+             std::source_location where = std::source_location::current());
 
 }  // namespace weft
