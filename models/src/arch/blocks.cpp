@@ -25,13 +25,15 @@ Heads project_heads(const Weights& blk, const Hparams& c, Tensor x) {
 }
 
 Tensor swiglu(const Weights& blk, const Hparams& c, Tensor x) {
-  Tensor gate = project(blk, "ffn_gate", c.F, c.D, x);             // [T, F]
-  Tensor up = project(blk, "ffn_up", c.F, c.D, x);                 // [T, F]
-  return project(blk, "ffn_down", c.D, c.F, mul(silu(gate), up));  // [T, D]
+  Tensor gate = project(blk, "ffn_gate", c.F, c.D, x);  // [T, F]
+  Tensor up = project(blk, "ffn_up", c.F, c.D, x);      // [T, F]
+  Tensor act = mul(silu(gate), up).named("ffn_act");    // [T, F]
+  return project(blk, "ffn_down", c.D, c.F, act);       // [T, D]
 }
 
 Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in) {
-  Tensor rows = norm(w, "output_norm", c, get_rows(h, in.out_rows));  // [O, D]
+  h = get_rows(h, in.out_rows).named("output_rows");  // [O, D]
+  Tensor rows = norm(w, "output_norm", c, h);         // [O, D]
   if (w.has("output.weight")) return project(w, "output", c.V, c.D, rows);
   return linear(rows, embd, w.optional("output.bias", {c.V})).named("output");
 }

@@ -59,9 +59,9 @@ Tensor Cache::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const Att
     const Shape shape{n_cells_, x.shape()[1], x.shape()[2]};  // [S, G, E]
     return graph.state(fmt::format("cache.{}.{}", kind, layer), {dtype, shape}, where);
   };
-  const Tensor keys = cache_write(state("k", k_type_, k), k, cells_, where);
-  const Tensor values = cache_write(state("v", v_type_, v), v, cells_, where);
-  return attention(q, keys, values, first_, cells_, attrs, where);
+  const Tensor keys = cache_write(state("k", k_type_, k), k, cells_, where).named("cache_k");
+  const Tensor values = cache_write(state("v", v_type_, v), v, cells_, where).named("cache_v");
+  return attention(q, keys, values, first_, cells_, attrs, where).named("attn");
 }
 
 class GraphBuilder {

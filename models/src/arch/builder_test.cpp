@@ -48,7 +48,7 @@ TEST_CASE("a llama graph has its inputs, states, paths and shapes") {
   CHECK(node(graph, "cache.k.1").spec == TensorSpec{f32, {40, 2, 16}});
   CHECK(node(graph, "cache.v.1").spec == TensorSpec{f32, {40, 2, 16}});
   CHECK(node(graph, "blk.1.attn_q").op->name == "linear");
-  CHECK(node(graph, "blk.0.attention").attrs.as<AttentionAttrs>().scale == 0.25f);
+  CHECK(node(graph, "blk.0.attn").attrs.as<AttentionAttrs>().scale == 0.25f);
   REQUIRE(graph.outputs().size() == 1);
   const Node& logits = graph[graph.outputs()[0].node];
   CHECK(logits.spec.shape[0].bound == 3);
@@ -94,7 +94,7 @@ TEST_CASE("qwen3 normalizes heads") {
   }
   source.tensors["cls.output.weight"] = {f32, {2, 64}};
   const Graph graph = build(source);
-  CHECK(node(graph, "blk.1.attn_k_norm").spec.shape == node(graph, "blk.1.rope_1").spec.shape);
+  CHECK(node(graph, "blk.1.attn_k_norm").spec.shape == node(graph, "blk.1.attn_k_rope").spec.shape);
 }
 
 TEST_CASE("weights that do not fit are refused with file, tensor, both shapes and line") {
