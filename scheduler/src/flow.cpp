@@ -2,23 +2,22 @@
 
 #include "workers_impl.h"
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(WEFT_TELL_TSAN)
 #include <sanitizer/tsan_interface.h>
 #endif
 
 namespace weft {
 namespace {
 
-// oneTBB hands tasks from thread to thread inside its library, which ThreadSanitizer does not see
-// into: the order that a join establishes is told to it here. Within a stage nothing is told, so
-// lanes that race are found.
+// ThreadSanitizer cannot see the order that a join establishes (see CMakeLists.txt) and is told
+// here. Within a stage nothing is told, so lanes that race are found.
 void left(void* mark [[maybe_unused]]) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(WEFT_TELL_TSAN)
   __tsan_release(mark);
 #endif
 }
 void entered(void* mark [[maybe_unused]]) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(WEFT_TELL_TSAN)
   __tsan_acquire(mark);
 #endif
 }
