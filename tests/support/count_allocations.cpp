@@ -38,7 +38,11 @@ extern "C" void* dlopen(const char* name, int flags) {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-#include <sanitizer/allocator_interface.h>
+// GCC ships the function without the header that declares it (compiler-rt,
+// sanitizer/allocator_interface.h).
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
+                                                                             std::size_t),
+                                                         void (*free_hook)(const volatile void*));
 
 namespace {
 const int installed = __sanitizer_install_malloc_and_free_hooks(
