@@ -207,13 +207,13 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
   last = {};
   const std::size_t n_rows = write_inputs(r, tokens);
   r.executor.run(r.extents, cancel, observer);
-  const View rows = r.executor.output("logits");
+  const View rows = r.executor.output(planned.options.embeddings ? "embeddings" : "logits");
   check_logits(tokens, rows);
   lengths.swap(next);
   if (n_rows == 0) return {};
-  const auto n_vocab = static_cast<std::size_t>(rows.cols());
-  last = {rows.row<const float>(static_cast<std::int64_t>(n_rows - 1)), n_vocab};
-  return {rows.row<const float>(0), n_rows * n_vocab};
+  const auto width = static_cast<std::size_t>(rows.cols());
+  last = {rows.row<const float>(static_cast<std::int64_t>(n_rows - 1)), width};
+  return {rows.row<const float>(0), n_rows * width};
 }
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)

@@ -67,7 +67,8 @@ void add_class(const Model& model, const Backend& backend, std::int64_t width,
                                    .cells = o.context * o.sequences,
                                    .context = o.context,
                                    .cache_k = o.cache_k,
-                                   .cache_v = o.cache_v});
+                                   .cache_v = o.cache_v,
+                                   .embeddings = o.embeddings});
   planned.graphs.push_back(optimize(plain, backend, {.off = o.passes_off}));
   planned.plans.push_back(
       make_plan(planned.graphs.back(), backend,

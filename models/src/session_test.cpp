@@ -152,6 +152,21 @@ TEST_CASE("steps that want no logits, and logits of the last one that did") {
   CHECK(session.logits().size() == 50);
 }
 
+TEST_CASE("embeddings are rows of the model's width, the same bits for any chunks") {
+  const auto model = tiny_model({.arch = "qwen3"});
+  const auto ids = some_tokens(20);
+  std::vector<float> expected;
+  for (const std::size_t chunk : {20, 7, 1}) {
+    CAPTURE(chunk);
+    Session session(model, {.prefill_width = 20, .logits_rows = 20, .embeddings = true});
+    const auto got = all_logits(session, ids, chunk);
+    REQUIRE(std::ssize(got) == 20 * model->facts().n_embd);
+    if (expected.empty()) expected = got;
+    CHECK(same_bits(got, expected));
+  }
+  CHECK(expected.front() != expected[static_cast<std::size_t>(model->facts().n_embd)]);
+}
+
 TEST_CASE("what was predicted is what is allocated") {
   const auto model = tiny_model({.matrices = q8_0});
   for (const SessionOptions& options :

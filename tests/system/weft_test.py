@@ -104,6 +104,35 @@ class Verify(SystemTest):
         self.refuses(1, "", "weft", "verify", "--tokens", "99999999")
 
 
+class Embed(SystemTest):
+    def rows(self, *args):
+        """The numbers of the .npy file, as bytes by row."""
+        out = self.folder / "e.npy"
+        self.runs("weft", "embed", "-o", out, *args)
+        data = out.read_bytes()
+        start = 10 + int.from_bytes(data[8:10], "little")
+        n, width = map(int, re.search(rb"'shape': \((\d+), (\d+)\)", data[:start]).groups())
+        self.assertEqual(len(data) - start, n * width * 4)
+        return [data[start + i * width * 4:start + (i + 1) * width * 4] for i in range(n)]
+
+    def test_pooling(self):
+        rows = self.rows("--tokens", "5,6,7", "--pooling", "none")
+        self.assertEqual(len(rows), 3)
+        self.assertEqual(self.rows("--tokens", "5,6,7", "--pooling", "last"), rows[-1:])
+        self.assertEqual(self.rows("--tokens", "5,6,7", "--pooling", "cls"), rows[:1])
+        self.assertEqual(len(self.rows("--tokens", "5,6,7", "--pooling", "mean")), 1)
+        self.assertEqual(self.rows("--tokens", "5,6,7", "--pooling", "none", "-b", "2"), rows)
+
+    def test_text(self):
+        self.assertGreater(len(self.rows("-p", "a red fox", "--pooling", "none")), 2)
+
+    def test_wrong_use(self):
+        out = self.folder / "e.npy"
+        self.refuses(2, "", "weft", "embed", "--tokens", "1", "--pooling", "median", "-o", out)
+        self.refuses(1, "numbers with commas", "weft", "embed", "--tokens", "1,,2", "-o", out)
+        self.assertFalse(out.exists())
+
+
 class Bench(SystemTest):
     SMALL = ("-p", "16", "-n", "4", "-r", "2", "--no-bandwidth")
 

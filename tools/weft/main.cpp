@@ -11,6 +11,7 @@ constexpr Subcommand kSubcommands[] = {
     {"bench", "tokens per second of prefill and decode, and the share of what memory allows",
      bench},
     {"dot", "the graph as a picture, and what the passes make of it", dot},
+    {"embed", "embeddings of a text or of token ids, as a .npy file", embed},
     {"inspect", "header, metadata, tensors, types and bytes of a GGUF file", inspect},
     {"logits", "logits of a list of token ids, as a .npy file", logits},
     {"plan", "what running a model would do and take: order, memory, lanes, kernels", plan},

@@ -17,6 +17,7 @@ using cli::parse_flags;
 
 int bench(int argc, char** argv);
 int dot(int argc, char** argv);
+int embed(int argc, char** argv);
 int inspect(int argc, char** argv);
 int logits(int argc, char** argv);
 int plan(int argc, char** argv);

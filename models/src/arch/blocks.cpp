@@ -34,6 +34,11 @@ Tensor swiglu(const Weights& blk, const Hparams& c, Tensor x) {
 Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in) {
   h = get_rows(h, in.out_rows).named("output_rows");  // [O, D]
   Tensor rows = norm(w, "output_norm", c, h);         // [O, D]
+  if (in.embeddings) {
+    w.ignore("output.weight");
+    w.ignore("output.bias");
+    return rows;
+  }
   if (w.has("output.weight")) return project(w, "output", c.V, c.D, rows);
   return linear(rows, embd, w.optional("output.bias", {c.V})).named("output");
 }

@@ -78,11 +78,12 @@ class GraphBuilder {
     in_.cache.k_type_ = options.cache_k;
     in_.cache.v_type_ = options.cache_v;
     in_.context = options.context;
+    in_.embeddings = options.embeddings;
   }
 
   Graph build(const Architecture& architecture, const Hparams& c) {
     const Weights weights(graph_, source_);
-    graph_.output("logits", architecture.build(weights, c, in_));
+    graph_.output(in_.embeddings ? "embeddings" : "logits", architecture.build(weights, c, in_));
     check_all_used(*weights.used_, architecture.name);
     return std::move(graph_);
   }

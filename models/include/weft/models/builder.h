@@ -80,11 +80,12 @@ struct Inputs {
   Tensor out_rows;  // [O] i32, rows of the step that need logits
   Cache cache;
   std::int64_t context = 0;  // positions a sequence of this session may have
+  bool embeddings = false;   // head() gives the normalized rows instead of their logits
 };
 
 struct Architecture {
   std::string_view name;  // general.architecture
-  // Returns the logits, [O, V] f32.
+  // Returns what head() gives: the logits, [O, V] f32, or the embeddings, [O, D] f32.
   Tensor (*build)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
   // Reads keys of its own and refuses what it cannot build. Null: nothing to do.
   void (*configure)(const ModelSource& source, Hparams& c) = nullptr;
@@ -106,11 +107,13 @@ struct GraphOptions {
   std::int64_t cells = 1;        // S
   std::int64_t context = 1;      // positions per sequence
   DType cache_k = f16, cache_v = f16;
+  bool embeddings = false;
 };
 
 // The graph of one width class. Inputs: "tokens", "pos", "cells", "first" [T] i32 and "out_rows"
-// [O] i32; output "logits" [O, V]; states "cache.k.<layer>", "cache.v.<layer>". Throws what Weights
-// throws, and FormatError naming the tensors of the file that the architecture does not know.
+// [O] i32; output "logits" [O, V] or "embeddings" [O, D]; states "cache.k.<layer>",
+// "cache.v.<layer>". Throws what Weights throws, and FormatError naming the tensors of the file
+// that the architecture does not know.
 Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,
                   const GraphOptions& options);
 

@@ -37,6 +37,7 @@ struct SessionOptions {
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Kept by narrowing
                                 // prefill, or refused with the numbers (BudgetError)
   bool reuse_arena = true;      // false keeps every activation apart (verify)
+  bool embeddings = false;      // rows are the model's last hidden states [D] instead of logits [V]
 };
 
 // One token of a step.
