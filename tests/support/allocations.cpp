@@ -3,8 +3,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 
 namespace {
 std::atomic<std::int64_t> n_calls{0};
@@ -14,21 +12,7 @@ std::int64_t weft::test::allocations() {
   return n_calls.load();
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-
-void* operator new(std::size_t n) {
-  ++n_calls;
-  if (void* p = std::malloc(n ? n : 1)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept {
-  std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
-}
-
-#else
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 // operator new ends here as well.
 extern "C" {
