@@ -85,18 +85,7 @@ class Frequencies {
 };
 
 void reference(const Attrs& attrs, Views in, View out) {
-  const auto& a = attrs.as<RopeAttrs>();
-  const Frequencies frequencies(a, in[1]);
-  const double m = magnitude(a);
-  const std::int32_t* pos = in[0].row<const std::int32_t>(0);
-  for (std::int64_t i = 0; i < a.n_rot / 2; ++i) {
-    const double frequency = frequencies[i];
-    for (std::int64_t t = 0; t < out.rows(); ++t) {
-      const double angle = pos[t] * frequency;
-      out.row<float>(t)[2 * i] = static_cast<float>(m * std::cos(angle));
-      out.row<float>(t)[2 * i + 1] = static_cast<float>(m * std::sin(angle));
-    }
-  }
+  rope_angles_region(attrs.as<RopeAttrs>(), in, out, Region::whole(out));
 }
 
 // The angle in f32 takes about 16 roundings (a power, a few products, the blend), and a cosine
@@ -122,6 +111,21 @@ std::int64_t granule(const Attrs&, Specs, const TensorSpec&) {
 constexpr OpInput kInputs[] = {{"pos", Reach::all}, {"factors", Reach::all, true}};
 
 }  // namespace
+
+void rope_angles_region(const RopeAttrs& a, Views in, const View& y,
+                        const Region& region) noexcept {
+  const Frequencies frequencies(a, in[1]);
+  const double m = magnitude(a);
+  const std::int32_t* pos = in[0].row<const std::int32_t>(0);
+  for (std::int64_t c = region.col0; c < region.col1; c += 2) {
+    const double frequency = frequencies[c / 2];
+    for (std::int64_t t = region.row0; t < region.row1; ++t) {
+      const double angle = pos[t] * frequency;
+      y.row<float>(t)[c] = static_cast<float>(m * std::cos(angle));
+      y.row<float>(t)[c + 1] = static_cast<float>(m * std::sin(angle));
+    }
+  }
+}
 
 const OpDef kRopeAngles{.name = "rope_angles",
                         .inputs = kInputs,

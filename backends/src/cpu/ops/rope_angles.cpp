@@ -1,4 +1,5 @@
-// A few sines per step, used by every layer: the scalar definition will do.
+// A few sines per step, used by every layer: the scalar definition will do. It splits, so that no
+// lane waits for them.
 
 #include "weft/ops/rope_angles.h"
 
@@ -7,12 +8,12 @@
 namespace weft::cpu {
 namespace {
 
-void run(const KernelArgs& args, const Region&) noexcept {
-  kRopeAngles.reference(*args.attrs, args.in, args.out);
+void run(const KernelArgs& args, const Region& region) noexcept {
+  rope_angles_region(args.attrs->as<RopeAttrs>(), args.in, args.out, region);
 }
 
 std::optional<Kernel> find(Isa, const Graph&, const Node&) {
-  return Kernel{.row = "rope_angles scalar", .run = run, .splits = false};
+  return Kernel{.row = "rope_angles scalar", .run = run, .granule = 2};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "weft/graph/tensor.h"
+#include "weft/graph/view.h"
 
 namespace weft {
 
@@ -43,5 +44,10 @@ struct RopeAttrs {
 extern const OpDef kRopeAngles;  // inputs: pos, factors?
 Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors = {},
                    std::source_location where = std::source_location::current());
+
+// The definition, of one region of y: for backends that share the work. `in` is pos and factors.
+// Allocates nothing.
+void rope_angles_region(const RopeAttrs& attrs, Views in, const View& y,
+                        const Region& region) noexcept;
 
 }  // namespace weft
