@@ -1,7 +1,7 @@
 #pragma once
-// Replays a plan. Everything is bound when the executor is made: kernels, pointers, the oneTBB flow graph of stages and lanes. A run patches extents, and
-// allocates nothing.
-// One run at a time per executor and per Workers; different executors may share arena and Workers, not at the same time.
+// Replays a plan. Everything is bound when the executor is made: kernels, pointers, the oneTBB flow
+// graph of stages and lanes. A run patches extents, and allocates nothing. One run at a time per
+// executor and per Workers; different executors may share arena and Workers, not at the same time.
 
 #include <atomic>
 #include <cstddef>
@@ -19,25 +19,31 @@ namespace weft {
 
 // Memory that a plan uses and an executor does not own. All of it outlives the executor.
 struct Bindings {
-  std::function<const std::byte*(const Node& weight)> weight;  // called once per weight node while binding; never null
-  std::function<std::byte*(const Node& state)> state;          // likewise per state
-  std::span<std::byte> arena;                                  // at least Plan::arena_bytes, aligned to kAlignment
-  std::span<std::byte> scratch;                                // at least Plan::scratch_bytes, likewise
+  std::function<const std::byte*(const Node& weight)>
+      weight;  // called once per weight node while binding; never null
+  std::function<std::byte*(const Node& state)> state;  // likewise per state
+  std::span<std::byte> arena;    // at least Plan::arena_bytes, aligned to kAlignment
+  std::span<std::byte> scratch;  // at least Plan::scratch_bytes, likewise
 };
 
 // Told about every node when it is set; costs one pointer test per node when it is not.
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
-  // Called on the worker that runs the node, before and after its kernel. `lane` computes `region` of the node; Split::cols may give several calls per lane.
-  virtual void before(const PlanStep& step, int lane, const KernelArgs& args, const Region& region) noexcept = 0;
-  virtual void after(const PlanStep& step, int lane, const KernelArgs& args, const Region& region) noexcept = 0;
+  // Called on the worker that runs the node, before and after its kernel. `lane` computes `region`
+  // of the node; Split::cols may give several calls per lane.
+  virtual void before(const PlanStep& step, int lane, const KernelArgs& args,
+                      const Region& region) noexcept = 0;
+  virtual void after(const PlanStep& step, int lane, const KernelArgs& args,
+                     const Region& region) noexcept = 0;
 };
 
 class Executor {
  public:
-  // `graph` and `plan` are kept by reference and outlive the executor. Throws Error where bindings are missing or too small.
-  Executor(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings, Workers& workers);
+  // `graph` and `plan` are kept by reference and outlive the executor. Throws Error where bindings
+  // are missing or too small.
+  Executor(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
+           Workers& workers);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -45,13 +51,16 @@ class Executor {
   // Memory of a graph input, at its bound: write the step's data there before run().
   std::span<std::byte> input(std::string_view path);
 
-  // One step. `extents` are the variables' actual extents, 1 <= extent <= bound (throws ValueError). Throws CancelledError where `cancel` became true; the contents of
-  // states are then those rows that were written so far, which a later run may overwrite.
-  void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr, NodeObserver* observer = nullptr);
+  // One step. `extents` are the variables' actual extents, 1 <= extent <= bound (throws
+  // ValueError). Throws CancelledError where `cancel` became true; the contents of states are then
+  // those rows that were written so far, which a later run may overwrite.
+  void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr,
+           NodeObserver* observer = nullptr);
 
   // An output of the graph with the extents of the last run; valid until the next one.
   View output(std::string_view name) const;
-  // Memory of any node with the extents of the last run (its first copy). Meaningful after the run only if the plan was made with reuse_arena = false.
+  // Memory of any node with the extents of the last run (its first copy). Meaningful after the run
+  // only if the plan was made with reuse_arena = false.
   View value(NodeId node) const;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// The fusion passes and how they are applied. Model code never fuses; each pass makes nodes whose OpDef::definition is the plain graph it equals.
+// The fusion passes and how they are applied. Model code never fuses; each pass makes nodes whose
+// OpDef::definition is the plain graph it equals.
 
 #include <span>
 #include <string>
@@ -18,10 +19,12 @@ struct PassOptions {
   std::vector<std::string> off;  // names of passes to leave out; "all" leaves out every pass
 };
 
-// check()s the graph, applies the fusion passes, then the backend's lowering, and check()s again. Throws ValueError for unknown names in `off`.
+// check()s the graph, applies the fusion passes, then the backend's lowering, and check()s again.
+// Throws ValueError for unknown names in `off`.
 Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& options = {});
 
-// The same, calling `seen` with the graph after each pass that ran (before the first one with a null pass).
+// The same, calling `seen` with the graph after each pass that ran (before the first one with a
+// null pass).
 Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& options,
                void (*seen)(const Pass* pass, const Graph& graph, void* context), void* context);
 

@@ -1,9 +1,11 @@
 #pragma once
-// A plan: the compiled schedule of one graph for one width class. A value: printable, comparable, hashable, JSON. It holds no pointers into memory and needs
-// no weights, so it can be made from a file's header.
+// A plan: the compiled schedule of one graph for one width class. A value: printable, comparable,
+// hashable, JSON. It holds no pointers into memory and needs no weights, so it can be made from a
+// file's header.
 //
-// Words: a *step* is one op node with its kernel. A *lane* is what one worker does between two joins. A *stage* is the steps between two joins; within a stage the lanes
-// do not wait for each other. The *arena* is the one activation buffer.
+// Words: a *step* is one op node with its kernel. A *lane* is what one worker does between two
+// joins. A *stage* is the steps between two joins; within a stage the lanes do not wait for each
+// other. The *arena* is the one activation buffer.
 
 #include <cstdint>
 #include <string>
@@ -26,50 +28,53 @@ std::string_view to_string(Split split);
 struct PlanStep {
   NodeId node = kNoNode;
   std::string path, op;
-  std::string backend, kernel;                  // Kernel::row
+  std::string backend, kernel;  // Kernel::row
   Split split = Split::one;
-  std::vector<std::vector<ColRange>> cols;      // Split::cols: per lane; a lane may have none
-  std::int32_t lane = 0;                        // Split::one: which
+  std::vector<std::vector<ColRange>> cols;  // Split::cols: per lane; a lane may have none
+  std::int32_t lane = 0;                    // Split::one: which
   std::int32_t stage = 0;
-  Cost cost;                                    // at the bounds
+  Cost cost;  // at the bounds
   friend bool operator==(const PlanStep&, const PlanStep&);
 };
 
 enum class Place : std::uint8_t { arena, weight, state, view };
 std::string_view to_string(Place place);
 
-// Where a node's output lives. Inputs and outputs of the graph live in the arena, over the whole plan.
+// Where a node's output lives. Inputs and outputs of the graph live in the arena, over the whole
+// plan.
 struct Placement {
   Place place = Place::arena;
-  NodeId root = kNoNode;             // whose memory it is: a view looks at its root, a state writer writes the state; otherwise the node itself
-  std::int64_t offset = 0;           // arena: byte offset of the first copy; view: bytes from the start of a row of the root
-  std::int64_t bytes = 0;            // of one copy, at the bounds
-  std::int32_t copies = 1;           // Split::copies: one per lane, `align_up(bytes)` apart
+  NodeId root = kNoNode;  // whose memory it is: a view looks at its root, a state writer writes the
+                          // state; otherwise the node itself
+  std::int64_t offset =
+      0;  // arena: byte offset of the first copy; view: bytes from the start of a row of the root
+  std::int64_t bytes = 0;   // of one copy, at the bounds
+  std::int32_t copies = 1;  // Split::copies: one per lane, `align_up(bytes)` apart
   std::int32_t first_stage = 0, last_stage = 0;  // alive in these stages, inclusive
-  NodeId in_place_over = kNoNode;    // shares the memory of this node
+  NodeId in_place_over = kNoNode;                // shares the memory of this node
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 struct Plan {
-  std::string name;                        // "decode", "prefill 64"
+  std::string name;  // "decode", "prefill 64"
   std::int32_t lanes = 1;
-  std::vector<Variable> variables;         // with the bounds of this width class
+  std::vector<Variable> variables;  // with the bounds of this width class
   std::vector<PlanStep> steps;
-  std::vector<Placement> placements;       // by NodeId
+  std::vector<Placement> placements;  // by NodeId
   std::int32_t stages = 0;
 
   std::int64_t arena_bytes = 0;
-  std::int64_t arena_lower_bound = 0;      // most bytes alive in one stage: no packing can need less
-  std::string arena_heuristic;             // the one whose packing was kept
-  std::int64_t scratch_bytes = 0;          // all lanes
+  std::int64_t arena_lower_bound = 0;  // most bytes alive in one stage: no packing can need less
+  std::string arena_heuristic;         // the one whose packing was kept
+  std::int64_t scratch_bytes = 0;      // all lanes
   std::int64_t weight_bytes = 0;
   std::int64_t state_bytes = 0;
 
   std::int32_t joins() const { return stages > 0 ? stages - 1 : 0; }
-  Cost cost() const;                       // of one step at the bounds
+  Cost cost() const;  // of one step at the bounds
   std::string to_json() const;
-  std::string to_text() const;             // for people: totals, then a line per step
-  std::uint64_t hash() const;              // of to_json()
+  std::string to_text() const;  // for people: totals, then a line per step
+  std::uint64_t hash() const;   // of to_json()
   friend bool operator==(const Plan&, const Plan&);
 };
 

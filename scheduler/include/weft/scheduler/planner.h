@@ -10,17 +10,19 @@
 namespace weft {
 
 struct PlanOptions {
-  std::string name;                // of the plan
+  std::string name;  // of the plan
   int lanes = 2;
-  bool reuse_arena = true;         // false: every tensor its own bytes (to look at them all after a run)
+  bool reuse_arena = true;  // false: every tensor its own bytes (to look at them all after a run)
 };
 
-// Throws UnsupportedError naming the node ("rope 'blk.0.rope': backend cpu has no kernel for F32 [...]") and ValueError for lanes outside 1..256.
-// `graph` is what optimize() returned.
+// Throws UnsupportedError naming the node ("rope 'blk.0.rope': backend cpu has no kernel for F32
+// [...]") and ValueError for lanes outside 1..256. `graph` is what optimize() returned.
 Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& options);
 
-// Proves the plan against the graph: tensors whose lives overlap share no bytes (in-place pairs apart, which must agree region by region), every lane reads only what is
-// complete in its own lane or before the last join, every output element has exactly one owner (or one per lane for copies). Throws Error naming the two nodes.
+// Proves the plan against the graph: tensors whose lives overlap share no bytes (in-place pairs
+// apart, which must agree region by region), every lane reads only what is complete in its own lane
+// or before the last join, every output element has exactly one owner (or one per lane for copies).
+// Throws Error naming the two nodes.
 void check(const Plan& plan, const Graph& graph);
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #pragma once
-// The per-node proof: runs a plan one node at a time and compares every node with its scalar definition, computed from the very same inputs.
+// The per-node proof: runs a plan one node at a time and compares every node with its scalar
+// definition, computed from the very same inputs.
 
 #include <cstdint>
 #include <string>
@@ -11,30 +12,33 @@ namespace weft {
 
 struct NodeCheck {
   NodeId node = kNoNode;
-  std::string path, op, kernel, where;   // where: the builder's line
-  double worst_error = 0;                // largest |got - want|
-  double worst_ratio = 0;                // largest |got - want| / OpDef::bound; passes where <= 1
-  std::int64_t worst_index = -1;         // element of the output, row-major
-  double got = 0, want = 0;              // there
-  std::int64_t non_finite = 0;           // NaN or Inf elements that the definition does not have too
+  std::string path, op, kernel, where;  // where: the builder's line
+  double worst_error = 0;               // largest |got - want|
+  double worst_ratio = 0;               // largest |got - want| / OpDef::bound; passes where <= 1
+  std::int64_t worst_index = -1;        // element of the output, row-major
+  double got = 0, want = 0;             // there
+  std::int64_t non_finite = 0;          // NaN or Inf elements that the definition does not have too
   bool passed() const { return worst_ratio <= 1 && non_finite == 0; }
 };
 
 struct VerifyReport {
-  std::vector<NodeCheck> nodes;          // in plan order
-  const NodeCheck* first_bad() const;    // null where all passed
+  std::vector<NodeCheck> nodes;        // in plan order
+  const NodeCheck* first_bad() const;  // null where all passed
   std::string to_text() const;
   std::string to_json() const;
 };
 
-// Collects a report over the runs it observes: executor.run(extents, nullptr, &verifier). REQUIRES: the executor's plan has one lane.
+// Collects a report over the runs it observes: executor.run(extents, nullptr, &verifier). REQUIRES:
+// the executor's plan has one lane.
 class Verifier : public NodeObserver {
  public:
   Verifier(const Graph& graph, const Plan& plan);
   ~Verifier() override;
-  void before(const PlanStep& step, int lane, const KernelArgs& args, const Region& region) noexcept override;
-  void after(const PlanStep& step, int lane, const KernelArgs& args, const Region& region) noexcept override;
-  VerifyReport report() const;           // throws what went wrong while observing, if anything did
+  void before(const PlanStep& step, int lane, const KernelArgs& args,
+              const Region& region) noexcept override;
+  void after(const PlanStep& step, int lane, const KernelArgs& args,
+             const Region& region) noexcept override;
+  VerifyReport report() const;  // throws what went wrong while observing, if anything did
 
  private:
   struct Impl;

@@ -1,12 +1,14 @@
 #pragma once
-// The threads that run plans: a oneTBB arena of exactly n slots, the caller's included. Sized explicitly, because oneTBB's own default looks at neither
-// container quotas nor what the user asked for. Workers spin briefly at a join, then park: an idle program uses no CPU.
+// The threads that run plans: a oneTBB arena of exactly n slots, the caller's included. Sized
+// explicitly, because oneTBB's own default looks at neither container quotas nor what the user
+// asked for. Workers spin briefly at a join, then park: an idle program uses no CPU.
 
 #include <memory>
 
 namespace weft {
 
-// min(2, CPUs this process may use): the cgroup's CPU quota (rounded up) and the affinity mask, never less than 1.
+// min(2, CPUs this process may use): the cgroup's CPU quota (rounded up) and the affinity mask,
+// never less than 1.
 int default_workers();
 
 class Workers {
