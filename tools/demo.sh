@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 or Ubuntu 24.04 machine to text of a language model: installs the packages that are missing, builds the
+# From a fresh Debian 12 machine to text of a language model: installs the packages that are missing, builds the
 # programs, and lets the bundled model write. More arguments go to `generate`: tools/demo.sh -p "One day" -n 100
 set -euo pipefail
 cd "$(dirname "$0")/.."
