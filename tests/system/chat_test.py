@@ -4,6 +4,7 @@ import os
 import pty
 import select
 import signal
+import termios
 import time
 import unittest
 
@@ -86,7 +87,7 @@ class Terminal(SystemTest):
             os.execve(BIN / "chat", ["chat", *args], env)
         self.addCleanup(self.stop, self.pid, self.fd)
         self.seen = ""
-        self.until("> ")
+        self.prompt()
 
     def stop(self, pid, fd):
         os.close(fd)
@@ -106,6 +107,14 @@ class Terminal(SystemTest):
                     self.fail(f"the program ended, seen {self.seen!r}")
         before, self.seen = self.seen.split(text, 1)
         return before
+
+    def prompt(self):
+        """Waits for the prompt, and until a line can be edited: what is typed just before is the terminal's to interpret."""
+        self.until("> ")
+        deadline = time.monotonic() + TIMEOUT
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            self.assertLess(time.monotonic(), deadline, "waiting for the line editor")
+            time.sleep(0.001)
 
     def type(self, text):
         os.write(self.fd, text.encode())
@@ -129,7 +138,7 @@ class Terminal(SystemTest):
         self.start("--temp", "0", "-n", "8")
         self.type("Tell me a story.\r")
         self.until("limit of -n")
-        self.until("> ")
+        self.prompt()
         self.type("\x04")
         self.assertEqual(self.exit_code(), 0)
         self.assertIn("story", (self.folder / "weft/chat_history").read_text())
@@ -139,14 +148,14 @@ class Terminal(SystemTest):
         self.type("Tell me a story.\r")
         self.until("a")
         self.type("\x03")  # stops the reply, or comes after it: both lead to the prompt
-        self.until("> ")
+        self.prompt()
         self.type("half a line")
         self.until("half a line")
         self.type("\x03")  # drops the line
-        self.until("> ")
+        self.prompt()
         self.type("/stats\r")
         self.until(" of 4096")
-        self.until("> ")
+        self.prompt()
         self.type("\x04")
         self.assertEqual(self.exit_code(), 0)
 
@@ -154,14 +163,14 @@ class Terminal(SystemTest):
         self.start("-n", "4")
         self.type("/help\r")
         self.until("Ctrl-D")
-        self.until("> ")
+        self.prompt()
         self.type("\x04")
         self.exit_code()
         self.start("-n", "4")
         self.type("\x1b[A")  # up
         self.until("/help")
         self.type("\x03")
-        self.until("> ")
+        self.prompt()
         self.type("\x04")
         self.assertEqual(self.exit_code(), 0)
 
