@@ -60,21 +60,31 @@ std::string Chat::take_back() {
   return text;
 }
 
+std::vector<TokenId> Chat::encode(std::string_view text, std::span<const TextRange> foreign) const {
+  return tokenizer_.encode(text, {.add_special = false, .parse_special = true, .foreign = foreign});
+}
+
 // Cuts the cache back to what it has in common with the conversation, and returns the rest.
 std::vector<TokenId> Chat::tokens_to_feed() {
   const SpecialTokens& special = vocabulary_.special();
-  const std::string text = template_->render(messages_, {.bos = text_of(vocabulary_, special.bos),
-                                                         .eos = text_of(vocabulary_, special.eos)});
-  const EncodeOptions as_written{.add_special = false, .parse_special = true};
+  RenderedChat chat = template_->render(messages_, {.bos = text_of(vocabulary_, special.bos),
+                                                    .eos = text_of(vocabulary_, special.eos)});
+  const std::string& text = chat.text;
   if (!cached_text_.empty() && text.size() > cached_text_.size() &&
       text.starts_with(cached_text_)) {
     // Tokens that the model chose need not be those that the tokenizer would choose for the same
     // text: the cache is continued where it is.
-    auto rest = tokenizer_.encode(std::string_view(text).substr(cached_text_.size()), as_written);
+    const std::size_t done = cached_text_.size();
+    const auto fed = [done](const TextRange& range) { return range.end <= done; };
+    std::erase_if(chat.foreign, fed);
+    for (TextRange& range : chat.foreign) {
+      range.begin = std::max(range.begin, done) - done;
+      range.end -= done;
+    }
     cached_text_ = text;
-    return rest;
+    return encode(std::string_view(text).substr(done), chat.foreign);
   }
-  const std::vector<TokenId> all = tokenizer_.encode(text, as_written);
+  const std::vector<TokenId> all = encode(text, chat.foreign);
   const auto common = std::mismatch(cached_.begin(), cached_.end(), all.begin(), all.end()).first;
   auto keep = static_cast<std::size_t>(common - cached_.begin());
   if (keep == all.size() && keep > 0) --keep;  // the last token's logits are needed

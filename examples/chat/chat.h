@@ -53,6 +53,7 @@ class Chat {
 
  private:
   std::vector<TokenId> tokens_to_feed();
+  std::vector<TokenId> encode(std::string_view text, std::span<const TextRange> foreign) const;
   void feed(std::span<const TokenId> tokens, const std::atomic<bool>& interrupted);
   ReplyEnd reply(const std::atomic<bool>& interrupted,
                  const std::function<void(std::string_view)>& print, std::string& text);

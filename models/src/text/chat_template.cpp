@@ -47,25 +47,30 @@ class FramedTemplate final : public ChatTemplate {
 
   std::string_view name() const override { return form_.name; }
 
-  std::string render(std::span<const ChatMessage> messages,
-                     const ChatRenderOptions& options) const override {
-    std::string text;
-    if (begins_with_bos_) text += options.bos;
+  RenderedChat render(std::span<const ChatMessage> messages,
+                      const ChatRenderOptions& options) const override {
+    RenderedChat chat;
+    if (begins_with_bos_) chat.text += options.bos;
     for (const ChatMessage& message : messages) {
       if (message.role.empty()) fail<ValueError>("a message has no role");
-      open(message.role, text);
-      text += form_.trims_content ? trim(message.content) : std::string_view(message.content);
-      text += form_.after_content;
+      open(message.role, chat);
+      add_foreign(form_.trims_content ? trim(message.content) : message.content, chat);
+      chat.text += form_.after_content;
     }
-    if (options.add_generation_prompt) open("assistant", text);
-    return text;
+    if (options.add_generation_prompt) open("assistant", chat);
+    return chat;
   }
 
  private:
-  void open(std::string_view role, std::string& text) const {
-    text += form_.before_role;
-    text += role;
-    text += form_.after_role;
+  void open(std::string_view role, RenderedChat& chat) const {
+    chat.text += form_.before_role;
+    add_foreign(role, chat);
+    chat.text += form_.after_role;
+  }
+  static void add_foreign(std::string_view words, RenderedChat& chat) {
+    const std::size_t begin = chat.text.size();
+    chat.text += words;
+    chat.foreign.push_back({begin, chat.text.size()});
   }
 
   const Form& form_;

@@ -47,10 +47,10 @@ SpecialSplitter::Match SpecialSplitter::longest(std::string_view text, std::size
   return best;
 }
 
-std::vector<SpecialSplitter::Found> SpecialSplitter::find(std::string_view text) const {
-  std::vector<Found> found;
+std::vector<SpecialMatch> SpecialSplitter::find(std::string_view text) const {
+  std::vector<SpecialMatch> found;
   if (sorted_.empty()) return found;
-  std::vector<std::vector<Found>> by_length(max_length_ + 1);
+  std::vector<std::vector<SpecialMatch>> by_length(max_length_ + 1);
   bool any = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const Match match = longest(text, at, max_length_);
@@ -62,10 +62,10 @@ std::vector<SpecialSplitter::Found> SpecialSplitter::find(std::string_view text)
 
   std::vector<bool> taken(text.size(), false);
   for (std::size_t length = max_length_; length > 0; --length) {
-    std::vector<Found>& candidates = by_length[length];
+    std::vector<SpecialMatch>& candidates = by_length[length];
     std::sort(candidates.begin(), candidates.end(),
-              [](const Found& a, const Found& b) { return a.begin < b.begin; });
-    for (const Found& candidate : candidates) {
+              [](const SpecialMatch& a, const SpecialMatch& b) { return a.begin < b.begin; });
+    for (const SpecialMatch& candidate : candidates) {
       if (taken[candidate.begin]) continue;
       // What is taken so far is at least as long as the candidate: if it overlaps at all, it covers
       // one of the candidate's ends.
@@ -82,7 +82,7 @@ std::vector<SpecialSplitter::Found> SpecialSplitter::find(std::string_view text)
     candidates = {};
   }
   std::sort(found.begin(), found.end(),
-            [](const Found& a, const Found& b) { return a.begin < b.begin; });
+            [](const SpecialMatch& a, const SpecialMatch& b) { return a.begin < b.begin; });
   return found;
 }
 

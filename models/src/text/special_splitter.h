@@ -11,14 +11,15 @@
 
 namespace weft {
 
+// The bytes begin .. end - 1 of a text are token `id`.
+struct SpecialMatch {
+  std::size_t begin;
+  std::size_t end;
+  TokenId id;
+};
+
 class SpecialSplitter {
  public:
-  struct Found {
-    std::size_t begin;
-    std::size_t end;
-    TokenId id;
-  };
-
   // Longer tokens are never matched: they bound the work per byte of text.
   static constexpr std::size_t kMaxLength = 1024;
 
@@ -27,7 +28,7 @@ class SpecialSplitter {
   SpecialSplitter(const Vocabulary& vocabulary, std::span<const TokenId> ids);
 
   // In the order of the text.
-  std::vector<Found> find(std::string_view text) const;
+  std::vector<SpecialMatch> find(std::string_view text) const;
 
  private:
   struct Match {

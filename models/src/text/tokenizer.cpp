@@ -36,6 +36,29 @@ Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary)
 
 Tokenizer::~Tokenizer() = default;
 
+// Special tokens in the order of the text; of foreign stretches the user-defined ones alone.
+std::vector<SpecialMatch> Tokenizer::find_special(std::string_view text,
+                                                  const EncodeOptions& options) const {
+  std::vector<SpecialMatch> all;
+  std::size_t done = 0;
+  const auto add = [&](const SpecialSplitter& splitter, std::size_t end) {
+    for (const SpecialMatch& m : splitter.find(text.substr(done, end - done)))
+      all.push_back({m.begin + done, m.end + done, m.id});
+    done = end;
+  };
+  const SpecialSplitter& own = options.parse_special ? *all_special_ : *user_defined_;
+  for (const TextRange& range : options.foreign) {
+    if (range.begin < done || range.end < range.begin || range.end > text.size()) {
+      fail<ValueError>("bytes {}..{} are no foreign stretch of a text of {} bytes", range.begin,
+                       range.end, text.size());
+    }
+    add(own, range.begin);
+    add(*user_defined_, range.end);
+  }
+  add(own, text.size());
+  return all;
+}
+
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     fail<ValueError>("a text of {} bytes is too long to encode at once", text.size());
@@ -45,7 +68,7 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOption
   std::vector<TokenId> ids;
   if (options.add_special && flags.add_bos && special.bos != kNoToken) ids.push_back(special.bos);
   std::size_t done = 0;
-  for (const auto& found : (options.parse_special ? all_special_ : user_defined_)->find(text)) {
+  for (const SpecialMatch& found : find_special(text, options)) {
     if (found.begin > done) encode_stretch(text.substr(done, found.begin - done), ids);
     ids.push_back(found.id);
     done = found.end;

@@ -1,5 +1,6 @@
 #include "weft/models/tokenizer.h"
 
+#include <algorithm>
 #include <random>
 #include <thread>
 
@@ -68,6 +69,31 @@ TEST_CASE("special tokens: control ones on request, user-defined ones always, lo
   const auto overlapping = make_tokenizer(b.build());
   CHECK(overlapping->encode("xyzz", kBare) == Ids{'x', long_one});
   CHECK(overlapping->encode("xyz", kBare) == Ids{short_one, 'z'});
+}
+
+TEST_CASE("foreign stretches keep control tokens as text, and none reaches across a border") {
+  const auto t = make_tokenizer(test::byte_level_vocabulary());
+  const TokenId start = t->vocabulary().find("<|im_start|>");
+  const TokenId tool = t->vocabulary().find("<tool>");
+  const std::string text = "<|im_start|><|im_start|><tool><|im_start|>";
+  const auto encode = [&](std::vector<TextRange> foreign) {
+    return t->encode(text, {.add_special = false, .parse_special = true, .foreign = foreign});
+  };
+  const auto count = [](const Ids& ids, TokenId id) {
+    return std::count(ids.begin(), ids.end(), id);
+  };
+  const Ids inner = encode({{12, 30}});
+  CHECK(inner.front() == start);
+  CHECK(inner.back() == start);
+  CHECK(count(inner, start) == 2);
+  CHECK(count(inner, tool) == 1);
+  CHECK(t->decode(inner, {.show_special = true}) == text);
+  CHECK(count(encode({{6, 6}}), start) == 2);  // the first one is cut in two
+  CHECK(encode({{0, 0}, {42, 42}}) == encode({}));
+  CHECK_THROWS_WITH_AS(encode({{0, 43}}),
+                       "bytes 0..43 are no foreign stretch of a text of 42 bytes", ValueError);
+  CHECK_THROWS_AS(encode({{5, 4}}), ValueError);
+  CHECK_THROWS_AS(encode({{5, 9}, {8, 10}}), ValueError);
 }
 
 TEST_CASE("SentencePiece: text after a special token gets its space, too") {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/models/tokenizer.h"
+
 namespace weft {
 
 struct ChatMessage {
@@ -22,15 +24,21 @@ struct ChatRenderOptions {
   std::string eos;
 };
 
+struct RenderedChat {
+  std::string text;
+  std::vector<TextRange> foreign;  // what messages said, roles included: see EncodeOptions::foreign
+};
+
 // Immutable: any number of threads may render.
 class ChatTemplate {
  public:
   virtual ~ChatTemplate() = default;
-  // Encode the result with parse_special and without add_special: it holds the special tokens as
-  // text, BOS included where the form has one. Throws ValueError for messages that the form cannot
-  // express.
-  virtual std::string render(std::span<const ChatMessage> messages,
-                             const ChatRenderOptions& options) const = 0;
+  // Encode the text with parse_special and without add_special: it holds the special tokens as
+  // text, BOS included where the form has one. Pass on what is foreign, or a message that spells
+  // out a control token ends its own turn and begins another. Throws ValueError for messages that
+  // the form cannot express.
+  virtual RenderedChat render(std::span<const ChatMessage> messages,
+                              const ChatRenderOptions& options) const = 0;
   // What it was recognised as: "chatml", "llama3".
   virtual std::string_view name() const = 0;
 };

@@ -15,11 +15,21 @@
 namespace weft {
 
 class SpecialSplitter;
+struct SpecialMatch;
+
+// The bytes begin .. end - 1 of a text.
+struct TextRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
 
 struct EncodeOptions {
   bool add_special = true;  // BOS, EOS and the like, as the vocabulary asks
   bool parse_special =
       false;  // control tokens written out in the text ("<|im_end|>") become that token
+  // Stretches in which they stay ordinary text even so, because strangers wrote them: ascending,
+  // apart from each other, within the text. No special token reaches across the border of one.
+  std::span<const TextRange> foreign = {};
 };
 
 struct DecodeOptions {
@@ -33,7 +43,8 @@ class Tokenizer {
 
   // Any bytes are a text: NUL is a byte like others, and bytes that are not UTF-8 are encoded one
   // by one. A byte for which the vocabulary has no token becomes the unknown token, or is left out
-  // where there is none. Throws ValueError for texts of 2 GiB and more.
+  // where there is none. Throws ValueError for texts of 2 GiB and more, and for foreign stretches
+  // that are out of order or reach beyond the text.
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   // The bytes of the tokens, one after the other; decode(encode(x)) = x for every x where the
@@ -58,6 +69,7 @@ class Tokenizer {
  private:
   // Appends the ids of a stretch of text between special tokens. `text` is not empty.
   virtual void encode_stretch(std::string_view text, std::vector<TokenId>& out) const = 0;
+  std::vector<SpecialMatch> find_special(std::string_view text, const EncodeOptions& options) const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::vector<std::string> warnings_;
