@@ -10,7 +10,7 @@
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
 
-#include "support/count_allocations.h"
+#include "support/allocations.h"
 #include "support/toy_llama.h"
 
 namespace weft {

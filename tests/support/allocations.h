@@ -1,13 +1,13 @@
 #pragma once
-// Counts heap calls. Link allocations.cpp into a test binary; it replaces malloc and its relatives
-// for the whole process and all threads. Sanitizers need those for themselves: there it counts
-// nothing.
+// Counts heap allocations of the whole process, those of libraries included. Link
+// allocations.cpp into the test.
 
 #include <cstdint>
 
 namespace weft::test {
 
-// Heap calls of all threads since the start of the process; always 0 under a sanitizer.
+// malloc, calloc, realloc, the aligned ones and operator new, on any thread, since the program
+// began.
 std::int64_t allocations();
 
 }  // namespace weft::test
