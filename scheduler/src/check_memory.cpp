@@ -106,8 +106,7 @@ void check_in_place(const CheckedPlan& checked, NodeId id) {
     if (node.inputs[n] == kNoNode) continue;
     const lanes::Source source = lanes::source_of(graph, node.inputs[n]);
     if (source.node != over) continue;
-    if (node.inputs[n] != node.inputs[allowed] || source.col != 0 || !source.rows_match)
-      bad("it also reads it otherwise");
+    if (n != allowed || source.col != 0 || !source.rows_match) bad("it also reads it otherwise");
     for (int lane = 0; lane < checked.plan.lanes; ++lane) {
       if (!share.runs_in(lane)) continue;
       const lanes::Need need = lanes::need(graph, node, n, share, lane);

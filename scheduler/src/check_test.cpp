@@ -152,7 +152,7 @@ TEST_CASE("check: in place where somebody still reads") {
   Graph g;
   const Tensor x = g.input("x", {f32, {2, 64}});
   const Tensor a = silu(x).named("a");
-  const Tensor early = (a * a).named("early");
+  const Tensor early = silu(a).named("early");
   g.output("y", (early + (a * early).named("late")).named("y"));
   Plan plan = make_plan(g, RegionBackend(), {.lanes = 1});
   check(plan, g);
@@ -162,6 +162,22 @@ TEST_CASE("check: in place where somebody still reads") {
   early_place.offset = plan.placements[static_cast<std::size_t>(g.find("a"))].offset;
   CHECK_THROWS_WITH_AS(
       check(plan, g), "'early' overwrites 'a' in place while 'late' may still read it", ValueError);
+}
+
+TEST_CASE("check: in place over what the same node reads once more, for other elements") {
+  Graph plain;
+  const Tensor a = silu(plain.input("x", {f32, {2, 64}})).named("a");
+  plain.output("y", silu((a + linear(a, plain.weight("w", {f32, {64, 64}}))).named("b")));
+  const Graph g = optimize(plain, RegionBackend());
+  REQUIRE(g[g.find("b")].op->name == "linear");  // with a as x and as residual
+  Plan plan = make_plan(g, RegionBackend(), {.lanes = 1});
+  check(plan, g);
+  auto& b_place = plan.placements[static_cast<std::size_t>(g.find("b"))];
+  CHECK(b_place.in_place_over == kNoNode);
+  b_place.in_place_over = g.find("a");
+  b_place.offset = plan.placements[static_cast<std::size_t>(g.find("a"))].offset;
+  CHECK_THROWS_WITH_AS(check(plan, g), "'b' in place over 'a': it also reads it otherwise",
+                       ValueError);
 }
 
 TEST_CASE("check: a plan of another graph") {

@@ -112,9 +112,8 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   const bool copies = work.share.split == Split::copies;
   if (copies != (maker.share.split == Split::copies)) return kNoNode;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const NodeId other = node.inputs[i];
-    if (other == kNoNode || other == input) continue;
-    if (lanes::source_of(graph, other).node == over) return kNoNode;
+    if (i == index || node.inputs[i] == kNoNode) continue;
+    if (lanes::source_of(graph, node.inputs[i]).node == over) return kNoNode;
   }
   for (int lane = 0; lane < draft.lanes; ++lane) {
     if (!work.share.runs_in(lane)) continue;
