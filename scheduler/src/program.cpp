@@ -34,8 +34,7 @@ Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
     for (int lane = 0; lane < plan.lanes; ++lane) {
       const std::size_t begin = calls_.size();
       for (std::size_t i = first; i < last; ++i) {
-        if (takes_part(plan.steps[i], lane))
-          add(graph, plan, kernels[i], plan.steps[i], lane, memory);
+        if (takes_part(plan.steps[i], lane)) add(graph, kernels[i], plan.steps[i], lane, memory);
       }
       for (std::size_t i = begin; i < calls_.size(); ++i) {
         calls_[i].args.scratch =
@@ -57,8 +56,8 @@ Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
   }
 }
 
-void Program::add(const Graph& graph, const Plan&, const Kernel& kernel, const PlanStep& step,
-                  int lane, const MemoryMap& memory) {
+void Program::add(const Graph& graph, const Kernel& kernel, const PlanStep& step, int lane,
+                  const MemoryMap& memory) {
   const Node& node = graph[step.node];
   Call call{.run = kernel.run, .step = &step, .lane = lane};
   call.args.op = node.op;

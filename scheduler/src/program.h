@@ -10,6 +10,7 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
+#include "lanes.h"
 #include "memory_map.h"
 
 namespace weft {
@@ -35,8 +36,8 @@ class Program {
   std::span<const Call> calls(int stage, int lane) const;
 
  private:
-  void add(const Graph& graph, const Plan& plan, const Kernel& kernel, const PlanStep& step,
-           int lane, const MemoryMap& memory);
+  void add(const Graph& graph, const Kernel& kernel, const PlanStep& step, int lane,
+           const MemoryMap& memory);
   void watch(const Dim* dims, View& view);
 
   std::vector<Call> calls_;                                  // by stage, then lane, then plan order
@@ -49,7 +50,7 @@ class Program {
 
 // The parts of the output that a call computes, at the extents its views have now.
 template <class F>
-void for_each_region(const Call& call, int lanes, F f) {
+void for_each_region(const Call& call, int n_lanes, F f) {
   const std::int64_t rows = call.args.out.rows(), cols = call.args.out.cols();
   switch (call.step->split) {
     case Split::one:
@@ -57,7 +58,8 @@ void for_each_region(const Call& call, int lanes, F f) {
       f(Region{0, rows, 0, cols});
       return;
     case Split::rows: {
-      const Region region{rows * call.lane / lanes, rows * (call.lane + 1) / lanes, 0, cols};
+      const Region region{lanes::row_cut(rows, call.lane, n_lanes),
+                          lanes::row_cut(rows, call.lane + 1, n_lanes), 0, cols};
       if (!region.empty()) f(region);
       return;
     }
