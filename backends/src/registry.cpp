@@ -1,18 +1,37 @@
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "weft/backends/backend.h"
 #include "weft/graph/error.h"
 
 namespace weft {
+namespace {
+
+// Names stand beside the backends so that asking for one does not set up another: cpu_backend()
+// throws where WEFT_CPU_ISA is wrong.
+struct Entry {
+  std::string_view name;
+  const Backend& (*get)();
+};
+constexpr Entry kEntries[] = {{"cpu", cpu_backend}, {"reference", reference_backend}};
+
+}  // namespace
 
 std::span<const Backend* const> all_backends() {
-  static const Backend* const backends[] = {&cpu_backend(), &reference_backend()};
+  static const auto backends = [] {
+    std::array<const Backend*, std::size(kEntries)> all;
+    std::ranges::transform(kEntries, all.begin(), [](const Entry& e) { return &e.get(); });
+    return all;
+  }();
   return backends;
 }
 
 const Backend& find_backend(std::string_view name) {
   std::string known;
-  for (const Backend* backend : all_backends()) {
-    if (backend->name() == name) return *backend;
-    known += (known.empty() ? "" : ", ") + std::string(backend->name());
+  for (const Entry& entry : kEntries) {
+    if (entry.name == name) return entry.get();
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
   fail<ValueError>("no backend is called '{}'; known: {}", name, known);
 }

@@ -56,11 +56,13 @@ TEST_CASE("cpu_backend() obeys WEFT_CPU_ISA") {
   const char* forced = std::getenv("WEFT_CPU_ISA");
   if (forced && !machine_has(parse_isa(forced))) {
     CHECK_THROWS_AS(cpu_backend(), UnsupportedError);
+    CHECK_THROWS_AS(all_backends(), UnsupportedError);
     return;
   }
   CHECK(dynamic_cast<const CpuBackend&>(cpu_backend()).isa() == choose_isa(forced));
-  CHECK(&find_backend("cpu") == &cpu_backend());
   CHECK(all_backends().front() == &cpu_backend());
+  CHECK(all_backends().back() == &reference_backend());
+  for (const Backend* backend : all_backends()) CHECK(&find_backend(backend->name()) == backend);
 }
 
 }  // namespace

@@ -52,10 +52,11 @@ TEST_CASE("nodes without a definition have no kernel") {
   CHECK_FALSE(reference_backend().find(g, g[y.id()]));
 }
 
-TEST_CASE("backends are found by name") {
+// Also run with a WEFT_CPU_ISA that makes cpu_backend() throw: see CMakeLists.txt.
+TEST_CASE("the reference backend is found by name, whatever the cpu backend says") {
   CHECK(&find_backend("reference") == &reference_backend());
-  CHECK(all_backends().back() == &reference_backend());
-  CHECK_THROWS_AS(find_backend("gpu"), ValueError);
+  CHECK_THROWS_WITH_AS(find_backend("gpu"), "no backend is called 'gpu'; known: cpu, reference",
+                       ValueError);
 }
 
 }  // namespace

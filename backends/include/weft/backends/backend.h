@@ -67,8 +67,10 @@ const Backend& reference_backend();
 // name is unknown and UnsupportedError where the machine lacks it.
 const Backend& cpu_backend();
 
-// All backends, best first: cpu, reference.
+// All backends, best first: cpu, reference. Throws what cpu_backend() throws.
 std::span<const Backend* const> all_backends();
-const Backend& find_backend(std::string_view name);  // throws ValueError listing the known names
+// The backend of that name, without a look at the others; throws ValueError listing the known
+// names.
+const Backend& find_backend(std::string_view name);
 
 }  // namespace weft
