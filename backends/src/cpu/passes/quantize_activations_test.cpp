@@ -88,9 +88,9 @@ TEST_CASE(
     return eval.floats("y");
   };
   const std::vector<float> plain = y_of(g), lowered = y_of(low);
-  // |x|, |w| < 1: each of 64 products moves by at most the step of a block whose largest value is
-  // 1, plus the f32 rounding of the result.
-  const double bound = 64 * kQ8AFormat.step(1) + 1e-4;
+  // |x|, |w|, |b|, |r| <= 1: each of 64 products moves by at most the step of a block whose largest
+  // value is 1; both results are within 66 and rounded to f32 once.
+  const double bound = 64 * kQ8AFormat.step(1) + 66 * 0x1p-23;
   for (std::size_t i = 0; i < plain.size(); ++i) {
     CHECK(std::abs(static_cast<double>(plain[i]) - lowered[i]) <= bound);
   }
