@@ -67,5 +67,7 @@ function(weft_tests name)
   # Where tests look for reference data that is not part of the repository, unless WEFT_REFERENCE says otherwise.
   target_compile_definitions(${name} PRIVATE
     WEFT_REFERENCE_DEFAULT="${PROJECT_SOURCE_DIR}/../shared/reference")
-  doctest_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
+  # A name that does not reach the program whole (a semicolon cuts it) would select no test and pass.
+  doctest_discover_tests(${name} TEST_PREFIX "${name}: "
+    PROPERTIES TIMEOUT 300 FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})
 endfunction()

@@ -32,7 +32,7 @@ TEST_CASE("attention: one key gives its value") {
   CHECK(eval.floats("y") == Floats{30, 40, 30, 40});
 }
 
-TEST_CASE("attention: two keys, by hand; cells outside the run do not count") {
+TEST_CASE("attention: two keys, by hand, cells outside the run do not count") {
   const Graph g = Setup{.n_cells = 4, .e = 1, .e_v = 1, .scale = 2}.graph();
   Evaluator eval(g, kPadded);
   // Scores 2 * 3 * (0, ln(3) / 6): weights 1/4 and 3/4.

@@ -27,7 +27,7 @@ TEST_CASE("cache_write: writes its cells and keeps the others, over several step
   }
 }
 
-TEST_CASE("cache_write: rounds to f16 to nearest, ties to even; anything else is an error") {
+TEST_CASE("cache_write: rounds to f16 to nearest, ties to even, anything else is an error") {
   Graph g;
   const Tensor cache = g.state("cache", {f16, {1, 1, 4}});
   const Tensor x = g.input("x", {f32, {1, 1, 4}}), cells = g.input("cells", {i32, {1}});

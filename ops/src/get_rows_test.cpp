@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;
 
-TEST_CASE("get_rows: picks rows; ids outside give NaN") {
+TEST_CASE("get_rows: picks rows, ids outside give NaN") {
   Graph g;
   const Dim t = g.variable("T", 8);
   const Tensor table = g.weight("table", {f32, {3, 2}});

@@ -64,7 +64,7 @@ TEST_CASE("Q8A: what is no number does not pass for one") {
   CHECK(encode(Floats(32, -INFINITY)).d == INFINITY);
 }
 
-TEST_CASE("quantize: every row, within half a step; a reciprocal keeps within the bound") {
+TEST_CASE("quantize: every row, within half a step, a reciprocal keeps within the bound") {
   Graph g;
   g.output("y", quantize(g.input("x", {f32, {3, 64}})));
   Floats x = noise(192, 9);

@@ -70,7 +70,7 @@ struct Setup {
       : session(graph, kRegions, {.name = "test", .lanes = lanes}, memory, workers) {}
 };
 
-TEST_CASE("reuse of the arena changes nothing; without it every value can be looked at") {
+TEST_CASE("reuse of the arena changes nothing, without it every value can be looked at") {
   Setup reused(2);
   TestSession apart(reused.graph, kRegions, {.lanes = 2, .reuse_arena = false}, reused.memory,
                     reused.workers);

@@ -42,7 +42,7 @@ TEST_CASE("llama 3: digits in threes, any character before a word, line ends aft
   CHECK(split("llama-bpe", " \n \n  x") == Pieces{" \n \n", " ", " x"});
 }
 
-TEST_CASE("qwen2: as llama 3 with single digits; qwen35 keeps marks in words") {
+TEST_CASE("qwen2: as llama 3 with single digits, qwen35 keeps marks in words") {
   CHECK(split("qwen2", "x12") == Pieces{"x", "1", "2"});
   CHECK(split("qwen2", "e\u0301a") == Pieces{"e", "\u0301a"});
   CHECK(split("qwen35", "e\u0301a") == Pieces{"e\u0301a"});

@@ -51,7 +51,7 @@ TEST_CASE("xoshiro256++ is the published generator") {
   CHECK(std::abs(sum / 10000 - 0.5) < 5 / std::sqrt(12.0 * 10000));
 }
 
-TEST_CASE("truncation keeps the most likely; equal ones go by id") {
+TEST_CASE("truncation keeps the most likely, equal ones go by id") {
   const std::vector<float> logits = {1, 3, 3, 0, 2};
   CHECK(survivors({{"top_k", {1}}}, logits) == Ids{1});
   CHECK(survivors({{"top_k", {2}}}, logits) == Ids{1, 2});

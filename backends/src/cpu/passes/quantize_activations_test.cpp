@@ -74,7 +74,7 @@ TEST_CASE("weights without an integer row keep float activations, also beside on
 }
 
 TEST_CASE(
-    "bias and residual stay where they are; the result moves by no more than the rounding of the "
+    "bias and residual stay where they are, the result moves by no more than the rounding of the "
     "activations") {
   Graph g;
   const Tensor x = g.input("x", {f32, {3, 64}}), r = g.input("r", {f32, {3, 5}});
