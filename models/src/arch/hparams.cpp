@@ -16,6 +16,7 @@ constexpr std::int64_t kMaxHeads = 1 << 16;
 constexpr std::int64_t kMaxHeadWidth = 1 << 16;
 constexpr std::int64_t kMaxWidth = 1 << 24;
 constexpr std::int64_t kMaxVocabulary = 1 << 26;
+constexpr std::uint64_t kMaxExperts = 1 << 16;
 constexpr std::int64_t kMaxPositions = (std::int64_t{1} << 31) - 1;
 
 // Reads keys of one architecture.
@@ -76,6 +77,12 @@ std::int64_t read_vocabulary(const ModelSource& source, const Reader& read) {
   return n_tokens > 0 ? n_tokens : read.count("vocab_size", kMaxVocabulary);
 }
 
+std::int64_t read_experts(const ModelSource& source, const Reader& read) {
+  const std::uint64_t n = source.find_uint(read.key("expert_count")).value_or(0);
+  if (n > kMaxExperts) read.refuse("expert_count", n, fmt::format("0..{}", kMaxExperts));
+  return static_cast<std::int64_t>(n);
+}
+
 void read_heads(const Reader& read, Hparams& c) {
   c.H = read.count("attention.head_count", kMaxHeads);
   c.G = read.count_or("attention.head_count_kv", kMaxHeads, c.H);
@@ -89,9 +96,10 @@ void read_heads(const Reader& read, Hparams& c) {
   c.E = key_length.value_or(c.D / c.H);
   c.Ev = read.count_or("attention.value_length", kMaxHeadWidth,
                        key_length && c.D % c.H != 0 ? c.E : c.D / c.H);
-  if (c.H * std::max(c.E, c.Ev) > kMaxWidth) {
+  const std::int64_t widest = std::max(c.E, c.Ev);
+  if (c.H * widest > kMaxWidth) {
     read.refuse("attention.head_count", c.H,
-                fmt::format("at most {} for heads of {}", kMaxWidth / c.E, c.E));
+                fmt::format("at most {} for heads of {}", kMaxWidth / widest, widest));
   }
 }
 
@@ -157,7 +165,7 @@ Hparams read_hparams(const ModelSource& source, std::string_view arch) {
                       read.key("attention.layer_norm_rms_epsilon"));
   c.eps = *eps;
   c.attention_scale = 1 / std::sqrt(static_cast<float>(c.E));
-  c.n_experts = static_cast<std::int64_t>(source.find_uint(read.key("expert_count")).value_or(0));
+  c.n_experts = read_experts(source, read);
   read_rope(source, read, c);
   return c;
 }

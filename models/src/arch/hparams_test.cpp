@@ -126,6 +126,8 @@ TEST_CASE("numbers out of range are refused with file, key, value and range") {
   CHECK(message("attention.head_count_kv", std::vector<std::int64_t>{2, 2}) == "no error");
   CHECK(message("expert_count", 8) ==
         "tiny.gguf: mixture of 8 experts (llama.expert_count) is not supported");
+  CHECK(message("expert_count", -1) ==
+        "tiny.gguf: key 'llama.expert_count' is 18446744073709551615, must be 0..65536");
 }
 
 TEST_CASE("keys that must be there") {
