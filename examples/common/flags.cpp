@@ -53,10 +53,10 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   if (flags.path.empty()) model->required();
   app.add_option("-c,--ctx-size", s.context,
                  "tokens that the cache holds; 0: what the model was trained for, at most 4096")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
+      ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
       ->type_name("N");
   app.add_option("-b,--batch-size", s.prefill_width, "most tokens of the prompt in one step")
-      ->check(CLI::Range(1, 65536))
+      ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
       ->type_name("N");
   app.add_option("-t,--threads", s.workers, "workers; 0: two, or fewer where there is less")
       ->check(CLI::Range(0, 256))

@@ -18,7 +18,6 @@ namespace {
 // and of several sequences and the tail of a prompt, wide ones prefill.
 constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
 constexpr std::int64_t kNarrowest = 8;  // the budget never takes prefill below this
-constexpr std::int64_t kMaxWidth = 8192;
 constexpr std::int64_t kMaxCells = (std::int64_t{1} << 31) - 1;  // cells are numbered with i32
 constexpr std::int64_t kDefaultContext = 4096;
 constexpr std::int64_t kDefaultLogitsRows = 16;
@@ -39,7 +38,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
     fail<ValueError>("{} sequences of {} positions are more than {} cells", o.sequences, o.context,
                      kMaxCells);
   }
-  check_range("prefill width", o.prefill_width, 1, kMaxWidth);
+  check_range("prefill width", o.prefill_width, 1, kMaxPrefillWidth);
   o.prefill_width = std::min(o.prefill_width, n_cells);
   if (o.logits_rows == 0) {
     o.logits_rows = std::max<std::int64_t>(o.sequences, kDefaultLogitsRows);

@@ -23,11 +23,13 @@
 
 namespace weft {
 
+inline constexpr std::int64_t kMaxPrefillWidth = 8192;
+
 struct SessionOptions {
-  std::int64_t context = 0;    // cells per sequence; 0: min(the model's context, 4096)
-  std::int32_t sequences = 1;  // conversations with a cache of their own
-  std::int64_t prefill_width =
-      512;  // most tokens in one step; narrower width classes are made below it
+  std::int64_t context = 0;          // cells per sequence; 0: min(the model's context, 4096)
+  std::int32_t sequences = 1;        // conversations with a cache of their own
+  std::int64_t prefill_width = 512;  // most tokens in one step, up to kMaxPrefillWidth; narrower
+                                     // width classes are made below it
   std::int64_t logits_rows = 0;  // most rows of logits in one step; 0: max(sequences, 16), at most
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
