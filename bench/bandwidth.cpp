@@ -47,6 +47,7 @@ std::uint64_t read_all(const std::byte* data, std::size_t n_bytes) {
 
 Bandwidth measure_read_bandwidth(int threads, std::int64_t most_bytes) {
   Bandwidth result{.cache_bytes = last_level_cache(), .threads = threads};
+  if (most_bytes < kLeast) return result;
   result.bytes = std::max(kLeast, std::min(4 * result.cache_bytes, most_bytes));
   Buffer buffer(result.bytes);
   std::memset(buffer.data(), 1, static_cast<std::size_t>(result.bytes));  // pages of its own

@@ -193,14 +193,13 @@ int bench(int argc, char** argv) {
   if (flags.model.session.context == 0) flags.model.session.context = flags.prompt + flags.predict;
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = Model::load(flags.model.path, {.progress = cli::not_interrupted});
-  bench::Bandwidth bandwidth;
-  Result result;
   Session session(model, flags.model.session);
   if (flags.prompt + flags.predict > session.options().context) {
     fail<cli::UsageError>("-p {} and -n {} do not fit a context of {} tokens", flags.prompt,
                           flags.predict, session.options().context);
   }
-  result = measure(session, flags);
+  const Result result = measure(session, flags);
+  bench::Bandwidth bandwidth;
   if (!flags.no_bandwidth) {
     const std::int64_t spare = session.options().mem_budget - session.memory().total();
     bandwidth = bench::measure_read_bandwidth(session.options().workers, spare / 2);
