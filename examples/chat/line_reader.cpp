@@ -102,7 +102,7 @@ struct LineReader::Impl {
       pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {cli::interrupt_descriptor(), POLLIN, 0}};
       if (poll(ready, 2, -1) < 0 && errno != EINTR) return -1;
       if (cli::interrupted()) return -1;
-      if (!(ready[0].revents & (POLLIN | POLLHUP))) continue;
+      if (ready[0].revents == 0) continue;  // errors too: read() tells of them
       char byte = 0;
       const ssize_t n = read(STDIN_FILENO, &byte, 1);
       if (n <= 0) return static_cast<int>(n);
