@@ -6,8 +6,8 @@ import unittest
 from support import BIN, MODEL, SystemTest, run
 
 PROGRAMS = [("generate",), ("chat",)]
-SUBCOMMANDS = [("weft", name) for name in ("bench", "dot", "inspect", "logits", "plan", "tokenize", "verify")]
-WITH_MODEL = PROGRAMS + [c for c in SUBCOMMANDS if c[1] != "logits"]
+SUBCOMMANDS = [("weft", name) for name in ("bench", "dot", "embed", "inspect", "logits", "plan", "tokenize", "verify")]
+WITH_MODEL = PROGRAMS + [c for c in SUBCOMMANDS if c[1] not in ("embed", "logits")]
 
 
 class Usage(SystemTest):
@@ -34,7 +34,7 @@ class Usage(SystemTest):
         self.refuses(2, "there is no subcommand 'frobnicate'", "weft", "frobnicate")
 
     def test_values_out_of_range(self):
-        for flag, value in [("-n", "-5"), ("-n", "many"), ("-c", "-1"), ("-t", "1000"), ("-t", "two"), ("-b", "0"),
+        for flag, value in [("-n", "-5"), ("-n", "many"), ("-c", "-1"), ("-t", "1000"), ("-t", "two"), ("-b", "0"), ("-b", "8193"),
                             ("--temp", "hot"), ("--seed", "-2"), ("--mem-budget", "lots"), ("--cache-type-k", "q3")]:
             with self.subTest(flag=flag, value=value):
                 self.refuses(2, "", "generate", flag, value)

@@ -85,6 +85,7 @@ class Dot(SystemTest):
     def test_layers(self):
         for bad in ("x", "2-1", "1-", "-3"):
             self.refuses(2, "--layers", "weft", "dot", f"--layers={bad}")
+        self.refuses(2, "the model has layers 0-3", "weft", "dot", "--layers", "2-4")
 
 
 class Verify(SystemTest):
@@ -102,6 +103,8 @@ class Verify(SystemTest):
 
     def test_token_out_of_range(self):
         self.refuses(1, "", "weft", "verify", "--tokens", "99999999")
+        for bad in ("1,,2", ""):
+            self.refuses(1, "numbers with commas", "weft", "verify", "--tokens", bad)
 
 
 class Embed(SystemTest):
@@ -129,8 +132,20 @@ class Embed(SystemTest):
     def test_wrong_use(self):
         out = self.folder / "e.npy"
         self.refuses(2, "", "weft", "embed", "--tokens", "1", "--pooling", "median", "-o", out)
-        self.refuses(1, "numbers with commas", "weft", "embed", "--tokens", "1,,2", "-o", out)
+        for bad in ("1,,2", ""):
+            self.refuses(1, "numbers with commas", "weft", "embed", "--tokens", bad, "-o", out)
         self.assertFalse(out.exists())
+
+
+class Tokenize(SystemTest):
+    def test_lines(self):
+        r = self.runs("weft", "tokenize", "-m", MODEL, "--jsonl", "--no-bos", stdin=b'"a"\n"a b"\r\n""\n')
+        self.assertEqual([bool(json.loads(line)) for line in r.out.splitlines()], [True, True, False])
+
+    def test_line_that_is_no_string(self):
+        for bad in (b"", b"[1]", b'"cut', b'"\xff"'):
+            with self.subTest(line=bad):
+                self.refuses(1, "line 1: must be a JSON string", "weft", "tokenize", "-m", MODEL, "--jsonl", stdin=bad + b"\n")
 
 
 class Bench(SystemTest):

@@ -48,7 +48,6 @@ std::int64_t count_ops(const Graph& graph) {
 // A line per pass: what it is called, how many ops there are after it, what it does.
 void print_passes(const Graph& plain, const Backend& backend, const PassOptions& options) {
   std::cout << fmt::format("{:<24} {:>6}  {}\n", "pass", "ops", "does");
-  std::string names;
   const auto seen = [](const Pass* pass, const Graph& graph, void*) {
     std::cout << fmt::format("{:<24} {:>6}  {}\n", pass ? pass->name : "(as built)",
                              count_ops(graph), pass ? pass->summary : "");
@@ -56,8 +55,8 @@ void print_passes(const Graph& plain, const Backend& backend, const PassOptions&
   optimize(plain, backend, options, seen, nullptr);
 }
 
-// "3" or "0-1".
-void read_layers(const std::string& text, DotOptions& options) {
+// "3" or "0-1", of n_layers.
+void read_layers(const std::string& text, std::int64_t n_layers, DotOptions& options) {
   if (text.empty()) return;
   const char* end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, options.first_layer);
@@ -67,7 +66,10 @@ void read_layers(const std::string& text, DotOptions& options) {
     rest = std::from_chars(first.ptr + 1, end, options.last_layer);
   if (rest.ec != std::errc() || rest.ptr != end || options.first_layer < 0 ||
       options.last_layer < options.first_layer) {
-    fail<cli::UsageError>("--layers must be a number or FIRST-LAST, got '{}'", text);
+    fail<cli::UsageError>("--layers must be a number or FIRST-LAST, got '{}'", printable(text));
+  }
+  if (options.last_layer >= n_layers) {
+    fail<cli::UsageError>("--layers {}: the model has layers 0-{}", text, n_layers - 1);
   }
 }
 
@@ -139,7 +141,7 @@ int dot(int argc, char** argv) {
   DotOptions options{.title = fmt::format("{} ({}), {}", model->facts().name,
                                           model->facts().architecture, flags.phase),
                      .fold = !flags.no_fold};
-  read_layers(flags.layers, options);
+  read_layers(flags.layers, model->facts().n_layers, options);
   if (!flags.heat.empty()) options.notes = byte_notes(graph, backend);
   write_picture(flags.out, to_dot(graph, options));
   return 0;

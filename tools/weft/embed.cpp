@@ -101,7 +101,7 @@ int embed(int argc, char** argv) {
 
   const auto model = Model::load(flags.path);
   const std::vector<std::int32_t> ids =
-      tokens.empty() ? model->tokenizer().encode(prompt) : parse_list("--tokens", tokens);
+      ids_flag->count() > 0 ? parse_list("--tokens", tokens) : model->tokenizer().encode(prompt);
   if (ids.empty()) fail<ValueError>("there is nothing to embed: give --tokens or --prompt");
   const auto width = static_cast<std::size_t>(model->facts().n_embd);
   const std::vector<float> rows =

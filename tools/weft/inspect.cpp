@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/models/gguf.h"
+#include "weft/scheduler/budget.h"
 
 #include "subcommand.h"
 
@@ -48,14 +49,6 @@ struct Totals {
     }
   }
 };
-
-std::string human_bytes(std::int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double n = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; n >= 1024 && unit + 1 < std::size(kUnits); ++unit) n /= 1024;
-  return unit ? fmt::format("{:.1f} {}", n, kUnits[unit]) : fmt::format("{} B", bytes);
-}
 
 // The shortest decimal that reads back as the number the file holds.
 std::string number(double value, MetaType type) {

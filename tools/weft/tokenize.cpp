@@ -28,13 +28,9 @@ std::string as_json(const std::vector<TokenId>& ids) {
 }
 
 std::string json_string(const std::string& line, std::size_t number) {
-  try {
-    const auto value = nlohmann::json::parse(line);
-    if (value.is_string()) return value.get<std::string>();
-  } catch (const nlohmann::json::exception& error) {
-    fail<FormatError>("line {}: {}", number, error.what());
-  }
-  fail<FormatError>("line {}: must be a JSON string", number);
+  const auto value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (value.is_string()) return value.get<std::string>();
+  fail<FormatError>("line {}: must be a JSON string, got '{}'", number, printable(line));
 }
 
 void tokenize_lines(const Tokenizer& tokenizer, const EncodeOptions& options) {

@@ -14,6 +14,7 @@
 
 #include "common/flags.h"
 #include "subcommand.h"
+#include "token_list.h"
 
 namespace weft::tools {
 namespace {
@@ -74,14 +75,13 @@ int verify(int argc, char** argv) {
       "weft verify");
   cli::ModelFlags flags;
   std::string prompt = "Once upon a time";
-  std::vector<std::int32_t> tokens;
+  std::string tokens;
   bool json = false;
   cli::add_model_flags(app, flags);
   auto* prompt_flag = app.add_option("-p,--prompt", prompt, "the text to run");
-  app.add_option("--tokens", tokens, "the token ids to run, with commas between them")
-      ->delimiter(',')
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->excludes(prompt_flag);
+  auto* tokens_flag =
+      app.add_option("--tokens", tokens, "the token ids to run, with commas between them")
+          ->excludes(prompt_flag);
   app.add_flag("--json", json, "print the reports as JSON");
   app.footer(
       "All tokens but the last go through a prefill plan, the last one through the decode plan.\n"
@@ -91,13 +91,14 @@ int verify(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   const auto model = Model::load(flags.path);
-  if (tokens.empty()) tokens = tokens_of(*model, prompt);
-  if (tokens.empty()) fail<ValueError>("there are no tokens to run");
+  const std::vector<std::int32_t> ids =
+      tokens_flag->count() > 0 ? parse_list("--tokens", tokens) : tokens_of(*model, prompt);
+  if (ids.empty()) fail<ValueError>("there are no tokens to run");
   // Values are looked at after the step: they keep their memory, and one lane computes them all.
   flags.session.reuse_arena = false;
   flags.session.workers = 1;
   Session session(model, flags.session);
-  const std::span<const std::int32_t> all = tokens;
+  const std::span<const std::int32_t> all = ids;
   std::vector<Checked> checked;
   if (all.size() > 1) checked.push_back(check_step(session, all.first(all.size() - 1)));
   checked.push_back(check_step(session, all.last(1)));
