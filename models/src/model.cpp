@@ -31,7 +31,7 @@ void check_finite(const GgufFile& file, const GgufTensor& tensor) {
   }
 }
 
-// Every weight of the graph, once: its type is one we can compute with, small ones are finite.
+// Every weight of the graph, once: small ones are finite, and what there is in all.
 void check_weights(const GgufFile& file, const Graph& graph, ModelFacts& facts) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
