@@ -15,7 +15,7 @@ namespace weft {
 // Why replay allocates nothing. oneTBB (2021.8) allocates in two places while a flow graph runs,
 // and keeps what it got:
 //  - the small objects behind tasks come from a pool per thread, to which they return also when
-//  another thread frees them;
+//    another thread frees them;
 //  - a slot of the arena makes its queue when it is first spawned into.
 // When a thread first needs either depends on who happens to finish last at a join, so this could
 // still happen after thousands of runs. Therefore every thread that enters the arena does both

@@ -12,9 +12,9 @@
 //   kSigned, kOffset              what its codes mean (simd/dot.inl.h)
 //   kTwoScales                    a scale for every 16 codes instead of every 32
 //   kHasMins                      a minimum for every 32 codes: w = scale * code - min
-//   kGroups, kParts               the block is kGroups groups, which differ by address, of kParts
-//   times 32 codes, which differ by bit positions header(block) -> Header       scales (and mins)
-//   as floats, in the order of the elements codes<kPart>(block, group)    32 codes
+//   kGroups, kParts               groups differ by address, their parts of 32 codes by bit position
+//   header(block) -> Header       scales (and mins) as floats, in the order of the elements
+//   codes<kPart>(block, group)    32 codes
 
 #include "cpu/kernels/weights.h"
 #include "cpu/simd/bytes.inl.h"
