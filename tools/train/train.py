@@ -85,9 +85,9 @@ def options():
     args.add_argument("--matrix-lr", type=float, default=0.02)
     args.add_argument("--other-lr", type=float, default=0.006)
     args.add_argument("--schedule",
-                      default="-1:0 39:1 286:1 400:0.5128 500:0.2991 590:0",
+                      default="-1:0 39:1 1100:1 1700:0",
                       help="step:share of the peak rate ...")
-    args.add_argument("--long-from", type=int, default=300, help="from this step on, rows are 512 long, not 256")
+    args.add_argument("--long-from", type=int, default=1000, help="from this step on, rows are 512 long, not 256")
     args.add_argument("--check-every", type=int, default=50)
     args.add_argument("--stop-at", type=int, default=0, help="stop after this step, as if interrupted")
     args.add_argument("--threads", type=int, default=2)
