@@ -19,7 +19,7 @@ cmake --preset release > "$log" 2>&1 || { cat "$log" >&2; exit 1; }
 cmake --build --preset release --target generate chat weft "${quiet[@]}"
 
 if (($# == 0)); then
-  set -- -p "Once upon a time" -n 200 --seed 7
+  set -- -p "Once upon a time" -n 200 --seed 7 --temp 0.4
 fi
 printf '\n$ build/release/bin/generate%s\n\n' "$(printf ' %q' "$@")"
 build/release/bin/generate "$@"
