@@ -79,7 +79,9 @@ void Program::set_extents(const Extents& extents) {
 }
 
 std::span<const Call> Program::calls(int stage, int lane) const {
-  const auto [begin, end] = ranges_[static_cast<std::size_t>(stage * lanes_ + lane)];
+  const std::size_t lanes = static_cast<std::size_t>(lanes_);
+  const auto [begin, end] =
+      ranges_[static_cast<std::size_t>(stage) * lanes + static_cast<std::size_t>(lane)];
   return std::span(calls_).subspan(begin, end - begin);
 }
 
