@@ -127,7 +127,7 @@ fi
 
 if ! $quick; then
   step "build with ASan and UBSan" build dev && run_ctest "tests, ASan and UBSan" dev
-  step "build with TSan" build tsan --target scheduler_test && run_ctest "tests, TSan" tsan -R '^scheduler_test:'
+  step "build with TSan" build tsan --target scheduler_test session_test && run_ctest "tests, TSan" tsan -R '^(scheduler|session)_test:'
   if step "build fuzz targets" build fuzz; then
     for program in build/fuzz/bin/*_fuzz; do
       name=$(basename "$program" _fuzz)
