@@ -1,6 +1,9 @@
 #include "weft/scheduler/workers.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include <oneapi/tbb/task_group.h>
@@ -19,6 +22,29 @@ int cpus_in_mask() {
   CPU_ZERO(&mask);
   if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return 1;
   return std::max(1, CPU_COUNT(&mask));
+}
+
+// Threads start and enter the arena when they are first needed, which may be many runs later: a
+// fast caller does both lanes alone. Here all enter at once, so that what they allocate at their
+// start is allocated before the first run. Where the machine has no time for them, they come later.
+void bring_in(oneapi::tbb::task_arena& arena, int n_workers) {
+  arena.execute([&] {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    std::atomic<int> n_inside{1};
+    const auto meet = [&] {
+      while (n_inside < n_workers && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
+    };
+    oneapi::tbb::task_group group;
+    for (int i = 1; i < n_workers; ++i) {
+      group.run([&] {
+        ++n_inside;
+        meet();
+      });
+    }
+    meet();
+    group.wait();
+  });
 }
 
 }  // namespace
@@ -59,6 +85,7 @@ Workers::Workers(int n_workers) : count_(n_workers) {
   impl_->arena.initialize(n_workers, 1);
   impl_->pool_filler = std::make_unique<PoolFiller>(impl_->arena, n_workers);
   impl_->pool_filler->observe(true);
+  if (n_workers > 1) bring_in(impl_->arena, n_workers);
 }
 
 Workers::~Workers() = default;
