@@ -83,8 +83,12 @@ void catch_interrupts(Interrupts which) {
   if (interrupt_event < 0) interrupt_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
-  // Without SA_RESTART: a read from the terminal ends, too.
-  action.sa_flags = which == Interrupts::once ? static_cast<int>(SA_RESETHAND) : 0;
+  // Without SA_RESTART a read that waits ends, too. A program that goes on after Ctrl-C waits for
+  // its terminal with poll(), and must not find a write of its output broken off.
+  if (which == Interrupts::once)
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+  else if (isatty(STDIN_FILENO))
+    action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
 }
 
