@@ -42,6 +42,14 @@ Tensor Rewriter::copy(NodeId id) {
   return t;
 }
 
+Tensor Rewriter::copy_as(NodeId id, DType dtype) {
+  Node node = from_[id];
+  node.spec.dtype = dtype;
+  const Tensor t = to_.insert(std::move(node));
+  stand_for(id, t);
+  return t;
+}
+
 Tensor Rewriter::replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
                          std::string_view path) {
   const Node& old = from_[like];

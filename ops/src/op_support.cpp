@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/ops/formats/panels.h"
+
 namespace weft {
 
 void expect_dtype(std::string_view name, const TensorSpec& spec, DType dtype) {
@@ -15,7 +17,7 @@ void expect_shape(std::string_view name, const TensorSpec& spec, const Shape& sh
 }
 
 void expect_format(std::string_view name, const TensorSpec& spec) {
-  if (!find_format(spec.dtype)) {
+  if (!spec.dtype.valid() || !find_format(spec.dtype.plain())) {
     fail<DTypeError>("{} must be of a type with a codec, got {}", name, spec.dtype.name());
   }
 }
@@ -49,13 +51,21 @@ std::string_view named_after(Tensor w) {
   return path.substr(0, path.size() - kSuffix.size());
 }
 
-RowReader::RowReader(const View& view) : view_(view), format_(find_format(view.dtype)) {
-  if (view.dtype != f32) buffer_.resize(static_cast<std::size_t>(view.cols()));
+RowReader::RowReader(const View& view) : view_(view), format_(find_format(view.dtype.plain())) {
+  if (view.dtype == f32) return;
+  buffer_.resize(static_cast<std::size_t>(view.cols()));
+  if (view.dtype.is_panels())
+    plain_row_.resize(static_cast<std::size_t>(view.dtype.bytes(view.cols())));
 }
 
 const float* RowReader::operator[](std::int64_t r) {
   if (view_.dtype == f32) return view_.row<const float>(r);
-  format_->decode(view_.row<const std::byte>(r), buffer_.data(), view_.cols());
+  const std::byte* row = view_.row<const std::byte>(r);
+  if (view_.dtype.is_panels()) {
+    row_of_panels(view_, r, plain_row_.data());
+    row = plain_row_.data();
+  }
+  format_->decode(row, buffer_.data(), view_.cols());
   return buffer_.data();
 }
 

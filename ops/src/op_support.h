@@ -50,7 +50,7 @@ std::string_view named_after(Tensor w);
 
 // ---- reference
 
-// Rows of a tensor of any format as floats.
+// Rows of a tensor of any format, in panels or not, as floats.
 class RowReader {
  public:
   explicit RowReader(const View& view);
@@ -58,8 +58,9 @@ class RowReader {
 
  private:
   View view_;
-  const Format* format_;
+  const Format* format_;  // of the plain form
   std::vector<float> buffer_;
+  std::vector<std::byte> plain_row_;  // of a tensor in panels
 };
 
 // All rows, back to back.

@@ -17,9 +17,9 @@ Q8ABlock encode(const Floats& x) {
   return block;
 }
 
-TEST_CASE("Q8A: scale, codes and their sum, by hand") {
+TEST_CASE("Q8A: scale, codes and their sums, by hand") {
   Floats x(32);
-  x[0] = 254, x[1] = -254, x[2] = 5, x[3] = 3, x[4] = 1, x[5] = 2.5f;
+  x[0] = 254, x[1] = -254, x[2] = 5, x[3] = 3, x[4] = 1, x[5] = 2.5f, x[16] = -20;
   const Q8ABlock block = encode(x);
   CHECK(block.d == 2);
   CHECK(int{block.q[0]} == 127);
@@ -28,7 +28,10 @@ TEST_CASE("Q8A: scale, codes and their sum, by hand") {
   CHECK(int{block.q[3]} == 2);  // 1.5, to even
   CHECK(int{block.q[4]} == 0);  // 0.5, to even
   CHECK(int{block.q[5]} == 1);  // 1.25
-  CHECK(block.sum == 5);
+  CHECK(block.dsum == 2 * (5 - 10));
+  CHECK(block.start == -128 * (5 - 10));
+  CHECK(block.start_low == -128 * 5);
+  CHECK(block.start_high == -128 * -10);
 }
 
 TEST_CASE("Q8A: zeros, and values so small that the scale is subnormal") {

@@ -3,12 +3,14 @@
 #include <cstdlib>
 
 #include "cpu/cpu_ops.h"
+#include "cpu/passes/pack_weights.h"
 #include "cpu/passes/quantize_activations.h"
 
 namespace weft {
 namespace cpu {
 
-CpuBackend::CpuBackend(Isa isa) : isa_(isa), lowering_(kQuantizeActivations) {}
+CpuBackend::CpuBackend(Isa isa)
+    : isa_(isa), lowering_(kQuantizeActivations), resident_lowering_(pack_weights(isa)) {}
 
 std::string CpuBackend::description() const {
   return "cpu, " + std::string(describe(isa_));

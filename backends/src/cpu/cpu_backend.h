@@ -14,11 +14,12 @@ class CpuBackend final : public Backend {
   std::string description() const override;
   std::optional<Kernel> find(const Graph& graph, const Node& node) const override;
   std::span<const Pass> lowering() const override { return {&lowering_, 1}; }
+  std::span<const Pass> resident_lowering() const override { return {&resident_lowering_, 1}; }
   Isa isa() const { return isa_; }
 
  private:
   Isa isa_;
-  Pass lowering_;
+  Pass lowering_, resident_lowering_;
 };
 
 }  // namespace weft::cpu

@@ -6,6 +6,7 @@
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/formats/q8a.h"
 
 #include "cpu/kernel_rows.h"
 
@@ -40,6 +41,7 @@ std::span<const WeightFormat> formats() {
   return kFormats;
 }
 
+// Of the plain form.
 const WeightFormat* find(DType dtype) {
   for (const WeightFormat& f : formats()) {
     if (f.dtype == dtype) return &f;
@@ -56,6 +58,13 @@ bool has_weight_kernels(DType weights) {
 bool has_integer_row(DType weights) {
   const WeightFormat* format = find(weights);
   return format && format->integer;
+}
+
+bool has_panel_row(DType activations, DType weights, Isa isa) {
+  if (!has_weight_kernels(weights)) return false;
+  const WeightKernels kernels = weight_kernels(weights, isa);
+  if (activations == q8a) return kernels.panels_from_q8a != nullptr;
+  return activations == f32 && kernels.panels_from_f32 != nullptr;
 }
 
 Isa weight_row_isa(DType weights, Isa isa) {

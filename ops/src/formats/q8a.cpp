@@ -28,10 +28,15 @@ void encode(const float* in, std::byte* out, std::int64_t n_elems) {
       if (magnitude > amax || std::isnan(magnitude)) amax = magnitude;
     }
     block.d = amax / 127;
+    int low = 0, high = 0;
     for (int i = 0; i < 32 && block.d != 0; ++i) {
       block.q[i] = static_cast<std::int8_t>(formats::round_to(in[i] / block.d, -127, 127));
-      block.sum += block.q[i];
+      (i < 16 ? low : high) += block.q[i];
     }
+    block.dsum = block.d * static_cast<float>(low + high);
+    block.start = -128 * (low + high);
+    block.start_low = -128 * low;
+    block.start_high = -128 * high;
     std::memcpy(out, &block, sizeof(block));
   }
 }

@@ -10,17 +10,17 @@ namespace weft {
 namespace {
 
 void check_names(const Backend& backend, const PassOptions& options) {
-  std::string known = "all";
-  const auto is_known = [&](const std::string& name) {
-    const auto same = [&](const Pass& pass) { return pass.name == name; };
-    const auto fusion = fusion_passes(), lowering = backend.lowering();
-    return name == "all" || std::any_of(fusion.begin(), fusion.end(), same) ||
-           std::any_of(lowering.begin(), lowering.end(), same);
-  };
-  for (const Pass& pass : fusion_passes()) known += fmt::format(", {}", pass.name);
-  for (const Pass& pass : backend.lowering()) known += fmt::format(", {}", pass.name);
+  std::vector<std::string_view> known{"all"};
+  std::string list = "all";
+  for (const auto passes : {fusion_passes(), backend.lowering(), backend.resident_lowering()}) {
+    for (const Pass& pass : passes) {
+      known.push_back(pass.name);
+      list += fmt::format(", {}", pass.name);
+    }
+  }
   for (const std::string& name : options.off) {
-    if (!is_known(name)) fail<ValueError>("there is no pass '{}'; the passes are: {}", name, known);
+    if (std::ranges::find(known, name) == known.end())
+      fail<ValueError>("there is no pass '{}'; the passes are: {}", name, list);
   }
 }
 
@@ -48,6 +48,9 @@ Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& op
   };
   for (const Pass& pass : fusion_passes()) apply(pass);
   for (const Pass& pass : backend.lowering()) apply(pass);
+  if (options.resident) {
+    for (const Pass& pass : backend.resident_lowering()) apply(pass);
+  }
   check(current);
   return current;
 }

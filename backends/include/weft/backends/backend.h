@@ -57,6 +57,11 @@ class Backend {
 
   // Rewrites applied after fusion, in this order. Each can be switched off by name.
   virtual std::span<const Pass> lowering() const { return {}; }
+
+  // Rewrites applied after those where weights are copied into memory of our own: they give weights
+  // the types (ops/formats/panels.h) whose kernels are the best. Whoever applies them must bind
+  // every weight in the type that its node then has. Switched off by name, too.
+  virtual std::span<const Pass> resident_lowering() const { return {}; }
 };
 
 // "reference": every op of the table by its scalar definition.

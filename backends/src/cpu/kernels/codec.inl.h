@@ -95,7 +95,7 @@ struct Epilogue {
   static WEFT_INLINE void store(const LinearArgs& a, std::int64_t t, std::int64_t c, float sum) {
     if (a.bias) sum += a.bias[c];
     if (a.residual) sum += reinterpret_cast<const float*>(a.residual + t * a.residual_stride)[c];
-    reinterpret_cast<float*>(a.y + t * a.y_stride)[c] = sum;
+    reinterpret_cast<float*>(a.y + t * a.y_stride)[c - a.y_col] = sum;
   }
 };
 

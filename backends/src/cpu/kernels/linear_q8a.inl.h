@@ -93,8 +93,7 @@ struct LinearQ8A {
 #pragma GCC unroll 8
       for (int s = 0; s < kSubs; ++s) {
         const std::byte* block = x + j * x_stride + s * ActivationBlock::kBytes;
-        sums[s] = *reinterpret_cast<const float*>(block) *
-                  static_cast<float>(*reinterpret_cast<const std::int32_t*>(block + 4));
+        sums[s] = *reinterpret_cast<const float*>(block + ActivationBlock::kScaledSum);
       }
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r) lanes[j][r] = D::subtract(lanes[j][r], header[r].mins(), sums);

@@ -38,22 +38,24 @@ struct QuantizeBlock {
       for (int i = 0; i < 32 / kLanes; ++i) Simd<Arch>::store_i32(x[i] / V(d), codes + i * kLanes);
     }
     std::int8_t bytes[32];
-    std::int32_t sum = 0;
+    std::int32_t sums[2] = {};
     for (int i = 0; i < 32; ++i) {
       std::int32_t code = codes[i] < 127 ? codes[i] : 127;
       code = code > -127 ? code : -127;
       bytes[i] = static_cast<std::int8_t>(code);
-      sum += code;
+      sums[i / 16] += code;
     }
-    std::memcpy(out, &d, 4);
-    std::memcpy(out + 4, &sum, 4);
-    std::memcpy(out + 8, bytes, 32);
+    const float scales[] = {d, d * static_cast<float>(sums[0] + sums[1])};
+    const std::int32_t starts[] = {-128 * (sums[0] + sums[1]), -128 * sums[0], -128 * sums[1]};
+    std::memcpy(out, scales, 8);
+    std::memcpy(out + 8, starts, 12);
+    std::memcpy(out + 20, bytes, 32);
   }
 };
 
 template <class Arch>
 void Quantize<Arch>::run(const float* x, std::byte* y, std::int64_t n_blocks) noexcept {
-  for (std::int64_t i = 0; i < n_blocks; ++i) QuantizeBlock<Arch>::run(x + 32 * i, y + 40 * i);
+  for (std::int64_t i = 0; i < n_blocks; ++i) QuantizeBlock<Arch>::run(x + 32 * i, y + 52 * i);
 }
 
 }  // namespace weft::cpu

@@ -15,18 +15,28 @@ namespace weft::cpu {
 struct LinearArgs {
   const std::byte* x = nullptr;  // [T, K] f32 or Q8A
   std::int64_t x_stride = 0;
-  const std::byte* w = nullptr;  // [N, K]
-  std::int64_t w_stride = 0;
+  const std::byte* w = nullptr;         // [N, K]
+  std::int64_t w_stride = 0;            // bytes of a row, also in panels
   const float* bias = nullptr;          // [N] or null
   const std::byte* residual = nullptr;  // [T, N] f32 or null; may be y
   std::int64_t residual_stride = 0;
-  std::byte* y = nullptr;  // [T, N] f32
+  std::byte* y = nullptr;  // [T, N] f32, from column y_col on
   std::int64_t y_stride = 0;
+  std::int64_t y_col = 0;
   std::int64_t k = 0;
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
-  std::byte* scratch = nullptr;  // kLinearScratch bytes, aligned to 64; for f32 activations only
+  std::byte* scratch = nullptr;  // kLinearScratch bytes, aligned to 64
 };
 inline constexpr std::int64_t kLinearScratch = 32 * 1024;
+
+// The panels' rows go through activations in blocks of this many tokens by this many columns.
+inline constexpr std::int64_t kPanelTokens = 512, kPanelCols = 128;
+// Bytes of scratch that they need for `tokens` tokens: the sums of a block and a decoded piece of a
+// pair of panels.
+inline constexpr std::int64_t kPanelPiece = 32 * 1024;
+constexpr std::int64_t panels_scratch(std::int64_t tokens) {
+  return kPanelPiece + (tokens < kPanelTokens ? tokens : kPanelTokens) * kPanelCols * 4;
+}
 
 // The members of Weights as data: one row of a format's table. from_q8a is null where there is no
 // integer row.
@@ -35,6 +45,10 @@ struct WeightKernels {
                  float* out) noexcept = nullptr;  // elements [begin, end) of a row
   void (*from_f32)(const LinearArgs& args) noexcept = nullptr;
   void (*from_q8a)(const LinearArgs& args) noexcept = nullptr;
+  // The same for the part of a tensor that lies in panels (ops/formats/panels.h); null where there
+  // is no row for it. REQUIRES: columns below the last multiple of kPanelRows.
+  void (*panels_from_f32)(const LinearArgs& args) noexcept = nullptr;
+  void (*panels_from_q8a)(const LinearArgs& args) noexcept = nullptr;
 };
 
 // Formats, named by tags. A tag's codec is kernels/weights_<format>.inl.h.

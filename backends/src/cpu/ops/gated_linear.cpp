@@ -1,9 +1,12 @@
-// Gate and up projections go to scratch, a block of 32 tokens x 64 columns at a time, and come out
-// combined.
+// Gate and up projections go to scratch, a block of tokens and columns at a time, and come out
+// combined. Where weights lie in panels, blocks are as tall as the tokens that share a look at
+// them.
 
 #include "weft/ops/gated_linear.h"
 
 #include <algorithm>
+
+#include "weft/backends/memory.h"
 
 #include "cpu/ops/elementwise_rows.h"
 #include "cpu/ops/projection.h"
@@ -11,24 +14,29 @@
 namespace weft::cpu {
 namespace {
 
-constexpr std::int64_t kRows = 32, kCols = 64;
-constexpr std::int64_t kPartBytes = kRows * kCols * static_cast<std::int64_t>(sizeof(float));
+constexpr std::int64_t kRows = kPanelTokens, kCols = 64;
+
+std::int64_t part_bytes(std::int64_t rows) {
+  return std::min(rows, kRows) * kCols * static_cast<std::int64_t>(sizeof(float));
+}
 
 template <Isa kIsa>
 void run_block(const KernelArgs& args, const Region& block) noexcept {
   const View& x = args.in[0];
+  const std::int64_t part = align_up(part_bytes(block.row1 - block.row0));
   std::byte* parts[2];
   for (std::size_t i = 0; i < 2; ++i) {
     const View& w = args.in[1 + i];
-    parts[i] = args.scratch.data() + kLinearScratch + static_cast<std::int64_t>(i) * kPartBytes;
-    LinearArgs a = projection_args(x, w, args.scratch);
+    parts[i] = args.scratch.data() + static_cast<std::int64_t>(i) * part;
+    LinearArgs a = projection_args(x, w, args.scratch.subspan(static_cast<std::size_t>(2 * part)));
     a.x += block.row0 * a.x_stride;
-    a.w += block.col0 * a.w_stride;
     a.y = parts[i];
     a.y_stride = kCols * static_cast<std::int64_t>(sizeof(float));
+    a.y_col = block.col0;
     a.row1 = block.row1 - block.row0;
-    a.col1 = block.col1 - block.col0;
-    project(kIsa, x.dtype, w.dtype, a);
+    a.col0 = block.col0;
+    a.col1 = block.col1;
+    project(kIsa, x, w, a);
   }
   const auto combine = best_row(kElementwiseRows, kIsa).run().silu_mul;
   for (std::int64_t t = block.row0; t < block.row1; ++t) {
@@ -52,11 +60,12 @@ void run(const KernelArgs& args, const Region& region) noexcept {
 std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   const std::vector<TensorSpec> in = graph.input_specs(node);
   if (node.attrs.as<GatedLinearAttrs>().act != Activation::silu) return std::nullopt;
-  if (!can_project(in[0], in[1]) || !can_project(in[0], in[2])) return std::nullopt;
+  if (!can_project(in[0], in[1], isa) || !can_project(in[0], in[2], isa)) return std::nullopt;
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   return Kernel{.row = projection_row("gated_linear", in[0], std::span(in).subspan(1), isa),
                 .run = at(kRun, isa),
-                .scratch_bytes = kLinearScratch + 2 * kPartBytes,
+                .scratch_bytes =
+                    projection_scratch(in[0]) + 2 * align_up(part_bytes(in[0].shape.rows().bound)),
                 .granule = kProjectionGranule};
 }
 

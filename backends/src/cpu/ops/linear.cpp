@@ -18,16 +18,16 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   a.row1 = region.row1;
   a.col0 = region.col0;
   a.col1 = region.col1;
-  project(kIsa, x.dtype, w.dtype, a);
+  project(kIsa, x, w, a);
 }
 
 std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   const std::vector<TensorSpec> in = graph.input_specs(node);
-  if (!can_project(in[0], in[1])) return std::nullopt;
+  if (!can_project(in[0], in[1], isa)) return std::nullopt;
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   return Kernel{.row = projection_row("linear", in[0], {&in[1], 1}, isa),
                 .run = at(kRun, isa),
-                .scratch_bytes = kLinearScratch,
+                .scratch_bytes = projection_scratch(in[0]),
                 .granule = kProjectionGranule};
 }
 

@@ -23,7 +23,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     a.row1 = region.row1;
     a.col0 = std::max<std::int64_t>(region.col0 - begin, 0);
     a.col1 = std::min(region.col1 - begin, w.rows());
-    if (a.col0 < a.col1) project(kIsa, x.dtype, w.dtype, a);
+    if (a.col0 < a.col1) project(kIsa, x, w, a);
     begin += w.rows();
   }
 }
@@ -33,12 +33,12 @@ std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   const std::span weights =
       std::span(in).subspan(1, static_cast<std::size_t>(node.attrs.as<LinearConcatAttrs>().count));
   for (const TensorSpec& w : weights) {
-    if (!can_project(in[0], w)) return std::nullopt;
+    if (!can_project(in[0], w, isa)) return std::nullopt;
   }
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   return Kernel{.row = projection_row("linear_concat", in[0], weights, isa),
                 .run = at(kRun, isa),
-                .scratch_bytes = kLinearScratch,
+                .scratch_bytes = projection_scratch(in[0]),
                 .granule = kProjectionGranule};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q8a.h"
 
 namespace weft::cpu {
@@ -15,8 +16,10 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-bool can_project(const TensorSpec& x, const TensorSpec& w) {
-  return x.dtype == q8a ? has_integer_row(w.dtype) : x.dtype == f32 && has_weight_kernels(w.dtype);
+bool can_project(const TensorSpec& x, const TensorSpec& w, Isa isa) {
+  if (w.dtype.is_panels() && !has_panel_row(x.dtype, w.dtype.plain(), isa)) return false;
+  const DType plain = w.dtype.plain();
+  return x.dtype == q8a ? has_integer_row(plain) : x.dtype == f32 && has_weight_kernels(plain);
 }
 
 std::string_view projection_row(std::string_view op, const TensorSpec& x,
@@ -26,7 +29,7 @@ std::string_view projection_row(std::string_view op, const TensorSpec& x,
   for (const TensorSpec& w : weights) {
     const std::string name = lower(w.dtype.name());
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    used = std::max(used, weight_row_isa(w.dtype, isa));
+    used = std::max(used, weight_row_isa(w.dtype.plain(), isa));
   }
   std::string what = std::string(op) + " " + lower(x.dtype.name()) + " x ";
   for (std::size_t i = 0; i < names.size(); ++i) what += (i ? "+" : "") + names[i];
@@ -42,9 +45,21 @@ LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> sc
           .scratch = scratch.data()};
 }
 
-void project(Isa isa, DType x, DType w, const LinearArgs& args) noexcept {
-  const WeightKernels kernels = weight_kernels(w, isa);
-  (x == f32 ? kernels.from_f32 : kernels.from_q8a)(args);
+void project(Isa isa, const View& x, const View& w, const LinearArgs& args) noexcept {
+  const WeightKernels kernels = weight_kernels(w.dtype.plain(), isa);
+  LinearArgs rest = args;  // of columns: what does not lie in panels
+  if (w.dtype.is_panels()) {
+    LinearArgs panels = args;
+    panels.col1 = std::min(args.col1, w.rows() / kPanelRows * kPanelRows);
+    rest.col0 = std::max(args.col0, panels.col1);
+    if (panels.col0 < panels.col1)
+      (x.dtype == f32 ? kernels.panels_from_f32 : kernels.panels_from_q8a)(panels);
+  }
+  if (rest.col0 < rest.col1) (x.dtype == f32 ? kernels.from_f32 : kernels.from_q8a)(rest);
+}
+
+std::int64_t projection_scratch(const TensorSpec& x) {
+  return std::max(kLinearScratch, panels_scratch(x.shape.rows().bound));
 }
 
 }  // namespace weft::cpu

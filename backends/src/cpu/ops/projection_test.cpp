@@ -9,6 +9,7 @@
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/formats/q8a.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
@@ -184,7 +185,7 @@ TEST_CASE(
         eval.floats("x", values).bytes("w", random_weights(w, 6, 256, 2)).run();
         if (integer) {
           const float d = bad;  // what the quantize kernel makes of it
-          std::memcpy(eval.view(xq.id()).row<std::byte>(1) + 40, &d, 4);
+          std::memcpy(eval.view(xq.id()).row<std::byte>(1) + q8a.block_bytes(), &d, 4);
         } else {
           eval.view(x.id()).row<float>(1)[77] = bad;
         }

@@ -5,28 +5,16 @@
 #include <vector>
 
 #include "weft/ops/formats/q8a.h"
-#include "weft/ops/gated_linear.h"
-#include "weft/ops/linear.h"
-#include "weft/ops/linear_concat.h"
 #include "weft/ops/quantize.h"
 
+#include "cpu/passes/projections.h"
 #include "cpu/weight_formats.h"
 
 namespace weft::cpu {
 namespace {
 
-// Weights of a projection; empty for other ops.
-std::span<const NodeId> weights_of(const Node& node) {
-  const std::span<const NodeId> inputs = node.inputs;
-  if (node.op == &kLinear) return inputs.subspan(1, 1);
-  if (node.op == &kGatedLinear) return inputs.subspan(1, 2);
-  if (node.op == &kLinearConcat)
-    return inputs.subspan(1, static_cast<std::size_t>(node.attrs.as<LinearConcatAttrs>().count));
-  return {};
-}
-
 bool wants_q8a(const Graph& graph, const Node& node) {
-  const std::span<const NodeId> weights = weights_of(node);
+  const std::span<const NodeId> weights = projection_weights(node);
   if (weights.empty()) return false;
   const TensorSpec& x = graph[node.inputs[0]].spec;
   return x.dtype == f32 && x.shape.cols() % q8a.block_elems() == 0 &&

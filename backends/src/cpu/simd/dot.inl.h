@@ -13,10 +13,11 @@
 
 namespace weft::cpu {
 
-// A block of Q8A: bytes 0-3 scale (f32), 4-7 sum of the codes (i32), 8-39 codes.
+// Where things lie in a block of Q8A (ops/formats/q8a.h).
 struct ActivationBlock {
-  static constexpr int kBytes = 40;
-  static constexpr int kCodes = 8;
+  static constexpr int kBytes = 52;
+  static constexpr int kScale = 0, kScaledSum = 4, kStart = 8, kStartLow = 12, kStartHigh = 16;
+  static constexpr int kCodes = 20;
 };
 
 template <class Arch, class Codec>

@@ -13,6 +13,10 @@ struct DTypeInfo {
   std::int32_t gguf_id;      // number in GGUF's tensor tables, -1 for types that no file holds
   std::int32_t block_elems;  // elements per block, 1 for scalar types
   std::int32_t block_bytes;  // bytes per block
+  // Types whose rows are interleaved (ops/formats/panels.h): how many rows lie together, and the
+  // type that has the same rows apart. A tensor takes the same bytes in both.
+  std::int32_t panel_rows = 1;
+  const DTypeInfo* plain = nullptr;
 };
 
 // A value that names a type: a pointer to its row, compared by identity. Default-constructed it
@@ -28,6 +32,9 @@ class DType {
   constexpr std::int32_t block_elems() const { return info_->block_elems; }
   constexpr std::int32_t block_bytes() const { return info_->block_bytes; }
   constexpr bool is_quantized() const { return info_->block_elems > 1; }
+  constexpr std::int32_t panel_rows() const { return info_->panel_rows; }
+  constexpr bool is_panels() const { return info_->panel_rows > 1; }
+  constexpr DType plain() const { return info_->plain ? DType(info_->plain) : *this; }
 
   // Bytes of `n_elems` consecutive elements. REQUIRES: n_elems is a multiple of block_elems().
   constexpr std::int64_t bytes(std::int64_t n_elems) const {

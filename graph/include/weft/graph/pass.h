@@ -31,6 +31,8 @@ class Rewriter {
   bool has(NodeId id) const;
 
   Tensor copy(NodeId id);
+  // Copies a weight that will be bound in another element type. REQUIRES: `id` is a weight.
+  Tensor copy_as(NodeId id, DType dtype);
   // Adds a new op node at the place and source line of old node `like`, with its path unless `path`
   // is given, and lets it stand for `like`. Its made_by is that of `like`, "+" and this pass.
   Tensor replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,

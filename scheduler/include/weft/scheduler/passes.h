@@ -17,9 +17,11 @@ std::span<const Pass> fusion_passes();
 
 struct PassOptions {
   std::vector<std::string> off;  // names of passes to leave out; "all" leaves out every pass
+  bool resident = false;         // weights will be bound in the types that their nodes then have
 };
 
-// check()s the graph, applies the fusion passes, then the backend's lowering, and check()s again.
+// check()s the graph, applies the fusion passes, then the backend's lowering, then, where weights
+// are resident, its resident lowering, and check()s again.
 // Throws ValueError for unknown names in `off`.
 Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& options = {});
 

@@ -1,0 +1,15 @@
+#pragma once
+// Weights of projections in panels (ops/formats/panels.h): 16 rows side by side, so that a vector
+// holds one element of 16 outputs and no sum goes across lanes. A resident lowering: whoever binds
+// the weights brings them in that order.
+
+#include "weft/graph/pass.h"
+
+#include "cpu/isa.h"
+
+namespace weft::cpu {
+
+// For the rows that `isa` has.
+Pass pack_weights(Isa isa);
+
+}  // namespace weft::cpu

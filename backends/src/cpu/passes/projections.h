@@ -1,0 +1,23 @@
+#pragma once
+// Which nodes multiply by weights.
+
+#include <span>
+
+#include "weft/graph/graph.h"
+#include "weft/ops/gated_linear.h"
+#include "weft/ops/linear.h"
+#include "weft/ops/linear_concat.h"
+
+namespace weft::cpu {
+
+// Weights of a projection; empty for other ops. Its activations are input 0.
+inline std::span<const NodeId> projection_weights(const Node& node) {
+  const std::span<const NodeId> inputs = node.inputs;
+  if (node.op == &kLinear) return inputs.subspan(1, 1);
+  if (node.op == &kGatedLinear) return inputs.subspan(1, 2);
+  if (node.op == &kLinearConcat)
+    return inputs.subspan(1, static_cast<std::size_t>(node.attrs.as<LinearConcatAttrs>().count));
+  return {};
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,45 @@
+#pragma once
+// Panels: weights [N, K] whose rows lie interleaved by 16, so that one vector load brings the same
+// elements of 16 rows. In memory only; the bytes of a tensor are those of its plain form in another
+// order, so it takes as many. Q4_K in panels is called Q4_K_R16.
+//
+//   tensor   panel 0 (rows 0-15), panel 1, ..., then the N mod 16 rows that fill no panel, in plain
+//            form
+//   panel    for each block of K in turn, for each unit of the block in turn: that unit of rows 0,
+//            1, ... 15; then for each block in turn: the half of rows 0, 1, ... 15
+//   block    of the plain form: units of `unit` bytes, and in formats of 4k + 2 bytes a half of 2
+//            bytes (the scale) that is left out when units are counted
+//
+// Sixteen units of 4 bytes are one vector of 64 bytes; they start at multiples of 64 bytes of the
+// panel.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "weft/graph/dtype.h"
+#include "weft/graph/view.h"
+
+namespace weft {
+
+inline constexpr std::int64_t kPanelRows = 16;
+
+// The type whose tensors are those of `plain` in panels; invalid where `plain` has none.
+DType panels_of(DType plain);
+
+// Writes rows [first, last) of a plain tensor of `n_rows` rows, `row_bytes` each, to where they
+// belong in its panels at `to`. The memory may not overlap. Different threads may write different
+// rows of one tensor. REQUIRES: panels_of(plain) is valid; first is a multiple of kPanelRows, and
+// so is last or it is n_rows.
+void to_panels(DType plain, const std::byte* from, std::byte* to, std::int64_t n_rows,
+               std::int64_t row_bytes, std::int64_t first, std::int64_t last) noexcept;
+
+// Row `r` of a tensor in panels, in plain form. REQUIRES: tensor.dtype.is_panels(); `row` has room
+// for the bytes of a row.
+void row_of_panels(const View& tensor, std::int64_t r, std::byte* row) noexcept;
+
+// Whether row `r` of `n_rows` lies in a panel, or behind them in plain form.
+inline bool in_panel(std::int64_t r, std::int64_t n_rows) {
+  return r < n_rows / kPanelRows * kPanelRows;
+}
+
+}  // namespace weft

@@ -1,0 +1,105 @@
+#include "weft/ops/formats/panels.h"
+
+#include <cstring>
+
+#include "weft/ops/formats/bf16.h"
+#include "weft/ops/formats/f16.h"
+#include "weft/ops/formats/f32.h"
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q6_k.h"
+#include "weft/ops/formats/q8_0.h"
+
+namespace weft {
+namespace {
+
+constexpr int kNoHalf = -1;
+
+struct Layout {
+  DTypeInfo info;         // of the form in panels
+  int unit;               // bytes
+  int half_at = kNoHalf;  // byte of a block
+};
+
+constexpr Layout layout(std::string_view name, const DTypeInfo& plain, int unit,
+                        int half_at = kNoHalf) {
+  return {{name, -1, plain.block_elems, plain.block_bytes, kPanelRows, &plain}, unit, half_at};
+}
+
+// The one list of forms in panels.
+constexpr Layout kLayouts[] = {
+    layout("F32_R16", kF32Info, 4),        layout("F16_R16", kF16Info, 2),
+    layout("BF16_R16", kBF16Info, 2),      layout("Q4_0_R16", kQ4_0Info, 4, 0),
+    layout("Q8_0_R16", kQ8_0Info, 4, 0),   layout("Q4_K_R16", kQ4_KInfo, 4),
+    layout("Q6_K_R16", kQ6_KInfo, 4, 208),
+};
+
+const Layout* find(DType plain) {
+  for (const Layout& l : kLayouts) {
+    if (DType(l.info.plain) == plain) return &l;
+  }
+  return nullptr;
+}
+
+// Calls f(bytes from the start of a row in plain form, bytes from the start of the panel for row 0,
+// size) for every unit and half of a row; row r lies r * size further.
+template <int kUnit, class F>
+void each_unit(const Layout& l, std::int64_t row_bytes, F f) {
+  const std::int64_t block = l.info.block_bytes, half = l.half_at == kNoHalf ? 0 : 2;
+  const std::int64_t units_end = row_bytes / block * (block - half) * kPanelRows;
+  for (std::int64_t at = 0, b = 0; at < row_bytes; at += block, ++b) {
+    const std::int64_t to = b * (block - half) * kPanelRows;
+    for (std::int64_t u = 0; u < block - half; u += kUnit) {
+      const std::int64_t skip = half != 0 && u >= l.half_at ? half : 0;
+      f.template operator()<kUnit>(at + u + skip, to + u * kPanelRows);
+    }
+    if (half != 0) f.template operator()<2>(at + l.half_at, units_end + b * half * kPanelRows);
+  }
+}
+
+template <class F>
+void each_unit(const Layout& l, std::int64_t row_bytes, F f) {
+  l.unit == 4 ? each_unit<4>(l, row_bytes, f) : each_unit<2>(l, row_bytes, f);
+}
+
+void pack_panel(const Layout& l, const std::byte* rows, std::byte* panel, std::int64_t row_bytes) {
+  each_unit(l, row_bytes, [&]<int kSize>(std::int64_t from, std::int64_t to) {
+    for (std::int64_t r = 0; r < kPanelRows; ++r)
+      std::memcpy(panel + to + r * kSize, rows + r * row_bytes + from, kSize);
+  });
+}
+
+}  // namespace
+
+DType panels_of(DType plain) {
+  const Layout* l = find(plain);
+  return l ? DType(&l->info) : DType();
+}
+
+void to_panels(DType plain, const std::byte* from, std::byte* to, std::int64_t n_rows,
+               std::int64_t row_bytes, std::int64_t first, std::int64_t last) noexcept {
+  const Layout& l = *find(plain);
+  std::int64_t r = first;
+  for (; r + kPanelRows <= last; r += kPanelRows)
+    pack_panel(l, from + r * row_bytes, to + r * row_bytes, row_bytes);
+  if (last == n_rows) {
+    std::memcpy(to + r * row_bytes, from + r * row_bytes,
+                static_cast<std::size_t>((n_rows - r) * row_bytes));
+  }
+}
+
+void row_of_panels(const View& tensor, std::int64_t r, std::byte* row) noexcept {
+  const std::int64_t row_bytes = tensor.dtype.bytes(tensor.cols());
+  if (!in_panel(r, tensor.rows())) {
+    std::memcpy(row, tensor.data + r * row_bytes, static_cast<std::size_t>(row_bytes));
+    return;
+  }
+  const std::byte* panel = tensor.data + r / kPanelRows * kPanelRows * row_bytes;
+  const std::int64_t r_in = r % kPanelRows;
+  each_unit(*find(tensor.dtype.plain()), row_bytes,
+            [&]<int kSize>(std::int64_t to, std::int64_t from) {
+              std::memcpy(row + to, panel + from + r_in * kSize, kSize);
+            });
+}
+
+}  // namespace weft

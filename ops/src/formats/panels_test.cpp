@@ -1,0 +1,80 @@
+#include "weft/ops/formats/panels.h"
+
+#include <cstring>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/ops/formats/format.h"
+
+namespace weft {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes numbered(std::int64_t n) {
+  Bytes bytes(static_cast<std::size_t>(n));
+  std::uint32_t x = 1;
+  for (std::byte& b : bytes) b = static_cast<std::byte>((x = x * 1664525u + 1013904223u) >> 24);
+  return bytes;
+}
+
+View view_of(DType panels, Bytes& bytes, std::int64_t n, std::int64_t k) {
+  View v{.data = bytes.data(), .dtype = panels, .rank = 2, .row_stride = panels.bytes(k)};
+  v.dims[0] = n;
+  v.dims[1] = k;
+  return v;
+}
+
+TEST_CASE("panels: the same bytes in another order, every row comes back") {
+  int n_forms = 0;
+  for (const Format* format : all_formats()) {
+    const DType plain = format->dtype, panels = panels_of(plain);
+    if (!panels.valid()) continue;
+    ++n_forms;
+    CAPTURE(panels.name());
+    CHECK(panels.plain() == plain);
+    CHECK(panels.bytes(512) == plain.bytes(512));
+    for (const std::int64_t n : {1, 15, 16, 17, 31, 32, 70}) {
+      for (const std::int64_t n_blocks : {1, 2, 3}) {
+        const std::int64_t k = n_blocks * plain.block_elems(), row_bytes = plain.bytes(k);
+        const Bytes from = numbered(n * row_bytes);
+        Bytes to(from.size());
+        const std::int64_t cut = n / 2 / kPanelRows * kPanelRows;
+        to_panels(plain, from.data(), to.data(), n, row_bytes, cut, n);
+        to_panels(plain, from.data(), to.data(), n, row_bytes, 0, cut);
+        const View view = view_of(panels, to, n, k);
+        Bytes row(static_cast<std::size_t>(row_bytes));
+        for (std::int64_t r = 0; r < n; ++r) {
+          row_of_panels(view, r, row.data());
+          CHECK(std::memcmp(row.data(), from.data() + r * row_bytes, row.size()) == 0);
+        }
+      }
+    }
+  }
+  CHECK(n_forms == 7);
+}
+
+TEST_CASE("panels: units of 16 rows side by side, halves behind them, odd rows last") {
+  const DType q8_0 = find_format_by_name("Q8_0")->dtype;  // half at 0, units at 2, 6, ...
+  const std::int64_t row_bytes = 2 * 34, n = 18;
+  const Bytes from = numbered(n * row_bytes);
+  Bytes to(from.size());
+  to_panels(q8_0, from.data(), to.data(), n, row_bytes, 0, n);
+  const auto unit = [&](std::int64_t r, std::int64_t at) {
+    return &from[static_cast<std::size_t>(r * row_bytes + at)];
+  };
+  const auto same = [&](std::int64_t at, const std::byte* bytes, std::size_t size) {
+    return std::memcmp(&to[static_cast<std::size_t>(at)], bytes, size) == 0;
+  };
+  CHECK(same(0, unit(0, 2), 4));
+  CHECK(same(4 * 5, unit(5, 2), 4));
+  CHECK(same(64 * 7 + 4 * 3, unit(3, 2 + 28), 4));
+  CHECK(same(512, unit(0, 34 + 2), 4));              // second block
+  CHECK(same(1024 + 2 * 15, unit(15, 0), 2));        // halves of the first block
+  CHECK(same(1024 + 32 + 2 * 9, unit(9, 34), 2));    // and of the second
+  CHECK(same(16 * row_bytes, unit(16, 0), 2 * 68));  // rows that fill no panel
+}
+
+}  // namespace
+}  // namespace weft
