@@ -9,6 +9,7 @@
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/formats/half.h"
+#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
@@ -191,6 +192,12 @@ Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view pa
 
 std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int64_t n_cols,
                                       std::uint32_t seed) {
+  if (dtype.is_panels()) {
+    const std::vector<std::byte> plain = random_weights(dtype.plain(), n_rows, n_cols, seed);
+    std::vector<std::byte> panels(plain.size());
+    to_panels(dtype.plain(), plain.data(), panels.data(), n_rows, dtype.bytes(n_cols), 0, n_rows);
+    return panels;
+  }
   std::vector<std::byte> bytes(static_cast<std::size_t>(n_rows * dtype.bytes(n_cols)));
   const Format* format = find_format(dtype);
   if (!dtype.is_quantized()) {

@@ -97,6 +97,27 @@ struct Epilogue {
     if (a.residual) sum += reinterpret_cast<const float*>(a.residual + t * a.residual_stride)[c];
     reinterpret_cast<float*>(a.y + t * a.y_stride)[c - a.y_col] = sum;
   }
+  // Sums of columns c .. c + 15; those outside [col0, col1) are not looked at.
+  static WEFT_INLINE void store16(const LinearArgs& a, std::int64_t t, std::int64_t c,
+                                  const float* sums) {
+    using V = typename Simd<Arch>::V;
+    constexpr int kLanes = Simd<Arch>::kLanes;
+    if (c < a.col0 || c + 16 > a.col1) {
+      for (std::int64_t i = 0; i < 16; ++i) {
+        if (c + i >= a.col0 && c + i < a.col1) store(a, t, c + i, sums[i]);
+      }
+      return;
+    }
+    const auto* residual = reinterpret_cast<const float*>(a.residual + t * a.residual_stride) + c;
+    float* y = reinterpret_cast<float*>(a.y + t * a.y_stride) + (c - a.y_col);
+#pragma GCC unroll 4
+    for (int i = 0; i < 16; i += kLanes) {
+      V sum = V::load_unaligned(sums + i);
+      if (a.bias) sum = sum + V::load_unaligned(a.bias + c + i);
+      if (a.residual) sum = sum + V::load_unaligned(residual + i);
+      sum.store_unaligned(y + i);
+    }
+  }
 };
 
 }  // namespace weft::cpu

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "cpu/kernels/linear_f32.inl.h"
+#include "cpu/kernels/linear_panels_f32.inl.h"
+#include "cpu/kernels/linear_panels_q8a.inl.h"
 #include "cpu/kernels/linear_q8a.inl.h"
 
 namespace weft::cpu {
@@ -14,13 +16,26 @@ struct WeightFunctions {
   }
   static void from_f32(const LinearArgs& args) noexcept { LinearF32<Arch, C>::run(args); }
   static void from_q8a(const LinearArgs& args) noexcept { LinearQ8A<Arch, C>::run(args); }
+  static void panels_from_f32(const LinearArgs& args) noexcept { PanelsF32<Arch, C>::run(args); }
+#ifdef __AVX512VNNI__
+  static void panels_from_q8a(const LinearArgs& args) noexcept {
+    PanelsQ8A<Arch, PanelCodec<Arch, Format>>::run(args);
+  }
+#endif
 };
 
 template <class Arch, class Format>
 WeightKernels Weights<Arch, Format>::run() noexcept {
   using F = WeightFunctions<Arch, Format>;
   WeightKernels kernels{.decode = &F::decode, .from_f32 = &F::from_f32};
-  if constexpr (Codec<Arch, Format>::kHasIntegerRow) kernels.from_q8a = &F::from_q8a;
+  if constexpr (Codec<Arch, Format>::kHasIntegerRow) {
+    kernels.from_q8a = &F::from_q8a;
+  } else {
+    kernels.panels_from_f32 = &F::panels_from_f32;
+  }
+#ifdef __AVX512VNNI__
+  if constexpr (PanelCodec<Arch, Format>::kExists) kernels.panels_from_q8a = &F::panels_from_q8a;
+#endif
   return kernels;
 }
 

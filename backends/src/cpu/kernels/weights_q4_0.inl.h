@@ -22,4 +22,20 @@ struct Codec<Arch, Q4_0Weights> : BlockCodec {
   }
 };
 
+#ifdef __AVX512VNNI__
+// Units: the 16 bytes of nibbles. Halves: d.
+template <class Arch>
+struct PanelCodec<Arch, Q4_0Weights> : PanelCodecBase {
+  static constexpr int kSubs = 1, kUnits = 4, kOffset = 8;
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    *scales = load_halves(halves);
+  }
+  template <int kPart>
+  static WEFT_INLINE __m512i codes(const std::byte* block, int, int i) {
+    return nibbles(unit(block, i % 4), i / 4);
+  }
+};
+#endif
+
 }  // namespace weft::cpu

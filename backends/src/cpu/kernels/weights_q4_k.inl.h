@@ -54,4 +54,46 @@ struct Codec<Arch, Q4_KWeights> : BlockCodec {
   }
 };
 
+#ifdef __AVX512VNNI__
+// Units: d and dmin, three of scales, four times eight of nibbles.
+template <class Arch>
+struct PanelCodec<Arch, Q4_KWeights> : PanelCodecBase {
+  static constexpr int kSubs = 8, kUnits = 36, kGroups = 4, kParts = 2;
+  static constexpr bool kHasMins = true;
+
+  // As Codec::header: the first four numbers stand in the low bits of their bytes.
+  static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
+                                 __m512* mins) {
+    const __m512i d = unit(block, 0), packed[] = {unit(block, 1), unit(block, 2)},
+                  last = unit(block, 3);
+    const __m512 factors[] = {_mm512_cvtph_ps(_mm512_cvtepi32_epi16(d)),
+                              _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(d, 16)))};
+    const __m512i six = _mm512_set1_epi8(0x3f), low = _mm512_set1_epi8(0x0f),
+                  top = _mm512_set1_epi8(0x30);
+#pragma GCC unroll 2
+    for (int n = 0; n < 2; ++n) {  // scales, minima
+      __m512* out = n == 0 ? scales : mins;
+      const __m512i last_bits = _mm512_and_si512(_mm512_srli_epi32(last, 4 * n), low);
+      const __m512i top_bits = _mm512_and_si512(_mm512_srli_epi32(packed[n], 2), top);
+      bytes_times(_mm512_and_si512(packed[n], six), factors[n], out);
+      bytes_times(_mm512_or_si512(last_bits, top_bits), factors[n], out + 4);
+    }
+  }
+  // Byte b of every unit, times the row's factor, to out[b].
+  static WEFT_INLINE void bytes_times(__m512i bytes, __m512 factor, __m512* out) {
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; ++b) {
+      const __m512i byte =
+          b == 3 ? _mm512_srli_epi32(bytes, 24)
+                 : _mm512_and_si512(_mm512_srli_epi32(bytes, 8 * b), _mm512_set1_epi32(0xff));
+      out[b] = _mm512_mul_ps(_mm512_cvtepi32_ps(byte), factor);
+    }
+  }
+  template <int kPart>
+  static WEFT_INLINE __m512i codes(const std::byte* block, int group, int i) {
+    return nibbles(unit(block, 4 + 8 * group + i), kPart);
+  }
+};
+#endif
+
 }  // namespace weft::cpu

@@ -41,4 +41,34 @@ struct Codec<Arch, Q6_KWeights> : BlockCodec {
   }
 };
 
+#ifdef __AVX512VNNI__
+// Units: 32 of ql, 16 of qh, 4 of scales. Halves: d.
+template <class Arch>
+struct PanelCodec<Arch, Q6_KWeights> : PanelCodecBase {
+  static constexpr int kSubs = 8, kUnits = 52, kGroups = 2, kParts = 4, kScales = 2, kOffset = 32;
+
+  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    const __m512 d = load_halves(halves);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const __m512i four = unit(block, 48 + i);
+#pragma GCC unroll 4
+      for (int b = 0; b < 4; ++b) {
+        const __m512i scale = _mm512_srai_epi32(_mm512_slli_epi32(four, 24 - 8 * b), 24);
+        scales[4 * i + b] = _mm512_mul_ps(_mm512_cvtepi32_ps(scale), d);
+      }
+    }
+  }
+  template <int kPart>
+  static WEFT_INLINE __m512i codes(const std::byte* block, int half, int i) {
+    const __m512i low = nibbles(unit(block, 16 * half + 8 * (kPart % 2) + i), kPart / 2);
+    const __m512i high = unit(block, 32 + 8 * half + i), mask = _mm512_set1_epi8(0x30);
+    const __m512i moved =
+        kPart < 2 ? _mm512_slli_epi16(high, 4 - 2 * kPart) : _mm512_srli_epi16(high, 2 * kPart - 4);
+    return _mm512_ternarylogic_epi64(low, moved, mask, 0xf8);  // low | (moved & mask)
+  }
+};
+#endif
+
 }  // namespace weft::cpu

@@ -23,4 +23,20 @@ struct Codec<Arch, Q8_0Weights> : BlockCodec {
   }
 };
 
+#ifdef __AVX512VNNI__
+// Units: the 32 bytes. Halves: d.
+template <class Arch>
+struct PanelCodec<Arch, Q8_0Weights> : PanelCodecBase {
+  static constexpr int kSubs = 1, kUnits = 8, kOffset = 128;
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    *scales = load_halves(halves);
+  }
+  template <int kPart>
+  static WEFT_INLINE __m512i codes(const std::byte* block, int, int i) {
+    return _mm512_xor_si512(unit(block, i), _mm512_set1_epi8(static_cast<char>(0x80)));
+  }
+};
+#endif
+
 }  // namespace weft::cpu

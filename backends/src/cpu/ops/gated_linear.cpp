@@ -14,16 +14,21 @@
 namespace weft::cpu {
 namespace {
 
-constexpr std::int64_t kRows = kPanelTokens, kCols = 64;
+constexpr std::int64_t kCols = 64;
 
+// Tokens of a block.
+std::int64_t block_rows(DType gate, DType up) {
+  return gate.is_panels() || up.is_panels() ? kPanelTokens : 32;
+}
+// Bytes of one of the two parts of a block.
 std::int64_t part_bytes(std::int64_t rows) {
-  return std::min(rows, kRows) * kCols * static_cast<std::int64_t>(sizeof(float));
+  return align_up(rows * kCols * static_cast<std::int64_t>(sizeof(float)));
 }
 
 template <Isa kIsa>
 void run_block(const KernelArgs& args, const Region& block) noexcept {
   const View& x = args.in[0];
-  const std::int64_t part = align_up(part_bytes(block.row1 - block.row0));
+  const std::int64_t part = part_bytes(block.row1 - block.row0);
   std::byte* parts[2];
   for (std::size_t i = 0; i < 2; ++i) {
     const View& w = args.in[1 + i];
@@ -49,10 +54,11 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
 
 template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
+  const std::int64_t rows = block_rows(args.in[1].dtype, args.in[2].dtype);
   for (std::int64_t c = region.col0; c < region.col1; c += kCols) {
-    for (std::int64_t t = region.row0; t < region.row1; t += kRows) {
+    for (std::int64_t t = region.row0; t < region.row1; t += rows) {
       run_block<kIsa>(args,
-                      {t, std::min(t + kRows, region.row1), c, std::min(c + kCols, region.col1)});
+                      {t, std::min(t + rows, region.row1), c, std::min(c + kCols, region.col1)});
     }
   }
 }
@@ -64,8 +70,9 @@ std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   return Kernel{.row = projection_row("gated_linear", in[0], std::span(in).subspan(1), isa),
                 .run = at(kRun, isa),
-                .scratch_bytes =
-                    projection_scratch(in[0]) + 2 * align_up(part_bytes(in[0].shape.rows().bound)),
+                .scratch_bytes = projection_scratch(in[0], std::span(in).subspan(1)) +
+                                 2 * part_bytes(std::min(in[0].shape.rows().bound,
+                                                         block_rows(in[1].dtype, in[2].dtype))),
                 .granule = kProjectionGranule};
 }
 

@@ -27,7 +27,7 @@ std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   return Kernel{.row = projection_row("linear", in[0], {&in[1], 1}, isa),
                 .run = at(kRun, isa),
-                .scratch_bytes = projection_scratch(in[0]),
+                .scratch_bytes = projection_scratch(in[0], {&in[1], 1}),
                 .granule = kProjectionGranule};
 }
 

@@ -38,7 +38,7 @@ std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   return Kernel{.row = projection_row("linear_concat", in[0], weights, isa),
                 .run = at(kRun, isa),
-                .scratch_bytes = projection_scratch(in[0]),
+                .scratch_bytes = projection_scratch(in[0], weights),
                 .granule = kProjectionGranule};
 }
 

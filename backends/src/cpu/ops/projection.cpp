@@ -58,8 +58,10 @@ void project(Isa isa, const View& x, const View& w, const LinearArgs& args) noex
   if (rest.col0 < rest.col1) (x.dtype == f32 ? kernels.from_f32 : kernels.from_q8a)(rest);
 }
 
-std::int64_t projection_scratch(const TensorSpec& x) {
-  return std::max(kLinearScratch, panels_scratch(x.shape.rows().bound));
+std::int64_t projection_scratch(const TensorSpec& x, std::span<const TensorSpec> weights) {
+  const auto in_panels = [](const TensorSpec& w) { return w.dtype.is_panels(); };
+  const bool panels = std::ranges::any_of(weights, in_panels);
+  return std::max(kLinearScratch, panels ? panels_scratch(x.shape.rows().bound) : 0);
 }
 
 }  // namespace weft::cpu

@@ -22,7 +22,7 @@ std::string_view projection_row(std::string_view op, const TensorSpec& x,
 // x and w; the caller adds y, region, bias and residual.
 LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> scratch);
 void project(Isa isa, const View& x, const View& w, const LinearArgs& args) noexcept;
-// Scratch that project() needs for activations like x.
-std::int64_t projection_scratch(const TensorSpec& x);
+// Scratch that project() needs for activations like x and any of these weights.
+std::int64_t projection_scratch(const TensorSpec& x, std::span<const TensorSpec> weights);
 
 }  // namespace weft::cpu

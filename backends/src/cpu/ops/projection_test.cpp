@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/ops/formats/bf16.h"
+#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
@@ -16,7 +17,9 @@
 #include "weft/ops/quantize.h"
 #include "weft/ops/views.h"
 
+#include "cpu/isa.h"
 #include "cpu/kernel_test.h"
+#include "cpu/weight_formats.h"
 
 namespace weft::test {
 namespace {
@@ -85,6 +88,45 @@ TEST_CASE("linear: quantized weights with float and integer activations") {
   }
 }
 
+// Types of `plain` in panels that the instruction set under test has rows for.
+std::vector<DType> panel_types(std::span<const DType> plain, bool integer) {
+  std::vector<DType> types;
+  for (const DType type : plain) {
+    if (cpu::has_panel_row(integer ? q8a : f32, type, cpu::parse_isa(isa_under_test())))
+      types.push_back(panels_of(type));
+  }
+  return types;
+}
+
+TEST_CASE("linear: there are rows for weights in panels") {
+  CHECK(panel_types(kScalars, false).size() == 3);
+  CHECK(panel_types(kBlocks, true).size() == (isa_under_test() == "avx512vnni" ? 4 : 0));
+}
+
+TEST_CASE(
+    "linear: weights in panels, every number of tokens up to two tiles, rows that fill none") {
+  std::uint32_t seed = 3000;
+  for (const bool integer : {false, true}) {
+    for (const DType w : integer ? panel_types(kBlocks, true) : panel_types(kScalars, false)) {
+      const std::int64_t block = integer ? w.block_elems() : 61;
+      for (std::int64_t t = 1; t <= 26; ++t) {
+        check_linear({.weights = w,
+                      .integer = integer,
+                      .t = t,
+                      .k = block * (1 + t % 3),
+                      .n = 16 + 5 * t,
+                      .bias = t % 3 == 0,
+                      .residual = t % 4 == 1},
+                     ++seed);
+      }
+      // Several pieces of K, several blocks of columns.
+      check_linear({.weights = w, .integer = integer, .t = 3, .k = 4352, .n = 32}, ++seed);
+      check_linear({.weights = w, .integer = integer, .t = 40, .k = 2 * block, .n = 300}, ++seed);
+      check_linear({.weights = w, .integer = integer, .t = 515, .k = block, .n = 16}, ++seed);
+    }
+  }
+}
+
 TEST_CASE("linear: many tokens and many columns") {
   std::uint32_t seed = 2000;
   for (const DType w : kScalars) check_linear({.weights = w, .t = 64, .k = 67, .n = 37}, ++seed);
@@ -102,9 +144,15 @@ TEST_CASE("linear: many tokens and many columns") {
 }
 
 TEST_CASE("linear: the bits of a token do not depend on how many there are") {
-  for (const DType w : kBlocks) {
+  std::vector<DType> types(std::begin(kBlocks), std::end(kBlocks));
+  for (const bool integer : {false, true}) {
+    const auto panels = integer ? panel_types(kBlocks, true) : panel_types(kScalars, false);
+    types.insert(types.end(), panels.begin(), panels.end());
+  }
+  for (const DType w : types) {
     for (const bool integer : {false, true}) {
-      const std::int64_t k = 2 * w.block_elems(), n = 19;
+      if (w.is_panels() && integer != w.is_quantized()) continue;
+      const std::int64_t k = w.is_quantized() ? 2 * w.block_elems() : 300, n = 19;
       const auto y_of = [&](std::int64_t t) {
         Graph g;
         const Tensor x = g.input("x", {f32, {t, k}});

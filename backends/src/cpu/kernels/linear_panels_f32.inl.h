@@ -1,0 +1,206 @@
+#pragma once
+// f32 activations times weights of scalars in panels (ops/formats/panels.h): a unit of a panel is
+// one element of 16 weight rows, multiplied by one element of a token and added to the sums of 16
+// outputs. K is taken in pieces of 128 whose sums begin at zero and are added up in the order of K,
+// so that an output's bits are the same whatever is computed beside it.
+//
+// Few tokens convert weights as they go, several panels at a time, since each sum waits for the one
+// before. More go through pieces of a pair of panels that are converted into scratch once for all
+// tokens of a block.
+
+#include "cpu/kernels/codec.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch, class C>
+struct PanelsF32 {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kRows = 16, kLanes = Simd<Arch>::kLanes, kVecs = kRows / kLanes;
+  static constexpr std::int64_t kPiece = 128;
+  static constexpr int kRegisters = kLanes == 16 ? 24 : 12;  // for sums
+  // Panels of a piece, tokens whose sums stay in registers, tokens up to which nothing is converted
+  // into scratch.
+  static constexpr int kPair = 2, kTile = kRegisters / (kPair * kVecs), kDirect = 2;
+  static constexpr std::int64_t kUnit = kRows * C::kBytes;
+  static_assert(kPair * kPiece * kRows * 4 <= kPanelPiece);
+
+  // Sums of P panels for T tokens, one vector after the other.
+  template <int P, int T>
+  struct Sums {
+    V v[P][kVecs][T];
+
+    WEFT_INLINE Sums() {
+      each([](V & sum, int, int, int) __attribute__((always_inline)) { sum = V(0.0f); });
+    }
+    template <class F>
+    WEFT_INLINE void each(F f) {
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kVecs; ++i) {
+#pragma GCC unroll 12
+          for (int j = 0; j < T; ++j) f(v[p][i][j], p, i, j);
+        }
+      }
+    }
+    // weights(p, i): vector i of the unit of panel p.
+    template <class W>
+    WEFT_INLINE void add(W weights, const float* x, std::int64_t x_stride) {
+      V w[P][kVecs];
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kVecs; ++i) w[p][i] = weights(p, i);
+      }
+#pragma GCC unroll 12
+      for (int j = 0; j < T; ++j) {
+        const V xs(x[j * x_stride]);
+#pragma GCC unroll 4
+        for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 4
+          for (int i = 0; i < kVecs; ++i) v[p][i][j] = xsimd::fma(xs, w[p][i], v[p][i][j]);
+        }
+      }
+    }
+  };
+
+  static WEFT_INLINE const float* row(const LinearArgs& a, std::int64_t t) {
+    return reinterpret_cast<const float*>(a.x + t * a.x_stride);
+  }
+  static WEFT_INLINE std::int64_t floats(std::int64_t bytes) {
+    return bytes / 4;
+  }
+
+  // ---- few tokens
+
+  // P panels from column c on.
+  template <int P, int T>
+  static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
+                                               std::int64_t c) {
+    Sums<P, T> total;
+    const std::byte* const w = a.w + c * a.w_stride;
+    const float* const x = row(a, t);
+    for (std::int64_t k0 = 0; k0 < a.k; k0 += kPiece) {
+      const std::int64_t k1 = k0 + kPiece < a.k ? k0 + kPiece : a.k;
+      Sums<P, T> sums;
+      for (std::int64_t k = k0; k < k1; ++k) {
+        const auto weights = [&](int p, int i) __attribute__((always_inline)) {
+          const std::byte* unit = w + p * kRows * a.w_stride + k * kUnit;
+          if (i == 0) __builtin_prefetch(unit + 2048);
+          return C::load(unit + i * kLanes * C::kBytes);
+        };
+        sums.add(weights, x + k, floats(a.x_stride));
+      }
+      total.each([&](V & sum, int p, int i, int j)
+                     __attribute__((always_inline)) { sum = sum + sums.v[p][i][j]; });
+    }
+    alignas(64) float out[P][T][kRows];
+    total.each([&](V & sum, int p, int i, int j)
+                   __attribute__((always_inline)) { sum.store_aligned(out[p][j] + i * kLanes); });
+    for (int p = 0; p < P; ++p) {
+      for (int j = 0; j < T; ++j) Epilogue<Arch>::store16(a, t + j, c + p * kRows, out[p][j]);
+    }
+  }
+
+  template <int T>
+  static WEFT_INLINE void direct(const LinearArgs& a, std::int64_t c0) {
+    constexpr int kPanels = 4 / T;
+    std::int64_t c = c0;
+    for (; c + kPanels * kRows <= a.col1; c += kPanels * kRows) direct<kPanels, T>(a, a.row0, c);
+    for (; c < a.col1; c += kRows) direct<1, T>(a, a.row0, c);
+  }
+
+  // ---- many tokens
+
+  struct Piece {
+    alignas(64) float w[kPair][kPiece][kRows];
+  };
+
+  static WEFT_INLINE void convert(const LinearArgs& a, std::int64_t c, int n_panels,
+                                  std::int64_t k0, std::int64_t n, Piece& out) {
+    for (int p = 0; p < n_panels; ++p) {
+      const std::byte* unit = a.w + (c + p * kRows) * a.w_stride + k0 * kUnit;
+      for (std::int64_t k = 0; k < n; ++k, unit += kUnit) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kVecs; ++i)
+          C::load(unit + i * kLanes * C::kBytes).store_aligned(out.w[p][k] + i * kLanes);
+      }
+    }
+  }
+
+  // Adds the piece to the sums of T tokens, [panel][token][row].
+  template <int P, int T>
+  static __attribute__((noinline)) void tile(const Piece& piece, std::int64_t n, const float* x,
+                                             std::int64_t x_stride, float* sums,
+                                             std::int64_t panel_stride) {
+    Sums<P, T> acc;
+    for (std::int64_t k = 0; k < n; ++k) {
+      acc.add(
+          [&](int p, int i) __attribute__((always_inline)) {
+            return V::load_aligned(piece.w[p][k] + i * kLanes);
+          },
+          x + k, x_stride);
+    }
+    acc.each([&](V & sum, int p, int i, int j) __attribute__((always_inline)) {
+      float* to = sums + p * panel_stride + j * kRows + i * kLanes;
+      (V::load_aligned(to) + sum).store_aligned(to);
+    });
+  }
+
+  template <int P, int T>
+  static WEFT_INLINE void tiles(int t, const Piece& piece, std::int64_t n, const float* x,
+                                std::int64_t x_stride, float* sums, std::int64_t panel_stride) {
+    if constexpr (T > 1) {
+      if (t < T) return tiles<P, T - 1>(t, piece, n, x, x_stride, sums, panel_stride);
+    }
+    tile<P, T>(piece, n, x, x_stride, sums, panel_stride);
+  }
+
+  // As PanelsQ8A::block.
+  static WEFT_INLINE void block(const LinearArgs& a, std::int64_t t, std::int64_t n_tokens,
+                                std::int64_t c0, std::int64_t c1) {
+    auto& piece = *reinterpret_cast<Piece*>(a.scratch);
+    float* const sums = reinterpret_cast<float*>(a.scratch + kPanelPiece);
+    const std::int64_t panel_stride = n_tokens * kRows;
+    const std::int64_t n_panels = (c1 - c0 + kRows - 1) / kRows;
+    std::memset(sums, 0, static_cast<std::size_t>(n_panels * panel_stride) * sizeof(float));
+    const std::int64_t n_tiles = (n_tokens + kTile - 1) / kTile;
+    for (std::int64_t k = 0; k < a.k; k += kPiece) {
+      const std::int64_t n = k + kPiece < a.k ? kPiece : a.k - k;
+      for (std::int64_t p = 0; p < n_panels; p += kPair) {
+        const int pair = p + kPair <= n_panels ? kPair : 1;
+        convert(a, c0 + p * kRows, pair, k, n, piece);
+        std::int64_t done = 0;
+        for (std::int64_t i = 0; i < n_tiles; ++i) {  // tiles of nearly the same height
+          const std::int64_t end = n_tokens * (i + 1) / n_tiles;
+          const auto height = static_cast<int>(end - done);
+          const float* x = row(a, t + done) + k;
+          float* to = sums + p * panel_stride + done * kRows;
+          pair == kPair
+              ? tiles<kPair, kTile>(height, piece, n, x, floats(a.x_stride), to, panel_stride)
+              : tiles<1, kTile>(height, piece, n, x, floats(a.x_stride), to, panel_stride);
+          done = end;
+        }
+      }
+    }
+    for (std::int64_t p = 0; p < n_panels; ++p) {
+      for (std::int64_t j = 0; j < n_tokens; ++j)
+        Epilogue<Arch>::store16(a, t + j, c0 + p * kRows, sums + p * panel_stride + j * kRows);
+    }
+  }
+
+  static WEFT_INLINE void run(const LinearArgs& a) {
+    const std::int64_t c0 = a.col0 / kRows * kRows;
+    if (a.row1 - a.row0 <= kDirect) {
+      a.row1 - a.row0 == 1 ? direct<1>(a, c0) : direct<2>(a, c0);
+      return;
+    }
+    for (std::int64_t t = a.row0; t < a.row1; t += kPanelTokens) {
+      const std::int64_t n = t + kPanelTokens < a.row1 ? kPanelTokens : a.row1 - t;
+      for (std::int64_t c = c0; c < a.col1; c += kPanelCols)
+        block(a, t, n, c, c + kPanelCols < a.col1 ? c + kPanelCols : a.col1);
+    }
+  }
+};
+
+}  // namespace weft::cpu

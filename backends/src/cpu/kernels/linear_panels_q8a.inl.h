@@ -1,0 +1,293 @@
+#pragma once
+// Q8A activations times quantized weights in panels (ops/formats/panels.h). A vector holds 4
+// consecutive codes of each of 16 weight rows; vpdpbusd multiplies them by 4 codes of one token,
+// the same for all rows, so that a vector of sums belongs to 16 outputs of a token and nothing is
+// ever added across lanes. 32 elements of K at a time:
+//   acc += float(sum of code * activation) * (scale of the weights * scale of the activations)
+//   acc -= minimum of the weights * (scale * sum of the activations)
+// in the order of K, which makes an output's bits the same whatever is computed beside it.
+//
+// vpdpbusd takes codes without sign. Codes with an offset begin at Q8ABlock::start, which takes off
+// 128 times the activations, or at that divided by a power of two.
+//
+// One or two tokens take codes out of the panel as they go. More go through pieces of K that are
+// decoded into scratch once for all tokens of a block, with all codes raised to an offset of 128.
+
+#include "cpu/kernels/codec.inl.h"
+#include "cpu/simd/dot.inl.h"
+
+namespace weft::cpu {
+
+// How kernels read a format in panels. Each format that has an integer row specializes it beside
+// its Codec. Of a block of 16 rows:
+//   kSubs, kUnits    sub-blocks of 32 elements, vectors of units
+//   kScales          scales per sub-block: 1, or 2 for 16 elements each
+//   kHasMins         a minimum per sub-block
+//   kOffset          power of two, what codes have to be lowered by; 0 for none
+//   kGroups, kParts  as in Codec: sub-block = group * kParts + part
+//   header(block, halves, scales, mins)   as floats, [sub][kScales] and [sub]
+//   codes<kPart>(block, group, i)         elements 4i .. 4i + 3 of a sub-block
+template <class Arch, class Format>
+struct PanelCodec {
+  static constexpr bool kExists = false;
+};
+
+#ifdef __AVX512VNNI__
+
+struct PanelCodecBase {
+  static constexpr bool kExists = true, kHasMins = false;
+  static constexpr int kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
+
+  // Unit i of the 16 rows, their halves as floats, the low (0) or high (1) nibbles of every byte.
+  static WEFT_INLINE __m512i unit(const std::byte* block, int i) {
+    return _mm512_loadu_si512(block + 64 * i);
+  }
+  static WEFT_INLINE __m512 load_halves(const std::byte* halves) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
+  }
+  static WEFT_INLINE __m512i nibbles(__m512i bytes, int which) {
+    return _mm512_and_si512(which == 0 ? bytes : _mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+  }
+};
+
+template <class Arch, class C>
+struct PanelsQ8A {
+  using A = ActivationBlock;
+  static constexpr int kRows = 16;
+  static constexpr int kTile = 12;       // tokens whose sums stay in registers
+  static constexpr int kDirect = 2;      // up to so many tokens nothing is decoded into scratch
+  static constexpr int kPieceSubs = 32;  // sub-blocks of a piece
+  static constexpr int kBlockElems = 32 * C::kSubs;
+  static constexpr int kPrefetch = 2048;  // bytes ahead in a panel
+
+  // The same sub-block of T tokens. Three tokens share a pointer, or there would be too few
+  // registers for addresses.
+  template <int T>
+  struct Tokens {
+    const std::byte* at[(T + 2) / 3];
+    std::int64_t stride;
+
+    WEFT_INLINE Tokens(const std::byte* x, std::int64_t x_stride) : stride(x_stride) {
+#pragma GCC unroll 4
+      for (int i = 0; i < (T + 2) / 3; ++i) {
+        at[i] = x + 3 * i * x_stride;
+        asm("" : "+r"(at[i]));  // or the compiler makes one pointer per token of it
+      }
+    }
+    template <class Word>
+    WEFT_INLINE Word word(int token, int byte) const {
+      Word w;
+      std::memcpy(&w, at[token / 3] + token % 3 * stride + byte, sizeof(w));
+      return w;
+    }
+    WEFT_INLINE __m512i codes(int token, int i) const {
+      return _mm512_set1_epi32(word<std::int32_t>(token, A::kCodes + 4 * i));
+    }
+    WEFT_INLINE __m512 scale(int token) const {
+      return _mm512_set1_ps(word<float>(token, A::kScale));
+    }
+    WEFT_INLINE __m512 scaled_sum(int token) const {
+      return _mm512_set1_ps(word<float>(token, A::kScaledSum));
+    }
+    WEFT_INLINE __m512i start(int token, int byte) const {
+      return _mm512_set1_epi32(word<std::int32_t>(token, byte));
+    }
+    WEFT_INLINE void next() {
+#pragma GCC unroll 4
+      for (int i = 0; i < (T + 2) / 3; ++i) at[i] += A::kBytes;
+    }
+  };
+
+  // One sub-block. codes(i): elements 4i .. 4i + 3 of the 16 rows, raised by kOffset.
+  template <int T, int kOffset, class Codes>
+  static WEFT_INLINE void add(const Tokens<T>& x, Codes codes, const __m512* scales,
+                              const __m512* min, __m512 (&acc)[T]) {
+#pragma GCC unroll 2
+    for (int s = 0; s < C::kScales; ++s) {
+      __m512i dots[T];
+#pragma GCC unroll 12
+      for (int j = 0; j < T; ++j) dots[j] = start<kOffset>(x, j, s);
+#pragma GCC unroll 8
+      for (int i = s * 8 / C::kScales; i < (s + 1) * 8 / C::kScales; ++i) {
+        const __m512i w = codes(i);
+#pragma GCC unroll 12
+        for (int j = 0; j < T; ++j) dots[j] = _mm512_dpbusd_epi32(dots[j], w, x.codes(j, i));
+      }
+#pragma GCC unroll 12
+      for (int j = 0; j < T; ++j) {
+        const __m512 scale = _mm512_mul_ps(scales[s], x.scale(j));
+        acc[j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[j]), scale, acc[j]);
+      }
+    }
+    if constexpr (C::kHasMins) {
+#pragma GCC unroll 12
+      for (int j = 0; j < T; ++j) acc[j] = _mm512_fnmadd_ps(*min, x.scaled_sum(j), acc[j]);
+    }
+  }
+
+  template <int kOffset, int T>
+  static WEFT_INLINE __m512i start(const Tokens<T>& x, int token, int s) {
+    if constexpr (kOffset == 0) return _mm512_setzero_si512();
+    constexpr int kStarts[] = {A::kStart, A::kStartLow, A::kStartHigh};
+    const __m512i start = x.start(token, kStarts[C::kScales == 1 ? 0 : 1 + s]);
+    constexpr int kShift = kOffset == 0 ? 0 : 7 - (31 - __builtin_clz(kOffset));
+    return kShift == 0 ? start : _mm512_srai_epi32(start, kShift);
+  }
+
+  struct Panel {
+    const std::byte *units, *halves;
+  };
+  static WEFT_INLINE Panel panel(const LinearArgs& a, std::int64_t c) {
+    const std::byte* p = a.w + c / kRows * kRows * a.w_stride;
+    return {p, p + a.k / kBlockElems * C::kUnits * 64};
+  }
+
+  // ---- one or two tokens
+
+  template <int T>
+  static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
+                                               std::int64_t c) {
+    __m512 acc[T];
+#pragma GCC unroll 2
+    for (int j = 0; j < T; ++j) acc[j] = _mm512_setzero_ps();
+    Tokens<T> x(a.x + t * a.x_stride, a.x_stride);
+    auto [units, halves] = panel(a, c);
+    for (std::int64_t k = 0; k < a.k; k += kBlockElems) {
+      for (int i = 0; i < C::kUnits; ++i)
+        _mm_prefetch(reinterpret_cast<const char*>(units + kPrefetch + 64 * i), _MM_HINT_T0);
+      alignas(64) __m512 scales[C::kSubs * C::kScales], mins[C::kSubs];
+      C::header(units, halves, scales, mins);
+      for (int g = 0; g < C::kGroups; ++g) {
+        Unroll<Arch, C::kParts>::each([&]<int kPart>() __attribute__((always_inline)) {
+          const int sub = g * C::kParts + kPart;
+          const auto codes = [&](int i) __attribute__((always_inline)) {
+            return C::template codes<kPart>(units, g, i);
+          };
+          add<T, C::kOffset>(x, codes, scales + sub * C::kScales, mins + sub, acc);
+          x.next();
+        });
+      }
+      units += C::kUnits * 64;
+      halves += 2 * kRows;
+    }
+    for (int j = 0; j < T; ++j) {
+      alignas(64) float sums[kRows];
+      _mm512_store_ps(sums, acc[j]);
+      Epilogue<Arch>::store16(a, t + j, c, sums);
+    }
+  }
+
+  // ---- many tokens
+
+  // A piece of a panel, decoded.
+  struct Piece {
+    alignas(64) __m512i codes[kPieceSubs][8];
+    __m512 scales[kPieceSubs][C::kScales];
+    __m512 mins[C::kHasMins ? kPieceSubs : 1];
+  };
+  static_assert(sizeof(Piece) <= kPanelPiece);
+  static constexpr int kRaised = C::kOffset == 0 ? 0 : 128;
+
+  static WEFT_INLINE void decode(Panel p, std::int64_t n_blocks, Piece& out) {
+    const __m512i raise = _mm512_set1_epi8(static_cast<char>(kRaised - C::kOffset));
+    int at = 0;
+    for (std::int64_t b = 0; b < n_blocks; ++b, at += C::kSubs) {
+      C::header(p.units, p.halves, out.scales[at], out.mins + (C::kHasMins ? at : 0));
+      for (int g = 0; g < C::kGroups; ++g) {
+        Unroll<Arch, C::kParts>::each([&]<int kPart>() __attribute__((always_inline)) {
+          __m512i* to = out.codes[at + g * C::kParts + kPart];
+#pragma GCC unroll 8
+          for (int i = 0; i < 8; ++i) {
+            __m512i codes = C::template codes<kPart>(p.units, g, i);
+            if constexpr (kRaised != C::kOffset) codes = _mm512_add_epi8(codes, raise);
+            to[i] = codes;
+          }
+        });
+      }
+      p.units += C::kUnits * 64;
+      p.halves += 2 * kRows;
+    }
+  }
+
+  // T tokens of a block; their sums go on from where the piece before left them.
+  template <int T>
+  static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x0,
+                                             std::int64_t x_stride, float* sums) {
+    __m512 acc[T];
+#pragma GCC unroll 12
+    for (int j = 0; j < T; ++j) acc[j] = _mm512_load_ps(sums + j * kRows);
+    Tokens<T> x(x0, x_stride);
+    for (int sub = 0; sub < n_subs; ++sub) {
+      const auto codes = [&](int i) __attribute__((always_inline)) {
+        return piece.codes[sub][i];
+      };
+      add<T, kRaised>(x, codes, piece.scales[sub], piece.mins + (C::kHasMins ? sub : 0), acc);
+      x.next();
+    }
+#pragma GCC unroll 12
+    for (int j = 0; j < T; ++j) _mm512_store_ps(sums + j * kRows, acc[j]);
+  }
+
+  using TileFn = void (*)(const Piece&, int, const std::byte*, std::int64_t, float*);
+  static constexpr TileFn kTiles[kTile + 1] = {nullptr,   &tile<1>,  &tile<2>, &tile<3>, &tile<4>,
+                                               &tile<5>,  &tile<6>,  &tile<7>, &tile<8>, &tile<9>,
+                                               &tile<10>, &tile<11>, &tile<12>};
+
+  // n_tokens <= kPanelTokens, the columns of one panel, n_tokens * 16 sums.
+  static WEFT_INLINE void add_piece(const LinearArgs& a, const Piece& piece, int n_subs,
+                                    std::int64_t k, std::int64_t t, std::int64_t n_tokens,
+                                    float* sums) {
+    const std::int64_t n_tiles = (n_tokens + kTile - 1) / kTile;
+    const std::byte* x = a.x + t * a.x_stride + k / 32 * A::kBytes;
+    std::int64_t done = 0;
+    for (std::int64_t i = 0; i < n_tiles; ++i) {  // tiles of nearly the same height
+      const std::int64_t end = n_tokens * (i + 1) / n_tiles;
+      kTiles[end - done](piece, n_subs, x + done * a.x_stride, a.x_stride, sums + done * kRows);
+      done = end;
+    }
+  }
+
+  // Tokens [t, t + n_tokens), columns [c0, c1), both within a block; c0 begins a panel.
+  static WEFT_INLINE void block(const LinearArgs& a, std::int64_t t, std::int64_t n_tokens,
+                                std::int64_t c0, std::int64_t c1) {
+    auto& piece = *reinterpret_cast<Piece*>(a.scratch);
+    float* const sums = reinterpret_cast<float*>(a.scratch + kPanelPiece);
+    std::memset(
+        sums, 0,
+        static_cast<std::size_t>((c1 - c0 + kRows - 1) / kRows * kRows * n_tokens) * sizeof(float));
+    constexpr std::int64_t kPieceBlocks = kPieceSubs / C::kSubs;
+    const std::int64_t n_blocks = a.k / kBlockElems;
+    for (std::int64_t b = 0; b < n_blocks; b += kPieceBlocks) {
+      const std::int64_t n = b + kPieceBlocks < n_blocks ? kPieceBlocks : n_blocks - b;
+      for (std::int64_t c = c0; c < c1; c += kRows) {
+        const Panel p = panel(a, c);
+        decode({p.units + b * C::kUnits * 64, p.halves + b * 2 * kRows}, n, piece);
+        add_piece(a, piece, static_cast<int>(n) * C::kSubs, b * kBlockElems, t, n_tokens,
+                  sums + (c - c0) * n_tokens);
+      }
+    }
+    for (std::int64_t c = c0; c < c1; c += kRows) {
+      for (std::int64_t j = 0; j < n_tokens; ++j) {
+        Epilogue<Arch>::store16(a, t + j, c, sums + (c - c0) * n_tokens + j * kRows);
+      }
+    }
+  }
+
+  static WEFT_INLINE void run(const LinearArgs& a) {
+    const std::int64_t c0 = a.col0 / kRows * kRows;
+    if (a.row1 - a.row0 <= kDirect) {
+      for (std::int64_t c = c0; c < a.col1; c += kRows)
+        a.row1 - a.row0 == 1 ? direct<1>(a, a.row0, c) : direct<2>(a, a.row0, c);
+      return;
+    }
+    for (std::int64_t t = a.row0; t < a.row1; t += kPanelTokens) {
+      const std::int64_t n = t + kPanelTokens < a.row1 ? kPanelTokens : a.row1 - t;
+      for (std::int64_t c = c0; c < a.col1; c += kPanelCols)
+        block(a, t, n, c, c + kPanelCols < a.col1 ? c + kPanelCols : a.col1);
+    }
+  }
+};
+
+#endif
+
+}  // namespace weft::cpu
