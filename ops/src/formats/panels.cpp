@@ -1,6 +1,9 @@
 #include "weft/ops/formats/panels.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/f16.h"
@@ -15,23 +18,46 @@ namespace {
 
 constexpr int kNoHalf = -1;
 
+using Order = std::span<const std::uint8_t>;
+
 struct Layout {
-  DTypeInfo info;         // of the form in panels
-  int unit;               // bytes
-  int half_at = kNoHalf;  // byte of a block
+  DTypeInfo info;  // of the form in panels
+  int unit;        // bytes
+  int half_at;     // byte of a block, or kNoHalf
+  Order order;     // which unit of a block comes where; empty: as they are
 };
 
 constexpr Layout layout(std::string_view name, const DTypeInfo& plain, int unit,
-                        int half_at = kNoHalf) {
-  return {{name, -1, plain.block_elems, plain.block_bytes, kPanelRows, &plain}, unit, half_at};
+                        int half_at = kNoHalf, Order order = {}) {
+  return {
+      {name, -1, plain.block_elems, plain.block_bytes, kPanelRows, &plain}, unit, half_at, order};
 }
+
+// Scales first, then the three vectors that make the same elements of a half's quarters side by
+// side: of Q6_K in file order, memory gave a third of its speed.
+constexpr auto kQ6_KOrder = [] {
+  std::array<std::uint8_t, 52> order{};
+  std::size_t n = 0;
+  for (std::uint8_t i = 0; i < 4; ++i) order[n++] = static_cast<std::uint8_t>(48 + i);
+  for (std::uint8_t half = 0; half < 2; ++half) {
+    for (std::uint8_t i = 0; i < 8; ++i) {
+      order[n++] = static_cast<std::uint8_t>(16 * half + i);
+      order[n++] = static_cast<std::uint8_t>(16 * half + 8 + i);
+      order[n++] = static_cast<std::uint8_t>(32 + 8 * half + i);
+    }
+  }
+  return order;
+}();
 
 // The one list of forms in panels.
 constexpr Layout kLayouts[] = {
-    layout("F32_R16", kF32Info, 4),        layout("F16_R16", kF16Info, 2),
-    layout("BF16_R16", kBF16Info, 2),      layout("Q4_0_R16", kQ4_0Info, 4, 0),
-    layout("Q8_0_R16", kQ8_0Info, 4, 0),   layout("Q4_K_R16", kQ4_KInfo, 4),
-    layout("Q6_K_R16", kQ6_KInfo, 4, 208),
+    layout("F32_R16", kF32Info, 4),
+    layout("F16_R16", kF16Info, 2),
+    layout("BF16_R16", kBF16Info, 2),
+    layout("Q4_0_R16", kQ4_0Info, 4, 0),
+    layout("Q8_0_R16", kQ8_0Info, 4, 0),
+    layout("Q4_K_R16", kQ4_KInfo, 4),
+    layout("Q6_K_R16", kQ6_KInfo, 4, 208, kQ6_KOrder),
 };
 
 const Layout* find(DType plain) {
@@ -46,14 +72,19 @@ const Layout* find(DType plain) {
 template <int kUnit, class F>
 void each_unit(const Layout& l, std::int64_t row_bytes, F f) {
   const std::int64_t block = l.info.block_bytes, half = l.half_at == kNoHalf ? 0 : 2;
-  const std::int64_t units_end = row_bytes / block * (block - half) * kPanelRows;
-  for (std::int64_t at = 0, b = 0; at < row_bytes; at += block, ++b) {
-    const std::int64_t to = b * (block - half) * kPanelRows;
-    for (std::int64_t u = 0; u < block - half; u += kUnit) {
-      const std::int64_t skip = half != 0 && u >= l.half_at ? half : 0;
-      f.template operator()<kUnit>(at + u + skip, to + u * kPanelRows);
+  const std::int64_t n_blocks = row_bytes / block;
+  std::int64_t to = 0;  // of what comes next in the panel
+  for (std::int64_t b = 0; b < n_blocks; ++b) {
+    if (half != 0 && b % 2 == 0) {
+      for (std::int64_t h = b; h < std::min(b + 2, n_blocks); ++h, to += half * kPanelRows)
+        f.template operator()<2>(h * block + l.half_at, to);
     }
-    if (half != 0) f.template operator()<2>(at + l.half_at, units_end + b * half * kPanelRows);
+    const std::int64_t n_units = (block - half) / kUnit;
+    for (std::int64_t i = 0; i < n_units; ++i, to += kUnit * kPanelRows) {
+      const std::int64_t u = kUnit * (l.order.empty() ? i : l.order[static_cast<std::size_t>(i)]);
+      const std::int64_t skip = half != 0 && u >= l.half_at ? half : 0;
+      f.template operator()<kUnit>(b * block + u + skip, to);
+    }
   }
 }
 

@@ -55,9 +55,9 @@ TEST_CASE("panels: the same bytes in another order, every row comes back") {
   CHECK(n_forms == 7);
 }
 
-TEST_CASE("panels: units of 16 rows side by side, halves behind them, odd rows last") {
+TEST_CASE("panels: units of 16 rows side by side, halves before two blocks, odd rows last") {
   const DType q8_0 = find_format_by_name("Q8_0")->dtype;  // half at 0, units at 2, 6, ...
-  const std::int64_t row_bytes = 2 * 34, n = 18;
+  const std::int64_t row_bytes = 3 * 34, n = 18;
   const Bytes from = numbered(n * row_bytes);
   Bytes to(from.size());
   to_panels(q8_0, from.data(), to.data(), n, row_bytes, 0, n);
@@ -67,13 +67,15 @@ TEST_CASE("panels: units of 16 rows side by side, halves behind them, odd rows l
   const auto same = [&](std::int64_t at, const std::byte* bytes, std::size_t size) {
     return std::memcmp(&to[static_cast<std::size_t>(at)], bytes, size) == 0;
   };
-  CHECK(same(0, unit(0, 2), 4));
-  CHECK(same(4 * 5, unit(5, 2), 4));
-  CHECK(same(64 * 7 + 4 * 3, unit(3, 2 + 28), 4));
-  CHECK(same(512, unit(0, 34 + 2), 4));              // second block
-  CHECK(same(1024 + 2 * 15, unit(15, 0), 2));        // halves of the first block
-  CHECK(same(1024 + 32 + 2 * 9, unit(9, 34), 2));    // and of the second
-  CHECK(same(16 * row_bytes, unit(16, 0), 2 * 68));  // rows that fill no panel
+  CHECK(same(2 * 15, unit(15, 0), 2));      // halves of the first block
+  CHECK(same(32 + 2 * 9, unit(9, 34), 2));  // and of the second
+  CHECK(same(64, unit(0, 2), 4));           // first block
+  CHECK(same(64 + 4 * 5, unit(5, 2), 4));
+  CHECK(same(64 + 64 * 7 + 4 * 3, unit(3, 2 + 28), 4));
+  CHECK(same(64 + 512, unit(0, 34 + 2), 4));  // second
+  CHECK(same(1088 + 2 * 3, unit(3, 68), 2));  // third, with its halves
+  CHECK(same(1088 + 32 + 64, unit(0, 68 + 2 + 4), 4));
+  CHECK(same(16 * row_bytes, unit(16, 0), 2 * 102));  // rows that fill no panel
 }
 
 }  // namespace

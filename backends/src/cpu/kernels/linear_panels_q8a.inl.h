@@ -21,12 +21,13 @@ namespace weft::cpu {
 // How kernels read a format in panels. Each format that has an integer row specializes it beside
 // its Codec. Of a block of 16 rows:
 //   kSubs, kUnits    sub-blocks of 32 elements, vectors of units
+//   kHasHalves       besides units
 //   kScales          scales per sub-block: 1, or 2 for 16 elements each
 //   kHasMins         a minimum per sub-block
 //   kOffset          power of two, what codes have to be lowered by; 0 for none
 //   kGroups, kParts  as in Codec: sub-block = group * kParts + part
 //   header(block, halves, scales, mins)   as floats, [sub][kScales] and [sub]
-//   codes<kPart>(block, group, i)         elements 4i .. 4i + 3 of a sub-block
+//   codes(block, group, i, out)           elements 4i .. 4i + 3 of the group's sub-blocks
 template <class Arch, class Format>
 struct PanelCodec {
   static constexpr bool kExists = false;
@@ -35,7 +36,7 @@ struct PanelCodec {
 #ifdef __AVX512VNNI__
 
 struct PanelCodecBase {
-  static constexpr bool kExists = true, kHasMins = false;
+  static constexpr bool kExists = true, kHasMins = false, kHasHalves = true;
   static constexpr int kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
 
   // Unit i of the 16 rows, their halves as floats, the low (0) or high (1) nibbles of every byte.
@@ -58,7 +59,8 @@ struct PanelsQ8A {
   static constexpr int kDirect = 2;      // up to so many tokens nothing is decoded into scratch
   static constexpr int kPieceSubs = 32;  // sub-blocks of a piece
   static constexpr int kBlockElems = 32 * C::kSubs;
-  static constexpr int kPrefetch = 2048;  // bytes ahead in a panel
+  static constexpr int kHalves = C::kHasHalves ? 2 * kRows : 0;
+  static constexpr int kBlockBytes = 64 * C::kUnits + kHalves;  // of 16 rows
 
   // The same sub-block of T tokens. Three tokens share a pointer, or there would be too few
   // registers for addresses.
@@ -92,41 +94,50 @@ struct PanelsQ8A {
     WEFT_INLINE __m512i start(int token, int byte) const {
       return _mm512_set1_epi32(word<std::int32_t>(token, byte));
     }
-    WEFT_INLINE void next() {
+    WEFT_INLINE Tokens& operator+=(int n) {  // sub-blocks
 #pragma GCC unroll 4
-      for (int i = 0; i < (T + 2) / 3; ++i) at[i] += A::kBytes;
+      for (int i = 0; i < (T + 2) / 3; ++i) at[i] += n * A::kBytes;
+      return *this;
     }
   };
 
-  // One sub-block. codes(i): elements 4i .. 4i + 3 of the 16 rows, raised by kOffset.
-  template <int T, int kOffset, class Codes>
-  static WEFT_INLINE void add(const Tokens<T>& x, Codes codes, const __m512* scales,
-                              const __m512* min, __m512 (&acc)[T]) {
+  // Dot products of a sub-block, one for each of its scales.
+  template <int T>
+  struct Dots {
+    __m512i v[C::kScales][T];
+
+    template <int kOffset>
+    WEFT_INLINE void start(const Tokens<T>& x) {
 #pragma GCC unroll 2
-    for (int s = 0; s < C::kScales; ++s) {
-      __m512i dots[T];
+      for (int s = 0; s < C::kScales; ++s) {
 #pragma GCC unroll 12
-      for (int j = 0; j < T; ++j) dots[j] = start<kOffset>(x, j, s);
-#pragma GCC unroll 8
-      for (int i = s * 8 / C::kScales; i < (s + 1) * 8 / C::kScales; ++i) {
-        const __m512i w = codes(i);
-#pragma GCC unroll 12
-        for (int j = 0; j < T; ++j) dots[j] = _mm512_dpbusd_epi32(dots[j], w, x.codes(j, i));
+        for (int j = 0; j < T; ++j) v[s][j] = start_of<kOffset>(x, j, s);
       }
+    }
+    // Elements 4i .. 4i + 3 of the 16 rows.
+    WEFT_INLINE void add(const Tokens<T>& x, int i, __m512i codes) {
+#pragma GCC unroll 12
+      for (int j = 0; j < T; ++j) {
+        __m512i& dot = v[i * C::kScales / 8][j];
+        dot = _mm512_dpbusd_epi32(dot, codes, x.codes(j, i));
+      }
+    }
+    WEFT_INLINE void finish(const Tokens<T>& x, int s, const __m512* scales, __m512 (&acc)[T]) {
 #pragma GCC unroll 12
       for (int j = 0; j < T; ++j) {
         const __m512 scale = _mm512_mul_ps(scales[s], x.scale(j));
-        acc[j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[j]), scale, acc[j]);
+        acc[j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(v[s][j]), scale, acc[j]);
       }
     }
-    if constexpr (C::kHasMins) {
+  };
+  template <int T>
+  static WEFT_INLINE void subtract_min(const Tokens<T>& x, __m512 min, __m512 (&acc)[T]) {
 #pragma GCC unroll 12
-      for (int j = 0; j < T; ++j) acc[j] = _mm512_fnmadd_ps(*min, x.scaled_sum(j), acc[j]);
-    }
+    for (int j = 0; j < T; ++j) acc[j] = _mm512_fnmadd_ps(min, x.scaled_sum(j), acc[j]);
   }
 
   template <int kOffset, int T>
-  static WEFT_INLINE __m512i start(const Tokens<T>& x, int token, int s) {
+  static WEFT_INLINE __m512i start_of(const Tokens<T>& x, int token, int s) {
     if constexpr (kOffset == 0) return _mm512_setzero_si512();
     constexpr int kStarts[] = {A::kStart, A::kStartLow, A::kStartHigh};
     const __m512i start = x.start(token, kStarts[C::kScales == 1 ? 0 : 1 + s]);
@@ -134,15 +145,52 @@ struct PanelsQ8A {
     return kShift == 0 ? start : _mm512_srai_epi32(start, kShift);
   }
 
-  struct Panel {
+  // Where the blocks of a panel lie.
+  struct Blocks {
     const std::byte *units, *halves;
+    std::int64_t n, at = 0;
+
+    // From block b on, an even number.
+    WEFT_INLINE Blocks(const LinearArgs& a, std::int64_t c, std::int64_t b) {
+      n = a.k / kBlockElems - b;
+      halves = a.w + c / kRows * kRows * a.w_stride + b * kBlockBytes;
+      units = halves + (n > 1 ? 2 : 1) * kHalves;
+    }
+    WEFT_INLINE void next() {
+      units += C::kUnits * 64;
+      halves += kHalves;
+      if (++at % 2 == 0 && C::kHasHalves) {
+        halves = units;
+        units += (at + 1 < n ? 2 : 1) * kHalves;
+      }
+    }
   };
-  static WEFT_INLINE Panel panel(const LinearArgs& a, std::int64_t c) {
-    const std::byte* p = a.w + c / kRows * kRows * a.w_stride;
-    return {p, p + a.k / kBlockElems * C::kUnits * 64};
-  }
 
   // ---- one or two tokens
+
+  // A group of sub-blocks at once, so that the panel is read once and in order.
+  template <int T>
+  static WEFT_INLINE void group(const std::byte* units, int g, Tokens<T>& x, const __m512* scales,
+                                const __m512* mins, __m512 (&acc)[T]) {
+    Dots<T> dots[C::kParts];
+    Tokens<T> part = x;
+#pragma GCC unroll 4
+    for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].template start<C::kOffset>(part);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      __m512i codes[C::kParts];
+      C::codes(units, g, i, codes);
+      part = x;
+#pragma GCC unroll 4
+      for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].add(part, i, codes[p]);
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < C::kParts; ++p, x += 1) {
+#pragma GCC unroll 2
+      for (int s = 0; s < C::kScales; ++s) dots[p].finish(x, s, scales + p * C::kScales, acc);
+      if constexpr (C::kHasMins) subtract_min(x, mins[p], acc);
+    }
+  }
 
   template <int T>
   static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
@@ -151,24 +199,14 @@ struct PanelsQ8A {
 #pragma GCC unroll 2
     for (int j = 0; j < T; ++j) acc[j] = _mm512_setzero_ps();
     Tokens<T> x(a.x + t * a.x_stride, a.x_stride);
-    auto [units, halves] = panel(a, c);
-    for (std::int64_t k = 0; k < a.k; k += kBlockElems) {
-      for (int i = 0; i < C::kUnits; ++i)
-        _mm_prefetch(reinterpret_cast<const char*>(units + kPrefetch + 64 * i), _MM_HINT_T0);
+    for (Blocks b(a, c, 0); b.at < b.n; b.next()) {
       alignas(64) __m512 scales[C::kSubs * C::kScales], mins[C::kSubs];
-      C::header(units, halves, scales, mins);
+      C::header(b.units, b.halves, scales, mins);
+#pragma GCC unroll 4
       for (int g = 0; g < C::kGroups; ++g) {
-        Unroll<Arch, C::kParts>::each([&]<int kPart>() __attribute__((always_inline)) {
-          const int sub = g * C::kParts + kPart;
-          const auto codes = [&](int i) __attribute__((always_inline)) {
-            return C::template codes<kPart>(units, g, i);
-          };
-          add<T, C::kOffset>(x, codes, scales + sub * C::kScales, mins + sub, acc);
-          x.next();
-        });
+        const int sub = g * C::kParts;
+        group(b.units, g, x, scales + sub * C::kScales, mins + sub, acc);
       }
-      units += C::kUnits * 64;
-      halves += 2 * kRows;
     }
     for (int j = 0; j < T; ++j) {
       alignas(64) float sums[kRows];
@@ -185,27 +223,26 @@ struct PanelsQ8A {
     __m512 scales[kPieceSubs][C::kScales];
     __m512 mins[C::kHasMins ? kPieceSubs : 1];
   };
-  static_assert(sizeof(Piece) <= kPanelPiece);
+  static_assert(sizeof(Piece) <= kPanelPiece && kPieceSubs / C::kSubs % 2 == 0);
   static constexpr int kRaised = C::kOffset == 0 ? 0 : 128;
 
-  static WEFT_INLINE void decode(Panel p, std::int64_t n_blocks, Piece& out) {
+  // The first n blocks.
+  static WEFT_INLINE void decode(Blocks b, std::int64_t n, Piece& out) {
     const __m512i raise = _mm512_set1_epi8(static_cast<char>(kRaised - C::kOffset));
-    int at = 0;
-    for (std::int64_t b = 0; b < n_blocks; ++b, at += C::kSubs) {
-      C::header(p.units, p.halves, out.scales[at], out.mins + (C::kHasMins ? at : 0));
+    for (int at = 0; b.at < n; at += C::kSubs, b.next()) {
+      C::header(b.units, b.halves, out.scales[at], out.mins + (C::kHasMins ? at : 0));
       for (int g = 0; g < C::kGroups; ++g) {
-        Unroll<Arch, C::kParts>::each([&]<int kPart>() __attribute__((always_inline)) {
-          __m512i* to = out.codes[at + g * C::kParts + kPart];
 #pragma GCC unroll 8
-          for (int i = 0; i < 8; ++i) {
-            __m512i codes = C::template codes<kPart>(p.units, g, i);
-            if constexpr (kRaised != C::kOffset) codes = _mm512_add_epi8(codes, raise);
-            to[i] = codes;
+        for (int i = 0; i < 8; ++i) {
+          __m512i codes[C::kParts];
+          C::codes(b.units, g, i, codes);
+#pragma GCC unroll 4
+          for (int p = 0; p < C::kParts; ++p) {
+            if constexpr (kRaised != C::kOffset) codes[p] = _mm512_add_epi8(codes[p], raise);
+            out.codes[at + g * C::kParts + p][i] = codes[p];
           }
-        });
+        }
       }
-      p.units += C::kUnits * 64;
-      p.halves += 2 * kRows;
     }
   }
 
@@ -218,11 +255,16 @@ struct PanelsQ8A {
     for (int j = 0; j < T; ++j) acc[j] = _mm512_load_ps(sums + j * kRows);
     Tokens<T> x(x0, x_stride);
     for (int sub = 0; sub < n_subs; ++sub) {
-      const auto codes = [&](int i) __attribute__((always_inline)) {
-        return piece.codes[sub][i];
-      };
-      add<T, kRaised>(x, codes, piece.scales[sub], piece.mins + (C::kHasMins ? sub : 0), acc);
-      x.next();
+      Dots<T> dots;
+      dots.template start<kRaised>(x);
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) {
+        dots.add(x, i, piece.codes[sub][i]);
+        if (C::kScales == 2 && i == 3) dots.finish(x, 0, piece.scales[sub], acc);
+      }
+      dots.finish(x, C::kScales - 1, piece.scales[sub], acc);
+      if constexpr (C::kHasMins) subtract_min(x, piece.mins[sub], acc);
+      x += 1;
     }
 #pragma GCC unroll 12
     for (int j = 0; j < T; ++j) _mm512_store_ps(sums + j * kRows, acc[j]);
@@ -260,8 +302,7 @@ struct PanelsQ8A {
     for (std::int64_t b = 0; b < n_blocks; b += kPieceBlocks) {
       const std::int64_t n = b + kPieceBlocks < n_blocks ? kPieceBlocks : n_blocks - b;
       for (std::int64_t c = c0; c < c1; c += kRows) {
-        const Panel p = panel(a, c);
-        decode({p.units + b * C::kUnits * 64, p.halves + b * 2 * kRows}, n, piece);
+        decode(Blocks(a, c, b), n, piece);
         add_piece(a, piece, static_cast<int>(n) * C::kSubs, b * kBlockElems, t, n_tokens,
                   sums + (c - c0) * n_tokens);
       }

@@ -31,9 +31,8 @@ struct PanelCodec<Arch, Q4_0Weights> : PanelCodecBase {
                                  __m512*) {
     *scales = load_halves(halves);
   }
-  template <int kPart>
-  static WEFT_INLINE __m512i codes(const std::byte* block, int, int i) {
-    return nibbles(unit(block, i % 4), i / 4);
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
+    out[0] = nibbles(unit(block, i % 4), i / 4);
   }
 };
 #endif

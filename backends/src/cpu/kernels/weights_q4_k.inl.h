@@ -59,7 +59,7 @@ struct Codec<Arch, Q4_KWeights> : BlockCodec {
 template <class Arch>
 struct PanelCodec<Arch, Q4_KWeights> : PanelCodecBase {
   static constexpr int kSubs = 8, kUnits = 36, kGroups = 4, kParts = 2;
-  static constexpr bool kHasMins = true;
+  static constexpr bool kHasMins = true, kHasHalves = false;
 
   // As Codec::header: the first four numbers stand in the low bits of their bytes.
   static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
@@ -89,9 +89,10 @@ struct PanelCodec<Arch, Q4_KWeights> : PanelCodecBase {
       out[b] = _mm512_mul_ps(_mm512_cvtepi32_ps(byte), factor);
     }
   }
-  template <int kPart>
-  static WEFT_INLINE __m512i codes(const std::byte* block, int group, int i) {
-    return nibbles(unit(block, 4 + 8 * group + i), kPart);
+  static WEFT_INLINE void codes(const std::byte* block, int group, int i, __m512i (&out)[2]) {
+    const __m512i bytes = unit(block, 4 + 8 * group + i);
+    out[0] = nibbles(bytes, 0);
+    out[1] = nibbles(bytes, 1);
   }
 };
 #endif

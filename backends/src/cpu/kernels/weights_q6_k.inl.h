@@ -42,7 +42,7 @@ struct Codec<Arch, Q6_KWeights> : BlockCodec {
 };
 
 #ifdef __AVX512VNNI__
-// Units: 32 of ql, 16 of qh, 4 of scales. Halves: d.
+// Units: 4 of scales, then for each half and i two of ql and one of qh. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, Q6_KWeights> : PanelCodecBase {
   static constexpr int kSubs = 8, kUnits = 52, kGroups = 2, kParts = 4, kScales = 2, kOffset = 32;
@@ -52,7 +52,7 @@ struct PanelCodec<Arch, Q6_KWeights> : PanelCodecBase {
     const __m512 d = load_halves(halves);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      const __m512i four = unit(block, 48 + i);
+      const __m512i four = unit(block, i);
 #pragma GCC unroll 4
       for (int b = 0; b < 4; ++b) {
         const __m512i scale = _mm512_srai_epi32(_mm512_slli_epi32(four, 24 - 8 * b), 24);
@@ -60,13 +60,15 @@ struct PanelCodec<Arch, Q6_KWeights> : PanelCodecBase {
       }
     }
   }
-  template <int kPart>
-  static WEFT_INLINE __m512i codes(const std::byte* block, int half, int i) {
-    const __m512i low = nibbles(unit(block, 16 * half + 8 * (kPart % 2) + i), kPart / 2);
-    const __m512i high = unit(block, 32 + 8 * half + i), mask = _mm512_set1_epi8(0x30);
-    const __m512i moved =
-        kPart < 2 ? _mm512_slli_epi16(high, 4 - 2 * kPart) : _mm512_srli_epi16(high, 2 * kPart - 4);
-    return _mm512_ternarylogic_epi64(low, moved, mask, 0xf8);  // low | (moved & mask)
+  static WEFT_INLINE void codes(const std::byte* block, int half, int i, __m512i (&out)[4]) {
+    const int at = 4 + 24 * half + 3 * i;
+    const __m512i low[] = {unit(block, at), unit(block, at + 1)};
+    const __m512i high = unit(block, at + 2), mask = _mm512_set1_epi8(0x30);
+    const __m512i moved[] = {_mm512_slli_epi16(high, 4), _mm512_slli_epi16(high, 2), high,
+                             _mm512_srli_epi16(high, 2)};
+#pragma GCC unroll 4
+    for (int p = 0; p < 4; ++p)  // low | (moved & mask)
+      out[p] = _mm512_ternarylogic_epi64(nibbles(low[p % 2], p / 2), moved[p], mask, 0xf8);
   }
 };
 #endif

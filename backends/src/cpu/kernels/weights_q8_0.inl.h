@@ -32,9 +32,8 @@ struct PanelCodec<Arch, Q8_0Weights> : PanelCodecBase {
                                  __m512*) {
     *scales = load_halves(halves);
   }
-  template <int kPart>
-  static WEFT_INLINE __m512i codes(const std::byte* block, int, int i) {
-    return _mm512_xor_si512(unit(block, i), _mm512_set1_epi8(static_cast<char>(0x80)));
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
+    out[0] = _mm512_xor_si512(unit(block, i), _mm512_set1_epi8(static_cast<char>(0x80)));
   }
 };
 #endif

@@ -5,13 +5,17 @@
 //
 //   tensor   panel 0 (rows 0-15), panel 1, ..., then the N mod 16 rows that fill no panel, in plain
 //            form
-//   panel    for each block of K in turn, for each unit of the block in turn: that unit of rows 0,
-//            1, ... 15; then for each block in turn: the half of rows 0, 1, ... 15
+//   panel    16 rows: their blocks in the order of K
 //   block    of the plain form: units of `unit` bytes, and in formats of 4k + 2 bytes a half of 2
-//            bytes (the scale) that is left out when units are counted
+//            bytes (the scale) that is left out when units are counted. In a panel: for each unit
+//            in turn, that unit of rows 0, 1, ... 15. Units stand in the order of the plain form,
+//            in Q6_K in the order in which they are used (panels.cpp)
+//   halves   of rows 0, 1, ... 15 of one block, then of the next: in front of every second block,
+//            for it and its successor, if it has one
 //
-// Sixteen units of 4 bytes are one vector of 64 bytes; they start at multiples of 64 bytes of the
-// panel.
+// Sixteen units of 4 bytes, or halves of two blocks, are one vector of 64 bytes. They start at
+// multiples of 64 bytes of the panel, but for a last block that has its halves for itself. Kernels
+// read a panel once, from its first byte to its last.
 
 #include <cstddef>
 #include <cstdint>
