@@ -1,37 +1,43 @@
 #include "weft/scheduler/executor.h"
 
-#include <optional>
-
 #include "weft/graph/error.h"
 
-#include "flow.h"
 #include "memory_map.h"
 #include "program.h"
+#include "workers_impl.h"
 
 namespace weft {
 
-struct Executor::Impl {
+struct Executor::Impl final : CrewJob {
   const Graph& graph;
   const Plan& plan;
   MemoryMap memory;
   Program program;
+  Workers& workers;
   Extents extents;
-  std::optional<Flow> flow;  // more than one lane only
 
   // Of the run in progress.
   const std::atomic<bool>* cancel = nullptr;
   NodeObserver* observer = nullptr;
   std::atomic<bool> stopped{false};
 
-  Impl(const Graph& g, const Plan& p, const Backend& backend, const Bindings& bindings)
+  Impl(const Graph& g, const Plan& p, const Backend& backend, const Bindings& bindings, Workers& w)
       : graph(g),
         plan(p),
         memory(g, p, bindings),
         program(g, p, backend, memory, bindings.scratch),
+        workers(w),
         extents(g.bounds()) {}
 
+  std::span<const CrewStage> stages() const override { return program.stages(); }
+  int lanes() const override { return plan.lanes; }
+  void share(int stage, int index, int worker) noexcept override {
+    run_calls(program.calls(stage, index), worker);
+  }
+  void copies(int, int, int) noexcept override {}
+
   void set_extents(const Extents& wanted);
-  void run_lane(int stage, int lane) noexcept;
+  void run_calls(std::span<const Call> calls, int worker) noexcept;
   View sized(View view, const Shape& shape) const;
 };
 
@@ -50,17 +56,17 @@ void Executor::Impl::set_extents(const Extents& wanted) {
   program.set_extents(wanted);
 }
 
-void Executor::Impl::run_lane(int stage, int lane) noexcept {
-  for (const Call& call : program.calls(stage, lane)) {
+void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept {
+  for (const Call& call : calls) {
     if (stopped.load(std::memory_order_relaxed)) return;
     if (cancel && cancel->load(std::memory_order_relaxed)) {
       stopped.store(true, std::memory_order_relaxed);
       return;
     }
     for_each_region(call, plan.lanes, [&](const Region& region) {
-      if (observer) observer->before(*call.step, lane, call.args, region);
+      if (observer) observer->before(*call.step, worker, call.args, region);
       call.run(call.args, region);
-      if (observer) observer->after(*call.step, lane, call.args, region);
+      if (observer) observer->after(*call.step, worker, call.args, region);
     });
   }
 }
@@ -72,14 +78,7 @@ View Executor::Impl::sized(View view, const Shape& shape) const {
 
 Executor::Executor(const Graph& graph, const Plan& plan, const Backend& backend,
                    const Bindings& bindings, Workers& workers)
-    : impl_(std::make_unique<Impl>(graph, plan, backend, bindings)) {
-  if (plan.lanes == 1) return;
-  const auto has_work = [&](int stage, int lane) {
-    return !impl_->program.calls(stage, lane).empty();
-  };
-  impl_->flow.emplace(workers, plan.stages, plan.lanes, has_work,
-                      [impl = impl_.get()](int stage, int lane) { impl->run_lane(stage, lane); });
-}
+    : impl_(std::make_unique<Impl>(graph, plan, backend, bindings, workers)) {}
 
 Executor::~Executor() = default;
 
@@ -97,10 +96,13 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->cancel = cancel;
   impl_->observer = observer;
   impl_->stopped.store(false, std::memory_order_relaxed);
-  if (impl_->flow) {
-    impl_->flow->run();
+  Workers::Impl& workers = impl_->workers.impl();
+  if (workers.crew && impl_->plan.lanes > 1) {
+    workers.crew->run(*impl_, [&](int w) { workers.flow->call(w); });
   } else {
-    for (int stage = 0; stage < impl_->plan.stages; ++stage) impl_->run_lane(stage, 0);
+    for (int stage = 0; stage < impl_->plan.stages; ++stage) {
+      for (int lane = 0; lane < impl_->plan.lanes; ++lane) impl_->share(stage, lane, 0);
+    }
   }
   if (impl_->stopped.load(std::memory_order_relaxed))
     fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);

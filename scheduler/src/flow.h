@@ -1,41 +1,34 @@
 #pragma once
-// The oneTBB flow graph of a plan: one continue_node per stage and lane that has work, every node
-// of a stage after all nodes of the stage before. Built once, then set off for every step.
+// The oneTBB flow graph that brings workers to a crew: one continue_node per worker but the caller,
+// whose body is that worker's stay. A message to a node calls the worker; see crew.h for what it
+// does when it comes, and what happens where it does not.
 
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include <oneapi/tbb/flow_graph.h>
+#include <oneapi/tbb/task_arena.h>
 
-#include "weft/scheduler/workers.h"
+#include "crew.h"
 
 namespace weft {
 
 class Flow {
  public:
-  using Body = std::function<void(int stage, int lane)>;  // does not throw
-
-  // `has_work(stage, lane)` is asked while building only.
-  Flow(Workers& workers, int stages, int lanes, const std::function<bool(int, int)>& has_work,
-       Body body);
-  ~Flow();
+  Flow(oneapi::tbb::task_arena& arena, Crew& crew, int workers);
+  ~Flow();  // closes the crew and waits for its workers
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  // Runs every body once, in order of stages; returns when all are done. The calling thread takes
-  // part.
-  void run();
+  void call(int w);
 
  private:
   using Node = oneapi::tbb::flow::continue_node<oneapi::tbb::flow::continue_msg>;
 
-  Workers& workers_;
-  Body body_;
+  oneapi::tbb::task_arena& arena_;
+  Crew& crew_;
   std::unique_ptr<oneapi::tbb::flow::graph> graph_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  std::size_t first_stage_nodes_ = 0;
-  std::vector<char> joins_;  // one address per stage border, see flow.cpp
+  std::vector<std::unique_ptr<Node>> nodes_;  // of workers 1 and up
 };
 
 }  // namespace weft

@@ -23,7 +23,7 @@ bool takes_part(const PlanStep& step, int lane) {
 
 Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
                  const MemoryMap& memory, std::span<std::byte> scratch)
-    : lanes_(plan.lanes) {
+    : stages_(static_cast<std::size_t>(plan.stages)), lanes_(plan.lanes) {
   const std::size_t per_lane = static_cast<std::size_t>(plan.scratch_bytes / plan.lanes);
   std::vector<Kernel> kernels;
   for (const PlanStep& step : plan.steps) kernels.push_back(kernel_of(graph, backend, step));

@@ -10,6 +10,7 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
+#include "crew.h"
 #include "lanes.h"
 #include "memory_map.h"
 
@@ -33,6 +34,7 @@ class Program {
 
   // Writes the variables' actual extents into every view.
   void set_extents(const Extents& extents);
+  std::span<const CrewStage> stages() const { return stages_; }
   std::span<const Call> calls(int stage, int lane) const;
 
  private:
@@ -45,6 +47,7 @@ class Program {
   std::vector<std::vector<View>> inputs_;                    // by call
   std::vector<std::pair<std::int64_t*, std::int32_t>>
       extents_;  // what to overwrite with which variable
+  std::vector<CrewStage> stages_;
   int lanes_ = 1;
 };
 

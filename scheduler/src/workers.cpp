@@ -85,7 +85,10 @@ Workers::Workers(int n_workers) : count_(n_workers) {
   impl_->arena.initialize(n_workers, 1);
   impl_->pool_filler = std::make_unique<PoolFiller>(impl_->arena, n_workers);
   impl_->pool_filler->observe(true);
-  if (n_workers > 1) bring_in(impl_->arena, n_workers);
+  if (n_workers == 1) return;
+  bring_in(impl_->arena, n_workers);
+  impl_->crew = std::make_unique<Crew>(n_workers);
+  impl_->flow = std::make_unique<Flow>(impl_->arena, *impl_->crew, n_workers);
 }
 
 Workers::~Workers() = default;

@@ -10,6 +10,9 @@
 
 #include "weft/scheduler/workers.h"
 
+#include "crew.h"
+#include "flow.h"
+
 namespace weft {
 
 // Why replay allocates nothing. oneTBB (2021.8) allocates in two places while a flow graph runs,
@@ -39,6 +42,8 @@ struct Workers::Impl {
       allow;  // where more threads are asked for than oneTBB makes by itself
   oneapi::tbb::task_arena arena;
   std::unique_ptr<PoolFiller> pool_filler;
+  std::unique_ptr<Crew> crew;  // none where there is one worker
+  std::unique_ptr<Flow> flow;
 };
 
 }  // namespace weft

@@ -1,0 +1,179 @@
+#include "crew.h"
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <random>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/scheduler/workers.h"
+
+#include "workers_impl.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::microseconds;
+
+void sleep_us(int us) {
+  std::this_thread::sleep_for(microseconds(us));
+}
+
+// Random stages. Every unit notes itself in memory that is not atomic, and reads what all units of
+// the stage before noted: a unit that begins too early, or runs twice, is seen here and by
+// ThreadSanitizer.
+class Notebook final : public CrewJob {
+ public:
+  Notebook(unsigned seed, int lanes, int n_stages) : lanes_(lanes), random_(seed) {
+    for (int i = 0; i < n_stages; ++i) {
+      stages_.push_back({.shares = pick(1, 5), .with_copies = pick(0, 2) == 0});
+      notes_.emplace_back(static_cast<std::size_t>(lanes * (stages_.back().shares + 1)), 0);
+      naps_.push_back(pick(0, 9) == 0 ? pick(1, 200) : 0);
+    }
+  }
+  std::span<const CrewStage> stages() const override { return stages_; }
+  int lanes() const override { return lanes_; }
+  void share(int stage, int index, int worker) noexcept override {
+    if (index % 2 == worker % 2 && naps_[at(stage)] > 0) sleep_us(naps_[at(stage)]);
+    note(stage, index);
+  }
+  void copies(int stage, int lane, int) noexcept override {
+    note(stage, lanes_ * stages_[at(stage)].shares + lane);
+  }
+
+  // How many units were wrong up to the end of run number `run` (1 and up), and all are done.
+  int wrong(int run) const {
+    int n = errors_.load();
+    for (std::size_t s = 0; s < notes_.size(); ++s) {
+      for (int unit = 0; unit < units(static_cast<int>(s)); ++unit) n += notes_[s][at(unit)] != run;
+    }
+    return n;
+  }
+  void next_run() { ++run_; }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  int pick(int from, int to) { return std::uniform_int_distribution(from, to)(random_); }
+  int units(int stage) const {
+    return lanes_ * (stages_[at(stage)].shares + (stages_[at(stage)].with_copies ? 1 : 0));
+  }
+  void note(int stage, int unit) {
+    const std::size_t before = at(stage == 0 ? static_cast<int>(notes_.size()) - 1 : stage - 1);
+    const int want = stage == 0 ? run_ - 1 : run_;
+    for (int i = 0; i < units(static_cast<int>(before)); ++i) {
+      if (before != at(stage)) errors_ += notes_[before][at(i)] != want;
+    }
+    errors_ += ++notes_[at(stage)][at(unit)] != run_;
+  }
+
+  int lanes_;
+  std::mt19937 random_;
+  std::vector<CrewStage> stages_;
+  std::vector<std::vector<int>> notes_;  // by stage and unit: how often it was done
+  std::vector<int> naps_;                // by stage: microseconds that some of its units take
+  std::atomic<int> errors_{0};
+  int run_ = 1;
+};
+
+// Threads of the test's own, each of which comes when it is called: at once, late, or never.
+class Hands {
+ public:
+  Hands(Crew& crew, int workers, int late_us) : crew_(crew) {
+    for (int w = 1; w < workers; ++w)
+      bells_.push_back(std::make_unique<std::counting_semaphore<>>(0));
+    for (int w = 1; w < workers; ++w) {
+      threads_.emplace_back([this, w, late_us] {
+        for (;;) {
+          bell(w).acquire();
+          if (closing_.load()) return;
+          if (late_us > 0) sleep_us(late_us * w);
+          crew_.serve(w);
+        }
+      });
+    }
+  }
+  ~Hands() {
+    closing_ = true;
+    crew_.close();
+    for (auto& bell : bells_) bell->release();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  void call(int w) {
+    ++calls;
+    bell(w).release();
+  }
+  int calls = 0;
+
+ private:
+  std::counting_semaphore<>& bell(int w) { return *bells_[static_cast<std::size_t>(w - 1)]; }
+
+  Crew& crew_;
+  std::atomic<bool> closing_{false};
+  std::vector<std::unique_ptr<std::counting_semaphore<>>> bells_;
+  std::vector<std::thread> threads_;
+};
+
+TEST_CASE("every unit is done once, after all of the stage before, whoever is late") {
+  for (const int workers : {2, 3, 8}) {
+    for (const int late_us : {0, 30, 3000}) {
+      CAPTURE(workers);
+      CAPTURE(late_us);
+      Crew crew(workers);
+      Hands hands(crew, workers, late_us);
+      for (unsigned seed = 0; seed < 4; ++seed) {
+        const int lanes = seed == 3 ? workers + 1 : workers - static_cast<int>(seed) % 2;
+        Notebook job(seed, lanes, 12);
+        for (int run = 1; run <= 25; ++run) {
+          if (run % 8 == 0) sleep_us(100);  // longer than a worker stays
+          crew.run(job, [&](int w) { hands.call(w); });
+          REQUIRE(job.wrong(run) == 0);
+          job.next_run();
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a worker that never comes is called once, and not waited for") {
+  Crew crew(3);
+  Notebook job(1, 3, 20);
+  int calls = 0;
+  for (int run = 1; run <= 10; ++run) {
+    crew.run(job, [&](int) { ++calls; });
+    REQUIRE(job.wrong(run) == 0);
+    job.next_run();
+  }
+  CHECK(calls == 2);
+}
+
+TEST_CASE("workers come through the flow graph, also more of them than the machine has cores") {
+  for (const int n : {2, 5}) {
+    CAPTURE(n);
+    Workers workers(n);
+    Notebook job(7, n, 30);
+    for (int run = 1; run <= 200; ++run) {
+      if (run % 50 == 0) sleep_us(2000);
+      workers.impl().crew->run(job, [&](int w) { workers.impl().flow->call(w); });
+      REQUIRE(job.wrong(run) == 0);
+      job.next_run();
+    }
+  }
+}
+
+TEST_CASE("a crew that waits takes no time of a processor") {
+  Workers workers(2);
+  Notebook job(7, 2, 30);
+  workers.impl().crew->run(job, [&](int w) { workers.impl().flow->call(w); });
+  sleep_us(20000);  // until everybody is parked
+  const std::clock_t before = std::clock();
+  sleep_us(300000);
+  CHECK(std::clock() - before < CLOCKS_PER_SEC / 20);
+}
+
+}  // namespace
+}  // namespace weft
