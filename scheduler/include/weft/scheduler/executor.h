@@ -1,7 +1,7 @@
 #pragma once
-// Replays a plan. Everything is bound when the executor is made: kernels, pointers, the oneTBB flow
-// graph of stages and lanes. A run patches extents, and allocates nothing. One run at a time per
-// executor and per Workers; different executors may share arena and Workers, not at the same time.
+// Replays a plan. Everything is bound when the executor is made: kernels, pointers, the units of
+// work of every stage. A run patches extents, and allocates nothing. One run at a time per executor
+// and per Workers; different executors may share arena and Workers, not at the same time.
 
 #include <atomic>
 #include <cstddef>
@@ -30,8 +30,9 @@ struct Bindings {
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
-  // Called on the worker that runs the node, before and after its kernel. `lane` computes `region`
-  // of the node; Split::cols may give several calls per lane.
+  // Called on the worker that runs the node, before and after its kernel computes `region`. `lane`
+  // is the worker, 0 to the plan's lanes - 1: it runs one node at a time. A worker that is done
+  // takes over what others have not begun, so what it is called for may be another lane's share.
   virtual void before(const PlanStep& step, int lane, const KernelArgs& args,
                       const Region& region) noexcept = 0;
   virtual void after(const PlanStep& step, int lane, const KernelArgs& args,
