@@ -175,5 +175,43 @@ class Bench(SystemTest):
         self.assertTrue(re.search(r"prefill +16 tokens", out), out)
 
 
+class MakeModel(SystemTest):
+    SHAPE = "D=256,F=512,L=8,H=4,G=2,V=300"
+
+    def make(self, name, kind="Q8_0", shape=SHAPE):
+        path = self.folder / name
+        self.runs("weft", "bench", "--make-model", shape, kind, path)
+        return path
+
+    def test_every_type_runs(self):
+        for kind in ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q6_K", "q4_k_m"):
+            self.runs("weft", "bench", "-m", self.make(kind, kind), "-p", 3, "-n", 2, "-r", 1, "--no-bandwidth")
+
+    def test_same_bytes(self):
+        self.assertEqual(self.make("a").read_bytes(), self.make("b").read_bytes())
+
+    def test_the_usual_mix(self):
+        about = json.loads(self.runs("weft", "inspect", "--json", self.make("m", "Q4_K_M")).out)
+        better = {t["name"] for t in about["tensors"] if t["type"] == "Q6_K"}
+        layers = (0, 3, 6, 7)
+        self.assertEqual(better, {"output.weight"} | {f"blk.{i}.{name}.weight" for i in layers
+                                                      for name in ("attn_v", "ffn_down")})
+
+    def test_wide_heads_and_shared_output(self):
+        about = json.loads(self.runs("weft", "inspect", "--json", self.make("m", shape=self.SHAPE + ",E=128,tied=1")).out)
+        shapes = {t["name"]: t["shape"] for t in about["tensors"]}
+        self.assertEqual(shapes["blk.0.attn_q.weight"], [512, 256])
+        self.assertNotIn("output.weight", shapes)
+
+    def test_what_cannot_be_made(self):
+        out = self.folder / "x"
+        for text, shape, kind in (("neither one of the shapes", "2b", "F16"), ("lacks L=", "D=64,F=64,H=2,G=2,V=9", "F16"),
+                                  ("G must divide H", "D=64,F=64,H=2,G=3,V=9,L=1", "F16"),
+                                  ("type 'Q9'", "15m", "Q9"), ("not fixed rows of whole blocks", "15m", "Q4_K")):
+            self.refuses(1, text, "weft", "bench", "--make-model", shape, kind, out)
+        self.refuses(1, "cannot create", "weft", "bench", "--make-model", self.SHAPE, "F16", self.folder / "no" / "x")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
 if __name__ == "__main__":
     unittest.main()

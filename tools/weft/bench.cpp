@@ -8,12 +8,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "weft/graph/error.h"
 #include "weft/models/session.h"
 
 #include "bench/bandwidth.h"
 #include "common/flags.h"
+#include "made_model.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -25,6 +27,7 @@ struct Flags {
   cli::ModelFlags model;
   std::int64_t prompt = 512, predict = 64, repeats = 5;
   bool json = false, no_bandwidth = false;
+  std::vector<std::string> make_model;  // shape, type, file
 };
 
 // Tokens per second of each repetition.
@@ -164,6 +167,20 @@ void print_json(const Session& session, const Flags& flags, const Result& result
   std::cout << json.dump(1) << '\n';
 }
 
+int make(const std::vector<std::string>& what) {
+  const MadeShape shape = parse_shape(what[0]);
+  std::cerr << fmt::format("{}: {:.3f}e9 parameters in {}\n", what[2],
+                           static_cast<double>(shape.parameters()) / 1e9, what[1]);
+  const bool terminal = isatty(STDERR_FILENO);
+  cli::catch_interrupts(cli::Interrupts::once);
+  make_model(shape, what[1], what[2], [&](double done) {
+    if (terminal) std::cerr << fmt::format("\r{:3.0f} %", 100 * done);
+    return !cli::interrupted();
+  });
+  if (terminal) std::cerr << '\n';
+  return 0;
+}
+
 }  // namespace
 
 int bench(int argc, char** argv) {
@@ -182,11 +199,24 @@ int bench(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--no-bandwidth", flags.no_bandwidth, "do not measure how fast memory is");
   app.add_flag("--json", flags.json, "print one JSON object");
+  app.add_option("--make-model", flags.make_model,
+                 "write a model file with random weights and measure nothing")
+      ->expected(3)
+      ->type_name("SHAPE TYPE FILE");
+  app.get_option("--model")->required(false);
   app.footer(
+      "Shapes of --make-model, any of them or letters as they show (E and tied may be left "
+      "out):\n" +
+      known_shapes() +
+      "Types: F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q6_K, Q4_K_M\n\n"
       "Examples:\n"
       "  weft bench -m model.gguf\n"
-      "  weft bench -m model.gguf -p 2048 -n 128 -r 3 -t 1 --json");
+      "  weft bench -m model.gguf -p 2048 -n 128 -r 3 -t 1 --json\n"
+      "  weft bench --make-model 1.1b Q4_K_M random.gguf\n"
+      "  weft bench --make-model D=512,F=1536,L=8,H=8,G=2,V=32000 Q8_0 random.gguf");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
+  if (!flags.make_model.empty()) return make(flags.make_model);
+  if (flags.model.path.empty()) fail<cli::UsageError>("-m names no model");
 
   if (flags.prompt + flags.predict == 0)
     fail<cli::UsageError>("-p 0 and -n 0 leave nothing to measure");
