@@ -7,32 +7,64 @@
 
 namespace weft::cpu {
 
-// One token, some query heads of one group. Strides in bytes. Cells are gone through in blocks of
-// kCells from the first on, so that a head's result depends on nothing but its own inputs.
+// What the kernel must know of a type of cache: how a block of cells becomes floats. `stride`
+// bytes between cells, `n` of at most kCells cells.
+struct AttentionCells {
+  // tile[i][s] = element i of cell s (that is, transposed), 0 for s >= n, i < e.
+  void (*keys)(const std::byte* k, std::int64_t stride, std::int64_t n, std::int64_t e,
+               float* tile) noexcept = nullptr;
+  // tile[s][i] for s < n, i < e, rows of `padded` floats, zeros behind e.
+  void (*values)(const std::byte* v, std::int64_t stride, std::int64_t n, std::int64_t e,
+                 std::int64_t padded, float* tile) noexcept = nullptr;
+};
+
+// Some query heads of one group for some tokens whose runs of cells begin at the same one. A *row*
+// is one head of one token. Strides in bytes.
 struct AttentionArgs {
-  const float* q = nullptr;      // [n_heads, E]
-  const std::byte* k = nullptr;  // this group's part of the first cell; cells follow at k_stride
+  const std::byte* q = nullptr;  // [n_tokens][n_heads, E] f32
+  std::int64_t q_stride = 0;
+  const std::byte* k = nullptr;  // this group's part of cell `first`; cells follow at k_stride
   std::int64_t k_stride = 0;
   const std::byte* v = nullptr;
   std::int64_t v_stride = 0;
-  float* y = nullptr;        // [n_heads, E']
-  std::int64_t n_cells = 0;  // at least 1
-  std::int64_t n_heads = 0, e = 0, e_out = 0;
+  AttentionCells k_cells, v_cells;
+  std::int64_t k_bytes = 0, v_bytes = 0;  // of the group's part of a cell
+  std::byte* y = nullptr;                 // [n_tokens][n_heads, E']
+  std::int64_t y_stride = 0;
+  std::int64_t first = 0;
+  const std::int32_t* last = nullptr;  // [n_tokens], each >= first
+  std::int64_t n_tokens = 0, n_heads = 0, e = 0, e_out = 0;
   float scale = 1;
-  float* scratch = nullptr;  // attention_scratch floats, aligned to 64
+  float* scratch = nullptr;  // AttentionScratch(...).total floats, aligned to 64
 };
 
 struct AttentionKernels {
-  static constexpr std::int64_t kCells = 32;                  // per block
-  static constexpr std::int64_t kHeads = 4;                   // that share a load of a key or value
-  void (*f32)(const AttentionArgs& args) noexcept = nullptr;  // k and v of f32
-  void (*f16)(const AttentionArgs& args) noexcept = nullptr;
+  static constexpr std::int64_t kCells = 64;  // per block, counted from the first of the run
+  static constexpr std::int64_t kTileRows =
+      128;  // that share a block's tiles, if one token has no more
+
+  void (*run)(const AttentionArgs& args) noexcept = nullptr;
+  AttentionCells f32, f16;
 };
 
-// Scores of kHeads heads, and per head of the group the largest score and the sum so far.
-constexpr std::int64_t attention_scratch(std::int64_t n_heads) {
-  return AttentionKernels::kHeads * AttentionKernels::kCells + 2 * n_heads;
-}
+// Floats of scratch, in the order in which they lie there. Every part is whole cache lines.
+struct AttentionScratch {
+  std::int64_t padded_e, padded_e_out;
+  std::int64_t keys = 0, values, p, q, y, largest, sums, total;
+
+  static constexpr std::int64_t kLine = 16, kMostRows = 8;  // of one block of rows
+  static constexpr std::int64_t up(std::int64_t n) { return (n + kLine - 1) / kLine * kLine; }
+  constexpr AttentionScratch(std::int64_t n_rows, std::int64_t e, std::int64_t e_out)
+      : padded_e(up(e)), padded_e_out(up(e_out)) {
+    values = keys + padded_e * AttentionKernels::kCells;
+    p = values + padded_e_out * AttentionKernels::kCells;
+    q = p + kMostRows * AttentionKernels::kCells;
+    y = q + up(n_rows * e);
+    largest = y + n_rows * padded_e_out;
+    sums = largest + up(n_rows);
+    total = sums + n_rows * kLine;
+  }
+};
 
 template <class Arch>
 struct Attention {

@@ -1,216 +1,296 @@
 #pragma once
-// Online softmax (Milakov & Gimelshein 2018) over blocks of 32 cells: y holds the sum of exp(score
-// - largest) * v so far and is rescaled when a block brings a larger score. Lanes run along E;
-// every score and every output element has one vector lane or one vector of sums, in the order of
-// the cells.
+// Online softmax (Milakov & Gimelshein 2018) over blocks of cells. A block's keys and values become
+// tiles of floats once for all rows (heads of a group, and tokens); then block after block of rows
+// is taken through it:
+//   scores   lanes are cells: a vector of 1 .. kLanes cells of element i times q[i] of each row
+//   softmax  lanes are cells: exp(score - largest); largest and sums are kept per row
+//   values   lanes are elements: p of each row and cell times a vector of the cell's elements
+// Every score and every output element is one chain of FMAs in the order of E and of the cells, so
+// that a row's bits depend on nothing but its own inputs, however many rows go together.
 
-#include "cpu/kernels/attention.h"
-#include "cpu/simd/simd.inl.h"
+#include "cpu/kernels/attention_cells.inl.h"
+#include "cpu/simd/exp.inl.h"
 
 namespace weft::cpu {
 
 template <class Arch>
-struct KeysF32 {
-  using V = typename Simd<Arch>::V;
-  static constexpr int kBytes = 4;
-  static WEFT_INLINE V load(const std::byte* p) {
-    return V::load_unaligned(reinterpret_cast<const float*>(p));
-  }
-};
-template <class Arch>
-struct KeysF16 {
-  static constexpr int kBytes = 2;
-  static WEFT_INLINE typename Simd<Arch>::V load(const std::byte* p) {
-    return Simd<Arch>::load_f16(p);
-  }
-};
-
-template <class Arch, class Keys>
 struct AttentionBlocks {
   using V = typename Simd<Arch>::V;
   using P = Part<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
   static constexpr int kCells = AttentionKernels::kCells;
-  static constexpr int kHeads = AttentionKernels::kHeads;
+  static constexpr bool kManyRegisters = kLanes == 16;
+  static constexpr int kRows = kManyRegisters ? 8 : 6;  // of one block of rows
   static constexpr float kMinusInfinity = -__builtin_inff();
+  static_assert(kRows <= AttentionScratch::kMostRows && kLanes <= AttentionScratch::kLine);
 
-  static WEFT_INLINE V load_part(const std::byte* p, std::int64_t n) {
-    alignas(64) std::byte part[kLanes * Keys::kBytes] = {};
-    std::memcpy(part, p, static_cast<std::size_t>(n * Keys::kBytes));
-    return Keys::load(part);
-  }
+  // Vectors beside each other, so that with R rows the sums fill the registers.
+  static constexpr int columns(int r) { return r * 4 <= (kManyRegisters ? 24 : 10) ? 4 : 2; }
+
+  struct State {  // what the steps share, pointers into scratch
+    const AttentionArgs& a;
+    const AttentionScratch at;
+    float *keys, *values, *p, *q, *y, *largest, *sums;
+    std::int64_t s = 0, n = 0;  // the block of cells: n from s on, counted from the first
+
+    // The next block's keys and values, a few cells at each call of fetch().
+    const std::byte *k_ahead = nullptr, *v_ahead = nullptr;
+    std::int64_t n_ahead = 0, per_call = 0;
+
+    WEFT_INLINE void fetch() {
+      for (std::int64_t i = 0; i < per_call && n_ahead > 0; ++i, --n_ahead) {
+        lines(k_ahead, a.k_bytes);
+        lines(v_ahead, a.v_bytes);
+        k_ahead += a.k_stride;
+        v_ahead += a.v_stride;
+      }
+    }
+    static WEFT_INLINE void lines(const std::byte* p, std::int64_t n) {
+      for (std::int64_t i = 0; i < n; i += 64) __builtin_prefetch(p + i, 0, 2);
+    }
+  };
+  static constexpr int kPerFetch = 16;  // steps of an inner loop between two fetches
 
   static WEFT_INLINE void run(const AttentionArgs& a) {
-    float* const largest = a.scratch + kHeads * kCells;
-    float* const sums = largest + a.n_heads;
-    for (std::int64_t h = 0; h < a.n_heads; ++h) {
-      largest[h] = kMinusInfinity;
-      sums[h] = 0;
+    const std::int64_t n_rows = a.n_tokens * a.n_heads;
+    const AttentionScratch at(n_rows, a.e, a.e_out);
+    float* const f = a.scratch;
+    State state{a,        at,       f + at.keys,    f + at.values, f + at.p,
+                f + at.q, f + at.y, f + at.largest, f + at.sums};
+    std::int64_t n_cells = 0;
+    for (std::int64_t t = 0; t < a.n_tokens; ++t) {
+      const std::int64_t n = a.last[t] - a.first + 1;
+      n_cells = n > n_cells ? n : n_cells;
     }
-    for (std::int64_t i = 0; i < a.n_heads * a.e_out; ++i) a.y[i] = 0;
-    for (std::int64_t s = 0; s < a.n_cells; s += kCells) {
-      const std::int64_t n = s + kCells < a.n_cells ? kCells : a.n_cells - s;
-      std::int64_t h = 0;
-      for (; h + kHeads <= a.n_heads; h += kHeads) block<kHeads>(a, h, s, n, largest + h, sums + h);
-      for (; h < a.n_heads; ++h) block<1>(a, h, s, n, largest + h, sums + h);
+    start(state, n_rows);
+    for (state.s = 0; state.s < n_cells; state.s += kCells) {
+      state.n = n_cells - state.s < kCells ? n_cells - state.s : kCells;
+      look_ahead(state, n_rows, n_cells - state.s - kCells);
+      a.k_cells.keys(a.k + state.s * a.k_stride, a.k_stride, state.n, a.e, state.keys);
+      a.v_cells.values(a.v + state.s * a.v_stride, a.v_stride, state.n, a.e_out, at.padded_e_out,
+                       state.values);
+      for_row_blocks(
+          n_rows, [&](std::int64_t r0, int n)
+                      __attribute__((always_inline)) { rows<kRows>(state, r0, n); });
     }
-    for (std::int64_t h = 0; h < a.n_heads; ++h) {
-      float* const y = a.y + h * a.e_out;
-      P::map(
-          a.e_out, y, y, [&](V v) __attribute__((always_inline)) { return v / V(sums[h]); });
+    finish(state, n_rows);
+  }
+
+  static WEFT_INLINE void look_ahead(State& state, std::int64_t n_rows, std::int64_t rest) {
+    const AttentionArgs& a = state.a;
+    const std::int64_t vectors = kCells / kLanes + state.at.padded_e_out / kLanes;
+    const std::int64_t calls = (n_rows + kRows - 1) / kRows * vectors / 2 * 4;
+    state.n_ahead = rest < kCells ? rest : kCells;
+    state.per_call = kCells / calls + 1;
+    state.k_ahead = a.k + (state.s + kCells) * a.k_stride;
+    state.v_ahead = a.v + (state.s + kCells) * a.v_stride;
+  }
+
+  // f(first row, number of rows) for blocks of rows of nearly the same size.
+  template <class F>
+  static WEFT_INLINE void for_row_blocks(std::int64_t n_rows, F f) {
+    const std::int64_t n_blocks = (n_rows + kRows - 1) / kRows;
+    for (std::int64_t i = 0, r0 = 0; i < n_blocks; ++i) {
+      const std::int64_t n = n_rows / n_blocks + (i < n_rows % n_blocks);
+      f(r0, static_cast<int>(n));
+      r0 += n;
     }
   }
 
-  // Cells [s, s + n) for heads h .. h + H - 1.
-  template <int H>
-  static __attribute__((noinline)) void block(const AttentionArgs& a, std::int64_t h,
-                                              std::int64_t s, std::int64_t n, float* largest,
-                                              float* sums) {
-    float* const p = a.scratch;  // [H][kCells]
-    const std::byte* const k = a.k + s * a.k_stride;
-    const float* const q = a.q + h * a.e;
-    std::int64_t i = 0;
-    for (; i + 2 <= n; i += 2) scores<H, 2>(a, q, k + i * a.k_stride, p + i);
-    for (; i < n; ++i) scores<H, 1>(a, q, k + i * a.k_stride, p + i);
-    float rescale[H];
-    for (int j = 0; j < H; ++j) rescale[j] = softmax(p + j * kCells, n, largest[j], sums[j]);
-    const std::byte* const v = a.v + s * a.v_stride;
-    for (std::int64_t c = 0; c < a.e_out;) c += values<H>(a, v, n, rescale, a.y + h * a.e_out, c);
-  }
-
-  // p[head][cell] = scale * q . k for C cells.
-  template <int H, int C>
-  static WEFT_INLINE void scores(const AttentionArgs& a, const float* q, const std::byte* k,
-                                 float* p) {
-    V sums[H][C];
-#pragma GCC unroll 4
-    for (int j = 0; j < H; ++j) {
-#pragma GCC unroll 4
-      for (int c = 0; c < C; ++c) sums[j][c] = V(0.0f);
-    }
-    const auto add = [&](auto load_q, auto load_k) __attribute__((always_inline)) {
-      V keys[C];
-#pragma GCC unroll 4
-      for (int c = 0; c < C; ++c) keys[c] = load_k(k + c * a.k_stride);
-#pragma GCC unroll 4
-      for (int j = 0; j < H; ++j) {
-        const V qs = load_q(q + j * a.e);
-#pragma GCC unroll 4
-        for (int c = 0; c < C; ++c) sums[j][c] = xsimd::fma(qs, keys[c], sums[j][c]);
-      }
-    };
-    std::int64_t i = 0;
-    for (; i + kLanes <= a.e; i += kLanes) {
-      add(
-          [&](const float* x) __attribute__((always_inline)) { return V::load_unaligned(x + i); },
-          [&](const std::byte* x)
-              __attribute__((always_inline)) { return Keys::load(x + i * Keys::kBytes); });
-    }
-    if (i < a.e) {
-      add(
-          [&](const float* x) __attribute__((always_inline)) { return P::load(x + i, a.e - i); },
-          [&](const std::byte* x)
-              __attribute__((always_inline)) { return load_part(x + i * Keys::kBytes, a.e - i); });
-    }
-#pragma GCC unroll 4
-    for (int j = 0; j < H; ++j) {
-#pragma GCC unroll 4
-      for (int c = 0; c < C; ++c) p[j * kCells + c] = a.scale * Simd<Arch>::sum(sums[j][c]);
-    }
-  }
-
-  // Turns n scores into exp(score - largest), adds them to `sum` and returns the factor for what
-  // was added up before.
-  static WEFT_INLINE float softmax(float* p, std::int64_t n, float& largest, float& sum) {
-    for (std::int64_t i = n; i < kCells; ++i) p[i] = kMinusInfinity;
-    float top = largest;
-    for (int i = 0; i < kCells; ++i) top = p[i] > top ? p[i] : top;
-    // Nothing but -inf so far: their exponentials are 0, not exp(-inf + inf).
-    const float base = top == kMinusInfinity ? 0 : top;
-    V total(0.0f);
-    for (int i = 0; i < kCells; i += kLanes) {
-      const V e = xsimd::exp(V::load_unaligned(p + i) - V(base));
-      e.store_unaligned(p + i);
-      total = total + e;
-    }
-    alignas(64) float factor[kLanes];
-    xsimd::exp(V(largest - base)).store_aligned(factor);
-    largest = top;
-    sum = sum * factor[0] + Simd<Arch>::sum(total);
-    return factor[0];
-  }
-
-  // y[head][c ..] = y * rescale + sum over cells of p * v, for as many elements as are returned.
-  template <int H>
-  static WEFT_INLINE std::int64_t values(const AttentionArgs& a, const std::byte* v, std::int64_t n,
-                                         const float (&rescale)[H], float* y, std::int64_t c) {
-    const std::int64_t rest = a.e_out - c;
-    const std::byte* const from = v + c * Keys::kBytes;
-    if (rest >= 2 * kLanes) {
-      add_values<H, 2>(
-          a, from, n, rescale, y + c, [](const std::byte* x, int i) __attribute__((always_inline)) {
-            return Keys::load(x + i * kLanes * Keys::kBytes);
-          });
-      return 2 * kLanes;
-    }
-    if (rest >= kLanes) {
-      add_values<H, 1>(
-          a, from, n, rescale, y + c,
-          [](const std::byte* x, int) __attribute__((always_inline)) { return Keys::load(x); });
-      return kLanes;
-    }
-    alignas(64) float part[H * kLanes];
-    for (int j = 0; j < H; ++j) P::load(y + j * a.e_out + c, rest).store_aligned(part + j * kLanes);
-    AttentionArgs narrow = a;
-    narrow.e_out = kLanes;
-    add_values<H, 1>(
-        narrow, from, n, rescale,
-        part, [&](const std::byte* x, int) __attribute__((always_inline)) {
-          return load_part(x, rest);
+  // Each block of rows of q as [E][rows].
+  static WEFT_INLINE void start(const State& state, std::int64_t n_rows) {
+    const AttentionArgs& a = state.a;
+    for_row_blocks(
+        n_rows, [&](std::int64_t r0, int n) __attribute__((always_inline)) {
+          for (int r = 0; r < n; ++r) {
+            const std::int64_t t = (r0 + r) / a.n_heads, h = (r0 + r) % a.n_heads;
+            const float* from = reinterpret_cast<const float*>(a.q + t * a.q_stride) + h * a.e;
+            float* to = state.q + r0 * a.e + r;
+            for (std::int64_t i = 0; i < a.e; ++i) to[i * n] = from[i];
+          }
         });
-    for (int j = 0; j < H; ++j)
-      P::store(V::load_aligned(part + j * kLanes), y + j * a.e_out + c, rest);
-    return rest;
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+      state.largest[r] = kMinusInfinity;
+      V(0.0f).store_aligned(state.sums + r * kLanes);
+      for (std::int64_t i = 0; i < state.at.padded_e_out; i += kLanes)
+        V(0.0f).store_aligned(state.y + r * state.at.padded_e_out + i);
+    }
   }
 
-  template <int H, int W, class Load>
-  static WEFT_INLINE void add_values(const AttentionArgs& a, const std::byte* v, std::int64_t n,
-                                     const float (&rescale)[H], float* y, Load load) {
-    V sums[H][W];
-#pragma GCC unroll 4
-    for (int j = 0; j < H; ++j) {
-#pragma GCC unroll 2
-      for (int w = 0; w < W; ++w)
-        sums[j][w] = V::load_unaligned(y + j * a.e_out + w * kLanes) * V(rescale[j]);
+  static WEFT_INLINE void finish(const State& state, std::int64_t n_rows) {
+    const AttentionArgs& a = state.a;
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+      const V sum(Simd<Arch>::sum(V::load_aligned(state.sums + r * kLanes)));
+      float* y =
+          reinterpret_cast<float*>(a.y + r / a.n_heads * a.y_stride) + r % a.n_heads * a.e_out;
+      P::map(
+          a.e_out, state.y + r * state.at.padded_e_out,
+          y, [&](V v) __attribute__((always_inline)) { return v / sum; });
     }
-    for (std::int64_t s = 0; s < n; ++s) {
-      V values[W];
-#pragma GCC unroll 2
-      for (int w = 0; w < W; ++w) values[w] = load(v + s * a.v_stride, w);
+  }
+
+  // The kernel for exactly n rows.
+  template <int R>
+  static WEFT_INLINE void rows(State& state, std::int64_t r0, int n) {
+    if (n == R) return row_block<R>(state, r0);
+    if constexpr (R > 1) rows<R - 1>(state, r0, n);
+  }
+
+  template <int R>
+  static __attribute__((noinline)) void row_block(State& state, std::int64_t r0) {
+    std::int64_t n[R], most = 0, least = kCells;  // cells of this block that each row sees
+    std::int64_t t = r0 / state.a.n_heads, next = (t + 1) * state.a.n_heads;
+    for (int r = 0; r < R; ++r) {
+      if (r0 + r == next) ++t, next += state.a.n_heads;
+      const std::int64_t own = state.a.last[t] - state.a.first + 1 - state.s;
+      n[r] = own < 0 ? 0 : own < kCells ? own : kCells;
+      most = n[r] > most ? n[r] : most;
+      least = n[r] < least ? n[r] : least;
+    }
+    if (most == 0) return;
+    scores<R>(state, r0, most);
+    alignas(64) float rescale[16];
+    softmax<R>(state, r0, n, rescale);
+    values<R>(state, state.p, r0, 0, least, rescale);
+    if (least == most) return;
+    const float one[1] = {1};
+    for (int r = 0; r < R; ++r) {
+      if (n[r] > least) values<1>(state, state.p + r * kCells, r0 + r, least, n[r], one);
+    }
+  }
+
+  // p[row][cell] = scale * q . k for the cells up to n and on to whole vectors.
+  template <int R>
+  static WEFT_INLINE void scores(State& state, std::int64_t r0, std::int64_t n) {
+    constexpr int C = columns(R);
+    const std::int64_t e = state.a.e;
+    for (std::int64_t s = 0; s < n; s += C * kLanes) {
+      V sums[R][C];
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-      for (int j = 0; j < H; ++j) {
-        const V p(a.scratch[j * kCells + s]);
-#pragma GCC unroll 2
-        for (int w = 0; w < W; ++w) sums[j][w] = xsimd::fma(p, values[w], sums[j][w]);
+        for (int c = 0; c < C; ++c) sums[r][c] = V(0.0f);
+      }
+      const float* q = state.q + r0 * e;
+      const float* k = state.keys + s;
+      for (std::int64_t i = 0; i < e;) {
+        state.fetch();
+        const std::int64_t stop = i + kPerFetch < e ? i + kPerFetch : e;
+        for (; i < stop; ++i, q += R, k += kCells) {
+          V keys[C];
+#pragma GCC unroll 4
+          for (int c = 0; c < C; ++c) keys[c] = V::load_aligned(k + c * kLanes);
+#pragma GCC unroll 8
+          for (int r = 0; r < R; ++r) {
+            const V qs(q[r]);
+#pragma GCC unroll 4
+            for (int c = 0; c < C; ++c) sums[r][c] = Simd<Arch>::fma(qs, keys[c], sums[r][c]);
+          }
+        }
+      }
+      const V scale(state.a.scale);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c)
+          (scale * sums[r][c]).store_aligned(state.p + r * kCells + s + c * kLanes);
       }
     }
+  }
+
+  // Turns each row's n scores into exp(score - largest), adds them to its sums and returns the
+  // factors for what was added up before.
+  template <int R>
+  static WEFT_INLINE void softmax(const State& state, std::int64_t r0, const std::int64_t (&n)[R],
+                                  float (&rescale)[16]) {
+    float base[R];
+    for (int r = 0; r < 16; ++r) rescale[r] = 0;
+    for (int r = 0; r < R; ++r) {
+      float* const p = state.p + r * kCells;
+      float& largest = state.largest[r0 + r];
+      for (std::int64_t i = n[r]; i < kCells; ++i) p[i] = kMinusInfinity;
+      V top = V(largest);
+#pragma GCC unroll 16
+      for (int i = 0; i < kCells; i += kLanes) top = xsimd::max(top, V::load_aligned(p + i));
+      const float now = Simd<Arch>::max(top);
+      // Nothing but -inf so far: their exponentials are 0, not exp(-inf + inf).
+      base[r] = now == kMinusInfinity ? 0 : now;
+      rescale[r] = largest - base[r];
+      largest = now;
+    }
+    for (int i = 0; i < R; i += kLanes)
+      Exp<Arch>::of_negative(V::load_aligned(rescale + i)).store_aligned(rescale + i);
+    for (int r = 0; r < R; ++r) {
+      float* const p = state.p + r * kCells;
+      float* const sums = state.sums + (r0 + r) * kLanes;
+      V total = V::load_aligned(sums) * V(rescale[r]);
+#pragma GCC unroll 16
+      for (int i = 0; i < kCells; i += kLanes) {
+        const V e = Exp<Arch>::of_negative(V::load_aligned(p + i) - V(base[r]));
+        e.store_aligned(p + i);
+        total = total + e;
+      }
+      total.store_aligned(sums);
+    }
+  }
+
+  // y[row] = y[row] * rescale + sum over the cells [s, end) of p * v.
+  template <int R, class Rescale>
+  static WEFT_INLINE void values(State& state, const float* p, std::int64_t r0, std::int64_t s,
+                                 std::int64_t end, const Rescale& rescale) {
+    constexpr int W = columns(R);
+    const std::int64_t width = state.at.padded_e_out;
+    float* const y = state.y + r0 * width;
+    std::int64_t c = 0;
+    for (; c + W * kLanes <= width; c += W * kLanes)
+      add<R, W>(state, state.values + c, width, p, s, end, y + c, rescale);
+    for (; c < width; c += kLanes)
+      add<R, 1>(state, state.values + c, width, p, s, end, y + c, rescale);
+  }
+
+  template <int R, int W, class Rescale>
+  static WEFT_INLINE void add(State& state, const float* v, std::int64_t width, const float* p,
+                              std::int64_t s, std::int64_t end, float* y, const Rescale& rescale) {
+    V sums[R][W];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int j = 0; j < H; ++j) {
-#pragma GCC unroll 2
-      for (int w = 0; w < W; ++w) sums[j][w].store_unaligned(y + j * a.e_out + w * kLanes);
+      for (int w = 0; w < W; ++w)
+        sums[r][w] = V::load_aligned(y + r * width + w * kLanes) * V(rescale[r]);
+    }
+    while (s < end) {
+      state.fetch();
+      const std::int64_t stop = s + kPerFetch < end ? s + kPerFetch : end;
+      for (; s < stop; ++s) {
+        V values[W];
+#pragma GCC unroll 4
+        for (int w = 0; w < W; ++w) values[w] = V::load_aligned(v + s * width + w * kLanes);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+          const V weight(p[r * kCells + s]);
+#pragma GCC unroll 4
+          for (int w = 0; w < W; ++w) sums[r][w] = Simd<Arch>::fma(weight, values[w], sums[r][w]);
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int w = 0; w < W; ++w) sums[r][w].store_aligned(y + r * width + w * kLanes);
     }
   }
 };
 
 template <class Arch>
 struct AttentionFunctions {
-  static void f32(const AttentionArgs& a) noexcept { AttentionBlocks<Arch, KeysF32<Arch>>::run(a); }
-  static void f16(const AttentionArgs& a) noexcept { AttentionBlocks<Arch, KeysF16<Arch>>::run(a); }
+  static void run(const AttentionArgs& a) noexcept { AttentionBlocks<Arch>::run(a); }
 };
 
 template <class Arch>
 AttentionKernels Attention<Arch>::run() noexcept {
-  return {.f32 = &AttentionFunctions<Arch>::f32, .f16 = &AttentionFunctions<Arch>::f16};
+  return {.run = &AttentionFunctions<Arch>::run,
+          .f32 = CellTiles<Arch, CellsF32<Arch>>::kKernels,
+          .f16 = CellTiles<Arch, CellsF16<Arch>>::kKernels};
 }
 
 }  // namespace weft::cpu

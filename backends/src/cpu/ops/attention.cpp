@@ -13,7 +13,25 @@ namespace {
 
 constexpr auto kRows = float_rows<Attention>();
 
-// One group after the other, so that its keys and values stay in cache while all tokens pass.
+const AttentionCells* cells_of(const AttentionKernels& kernels, DType dtype) {
+  if (dtype == f32) return &kernels.f32;
+  if (dtype == f16) return &kernels.f16;
+  return nullptr;
+}
+
+// Tokens that go together: as many as make kTileRows rows, at least one.
+std::int64_t tile_tokens(std::int64_t n_heads) {
+  return std::max<std::int64_t>(1, AttentionKernels::kTileRows / n_heads);
+}
+
+// Tokens from t on, at most n, whose runs begin at the same cell.
+std::int64_t same_first(const std::int32_t* first, std::int64_t t, std::int64_t n) {
+  std::int64_t count = 1;
+  while (count < n && first[t + count] == first[t]) ++count;
+  return count;
+}
+
+// One group after the other, and within it one tile of tokens after the other.
 template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &q = args.in[0], &k = args.in[1], &v = args.in[2];
@@ -21,23 +39,33 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   const std::int32_t* last = args.in[4].row<const std::int32_t>(0);
   const std::int64_t e = q.dim(-1), e_out = v.dim(-1), per_group = q.dim(1) / k.dim(1);
   const AttentionKernels kernels = best_row(kRows, kIsa).run();
-  const auto kernel = k.dtype == f16 ? kernels.f16 : kernels.f32;
   const std::int64_t h1 = region.col1 / e_out;
   for (std::int64_t h = region.col0 / e_out; h < h1;) {
     const std::int64_t group = h / per_group, end = std::min(h1, (group + 1) * per_group);
-    for (std::int64_t t = region.row0; t < region.row1; ++t) {
-      kernel({.q = floats(q, t, h * e),
-              .k = k.row<const std::byte>(first[t]) + k.dtype.bytes(group * e),
-              .k_stride = k.row_stride,
-              .v = v.row<const std::byte>(first[t]) + v.dtype.bytes(group * e_out),
-              .v_stride = v.row_stride,
-              .y = floats(args.out, t, h * e_out),
-              .n_cells = last[t] - first[t] + 1,
-              .n_heads = end - h,
-              .e = e,
-              .e_out = e_out,
-              .scale = args.attrs->as<AttentionAttrs>().scale,
-              .scratch = reinterpret_cast<float*>(args.scratch.data())});
+    for (std::int64_t t = region.row0; t < region.row1;) {
+      const std::int64_t most = std::min(tile_tokens(end - h), region.row1 - t);
+      const std::int64_t n = same_first(first, t, most);
+      kernels.run({.q = reinterpret_cast<const std::byte*>(floats(q, t, h * e)),
+                   .q_stride = q.row_stride,
+                   .k = k.row<const std::byte>(first[t]) + k.dtype.bytes(group * e),
+                   .k_stride = k.row_stride,
+                   .v = v.row<const std::byte>(first[t]) + v.dtype.bytes(group * e_out),
+                   .v_stride = v.row_stride,
+                   .k_cells = *cells_of(kernels, k.dtype),
+                   .v_cells = *cells_of(kernels, v.dtype),
+                   .k_bytes = k.dtype.bytes(e),
+                   .v_bytes = v.dtype.bytes(e_out),
+                   .y = reinterpret_cast<std::byte*>(floats(args.out, t, h * e_out)),
+                   .y_stride = args.out.row_stride,
+                   .first = first[t],
+                   .last = last + t,
+                   .n_tokens = n,
+                   .n_heads = end - h,
+                   .e = e,
+                   .e_out = e_out,
+                   .scale = args.attrs->as<AttentionAttrs>().scale,
+                   .scratch = reinterpret_cast<float*>(args.scratch.data())});
+      t += n;
     }
     h = end;
   }
@@ -47,11 +75,14 @@ std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   const TensorSpec &q = graph[node.inputs[0]].spec, &k = graph[node.inputs[1]].spec;
   const std::int64_t per_group = q.shape[1].bound / k.shape[1].bound;
+  // A lane may have part of a group: fewer heads, more tokens.
+  const std::int64_t most_rows =
+      std::min(std::max(AttentionKernels::kTileRows, per_group), per_group * q.shape[0].bound);
+  const AttentionScratch scratch(most_rows, q.shape[2].bound, node.spec.shape.last());
   return Kernel{
       .row = row_name(k.dtype == f16 ? "attention f16" : "attention f32", best_row(kRows, isa).isa),
       .run = at(kRun, isa),
-      .scratch_bytes =
-          align_up(attention_scratch(per_group) * static_cast<std::int64_t>(sizeof(float))),
+      .scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),
       .granule = per_group * node.spec.shape.last()};
 }
 

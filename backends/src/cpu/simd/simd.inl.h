@@ -27,6 +27,10 @@ struct Simd<Sse2> {
   using V = xsimd::batch<float, xsimd::sse2>;
   static constexpr int kLanes = 4;
 
+  static WEFT_INLINE V fma(V a, V b, V c) { return a * b + c; }  // two roundings
+  static WEFT_INLINE V low_bits_to_exponent(V v) {
+    return V(_mm_castsi128_ps(_mm_slli_epi32(_mm_castps_si128(v), 23)));
+  }
   static WEFT_INLINE V from_f16(__m128i h) {  // four 32-bit lanes with a half each
     const __m128i magnitude = _mm_and_si128(h, _mm_set1_epi32(0x7fff));
     const __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
@@ -75,6 +79,10 @@ struct Simd<Sse2> {
     v = _mm_add_ps(v, _mm_movehl_ps(v, v));
     return _mm_cvtss_f32(_mm_add_ss(v, _mm_shuffle_ps(v, v, 1)));
   }
+  static WEFT_INLINE float max(__m128 v) {
+    v = _mm_max_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_max_ss(v, _mm_shuffle_ps(v, v, 1)));
+  }
   static WEFT_INLINE V swap_pairs(V v) { return V(_mm_shuffle_ps(v, v, 0xb1)); }
   // Rounded to nearest even.
   static WEFT_INLINE void store_i32(V v, std::int32_t* p) {
@@ -91,6 +99,10 @@ struct Simd<Avx2> {
   using V = xsimd::batch<float, xsimd::fma3<xsimd::avx2>>;
   static constexpr int kLanes = 8;
 
+  static WEFT_INLINE V fma(V a, V b, V c) { return V(_mm256_fmadd_ps(a, b, c)); }
+  static WEFT_INLINE V low_bits_to_exponent(V v) {
+    return V(_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(v), 23)));
+  }
   static WEFT_INLINE V load_f16(const void* p) {
     return V(_mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(p))));
   }
@@ -109,6 +121,9 @@ struct Simd<Avx2> {
   static WEFT_INLINE float sum(__m256 v) {
     return Simd<Sse2>::sum(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
   }
+  static WEFT_INLINE float max(__m256 v) {
+    return Simd<Sse2>::max(_mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
+  }
   static WEFT_INLINE V swap_pairs(V v) { return V(_mm256_permute_ps(v, 0xb1)); }
   static WEFT_INLINE void store_i32(V v, std::int32_t* p) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_cvtps_epi32(v));
@@ -122,6 +137,11 @@ struct Simd<Avx512> {
   using V = xsimd::batch<float, xsimd::avx512bw>;
   static constexpr int kLanes = 16;
 
+  // xsimd 8 multiplies and adds here.
+  static WEFT_INLINE V fma(V a, V b, V c) { return V(_mm512_fmadd_ps(a, b, c)); }
+  static WEFT_INLINE V low_bits_to_exponent(V v) {
+    return V(_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(v), 23)));
+  }
   static WEFT_INLINE V load_f16(const void* p) {
     return V(_mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(p))));
   }
@@ -136,6 +156,9 @@ struct Simd<Avx512> {
   static WEFT_INLINE float sum(__m256 v) { return Simd<Avx2>::sum(v); }
   static WEFT_INLINE float sum(__m512 v) {
     return Simd<Avx2>::sum(_mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1)));
+  }
+  static WEFT_INLINE float max(__m512 v) {
+    return Simd<Avx2>::max(_mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1)));
   }
   static WEFT_INLINE V halves(float low, float high) {
     return V(_mm512_insertf32x8(_mm512_set1_ps(low), _mm256_set1_ps(high), 1));

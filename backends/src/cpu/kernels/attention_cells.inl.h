@@ -1,0 +1,75 @@
+#pragma once
+// Blocks of cells of a cache as tiles of floats, one struct per type: load(cell, i) gives the
+// elements i .. i + kLanes - 1 of a cell's part of one group.
+
+#include "cpu/kernels/attention.h"
+#include "cpu/simd/transpose.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct CellsF32 {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kBytes = 4;  // per element
+  static WEFT_INLINE V load(const std::byte* cell, std::int64_t i) {
+    return V::load_unaligned(reinterpret_cast<const float*>(cell) + i);
+  }
+};
+template <class Arch>
+struct CellsF16 {
+  static constexpr int kBytes = 2;
+  static WEFT_INLINE typename Simd<Arch>::V load(const std::byte* cell, std::int64_t i) {
+    return Simd<Arch>::load_f16(cell + 2 * i);
+  }
+};
+
+template <class Arch, class Cells>
+struct CellTiles {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kLanes = Simd<Arch>::kLanes;
+  static constexpr std::int64_t kCells = AttentionKernels::kCells;
+
+  // Elements from i on, of which `rest` exist, zeros behind them.
+  static WEFT_INLINE V load(const std::byte* cell, std::int64_t i, std::int64_t rest) {
+    if constexpr (Cells::kBytes > 0) {
+      if (rest < kLanes) {
+        alignas(64) std::byte part[kLanes * Cells::kBytes] = {};
+        std::memcpy(part, cell + i * Cells::kBytes, static_cast<std::size_t>(rest * Cells::kBytes));
+        return Cells::load(part, 0);
+      }
+    }
+    return Cells::load(cell, i);
+  }
+
+  static void keys(const std::byte* k, std::int64_t stride, std::int64_t n, std::int64_t e,
+                   float* tile) noexcept {
+    for (std::int64_t s = 0; s < n; s += kLanes) {
+      const std::byte* cell = k + s * stride;
+      for (std::int64_t i = 0; i < e; i += kLanes) {
+        V r[kLanes];
+        if (n - s >= kLanes && e - i >= kLanes) {
+#pragma GCC unroll 16
+          for (int c = 0; c < kLanes; ++c) r[c] = Cells::load(cell + c * stride, i);
+        } else {
+          for (int c = 0; c < kLanes; ++c)
+            r[c] = c < n - s ? load(cell + c * stride, i, e - i) : V(0.0f);
+        }
+        Transpose<Arch>::run(r);
+#pragma GCC unroll 16
+        for (int c = 0; c < kLanes; ++c) r[c].store_aligned(tile + (i + c) * kCells + s);
+      }
+    }
+  }
+
+  static void values(const std::byte* v, std::int64_t stride, std::int64_t n, std::int64_t e,
+                     std::int64_t padded, float* tile) noexcept {
+    for (std::int64_t s = 0; s < n; ++s) {
+      for (std::int64_t i = 0; i < padded; i += kLanes)
+        (i < e ? load(v + s * stride, i, e - i) : V(0.0f)).store_aligned(tile + s * padded + i);
+    }
+  }
+
+  static constexpr AttentionCells kKernels{.keys = &keys, .values = &values};
+};
+
+}  // namespace weft::cpu

@@ -1,0 +1,31 @@
+#pragma once
+// exp for softmax: of values that are at most 0.
+
+#include "cpu/simd/simd.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct Exp {
+  using V = typename Simd<Arch>::V;
+
+  // exp(x) to 2 ulp for x <= 0; exactly 1 at 0, exactly 0 below -88 (never subnormal), NaN for NaN.
+  // x = n ln 2 + r, exp(r) by a polynomial, 2^n by its exponent bits.
+  static WEFT_INLINE V of_negative(V x) {
+    // 1.5 * 2^23 + 127: the sum is rounded to whole numbers, its low bits are n + 127.
+    const V magic(12583039.0f);
+    x = xsimd::max(V(-88.0f), x);  // of two operands x86 takes the second where one is a NaN
+    const V t = Simd<Arch>::fma(x, V(1.44269504f), magic);
+    const V n = t - magic;
+    const V r = Simd<Arch>::fma(n, V(2.12194440e-4f), Simd<Arch>::fma(n, V(-0.693359375f), x));
+    V p(1.3997796e-3f);  // the remainder of (exp(r) - 1 - r) / r^2
+    p = Simd<Arch>::fma(p, r, V(8.3955629e-3f));
+    p = Simd<Arch>::fma(p, r, V(4.1665401e-2f));
+    p = Simd<Arch>::fma(p, r, V(1.6666277e-1f));
+    p = Simd<Arch>::fma(p, r, V(0.5f));
+    p = Simd<Arch>::fma(p, r * r, r) + V(1.0f);
+    return p * Simd<Arch>::low_bits_to_exponent(t);
+  }
+};
+
+}  // namespace weft::cpu
