@@ -17,10 +17,11 @@ struct PanelsF32 {
   using V = typename Simd<Arch>::V;
   static constexpr int kRows = 16, kLanes = Simd<Arch>::kLanes, kVecs = kRows / kLanes;
   static constexpr std::int64_t kPiece = 128;
-  static constexpr int kRegisters = kLanes == 16 ? 24 : 12;  // for sums
-  // Panels of a piece, tokens whose sums stay in registers, tokens up to which nothing is converted
-  // into scratch.
-  static constexpr int kPair = 2, kTile = kRegisters / (kPair * kVecs), kDirect = 2;
+  static constexpr int kRegisters = kLanes == 16 ? 24 : 12;   // for sums
+  static constexpr int kPair = 2;                             // panels of a piece
+  static constexpr int kTile = kRegisters / (kPair * kVecs);  // tokens whose sums stay in registers
+  static constexpr int kDirectTile = kTile < 4 ? kTile : 4;   // likewise, converting on the way
+  static constexpr int kDirect = 32;  // up to so many tokens nothing is converted into scratch
   static constexpr std::int64_t kUnit = kRows * C::kBytes;
   static_assert(kPair * kPiece * kRows * 4 <= kPanelPiece);
 
@@ -102,12 +103,29 @@ struct PanelsF32 {
     }
   }
 
-  template <int T>
+  // Panels c .. c + P - 1 for all tokens; the later tiles find them in the second cache.
+  template <int P>
+  static WEFT_INLINE void direct_panels(const LinearArgs& a, std::int64_t c) {
+    const std::int64_t n_tokens = a.row1 - a.row0;
+    const std::int64_t n_tiles = (n_tokens + kDirectTile - 1) / kDirectTile;
+    std::int64_t t = a.row0;
+    for (std::int64_t i = 1; i <= n_tiles; ++i) {
+      const std::int64_t end = a.row0 + n_tokens * i / n_tiles;
+      if (end - t == 1) direct<P, 1>(a, t, c);
+      if (end - t == 2) direct<P, 2>(a, t, c);
+      if (end - t == 3) direct<P, 3>(a, t, c);
+      if (end - t == 4) direct<P, 4>(a, t, c);
+      t = end;
+    }
+  }
+
   static WEFT_INLINE void direct(const LinearArgs& a, std::int64_t c0) {
-    constexpr int kPanels = 4 / T;
     std::int64_t c = c0;
-    for (; c + kPanels * kRows <= a.col1; c += kPanels * kRows) direct<kPanels, T>(a, a.row0, c);
-    for (; c < a.col1; c += kRows) direct<1, T>(a, a.row0, c);
+    if (a.row1 - a.row0 == 1) {  // the other tiles have chains enough with two panels
+      for (; c + 4 * kRows <= a.col1; c += 4 * kRows) direct<4, 1>(a, a.row0, c);
+    }
+    for (; c + 2 * kRows <= a.col1; c += 2 * kRows) direct_panels<2>(a, c);
+    for (; c < a.col1; c += kRows) direct_panels<1>(a, c);
   }
 
   // ---- many tokens
@@ -192,7 +210,7 @@ struct PanelsF32 {
   static WEFT_INLINE void run(const LinearArgs& a) {
     const std::int64_t c0 = a.col0 / kRows * kRows;
     if (a.row1 - a.row0 <= kDirect) {
-      a.row1 - a.row0 == 1 ? direct<1>(a, c0) : direct<2>(a, c0);
+      direct(a, c0);
       return;
     }
     for (std::int64_t t = a.row0; t < a.row1; t += kPanelTokens) {

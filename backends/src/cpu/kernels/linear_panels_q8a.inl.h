@@ -10,8 +10,8 @@
 // vpdpbusd takes codes without sign. Codes with an offset begin at Q8ABlock::start, which takes off
 // 128 times the activations, or at that divided by a power of two.
 //
-// One or two tokens take codes out of the panel as they go. More go through pieces of K that are
-// decoded into scratch once for all tokens of a block, with all codes raised to an offset of 128.
+// Few tokens take codes out of the panel as they go. More go through pieces of K that are decoded
+// into scratch once for all tokens of a block, with all codes raised to an offset of 128.
 
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/dot.inl.h"
@@ -56,8 +56,9 @@ struct PanelsQ8A {
   using A = ActivationBlock;
   static constexpr int kRows = 16;
   static constexpr int kTile = 12;       // tokens whose sums stay in registers
-  static constexpr int kDirect = 2;      // up to so many tokens nothing is decoded into scratch
-  static constexpr int kPieceSubs = 32;  // sub-blocks of a piece
+  static constexpr int kDirectTile = 4;  // likewise, where codes are taken out as they go
+  static constexpr int kDirect = 4;      // up to so many tokens nothing is decoded into scratch
+  static constexpr int kPieceSubs = 16;  // sub-blocks of a piece
   static constexpr int kBlockElems = 32 * C::kSubs;
   static constexpr int kHalves = C::kHasHalves ? 2 * kRows : 0;
   static constexpr int kBlockBytes = 64 * C::kUnits + kHalves;  // of 16 rows
@@ -166,7 +167,7 @@ struct PanelsQ8A {
     }
   };
 
-  // ---- one or two tokens
+  // ---- few tokens
 
   // A group of sub-blocks at once, so that the panel is read once and in order.
   template <int T>
@@ -196,7 +197,7 @@ struct PanelsQ8A {
   static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
                                                std::int64_t c) {
     __m512 acc[T];
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int j = 0; j < T; ++j) acc[j] = _mm512_setzero_ps();
     Tokens<T> x(a.x + t * a.x_stride, a.x_stride);
     for (Blocks b(a, c, 0); b.at < b.n; b.next()) {
@@ -212,6 +213,21 @@ struct PanelsQ8A {
       alignas(64) float sums[kRows];
       _mm512_store_ps(sums, acc[j]);
       Epilogue<Arch>::store16(a, t + j, c, sums);
+    }
+  }
+
+  // The later tiles find the panel in the second cache.
+  static WEFT_INLINE void direct_panel(const LinearArgs& a, std::int64_t c) {
+    const std::int64_t n_tokens = a.row1 - a.row0;
+    const std::int64_t n_tiles = (n_tokens + kDirectTile - 1) / kDirectTile;
+    std::int64_t t = a.row0;
+    for (std::int64_t i = 1; i <= n_tiles; ++i) {
+      const std::int64_t end = a.row0 + n_tokens * i / n_tiles;
+      if (end - t == 1) direct<1>(a, t, c);
+      if (end - t == 2) direct<2>(a, t, c);
+      if (end - t == 3) direct<3>(a, t, c);
+      if (end - t == 4) direct<4>(a, t, c);
+      t = end;
     }
   }
 
@@ -246,15 +262,23 @@ struct PanelsQ8A {
     }
   }
 
-  // T tokens of a block; their sums go on from where the piece before left them.
+  // T tokens of a block; their sums go on from where the piece before left them. What comes after
+  // the piece is asked for meanwhile, some lines per sub-block, or memory would idle.
   template <int T>
   static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x0,
-                                             std::int64_t x_stride, float* sums) {
+                                             std::int64_t x_stride, float* sums,
+                                             const std::byte* ahead) {
     __m512 acc[T];
 #pragma GCC unroll 12
     for (int j = 0; j < T; ++j) acc[j] = _mm512_load_ps(sums + j * kRows);
     Tokens<T> x(x0, x_stride);
     for (int sub = 0; sub < n_subs; ++sub) {
+      if (ahead) {
+        constexpr int kLines = (kBlockBytes + 64 * C::kSubs - 1) / (64 * C::kSubs);
+#pragma GCC unroll 9
+        for (int i = 0; i < kLines; ++i) __builtin_prefetch(ahead + 64 * i);
+        ahead += 64 * kLines;
+      }
       Dots<T> dots;
       dots.template start<kRaised>(x);
 #pragma GCC unroll 8
@@ -270,7 +294,8 @@ struct PanelsQ8A {
     for (int j = 0; j < T; ++j) _mm512_store_ps(sums + j * kRows, acc[j]);
   }
 
-  using TileFn = void (*)(const Piece&, int, const std::byte*, std::int64_t, float*);
+  using TileFn = void (*)(const Piece&, int, const std::byte*, std::int64_t, float*,
+                          const std::byte*);
   static constexpr TileFn kTiles[kTile + 1] = {nullptr,   &tile<1>,  &tile<2>, &tile<3>, &tile<4>,
                                                &tile<5>,  &tile<6>,  &tile<7>, &tile<8>, &tile<9>,
                                                &tile<10>, &tile<11>, &tile<12>};
@@ -278,34 +303,57 @@ struct PanelsQ8A {
   // n_tokens <= kPanelTokens, the columns of one panel, n_tokens * 16 sums.
   static WEFT_INLINE void add_piece(const LinearArgs& a, const Piece& piece, int n_subs,
                                     std::int64_t k, std::int64_t t, std::int64_t n_tokens,
-                                    float* sums) {
+                                    float* sums, const std::byte* ahead) {
     const std::int64_t n_tiles = (n_tokens + kTile - 1) / kTile;
     const std::byte* x = a.x + t * a.x_stride + k / 32 * A::kBytes;
     std::int64_t done = 0;
     for (std::int64_t i = 0; i < n_tiles; ++i) {  // tiles of nearly the same height
       const std::int64_t end = n_tokens * (i + 1) / n_tiles;
-      kTiles[end - done](piece, n_subs, x + done * a.x_stride, a.x_stride, sums + done * kRows);
+      kTiles[end - done](piece, n_subs, x + done * a.x_stride, a.x_stride, sums + done * kRows,
+                         i == 0 ? ahead : nullptr);
       done = end;
     }
   }
+
+  // The pieces of a block of columns: panel by panel, as they lie, while the activations fit the
+  // second cache whole; else piece by piece of K, so that their part does.
+  struct Walk {
+    static constexpr std::int64_t kCached = 512 * 1024;
+    static constexpr std::int64_t kBlocks = kPieceSubs / C::kSubs;  // of a piece
+
+    std::int64_t c0, n_panels, n_pieces;
+    bool by_panel;
+
+    WEFT_INLINE Walk(const LinearArgs& a, std::int64_t n_tokens, std::int64_t c, std::int64_t c1)
+        : c0(c),
+          n_panels((c1 - c + kRows - 1) / kRows),
+          n_pieces((a.k / kBlockElems + kBlocks - 1) / kBlocks),
+          by_panel(n_tokens * a.k / 32 * A::kBytes <= kCached) {}
+    WEFT_INLINE std::int64_t n_steps() const { return n_panels * n_pieces; }
+    WEFT_INLINE std::int64_t column(std::int64_t step) const {
+      return c0 + (by_panel ? step / n_pieces : step % n_panels) * kRows;
+    }
+    WEFT_INLINE std::int64_t block(std::int64_t step) const {
+      return (by_panel ? step % n_pieces : step / n_panels) * kBlocks;
+    }
+  };
 
   // Tokens [t, t + n_tokens), columns [c0, c1), both within a block; c0 begins a panel.
   static WEFT_INLINE void block(const LinearArgs& a, std::int64_t t, std::int64_t n_tokens,
                                 std::int64_t c0, std::int64_t c1) {
     auto& piece = *reinterpret_cast<Piece*>(a.scratch);
     float* const sums = reinterpret_cast<float*>(a.scratch + kPanelPiece);
-    std::memset(
-        sums, 0,
-        static_cast<std::size_t>((c1 - c0 + kRows - 1) / kRows * kRows * n_tokens) * sizeof(float));
-    constexpr std::int64_t kPieceBlocks = kPieceSubs / C::kSubs;
-    const std::int64_t n_blocks = a.k / kBlockElems;
-    for (std::int64_t b = 0; b < n_blocks; b += kPieceBlocks) {
-      const std::int64_t n = b + kPieceBlocks < n_blocks ? kPieceBlocks : n_blocks - b;
-      for (std::int64_t c = c0; c < c1; c += kRows) {
-        decode(Blocks(a, c, b), n, piece);
-        add_piece(a, piece, static_cast<int>(n) * C::kSubs, b * kBlockElems, t, n_tokens,
-                  sums + (c - c0) * n_tokens);
-      }
+    const Walk walk(a, n_tokens, c0, c1);
+    std::memset(sums, 0,
+                static_cast<std::size_t>(walk.n_panels * kRows * n_tokens) * sizeof(float));
+    for (std::int64_t step = 0; step < walk.n_steps(); ++step) {
+      const std::int64_t c = walk.column(step), b = walk.block(step);
+      const Blocks blocks(a, c, b);
+      const std::int64_t n = blocks.n < Walk::kBlocks ? blocks.n : Walk::kBlocks;
+      decode(blocks, n, piece);
+      const Blocks next(a, walk.column(step + 1), walk.block(step + 1));
+      add_piece(a, piece, static_cast<int>(n) * C::kSubs, b * kBlockElems, t, n_tokens,
+                sums + (c - c0) * n_tokens, next.halves);
     }
     for (std::int64_t c = c0; c < c1; c += kRows) {
       for (std::int64_t j = 0; j < n_tokens; ++j) {
@@ -317,8 +365,7 @@ struct PanelsQ8A {
   static WEFT_INLINE void run(const LinearArgs& a) {
     const std::int64_t c0 = a.col0 / kRows * kRows;
     if (a.row1 - a.row0 <= kDirect) {
-      for (std::int64_t c = c0; c < a.col1; c += kRows)
-        a.row1 - a.row0 == 1 ? direct<1>(a, a.row0, c) : direct<2>(a, a.row0, c);
+      for (std::int64_t c = c0; c < a.col1; c += kRows) direct_panel(a, c);
       return;
     }
     for (std::int64_t t = a.row0; t < a.row1; t += kPanelTokens) {
