@@ -121,6 +121,7 @@ TEST_CASE(
       }
       // Several pieces of K, several blocks of columns.
       check_linear({.weights = w, .integer = integer, .t = 3, .k = 4352, .n = 32}, ++seed);
+      check_linear({.weights = w, .integer = integer, .t = 50, .k = 4352, .n = 48}, ++seed);
       check_linear({.weights = w, .integer = integer, .t = 40, .k = 2 * block, .n = 300}, ++seed);
       check_linear({.weights = w, .integer = integer, .t = 515, .k = block, .n = 16}, ++seed);
     }
