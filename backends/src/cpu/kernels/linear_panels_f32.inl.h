@@ -59,7 +59,7 @@ struct PanelsF32 {
 #pragma GCC unroll 4
         for (int p = 0; p < P; ++p) {
 #pragma GCC unroll 4
-          for (int i = 0; i < kVecs; ++i) v[p][i][j] = xsimd::fma(xs, w[p][i], v[p][i][j]);
+          for (int i = 0; i < kVecs; ++i) v[p][i][j] = Simd<Arch>::fma(xs, w[p][i], v[p][i][j]);
         }
       }
     }
