@@ -12,8 +12,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
-
 std::int64_t round_up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
 }

@@ -1,5 +1,6 @@
 #include "common/flags.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -9,6 +10,8 @@
 
 #include "weft/graph/error.h"
 #include "weft/scheduler/budget.h"
+
+#include "common/program.h"
 
 namespace weft::cli {
 namespace {
@@ -30,6 +33,22 @@ void add_cache_flag(CLI::App& app, const char* names, DType& dtype, const char* 
       ->type_name("TYPE");
 }
 
+void add_weights_flag(CLI::App& app, WeightMode& mode) {
+  static constexpr WeightMode kModes[] = {WeightMode::automatic, WeightMode::mapped,
+                                          WeightMode::resident};
+  std::vector<std::string> names;
+  for (const WeightMode m : kModes) names.emplace_back(to_string(m));
+  app.add_option_function<std::string>(
+         "--weights",
+         [&mode](const std::string& name) {
+           mode = *std::ranges::find(kModes, name, [](WeightMode m) { return to_string(m); });
+         },
+         "mapped: used as they lie in the file; resident: copied into the layout that is computed "
+         "from best; auto: resident where that is faster and fits")
+      ->check(CLI::IsMember(names))
+      ->type_name("MODE");
+}
+
 }  // namespace
 
 std::string bundled_model() {
@@ -47,6 +66,7 @@ std::string bundled_model() {
 void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   SessionOptions& s = flags.session;
+  s.progress = load_progress;
   flags.path = bundled_model();
   auto* model = app.add_option("-m,--model", flags.path, "GGUF file (default: the bundled model)")
                     ->type_name("FILE");
@@ -64,6 +84,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--backend", s.backend, "cpu or reference")->type_name("NAME");
   add_cache_flag(app, "--cache-type-k", s.cache_k, "f16 or f32: keys in the cache");
   add_cache_flag(app, "--cache-type-v", s.cache_v, "f16 or f32: values in the cache");
+  add_weights_flag(app, s.weights);
   app.add_option_function<std::string>(
          "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
          "bytes for everything, for example 6G; default: what this process may use")

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -21,6 +22,9 @@ std::atomic<bool> interrupt_seen{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
 int interrupt_event = -1;
+
+// A load that takes longer is shown.
+constexpr std::chrono::milliseconds kLong{500}, kShownEvery{100};
 
 void on_interrupt(int) {
   const int error = errno;
@@ -104,6 +108,22 @@ int interrupt_descriptor() {
 
 bool not_interrupted(double) {
   return !interrupt_seen;
+}
+
+bool load_progress(double progress) {
+  static Clock::time_point start, shown;
+  static const bool terminal = isatty(STDERR_FILENO);
+  const auto now = Clock::now();
+  if (progress == 0) start = shown = now;
+  if (!terminal || interrupt_seen) return !interrupt_seen;
+  const bool on_screen = shown != start;
+  if (progress == 1 && on_screen) {
+    std::cerr << "\r\x1b[K" << std::flush;
+  } else if (progress < 1 && now - start > kLong && now - shown > kShownEvery) {
+    shown = now;
+    std::cerr << fmt::format("\rloading weights {:3.0f} %", 100 * progress) << std::flush;
+  }
+  return true;
 }
 
 }  // namespace weft::cli

@@ -52,6 +52,9 @@ void catch_interrupts(Interrupts which);
 void clear_interrupt();
 // Readable while interrupted(): for poll() beside another descriptor. REQUIRES: catch_interrupts().
 int interrupt_descriptor();
-bool not_interrupted(double progress);  // as a progress function: goes on until Ctrl-C
+// As progress functions: go on until Ctrl-C. The second one shows on a terminal's stderr how far
+// loading is, where it takes long.
+bool not_interrupted(double progress);
+bool load_progress(double progress);
 
 }  // namespace weft::cli

@@ -92,6 +92,28 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }
 
+std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
+    const WeightLayout& layout, const LoadOptions& options) const {
+  const std::lock_guard lock(regions_mutex_);
+  std::erase_if(regions_, [](const auto& region) { return region.expired(); });
+  for (const auto& region : regions_) {
+    const auto weights = region.lock();
+    if (weights && weights->layout() == layout) return weights;
+  }
+  auto weights = std::make_shared<const ResidentWeights>(source.gguf(), layout, options);
+  regions_.push_back(weights);
+  return weights;
+}
+
+std::int64_t Model::Impl::resident_bytes() const {
+  const std::lock_guard lock(regions_mutex_);
+  std::int64_t sum = 0;
+  for (const auto& region : regions_) {
+    if (const auto weights = region.lock()) sum += weights->bytes();
+  }
+  return sum;
+}
+
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Model::~Model() = default;
 

@@ -1,11 +1,14 @@
 #pragma once
 // What sessions need of a model beyond its public face.
 
+#include <mutex>
+
 #include "weft/models/builder.h"
 #include "weft/models/model.h"
 #include "weft/models/tokenizer.h"
 
 #include "gguf_source.h"
+#include "weight_loader.h"
 
 namespace weft {
 
@@ -20,6 +23,17 @@ struct Model::Impl {
   std::shared_ptr<const Tokenizer> tokenizer;  // null where the file has none that we know
   std::string no_tokenizer;                    // why
   std::vector<std::string> warnings;
+
+  // The region of this layout: that of another session, or a new one. Whoever wants one while
+  // another thread fills one waits.
+  std::shared_ptr<const ResidentWeights> resident_weights(const WeightLayout& layout,
+                                                          const LoadOptions& options) const;
+  // Bytes of the regions that sessions hold now.
+  std::int64_t resident_bytes() const;
+
+ private:
+  mutable std::mutex regions_mutex_;
+  mutable std::vector<std::weak_ptr<const ResidentWeights>> regions_;
 };
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include "weft/graph/error.h"
 #include "weft/scheduler/workers.h"
 
+#include "model_impl.h"
 #include "session_plan.h"
 
 namespace weft {
@@ -64,6 +65,7 @@ struct Session::Impl {
       : model(std::move(m)),
         planned(plan_model(*model, options)),
         backend(find_backend(planned.options.backend)),
+        weights(load_weights()),
         workers(planned.options.workers),
         states(planned.memory.state),
         arena(planned.memory.arena),
@@ -81,6 +83,8 @@ struct Session::Impl {
     }
   }
 
+  std::shared_ptr<const ResidentWeights> load_weights() const;
+  const std::byte* weight(const Node& node) const;
   Runner& runner(std::size_t n_tokens);
   void check_tokens(std::span<const std::int32_t> tokens) const;
   void check_sequence(std::int64_t sequence) const;
@@ -94,6 +98,7 @@ struct Session::Impl {
   std::shared_ptr<const Model> model;
   PlannedModel planned;
   const Backend& backend;
+  std::shared_ptr<const ResidentWeights> weights;  // null where all stay in the file
   Workers workers;
   Buffer states, arena, scratch;
   std::unordered_map<std::string, std::byte*> state_at;
@@ -104,6 +109,20 @@ struct Session::Impl {
   std::span<const float> last;                   // in the arena
 };
 
+std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
+  const WeightLayout layout = layout_weights(*model, planned);
+  const LoadOptions options = load_options(*model, planned);
+  if (layout.region_bytes > 0) return model->impl().resident_weights(layout, options);
+  // What does not fit would only push out what was read before.
+  if (planned.memory.total() <= planned.options.mem_budget) bring_in_mapped(layout, options);
+  return nullptr;
+}
+
+const std::byte* Session::Impl::weight(const Node& node) const {
+  const std::byte* data = weights ? weights->find(node.path) : nullptr;
+  return data ? data : model->file().find_tensor(node.path)->data;
+}
+
 Runner& Session::Impl::runner(std::size_t n_tokens) {
   std::size_t i = 0;
   const auto bound = [&](std::size_t plan) {
@@ -112,11 +131,10 @@ Runner& Session::Impl::runner(std::size_t n_tokens) {
   };
   while (bound(i) < n_tokens) ++i;
   if (!runners[i]) {
-    const Bindings bindings{
-        .weight = [&](const Node& node) { return model->file().find_tensor(node.path)->data; },
-        .state = [&](const Node& node) { return state_at.at(node.path); },
-        .arena = arena.bytes(),
-        .scratch = scratch.bytes()};
+    const Bindings bindings{.weight = [&](const Node& node) { return weight(node); },
+                            .state = [&](const Node& node) { return state_at.at(node.path); },
+                            .arena = arena.bytes(),
+                            .scratch = scratch.bytes()};
     runners[i] =
         std::make_unique<Runner>(planned.graphs[i], planned.plans[i], backend, bindings, workers);
   }
@@ -276,7 +294,8 @@ const MemoryUse& Session::memory() const {
   return impl_->planned.memory;
 }
 std::int64_t Session::allocated_bytes() const {
-  return impl_->states.size() + impl_->arena.size() + impl_->scratch.size();
+  return (impl_->weights ? impl_->weights->bytes() : 0) + impl_->states.size() +
+         impl_->arena.size() + impl_->scratch.size();
 }
 const std::vector<std::string>& Session::concessions() const {
   return impl_->planned.concessions;

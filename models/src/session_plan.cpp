@@ -1,6 +1,8 @@
 #include "session_plan.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "weft/backends/backend.h"
 #include "weft/backends/memory.h"
@@ -18,6 +20,11 @@ namespace {
 // and of several sequences and the tail of a prompt, wide ones prefill.
 constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
 constexpr std::int64_t kNarrowest = 8;  // the budget never takes prefill below this
+// Nor below this to keep weights resident: what they bring would be lost.
+constexpr std::int64_t kNarrowestResident = 128;
+// What resident weights must leave of the budget where nobody asked for them: the program itself
+// takes some, and pages of ours cannot be dropped.
+constexpr std::int64_t kSpare = std::int64_t{64} << 20;
 constexpr std::int64_t kMaxCells = (std::int64_t{1} << 31) - 1;  // cells are numbered with i32
 constexpr std::int64_t kDefaultContext = 4096;
 constexpr std::int64_t kDefaultLogitsRows = 16;
@@ -52,7 +59,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
                            o.cache_k.name(), o.cache_v.name());
   }
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
-  if (o.mem_budget == 0) o.mem_budget = default_budget();
+  if (o.mem_budget == 0) o.mem_budget = default_budget(model.impl().resident_bytes());
   return o;
 }
 
@@ -68,7 +75,8 @@ void add_class(const Model& model, const Backend& backend, std::int64_t width,
                                    .cache_k = o.cache_k,
                                    .cache_v = o.cache_v,
                                    .embeddings = o.embeddings});
-  planned.graphs.push_back(optimize(plain, backend, {.off = o.passes_off}));
+  const bool resident = o.weights == WeightMode::resident;
+  planned.graphs.push_back(optimize(plain, backend, {.off = o.passes_off, .resident = resident}));
   planned.plans.push_back(
       make_plan(planned.graphs.back(), backend,
                 {.name = width == 1 ? "decode" : fmt::format("prefill {}", width),
@@ -76,20 +84,120 @@ void add_class(const Model& model, const Backend& backend, std::int64_t width,
                  .reuse_arena = o.reuse_arena}));
 }
 
-// Gives up the widest plan.
-void narrow(const Model& model, PlannedModel& planned) {
+void count_memory(const Model& model, PlannedModel& planned) {
+  planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
+}
+
+// Every width class with weights of this mode, whatever it takes.
+PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
+  PlannedModel planned{.options = options};
+  planned.options.weights = weights;
+  const Backend& backend = find_backend(options.backend);
+  for (const std::int64_t width : kWidths) {
+    if (width < options.prefill_width) add_class(model, backend, width, planned);
+  }
+  add_class(model, backend, options.prefill_width, planned);
+  count_memory(model, planned);
+  return planned;
+}
+
+// A rung of the ladder of concessions: gives something up and returns true, or false where there is
+// nothing left to give. `narrowest` is how far prefill may go.
+using Rung = bool (*)(const Model& model, std::int64_t narrowest, PlannedModel& planned);
+
+bool narrow(const Model& model, std::int64_t narrowest, PlannedModel& planned) {
   const std::int64_t before = planned.memory.total();
   const std::int64_t width = planned.options.prefill_width;
+  if (planned.graphs.size() == 1) return false;
+  const std::vector<Variable>& variables = planned.graphs[planned.graphs.size() - 2].variables();
+  const std::int64_t next = std::ranges::find(variables, "T", &Variable::name)->bound;
+  if (next < narrowest) return false;
   planned.graphs.pop_back();
   planned.plans.pop_back();
-  const std::vector<Variable>& variables = planned.graphs.back().variables();
-  planned.options.prefill_width = std::ranges::find(variables, "T", &Variable::name)->bound;
-  planned.options.logits_rows =
-      std::min(planned.options.logits_rows, planned.options.prefill_width);
-  planned.memory = memory_use(model, planned.graphs, planned.plans);
-  planned.concessions.push_back(fmt::format("prefill width {} -> {}: saves {}", width,
-                                            planned.options.prefill_width,
+  planned.options.prefill_width = next;
+  planned.options.logits_rows = std::min(planned.options.logits_rows, next);
+  count_memory(model, planned);
+  planned.concessions.push_back(fmt::format("prefill width {} -> {}: saves {}", width, next,
                                             human_bytes(before - planned.memory.total())));
+  return true;
+}
+
+constexpr Rung kLadder[] = {narrow};
+
+// Goes down the ladder until `needed` of the plans fit; false where they do not even at its end.
+template <class Needed>
+bool fit(const Model& model, std::int64_t narrowest, PlannedModel& planned, Needed needed) {
+  for (const Rung rung : kLadder) {
+    while (needed(planned) > planned.options.mem_budget) {
+      if (!rung(model, narrowest, planned)) break;
+    }
+  }
+  return needed(planned) <= planned.options.mem_budget;
+}
+
+std::int64_t all_of_it(const PlannedModel& planned) {
+  return planned.memory.total();
+}
+
+// Small models leave less to spare: it is a share of theirs.
+std::int64_t with_spare(const PlannedModel& planned) {
+  return planned.memory.total() + std::min(kSpare, planned.memory.weights_resident / 16);
+}
+
+// What cannot be dropped.
+std::int64_t without_file(const PlannedModel& planned) {
+  return planned.memory.total() - planned.memory.weights_mapped + kSpare;
+}
+
+[[noreturn]] void refuse(const Model& model, const PlannedModel& planned) {
+  const SessionOptions& o = planned.options;
+  fail<BudgetError>("{}: needs {} with a context of {} x {}, may use {}\n{}", model.file().path(),
+                    human_bytes(planned.memory.total()), o.sequences, o.context,
+                    human_bytes(o.mem_budget), planned.memory.to_text());
+}
+
+// Resident if they were asked for, or if that is faster and fits. Otherwise nothing, and `reason`
+// says why.
+std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptions& options,
+                                          std::string& reason) {
+  const bool asked = options.weights == WeightMode::resident;
+  if (!asked && find_backend(options.backend).resident_lowering().empty()) {
+    reason = fmt::format("backend {} computes from the file's layout", options.backend);
+    return std::nullopt;
+  }
+  PlannedModel planned = plan_all(model, options, WeightMode::resident);
+  if (asked) {
+    planned.weights_reason = "asked for";
+    if (!fit(model, kNarrowest, planned, all_of_it)) refuse(model, planned);
+    return planned;
+  }
+  if (!layout_weights(model, planned).changes_types) {
+    reason = fmt::format("backend {} has no other layout for these weights", options.backend);
+    return std::nullopt;
+  }
+  planned.weights_reason = fmt::format("backend {} is faster from another layout", options.backend);
+  if (fit(model, kNarrowestResident, planned, with_spare)) return planned;
+  reason = fmt::format("resident they would leave less than {} of the budget free",
+                       human_bytes(with_spare(planned) - planned.memory.total()));
+  return std::nullopt;
+}
+
+PlannedModel plan_mapped(const Model& model, const SessionOptions& options, bool budget_is_stated,
+                         std::string reason) {
+  PlannedModel planned = plan_all(model, options, WeightMode::mapped);
+  planned.weights_reason = std::move(reason);
+  if (fit(model, kNarrowest, planned, all_of_it)) return planned;
+  // A stated budget is kept. One that was found is the system's to keep, and it can by dropping
+  // pages of the file: slow, but it works.
+  if (budget_is_stated) refuse(model, planned);
+  PlannedModel last_resort = plan_all(model, options, WeightMode::mapped);
+  last_resort.weights_reason = planned.weights_reason;
+  if (!fit(model, kNarrowest, last_resort, without_file)) refuse(model, planned);
+  last_resort.concessions.push_back(
+      fmt::format("weights do not fit: of {}, at least {} is read from disk in every step",
+                  human_bytes(last_resort.memory.weights_mapped),
+                  human_bytes(last_resort.memory.total() - last_resort.options.mem_budget)));
+  return last_resort;
 }
 
 }  // namespace
@@ -102,9 +210,11 @@ std::int64_t state_bytes(const Graph& graph) {
   return sum;
 }
 
-MemoryUse memory_use(const Model& model, const std::vector<Graph>& graphs,
-                     const std::vector<Plan>& plans) {
-  MemoryUse use{.weights_mapped = model.facts().weight_bytes, .state = state_bytes(graphs.front())};
+MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans,
+                     const WeightLayout& weights) {
+  MemoryUse use{.weights_mapped = weights.mapped_bytes,
+                .weights_resident = weights.region_bytes,
+                .state = state_bytes(graphs.front())};
   for (const Plan& plan : plans) {  // one step runs at a time: arena and scratch are shared
     use.arena = std::max(use.arena, plan.arena_bytes);
     use.scratch = std::max(use.scratch, plan.scratch_bytes);
@@ -112,26 +222,36 @@ MemoryUse memory_use(const Model& model, const std::vector<Graph>& graphs,
   return use;
 }
 
-PlannedModel plan_model(const Model& model, const SessionOptions& options) {
-  PlannedModel planned{.options = resolve(model, options)};
-  const Backend& backend = find_backend(planned.options.backend);
-  const std::int64_t widest = planned.options.prefill_width;
-  for (const std::int64_t width : kWidths) {
-    if (width < widest) add_class(model, backend, width, planned);
+WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
+  const bool resident = planned.options.weights == WeightMode::resident;
+  WeightLayout layout = layout_weights(model.file(), planned.graphs.front(), resident);
+  for (const Graph& graph : planned.graphs) {
+    if (layout_weights(model.file(), graph, resident) != layout)
+      fail<Error>("plans of one session want their weights in different types");
   }
-  add_class(model, backend, widest, planned);
-  planned.memory = memory_use(model, planned.graphs, planned.plans);
+  return layout;
+}
 
-  const std::int64_t budget = planned.options.mem_budget;
-  while (planned.memory.total() > budget && planned.options.prefill_width > kNarrowest) {
-    narrow(model, planned);
+LoadOptions load_options(const Model& model, const PlannedModel& planned) {
+  const SessionOptions& o = planned.options;
+  // Where the cache of the file and the copy do not fit together, the system would have to make
+  // room for every page of ours.
+  const bool tight = o.mem_budget - planned.memory.total() < model.file().file_bytes();
+  return {.threads = o.workers, .drop_cache = tight, .progress = o.progress};
+}
+
+std::string_view to_string(WeightMode mode) {
+  constexpr std::string_view kNames[] = {"auto", "mapped", "resident"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
+
+PlannedModel plan_model(const Model& model, const SessionOptions& options) {
+  const SessionOptions resolved = resolve(model, options);
+  std::string reason = "asked for";
+  if (options.weights != WeightMode::mapped) {
+    if (auto planned = plan_resident(model, resolved, reason)) return std::move(*planned);
   }
-  if (planned.memory.total() > budget) {
-    fail<BudgetError>("{}: needs {} with a context of {} x {}, may use {}\n{}", model.file().path(),
-                      human_bytes(planned.memory.total()), planned.options.sequences,
-                      planned.options.context, human_bytes(budget), planned.memory.to_text());
-  }
-  return planned;
+  return plan_mapped(model, resolved, options.mem_budget != 0, std::move(reason));
 }
 
 }  // namespace weft

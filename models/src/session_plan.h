@@ -4,13 +4,21 @@
 
 #include "weft/models/session.h"
 
+#include "weight_loader.h"
+
 namespace weft {
 
 // Bytes of all states of a graph, each aligned. Session lays them out in this order.
 std::int64_t state_bytes(const Graph& graph);
 
 // Bytes that a session with these plans takes. REQUIRES: one plan per graph, at least one.
-MemoryUse memory_use(const Model& model, const std::vector<Graph>& graphs,
-                     const std::vector<Plan>& plans);
+MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans,
+                     const WeightLayout& weights);
+
+// Where a planned session has its weights: the same for every width class.
+WeightLayout layout_weights(const Model& model, const PlannedModel& planned);
+
+// How a planned session brings them in.
+LoadOptions load_options(const Model& model, const PlannedModel& planned);
 
 }  // namespace weft

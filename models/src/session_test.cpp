@@ -172,12 +172,17 @@ TEST_CASE("what was predicted is what is allocated") {
   for (const SessionOptions& options :
        {SessionOptions{}, SessionOptions{.context = 100, .sequences = 7, .prefill_width = 33},
         SessionOptions{.workers = 1, .backend = "reference", .cache_k = f32, .cache_v = f32},
-        SessionOptions{.prefill_width = 1, .reuse_arena = false}}) {
+        SessionOptions{.prefill_width = 1, .reuse_arena = false},
+        SessionOptions{.weights = WeightMode::mapped},
+        SessionOptions{.weights = WeightMode::resident}}) {
     const MemoryUse predicted = plan_model(*model, options).memory;
     Session session(model, options);
     CHECK(session.memory() == predicted);
     CHECK(session.allocated_bytes() == predicted.total() - predicted.weights_mapped);
-    CHECK(predicted.weights_mapped == model->facts().weight_bytes);
+    const std::int64_t weights = predicted.weights_mapped + predicted.weights_resident;
+    CHECK(weights >= model->facts().weight_bytes);  // aligned where they are resident
+    CHECK(weights <= model->facts().weight_bytes + 64 * std::ssize(model->file().tensors()));
+    CHECK((predicted.weights_resident > 0) == (session.options().weights == WeightMode::resident));
     // 2 layers, K and V, 2 heads of 16 elements
     CHECK(predicted.state == 2 * 2 * 2 * 16 * session.options().context *
                                  session.options().sequences *
@@ -187,7 +192,7 @@ TEST_CASE("what was predicted is what is allocated") {
 
 TEST_CASE("a budget narrows prefill step by step, then refuses with the numbers") {
   const auto model = tiny_model();
-  const SessionOptions wide{.context = 600, .prefill_width = 512};
+  const SessionOptions wide{.context = 600, .prefill_width = 512, .weights = WeightMode::mapped};
   const PlannedModel free = plan_model(*model, wide);
   CHECK(free.concessions.empty());
   CHECK(free.plans.size() == 5);
@@ -221,8 +226,10 @@ TEST_CASE("a budget narrows prefill step by step, then refuses with the numbers"
 
 TEST_CASE("a token costs no heap call once its plan is compiled") {
   REQUIRE(test::allocations() > 0);  // they are counted
-  for (const int workers : {1, 2}) {
-    Session session(tiny_model({.matrices = q8_0}), {.workers = workers});
+  for (const SessionOptions& options :
+       {SessionOptions{.workers = 1}, SessionOptions{.workers = 2, .weights = WeightMode::resident},
+        SessionOptions{.workers = 2, .weights = WeightMode::mapped}}) {
+    Session session(tiny_model({.matrices = q8_0}), options);
     session.feed(0, some_tokens(40));
     const std::int32_t one[] = {7};
     for (int i = 0; i < 20; ++i) session.feed(0, one);

@@ -61,9 +61,10 @@ std::string human_bytes(std::int64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kNames[unit]);
 }
 
-std::int64_t default_budget() {
+std::int64_t default_budget(std::int64_t held) {
   const std::int64_t limit = cgroup::memory_limit(cgroup::system_files).value_or(kMost);
-  return std::min(limit, cgroup::memory_available(cgroup::system_files).value_or(kMost));
+  const auto available = cgroup::memory_available(cgroup::system_files);
+  return std::min(limit, available ? *available + held : kMost);
 }
 
 std::int64_t MemoryUse::total() const {

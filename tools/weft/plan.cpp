@@ -36,9 +36,10 @@ void print_text(const Model& model, const PlannedModel& planned, const std::stri
   const SessionOptions& o = planned.options;
   std::cout << fmt::format(
       "{}: {}, {} layers, {} parameters\ncontext {} x {} sequences, {} workers, backend {}, cache "
-      "{}\n\n{}",
+      "{}\nweights {}: {}\n\n{}",
       facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
-      o.context, o.sequences, o.workers, o.backend, o.cache_k.name(), planned.memory.to_text());
+      o.context, o.sequences, o.workers, o.backend, o.cache_k.name(), to_string(o.weights),
+      planned.weights_reason, planned.memory.to_text());
   std::cout << fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
                            planned.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : planned.concessions) std::cout << "  " << concession << '\n';
@@ -63,6 +64,7 @@ void print_json(const Model& model, const PlannedModel& planned) {
                   {"sequences", o.sequences},
                   {"workers", o.workers},
                   {"backend", o.backend},
+                  {"weights", {{"mode", to_string(o.weights)}, {"reason", planned.weights_reason}}},
                   {"memory",
                    {{"weights_mapped", use.weights_mapped},
                     {"weights_resident", use.weights_resident},

@@ -15,6 +15,14 @@ inline constexpr std::int64_t align_up(std::int64_t n) {
   return (n + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+inline constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+
+// What a buffer has to be asked for so that huge pages can back all of `n`: a multiple of theirs,
+// unless it is smaller than one.
+inline constexpr std::int64_t round_to_huge_pages(std::int64_t n) {
+  return n < kHugePage ? n : (n + kHugePage - 1) / kHugePage * kHugePage;
+}
+
 // Zeroed memory from the operating system, page-aligned, backed by huge pages where the kernel
 // grants them and the size is worth it. Owns it; movable.
 class Buffer {

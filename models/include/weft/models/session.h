@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/models/model.h"
@@ -25,6 +26,16 @@ namespace weft {
 
 inline constexpr std::int64_t kMaxPrefillWidth = 8192;
 
+// Where the weights are that steps read.
+enum class WeightMode : std::uint8_t {
+  automatic,  // resident where that is faster and fits the budget, else mapped
+  mapped,     // in the file's pages, as they lie there: the system may drop and read them again
+  resident,   // in memory of our own on huge pages, in the layout that the backend computes best
+              // from; sessions of a model share it. Tables of which a step reads some rows stay
+              // mapped
+};
+std::string_view to_string(WeightMode mode);  // "auto", "mapped", "resident"
+
 struct SessionOptions {
   std::int64_t context = 0;          // cells per sequence; 0: min(the model's context, 4096)
   std::int32_t sequences = 1;        // conversations with a cache of their own
@@ -35,11 +46,15 @@ struct SessionOptions {
   int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
   DType cache_k = f16, cache_v = f16;  // f16 or f32, both the same
+  WeightMode weights = WeightMode::automatic;
   std::vector<std::string> passes_off;
-  std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Kept by narrowing
-                                // prefill, or refused with the numbers (BudgetError)
+  std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Kept by concessions,
+                                // or refused with the numbers (BudgetError)
   bool reuse_arena = true;      // false keeps every activation apart (verify)
   bool embeddings = false;      // rows are the model's last hidden states [D] instead of logits [V]
+  // Called with 0..1, on the thread that opens the session, while weights are brought into memory;
+  // may be empty. Return false to stop (CancelledError). Must not open a session of the same model.
+  std::function<bool(double)> progress;
 };
 
 // One token of a step.
@@ -76,9 +91,10 @@ class Session {
   void truncate(std::int32_t sequence, std::int64_t length);  // forgets all tokens from `length` on
 
   const Model& model() const;
-  const SessionOptions& options() const;  // as resolved: no zeros left
+  const SessionOptions& options() const;  // as resolved: no zeros, no automatic left
   const MemoryUse& memory() const;        // predicted = allocated
-  std::int64_t allocated_bytes() const;   // what was really allocated, counted at the allocations
+  std::int64_t allocated_bytes() const;   // what was really allocated, counted at the allocations,
+                                          // with the weights that it shares
   const std::vector<std::string>& concessions()
       const;  // what was given up to keep the budget, worst last; empty where nothing
 
@@ -99,6 +115,7 @@ struct PlannedModel {
   MemoryUse memory;
   std::vector<std::string> concessions;
   SessionOptions options;
+  std::string weights_reason;  // why options.weights is what it is
 };
 PlannedModel plan_model(const Model& model, const SessionOptions& options);
 

@@ -17,8 +17,9 @@ std::string human_bytes(std::int64_t bytes);
 
 // What this process may use in all where nobody says otherwise: the least of the control group's
 // memory limit (version 1 and 2) and of what the system could still give without swapping
-// (MemAvailable). INT64_MAX where neither is known.
-std::int64_t default_budget();
+// (MemAvailable), to which `held` bytes are added: those that the process has already and that the
+// budget is to cover. INT64_MAX where neither is known.
+std::int64_t default_budget(std::int64_t held = 0);
 
 // Where the bytes are. Plain sums: the same struct is filled by prediction and by allocation, and
 // the two are compared.

@@ -1,0 +1,36 @@
+#pragma once
+// Where the weights of a session lie: in the mapped file, or in one region of memory of our own, in
+// the types that the session's graphs give them. Known from the file's header alone.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph/graph.h"
+#include "weft/models/gguf.h"
+
+namespace weft {
+
+inline constexpr std::int64_t kInFile = -1;
+
+struct PlacedWeight {
+  const GgufTensor* tensor = nullptr;  // the model's
+  DType dtype;                         // as the graph has it
+  std::int64_t offset = kInFile;       // in the region
+  bool whole = false;                  // every step reads all of it, not only some rows
+  friend bool operator==(const PlacedWeight&, const PlacedWeight&) = default;
+};
+
+struct WeightLayout {
+  std::vector<PlacedWeight> weights;  // in file order
+  std::int64_t region_bytes = 0;      // as allocated
+  std::int64_t mapped_bytes = 0;      // of weights that stay in the file
+  bool changes_types = false;         // some weight has another type than in the file
+  friend bool operator==(const WeightLayout&, const WeightLayout&) = default;
+};
+
+// `resident`: every weight that a step reads whole goes into the region, in file order. Otherwise
+// all stay in the file. Throws Error where the graph gives a weight of the file another type.
+WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident);
+
+}  // namespace weft
