@@ -1,5 +1,6 @@
 #include "cpu/weight_formats.h"
 
+#include <array>
 #include <span>
 
 #include "weft/ops/formats/q4_0.h"
@@ -31,22 +32,31 @@ struct WeightFormat {
   bool integer;
 };
 
-std::span<const WeightFormat> formats() {
-  static constexpr WeightFormat kFormats[] = {
-      {f32, kFloatRows<F32Weights>, false},    {f16, kFloatRows<F16Weights>, false},
-      {bf16, kFloatRows<BF16Weights>, false},  {q4_0, kIntegerRows<Q4_0Weights>, true},
-      {q8_0, kIntegerRows<Q8_0Weights>, true}, {q4_k, kIntegerRows<Q4_KWeights>, true},
-      {q6_k, kIntegerRows<Q6_KWeights>, true},
-  };
-  return kFormats;
-}
+constexpr WeightFormat kFormats[] = {
+    {f32, kFloatRows<F32Weights>, false},    {f16, kFloatRows<F16Weights>, false},
+    {bf16, kFloatRows<BF16Weights>, false},  {q4_0, kIntegerRows<Q4_0Weights>, true},
+    {q8_0, kIntegerRows<Q8_0Weights>, true}, {q4_k, kIntegerRows<Q4_KWeights>, true},
+    {q6_k, kIntegerRows<Q6_KWeights>, true},
+};
 
 // Of the plain form.
 const WeightFormat* find(DType dtype) {
-  for (const WeightFormat& f : formats()) {
+  for (const WeightFormat& f : kFormats) {
     if (f.dtype == dtype) return &f;
   }
   return nullptr;
+}
+
+// Every projection asks for its kernels in every call.
+using Table = std::array<WeightKernels, std::size(kFormats)>;
+template <Isa kIsa>
+const Table& table() noexcept {
+  static const Table kTable = [] {
+    Table t;
+    for (std::size_t i = 0; i < t.size(); ++i) t[i] = best_row(kFormats[i].rows, kIsa).run();
+    return t;
+  }();
+  return kTable;
 }
 
 }  // namespace
@@ -71,8 +81,11 @@ Isa weight_row_isa(DType weights, Isa isa) {
   return best_row(find(weights)->rows, isa).isa;
 }
 
-WeightKernels weight_kernels(DType weights, Isa isa) noexcept {
-  return best_row(find(weights)->rows, isa).run();
+const WeightKernels& weight_kernels(DType weights, Isa isa) noexcept {
+  static constexpr const Table& (*kTables[])() noexcept = {
+      table<Isa::sse2>, table<Isa::avx2>, table<Isa::avx512>, table<Isa::avx512vnni>};
+  const auto format = static_cast<std::size_t>(find(weights) - kFormats);
+  return kTables[static_cast<std::size_t>(isa)]()[format];
 }
 
 }  // namespace weft::cpu

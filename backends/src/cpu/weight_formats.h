@@ -16,6 +16,6 @@ bool has_panel_row(DType activations, DType weights, Isa isa);
 // The instruction set of the row that runs for these weights. REQUIRES:
 // has_weight_kernels(weights), here and below.
 Isa weight_row_isa(DType weights, Isa isa);
-WeightKernels weight_kernels(DType weights, Isa isa) noexcept;
+const WeightKernels& weight_kernels(DType weights, Isa isa) noexcept;
 
 }  // namespace weft::cpu

@@ -6,15 +6,17 @@
 
 namespace weft::cpu {
 
-// Rotates the first n_rot elements of one head; y may be x, what lies behind them is left alone.
+// Heads of one token, one after the other. The first n_rot of the e elements of each are rotated,
+// the others copied.
+struct RopeArgs {
+  const float* x = nullptr;
+  float* y = nullptr;             // may be x
+  const float* angles = nullptr;  // n_rot / 2 pairs (cos, sin)
+  std::int64_t n_heads = 0, e = 0, n_rot = 0;
+};
 struct RopeKernels {
-  // y = x * cos + (x with the elements of each pair swapped) * sin; cos, sin: n_rot floats, sin
-  // negated for the first element of a pair.
-  void (*adjacent)(const float* x, const float* cos, const float* sin, float* y,
-                   std::int64_t n_rot) noexcept = nullptr;
-  // Pairs (x[i], x[i + n_rot / 2]); cos, sin: n_rot / 2 floats.
-  void (*halves)(const float* x, const float* cos, const float* sin, float* y,
-                 std::int64_t n_rot) noexcept = nullptr;
+  void (*adjacent)(const RopeArgs& args) noexcept = nullptr;  // pairs (x[2i], x[2i + 1])
+  void (*halves)(const RopeArgs& args) noexcept = nullptr;    // pairs (x[i], x[i + n_rot / 2])
 };
 
 template <class Arch>

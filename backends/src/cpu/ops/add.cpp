@@ -7,7 +7,7 @@ namespace {
 
 template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
-  binary(args, region, best_row(kElementwiseRows, kIsa).run().add);
+  binary(args, region, elementwise<kIsa>().add);
 }
 
 std::optional<Kernel> find(Isa isa, const Graph&, const Node&) {

@@ -14,10 +14,15 @@ void binary(const KernelArgs& args, const Region& region, F f) noexcept {
   const bool same = a.rank == b.rank && a.dims == b.dims;
   const std::int64_t width = b.cols();
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
+    if (same) {
+      f(floats(a, r, region.col0), floats(b, r, region.col0), floats(args.out, r, region.col0),
+        region.col1 - region.col0);
+      continue;
+    }
     for (std::int64_t c = region.col0; c < region.col1;) {
       const std::int64_t from = c % width;
       const std::int64_t n = std::min(width - from, region.col1 - c);
-      f(floats(a, r, c), floats(b, same ? r : 0, from), floats(args.out, r, c), n);
+      f(floats(a, r, c), floats(b, 0, from), floats(args.out, r, c), n);
       c += n;
     }
   }

@@ -7,4 +7,10 @@ namespace weft::cpu {
 
 inline constexpr auto kElementwiseRows = float_rows<Elementwise>();
 
+template <Isa kIsa>
+const ElementwiseKernels& elementwise() noexcept {
+  static const ElementwiseKernels kKernels = best_row(kElementwiseRows, kIsa).run();
+  return kKernels;
+}
+
 }  // namespace weft::cpu

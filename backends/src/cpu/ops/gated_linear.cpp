@@ -43,7 +43,7 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
     a.col1 = block.col1;
     project(kIsa, x, w, a);
   }
-  const auto combine = best_row(kElementwiseRows, kIsa).run().silu_mul;
+  const auto combine = elementwise<kIsa>().silu_mul;
   for (std::int64_t t = block.row0; t < block.row1; ++t) {
     const std::int64_t at = (t - block.row0) * kCols;
     combine(reinterpret_cast<const float*>(parts[0]) + at,

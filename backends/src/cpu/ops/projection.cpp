@@ -46,7 +46,7 @@ LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> sc
 }
 
 void project(Isa isa, const View& x, const View& w, const LinearArgs& args) noexcept {
-  const WeightKernels kernels = weight_kernels(w.dtype.plain(), isa);
+  const WeightKernels& kernels = weight_kernels(w.dtype.plain(), isa);
   LinearArgs rest = args;  // of columns: what does not lie in panels
   if (w.dtype.is_panels()) {
     LinearArgs panels = args;

@@ -33,11 +33,11 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// 1 .. 35 and the edges of larger multiples.
+// 1 .. 70 and the edges of larger multiples.
 std::vector<std::int64_t> widths() {
   std::vector<std::int64_t> all;
-  for (std::int64_t n = 1; n <= 35; ++n) all.push_back(n);
-  for (const std::int64_t n : {47, 63, 64, 65, 127, 128, 257}) all.push_back(n);
+  for (std::int64_t n = 1; n <= 70; ++n) all.push_back(n);
+  for (const std::int64_t n : {127, 128, 129, 257, 288}) all.push_back(n);
   return all;
 }
 
@@ -111,6 +111,20 @@ TEST_CASE("rms_norm: NaN stays in its row, a row of zeros gives zeros") {
     CHECK(y[i] == 0);
     CHECK(std::isnan(y[20 + i]));
     CHECK(std::isfinite(y[40 + i]));
+  }
+}
+
+TEST_CASE("rms_norm: subnormal values and values whose squares overflow") {
+  for (const float scale : {1e-42f, 1e-30f, 1e25f}) {
+    Graph g;
+    g.output("y", rms_norm(g.input("x", {f32, {2, 70}}), 1e-6f));
+    Evaluator eval(g, kOddRows);
+    eval.floats("x", scaled_noise(140, 1, scale)).run();
+    if (scale < 1) {
+      check_kernel(g, eval, "y", 1);
+    } else {
+      for (const float v : run_kernel(g, eval, "y")) CHECK(v == 0);
+    }
   }
 }
 
@@ -222,8 +236,9 @@ TEST_CASE("get_rows: every half float") {
 
 TEST_CASE("quantize: the bits of the definition") {
   std::uint32_t seed = 1;
-  for (const float scale : {1.0f, 1e-3f, 1e30f, 1e-38f, 3e-43f, 1e-44f, 0.0f}) {
-    for (const std::int64_t n_blocks : {1, 2, 7}) {
+  for (const float scale :
+       {1.0f, 1e-3f, 1e-22f, 1e-24f, 1e26f, 1e28f, 1e30f, 1e-38f, 3e-43f, 1e-44f, 0.0f}) {
+    for (const std::int64_t n_blocks : {1, 2, 7, 100}) {
       CAPTURE(scale);
       Graph g;
       g.output("y", quantize(g.input("x", {f32, {3, 32 * n_blocks}})));
@@ -232,6 +247,27 @@ TEST_CASE("quantize: the bits of the definition") {
       check_kernel(g, eval, "y", seed);
       CHECK(run_kernel(g, eval, "y") == eval.floats("y"));
     }
+  }
+}
+
+TEST_CASE("quantize: the middle between two codes goes to the even one, all bytes as defined") {
+  for (const float scale : {1.0f, 0x1p-60f, 0x1p-100f, 0x1p60f, 0x1p100f}) {
+    CAPTURE(scale);
+    Graph g;
+    const Tensor y = quantize(g.input("x", {f32, {8, 32}}));
+    g.output("y", y);
+    Floats x;
+    for (int i = 0; i < 256; ++i) x.push_back((i % 32 ? static_cast<float>(i) / 2 : -127) * scale);
+    Evaluator eval(g);
+    eval.floats("x", x).run();
+    const std::vector<std::byte> expected = eval.bytes("y");
+    const View out = eval.view(y.id());
+    std::memset(out.data, 0, expected.size());
+    const std::vector<View> in = eval.inputs(y.id());
+    const Node& node = g[y.id()];
+    cpu_backend().find(g, node)->run({.op = node.op, .attrs = &node.attrs, .in = in, .out = out},
+                                     Region::whole(out));
+    CHECK(eval.bytes("y") == expected);
   }
 }
 

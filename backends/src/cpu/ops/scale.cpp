@@ -7,7 +7,7 @@ namespace {
 
 template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
-  const auto scale_row = best_row(kElementwiseRows, kIsa).run().scale;
+  const auto scale_row = elementwise<kIsa>().scale;
   const float factor = args.attrs->as<ScaleAttrs>().factor;
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     scale_row(floats(args.in[0], r, region.col0), factor, floats(args.out, r, region.col0),

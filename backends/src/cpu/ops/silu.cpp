@@ -7,7 +7,7 @@ namespace {
 
 template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
-  const auto silu_row = best_row(kElementwiseRows, kIsa).run().silu;
+  const auto silu_row = elementwise<kIsa>().silu;
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     silu_row(floats(args.in[0], r, region.col0), floats(args.out, r, region.col0),
              region.col1 - region.col0);

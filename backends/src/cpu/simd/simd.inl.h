@@ -84,9 +84,35 @@ struct Simd<Sse2> {
     return _mm_cvtss_f32(_mm_max_ss(v, _mm_shuffle_ps(v, v, 1)));
   }
   static WEFT_INLINE V swap_pairs(V v) { return V(_mm_shuffle_ps(v, v, 0xb1)); }
-  // Rounded to nearest even.
-  static WEFT_INLINE void store_i32(V v, std::int32_t* p) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_cvtps_epi32(v));
+  // The first and the second of every pair: of one vector, twice each; of a and b, in a row.
+  static WEFT_INLINE V firsts(V v) { return V(_mm_shuffle_ps(v, v, 0xa0)); }
+  static WEFT_INLINE V seconds(V v) { return V(_mm_shuffle_ps(v, v, 0xf5)); }
+  static WEFT_INLINE V firsts(V a, V b) { return V(_mm_shuffle_ps(a, b, 0x88)); }
+  static WEFT_INLINE V seconds(V a, V b) { return V(_mm_shuffle_ps(a, b, 0xdd)); }
+  static WEFT_INLINE V negate_firsts(V v) {
+    return V(_mm_xor_ps(v, _mm_castsi128_ps(_mm_set1_epi64x(0x80000000))));
+  }
+  // The first n <= kLanes lanes, zeros behind them; touches no other memory.
+  static WEFT_INLINE V load_part(const float* p, std::int64_t n) {
+    __m128 v = _mm_setzero_ps();
+    if (n & 4) return V(_mm_loadu_ps(p));
+    if (n & 2) v = _mm_loadl_pi(v, reinterpret_cast<const __m64*>(p));
+    if (n & 1) {
+      const __m128 last = _mm_load_ss(p + n - 1);
+      v = n == 1 ? last : _mm_movelh_ps(v, last);
+    }
+    return V(v);
+  }
+  static WEFT_INLINE void store_part(V v, float* p, std::int64_t n) {
+    store_part(static_cast<__m128>(v), p, n);
+  }
+  static WEFT_INLINE void store_part(__m128 v, float* p, std::int64_t n) {
+    if (n & 4) return _mm_storeu_ps(p, v);
+    if (n & 2) {
+      _mm_storel_pi(reinterpret_cast<__m64*>(p), v);
+      v = _mm_movehl_ps(v, v);
+    }
+    if (n & 1) _mm_store_ss(p + n - 1, v);
   }
   static WEFT_INLINE __m128i choose(__m128i mask, __m128i yes, __m128i no) {
     return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
@@ -125,8 +151,31 @@ struct Simd<Avx2> {
     return Simd<Sse2>::max(_mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
   }
   static WEFT_INLINE V swap_pairs(V v) { return V(_mm256_permute_ps(v, 0xb1)); }
-  static WEFT_INLINE void store_i32(V v, std::int32_t* p) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_cvtps_epi32(v));
+  static WEFT_INLINE V firsts(V v) { return V(_mm256_moveldup_ps(v)); }
+  static WEFT_INLINE V seconds(V v) { return V(_mm256_movehdup_ps(v)); }
+  static WEFT_INLINE V firsts(V a, V b) { return quarters(_mm256_shuffle_ps(a, b, 0x88)); }
+  static WEFT_INLINE V seconds(V a, V b) { return quarters(_mm256_shuffle_ps(a, b, 0xdd)); }
+  static WEFT_INLINE V quarters(__m256 v) {
+    return V(_mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8)));
+  }
+  static WEFT_INLINE V negate_firsts(V v) {
+    return V(_mm256_xor_ps(v, _mm256_castsi256_ps(_mm256_set1_epi64x(0x80000000))));
+  }
+  static WEFT_INLINE V load_part(const float* p, std::int64_t n) {
+    const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return V(
+        _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), index)));
+  }
+  // In pieces: some processors are slow at masked stores.
+  static WEFT_INLINE void store_part(V v, float* p, std::int64_t n) {
+    if (n & 8) return _mm256_storeu_ps(p, v);
+    __m128 low = _mm256_castps256_ps128(v);
+    if (n & 4) {
+      _mm_storeu_ps(p, low);
+      low = _mm256_extractf128_ps(v, 1);
+      p += 4;
+    }
+    Simd<Sse2>::store_part(low, p, n & 3);
   }
 };
 #endif
@@ -164,8 +213,27 @@ struct Simd<Avx512> {
     return V(_mm512_insertf32x8(_mm512_set1_ps(low), _mm256_set1_ps(high), 1));
   }
   static WEFT_INLINE V swap_pairs(V v) { return V(_mm512_permute_ps(v, 0xb1)); }
-  static WEFT_INLINE void store_i32(V v, std::int32_t* p) {
-    _mm512_storeu_si512(p, _mm512_cvtps_epi32(v));
+  static WEFT_INLINE V firsts(V v) { return V(_mm512_moveldup_ps(v)); }
+  static WEFT_INLINE V seconds(V v) { return V(_mm512_movehdup_ps(v)); }
+  static WEFT_INLINE V firsts(V a, V b) {
+    const __m512i at = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return V(_mm512_permutex2var_ps(a, at, b));
+  }
+  static WEFT_INLINE V seconds(V a, V b) {
+    const __m512i at = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return V(_mm512_permutex2var_ps(a, at, b));
+  }
+  static WEFT_INLINE V negate_firsts(V v) {
+    return V(_mm512_xor_ps(v, _mm512_castsi512_ps(_mm512_set1_epi64(0x80000000))));
+  }
+  static WEFT_INLINE __mmask16 first(std::int64_t n) {
+    return static_cast<__mmask16>((1u << n) - 1);
+  }
+  static WEFT_INLINE V load_part(const float* p, std::int64_t n) {
+    return V(_mm512_maskz_loadu_ps(first(n), p));
+  }
+  static WEFT_INLINE void store_part(V v, float* p, std::int64_t n) {
+    _mm512_mask_storeu_ps(p, first(n), v);
   }
 };
 template <>
@@ -179,17 +247,9 @@ struct Part {
   using V = typename Simd<Arch>::V;
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
-  // n < kLanes floats, zeros behind them.
-  static WEFT_INLINE V load(const float* p, std::int64_t n) {
-    alignas(64) float lanes[kLanes] = {};
-    std::memcpy(lanes, p, static_cast<std::size_t>(n) * sizeof(float));
-    return V::load_aligned(lanes);
-  }
-  static WEFT_INLINE void store(V v, float* p, std::int64_t n) {
-    alignas(64) float lanes[kLanes];
-    v.store_aligned(lanes);
-    std::memcpy(p, lanes, static_cast<std::size_t>(n) * sizeof(float));
-  }
+  // n <= kLanes floats, zeros behind them.
+  static WEFT_INLINE V load(const float* p, std::int64_t n) { return Simd<Arch>::load_part(p, n); }
+  static WEFT_INLINE void store(V v, float* p, std::int64_t n) { Simd<Arch>::store_part(v, p, n); }
   // f(V of the elements from i on) -> V, for all i.
   template <class F>
   static WEFT_INLINE void map(std::int64_t n, const float* x, float* y, F f) {
