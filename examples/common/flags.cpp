@@ -1,6 +1,7 @@
 #include "common/flags.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -26,10 +27,29 @@ std::int64_t size_flag(const std::string& text) {
   }
 }
 
+std::string lower(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 void add_cache_flag(CLI::App& app, const char* names, DType& dtype, const char* what) {
+  std::vector<std::pair<std::string, DType>> known;
+  std::string list;
+  for (const DType type : cache_types()) {
+    known.emplace_back(lower(type.name()), type);
+    list += (list.empty() ? "" : ", ") + known.back().first;
+  }
+  std::vector<std::string> allowed;
+  for (const auto& [name, type] : known) allowed.push_back(name);
   app.add_option_function<std::string>(
-         names, [&dtype](const std::string& name) { dtype = name == "f32" ? f32 : f16; }, what)
-      ->check(CLI::IsMember({"f16", "f32"}))
+         names,
+         [&dtype, known](const std::string& name) {
+           dtype = std::ranges::find(known, name, &std::pair<std::string, DType>::first)->second;
+         },
+         fmt::format("{} in the cache: {}; q8_0 and q4_0 want heads of a multiple of 32 elements",
+                     what, list))
+      ->check(CLI::IsMember(allowed))
       ->type_name("TYPE");
 }
 
@@ -82,8 +102,8 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
       ->check(CLI::Range(0, 256))
       ->type_name("N");
   app.add_option("--backend", s.backend, "cpu or reference")->type_name("NAME");
-  add_cache_flag(app, "--cache-type-k", s.cache_k, "f16 or f32: keys in the cache");
-  add_cache_flag(app, "--cache-type-v", s.cache_v, "f16 or f32: values in the cache");
+  add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
+  add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
   add_weights_flag(app, s.weights);
   app.add_option_function<std::string>(
          "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },

@@ -7,6 +7,8 @@
 #include "weft/backends/backend.h"
 #include "weft/backends/memory.h"
 #include "weft/graph/error.h"
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q8_0.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
 #include "weft/scheduler/workers.h"
@@ -35,6 +37,15 @@ void check_range(std::string_view name, std::int64_t value, std::int64_t min, st
   }
 }
 
+void check_cache_type(std::string_view which, DType dtype) {
+  const std::span<const DType> known = cache_types();
+  if (std::ranges::find(known, dtype) != known.end()) return;
+  std::string names;
+  for (const DType type : known)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", type.name());
+  fail<UnsupportedError>("the cache of {} must be one of {}, got {}", which, names, dtype.name());
+}
+
 // Zeros replaced, everything checked.
 SessionOptions resolve(const Model& model, SessionOptions o) {
   if (o.context == 0) o.context = std::min(model.facts().context, kDefaultContext);
@@ -54,10 +65,8 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
   if (o.workers == 0) o.workers = default_workers();
   check_range("workers", o.workers, 1, 256);
-  if (o.cache_k != o.cache_v || (o.cache_k != f16 && o.cache_k != f32)) {
-    fail<UnsupportedError>("the cache must be F16 or F32, the same for K and V, got {} and {}",
-                           o.cache_k.name(), o.cache_v.name());
-  }
+  check_cache_type("K", o.cache_k);
+  check_cache_type("V", o.cache_v);
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
   if (o.mem_budget == 0) o.mem_budget = default_budget(model.impl().resident_bytes());
   return o;
@@ -201,6 +210,11 @@ PlannedModel plan_mapped(const Model& model, const SessionOptions& options, bool
 }
 
 }  // namespace
+
+std::span<const DType> cache_types() {
+  static constexpr DType kTypes[] = {f32, f16, q8_0, q4_0};
+  return kTypes;
+}
 
 std::int64_t state_bytes(const Graph& graph) {
   std::int64_t sum = 0;

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/graph/error.h"
+#include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 
 #include "support/allocations.h"
@@ -83,6 +84,42 @@ TEST_CASE("the same bits for any number of workers and any chunks") {
         }
       }
     }
+  }
+}
+
+TEST_CASE("quantized caches: the same bits for any workers and chunks, as the reference has it") {
+  const auto model = tiny_model({.heads = 2});
+  const auto ids = some_tokens(100);
+  const auto logits = [&](SessionOptions options, std::size_t chunk) {
+    options.prefill_width = options.logits_rows = 100;
+    Session session(model, options);
+    return all_logits(session, ids, chunk);
+  };
+  const auto distance = [](const std::vector<float>& a, const std::vector<float>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += std::pow(static_cast<double>(a[i]) - b[i], 2);
+    return std::sqrt(sum);
+  };
+  const auto plain = logits({.backend = "reference", .cache_k = f32, .cache_v = f32}, 100);
+  for (const auto& [k, v] : {std::pair{q8_0, q8_0}, {q4_0, q4_0}, {q8_0, q4_0}, {f16, q8_0}}) {
+    CAPTURE(k.name());
+    CAPTURE(v.name());
+    std::vector<float> expected;
+    for (const int workers : {1, 2}) {
+      for (const std::size_t chunk : {100, 64, 7, 1}) {
+        const auto got = logits({.workers = workers, .cache_k = k, .cache_v = v}, chunk);
+        if (expected.empty()) expected = got;
+        CHECK(same_bits(got, expected));
+      }
+    }
+    // What the types lose is theirs. A kernel that reads or writes codes wrongly is as far from the
+    // reference as the reference is from f32; where both are right, they differ by roundings and
+    // the few codes that these flip.
+    const auto reference = logits({.backend = "reference", .cache_k = k, .cache_v = v}, 100);
+    const double lost = distance(reference, plain), apart = distance(expected, reference);
+    CAPTURE(lost);
+    CHECK(lost > 0);
+    CHECK(apart < lost / 10);
   }
 }
 
@@ -190,6 +227,15 @@ TEST_CASE("what was predicted is what is allocated") {
   }
 }
 
+TEST_CASE("the bytes of quantized caches are those of their blocks") {
+  const auto model = tiny_model({.heads = 2});
+  const SessionOptions options{.context = 40, .sequences = 2, .cache_k = q8_0, .cache_v = q4_0};
+  Session session(model, options);
+  // 2 layers, 2 heads of one block of 32, every state aligned to 64
+  CHECK(session.memory().state == 2 * (80 * 2 * 34 + 80 * 2 * 18));
+  CHECK(session.memory() == plan_model(*model, options).memory);
+}
+
 TEST_CASE("a budget narrows prefill step by step, then refuses with the numbers") {
   const auto model = tiny_model();
   const SessionOptions wide{.context = 600, .prefill_width = 512, .weights = WeightMode::mapped};
@@ -274,8 +320,9 @@ TEST_CASE("wrong use is refused before anything is computed") {
   CHECK(make({.prefill_width = 0}) == "prefill width must be 1..8192, got 0");
   CHECK(make({.workers = 257}) == "workers must be 1..256, got 257");
   CHECK(make({.backend = "gpu"}) == "no backend is called 'gpu'; known: cpu, reference");
-  CHECK(make({.cache_k = f32}) ==
-        "the cache must be F16 or F32, the same for K and V, got F32 and F16");
+  CHECK(make({.cache_k = i32}) == "the cache of K must be one of F32, F16, Q8_0, Q4_0, got I32");
+  CHECK(make({.cache_v = q8_0}).find("with E a multiple of 32 for Q8_0, got [") !=
+        std::string::npos);
 }
 
 TEST_CASE("a cancelled feed ends after the last whole chunk and can go on") {

@@ -22,12 +22,13 @@ namespace weft::test {
 struct TinyModel {
   std::string arch = "llama";
   DType matrices = f32;
+  std::int64_t heads = 4;  // of 64 / heads elements; for llama
   // Called with the values of every tensor before they are encoded.
   std::function<void(const std::string& name, std::vector<float>& values)> change;
 };
 
 inline FakeSource tiny_source(const TinyModel& about) {
-  FakeSource source = tiny_decoder(about.arch);
+  FakeSource source = tiny_decoder(about.arch, about.heads);
   for (const std::string blk : {"blk.0.", "blk.1."}) {
     if (about.arch == "qwen3") {
       source.tensors[blk + "attn_q_norm.weight"] = {f32, {16}};

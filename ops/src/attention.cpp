@@ -12,14 +12,12 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_finite("scale", attrs.as<AttentionAttrs>().scale);
   expect_dtype("q", q, f32);
   expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
-  if (k.dtype != f32 && k.dtype != f16) {
-    fail<DTypeError>("k must be F32 or F16, got {}", k.dtype.name());
-  }
+  expect_cache("k", k);
   const std::int64_t heads = q.shape[1].bound, e = q.shape[2].bound;
   const bool k_fits = k.shape.rank() == 3 && k.shape[2].bound == e && k.shape[1].bound > 0 &&
                       heads % k.shape[1].bound == 0;
   expect_form(k_fits, "k", k, "[S, G, {}] with G a divisor of {}", e, heads);
-  expect_dtype("v", v, k.dtype);
+  expect_cache("v", v);
   const bool v_fits = v.shape.rank() == 3 && v.shape[0] == k.shape[0] && v.shape[1] == k.shape[1];
   expect_form(v_fits, "v", v, "[{}, {}, E']", to_string(k.shape[0]), k.shape[1].bound);
   expect_dtype("first", first, i32);

@@ -1,5 +1,8 @@
 #include "weft/ops/attention.h"
 
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q8_0.h"
+
 #include "op_test.h"
 
 namespace weft {
@@ -102,6 +105,41 @@ TEST_CASE("attention: online softmax in plain f32 keeps within the bound") {
   for (const float b : bounds) CHECK(b < 1e-3f);  // one key in 300 weighs about 3e-3
 }
 
+TEST_CASE("attention: quantized keys and values are what they decode to") {
+  const auto graph = [](DType k, DType v) {
+    Graph g;
+    const Tensor q = g.input("q", {f32, {2, 4, 64}}), ids = g.input("ids", {i32, {2}});
+    const Tensor ks = g.input("k", {k, {9, 2, 64}}), vs = g.input("v", {v, {9, 2, 32}});
+    g.output("y", attention(q, ks, vs, ids, g.input("last", {i32, {2}}), {.scale = 0.125f}));
+    return g;
+  };
+  const Graph plain = graph(f32, f32);
+  for (const DType k : {f16, q8_0, q4_0}) {
+    for (const DType v : {f16, q8_0, q4_0}) {
+      const Graph g = graph(k, v);
+      Evaluator eval(g, kPadded), decoded(plain, kPadded);
+      eval.floats("q", noise(512, 1)).floats("k", noise(9 * 128, 2)).floats("v", noise(9 * 64, 3));
+      eval.ints("ids", {0, 2}).ints("last", {8, 5}).run();
+      decoded.floats("q", eval.floats("q")).floats("k", eval.floats("k"));
+      decoded.floats("v", eval.floats("v")).ints("ids", {0, 2}).ints("last", {8, 5}).run();
+      CHECK(eval.floats("y") == decoded.floats("y"));
+      CHECK(eval.bounds("y") == decoded.bounds("y"));
+    }
+  }
+}
+
+TEST_CASE("attention: costs count the bytes of quantized caches") {
+  const AttentionAttrs attrs;
+  const auto read = [&](DType k, DType v) {
+    const std::vector<TensorSpec> in{
+        {f32, {1, 4, 64}}, {k, {100, 2, 64}}, {v, {100, 2, 64}}, {i32, {1}}, {i32, {1}}};
+    return kAttention.cost(attrs, in, kAttention.infer(attrs, in), {}).bytes_read;
+  };
+  const std::int64_t rest = 4 * 64 * 4 + 8;
+  CHECK(read(f16, f16) == 2 * 100 * 256 + rest);
+  CHECK(read(q8_0, q4_0) == 100 * 4 * 34 + 100 * 4 * 18 + rest);
+}
+
 TEST_CASE("attention: columns map to whole heads") {
   const std::vector<TensorSpec> in{
       {f32, {1, 8, 64}}, {f16, {9, 2, 64}}, {f16, {9, 2, 32}}, {i32, {1}}, {i32, {1}}};
@@ -126,12 +164,16 @@ TEST_CASE("attention: refusals") {
         "ValueError: scale must be finite, got inf");
   CHECK(refused({f16, {2, 4, 8}}, k, v, ids, ids) == "DTypeError: q must be F32, got F16");
   CHECK(refused({f32, {2, 32}}, k, v, ids, ids) == "ShapeError: q must be [T, H, E], got [2, 32]");
-  CHECK(refused(q, {bf16, {9, 2, 8}}, v, ids, ids) == "DTypeError: k must be F32 or F16, got BF16");
+  CHECK(refused(q, {i32, {9, 2, 8}}, v, ids, ids) ==
+        "DTypeError: k must be of a type that can be written, got I32");
+  CHECK(refused(q, {q8_0, {9, 2, 8}}, v, ids, ids) ==
+        "ShapeError: k must be [S, G, E] with E a multiple of 32 for Q8_0, got [9, 2, 8]");
   CHECK(refused(q, {f16, {9, 2, 7}}, v, ids, ids) ==
         "ShapeError: k must be [S, G, 8] with G a divisor of 4, got [9, 2, 7]");
   CHECK(refused(q, {f16, {9, 3, 8}}, v, ids, ids) ==
         "ShapeError: k must be [S, G, 8] with G a divisor of 4, got [9, 3, 8]");
-  CHECK(refused(q, k, {f32, {9, 2, 6}}, ids, ids) == "DTypeError: v must be F16, got F32");
+  CHECK(refused(q, k, {q4_0, {9, 2, 6}}, ids, ids) ==
+        "ShapeError: v must be [S, G, E] with E a multiple of 32 for Q4_0, got [9, 2, 6]");
   CHECK(refused(q, k, {f16, {8, 2, 6}}, ids, ids) ==
         "ShapeError: v must be [9, 2, E'], got [8, 2, 6]");
   CHECK(refused(q, k, v, {f32, {2}}, ids) == "DTypeError: first must be I32, got F32");

@@ -7,10 +7,7 @@ namespace {
 
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &state = in[0], &x = in[1], &cells = in[2];
-  if (state.dtype != f32 && state.dtype != f16) {
-    fail<DTypeError>("state must be F32 or F16, got {}", state.dtype.name());
-  }
-  expect_form(state.shape.rank() == 3, "state", state, "[S, G, E]");
+  expect_cache("state", state);
   expect_dtype("x", x, f32);
   const Shape &s = state.shape, &n = x.shape;
   const bool fits = n.rank() == 3 && n[1] == s[1] && n[2] == s[2];

@@ -22,6 +22,17 @@ void expect_format(std::string_view name, const TensorSpec& spec) {
   }
 }
 
+void expect_cache(std::string_view name, const TensorSpec& spec) {
+  const Format* format = find_format(spec.dtype);
+  if (!format || !format->encode) {
+    fail<DTypeError>("{} must be of a type that can be written, got {}", name, spec.dtype.name());
+  }
+  expect_form(spec.shape.rank() == 3, name, spec, "[S, G, E]");
+  const std::int64_t block = spec.dtype.block_elems();
+  expect_form(spec.shape[2].bound % block == 0, name, spec,
+              "[S, G, E] with E a multiple of {} for {}", block, spec.dtype.name());
+}
+
 void expect_finite(std::string_view name, double value) {
   if (!std::isfinite(value)) fail<ValueError>("{} must be finite, got {}", name, value);
 }

@@ -36,9 +36,10 @@ void print_text(const Model& model, const PlannedModel& planned, const std::stri
   const SessionOptions& o = planned.options;
   std::cout << fmt::format(
       "{}: {}, {} layers, {} parameters\ncontext {} x {} sequences, {} workers, backend {}, cache "
-      "{}\nweights {}: {}\n\n{}",
+      "{}{}\nweights {}: {}\n\n{}",
       facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
-      o.context, o.sequences, o.workers, o.backend, o.cache_k.name(), to_string(o.weights),
+      o.context, o.sequences, o.workers, o.backend, o.cache_k.name(),
+      o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()), to_string(o.weights),
       planned.weights_reason, planned.memory.to_text());
   std::cout << fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
                            planned.concessions.empty() ? "" : ", hence these concessions:");

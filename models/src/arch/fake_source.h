@@ -61,8 +61,9 @@ struct FakeSource : ModelSource {
   }
 };
 
-// Keys and tensors of a decoder with 2 layers: D 64, H 4, G 2, E 16, F 96, V 50.
-inline FakeSource tiny_decoder(const std::string& arch) {
+// Keys and tensors of a decoder with 2 layers: D 64, H 4, G 2, E 16 (or 64 / heads), F 96, V 50.
+inline FakeSource tiny_decoder(const std::string& arch, std::int64_t heads = 4) {
+  const std::int64_t kv = 2 * 64 / heads;
   FakeSource s;
   s.keys["general.architecture"] = arch;
   const auto key = [&](const std::string& name, FakeSource::Value value) {
@@ -73,7 +74,7 @@ inline FakeSource tiny_decoder(const std::string& arch) {
   key("block_count", 2);
   key("feed_forward_length", 96);
   key("vocab_size", 50);
-  key("attention.head_count", 4);
+  key("attention.head_count", heads);
   key("attention.head_count_kv", 2);
   key("attention.layer_norm_rms_epsilon", 1e-5);
   const auto tensor = [&](const std::string& name, const Shape& shape) {
@@ -84,8 +85,8 @@ inline FakeSource tiny_decoder(const std::string& arch) {
   for (const std::string blk : {"blk.0.", "blk.1."}) {
     tensor(blk + "attn_norm.weight", {64});
     tensor(blk + "attn_q.weight", {64, 64});
-    tensor(blk + "attn_k.weight", {32, 64});
-    tensor(blk + "attn_v.weight", {32, 64});
+    tensor(blk + "attn_k.weight", {kv, 64});
+    tensor(blk + "attn_v.weight", {kv, 64});
     tensor(blk + "attn_output.weight", {64, 64});
     tensor(blk + "ffn_norm.weight", {64});
     tensor(blk + "ffn_gate.weight", {96, 64});

@@ -44,7 +44,7 @@ struct AttentionKernels {
       128;  // that share a block's tiles, if one token has no more
 
   void (*run)(const AttentionArgs& args) noexcept = nullptr;
-  AttentionCells f32, f16;
+  AttentionCells f32, f16, q8_0, q4_0;
 };
 
 // Floats of scratch, in the order in which they lie there. Every part is whole cache lines.

@@ -137,7 +137,7 @@ struct AttentionBlocks {
   }
 
   template <int R>
-  static __attribute__((noinline)) void row_block(State& state, std::int64_t r0) {
+  static WEFT_INLINE void row_block(State& state, std::int64_t r0) {
     std::int64_t n[R], most = 0, least = kCells;  // cells of this block that each row sees
     std::int64_t t = r0 / state.a.n_heads, next = (t + 1) * state.a.n_heads;
     for (int r = 0; r < R; ++r) {
@@ -161,7 +161,7 @@ struct AttentionBlocks {
 
   // p[row][cell] = scale * q . k for the cells up to n and on to whole vectors.
   template <int R>
-  static WEFT_INLINE void scores(State& state, std::int64_t r0, std::int64_t n) {
+  static __attribute__((noinline)) void scores(State& state, std::int64_t r0, std::int64_t n) {
     constexpr int C = columns(R);
     const std::int64_t e = state.a.e;
     for (std::int64_t s = 0; s < n; s += C * kLanes) {
@@ -201,8 +201,8 @@ struct AttentionBlocks {
   // Turns each row's n scores into exp(score - largest), adds them to its sums and returns the
   // factors for what was added up before.
   template <int R>
-  static WEFT_INLINE void softmax(const State& state, std::int64_t r0, const std::int64_t (&n)[R],
-                                  float (&rescale)[16]) {
+  static __attribute__((noinline)) void softmax(const State& state, std::int64_t r0,
+                                                const std::int64_t (&n)[R], float (&rescale)[16]) {
     float base[R];
     for (int r = 0; r < 16; ++r) rescale[r] = 0;
     for (int r = 0; r < R; ++r) {
@@ -236,8 +236,9 @@ struct AttentionBlocks {
 
   // y[row] = y[row] * rescale + sum over the cells [s, end) of p * v.
   template <int R, class Rescale>
-  static WEFT_INLINE void values(State& state, const float* p, std::int64_t r0, std::int64_t s,
-                                 std::int64_t end, const Rescale& rescale) {
+  static __attribute__((noinline)) void values(State& state, const float* p, std::int64_t r0,
+                                               std::int64_t s, std::int64_t end,
+                                               const Rescale& rescale) {
     constexpr int W = columns(R);
     const std::int64_t width = state.at.padded_e_out;
     float* const y = state.y + r0 * width;
@@ -290,7 +291,9 @@ template <class Arch>
 AttentionKernels Attention<Arch>::run() noexcept {
   return {.run = &AttentionFunctions<Arch>::run,
           .f32 = CellTiles<Arch, CellsF32<Arch>>::kKernels,
-          .f16 = CellTiles<Arch, CellsF16<Arch>>::kKernels};
+          .f16 = CellTiles<Arch, CellsF16<Arch>>::kKernels,
+          .q8_0 = CellTiles<Arch, CellsQ8_0<Arch>>::kKernels,
+          .q4_0 = CellTiles<Arch, CellsQ4_0<Arch>>::kKernels};
 }
 
 }  // namespace weft::cpu

@@ -10,7 +10,7 @@ namespace weft::cpu {
 template <class Arch>
 struct CellsF32 {
   using V = typename Simd<Arch>::V;
-  static constexpr int kBytes = 4;  // per element
+  static constexpr int kBytes = 4;  // per element; 0: in whole blocks, no vector is cut short
   static WEFT_INLINE V load(const std::byte* cell, std::int64_t i) {
     return V::load_unaligned(reinterpret_cast<const float*>(cell) + i);
   }
@@ -20,6 +20,27 @@ struct CellsF16 {
   static constexpr int kBytes = 2;
   static WEFT_INLINE typename Simd<Arch>::V load(const std::byte* cell, std::int64_t i) {
     return Simd<Arch>::load_f16(cell + 2 * i);
+  }
+};
+
+// Quantized types: whole blocks of 32 (ops/formats/q8_0.h, q4_0.h).
+template <class Arch>
+struct CellsQ8_0 {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kBytes = 0;
+  static WEFT_INLINE V load(const std::byte* cell, std::int64_t i) {
+    const std::byte* block = cell + i / 32 * 34;
+    return V(Simd<Arch>::f16(block)) * Simd<Arch>::from_i8(block + 2 + i % 32);
+  }
+};
+template <class Arch>
+struct CellsQ4_0 {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kBytes = 0;
+  static WEFT_INLINE V load(const std::byte* cell, std::int64_t i) {
+    const std::byte* block = cell + i / 32 * 18;
+    const V codes = Simd<Arch>::from_nibbles(block + 2 + i % 16, i % 32 >= 16);
+    return V(Simd<Arch>::f16(block)) * (codes - V(8.0f));
   }
 };
 

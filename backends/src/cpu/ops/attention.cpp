@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "weft/backends/memory.h"
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q8_0.h"
 
 #include "cpu/cpu_ops.h"
 #include "cpu/kernel_rows.h"
@@ -13,10 +15,19 @@ namespace {
 
 constexpr auto kRows = float_rows<Attention>();
 
-const AttentionCells* cells_of(const AttentionKernels& kernels, DType dtype) {
-  if (dtype == f32) return &kernels.f32;
-  if (dtype == f16) return &kernels.f16;
-  return nullptr;
+// The types of caches that have kernels.
+struct CacheType {
+  DType dtype;
+  AttentionCells AttentionKernels::*cells;
+};
+constexpr CacheType kTypes[] = {{f32, &AttentionKernels::f32},
+                                {f16, &AttentionKernels::f16},
+                                {q8_0, &AttentionKernels::q8_0},
+                                {q4_0, &AttentionKernels::q4_0}};
+
+const CacheType* find_type(DType dtype) {
+  const auto* type = std::ranges::find(kTypes, dtype, &CacheType::dtype);
+  return type == std::end(kTypes) ? nullptr : type;
 }
 
 // Tokens that go together: as many as make kTileRows rows, at least one.
@@ -51,8 +62,8 @@ void run(const KernelArgs& args, const Region& region) noexcept {
                    .k_stride = k.row_stride,
                    .v = v.row<const std::byte>(first[t]) + v.dtype.bytes(group * e_out),
                    .v_stride = v.row_stride,
-                   .k_cells = *cells_of(kernels, k.dtype),
-                   .v_cells = *cells_of(kernels, v.dtype),
+                   .k_cells = kernels.*find_type(k.dtype)->cells,
+                   .v_cells = kernels.*find_type(v.dtype)->cells,
                    .k_bytes = k.dtype.bytes(e),
                    .v_bytes = v.dtype.bytes(e_out),
                    .y = reinterpret_cast<std::byte*>(floats(args.out, t, h * e_out)),
@@ -71,19 +82,28 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
+// "attention f16", "attention q8_0 f16"
+std::string name_of(DType k, DType v) {
+  std::string name(k.name());
+  if (v != k) name += fmt::format(" {}", v.name());
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return "attention " + name;
+}
+
 std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   const TensorSpec &q = graph[node.inputs[0]].spec, &k = graph[node.inputs[1]].spec;
+  const TensorSpec& v = graph[node.inputs[2]].spec;
+  if (!find_type(k.dtype) || !find_type(v.dtype)) return std::nullopt;
   const std::int64_t per_group = q.shape[1].bound / k.shape[1].bound;
   // A lane may have part of a group: fewer heads, more tokens.
   const std::int64_t most_rows =
       std::min(std::max(AttentionKernels::kTileRows, per_group), per_group * q.shape[0].bound);
   const AttentionScratch scratch(most_rows, q.shape[2].bound, node.spec.shape.last());
-  return Kernel{
-      .row = row_name(k.dtype == f16 ? "attention f16" : "attention f32", best_row(kRows, isa).isa),
-      .run = at(kRun, isa),
-      .scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),
-      .granule = per_group * node.spec.shape.last()};
+  return Kernel{.row = row_name(name_of(k.dtype, v.dtype), best_row(kRows, isa).isa),
+                .run = at(kRun, isa),
+                .scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),
+                .granule = per_group * node.spec.shape.last()};
 }
 
 }  // namespace

@@ -6,13 +6,16 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q8_0.h"
+
 #include "cpu/kernel_test.h"
 
 namespace weft::test {
 namespace {
 
 struct Case {
-  DType cache = f32;
+  DType k = f32, v = f32;
   std::int64_t t = 1, s = 1, heads = 1, groups = 1, e = 8, e_out = 8;
 };
 
@@ -23,8 +26,8 @@ void check_attention(const Case& c, std::uint32_t seed) {
   CAPTURE(c.e_out);
   Graph g;
   const Tensor q = g.input("q", {f32, {c.t, c.heads, c.e}});
-  const Tensor k = g.state("k", {c.cache, {c.s, c.groups, c.e}}),
-               v = g.state("v", {c.cache, {c.s, c.groups, c.e_out}});
+  const Tensor k = g.state("k", {c.k, {c.s, c.groups, c.e}}),
+               v = g.state("v", {c.v, {c.s, c.groups, c.e_out}});
   const Tensor first = g.input("first", {i32, {c.t}}), last = g.input("last", {i32, {c.t}});
   g.output("y",
            attention(q, k, v, first, last, {.scale = 1.0f / std::sqrt(static_cast<float>(c.e))}));
@@ -54,7 +57,8 @@ TEST_CASE("attention: head widths around the vector widths") {
   for (const DType cache : {f32, f16}) {
     for (const std::int64_t e :
          {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 80, 127, 128}) {
-      check_attention({.cache = cache,
+      check_attention({.k = cache,
+                       .v = cache,
                        .t = 2,
                        .s = 37,
                        .heads = 6,
@@ -69,19 +73,25 @@ TEST_CASE("attention: head widths around the vector widths") {
 TEST_CASE("attention: numbers of cells around the block, groups of every size") {
   std::uint32_t seed = 100;
   for (const DType cache : {f32, f16}) {
-    for (const std::int64_t s : {1, 2, 31, 32, 33, 64, 65, 131}) {
+    for (const std::int64_t s : {1, 2, 31, 33, 63, 64, 65, 131}) {
       for (const std::int64_t heads : {1, 3, 4, 5, 9}) {
-        check_attention(
-            {.cache = cache, .t = 7, .s = s, .heads = heads * 2, .groups = 2, .e = 24, .e_out = 24},
-            ++seed);
+        check_attention({.k = cache,
+                         .v = cache,
+                         .t = 7,
+                         .s = s,
+                         .heads = heads * 2,
+                         .groups = 2,
+                         .e = 24,
+                         .e_out = 24},
+                        ++seed);
       }
     }
   }
 }
 
 TEST_CASE("attention: many tokens") {
-  check_attention({.cache = f16, .t = 64, .s = 100, .heads = 8, .groups = 2, .e = 32, .e_out = 32},
-                  7);
+  check_attention(
+      {.k = f16, .v = f16, .t = 64, .s = 100, .heads = 8, .groups = 2, .e = 32, .e_out = 32}, 7);
 }
 
 TEST_CASE("attention: a token's bits do not depend on where its run lies in the cache") {
@@ -103,6 +113,88 @@ TEST_CASE("attention: a token's bits do not depend on where its run lies in the 
     const Floats y = run_kernel(g, eval, "y");
     CHECK(Floats(y.begin(), y.begin() + 40) == Floats(y.begin() + 40, y.end()));
   }
+}
+
+TEST_CASE("attention: every pair of types, heads of whole blocks") {
+  std::uint32_t seed = 300;
+  for (const DType k : {f32, f16, q8_0, q4_0}) {
+    for (const DType v : {f32, f16, q8_0, q4_0}) {
+      for (const std::int64_t e : {32, 64, 96, 160, 256}) {
+        for (const std::int64_t t : {1, 5}) {
+          check_attention({.k = k,
+                           .v = v,
+                           .t = t,
+                           .s = 70,
+                           .heads = 6,
+                           .groups = 2,
+                           .e = e,
+                           .e_out = e == 64 ? 128 : e},
+                          ++seed);
+        }
+      }
+    }
+  }
+}
+
+// Causal tokens after `depth` others, in two sequences of `room` cells each.
+TEST_CASE("attention: a token has the same bits alone and among others") {
+  constexpr std::int64_t kTokens = 150, kRoom = 300;
+  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+    for (const std::int64_t heads : {1, 3, 8, 9}) {
+      Graph g;
+      const Tensor q = g.input("q", {f32, {kTokens, 2 * heads, 32}});
+      const Tensor k = g.state("k", {cache, {2 * kRoom, 2, 32}}),
+                   v = g.state("v", {cache, {2 * kRoom, 2, 32}});
+      const Tensor first = g.input("first", {i32, {kTokens}}),
+                   last = g.input("last", {i32, {kTokens}});
+      const Tensor y = attention(q, k, v, first, last, {.scale = 0.2f});
+      g.output("y", y);
+      Evaluator eval(g, kOddRows);
+      eval.floats("q", noise(static_cast<std::size_t>(kTokens * 2 * heads * 32), 1));
+      eval.floats("k", noise(2 * kRoom * 2 * 32, 2)).floats("v", noise(2 * kRoom * 2 * 32, 3));
+      std::vector<std::int32_t> begin, end;
+      for (std::int32_t t = 0; t < kTokens; ++t) {
+        begin.push_back(t < 100 ? 0 : kRoom);
+        end.push_back(t < 100 ? 20 + t : kRoom + t - 100);
+      }
+      eval.ints("first", begin).ints("last", end).run();
+      CAPTURE(cache.name());
+      CAPTURE(heads);
+      check_kernel(g, eval, "y", 1);  // cuts rows and columns anywhere
+    }
+  }
+}
+
+TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not even a NaN") {
+  Graph g;
+  const Tensor q = g.input("q", {f32, {40, 2, 16}});
+  const Tensor k = g.state("k", {f32, {40, 1, 16}}), v = g.state("v", {f32, {40, 1, 16}});
+  const Tensor first = g.input("first", {i32, {40}}), last = g.input("last", {i32, {40}});
+  g.output("y", attention(q, k, v, first, last, {.scale = 0.2f}));
+  Evaluator eval(g);
+  Floats ks = noise(40 * 16, 2), vs = noise(40 * 16, 3);
+  for (std::size_t i = 30 * 16; i < 40 * 16; ++i)
+    ks[i] = vs[i] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<std::int32_t> begin(40, 0), end;
+  for (std::int32_t t = 0; t < 40; ++t) end.push_back(t);
+  eval.floats("q", noise(40 * 32, 1)).floats("k", ks).floats("v", vs);
+  eval.ints("first", begin).ints("last", end).run();
+  const Floats y = run_kernel(g, eval, "y");
+  for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i >= 30 * 32));
+}
+
+TEST_CASE("attention: rows name the types of the cache") {
+  const auto name = [](DType k, DType v) {
+    Graph g;
+    const Tensor q = g.input("q", {f32, {1, 1, 32}}), ids = g.input("ids", {i32, {1}});
+    const Tensor y = attention(q, g.state("k", {k, {8, 1, 32}}), g.state("v", {v, {8, 1, 32}}), ids,
+                               ids, {.scale = 1});
+    const auto kernel = cpu_backend().find(g, g[y.id()]);
+    return kernel ? std::string(kernel->row.substr(0, kernel->row.rfind(' '))) : "none";
+  };
+  CHECK(name(f16, f16) == "attention f16");
+  CHECK(name(q8_0, q4_0) == "attention q8_0 q4_0");
+  CHECK(name(bf16, bf16) == "none");
 }
 
 // One token and one head over 40 cells with a key or a query changed.

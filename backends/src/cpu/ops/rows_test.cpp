@@ -147,10 +147,12 @@ TEST_CASE("rope: both pairings, partial rotation, every even width") {
   }
 }
 
-TEST_CASE("cache_write: f32 and f16, the bits of the definition, other cells left alone") {
+TEST_CASE("cache_write: the bits of the definition, other cells left alone") {
   std::uint32_t seed = 1;
-  for (const DType cache : {f32, f16}) {
-    for (const std::int64_t e : {1, 3, 8, 17, 33, 64}) {
+  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+    for (const std::int64_t e : {1, 3, 8, 17, 32, 33, 64, 96}) {
+      if (e % cache.block_elems() != 0) continue;
+      CAPTURE(cache.name());
       CAPTURE(e);
       Graph g;
       const Tensor state = g.state("s", {cache, {9, 2, e}}), x = g.input("x", {f32, {4, 2, e}}),
@@ -177,6 +179,47 @@ TEST_CASE("cache_write: f32 and f16, the bits of the definition, other cells lef
   }
 }
 
+// One cell of `x`, by the kernel and by the definition.
+void check_written(DType cache, const Floats& x) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  Graph g;
+  const Tensor written = cache_write(g.state("s", {cache, {1, 1, n}}),
+                                     g.input("x", {f32, {1, 1, n}}), g.input("cells", {i32, {1}}));
+  g.output("y", written);
+  Evaluator eval(g);
+  eval.floats("x", x).ints("cells", {0}).run();
+  const std::vector<std::byte> expected = eval.bytes("y");
+  eval.bytes("s", std::vector<std::byte>(expected.size()));
+  const std::vector<View> in = eval.inputs(written.id());
+  const Node& node = g[written.id()];
+  cpu_backend().find(g, node)->run({.op = node.op, .attrs = &node.attrs, .in = in, .out = in[0]},
+                                   Region::whole(in[0]));
+  CHECK(eval.bytes("y") == expected);
+}
+
+TEST_CASE("cache_write: quantized types at every magnitude, with ties, zeros and equal extremes") {
+  std::uint32_t seed = 1;
+  for (const DType cache : {q8_0, q4_0}) {
+    CAPTURE(cache.name());
+    for (const float scale : {1.0f, 1e-3f, 1e6f, 1e10f, 1e37f, 1e-7f, 1e-30f, 1e-38f, 1e-42f}) {
+      CAPTURE(scale);
+      check_written(cache, scaled_noise(32 * 40, ++seed, scale));
+    }
+    Floats ties;
+    for (int i = 0; i < 32 * 8; ++i)  // multiples of half a code: d is a power of two
+      ties.push_back((i % 32 == 0 ? 127.0f : static_cast<float>(i % 251 - 125) / 2) * 0x1p-6f);
+    for (int i = 0; i < 32 * 8; ++i)
+      ties.push_back((i % 32 == 5 ? -8.0f : static_cast<float>(i % 29 - 14) / 2) * 0x1p-3f);
+    check_written(cache, ties);
+    Floats special(32 * 4, 0.0f);
+    special[40] = -0.0f;
+    special[32] = -0.0f;
+    special[70] = 3, special[71] = -3;   // the first of equal magnitude counts
+    special[97] = -2, special[127] = 2;  // at the ends
+    check_written(cache, special);
+  }
+}
+
 TEST_CASE("cache_write: every kind of float becomes the right half") {
   Floats x{0.0f,    -0.0f,    1.0f,     65504.0f, 65519.0f, 65520.0f, -1e10f, 6.1035156e-5f,
            6.0e-5f, 5.96e-8f, 2.98e-8f, 2.99e-8f, 1e-20f,   kInf,     -kInf,  kNaN};
@@ -188,20 +231,7 @@ TEST_CASE("cache_write: every kind of float becomes the right half") {
     x.push_back(x.size() % 2 ? v
                              : static_cast<float>(static_cast<int>(bits % 200000) - 100000) / 1024);
   }
-  const auto n = static_cast<std::int64_t>(x.size());
-  Graph g;
-  const Tensor written = cache_write(g.state("s", {f16, {1, 1, n}}), g.input("x", {f32, {1, 1, n}}),
-                                     g.input("cells", {i32, {1}}));
-  g.output("y", written);
-  Evaluator eval(g);
-  eval.floats("x", x).ints("cells", {0}).run();
-  const std::vector<std::byte> expected = eval.bytes("y");
-  eval.bytes("s", std::vector<std::byte>(expected.size()));
-  const std::vector<View> in = eval.inputs(written.id());
-  const Node& node = g[written.id()];
-  cpu_backend().find(g, node)->run({.op = node.op, .attrs = &node.attrs, .in = in, .out = in[0]},
-                                   Region::whole(in[0]));
-  CHECK(eval.bytes("y") == expected);
+  check_written(f16, x);
 }
 
 TEST_CASE("get_rows: the exact values of every format, NaN for ids outside") {

@@ -114,6 +114,24 @@ struct Simd<Sse2> {
     }
     if (n & 1) _mm_store_ss(p + n - 1, v);
   }
+  static WEFT_INLINE void store_truncated(V v, std::int32_t* p) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_cvttps_epi32(v));
+  }
+  // kLanes signed bytes, and the low or high nibbles of kLanes bytes.
+  static WEFT_INLINE V from_i8(const std::byte* p) {
+    std::int32_t four;
+    std::memcpy(&four, p, 4);
+    const __m128i b = _mm_cvtsi32_si128(four), pairs = _mm_unpacklo_epi8(b, b);
+    return V(_mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(pairs, pairs), 24)));
+  }
+  static WEFT_INLINE V from_nibbles(const std::byte* p, bool high) {
+    std::int32_t four;
+    std::memcpy(&four, p, 4);
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i wide = _mm_unpacklo_epi16(_mm_unpacklo_epi8(_mm_cvtsi32_si128(four), zero), zero);
+    const __m128i moved = high ? _mm_srli_epi32(wide, 4) : wide;
+    return V(_mm_cvtepi32_ps(_mm_and_si128(moved, _mm_set1_epi32(15))));
+  }
   static WEFT_INLINE __m128i choose(__m128i mask, __m128i yes, __m128i no) {
     return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
   }
@@ -177,6 +195,18 @@ struct Simd<Avx2> {
     }
     Simd<Sse2>::store_part(low, p, n & 3);
   }
+  static WEFT_INLINE void store_truncated(V v, std::int32_t* p) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_cvttps_epi32(v));
+  }
+  static WEFT_INLINE V from_i8(const std::byte* p) {
+    const __m128i b = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    return V(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(b)));
+  }
+  static WEFT_INLINE V from_nibbles(const std::byte* p, bool high) {
+    const __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    const __m256i moved = high ? _mm256_srli_epi32(wide, 4) : wide;
+    return V(_mm256_cvtepi32_ps(_mm256_and_si256(moved, _mm256_set1_epi32(15))));
+  }
 };
 #endif
 
@@ -234,6 +264,18 @@ struct Simd<Avx512> {
   }
   static WEFT_INLINE void store_part(V v, float* p, std::int64_t n) {
     _mm512_mask_storeu_ps(p, first(n), v);
+  }
+  static WEFT_INLINE void store_truncated(V v, std::int32_t* p) {
+    _mm512_storeu_si512(p, _mm512_cvttps_epi32(v));
+  }
+  static WEFT_INLINE V from_i8(const std::byte* p) {
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return V(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(b)));
+  }
+  static WEFT_INLINE V from_nibbles(const std::byte* p, bool high) {
+    const __m512i wide = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    const __m512i moved = high ? _mm512_srli_epi32(wide, 4) : wide;
+    return V(_mm512_cvtepi32_ps(_mm512_and_si512(moved, _mm512_set1_epi32(15))));
   }
 };
 template <>

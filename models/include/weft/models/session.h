@@ -36,6 +36,10 @@ enum class WeightMode : std::uint8_t {
 };
 std::string_view to_string(WeightMode mode);  // "auto", "mapped", "resident"
 
+// What a cache may hold: F32, F16, Q8_0, Q4_0. The last two want heads of a multiple of 32
+// elements.
+std::span<const DType> cache_types();
+
 struct SessionOptions {
   std::int64_t context = 0;          // cells per sequence; 0: min(the model's context, 4096)
   std::int32_t sequences = 1;        // conversations with a cache of their own
@@ -45,7 +49,7 @@ struct SessionOptions {
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
-  DType cache_k = f16, cache_v = f16;  // f16 or f32, both the same
+  DType cache_k = f16, cache_v = f16;  // any of cache_types()
   WeightMode weights = WeightMode::automatic;
   std::vector<std::string> passes_off;
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Kept by concessions,

@@ -4,7 +4,8 @@
 //   y[t, h, :] = sum_s p[s] v[s, g, :],  p = softmax_s(scale * q[t, h, :] . k[s, g, :])
 //   with s = first[t] .. last[t] and g = h / (H / G)
 //
-//   q [T, H, E] f32     k [S, G, E] f32 or f16     v [S, G, E'] like k     y [T, H, E'] f32
+//   q [T, H, E] f32     k [S, G, E]     v [S, G, E']     y [T, H, E'] f32
+//   k and v of any type that cache_write writes, each its own; E and E' whole blocks of it
 //   first, last [T] i32, 0 <= first <= last < S (the caller checks)
 //
 // Causal language models pass last = the token's own cell. Implementations go through s in blocks
