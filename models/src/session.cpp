@@ -10,6 +10,7 @@
 #include "weft/scheduler/workers.h"
 
 #include "model_impl.h"
+#include "noise.h"
 #include "session_plan.h"
 
 namespace weft {
@@ -280,6 +281,22 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
   if (new_length < 0 || new_length > length(sequence)) {
     fail<ValueError>("sequence {} has {} tokens, cannot be cut to {}", sequence, length(sequence),
                      new_length);
+  }
+  impl_->lengths[static_cast<std::size_t>(sequence)] = new_length;
+}
+
+void Session::pretend(std::int32_t sequence, std::int64_t new_length) {
+  impl_->check_sequence(sequence);
+  if (new_length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, new_length);
+  impl_->check_room(sequence, new_length);
+  const Graph& graph = impl_->planned.graphs.front();
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].kind != NodeKind::state) continue;
+    const TensorSpec& spec = graph[id].spec;
+    const std::int64_t first = sequence * impl_->planned.options.context;
+    std::byte* const cells = impl_->state_at.at(graph[id].path);
+    fill_with_noise(spec.dtype, {cells + first * spec.row_bytes(),
+                                 static_cast<std::size_t>(new_length * spec.row_bytes())});
   }
   impl_->lengths[static_cast<std::size_t>(sequence)] = new_length;
 }

@@ -155,6 +155,24 @@ TEST_CASE("sequences in one batch give what each gives alone") {
   }
 }
 
+TEST_CASE("a sequence that pretends to have tokens goes on behind them") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 40, .sequences = 2});
+  session.feed(0, some_tokens(5));
+  const auto after = [&](std::int64_t length) {
+    session.pretend(1, length);
+    session.feed(1, some_tokens(3));
+    CHECK(session.length(1) == length + 3);
+    return std::vector<float>(session.logits().begin(), session.logits().end());
+  };
+  CHECK(same_bits(after(37), after(37)));
+  CHECK(!same_bits(after(37), after(0)));
+  CHECK(session.length(0) == 5);
+  CHECK_THROWS_AS(session.pretend(1, 41), ValueError);
+  CHECK_THROWS_AS(session.pretend(1, -1), ValueError);
+  CHECK_THROWS_AS(session.pretend(2, 1), ValueError);
+}
+
 TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
   const auto model = tiny_model();
   const auto ids = some_tokens(30);

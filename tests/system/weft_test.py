@@ -155,24 +155,56 @@ class Bench(SystemTest):
         return json.loads(self.runs("weft", "bench", "--json", *self.SMALL, *args).out)
 
     def test_numbers(self):
-        r = self.bench()
-        for phase in ("prefill", "decode"):
-            self.assertEqual(len(r[phase]["rates"]), 2)
-            self.assertLessEqual(r[phase]["min"], r[phase]["median"])
-        self.assertGreater(r["bytes_per_token"], 0)
+        rows = self.bench()["rows"]
+        self.assertEqual([(r["phase"], r["tokens"], r["depth"]) for r in rows], [("prefill", 16, 0), ("decode", 4, 0)])
+        for r in rows:
+            self.assertEqual(len(r["rates"]), 2)
+            self.assertLessEqual(r["min"], r["median"])
+            self.assertIsNone(r["share_of_reads"])
+            for name in ("bytes_per_token", "multiply_adds_per_token", "joins_per_token", "ns_per_node", "peak_rss"):
+                self.assertGreater(r[name], 0, name)
+
+    def test_lists(self):
+        rows = self.bench("-p", "3,5", "-n", "2", "-d", "0,7", "--widths", "1,9", "-t", "1,2")["rows"]
+        self.assertEqual(len(rows), 2 * 2 * 5)
+        self.assertEqual([r["workers"] for r in rows], 10 * [1] + 10 * [2])
+
+    def test_what_a_token_costs(self):
+        """A llama of known shape: every weight but the embedding once, keys and values of what came before."""
+        model = self.folder / "m"
+        self.runs("weft", "bench", "--make-model", "D=64,F=96,L=3,H=4,G=2,V=50", "F16", model)
+        n, depth, D, F, L, KV, V = 4, 10, 64, 96, 3, 2 * 16, 50
+        r = self.bench("-m", model, "-p", "0", "-n", n, "-d", depth)["rows"][0]
+        matrices = L * (2 * D * D + 2 * D * KV + 3 * D * F) + V * D
+        cells = depth + (n + 1) / 2
+        self.assertEqual(r["cache_bytes_per_token"], cells * L * 2 * KV * 2)
+        norms = (2 * L + 1) * D
+        self.assertEqual(r["bytes_per_token"] - r["cache_bytes_per_token"], 2 * (matrices + D) + 4 * norms)
+        self.assertEqual(r["multiply_adds_per_token"], matrices + L * cells * 2 * D)
+        self.assertEqual(r["arithmetic"], "f32")
+
+    def test_limits(self):
+        r = json.loads(self.runs("weft", "bench", "--json", "-p", "8", "-n", "2", "-r", "1").out)
+        for row in r["rows"]:
+            self.assertGreater(row["share_of_reads"], 0)
+            self.assertTrue(0 < row["share_of_arithmetic"] < 1, row["share_of_arithmetic"])
+        self.assertGreater(r["limits"][0]["reads"]["bytes_per_second"], 1e8)
+        self.assertIn("GB/s read", self.runs("weft", "bench", "--limits", "-t", "1").out.decode())
 
     def test_hash_does_not_depend_on_workers_or_batches(self):
         hashes = {self.bench(*args)["logits_hash"] for args in [(), ("-t", "1"), ("-t", "2"), ("-b", "5")]}
         self.assertEqual(len(hashes), 1)
 
     def test_one_phase_only(self):
-        self.assertIsNone(self.bench("-n", "0")["decode"])
-        self.assertIsNone(self.bench("-p", "0")["prefill"])
+        for args, phase in ((("-n", "0"), "prefill"), (("-p", "0"), "decode")):
+            self.assertEqual([r["phase"] for r in self.bench(*args)["rows"]], [phase])
         self.refuses(2, "nothing to measure", "weft", "bench", "-p", "0", "-n", "0")
+        self.refuses(2, "do not fit a context of 8", "weft", "bench", "-c", "8")
+        self.refuses(1, "-d must be numbers", "weft", "bench", "-d", "1,,2")
 
     def test_text(self):
         out = self.runs("weft", "bench", *self.SMALL).out.decode()
-        self.assertTrue(re.search(r"prefill +16 tokens", out), out)
+        self.assertTrue(re.search(r"prefill +16 +0 ", out), out)
 
 
 class MakeModel(SystemTest):

@@ -93,6 +93,9 @@ class Session {
   std::span<const float> logits() const;                      // [V], of the last token fed
   std::int64_t length(std::int32_t sequence) const;           // tokens in its cache
   void truncate(std::int32_t sequence, std::int64_t length);  // forgets all tokens from `length` on
+  // For measurements: from now on the sequence has `length` tokens, as if they had been fed. Its
+  // cells get pseudo-random keys and values. Throws ValueError like feed().
+  void pretend(std::int32_t sequence, std::int64_t length);
 
   const Model& model() const;
   const SessionOptions& options() const;  // as resolved: no zeros, no automatic left

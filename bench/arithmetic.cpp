@@ -1,0 +1,183 @@
+// Loops of one instruction, in assembly: a compiler that keeps one of the sums in memory would
+// measure that instead.
+
+#include "limits.h"
+#include "together.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr int kPasses = 12;
+constexpr std::int64_t kTurns = 1 << 17;  // of a loop, a few hundred thousand cycles and more
+
+struct Loop {
+  const char* instruction;
+  double multiply_adds;  // of one turn
+  void (*run)(std::int64_t turns);
+};
+
+#if defined(__x86_64__)
+
+#define WEFT_SUMS                                                                          \
+  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+      "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc"
+
+// Numbers above 15 name registers that only AVX-512 has and that code compiled without it, like
+// this, never keeps anything in.
+void vpdpbusd_zmm(std::int64_t turns) {
+  asm volatile(
+      "vpternlogd $255, %%zmm30, %%zmm30, %%zmm30\n"
+      "1:\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+      "vpdpbusd %%zmm30, %%zmm30, %%zmm\\sum\n"
+      ".endr\n"
+      "dec %0\n jnz 1b\n vzeroupper"
+      : "+r"(turns)
+      :
+      : WEFT_SUMS);
+}
+
+void vpmaddubsw_zmm(std::int64_t turns) {
+  asm volatile(
+      "vpternlogd $255, %%zmm30, %%zmm30, %%zmm30\n"
+      "1:\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7\n"
+      "vpmaddubsw %%zmm30, %%zmm30, %%zmm29\n"
+      "vpmaddwd %%zmm30, %%zmm29, %%zmm29\n"
+      "vpaddd %%zmm29, %%zmm\\sum, %%zmm\\sum\n"
+      ".endr\n"
+      "dec %0\n jnz 1b\n vzeroupper"
+      : "+r"(turns)
+      :
+      : WEFT_SUMS);
+}
+
+void vpmaddubsw_ymm(std::int64_t turns) {
+  asm volatile(
+      "vpcmpeqd %%ymm15, %%ymm15, %%ymm15\n"
+      "1:\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7\n"
+      "vpmaddubsw %%ymm15, %%ymm15, %%ymm14\n"
+      "vpmaddwd %%ymm15, %%ymm14, %%ymm14\n"
+      "vpaddd %%ymm14, %%ymm\\sum, %%ymm\\sum\n"
+      ".endr\n"
+      "dec %0\n jnz 1b\n vzeroupper"
+      : "+r"(turns)
+      :
+      : WEFT_SUMS);
+}
+
+void pmaddwd_xmm(std::int64_t turns) {
+  asm volatile(
+      "pcmpeqd %%xmm15, %%xmm15\n"
+      "1:\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7\n"
+      "movdqa %%xmm15, %%xmm14\n"
+      "pmaddwd %%xmm15, %%xmm14\n"
+      "paddd %%xmm14, %%xmm\\sum\n"
+      ".endr\n"
+      "dec %0\n jnz 1b\n"
+      : "+r"(turns)
+      :
+      : WEFT_SUMS);
+}
+
+constexpr float kFactor = 0.5f;  // sums become 0.5 and stay at it
+
+void vfmadd_zmm(std::int64_t turns) {
+  asm volatile(
+      "vbroadcastss %1, %%zmm30\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+      "vpxord %%zmm\\sum, %%zmm\\sum, %%zmm\\sum\n"
+      ".endr\n"
+      "1:\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+      "vfmadd132ps %%zmm30, %%zmm30, %%zmm\\sum\n"
+      ".endr\n"
+      "dec %0\n jnz 1b\n vzeroupper"
+      : "+r"(turns)
+      : "m"(kFactor)
+      : WEFT_SUMS);
+}
+
+void vfmadd_ymm(std::int64_t turns) {
+  asm volatile(
+      "vbroadcastss %1, %%ymm15\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+      "vxorps %%ymm\\sum, %%ymm\\sum, %%ymm\\sum\n"
+      ".endr\n"
+      "1:\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+      "vfmadd132ps %%ymm15, %%ymm15, %%ymm\\sum\n"
+      ".endr\n"
+      "dec %0\n jnz 1b\n vzeroupper"
+      : "+r"(turns)
+      : "m"(kFactor)
+      : WEFT_SUMS);
+}
+
+void mulps_xmm(std::int64_t turns) {
+  asm volatile(
+      "movss %1, %%xmm15\n"
+      "shufps $0, %%xmm15, %%xmm15\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7\n"
+      "xorps %%xmm\\sum, %%xmm\\sum\n"
+      ".endr\n"
+      "1:\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7\n"
+      "mulps %%xmm15, %%xmm\\sum\n"
+      "addps %%xmm15, %%xmm\\sum\n"
+      ".endr\n"
+      "dec %0\n jnz 1b\n"
+      : "+r"(turns)
+      : "m"(kFactor)
+      : WEFT_SUMS);
+}
+
+#undef WEFT_SUMS
+
+Loop int8_loop() {
+  if (__builtin_cpu_supports("avx512vnni")) return {"vpdpbusd zmm", 16 * 64, vpdpbusd_zmm};
+  if (__builtin_cpu_supports("avx512bw"))
+    return {"vpmaddubsw, vpmaddwd and vpaddd zmm", 8 * 64, vpmaddubsw_zmm};
+  if (__builtin_cpu_supports("avx2"))
+    return {"vpmaddubsw, vpmaddwd and vpaddd ymm", 8 * 32, vpmaddubsw_ymm};
+  return {"pmaddwd and paddd xmm", 8 * 8, pmaddwd_xmm};
+}
+
+Loop f32_loop() {
+  if (__builtin_cpu_supports("avx512f")) return {"vfmadd zmm", 16 * 16, vfmadd_zmm};
+  if (__builtin_cpu_supports("fma")) return {"vfmadd ymm", 12 * 8, vfmadd_ymm};
+  return {"mulps and addps xmm", 8 * 4, mulps_xmm};
+}
+
+#else
+
+Loop int8_loop() {
+  return {};
+}
+Loop f32_loop() {
+  return {};
+}
+
+#endif
+
+ArithmeticLimit measure(const Loop& loop, int threads) {
+  if (loop.run == nullptr) return {};
+  const double seconds = best_pass(
+      threads, kPasses, [](int) {}, [&](int) { loop.run(kTurns); });
+  return {.multiply_adds_per_second = loop.multiply_adds * kTurns * threads / seconds,
+          .threads = threads,
+          .instruction = loop.instruction};
+}
+
+}  // namespace
+
+ArithmeticLimit measure_int8(int threads) {
+  return measure(int8_loop(), threads);
+}
+ArithmeticLimit measure_f32(int threads) {
+  return measure(f32_loop(), threads);
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include "limits.h"
+#include "together.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kLeast = 64 * kMiB, kUsual = 256 * kMiB;
+constexpr std::int64_t kHugePage = 2 * kMiB;
+constexpr int kPasses = 8;
+
+std::int64_t last_level_cache() {
+  std::int64_t most = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    std::int64_t size = 0;
+    char unit = 0;
+    if (file >> size >> unit && unit == 'K') most = std::max(most, size << 10);
+    if (unit == 'M') most = std::max(most, size << 20);
+  }
+  return most;
+}
+
+// Pages of one kind; none where the system refuses.
+class Pages {
+ public:
+  Pages(std::int64_t n_bytes, bool huge)
+      : n_mapped_(static_cast<std::size_t>(n_bytes + kHugePage)),
+        mapped_(
+            mmap(nullptr, n_mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (mapped_ == MAP_FAILED) return;
+    madvise(mapped_, n_mapped_, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    const auto address = reinterpret_cast<std::uintptr_t>(mapped_);
+    data_ = static_cast<std::byte*>(mapped_) + (kHugePage - address % kHugePage) % kHugePage;
+  }
+  ~Pages() {
+    if (mapped_ != MAP_FAILED) munmap(mapped_, n_mapped_);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::size_t n_mapped_;
+  void* mapped_;
+  std::byte* data_ = nullptr;
+};
+
+// How a part of memory is read: in how many streams at once, and what is fetched ahead of each.
+struct Way {
+  int streams;
+  enum { plain, ahead, ahead_once } prefetch;  // once: not to be kept in caches
+
+  std::string text() const {
+    static const char* const kinds[] = {"no prefetch", "prefetch", "non-temporal prefetch"};
+    return fmt::format("{} stream{} a thread, {}", streams, streams > 1 ? "s" : "",
+                       kinds[prefetch]);
+  }
+};
+constexpr Way kWays[] = {{1, Way::plain}, {1, Way::ahead}, {1, Way::ahead_once},
+                         {4, Way::plain}, {4, Way::ahead}, {4, Way::ahead_once}};
+constexpr std::int64_t kAhead = 2048;  // bytes
+constexpr std::int64_t kPiece = 256;   // of a stream at a time
+
+// Loads every line in a way that the compiler cannot leave out. Inlined into functions for several
+// instruction sets: the wider the loads, the fewer stand between two misses.
+template <int Streams, int Prefetch>
+[[gnu::always_inline]] inline void read_streams(const std::byte* data, std::int64_t n_bytes) {
+  using Line = long long __attribute__((vector_size(64)));
+  const std::int64_t part = n_bytes / Streams;
+  Line sums[Streams] = {};
+  for (std::int64_t at = 0; at < part; at += kPiece) {
+    for (int s = 0; s < Streams; ++s) {
+      const std::byte* piece = data + s * part + at;
+      for (std::int64_t i = 0; i < kPiece; i += 64) {
+        if (Prefetch == Way::ahead) __builtin_prefetch(piece + i + kAhead, 0, 3);
+        if (Prefetch == Way::ahead_once) __builtin_prefetch(piece + i + kAhead, 0, 0);
+        sums[s] ^= *reinterpret_cast<const Line*>(piece + i);
+      }
+    }
+  }
+  Line sum = {};
+  for (const Line& s : sums) sum ^= s;
+  volatile long long sink = sum[0] ^ sum[7];
+  static_cast<void>(sink);
+}
+
+[[gnu::always_inline]] inline void read_in(const Way& way, const std::byte* data,
+                                           std::int64_t n_bytes) {
+  const bool one = way.streams == 1;
+  switch (way.prefetch) {
+    case Way::plain:
+      return one ? read_streams<1, Way::plain>(data, n_bytes)
+                 : read_streams<4, Way::plain>(data, n_bytes);
+    case Way::ahead:
+      return one ? read_streams<1, Way::ahead>(data, n_bytes)
+                 : read_streams<4, Way::ahead>(data, n_bytes);
+    case Way::ahead_once:
+      return one ? read_streams<1, Way::ahead_once>(data, n_bytes)
+                 : read_streams<4, Way::ahead_once>(data, n_bytes);
+  }
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] void read_512(const Way& way, const std::byte* data, std::int64_t n) {
+  read_in(way, data, n);
+}
+[[gnu::target("avx2")]] void read_256(const Way& way, const std::byte* data, std::int64_t n) {
+  read_in(way, data, n);
+}
+#endif
+void read_narrow(const Way& way, const std::byte* data, std::int64_t n) {
+  read_in(way, data, n);
+}
+
+auto widest_read() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return read_512;
+  if (__builtin_cpu_supports("avx2")) return read_256;
+#endif
+  return read_narrow;
+}
+
+}  // namespace
+
+ReadLimit measure_reads(int threads, std::int64_t most_bytes) {
+  ReadLimit best{.threads = threads, .cache_bytes = last_level_cache()};
+  if (most_bytes < kLeast) return best;
+  const std::int64_t wanted = std::min(std::max(kUsual, 8 * best.cache_bytes), most_bytes);
+  const std::int64_t share = wanted / threads / kHugePage * kHugePage;
+  best.bytes = share * threads;
+  const auto read = widest_read();
+  for (const bool huge : {true, false}) {
+    const Pages pages(best.bytes, huge);
+    if (pages.data() == nullptr) continue;
+    bool written = false;
+    for (const Way& way : kWays) {
+      const double seconds = best_pass(
+          threads, kPasses,
+          [&](int i) {
+            if (!written) std::memset(pages.data() + i * share, 1, static_cast<std::size_t>(share));
+          },
+          [&](int i) { read(way, pages.data() + i * share, share); });
+      written = true;
+      const double rate = static_cast<double>(best.bytes) / seconds;
+      if (rate <= best.bytes_per_second) continue;
+      best.bytes_per_second = rate;
+      best.how = fmt::format("{} pages, {}", huge ? "huge" : "small", way.text());
+    }
+  }
+  return best;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,52 @@
+#pragma once
+// Timing of several threads that do the same at the same time.
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <vector>
+
+namespace weft::bench {
+
+// Calls prepare(i) once and then work(i) `passes` times, in `threads` threads that set out together
+// each time. Returns the seconds of the best pass, from the first thread's start to the last one's
+// end.
+template <class Prepare, class Work>
+double best_pass(int threads, int passes, const Prepare& prepare, const Work& work) {
+  using Clock = std::chrono::steady_clock;
+  struct Times {
+    Clock::time_point start, end;
+  };
+  std::vector<std::vector<Times>> times(static_cast<std::size_t>(threads));
+  std::barrier<> line(threads);
+  const auto thread = [&](int i) {
+    std::vector<Times>& mine = times[static_cast<std::size_t>(i)];
+    mine.resize(static_cast<std::size_t>(passes));
+    prepare(i);
+    for (Times& t : mine) {
+      line.arrive_and_wait();
+      t.start = Clock::now();
+      work(i);
+      t.end = Clock::now();
+    }
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(thread, i);
+  thread(0);
+  for (std::thread& other : others) other.join();
+
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t pass = 0; pass < static_cast<std::size_t>(passes); ++pass) {
+    Times all = times[0][pass];
+    for (const auto& mine : times) {
+      all.start = std::min(all.start, mine[pass].start);
+      all.end = std::max(all.end, mine[pass].end);
+    }
+    best = std::min(best, std::chrono::duration<double>(all.end - all.start).count());
+  }
+  return best;
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,162 @@
+#include "bench_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/scheduler/budget.h"
+
+namespace weft::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Null where nothing was measured.
+const Limits* limits_of(const Report& report, int workers) {
+  const auto it = std::ranges::find(report.limits, workers, &Limits::threads);
+  return it == report.limits.end() ? nullptr : &*it;
+}
+
+double read_limit(const Report& report, const Row& row) {
+  const Limits* limits = limits_of(report, row.workers);
+  return limits ? limits->reads.bytes_per_second : 0;
+}
+
+double arithmetic_limit(const Report& report, const Row& row) {
+  const Limits* limits = limits_of(report, row.workers);
+  if (!limits) return 0;
+  return (row.is_quantized() ? limits->int8 : limits->f32).multiply_adds_per_second;
+}
+
+std::string percent(double value, double limit) {
+  return limit > 0 ? fmt::format("{:.1f} %", 100 * value / limit) : "-";
+}
+
+std::string line(const Report& report, const Row& row) {
+  const Work& work = row.work;
+  const double reads = row.per_second(work.bytes());
+  const double products = row.per_second(work.multiply_adds);
+  return fmt::format(
+      "{:<8}{:>6}{:>7}{:>3}{:>11.2f}{:>9.2f}{:>12}{:>8.2f}{:>8}{:>10.1f}{:>8}{:>8.2f}{:>9.0f}{:>11}"
+      "\n",
+      to_string(row.test.phase), row.test.tokens, row.test.depth, row.workers,
+      row.tokens_per_second(), row.series.spread(),
+      human_bytes(static_cast<std::int64_t>(row.per_token(work.bytes()))), reads / 1e9,
+      percent(reads, read_limit(report, row)), products / 1e9,
+      percent(products, arithmetic_limit(report, row)), row.per_token(work.joins),
+      row.ns_per_node(), human_bytes(row.peak_rss));
+}
+
+Json json_of(const bench::ArithmeticLimit& limit) {
+  return {{"multiply_adds_per_second", limit.multiply_adds_per_second},
+          {"instruction", limit.instruction}};
+}
+
+Json json_of(const Limits& limits) {
+  const bench::ReadLimit& reads = limits.reads;
+  return {{"threads", limits.threads},
+          {"reads",
+           {{"bytes_per_second", reads.bytes_per_second},
+            {"how", reads.how},
+            {"buffer_bytes", reads.bytes},
+            {"cache_bytes", reads.cache_bytes},
+            {"measures_memory", reads.measures_memory()}}},
+          {"int8", json_of(limits.int8)},
+          {"f32", json_of(limits.f32)}};
+}
+
+Json share(double value, double limit) {
+  return limit > 0 ? Json(value / limit) : Json();
+}
+
+Json json_of(const Report& report, const Row& row) {
+  const Work& work = row.work;
+  const double reads = row.per_second(work.bytes());
+  const double products = row.per_second(work.multiply_adds);
+  return {{"phase", to_string(row.test.phase)},
+          {"tokens", row.test.tokens},
+          {"depth", row.test.depth},
+          {"workers", row.workers},
+          {"median", row.series.median()},
+          {"mad", row.series.spread()},
+          {"min", row.series.min()},
+          {"max", row.series.max()},
+          {"rates", row.series.rates},
+          {"bytes_per_token", row.per_token(work.bytes())},
+          {"cache_bytes_per_token", row.per_token(work.cache_bytes)},
+          {"bytes_per_second", reads},
+          {"share_of_reads", share(reads, read_limit(report, row))},
+          {"multiply_adds_per_token", row.per_token(work.multiply_adds)},
+          {"multiply_adds_per_second", products},
+          {"arithmetic", row.is_quantized() ? "int8" : "f32"},
+          {"share_of_arithmetic", share(products, arithmetic_limit(report, row))},
+          {"joins_per_token", row.per_token(work.joins)},
+          {"ns_per_node", row.ns_per_node()},
+          {"peak_rss", row.peak_rss}};
+}
+
+}  // namespace
+
+Limits measure_limits(int threads, std::int64_t most_bytes) {
+  return {.threads = threads,
+          .reads = bench::measure_reads(threads, most_bytes),
+          .int8 = bench::measure_int8(threads),
+          .f32 = bench::measure_f32(threads)};
+}
+
+std::string to_text(const std::vector<Limits>& limits) {
+  std::string text;
+  for (const Limits& l : limits) {
+    const std::string threads = fmt::format("{} thread{}", l.threads, l.threads == 1 ? "" : "s");
+    const auto arithmetic = [&](const char* name, const bench::ArithmeticLimit& limit) {
+      if (limit.multiply_adds_per_second == 0) return;
+      text += fmt::format("limit    {}: {:.1f} G multiply-adds/s {} ({})\n", threads,
+                          limit.multiply_adds_per_second / 1e9, name, limit.instruction);
+    };
+    if (l.reads.bytes_per_second > 0) {
+      text +=
+          fmt::format("limit    {}: {:.1f} GB/s read ({}; {} buffer, {} of last-level cache{})\n",
+                      threads, l.reads.bytes_per_second / 1e9, l.reads.how,
+                      human_bytes(l.reads.bytes), human_bytes(l.reads.cache_bytes),
+                      l.reads.measures_memory() ? "" : ": not the speed of memory");
+    }
+    arithmetic("int8", l.int8);
+    arithmetic("f32", l.f32);
+  }
+  return text;
+}
+
+std::string to_text(const Report& report) {
+  std::string text =
+      fmt::format("{}, backend {}, batches of {}\n", report.model, report.backend, report.batch);
+  text +=
+      fmt::format("{:<8}{:>6}{:>7}{:>3}{:>11}{:>9}{:>12}{:>8}{:>8}{:>10}{:>8}{:>8}{:>9}{:>11}\n",
+                  "phase", "tokens", "depth", "w", "tokens/s", "+-", "bytes/token", "GB/s", "limit",
+                  "G mul-add", "limit", "joins", "ns/node", "peak RSS");
+  for (const Row& row : report.rows) text += line(report, row);
+  text += to_text(report.limits);
+  for (const Row& row : report.rows) {
+    const Limits* limits = limits_of(report, row.workers);
+    if (!limits ||
+        row.per_token(row.work.bytes()) >= static_cast<double>(limits->reads.cache_bytes))
+      continue;
+    text += "cache    What a token reads may fit the cache: the limit of memory need not hold.\n";
+    break;
+  }
+  text += fmt::format("memory   {}\nlogits   {:016x}\n", human_bytes(report.memory),
+                      report.logits_hash);
+  return text;
+}
+
+std::string to_json(const Report& report) {
+  Json json{{"model", report.model},   {"backend", report.backend},
+            {"batch", report.batch},   {"unit", "tokens/s"},
+            {"rows", Json::array()},   {"limits", Json::array()},
+            {"memory", report.memory}, {"logits_hash", fmt::format("{:016x}", report.logits_hash)}};
+  for (const Row& row : report.rows) json["rows"].push_back(json_of(report, row));
+  for (const Limits& limits : report.limits) json["limits"].push_back(json_of(limits));
+  return json.dump(1) + '\n';
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,63 @@
+#pragma once
+// What `weft bench` measures, and how.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/models/session.h"
+
+#include "bench_work.h"
+
+namespace weft::tools {
+
+enum class Phase { prefill, decode, step };
+const char* to_string(Phase phase);
+
+// What is to be measured: `tokens` fed to a sequence that has `depth` already. Prefill feeds them
+// as a prompt, decode one by one, step all at once.
+struct Test {
+  Phase phase = Phase::prefill;
+  std::int64_t tokens = 0, depth = 0;
+};
+
+// Tokens per second of each repetition.
+struct Series {
+  std::vector<double> rates;
+
+  double median() const;
+  double spread() const;  // median distance from the median
+  double min() const;
+  double max() const;
+};
+
+struct Row {
+  Test test;
+  int workers = 0;
+  Series series;
+  Work work;                  // of one repetition
+  std::int64_t peak_rss = 0;  // of the process so far
+
+  double tokens_per_second() const { return series.median(); }
+  double per_token(double amount) const { return amount / static_cast<double>(test.tokens); }
+  double per_second(double amount) const { return per_token(amount) * tokens_per_second(); }
+  double ns_per_node() const { return 1e9 / per_second(work.nodes); }
+  bool is_quantized() const { return work.of_quantized >= work.of_float; }
+};
+
+// FNV-1a over rows of logits.
+class LogitsHash {
+ public:
+  void add(std::span<const float> logits);
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+// One repetition to warm up, whose logits go into `hash`, and `repeats` that count. REQUIRES: the
+// tests fit the session's context; steps fit its prefill width.
+std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
+                         LogitsHash& hash);
+
+}  // namespace weft::tools
