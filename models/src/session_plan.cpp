@@ -90,6 +90,7 @@ void add_class(const Model& model, const Backend& backend, std::int64_t width,
       make_plan(planned.graphs.back(), backend,
                 {.name = width == 1 ? "decode" : fmt::format("prefill {}", width),
                  .lanes = o.workers,
+                 .may_take_one_lane = true,
                  .reuse_arena = o.reuse_arena}));
 }
 

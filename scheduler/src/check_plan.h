@@ -33,6 +33,8 @@ CheckedPlan check_structure(const Plan& plan, const Graph& graph);
 // Every lane reads only what it made itself or what was complete at the last join; states are
 // touched in program order.
 void check_lanes(const CheckedPlan& checked);
+// Shares of a stage cut each lane's columns and do not depend on each other.
+void check_shares(const CheckedPlan& checked);
 // Placements fit the graph; what is alive in one stage shares no bytes, in-place pairs apart, which
 // agree lane by lane.
 void check_memory(const CheckedPlan& checked);

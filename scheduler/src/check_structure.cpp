@@ -126,6 +126,7 @@ void check(const Plan& plan, const Graph& graph) {
   const CheckedPlan checked = check_structure(plan, graph);
   check_lanes(checked);
   check_memory(checked);
+  check_shares(checked);
 }
 
 }  // namespace weft

@@ -107,6 +107,40 @@ TEST_CASE("check: columns") {
   }
 }
 
+TEST_CASE("check: shares") {
+  Broken b;
+  PlanStep& attention = b.step("blk.0.attention");
+  const std::size_t stage = static_cast<std::size_t>(attention.stage);
+  REQUIRE(b.plan.shares[stage] > 1);
+  SUBCASE("a part cut elsewhere than its readers") {
+    auto& parts = b.step("blk.0.attn_qkv").parts;
+    parts[0][0].end += 128;
+    parts[1][0].begin += 128;
+    CHECK(b.complains("depend on each other"));
+  }
+  SUBCASE("half a head") {
+    attention.parts[0].back().end += 64;
+    attention.parts[1].front().begin += 64;
+    CHECK(b.complains("not whole granules of 128"));
+  }
+  SUBCASE("a part that belongs to another lane") {
+    std::swap(attention.parts.front(), attention.parts.back());
+    CHECK(b.complains("are not its columns"));
+  }
+  SUBCASE("a missing part") {
+    attention.parts.pop_back();
+    CHECK(b.complains("parts"));
+  }
+  SUBCASE("another number of shares") {
+    b.plan.shares[stage] = 1;
+    CHECK(b.complains("parts for no shares"));
+  }
+  SUBCASE("no number of shares") {
+    b.plan.shares.pop_back();
+    CHECK(b.complains("shares for"));
+  }
+}
+
 TEST_CASE("check: steps") {
   Broken b;
   SUBCASE("missing") {

@@ -11,10 +11,6 @@
 namespace weft {
 namespace {
 
-constexpr double kJoinNs = 1100;  // two lanes meet in the flow graph
-constexpr double kCopyBurden =
-    0.25;  // what each further lane that repeats work costs the others: bandwidth, cache, heat
-
 bool cuts_cols(const Draft& draft, NodeId id) {
   const Node& node = draft.graph[id];
   return draft[id].kernel.splits && node.spec.shape.cols() > lanes::col_granule(draft.graph, node);

@@ -1,6 +1,7 @@
 #pragma once
 // The planner's notebook: what it knows about each node while it makes up its mind. Filled step by
-// step, in this order: find_kernels, choose_splits, choose_cols, choose_stages.
+// step, in this order: find_kernels, choose_splits, choose_cols, choose_stages, mend_splits,
+// choose_shares.
 
 #include <cstdint>
 #include <vector>
@@ -15,6 +16,13 @@ namespace weft {
 // A part of a row that is at most one of this many parts may be given to one lane whole.
 inline constexpr std::int64_t kSmallPart = 4;
 
+// What the planner reckons with. A meeting of two lanes takes 0.2 us when both come at once, and
+// they never quite do; a kernel called for nothing takes some tens of nanoseconds.
+inline constexpr double kJoinNs = 600;
+inline constexpr double kCallNs = 40;
+// What each further lane that repeats work costs the others: bandwidth, cache, heat.
+inline constexpr double kCopyBurden = 0.25;
+
 // One op node that does work at run time. Views and everything that is not an op have `works`
 // false.
 struct Work {
@@ -27,12 +35,14 @@ struct Work {
   std::vector<std::int64_t>
       cuts;  // Split::cols: multiples at which to cut, best first, the op's own granule last
   std::int32_t stage = 0;
+  std::vector<lanes::Cols> parts;  // Split::cols in a stage of several shares per lane: per share
 };
 
 struct Draft {
   const Graph& graph;
   int lanes = 1;
   std::vector<Work> works;  // by NodeId
+  std::vector<int> shares;  // by stage: per lane
   std::vector<std::vector<NodeId>>
       users;  // by NodeId, through views: the works that read a node's memory
 
@@ -48,5 +58,11 @@ Draft find_kernels(const Graph& graph, const Backend& backend, int lanes);
 void choose_splits(Draft& draft);
 void choose_cols(Draft& draft);
 void choose_stages(Draft& draft);
+void mend_splits(Draft& draft);
+void choose_shares(Draft& draft, double share_ns);
+
+// Rough time of a run at the bounds, in these lanes and in one.
+double predict_ns(const Draft& draft);
+double predict_alone_ns(const Draft& draft);
 
 }  // namespace weft

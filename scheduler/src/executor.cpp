@@ -32,9 +32,12 @@ struct Executor::Impl final : CrewJob {
   std::span<const CrewStage> stages() const override { return program.stages(); }
   int lanes() const override { return plan.lanes; }
   void share(int stage, int index, int worker) noexcept override {
-    run_calls(program.calls(stage, index), worker);
+    run_calls(program.share(stage, index, worker), worker);
   }
-  void copies(int, int, int) noexcept override {}
+  void copies(int stage, int lane, int worker) noexcept override {
+    run_calls(program.copies(stage, lane), worker);
+  }
+  void run_alone() noexcept;
 
   void set_extents(const Extents& wanted);
   void run_calls(std::span<const Call> calls, int worker) noexcept;
@@ -63,11 +66,20 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
       stopped.store(true, std::memory_order_relaxed);
       return;
     }
-    for_each_region(call, plan.lanes, [&](const Region& region) {
+    for_each_region(call, [&](const Region& region) {
       if (observer) observer->before(*call.step, worker, call.args, region);
       call.run(call.args, region);
       if (observer) observer->after(*call.step, worker, call.args, region);
     });
+  }
+}
+
+// On the calling thread, all lanes one after the other.
+void Executor::Impl::run_alone() noexcept {
+  for (int stage = 0; stage < plan.stages; ++stage) {
+    const CrewStage& units = stages()[static_cast<std::size_t>(stage)];
+    for (int lane = 0; units.with_copies && lane < plan.lanes; ++lane) copies(stage, lane, 0);
+    for (int index = 0; index < plan.lanes * units.shares; ++index) share(stage, index, 0);
   }
 }
 
@@ -100,9 +112,7 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   if (workers.crew && impl_->plan.lanes > 1) {
     workers.crew->run(*impl_, [&](int w) { workers.flow->call(w); });
   } else {
-    for (int stage = 0; stage < impl_->plan.stages; ++stage) {
-      for (int lane = 0; lane < impl_->plan.lanes; ++lane) impl_->share(stage, lane, 0);
-    }
+    impl_->run_alone();
   }
   if (impl_->stopped.load(std::memory_order_relaxed))
     fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);

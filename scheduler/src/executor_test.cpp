@@ -1,9 +1,12 @@
 #include "weft/scheduler/executor.h"
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <random>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -21,25 +24,46 @@ using namespace weft::test;
 
 const RegionBackend kRegions;
 
+// Sleeps now and then before a kernel, so that lanes are late and others take over.
+struct Delays : NodeObserver {
+  explicit Delays(unsigned seed) : random(seed) {}
+  void before(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {
+    const unsigned n = random.fetch_add(0x9e3779b9u) * 0x85ebca6bu >> 16;
+    if (n % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(n % 257));
+  }
+  void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
+  std::atomic<unsigned> random;
+};
+
+struct How {
+  int lanes = 1;
+  int workers = 0;  // 0: as many as lanes
+  double share_ns = 4000;
+  NodeObserver* observer = nullptr;
+};
+
 // Logits of a prefill in two chunks and two decode steps.
-std::vector<float> conversation(const Backend& backend, const ToyDims& dims, int lanes) {
+std::vector<float> conversation(const Backend& backend, const ToyDims& dims, const How& how) {
   Memory memory;
-  Workers workers(lanes);
+  Workers workers(how.workers > 0 ? how.workers : how.lanes);
   ToyDims narrow = dims;
   narrow.T = 1;
   const Graph wide_graph = toy_llama(dims), narrow_graph = toy_llama(narrow);
-  TestSession wide(wide_graph, backend, {.name = "wide", .lanes = lanes}, memory, workers);
-  TestSession decode(narrow_graph, backend, {.name = "decode", .lanes = lanes}, memory, workers);
+  TestSession wide(wide_graph, backend,
+                   {.name = "wide", .lanes = how.lanes, .share_ns = how.share_ns}, memory, workers);
+  TestSession decode(narrow_graph, backend,
+                     {.name = "decode", .lanes = how.lanes, .share_ns = how.share_ns}, memory,
+                     workers);
   check(wide.plan, wide_graph);
   check(decode.plan, narrow_graph);
   std::vector<float> all;
   const auto keep = [&](const std::vector<float>& logits) {
     all.insert(all.end(), logits.begin(), logits.end());
   };
-  keep(step(wide, {1, 2, 3, 4, 5}, 0));
-  keep(step(wide, {6, 7, 8}, 5));
-  keep(step(decode, {9}, 8));
-  keep(step(decode, {10}, 9));
+  keep(step(wide, {1, 2, 3, 4, 5}, 0, nullptr, how.observer));
+  keep(step(wide, {6, 7, 8}, 5, nullptr, how.observer));
+  keep(step(decode, {9}, 8, nullptr, how.observer));
+  keep(step(decode, {10}, 9, nullptr, how.observer));
   return all;
 }
 
@@ -51,13 +75,35 @@ TEST_CASE("results do not depend on the number of lanes") {
       {.T = 5, .D = 32, .H = 9, .G = 3, .E = 2, .F = 31, .V = 11, .bias = true}};
   for (const ToyDims& dims : shapes) {
     CAPTURE(dims.H);
-    const std::vector<float> plain = conversation(reference_backend(), dims, 1);
+    const std::vector<float> plain = conversation(reference_backend(), dims, {});
     for (const float x : plain) REQUIRE(std::isfinite(x));
     for (const int lanes : {1, 2, 3, 7}) {
       CAPTURE(lanes);
-      CHECK(conversation(kRegions, dims, lanes) == plain);
-      CHECK(conversation(reference_backend(), dims, lanes) == plain);
+      CHECK(conversation(kRegions, dims, {.lanes = lanes}) == plain);
+      CHECK(conversation(kRegions, dims, {.lanes = lanes, .share_ns = 0}) == plain);
+      CHECK(conversation(reference_backend(), dims, {.lanes = lanes}) == plain);
     }
+  }
+}
+
+TEST_CASE("results depend neither on who is late nor on how many threads there are") {
+  std::mt19937 random(11);
+  const auto pick = [&](int from, int to) {
+    return std::uniform_int_distribution(from, to)(random);
+  };
+  for (int i = 0; i < 12; ++i) {
+    const int group = pick(1, 3);
+    ToyDims dims{.T = 5, .D = 16 * pick(1, 4), .G = pick(1, 4), .E = 8 * pick(1, 3)};
+    dims.H = group * dims.G, dims.F = pick(20, 90), dims.V = pick(10, 60);
+    const std::vector<float> plain = conversation(reference_backend(), dims, {});
+    Delays delays(static_cast<unsigned>(i));
+    const How how{.lanes = pick(2, 4),
+                  .workers = pick(1, 6),
+                  .share_ns = i % 3 == 0 ? 4000.0 : 0.0,
+                  .observer = &delays};
+    CAPTURE(how.lanes);
+    CAPTURE(how.workers);
+    CHECK(conversation(kRegions, dims, how) == plain);
   }
 }
 
@@ -66,8 +112,9 @@ struct Setup {
   Memory memory;
   Workers workers{2};
   TestSession session;
-  explicit Setup(int lanes)
-      : session(graph, kRegions, {.name = "test", .lanes = lanes}, memory, workers) {}
+  explicit Setup(int lanes, double share_ns = 4000)
+      : session(graph, kRegions, {.name = "test", .lanes = lanes, .share_ns = share_ns}, memory,
+                workers) {}
 };
 
 TEST_CASE("reuse of the arena changes nothing, without it every value can be looked at") {
@@ -95,9 +142,9 @@ struct Canceller : NodeObserver {
 
 TEST_CASE(
     "a run stops at the next node when cancelled, and the next run is as if nothing had been") {
-  for (const int lanes : {1, 2}) {
+  for (const int lanes : {1, 2, 3}) {
     CAPTURE(lanes);
-    Setup s(lanes);
+    Setup s(lanes, lanes == 3 ? 0 : 4000);
     const auto want = step(s.session, {1, 2}, 0);
     Canceller all;
     step(s.session, {1, 2}, 0, &all.cancel, &all);
@@ -122,13 +169,16 @@ TEST_CASE("observers see every lane's regions: together the whole output, once o
       whole[&node] = args.out.rows() * args.out.cols();
     }
     void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
-  } areas;
-  Setup s(3);
-  step(s.session, {1, 2}, 0, nullptr, &areas);
-  CHECK(areas.elems.size() == s.session.plan.steps.size());
-  for (const auto& [node, n] : areas.elems) {
-    CAPTURE(node->path);
-    CHECK(n == areas.whole[node] * (node->split == Split::copies ? 3 : 1));
+  };
+  for (const double share_ns : {4000.0, 0.0}) {
+    Setup s(3, share_ns);
+    Areas areas;
+    step(s.session, {1, 2}, 0, nullptr, &areas);
+    CHECK(areas.elems.size() == s.session.plan.steps.size());
+    for (const auto& [node, n] : areas.elems) {
+      CAPTURE(node->path);
+      CHECK(n == areas.whole[node] * (node->split == Split::copies ? 3 : 1));
+    }
   }
 }
 

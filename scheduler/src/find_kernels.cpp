@@ -54,7 +54,7 @@ std::string describe(const Graph& graph, const Node& node) {
 }  // namespace
 
 Draft find_kernels(const Graph& graph, const Backend& backend, int lanes) {
-  Draft draft{graph, lanes, {}, {}};
+  Draft draft{graph, lanes, {}, {}, {}};
   draft.works.resize(static_cast<std::size_t>(graph.size()));
   draft.users.resize(static_cast<std::size_t>(graph.size()));
   for (NodeId id = 0; id < graph.size(); ++id) {

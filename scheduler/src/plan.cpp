@@ -48,16 +48,30 @@ std::string_view to_string(Place place) {
 
 bool operator==(const PlanStep& a, const PlanStep& b) {
   return a.node == b.node && a.path == b.path && a.op == b.op && a.backend == b.backend &&
-         a.kernel == b.kernel && a.split == b.split && a.cols == b.cols && a.lane == b.lane &&
-         a.stage == b.stage && same(a.cost, b.cost);
+         a.kernel == b.kernel && a.split == b.split && a.cols == b.cols && a.parts == b.parts &&
+         a.lane == b.lane && a.stage == b.stage && same(a.cost, b.cost);
 }
 
 bool operator==(const Plan& a, const Plan& b) {
   return a.name == b.name && a.lanes == b.lanes && same(a.variables, b.variables) &&
-         a.steps == b.steps && a.placements == b.placements && a.stages == b.stages &&
-         a.arena_bytes == b.arena_bytes && a.arena_lower_bound == b.arena_lower_bound &&
-         a.arena_heuristic == b.arena_heuristic && a.scratch_bytes == b.scratch_bytes &&
-         a.weight_bytes == b.weight_bytes && a.state_bytes == b.state_bytes;
+         a.steps == b.steps && a.predicted_ns == b.predicted_ns && a.placements == b.placements &&
+         a.stages == b.stages && a.arena_bytes == b.arena_bytes &&
+         a.arena_lower_bound == b.arena_lower_bound && a.arena_heuristic == b.arena_heuristic &&
+         a.scratch_bytes == b.scratch_bytes && a.weight_bytes == b.weight_bytes &&
+         a.state_bytes == b.state_bytes;
+}
+
+std::int64_t Plan::calls() const {
+  std::int64_t n = 0;
+  for (const PlanStep& step : steps) {
+    if (step.split == Split::cols) {
+      for (const auto& cols : step.parts.empty() ? step.cols : step.parts) n += std::ssize(cols);
+    } else {
+      const int parts = step.split == Split::rows ? shares_in(step.stage) : 1;
+      n += step.split == Split::one ? 1 : lanes * parts;
+    }
+  }
+  return n;
 }
 
 Cost Plan::cost() const {

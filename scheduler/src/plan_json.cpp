@@ -13,6 +13,16 @@ Json json_of(const Cost& cost) {
           {"multiply_adds", cost.multiply_adds}};
 }
 
+Json json_of(const std::vector<std::vector<ColRange>>& parts) {
+  Json json = Json::array();
+  for (const auto& cols : parts) {
+    Json ranges = Json::array();
+    for (const ColRange& r : cols) ranges.push_back({r.begin, r.end});
+    json.push_back(std::move(ranges));
+  }
+  return json;
+}
+
 Json json_of(const PlanStep& step) {
   Json json{{"node", step.node},
             {"path", step.path},
@@ -22,15 +32,8 @@ Json json_of(const PlanStep& step) {
             {"stage", step.stage},
             {"split", to_string(step.split)}};
   if (step.split == Split::one) json["lane"] = step.lane;
-  if (step.split == Split::cols) {
-    Json lanes = Json::array();
-    for (const auto& cols : step.cols) {
-      Json ranges = Json::array();
-      for (const ColRange& r : cols) ranges.push_back({r.begin, r.end});
-      lanes.push_back(std::move(ranges));
-    }
-    json["cols"] = std::move(lanes);
-  }
+  if (step.split == Split::cols) json["cols"] = json_of(step.cols);
+  if (!step.parts.empty()) json["parts"] = json_of(step.parts);
   json["cost"] = json_of(step.cost);
   return json;
 }
@@ -47,7 +50,13 @@ Json json_of(const Placement& p) {
 }  // namespace
 
 std::string Plan::to_json() const {
-  Json json{{"name", name}, {"lanes", lanes}, {"stages", stages}, {"joins", joins()}};
+  Json json{{"name", name},
+            {"lanes", lanes},
+            {"stages", stages},
+            {"joins", joins()},
+            {"shares", shares},
+            {"calls", calls()},
+            {"predicted_ns", predicted_ns}};
   Json& vars = json["variables"] = Json::object();
   for (const Variable& v : variables) vars[v.name] = v.bound;
   json["bytes"] = {{"arena", arena_bytes},

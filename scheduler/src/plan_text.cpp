@@ -48,9 +48,9 @@ std::string Plan::to_text() const {
   std::string vars;
   for (const Variable& v : variables) vars += fmt::format(" {}<={}", v.name, v.bound);
   std::string text =
-      fmt::format("plan {}:{} {} lanes, {} steps, {} stages, {} joins, hash {:016x}\n",
+      fmt::format("plan {}:{} {} lanes, {} steps, {} stages, {} joins, {} calls, hash {:016x}\n",
                   name.empty() ? "(unnamed)" : name, vars.empty() ? "" : vars + ",", lanes,
-                  steps.size(), stages, joins(), hash());
+                  steps.size(), stages, joins(), calls(), hash());
   const double over = arena_lower_bound > 0
                           ? 100.0 * static_cast<double>(arena_bytes - arena_lower_bound) /
                                 static_cast<double>(arena_lower_bound)
@@ -59,14 +59,16 @@ std::string Plan::to_text() const {
       "weights {}, state {}, arena {} ({:.1f} % over the bound {}, {}), scratch {}\n",
       human_bytes(weight_bytes), human_bytes(state_bytes), human_bytes(arena_bytes), over,
       human_bytes(arena_lower_bound), arena_heuristic, human_bytes(scratch_bytes));
-  text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds\n",
+  text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds, roughly {:.3g} ms\n",
                       human_bytes(all.bytes_read), human_bytes(all.bytes_written),
-                      human_count(all.multiply_adds));
+                      human_count(all.multiply_adds), static_cast<double>(predicted_ns) * 1e-6);
   std::int32_t stage = -1;
   for (const PlanStep& step : steps) {
     if (step.stage != stage) {
       stage = step.stage;
-      text += fmt::format("stage {}\n", stage);
+      const int n = shares_in(stage);
+      text += fmt::format("stage {}{}\n", stage,
+                          n > 1 ? fmt::format(", {} shares per lane", n) : std::string());
     }
     text += fmt::format("  {:<28} {:<7}", step.path, to_string(step.split));
     for (int lane = 0; lane < lanes; ++lane)

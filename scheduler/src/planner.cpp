@@ -25,6 +25,7 @@ PlanStep step_of(const Draft& draft, const Backend& backend, NodeId id) {
                 .stage = work.stage,
                 .cost = work.cost};
   if (step.split == Split::cols) step.cols = work.share.cols;
+  step.parts = work.parts;
   return step;
 }
 
@@ -39,23 +40,39 @@ void sum_up(const Draft& draft, Plan& plan) {
   plan.scratch_bytes = align_up(scratch) * plan.lanes;
 }
 
+Draft lay_out(const Graph& graph, const Backend& backend, int lanes) {
+  Draft draft = find_kernels(graph, backend, lanes);
+  choose_splits(draft);
+  choose_cols(draft);
+  choose_stages(draft);
+  mend_splits(draft);
+  return draft;
+}
+
+Draft best_draft(const Graph& graph, const Backend& backend, const PlanOptions& options) {
+  Draft draft = lay_out(graph, backend, options.lanes);
+  const bool alone = options.may_take_one_lane && options.lanes > 1 &&
+                     predict_alone_ns(draft) <= predict_ns(draft);
+  return alone ? lay_out(graph, backend, 1) : draft;
+}
+
 }  // namespace
 
 Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& options) {
   if (options.lanes < 1 || options.lanes > 256)
     fail<ValueError>("a plan has 1 to 256 lanes, not {}", options.lanes);
-  Draft draft = find_kernels(graph, backend, options.lanes);
-  choose_splits(draft);
-  choose_cols(draft);
-  choose_stages(draft);
+  Draft draft = best_draft(graph, backend, options);
+  choose_shares(draft, options.share_ns);
 
-  Plan plan{.name = options.name, .lanes = options.lanes, .variables = graph.variables()};
+  Plan plan{.name = options.name, .lanes = draft.lanes, .variables = graph.variables()};
+  plan.predicted_ns = static_cast<std::int64_t>(predict_ns(draft));
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (draft[id].works) plan.steps.push_back(step_of(draft, backend, id));
   }
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const PlanStep& a, const PlanStep& b) { return a.stage < b.stage; });
   plan.stages = plan.steps.empty() ? 0 : plan.steps.back().stage + 1;
+  plan.shares.assign(draft.shares.begin(), draft.shares.end());
   place_all(draft, options.reuse_arena, plan);
   sum_up(draft, plan);
 #ifndef NDEBUG

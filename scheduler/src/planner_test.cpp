@@ -3,6 +3,11 @@
 #include <doctest/doctest.h>
 
 #include "weft/graph/error.h"
+#include "weft/ops/attention.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/ops/linear.h"
+#include "weft/ops/quantize.h"
+#include "weft/ops/views.h"
 #include "weft/scheduler/passes.h"
 
 #include "support/region_backend.h"
@@ -94,6 +99,46 @@ TEST_CASE("the arena reaches its lower bound on a Llama, and does without reuse 
     CHECK(apart.arena_bytes > plan.arena_bytes);
     for (const Placement& p : apart.placements) CHECK(p.in_place_over == kNoNode);
   }
+}
+
+TEST_CASE(
+    "heads that are not whole blocks: every lane rather quantizes all of them than meet twice") {
+  Graph g;
+  const Tensor q = g.input("q", {f32, {1, 6, 48}}), cells = g.input("cells", {i32, {1}});
+  const Tensor k = g.state("k", {f16, {64, 6, 48}}), v = g.state("v", {f16, {64, 6, 48}});
+  const Tensor y = merge_heads(attention(q, k, v, cells, cells, {}));
+  g.output("y", linear(quantize(y), g.weight("w", {q8_0, {288, 288}})));
+  const Plan plan = make_plan(g, kRegions, {.lanes = 2});
+  INFO(plan.to_text());
+  check(plan, g);
+  CHECK(plan.joins() == 1);
+}
+
+TEST_CASE("much work is cut into shares, little is not") {
+  const Graph graph = optimize(toy_llama(kReal), kRegions);
+  const Plan plan = make_plan(graph, kRegions, {.lanes = 2});
+  INFO(plan.to_text());
+  check(plan, graph);
+  for (const char* path : {"blk.0.attn_qkv", "blk.0.attn_output", "logits"}) {
+    CAPTURE(path);
+    if (graph.find(path) != kNoNode) CHECK(plan.shares_in(step_of(plan, path).stage) > 1);
+  }
+  // Two groups of heads per lane, which stay together from the projections through attention.
+  const PlanStep& attention = step_of(plan, "blk.0.attention");
+  CHECK(plan.shares_in(attention.stage) == 2);
+  CHECK(attention.parts == std::vector<std::vector<ColRange>>{
+                               {{0, 512}}, {{512, 1024}}, {{1024, 1536}}, {{1536, 2048}}});
+  const Graph small = toy_llama({});
+  for (const std::int32_t n : make_plan(small, kRegions, {.lanes = 2}).shares) CHECK(n == 1);
+}
+
+TEST_CASE(
+    "one lane instead of two, where the work is not worth a meeting and the caller allows it") {
+  const Graph small = toy_llama({.D = 16, .H = 2, .G = 1, .E = 8, .F = 16, .V = 10});
+  const Graph real = toy_llama(kReal);
+  CHECK(make_plan(small, kRegions, {.lanes = 2}).lanes == 2);
+  CHECK(make_plan(small, kRegions, {.lanes = 2, .may_take_one_lane = true}).lanes == 1);
+  CHECK(make_plan(real, kRegions, {.lanes = 2, .may_take_one_lane = true}).lanes == 2);
 }
 
 TEST_CASE("plans are refused with reasons") {

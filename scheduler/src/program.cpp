@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include <algorithm>
+
 #include "weft/graph/error.h"
 
 namespace weft {
@@ -14,38 +16,101 @@ Kernel kernel_of(const Graph& graph, const Backend& backend, const PlanStep& ste
   return *kernel;
 }
 
-bool takes_part(const PlanStep& step, int lane) {
-  if (step.split == Split::one) return step.lane == lane;
-  return step.split != Split::cols || !step.cols[static_cast<std::size_t>(lane)].empty();
+// Whether share `part` of `parts` has something to do in this step.
+bool takes_part(const PlanStep& step, int part, int parts) {
+  if (step.split == Split::one) return step.lane == part;
+  if (step.split != Split::cols) return true;
+  const auto& cols = std::ssize(step.cols) == parts ? step.cols : step.parts;
+  return !cols[static_cast<std::size_t>(part)].empty();
 }
 
 }  // namespace
 
+struct Program::Source {
+  const Graph& graph;
+  const Plan& plan;
+  const MemoryMap& memory;
+  std::span<std::byte> scratch;
+  std::vector<Kernel> kernels;  // by step
+};
+
 Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
-                 const MemoryMap& memory, std::span<std::byte> scratch)
-    : stages_(static_cast<std::size_t>(plan.stages)), lanes_(plan.lanes) {
-  const std::size_t per_lane = static_cast<std::size_t>(plan.scratch_bytes / plan.lanes);
-  std::vector<Kernel> kernels;
-  for (const PlanStep& step : plan.steps) kernels.push_back(kernel_of(graph, backend, step));
+                 const MemoryMap& memory, std::span<std::byte> scratch) {
+  Source from{graph, plan, memory, scratch, {}};
+  for (const PlanStep& step : plan.steps) from.kernels.push_back(kernel_of(graph, backend, step));
   std::size_t first = 0;
-  for (int stage = 0; stage < plan.stages; ++stage) {
+  for (std::int32_t stage = 0; stage < plan.stages; ++stage) {
     std::size_t last = first;
     while (last < plan.steps.size() && plan.steps[last].stage == stage) ++last;
-    for (int lane = 0; lane < plan.lanes; ++lane) {
-      const std::size_t begin = calls_.size();
-      for (std::size_t i = first; i < last; ++i) {
-        if (takes_part(plan.steps[i], lane)) add(graph, kernels[i], plan.steps[i], lane, memory);
-      }
-      for (std::size_t i = begin; i < calls_.size(); ++i) {
-        calls_[i].args.scratch =
-            scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
-      }
-      ranges_.emplace_back(begin, calls_.size());
-    }
+    add_stage(from, stage, first, last);
     first = last;
   }
   if (first != plan.steps.size())
     fail<ValueError>("the steps of plan '{}' are not in the order of their stages", plan.name);
+  bind_inputs(graph);
+}
+
+void Program::add_stage(const Source& from, std::int32_t stage, std::size_t first,
+                        std::size_t last) {
+  const int lanes = from.plan.lanes, shares = from.plan.shares_in(stage), parts = lanes * shares;
+  const auto any = [](const PlanStep&) { return true; };
+  const auto copied = [](const PlanStep& step) { return step.split == Split::copies; };
+  const auto cut = [](const PlanStep& step) { return step.split != Split::copies; };
+  Stage unit;
+  if (shares == 1) {
+    for (int lane = 0; lane < lanes; ++lane)
+      unit.shares.push_back(add_unit(from, first, last, lane, lane, lanes, any));
+  } else {
+    unit.lanes = lanes;
+    for (int part = 0; part < parts; ++part) {
+      for (int lane = 0; lane < lanes; ++lane)
+        unit.shares.push_back(add_unit(from, first, last, lane, part, parts, cut));
+    }
+    const auto begin = from.plan.steps.begin();
+    if (std::any_of(begin + static_cast<std::ptrdiff_t>(first),
+                    begin + static_cast<std::ptrdiff_t>(last), copied)) {
+      for (int lane = 0; lane < lanes; ++lane)
+        unit.copies.push_back(add_unit(from, first, last, lane, lane, lanes, copied));
+    }
+  }
+  stages_.push_back({.shares = shares, .with_copies = !unit.copies.empty()});
+  units_.push_back(std::move(unit));
+}
+
+// The calls of the wanted steps among [first, last) for one part, by a worker with the copies and
+// the scratch memory of `lane`.
+template <class Wanted>
+Program::Range Program::add_unit(const Source& from, std::size_t first, std::size_t last, int lane,
+                                 int part, int parts, Wanted wanted) {
+  const std::size_t begin = calls_.size();
+  for (std::size_t i = first; i < last; ++i) {
+    const PlanStep& step = from.plan.steps[i];
+    if (wanted(step) && takes_part(step, part, parts)) add(from, i, lane, part, parts);
+  }
+  return {begin, calls_.size()};
+}
+
+void Program::add(const Source& from, std::size_t index, int lane, int part, int parts) {
+  const PlanStep& step = from.plan.steps[index];
+  const Node& node = from.graph[step.node];
+  Call call{.run = from.kernels[index].run, .step = &step, .part = part, .parts = parts};
+  call.args.op = node.op;
+  call.args.attrs = &node.attrs;
+  call.args.out = from.memory.view(step.node, lane);
+  const std::size_t per_lane = static_cast<std::size_t>(from.plan.scratch_bytes / from.plan.lanes);
+  call.args.scratch = from.scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
+  if (step.split == Split::cols) {
+    const auto& cols = std::ssize(step.cols) == parts ? step.cols : step.parts;
+    call.cols = cols[static_cast<std::size_t>(part)];
+  }
+  std::vector<View> in;
+  for (const NodeId id : node.inputs) in.push_back(from.memory.view(id, lane));
+  inputs_.push_back(std::move(in));
+  calls_.push_back(call);
+}
+
+// When no call moves any more.
+void Program::bind_inputs(const Graph& graph) {
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const Node& node = graph[calls_[i].step->node];
     calls_[i].args.in = inputs_[i];
@@ -56,20 +121,6 @@ Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
   }
 }
 
-void Program::add(const Graph& graph, const Kernel& kernel, const PlanStep& step, int lane,
-                  const MemoryMap& memory) {
-  const Node& node = graph[step.node];
-  Call call{.run = kernel.run, .step = &step, .lane = lane};
-  call.args.op = node.op;
-  call.args.attrs = &node.attrs;
-  call.args.out = memory.view(step.node, lane);
-  if (step.split == Split::cols) call.cols = step.cols[static_cast<std::size_t>(lane)];
-  std::vector<View> in;
-  for (const NodeId id : node.inputs) in.push_back(memory.view(id, lane));
-  inputs_.push_back(std::move(in));
-  calls_.push_back(call);
-}
-
 void Program::watch(const Dim* dims, View& view) {
   if (view.rank > 0 && dims[0].varies()) extents_.emplace_back(&view.dims[0], dims[0].variable);
 }
@@ -78,10 +129,16 @@ void Program::set_extents(const Extents& extents) {
   for (const auto& [at, variable] : extents_) *at = extents[static_cast<std::size_t>(variable)];
 }
 
-std::span<const Call> Program::calls(int stage, int lane) const {
-  const std::size_t lanes = static_cast<std::size_t>(lanes_);
+std::span<const Call> Program::share(int stage, int index, int worker) const {
+  const Stage& unit = units_[static_cast<std::size_t>(stage)];
+  const int at = unit.lanes == 1 ? index : index * unit.lanes + worker;
+  const auto [begin, end] = unit.shares[static_cast<std::size_t>(at)];
+  return std::span(calls_).subspan(begin, end - begin);
+}
+
+std::span<const Call> Program::copies(int stage, int lane) const {
   const auto [begin, end] =
-      ranges_[static_cast<std::size_t>(stage) * lanes + static_cast<std::size_t>(lane)];
+      units_[static_cast<std::size_t>(stage)].copies[static_cast<std::size_t>(lane)];
   return std::span(calls_).subspan(begin, end - begin);
 }
 

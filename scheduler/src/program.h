@@ -1,5 +1,7 @@
 #pragma once
-// A plan with everything looked up: per stage and lane the list of kernel calls, ready to run.
+// A plan with everything looked up: for every unit of every stage the list of kernel calls, ready
+// to run. In a stage of several shares per lane what is repeated per lane is a unit of its own, and
+// a share's calls are prepared for each worker: it reads the worker's copies.
 
 #include <cstdint>
 #include <span>
@@ -21,7 +23,7 @@ struct Call {
   KernelArgs args;
   const PlanStep* step = nullptr;
   std::span<const ColRange> cols;  // Split::cols
-  int lane = 0;
+  int part = 0, parts = 1;         // Split::rows: which of how many
 };
 
 class Program {
@@ -35,25 +37,37 @@ class Program {
   // Writes the variables' actual extents into every view.
   void set_extents(const Extents& extents);
   std::span<const CrewStage> stages() const { return stages_; }
-  std::span<const Call> calls(int stage, int lane) const;
+  std::span<const Call> share(int stage, int index, int worker) const;
+  std::span<const Call> copies(int stage, int lane) const;
 
  private:
-  void add(const Graph& graph, const Kernel& kernel, const PlanStep& step, int lane,
-           const MemoryMap& memory);
+  using Range = std::pair<std::size_t, std::size_t>;  // of calls
+  struct Stage {
+    int lanes = 1;  // for which every share's calls are prepared: 1, where a share is a whole lane
+    std::vector<Range> shares;  // by share, then worker
+    std::vector<Range> copies;  // by lane; none where copies are part of the only share
+  };
+  struct Source;  // what calls are made from
+
+  void add_stage(const Source& from, std::int32_t stage, std::size_t first, std::size_t last);
+  template <class Wanted>
+  Range add_unit(const Source& from, std::size_t first, std::size_t last, int lane, int part,
+                 int parts, Wanted wanted);
+  void add(const Source& from, std::size_t step, int lane, int part, int parts);
+  void bind_inputs(const Graph& graph);
   void watch(const Dim* dims, View& view);
 
-  std::vector<Call> calls_;                                  // by stage, then lane, then plan order
-  std::vector<std::pair<std::size_t, std::size_t>> ranges_;  // by stage * lanes + lane
-  std::vector<std::vector<View>> inputs_;                    // by call
+  std::vector<Call> calls_;
+  std::vector<Stage> units_;               // by stage
+  std::vector<std::vector<View>> inputs_;  // by call
   std::vector<std::pair<std::int64_t*, std::int32_t>>
       extents_;  // what to overwrite with which variable
   std::vector<CrewStage> stages_;
-  int lanes_ = 1;
 };
 
 // The parts of the output that a call computes, at the extents its views have now.
 template <class F>
-void for_each_region(const Call& call, int n_lanes, F f) {
+void for_each_region(const Call& call, F f) {
   const std::int64_t rows = call.args.out.rows(), cols = call.args.out.cols();
   switch (call.step->split) {
     case Split::one:
@@ -61,8 +75,8 @@ void for_each_region(const Call& call, int n_lanes, F f) {
       f(Region{0, rows, 0, cols});
       return;
     case Split::rows: {
-      const Region region{lanes::row_cut(rows, call.lane, n_lanes),
-                          lanes::row_cut(rows, call.lane + 1, n_lanes), 0, cols};
+      const Region region{lanes::row_cut(rows, call.part, call.parts),
+                          lanes::row_cut(rows, call.part + 1, call.parts), 0, cols};
       if (!region.empty()) f(region);
       return;
     }

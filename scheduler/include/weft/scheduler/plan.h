@@ -5,7 +5,8 @@
 //
 // Words: a *step* is one op node with its kernel. A *lane* is what one worker does between two
 // joins. A *stage* is the steps between two joins; within a stage the lanes do not wait for each
-// other. The *arena* is the one activation buffer.
+// other; a *share* is a part of a lane that any worker may take. The *arena* is the one activation
+// buffer.
 
 #include <cstdint>
 #include <string>
@@ -30,8 +31,10 @@ struct PlanStep {
   std::string path, op;
   std::string backend, kernel;  // Kernel::row
   Split split = Split::one;
-  std::vector<std::vector<ColRange>> cols;  // Split::cols: per lane; a lane may have none
-  std::int32_t lane = 0;                    // Split::one: which
+  std::vector<std::vector<ColRange>> cols;   // Split::cols: per lane; a lane may have none
+  std::vector<std::vector<ColRange>> parts;  // likewise, where the stage has several shares per
+                                             // lane: per share, lane by lane
+  std::int32_t lane = 0;                     // Split::one: which
   std::int32_t stage = 0;
   Cost cost;  // at the bounds
   friend bool operator==(const PlanStep&, const PlanStep&);
@@ -62,6 +65,11 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<Placement> placements;  // by NodeId
   std::int32_t stages = 0;
+  std::vector<std::int32_t> shares;  // by stage: into how many parts, that any worker may take, the
+                                     // work of each lane is cut
+
+  // Of one run at the bounds, from rough rates of a core: good enough to choose between plans.
+  std::int64_t predicted_ns = 0;
 
   std::int64_t arena_bytes = 0;
   std::int64_t arena_lower_bound = 0;  // most bytes alive in one stage: no packing can need less
@@ -70,8 +78,12 @@ struct Plan {
   std::int64_t weight_bytes = 0;
   std::int64_t state_bytes = 0;
 
+  std::int32_t shares_in(std::int32_t stage) const {
+    return stage < std::ssize(shares) ? shares[static_cast<std::size_t>(stage)] : 1;
+  }
   std::int32_t joins() const { return stages > 0 ? stages - 1 : 0; }
-  Cost cost() const;  // of one step at the bounds
+  std::int64_t calls() const;  // of kernels in one run, by all lanes together
+  Cost cost() const;           // of one run at the bounds
   std::string to_json() const;
   std::string to_text() const;  // for people: totals, then a line per step
   std::uint64_t hash() const;   // of to_json()

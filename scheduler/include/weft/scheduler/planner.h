@@ -12,6 +12,11 @@ namespace weft {
 struct PlanOptions {
   std::string name;  // of the plan
   int lanes = 2;
+  bool may_take_one_lane = false;  // instead, where that is likely faster: the work is too small to
+                                   // be worth a meeting
+  // How long a share of a lane takes at least, roughly, so that it is worth a claim of its own. 0
+  // (for tests): as many shares as fit.
+  double share_ns = 10000;
   bool reuse_arena = true;  // false: every tensor its own bytes (to look at them all after a run)
 };
 

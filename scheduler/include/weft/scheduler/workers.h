@@ -1,8 +1,8 @@
 #pragma once
 // The threads that run plans: a oneTBB arena of exactly n slots, the caller's included. Sized
 // explicitly, because oneTBB's own default looks at neither container quotas nor what the user
-// asked for. Workers spin briefly at a join, then park: an idle program uses no CPU. A run needs the
-// calling thread alone; workers that are late, or do not come, are not waited for.
+// asked for. Workers spin briefly at a join, then park: an idle program uses no CPU. A run needs
+// the calling thread alone; workers that are late, or do not come, are not waited for.
 
 #include <memory>
 

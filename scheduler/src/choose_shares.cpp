@@ -1,0 +1,158 @@
+// Which stages are cut into more shares than there are lanes, so that a worker on a slow core does
+// not hold the others: it just takes fewer of them. Only where the shares of a stage do not depend
+// on each other, and where each is enough work to be worth a claim.
+
+#include <algorithm>
+
+#include "draft.h"
+#include "shares.h"
+
+namespace weft {
+namespace {
+
+using lanes::Cols;
+
+constexpr int kMostShares = 4;  // per lane: the last one to end is an eighth of a stage
+constexpr int kMostLanes = 8;   // each call is prepared for every worker that may make it
+
+// Cuts one lane's columns into `n` parts of about as many steps each.
+std::vector<Cols> cut_lane(const Cols& cols, std::int64_t step, int n) {
+  std::int64_t blocks = 0;
+  for (const ColRange& r : cols) blocks += (r.end - r.begin + step - 1) / step;
+  std::vector<Cols> out(static_cast<std::size_t>(n));
+  std::int64_t before = 0;  // blocks of the ranges before
+  for (const ColRange& r : cols) {
+    const std::int64_t here = (r.end - r.begin + step - 1) / step;
+    for (int part = 0; part < n; ++part) {
+      const auto at = [&](int p) {
+        const std::int64_t block =
+            std::clamp<std::int64_t>(lanes::row_cut(blocks, p, n) - before, 0, here);
+        return std::min(r.end, r.begin + block * step);
+      };
+      if (at(part) < at(part + 1))
+        out[static_cast<std::size_t>(part)].push_back({at(part), at(part + 1)});
+    }
+    before += here;
+  }
+  return out;
+}
+
+struct StageCut {
+  const Draft& draft;
+  std::vector<NodeId> steps;
+  int shares;
+  lanes::Cuts cuts;
+
+  int parts() const { return draft.lanes * shares; }
+
+  // What the parts of the readers within the stage need of `range` of lane `lane`, if that leaves
+  // nothing out and does not overlap.
+  bool adopt(NodeId id, int lane, const Cols& own, std::int64_t granule,
+             std::vector<Cols>& out) const {
+    for (const NodeId user : draft.users_of(id)) {
+      const auto cut = cuts.find(user);
+      if (cut == cuts.end() || cut->second.split != Split::cols) continue;
+      const Node& node = draft.graph[user];
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id)
+          continue;
+        std::vector<Cols> needs;
+        std::int64_t width = 0;
+        bool fits = true;
+        for (int k = 0; k < shares; ++k) {
+          const Cols all = lanes::need(draft.graph, node, i, cut->second, lane * shares + k).cols;
+          Cols part;
+          for (const ColRange& r : own) {
+            for (const ColRange& p : lanes::within(all, r)) {
+              fits &= (p.begin % granule == 0 || p.begin == r.begin) &&
+                      (p.end % granule == 0 || p.end == r.end);
+              part.push_back(p);
+            }
+          }
+          for (const Cols& other : needs) fits &= !lanes::overlap(other, part);
+          width += lanes::width(part);
+          needs.push_back(std::move(part));
+        }
+        if (!fits || width != lanes::width(own)) continue;
+        out = std::move(needs);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void cut_cols(NodeId id) {
+    const Work& work = draft[id];
+    const std::int64_t granule = lanes::col_granule(draft.graph, draft.graph[id]);
+    lanes::Share share{.split = Split::cols, .cols = {}};
+    share.cols.resize(static_cast<std::size_t>(parts()));
+    std::int64_t begin = 0;
+    for (const std::int64_t end : lanes::col_segments(draft.graph, draft.graph[id])) {
+      for (int lane = 0; lane < draft.lanes; ++lane) {
+        const Cols own =
+            lanes::within(work.share.cols[static_cast<std::size_t>(lane)], {begin, end});
+        std::vector<Cols> cut;
+        if (!adopt(id, lane, own, granule, cut)) {
+          // As in choose_cols(): the coarsest steps that are still enough.
+          std::int64_t step = granule;
+          for (auto it = work.cuts.rbegin(); it != work.cuts.rend(); ++it) {
+            if (*it % granule == 0 && lanes::width(own) >= *it * shares) step = *it;
+          }
+          cut = cut_lane(own, step, shares);
+        }
+        for (int k = 0; k < shares; ++k) {
+          Cols& to = share.cols[static_cast<std::size_t>(lane * shares + k)];
+          const Cols& part = cut[static_cast<std::size_t>(k)];
+          to.insert(to.end(), part.begin(), part.end());
+        }
+      }
+      begin = end;
+    }
+    cuts[id] = std::move(share);
+  }
+
+  bool fits() {
+    for (auto it = steps.rbegin(); it != steps.rend(); ++it) {
+      const Work& work = draft[*it];
+      // Every part of the rows would read all weights again.
+      if (work.share.split == Split::rows && work.shared_ns * 4 > work.ns) return false;
+      if (work.share.split == Split::cols) {
+        cut_cols(*it);
+      } else {
+        cuts[*it] = work.share;
+      }
+    }
+    return lanes::are_independent(draft.graph, steps, cuts, parts());
+  }
+};
+
+}  // namespace
+
+void choose_shares(Draft& draft, double share_ns) {
+  std::vector<std::vector<NodeId>> stages;
+  std::vector<double> ns;  // of what can be cut, per lane
+  for (NodeId id = 0; id < draft.graph.size(); ++id) {
+    const Work& work = draft[id];
+    if (!work.works) continue;
+    const std::size_t stage = static_cast<std::size_t>(work.stage);
+    if (stages.size() <= stage) stages.resize(stage + 1), ns.resize(stage + 1);
+    stages[stage].push_back(id);
+    if (work.share.split == Split::cols || work.share.split == Split::rows)
+      ns[stage] += work.ns / draft.lanes;
+  }
+  draft.shares.assign(stages.size(), 1);
+  if (draft.lanes == 1 || draft.lanes > kMostLanes) return;
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    const int most =
+        ns[stage] >= share_ns * kMostShares ? kMostShares : static_cast<int>(ns[stage] / share_ns);
+    for (int shares = most; shares > 1; --shares) {
+      StageCut cut{draft, stages[stage], shares, {}};
+      if (!cut.fits()) continue;
+      draft.shares[stage] = shares;
+      for (const NodeId id : stages[stage]) draft[id].parts = std::move(cut.cuts[id].cols);
+      break;
+    }
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+// A second look at splits, when columns and stages are known. choose_splits() takes a node's
+// columns to be where its readers want them; where granules do not fit (heads of 48 elements,
+// blocks of 32) the lanes must meet before the node and behind it. If such a node is small, every
+// lane rather computes all of it.
+
+#include "draft.h"
+
+namespace weft {
+namespace {
+
+bool met_its_input(const Draft& draft, NodeId id) {
+  const Node& node = draft.graph[id];
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoNode) continue;
+    const Reach reach = node.op->input(i).reach;
+    if (reach != Reach::same && reach != Reach::col) continue;
+    const NodeId maker = lanes::source_of(draft.graph, node.inputs[i]).node;
+    if (draft[maker].works && draft[maker].share.split == Split::cols &&
+        draft[maker].stage < draft[id].stage)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void mend_splits(Draft& draft) {
+  std::vector<NodeId> small;
+  for (NodeId id = 0; id < draft.graph.size(); ++id) {
+    const Work& work = draft[id];
+    if (work.works && work.share.split == Split::cols && work.ns < kJoinNs &&
+        draft.graph[id].op->storage == Storage::fresh && met_its_input(draft, id))
+      small.push_back(id);
+  }
+  if (small.empty()) return;
+  const double before_ns = predict_ns(draft);
+  const std::vector<Work> before = draft.works;
+  for (const NodeId id : small) draft[id].share = {.split = Split::copies};
+  choose_cols(draft);
+  choose_stages(draft);
+  if (predict_ns(draft) >= before_ns) draft.works = before;
+}
+
+}  // namespace weft
