@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Measures how decoding fares on a busy or throttled machine.
+
+    sudo bench/contention.py -m MODEL [--weft build/release/bin/weft] [--tokens 256] [--rounds 3]
+
+Runs `weft bench` on an idle machine, beside busy processes (one that only computes for each CPU), and in a control group
+whose CPU quota is 1.5 and 1 CPUs, each with one and with two workers, and prints tokens/s, their share of the idle speed, and the
+share that would be fair. The rows are interleaved over the rounds and the medians are shown. Needs root for the control
+groups (version 1 or 2); without, it says so and leaves out the quotas. A container that already has a quota spoils the figures.
+"""
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+PERIOD_US = 100_000
+
+
+class Quota:
+    """A control group of its own below the present one, with a CPU quota; removed at the end."""
+
+    def __init__(self, cpus):
+        self.cpus = cpus
+        v2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+        parent = "/sys/fs/cgroup" if v2 else "/sys/fs/cgroup/cpu"
+        self.path = os.path.join(parent, f"weft-contention-{os.getpid()}")
+        os.mkdir(self.path)
+        quota = int(cpus * PERIOD_US)
+        if v2:
+            self._write("cpu.max", f"{quota} {PERIOD_US}")
+        else:
+            self._write("cpu.cfs_period_us", PERIOD_US)
+            self._write("cpu.cfs_quota_us", quota)
+
+    def _write(self, name, value):
+        with open(os.path.join(self.path, name), "w", encoding="ascii") as f:
+            f.write(str(value))
+
+    def enter(self):
+        self._write("cgroup.procs", os.getpid())
+
+    def close(self):
+        for _ in range(50):
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                time.sleep(0.1)
+
+
+def busy_loop():
+    while True:
+        pass
+
+
+class Busy:
+    """Processes that do nothing but compute."""
+
+    def __init__(self, count):
+        self.pids = []
+        for _ in range(count):
+            pid = os.fork()
+            if pid == 0:
+                busy_loop()
+            self.pids.append(pid)
+
+    def close(self):
+        for pid in self.pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def tokens_per_second(args, workers, quota):
+    command = [args.weft, "bench", "-m", args.model, "-p", "0", "-n", str(args.tokens), "-r", "1", "-t", str(workers),
+               "--no-bandwidth", "--json"]
+    out = subprocess.run(command, check=True, capture_output=True, preexec_fn=quota.enter if quota else None).stdout
+    return json.loads(out)["decode"]["median"]
+
+
+def cases(cpus):
+    """Name, busy processes, quota in CPUs, and the share of the idle speed that is fair, by workers."""
+    yield "idle", 0, None, {1: 1.0, 2: 1.0}
+    # As many busy processes as CPUs: a thread gets half of one.
+    yield f"{cpus} busy processes", cpus, None, {1: 0.5, 2: 0.5}
+    yield "quota 1.5 CPUs", 0, 1.5, {1: 1.0, 2: 0.75}
+    yield "quota 1 CPU", 0, 1.0, {1: 1.0, 2: 0.5}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-m", "--model", required=True)
+    parser.add_argument("--weft", default="build/release/bin/weft")
+    parser.add_argument("--tokens", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+
+    all_cases = list(cases(len(os.sched_getaffinity(0))))
+    if os.geteuid() != 0:
+        print("contention.py: no root, so no control groups: the quotas are left out", file=sys.stderr)
+        all_cases = [c for c in all_cases if c[2] is None]
+    speeds = {}
+    for _ in range(args.rounds):
+        for name, n_busy, cpus, _ in all_cases:
+            for workers in (1, 2):
+                quota = Quota(cpus) if cpus else None
+                busy = Busy(n_busy)
+                try:
+                    speed = tokens_per_second(args, workers, quota)
+                finally:
+                    busy.close()
+                    if quota:
+                        quota.close()
+                speeds.setdefault((name, workers), []).append(speed)
+
+    print(f"{'':<20} {'workers':>7} {'tokens/s':>9} {'of idle':>8} {'fair':>6}")
+    for name, _, _, fair in all_cases:
+        for workers in (1, 2):
+            speed = statistics.median(speeds[name, workers])
+            idle = statistics.median(speeds["idle", workers])
+            print(f"{name:<20} {workers:>7} {speed:>9.1f} {speed / idle:>8.0%} {fair[workers]:>6.0%}")
+
+
+if __name__ == "__main__":
+    main()
