@@ -115,7 +115,8 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   const LoadOptions options = load_options(*model, planned);
   if (layout.region_bytes > 0) return model->impl().resident_weights(layout, options);
   // What does not fit would only push out what was read before.
-  if (planned.memory.total() <= planned.options.mem_budget) bring_in_mapped(layout, options);
+  if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
+    bring_in_mapped(layout, options);
   return nullptr;
 }
 

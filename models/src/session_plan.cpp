@@ -112,16 +112,32 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
 }
 
 // A rung of the ladder of concessions: gives something up and returns true, or false where there is
-// nothing left to give. `narrowest` is how far prefill may go.
-using Rung = bool (*)(const Model& model, std::int64_t narrowest, PlannedModel& planned);
+// nothing left to give.
+struct Limits {
+  std::int64_t narrowest = kNarrowest;  // how far prefill may go
+  bool stated = true;                   // the budget was, so that only we keep it
+};
+using Rung = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
 
-bool narrow(const Model& model, std::int64_t narrowest, PlannedModel& planned) {
+// A budget that was found is the system's to keep: it drops rows of tables that nobody reads now.
+bool drop_tables(const Model& model, const Limits& limits, PlannedModel& planned) {
+  if (limits.stated || planned.dropped > 0) return false;
+  planned.dropped = layout_weights(model, planned).table_bytes;
+  if (planned.dropped == 0) return false;
+  planned.concessions.push_back(
+      fmt::format("tables of which a step reads some rows, {}: the system may drop and read them "
+                  "again",
+                  human_bytes(planned.dropped)));
+  return true;
+}
+
+bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   const std::int64_t before = planned.memory.total();
   const std::int64_t width = planned.options.prefill_width;
   if (planned.graphs.size() == 1) return false;
   const std::vector<Variable>& variables = planned.graphs[planned.graphs.size() - 2].variables();
   const std::int64_t next = std::ranges::find(variables, "T", &Variable::name)->bound;
-  if (next < narrowest) return false;
+  if (next < limits.narrowest) return false;
   planned.graphs.pop_back();
   planned.plans.pop_back();
   planned.options.prefill_width = next;
@@ -132,26 +148,29 @@ bool narrow(const Model& model, std::int64_t narrowest, PlannedModel& planned) {
   return true;
 }
 
-constexpr Rung kLadder[] = {narrow};
+constexpr Rung kLadder[] = {drop_tables, narrow};
 
 // Goes down the ladder until `needed` of the plans fit; false where they do not even at its end.
 template <class Needed>
-bool fit(const Model& model, std::int64_t narrowest, PlannedModel& planned, Needed needed) {
+bool fit(const Model& model, const Limits& limits, PlannedModel& planned, Needed needed) {
   for (const Rung rung : kLadder) {
     while (needed(planned) > planned.options.mem_budget) {
-      if (!rung(model, narrowest, planned)) break;
+      if (!rung(model, limits, planned)) break;
     }
   }
   return needed(planned) <= planned.options.mem_budget;
 }
 
 std::int64_t all_of_it(const PlannedModel& planned) {
-  return planned.memory.total();
+  return planned.memory.total() - planned.dropped;
 }
 
 // Small models leave less to spare: it is a share of theirs.
+std::int64_t spare(const PlannedModel& planned) {
+  return std::min(kSpare, planned.memory.weights_resident / 16);
+}
 std::int64_t with_spare(const PlannedModel& planned) {
-  return planned.memory.total() + std::min(kSpare, planned.memory.weights_resident / 16);
+  return all_of_it(planned) + spare(planned);
 }
 
 // What cannot be dropped.
@@ -169,7 +188,7 @@ std::int64_t without_file(const PlannedModel& planned) {
 // Resident if they were asked for, or if that is faster and fits. Otherwise nothing, and `reason`
 // says why.
 std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptions& options,
-                                          std::string& reason) {
+                                          bool budget_is_stated, std::string& reason) {
   const bool asked = options.weights == WeightMode::resident;
   if (!asked && find_backend(options.backend).resident_lowering().empty()) {
     reason = fmt::format("backend {} computes from the file's layout", options.backend);
@@ -178,7 +197,7 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
   PlannedModel planned = plan_all(model, options, WeightMode::resident);
   if (asked) {
     planned.weights_reason = "asked for";
-    if (!fit(model, kNarrowest, planned, all_of_it)) refuse(model, planned);
+    if (!fit(model, {.stated = budget_is_stated}, planned, all_of_it)) refuse(model, planned);
     return planned;
   }
   if (!layout_weights(model, planned).changes_types) {
@@ -186,28 +205,30 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
     return std::nullopt;
   }
   planned.weights_reason = fmt::format("backend {} is faster from another layout", options.backend);
-  if (fit(model, kNarrowestResident, planned, with_spare)) return planned;
+  const Limits limits{.narrowest = kNarrowestResident, .stated = budget_is_stated};
+  if (fit(model, limits, planned, with_spare)) return planned;
   reason = fmt::format("resident they would leave less than {} of the budget free",
-                       human_bytes(with_spare(planned) - planned.memory.total()));
+                       human_bytes(spare(planned)));
   return std::nullopt;
 }
 
 PlannedModel plan_mapped(const Model& model, const SessionOptions& options, bool budget_is_stated,
                          std::string reason) {
+  const Limits limits{.stated = budget_is_stated};
   PlannedModel planned = plan_all(model, options, WeightMode::mapped);
   planned.weights_reason = std::move(reason);
-  if (fit(model, kNarrowest, planned, all_of_it)) return planned;
-  // A stated budget is kept. One that was found is the system's to keep, and it can by dropping
-  // pages of the file: slow, but it works.
+  if (fit(model, limits, planned, all_of_it)) return planned;
+  // A stated budget is kept. One that was found the system keeps by dropping pages of the file:
+  // slow, but it works.
   if (budget_is_stated) refuse(model, planned);
-  PlannedModel last_resort = plan_all(model, options, WeightMode::mapped);
-  last_resort.weights_reason = planned.weights_reason;
-  if (!fit(model, kNarrowest, last_resort, without_file)) refuse(model, planned);
-  last_resort.concessions.push_back(
+  PlannedModel all = plan_all(model, options, WeightMode::mapped);
+  all.weights_reason = planned.weights_reason;
+  if (!fit(model, limits, all, without_file)) refuse(model, planned);
+  all.dropped = all.memory.total() - options.mem_budget;
+  all.concessions.push_back(
       fmt::format("weights do not fit: of {}, at least {} is read from disk in every step",
-                  human_bytes(last_resort.memory.weights_mapped),
-                  human_bytes(last_resort.memory.total() - last_resort.options.mem_budget)));
-  return last_resort;
+                  human_bytes(all.memory.weights_mapped), human_bytes(all.dropped)));
+  return all;
 }
 
 }  // namespace
@@ -262,11 +283,12 @@ std::string_view to_string(WeightMode mode) {
 
 PlannedModel plan_model(const Model& model, const SessionOptions& options) {
   const SessionOptions resolved = resolve(model, options);
+  const bool stated = options.mem_budget != 0;
   std::string reason = "asked for";
   if (options.weights != WeightMode::mapped) {
-    if (auto planned = plan_resident(model, resolved, reason)) return std::move(*planned);
+    if (auto planned = plan_resident(model, resolved, stated, reason)) return std::move(*planned);
   }
-  return plan_mapped(model, resolved, options.mem_budget != 0, std::move(reason));
+  return plan_mapped(model, resolved, stated, std::move(reason));
 }
 
 }  // namespace weft

@@ -49,6 +49,7 @@ WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resid
       layout.region_bytes += align_up(w.tensor->n_bytes);
     } else {
       layout.mapped_bytes += w.tensor->n_bytes;
+      if (!w.whole) layout.table_bytes += w.tensor->n_bytes;
     }
   }
   layout.region_bytes = round_to_huge_pages(layout.region_bytes);

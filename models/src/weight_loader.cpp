@@ -63,6 +63,7 @@ void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work wor
     if (options.progress && !options.progress(share)) fail<CancelledError>("loading was stopped");
   };
 
+  report();
   // Declared last: on an exception nothing is left to take before the threads are waited for.
   struct Stop {
     std::atomic<std::size_t>& next;
@@ -78,7 +79,6 @@ void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work wor
   } catch (const std::system_error&) {
     // The threads there are do it all.
   }
-  report();
   take_all(report);
   threads.clear();
   report();
@@ -95,19 +95,39 @@ void copy_rows(const Chunk& c, std::byte* region) {
   }
 }
 
-// What may be mapped for the chunk, and where that is in the file. Faults near its start mapped
-// pages before it again that had been let go, so those go once more: otherwise they would add up.
-struct Mapped {
-  std::span<const std::byte> bytes;
-  std::uint64_t offset;
+// Takes the file's pages of chunks that were copied out of this process, and out of the system's
+// cache where that is wanted.
+class LettingGo {
+ public:
+  LettingGo(const GgufFile& file, std::span<const Chunk> chunks, const LoadOptions& options)
+      : chunks_(chunks), lag_(2 * static_cast<std::size_t>(options.threads)) {
+    if (!options.drop_cache) return;
+    for (const std::string& path : file.part_paths()) droppers_.emplace_back(path);
+  }
+  // What was copied shortly before stays a while: faults map neighbours along, in large folios up
+  // to a chunk of them, which would come back and stay.
+  void copied(const Chunk& c) const {
+    const auto i = static_cast<std::size_t>(&c - chunks_.data());
+    if (i >= lag_) let_go_of(chunks_[i - lag_]);
+  }
+  // REQUIRES: no thread copies any more.
+  void end() const {
+    for (const Chunk& c : chunks_) let_go_of(c);
+  }
+
+ private:
+  void let_go_of(const Chunk& c) const {
+    let_go(c.bytes());
+    if (droppers_.empty()) return;
+    const GgufTensor& tensor = *c.weight->tensor;
+    droppers_[static_cast<std::size_t>(tensor.part)].drop(
+        tensor.file_offset + static_cast<std::uint64_t>(c.first * c.row_bytes), c.bytes().size());
+  }
+
+  std::span<const Chunk> chunks_;
+  std::size_t lag_;
+  std::vector<CacheDropper> droppers_;
 };
-Mapped mapped_for(const Chunk& c) {
-  const auto bytes = c.bytes();
-  const std::uint64_t offset =
-      c.weight->tensor->file_offset + static_cast<std::uint64_t>(c.first * c.row_bytes);
-  const std::uint64_t before = std::min(offset, kFaultAround);
-  return {{bytes.data() - before, bytes.size() + before}, offset - before};
-}
 
 }  // namespace
 
@@ -120,19 +140,13 @@ ResidentWeights::ResidentWeights(const GgufFile& file, WeightLayout layout,
     offsets_.emplace(w.tensor->name, w.offset);
     add_chunks(w, chunks);
   }
-  std::vector<CacheDropper> droppers;
-  if (options.drop_cache) {
-    for (const std::string& path : file.part_paths()) droppers.emplace_back(path);
-  }
+  const LettingGo letting_go(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
     bring_in(c.bytes());
     copy_rows(c, region_.data());
-    const Mapped mapped = mapped_for(c);
-    let_go(mapped.bytes);
-    if (droppers.empty()) return;
-    droppers[static_cast<std::size_t>(c.weight->tensor->part)].drop(mapped.offset,
-                                                                    mapped.bytes.size());
+    letting_go.copied(c);
   });
+  letting_go.end();
 }
 
 const std::byte* ResidentWeights::find(std::string_view name) const {

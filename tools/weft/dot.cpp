@@ -131,7 +131,8 @@ int dot(int argc, char** argv) {
 
   const auto model = Model::load(flags.model.path);
   const Backend& backend = find_backend(flags.model.session.backend);
-  const PassOptions passes{.off = flags.model.session.passes_off};
+  const PassOptions passes{.off = flags.model.session.passes_off,
+                           .resident = flags.model.session.weights != WeightMode::mapped};
   const Graph plain = plain_graph(*model, flags.model.session, flags.phase);
   if (flags.passes) {
     print_passes(plain, backend, passes);

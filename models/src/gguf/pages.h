@@ -15,9 +15,6 @@ void read_ahead(std::span<const std::byte> bytes) noexcept;
 // Waits until every page is in memory and mapped, so that using it does not fault.
 void bring_in(std::span<const std::byte> bytes) noexcept;
 
-// A fault on a page maps its neighbours along that are in memory, up to this many bytes.
-inline constexpr std::uint64_t kFaultAround = 64 << 10;
-
 // Takes the pages out of this process; the system keeps them in its cache of the file. What is used
 // again comes back.
 void let_go(std::span<const std::byte> bytes) noexcept;

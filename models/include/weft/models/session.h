@@ -123,6 +123,9 @@ struct PlannedModel {
   std::vector<std::string> concessions;
   SessionOptions options;
   std::string weights_reason;  // why options.weights is what it is
+  // Of memory.weights_mapped: what the system has to drop from time to time, so that the rest keeps
+  // a budget that nobody stated.
+  std::int64_t dropped = 0;
 };
 PlannedModel plan_model(const Model& model, const SessionOptions& options);
 
