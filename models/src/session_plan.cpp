@@ -65,6 +65,8 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
   if (o.workers == 0) o.workers = default_workers();
   check_range("workers", o.workers, 1, 256);
+  if (!o.cache_k.valid()) o.cache_k = f16;
+  if (!o.cache_v.valid()) o.cache_v = f16;
   check_cache_type("K", o.cache_k);
   check_cache_type("V", o.cache_v);
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
@@ -116,6 +118,7 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
 struct Limits {
   std::int64_t narrowest = kNarrowest;  // how far prefill may go
   bool stated = true;                   // the budget was, so that only we keep it
+  bool cache_stated = true;             // the types of the cache were
 };
 using Rung = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
 
@@ -148,7 +151,27 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   return true;
 }
 
-constexpr Rung kLadder[] = {drop_tables, narrow};
+// Halves the cache, where the model's heads are whole blocks.
+bool shrink_cache(const Model& model, const Limits& limits, PlannedModel& planned) {
+  SessionOptions smaller = planned.options;
+  if (limits.cache_stated || smaller.cache_k == q8_0) return false;
+  smaller.cache_k = smaller.cache_v = q8_0;
+  try {
+    PlannedModel with = plan_all(model, smaller, smaller.weights);
+    with.concessions = planned.concessions;
+    with.concessions.push_back(
+        fmt::format("cache {} -> {}: saves {}", planned.options.cache_k.name(), q8_0.name(),
+                    human_bytes(planned.memory.total() - with.memory.total())));
+    with.dropped = planned.dropped;
+    with.weights_reason = planned.weights_reason;
+    planned = std::move(with);
+  } catch (const Error&) {  // heads of another width
+    return false;
+  }
+  return true;
+}
+
+constexpr Rung kLadder[] = {drop_tables, narrow, shrink_cache};
 
 // Goes down the ladder until `needed` of the plans fit; false where they do not even at its end.
 template <class Needed>
@@ -188,7 +211,7 @@ std::int64_t without_file(const PlannedModel& planned) {
 // Resident if they were asked for, or if that is faster and fits. Otherwise nothing, and `reason`
 // says why.
 std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptions& options,
-                                          bool budget_is_stated, std::string& reason) {
+                                          Limits limits, std::string& reason) {
   const bool asked = options.weights == WeightMode::resident;
   if (!asked && find_backend(options.backend).resident_lowering().empty()) {
     reason = fmt::format("backend {} computes from the file's layout", options.backend);
@@ -197,7 +220,7 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
   PlannedModel planned = plan_all(model, options, WeightMode::resident);
   if (asked) {
     planned.weights_reason = "asked for";
-    if (!fit(model, {.stated = budget_is_stated}, planned, all_of_it)) refuse(model, planned);
+    if (!fit(model, limits, planned, all_of_it)) refuse(model, planned);
     return planned;
   }
   if (!layout_weights(model, planned).changes_types) {
@@ -205,22 +228,21 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
     return std::nullopt;
   }
   planned.weights_reason = fmt::format("backend {} is faster from another layout", options.backend);
-  const Limits limits{.narrowest = kNarrowestResident, .stated = budget_is_stated};
+  limits.narrowest = kNarrowestResident;
   if (fit(model, limits, planned, with_spare)) return planned;
   reason = fmt::format("resident they would leave less than {} of the budget free",
                        human_bytes(spare(planned)));
   return std::nullopt;
 }
 
-PlannedModel plan_mapped(const Model& model, const SessionOptions& options, bool budget_is_stated,
+PlannedModel plan_mapped(const Model& model, const SessionOptions& options, const Limits& limits,
                          std::string reason) {
-  const Limits limits{.stated = budget_is_stated};
   PlannedModel planned = plan_all(model, options, WeightMode::mapped);
   planned.weights_reason = std::move(reason);
   if (fit(model, limits, planned, all_of_it)) return planned;
   // A stated budget is kept. One that was found the system keeps by dropping pages of the file:
   // slow, but it works.
-  if (budget_is_stated) refuse(model, planned);
+  if (limits.stated) refuse(model, planned);
   PlannedModel all = plan_all(model, options, WeightMode::mapped);
   all.weights_reason = planned.weights_reason;
   if (!fit(model, limits, all, without_file)) refuse(model, planned);
@@ -283,12 +305,13 @@ std::string_view to_string(WeightMode mode) {
 
 PlannedModel plan_model(const Model& model, const SessionOptions& options) {
   const SessionOptions resolved = resolve(model, options);
-  const bool stated = options.mem_budget != 0;
+  const Limits limits{.stated = options.mem_budget != 0,
+                      .cache_stated = options.cache_k.valid() || options.cache_v.valid()};
   std::string reason = "asked for";
   if (options.weights != WeightMode::mapped) {
-    if (auto planned = plan_resident(model, resolved, stated, reason)) return std::move(*planned);
+    if (auto planned = plan_resident(model, resolved, limits, reason)) return std::move(*planned);
   }
-  return plan_mapped(model, resolved, stated, std::move(reason));
+  return plan_mapped(model, resolved, limits, std::move(reason));
 }
 
 }  // namespace weft

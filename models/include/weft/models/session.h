@@ -49,7 +49,8 @@ struct SessionOptions {
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
-  DType cache_k = f16, cache_v = f16;  // any of cache_types()
+  // Any of cache_types(). None: F16 for both, or Q8_0 where nothing less keeps the budget.
+  DType cache_k, cache_v;
   WeightMode weights = WeightMode::automatic;
   std::vector<std::string> passes_off;
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Kept by concessions,

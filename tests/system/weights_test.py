@@ -1,0 +1,93 @@
+"""Where weights are: in the file's pages or in memory of our own, what is said before and what is taken."""
+
+import json
+import os
+import resource
+import subprocess
+import tempfile
+import unittest
+
+from support import BIN, CLEAN, TIMEOUT, SystemTest, run
+
+MIB = 1 << 20
+SLACK = 40 * MIB  # the program itself: code, libraries, threads, tables
+
+
+class Weights(SystemTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="weft-test-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.model = os.path.join(folder.name, "random.gguf")
+        r = run("weft", "bench", "--make-model", "D=1024,F=2816,L=12,H=16,G=16,V=8000", "Q8_0", cls.model)
+        assert r.code == 0, r.err
+        assert os.path.getsize(cls.model) > 3 * SLACK
+
+    def plan(self, *args):
+        return json.loads(self.runs("weft", "plan", "--json", "-m", self.model, *args).out)
+
+    def peak(self, *args):
+        """Most bytes that the program had at a time."""
+        command = [str(BIN / "weft"), "logits", "-m", self.model, "--tokens", "1,2,3", "-o", str(self.folder / "out.npy"), *args]
+        process = subprocess.Popen(command, env=CLEAN)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        return usage.ru_maxrss * 1024
+
+    def test_no_weight_is_held_twice(self):
+        cache = ["--cache-type-k", "f32", "--cache-type-v", "f32"]
+        for mode in ("mapped", "resident"):
+            with self.subTest(mode=mode):
+                total = self.plan("--weights", mode, *cache)["memory"]["total"]
+                self.assertLess(self.peak("--weights", mode, *cache), total + SLACK)
+
+    def test_plan_says_which_and_why(self):
+        for mode in ("mapped", "resident"):
+            plan = self.plan("--weights", mode)
+            self.assertEqual(plan["weights"]["mode"], mode)
+            self.assertEqual(plan["weights"]["reason"], "asked for")
+            self.assertEqual(plan["memory"]["weights_resident"] > 0, mode == "resident")
+        text = self.runs("weft", "plan", "-m", self.model, "--weights", "mapped").out.decode()
+        self.assertIn("weights mapped: asked for\n", text)
+        self.assertIn("backend reference", self.plan("--backend", "reference")["weights"]["reason"])
+        self.refuses(2, "--weights", "weft", "plan", "--weights", "paged")
+
+    def test_a_budget_without_room_to_spare_leaves_them_in_the_file(self):
+        args = ["-b", "1", "--cache-type-k", "f16"]
+        total = self.plan("--weights", "mapped", *args)["memory"]["total"]
+        plan = self.plan("--mem-budget", str(total), *args)
+        self.assertEqual(plan["weights"]["mode"], "mapped")
+        self.assertLessEqual(plan["memory"]["total"], total)
+        self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--mem-budget", str(total - 1), *args)
+
+    def test_the_cache_shrinks_only_where_nobody_gave_its_type(self):
+        memory = self.plan("-b", "1", "--weights", "mapped")["memory"]
+        args = ["-b", "1", "--mem-budget", str(memory["total"] - memory["state"] // 4)]
+        plan = self.plan(*args)
+        self.assertTrue(any(c.startswith("cache F16 -> Q8_0: saves ") for c in plan["concessions"]), plan["concessions"])
+        self.assertLess(plan["memory"]["state"], memory["state"])
+        self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--cache-type-k", "f16", *args)
+
+    def test_same_logits_for_any_number_of_workers(self):
+        for mode in ("mapped", "resident"):
+            outs = []
+            for workers in (1, 2):
+                out = self.folder / f"{mode}-{workers}.npy"
+                self.runs("weft", "logits", "-m", self.model, "--weights", mode, "-t", workers, "--tokens", "1,2,3,4,5", "-o", out)
+                outs.append(out.read_bytes())
+            self.assertEqual(outs[0], outs[1])
+
+    def test_a_file_that_cannot_be_mapped_is_refused(self):
+        def limit():
+            size = os.path.getsize(self.model)
+            resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+        process = subprocess.run([BIN / "weft", "plan", "-m", self.model], env=CLEAN, preexec_fn=limit, capture_output=True,
+                                 timeout=TIMEOUT, check=False)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"cannot map", process.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
