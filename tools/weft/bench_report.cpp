@@ -136,14 +136,8 @@ std::string to_text(const Report& report) {
                   "G mul-add", "limit", "joins", "ns/node", "peak RSS");
   for (const Row& row : report.rows) text += line(report, row);
   text += to_text(report.limits);
-  for (const Row& row : report.rows) {
-    const Limits* limits = limits_of(report, row.workers);
-    if (!limits ||
-        row.per_token(row.work.bytes()) >= static_cast<double>(limits->reads.cache_bytes))
-      continue;
-    text += "cache    What a token reads may fit the cache: the limit of memory need not hold.\n";
-    break;
-  }
+  if (!report.limits.empty() && report.memory < report.limits.front().reads.cache_bytes)
+    text += "cache    The model may fit the cache: the limit of memory need not hold.\n";
   text += fmt::format("memory   {}\nlogits   {:016x}\n", human_bytes(report.memory),
                       report.logits_hash);
   return text;
