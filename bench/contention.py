@@ -79,7 +79,7 @@ def tokens_per_second(args, workers, quota):
     command = [args.weft, "bench", "-m", args.model, "-p", "0", "-n", str(args.tokens), "-r", "1", "-t", str(workers),
                "--no-bandwidth", "--json"]
     out = subprocess.run(command, check=True, capture_output=True, preexec_fn=quota.enter if quota else None).stdout
-    return json.loads(out)["decode"]["median"]
+    return json.loads(out)["rows"][0]["median"]
 
 
 def cases(cpus):
