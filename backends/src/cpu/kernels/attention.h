@@ -16,6 +16,7 @@ struct AttentionCells {
   // tile[s][i] for s < n, i < e, rows of `padded` floats, zeros behind e.
   void (*values)(const std::byte* v, std::int64_t stride, std::int64_t n, std::int64_t e,
                  std::int64_t padded, float* tile) noexcept = nullptr;
+  int scalar_bytes = 0;  // of an element of F32 or F16, 0 for other types
 };
 
 // Some query heads of one group for some tokens whose runs of cells begin at the same one. A *row*

@@ -31,6 +31,9 @@ struct AttentionBlocks {
     const AttentionArgs& a;
     const AttentionScratch at;
     float *keys, *values, *p, *q, *y, *largest, *sums;
+    const std::byte* v = nullptr;  // this block's values: cells `v_step` bytes apart, of f16 or f32
+    std::int64_t v_step = 0;
+    bool v_half = false;
     std::int64_t s = 0, n = 0;  // the block of cells: n from s on, counted from the first
 
     // The next block's keys and values, a few cells at each call of fetch().
@@ -67,13 +70,28 @@ struct AttentionBlocks {
       state.n = n_cells - state.s < kCells ? n_cells - state.s : kCells;
       look_ahead(state, n_rows, n_cells - state.s - kCells);
       a.k_cells.keys(a.k + state.s * a.k_stride, a.k_stride, state.n, a.e, state.keys);
-      a.v_cells.values(a.v + state.s * a.v_stride, a.v_stride, state.n, a.e_out, at.padded_e_out,
-                       state.values);
+      take_values(state, n_rows);
       for_row_blocks(
           n_rows, [&](std::int64_t r0, int n)
                       __attribute__((always_inline)) { rows<kRows>(state, r0, n); });
     }
     finish(state, n_rows);
+  }
+
+  // Where one block of rows reads them once, floats and halves are read where they lie.
+  static WEFT_INLINE void take_values(State& state, std::int64_t n_rows) {
+    const AttentionArgs& a = state.a;
+    const std::byte* v = a.v + state.s * a.v_stride;
+    const bool whole = a.e_out == state.at.padded_e_out;
+    if (whole && n_rows <= kRows && a.v_cells.scalar_bytes > 0) {
+      state.v = v;
+      state.v_step = a.v_stride;
+      state.v_half = a.v_cells.scalar_bytes == 2;
+      return;
+    }
+    a.v_cells.values(v, a.v_stride, state.n, a.e_out, state.at.padded_e_out, state.values);
+    state.v = reinterpret_cast<const std::byte*>(state.values);
+    state.v_step = state.at.padded_e_out * 4;
   }
 
   static WEFT_INLINE void look_ahead(State& state, std::int64_t n_rows, std::int64_t rest) {
@@ -239,19 +257,30 @@ struct AttentionBlocks {
   static __attribute__((noinline)) void values(State& state, const float* p, std::int64_t r0,
                                                std::int64_t s, std::int64_t end,
                                                const Rescale& rescale) {
-    constexpr int W = columns(R);
-    const std::int64_t width = state.at.padded_e_out;
-    float* const y = state.y + r0 * width;
-    std::int64_t c = 0;
-    for (; c + W * kLanes <= width; c += W * kLanes)
-      add<R, W>(state, state.values + c, width, p, s, end, y + c, rescale);
-    for (; c < width; c += kLanes)
-      add<R, 1>(state, state.values + c, width, p, s, end, y + c, rescale);
+    float* const y = state.y + r0 * state.at.padded_e_out;
+    if (state.v_half) {
+      values_of<R, CellsF16<Arch>>(state, p, s, end, y, rescale);
+    } else {
+      values_of<R, CellsF32<Arch>>(state, p, s, end, y, rescale);
+    }
   }
 
-  template <int R, int W, class Rescale>
-  static WEFT_INLINE void add(State& state, const float* v, std::int64_t width, const float* p,
-                              std::int64_t s, std::int64_t end, float* y, const Rescale& rescale) {
+  template <int R, class Cells, class Rescale>
+  static WEFT_INLINE void values_of(State& state, const float* p, std::int64_t s, std::int64_t end,
+                                    float* y, const Rescale& rescale) {
+    constexpr int W = columns(R);
+    const std::int64_t width = state.at.padded_e_out;
+    std::int64_t c = 0;
+    for (; c + W * kLanes <= width; c += W * kLanes)
+      add<R, W, Cells>(state, c, p, s, end, y + c, rescale);
+    for (; c < width; c += kLanes) add<R, 1, Cells>(state, c, p, s, end, y + c, rescale);
+  }
+
+  template <int R, int W, class Cells, class Rescale>
+  static WEFT_INLINE void add(State& state, std::int64_t c, const float* p, std::int64_t s,
+                              std::int64_t end, float* y, const Rescale& rescale) {
+    const std::int64_t width = state.at.padded_e_out, step = state.v_step;
+    const std::byte* v = state.v + s * step + c * Cells::kBytes;
     V sums[R][W];
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
@@ -262,10 +291,10 @@ struct AttentionBlocks {
     while (s < end) {
       state.fetch();
       const std::int64_t stop = s + kPerFetch < end ? s + kPerFetch : end;
-      for (; s < stop; ++s) {
+      for (; s < stop; ++s, v += step) {
         V values[W];
 #pragma GCC unroll 4
-        for (int w = 0; w < W; ++w) values[w] = V::load_aligned(v + s * width + w * kLanes);
+        for (int w = 0; w < W; ++w) values[w] = Cells::load(v, w * kLanes);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
           const V weight(p[r * kCells + s]);

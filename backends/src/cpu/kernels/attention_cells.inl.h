@@ -90,7 +90,8 @@ struct CellTiles {
     }
   }
 
-  static constexpr AttentionCells kKernels{.keys = &keys, .values = &values};
+  static constexpr AttentionCells kKernels{
+      .keys = &keys, .values = &values, .scalar_bytes = Cells::kBytes};
 };
 
 }  // namespace weft::cpu
