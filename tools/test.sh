@@ -103,6 +103,7 @@ step "shell scripts" check_shell
 
 if step "build release" build release; then
   run_ctest "tests, release" release
+  step "instructions per token" bench/instructions.py
   if ! $quick; then
     mapfile -t isas < <(sed -n 's/.*"name": "isa-\([a-z0-9]*\)".*/\1/p' CMakePresets.json)
     for isa in "${isas[@]}"; do
