@@ -1,0 +1,63 @@
+"""bench/compare.py: takes turns, keeps results, writes tables. A script stands for the other program."""
+
+import json
+import subprocess
+import sys
+import unittest
+
+from support import BIN, MODEL, SOURCE, SystemTest
+
+PEER = """#!{python}
+import json, sys
+if "--help" in sys.argv:
+    print("  -p, --n-prompt <n>\\n  -d, --n-depth <n>")
+elif "--broken" in sys.argv:
+    sys.exit("no such model")
+else:
+    print(json.dumps([{{"samples_ts": [100.0, 102.0, 101.0], "build_commit": "abc", "build_number": 7}}]))
+"""
+
+PAGE = "before\n<!-- table: speed -->\nold\n<!-- end: speed -->\nafter\n<!-- table: width -->\nkept\n<!-- end: width -->\n"
+
+
+class Compare(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.peer = self.folder / "llama-bench"
+        self.peer.write_text(PEER.format(python=sys.executable))
+        self.peer.chmod(0o755)
+
+    def compare(self, *args):
+        command = [sys.executable, SOURCE / "bench/compare.py", "--weft", BIN / "weft", "--results", self.folder / "r.json",
+                   "--rounds", "2", "-r", "1", "-t", "1", *args]
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240, check=False)
+
+    def test_turns_and_tables(self):
+        page = self.folder / "page.md"
+        page.write_text(PAGE)
+        done = self.compare("-m", MODEL, "-p", 8, "-n", 4, "--llama-bench", f"other={self.peer}", "--render", page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = page.read_text()
+        self.assertNotIn("old", text)
+        self.assertIn("kept", text)
+        self.assertRegex(text, r"\| weft-stories \| weft \| [\d.]+ ± [\d.]+ \| \d+ % \| [\d.]+ ± [\d.]+ \| \d+ % \| \d+ MiB \|")
+        self.assertRegex(text, r"\| weft-stories \| other \| 101.0 ± 1.00 \|")
+        results = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual([len(runs) for r in results.values() for runs in r["programs"].values()], [2, 2, 2, 2])
+
+    def test_alone_and_added_to(self):
+        self.compare("-m", MODEL, "-p", 0, "-n", 0, "--widths", "1,3", "--rounds", 1)
+        done = self.compare("-m", MODEL, "-p", 0, "-n", 2, "-d", 9, "--rounds", 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| model | program, tokens/s | 1 | 3 |", done.stdout)
+        self.assertIn("| weft-stories | decode of 2 | 9 | weft |", done.stdout)
+
+    def test_a_peer_that_fails_is_left_out(self):
+        done = self.compare("-m", MODEL, "-p", 8, "-n", 0, "--llama-bench", f"other={self.peer} --broken")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("other left out", done.stderr)
+        self.assertIn("no such model", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
