@@ -65,6 +65,8 @@ int run(const Options& options) {
   const auto model = Model::load(options.model.path, {.progress = cli::not_interrupted});
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   Session session(model, options.model.session);
+  for (const std::string& given_up : session.concessions())
+    std::cerr << "to keep the budget: " << given_up << '\n';
   Chat chat(session, options.sampler, options.chat);
   LineReader reader;
   if (reader.interactive()) {

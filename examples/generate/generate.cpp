@@ -90,6 +90,8 @@ int generate(Options options) {
   const std::vector<TokenId> prompt = encode_prompt(*model, options.prompt);
 
   Session session(model, options.model.session);
+  for (const std::string& given_up : session.concessions())
+    std::cerr << "to keep the budget: " << given_up << '\n';
   const auto n_prompt = static_cast<std::int64_t>(prompt.size());
   if (n_prompt > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}: give a larger -c", n_prompt,

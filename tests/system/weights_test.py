@@ -67,6 +67,8 @@ class Weights(SystemTest):
         plan = self.plan(*args)
         self.assertTrue(any(c.startswith("cache F16 -> Q8_0: saves ") for c in plan["concessions"]), plan["concessions"])
         self.assertLess(plan["memory"]["state"], memory["state"])
+        said = run("weft", "bench", "-m", self.model, "-c", "4096", "-p", "1", "-n", "0", "-r", "1", "--no-bandwidth", *args)
+        self.assertEqual(said.code, 0, said.err)
         self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--cache-type-k", "f16", *args)
 
     def test_same_logits_for_any_number_of_workers(self):
