@@ -1,0 +1,163 @@
+// Kernels of the cpu backend, one thread: whatever row the backend finds for each format and width.
+// WEFT_CPU_ISA chooses the instruction set. Cold: weights and cache come from memory.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include "weft/backends/backend.h"
+#include "weft/graph/error.h"
+#include "weft/ops/attention.h"
+#include "weft/ops/formats/format.h"
+#include "weft/ops/formats/panels.h"
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/ops/linear.h"
+#include "weft/ops/mul.h"
+#include "weft/ops/quantize.h"
+#include "weft/ops/rms_norm.h"
+#include "weft/ops/rope.h"
+#include "weft/ops/rope_angles.h"
+#include "weft/ops/silu.h"
+#include "weft/scheduler/passes.h"
+
+#include "one_node.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::int64_t kCold = std::int64_t{256} << 20;  // bytes, more than caches hold
+constexpr std::int64_t kWidths[] = {1, 8, 64, 512};
+constexpr std::int64_t kModel = 2048, kHidden = 5632;  // of TinyLlama 1.1B
+
+// What is measured: a graph whose output is the node in question.
+struct Case {
+  std::string name;
+  std::function<void(Graph&)> build;
+  std::vector<Counting> counts = {};
+  bool resident = false;  // weights in the types that a resident session gives them
+};
+
+void time(benchmark::State& state, const Case& about, bool cold) {
+  try {
+    Graph plain;
+    about.build(plain);
+    const Backend& backend = cpu_backend();
+    const Graph graph = optimize(plain, backend, {.resident = about.resident});
+    OneNode node(graph, backend, about.counts);
+    if (cold) node.make_cold(kCold);
+    node.run();
+    for (auto _ : state) node.run();
+    using benchmark::Counter;
+    const auto n = static_cast<double>(state.iterations());
+    const auto rate = [&](std::int64_t per_run) {
+      return Counter(n * static_cast<double>(per_run), Counter::kIsRate);
+    };
+    if (node.streamed_bytes() > 0) state.counters["bytes/s"] = rate(node.streamed_bytes());
+    if (node.multiply_adds() > 0) state.counters["mul-adds/s"] = rate(node.multiply_adds());
+    state.SetLabel(node.row());
+  } catch (const Error& error) {
+    state.SkipWithError(error.what());
+  }
+}
+
+void add(const Case& about, bool streams = true) {
+  for (const bool cold : {false, true}) {
+    if (cold && !streams) continue;
+    benchmark::RegisterBenchmark((about.name + (cold ? "/cold" : "/warm")).c_str(),
+                                 [=](benchmark::State& state) { time(state, about, cold); })
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+void add_projections(DType weights, bool resident) {
+  for (const std::int64_t t : kWidths) {
+    const std::string where =
+        fmt::format("{}{}/T:{}", weights.name(), resident ? "/resident" : "", t);
+    for (const std::int64_t k : {kModel, kHidden}) {
+      const auto build = [=](Graph& g) {
+        g.output("y", linear(g.input("x", {f32, {t, k}}), g.weight("w", {weights, {kModel, k}})));
+      };
+      add({.name = fmt::format("linear/{}/K:{}/N:{}", where, k, kModel),
+           .build = build,
+           .resident = resident});
+    }
+    const auto gated = [=](Graph& g) {
+      const Tensor x = g.input("x", {f32, {t, kModel}});
+      const Tensor gate = g.weight("gate", {weights, {kHidden, kModel}});
+      const Tensor up = g.weight("up", {weights, {kHidden, kModel}});
+      g.output("y", mul(silu(linear(x, gate)), linear(x, up)));
+    };
+    add({.name = fmt::format("gated_linear/{}/K:{}/N:{}", where, kModel, kHidden),
+         .build = gated,
+         .resident = resident});
+  }
+}
+
+struct Heads {
+  std::int64_t H, G, E;
+};
+
+void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t depth) {
+  const auto build = [=](Graph& g) {
+    const Tensor q = g.input("q", {f32, {t, heads.H, heads.E}});
+    const Tensor k = g.state("k", {cache, {depth + t, heads.G, heads.E}});
+    const Tensor v = g.state("v", {cache, {depth + t, heads.G, heads.E}});
+    const Tensor first = g.input("first", {i32, {t}}), last = g.input("last", {i32, {t}});
+    g.output("y", attention(q, k, v, first, last, {.scale = 0.125f}));
+  };
+  add({.name = fmt::format("attention/{}/H:{}/G:{}/E:{}/T:{}/depth:{}", cache.name(), heads.H,
+                           heads.G, heads.E, t, depth),
+       .build = build,
+       .counts = {{"last", static_cast<std::int32_t>(depth), 1}}});
+}
+
+void add_rows(std::int64_t t) {
+  const auto x = [t](Graph& g) { return g.input("x", {f32, {t, kModel}}); };
+  add({fmt::format("quantize/T:{}/D:{}", t, kModel),
+       [=](Graph& g) { g.output("y", quantize(x(g))); }},
+      false);
+  const auto norm = [=](Graph& g) {
+    g.output("y", rms_norm(x(g), g.weight("w", {f32, {kModel}}), 1e-5f));
+  };
+  add({fmt::format("rms_norm/T:{}/D:{}", t, kModel), norm}, false);
+  for (const RopePairs pairs : {RopePairs::adjacent, RopePairs::halves}) {
+    const auto build = [=](Graph& g) {
+      const Tensor angles = rope_angles(g.input("pos", {i32, {t}}), {.n_rot = 64});
+      g.output("y", rope(g.input("x", {f32, {t, 32, 64}}), angles, pairs));
+    };
+    add({fmt::format("rope/{}/T:{}/H:32/E:64", to_string(pairs), t), build, {{"pos", 0, 1}}},
+        false);
+  }
+}
+
+void add_all() {
+  for (const Format* format : all_formats()) {
+    const DType type = format->dtype;
+    if (type.gguf_id() < 0 || type.is_panels() || !format->encode) continue;
+    add_projections(type, false);
+    if (panels_of(type).valid()) add_projections(type, true);
+  }
+  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+    for (const std::int64_t t : {1, 64}) {
+      for (const std::int64_t depth : {512, 4096, 16384})
+        add_attention(cache, {.H = 32, .G = 4, .E = 64}, t, depth);
+      if (cache == f16 || cache == f32) add_attention(cache, {.H = 6, .G = 6, .E = 48}, t, 512);
+    }
+  }
+  for (const std::int64_t t : kWidths) add_rows(t);
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  weft::bench::add_all();
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

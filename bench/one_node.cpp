@@ -1,0 +1,139 @@
+#include "one_node.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/graph/error.h"
+#include "weft/ops/formats/format.h"
+#include "weft/ops/formats/panels.h"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::int64_t kNoise = 1 << 14;  // elements, encoded once and repeated
+
+void fill_rows(DType dtype, std::int64_t n_bytes, std::byte* to) {
+  const Format* format = find_format(dtype);
+  if (!format || !format->encode) fail<UnsupportedError>("no {} can be made", dtype.name());
+  std::vector<float> values(kNoise);
+  std::uint32_t state = 1;
+  for (float& v : values) {
+    state = state * 1664525 + 1013904223;
+    v = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31f;
+  }
+  std::vector<std::byte> encoded(static_cast<std::size_t>(dtype.bytes(kNoise)));
+  format->encode(values.data(), encoded.data(), kNoise);
+  for (std::int64_t done = 0; done < n_bytes; done += std::ssize(encoded)) {
+    const auto n = static_cast<std::size_t>(std::min(std::ssize(encoded), n_bytes - done));
+    std::memcpy(to + done, encoded.data(), n);
+  }
+}
+
+}  // namespace
+
+OneNode::OneNode(const Graph& graph, const Backend& backend, const std::vector<Counting>& counts)
+    : graph_(graph),
+      backend_(backend),
+      node_(graph.outputs().front().node),
+      extents_(graph.bounds()) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (node.op && node.op->storage != Storage::fresh)
+      fail<UnsupportedError>("'{}' has no memory of its own", node.path);
+    memory_.emplace_back(node.spec.bytes());
+    node.op ? compute(id) : fill(id, counts);
+  }
+  const Node& node = graph[node_];
+  kernel_ = *backend.find(graph, node);
+  scratch_ = Buffer(std::max<std::int64_t>(1, kernel_.scratch_bytes));
+  out_ = view(node_);
+  for (const NodeId id : node.inputs) {
+    inputs_.push_back(id == kNoNode ? View{} : view(id));
+    if (id != kNoNode && is_streamed(id)) streamed_bytes_ += graph[id].spec.bytes();
+  }
+  if (node.op->cost) {
+    multiply_adds_ =
+        node.op->cost(node.attrs, graph.input_specs(node), node.spec, extents_).multiply_adds;
+  }
+}
+
+bool OneNode::is_streamed(NodeId id) const {
+  const bool stays = graph_[id].kind == NodeKind::weight || graph_[id].kind == NodeKind::state;
+  return stays && graph_[id].spec.shape.rank() > 1;
+}
+
+void OneNode::fill(NodeId id, const std::vector<Counting>& counts) {
+  const TensorSpec& spec = graph_[id].spec;
+  const Buffer& to = memory_[static_cast<std::size_t>(id)];
+  if (spec.dtype == i32) {
+    const auto count = std::ranges::find(counts, graph_[id].path, &Counting::path);
+    auto* const numbers = reinterpret_cast<std::int32_t*>(to.data());
+    for (std::int64_t i = 0; i < spec.shape.elems() && count != counts.end(); ++i)
+      numbers[i] = count->start + static_cast<std::int32_t>(i) * count->step;
+  } else if (spec.dtype.is_panels()) {
+    const Buffer plain(spec.bytes());
+    const std::int64_t n_rows = spec.shape.rows().bound;
+    fill_rows(spec.dtype.plain(), spec.bytes(), plain.data());
+    to_panels(spec.dtype.plain(), plain.data(), to.data(), n_rows, spec.bytes() / n_rows, 0,
+              n_rows);
+  } else {
+    fill_rows(spec.dtype, spec.bytes(), to.data());
+  }
+}
+
+View OneNode::view(NodeId id) const {
+  const TensorSpec& spec = graph_[id].spec;
+  View view{.data = memory_[static_cast<std::size_t>(id)].data(),
+            .dtype = spec.dtype,
+            .rank = spec.shape.rank(),
+            .row_stride = spec.row_bytes()};
+  for (int i = 0; i < view.rank; ++i)
+    view.dims[static_cast<std::size_t>(i)] = spec.shape[i].extent(extents_);
+  return view;
+}
+
+void OneNode::compute(NodeId id) {
+  const Node& node = graph_[id];
+  const auto kernel = backend_.find(graph_, node);
+  if (!kernel) fail<UnsupportedError>("no kernel for {} '{}'", node.op->name, node.path);
+  const Buffer scratch(std::max<std::int64_t>(1, kernel->scratch_bytes));
+  std::vector<View> inputs;
+  for (const NodeId input : node.inputs) inputs.push_back(input == kNoNode ? View{} : view(input));
+  const View out = view(id);
+  kernel->run(
+      {.op = node.op, .attrs = &node.attrs, .in = inputs, .out = out, .scratch = scratch.bytes()},
+      Region::whole(out));
+}
+
+void OneNode::make_cold(std::int64_t least_bytes) {
+  const std::vector<NodeId>& from = graph_[node_].inputs;
+  for (std::int64_t n = streamed_bytes_; n < least_bytes && streamed_bytes_ > 0;
+       n += streamed_bytes_) {
+    Copy& copy = copies_.emplace_back();
+    for (const NodeId id : from) {
+      Buffer& buffer = copy.buffers.emplace_back();
+      if (id == kNoNode || !is_streamed(id)) continue;
+      const Buffer& original = memory_[static_cast<std::size_t>(id)];
+      buffer = Buffer(original.size());
+      std::memcpy(buffer.data(), original.data(), static_cast<std::size_t>(original.size()));
+    }
+  }
+}
+
+void OneNode::run() {
+  if (!copies_.empty()) {
+    const Copy& copy = copies_[next_++ % copies_.size()];
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (copy.buffers[i].data() != nullptr) inputs_[i].data = copy.buffers[i].data();
+    }
+  }
+  const Node& node = graph_[node_];
+  kernel_.run({.op = node.op,
+               .attrs = &node.attrs,
+               .in = inputs_,
+               .out = out_,
+               .scratch = scratch_.bytes()},
+              Region::whole(out_));
+}
+
+}  // namespace weft::bench
