@@ -19,11 +19,11 @@ double best_pass(int threads, int passes, const Prepare& prepare, const Work& wo
   struct Times {
     Clock::time_point start, end;
   };
-  std::vector<std::vector<Times>> times(static_cast<std::size_t>(threads));
+  std::vector<std::vector<Times>> times(static_cast<std::size_t>(threads),
+                                        std::vector<Times>(static_cast<std::size_t>(passes)));
   std::barrier<> line(threads);
   const auto thread = [&](int i) {
     std::vector<Times>& mine = times[static_cast<std::size_t>(i)];
-    mine.resize(static_cast<std::size_t>(passes));
     prepare(i);
     for (Times& t : mine) {
       line.arrive_and_wait();
@@ -33,7 +33,14 @@ double best_pass(int threads, int passes, const Prepare& prepare, const Work& wo
     }
   };
   std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(thread, i);
+  try {
+    for (int i = 1; i < threads; ++i) others.emplace_back(thread, i);
+  } catch (...) {  // no thread can be had: nothing is measured, those that came go home
+    for (int i = static_cast<int>(others.size()) + 1; i < threads; ++i) line.arrive_and_drop();
+    thread(0);
+    for (std::thread& other : others) other.join();
+    throw;
+  }
   thread(0);
   for (std::thread& other : others) other.join();
 

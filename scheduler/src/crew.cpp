@@ -121,6 +121,11 @@ bool Crew::must_call(int w) {
          place.compare_exchange_strong(away, Seats::Place::called);
 }
 
+void Crew::not_called(int w) {
+  seats_->workers[static_cast<std::size_t>(w)].place.store(Seats::Place::away,
+                                                           std::memory_order_seq_cst);
+}
+
 void Crew::finish(Word first) {
   Word word = first;
   while (lanes_of(word) > 0) {

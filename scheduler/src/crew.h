@@ -50,12 +50,17 @@ class Crew {
 
   // Runs a job; the calling thread is worker 0 and can do all of it alone. `call(w)` is called for
   // every worker that does not stand by: it has to see to it that some thread calls serve(w), which
-  // may happen late or never.
+  // may happen late or never. Where it throws, that worker stays away and the others do its part.
   template <class Call>
   void run(CrewJob& job, Call call) {
     const Word first = begin(job);
     for (int w = 1; w < participants(first); ++w) {
-      if (must_call(w)) call(w);
+      if (!must_call(w)) continue;
+      try {
+        call(w);
+      } catch (...) {  // the run goes on: nobody needs that worker
+        not_called(w);
+      }
     }
     finish(first);
   }
@@ -77,6 +82,7 @@ class Crew {
   void finish(Word first);
   int participants(Word word) const;
   bool must_call(int w);
+  void not_called(int w);
   void take_part(int w, Word word);
   bool claim(int lane, int share, Word word);
   void end_unit(Word word);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ctime>
 #include <memory>
+#include <new>
 #include <random>
 #include <semaphore>
 #include <thread>
@@ -149,6 +150,21 @@ TEST_CASE("a worker that never comes is called once, and not waited for") {
     job.next_run();
   }
   CHECK(calls == 2);
+}
+
+TEST_CASE("a worker that cannot be called is done without, and called again next time") {
+  Crew crew(2);
+  Notebook job(5, 2, 6);
+  int n_calls = 0;
+  for (int run = 1; run <= 3; ++run) {
+    crew.run(job, [&](int) {
+      ++n_calls;
+      throw std::bad_alloc();
+    });
+    CHECK(job.wrong(run) == 0);
+    job.next_run();
+  }
+  CHECK(n_calls == 3);
 }
 
 TEST_CASE("workers come through the flow graph, also more of them than the machine has cores") {

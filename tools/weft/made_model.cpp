@@ -29,16 +29,18 @@ const MadeShape kShapes[] = {
     {.name = "9b", .D = 3584, .F = 14336, .L = 42, .H = 32, .G = 8, .V = 128256, .E = 128},
 };
 
-constexpr std::int64_t kMostOfAny = 1 << 20;
 constexpr std::uint32_t kContext = 131072;
 
+// Sizes up to `most`: with these no count of parameters or bytes leaves 64 bits.
 struct Letter {
   std::string_view name;
   std::int64_t MadeShape::*member;
+  std::int64_t most;
 };
-constexpr Letter kLetters[] = {{"D", &MadeShape::D}, {"F", &MadeShape::F}, {"L", &MadeShape::L},
-                               {"H", &MadeShape::H}, {"G", &MadeShape::G}, {"V", &MadeShape::V},
-                               {"E", &MadeShape::E}};
+constexpr Letter kLetters[] = {{"D", &MadeShape::D, 1 << 17}, {"F", &MadeShape::F, 1 << 20},
+                               {"L", &MadeShape::L, 1 << 10}, {"H", &MadeShape::H, 1 << 12},
+                               {"G", &MadeShape::G, 1 << 12}, {"V", &MadeShape::V, 1 << 20},
+                               {"E", &MadeShape::E, 1 << 12}};
 
 void put_letter(MadeShape& shape, std::string_view part) {
   const std::size_t equals = std::min(part.find('='), part.size());
@@ -49,11 +51,15 @@ void put_letter(MadeShape& shape, std::string_view part) {
   const auto* letter = std::ranges::find(kLetters, name, &Letter::name);
   const bool known = name == "tied" || letter != std::end(kLetters);
   const bool whole = !number.empty() && error == std::errc() && stop == number.end();
-  if (!known || !whole || value < (name == "tied" ? 0 : 1) || value > kMostOfAny) {
+  const std::int64_t least = name == "tied" ? 0 : 1;
+  const std::int64_t most = name == "tied" ? 1 : known ? letter->most : 0;
+  if (!known || !whole || value < least || value > most) {
+    std::string letters;
+    for (const Letter& l : kLetters) letters += fmt::format(" {} to {},", l.name, l.most);
     fail<ValueError>(
-        "'{}' is neither one of the shapes 15m, 1.1b, 7b, 8b, 9b nor a letter of D, F, L, H, G, V, "
-        "E with a number from 1 to {}, as in D=512",
-        printable(part), kMostOfAny);
+        "'{}' is neither one of the shapes 15m, 1.1b, 7b, 8b, 9b nor a letter with a number from 1 "
+        "on, as in D=512:{} or tied=1",
+        printable(part), letters);
   }
   if (name == "tied") {
     shape.tied = value != 0;
@@ -131,8 +137,8 @@ struct TypeChoice {
 
 // Numbers of general.file_type. Source: docs/gguf.md of https://github.com/ggml-org/ggml
 using FileType = std::pair<std::string_view, std::uint32_t>;
-constexpr FileType kFileTypes[] = {{"F32", 0},   {"F16", 1},   {"Q4_0", 2},    {"Q8_0", 7},
-                                   {"Q4_K", 14}, {"Q6_K", 18}, {"Q4_K_M", 15}, {"BF16", 32}};
+constexpr FileType kFileTypes[] = {{"F32", 0},   {"F16", 1},   {"Q4_0", 2}, {"Q8_0", 7},
+                                   {"Q4_K", 14}, {"Q6_K", 18}, {"BF16", 32}};
 
 TypeChoice choose_type(std::string_view text) {
   std::string name(text);
@@ -140,13 +146,13 @@ TypeChoice choose_type(std::string_view text) {
   if (name == "Q4_K_M") return {name, 15, find_format(q4_k), find_format(q6_k)};
   const Format* format = find_format_by_name(name);
   const auto* known = std::ranges::find(kFileTypes, name, &FileType::first);
-  if (format == nullptr || format->encode == nullptr || format->dtype.gguf_id() < 0) {
+  if (format == nullptr || format->encode == nullptr || known == std::end(kFileTypes)) {
     fail<ValueError>(
         "no model can be made in type '{}'; known are F32, F16, BF16, Q8_0, Q4_0, "
         "Q4_K, Q6_K and Q4_K_M",
         printable(text));
   }
-  return {name, known != std::end(kFileTypes) ? known->second : 0, format, format};
+  return {name, known->second, format, format};
 }
 
 // Layers that the usual mix gives more bits: the first and the last eighth, and every third.

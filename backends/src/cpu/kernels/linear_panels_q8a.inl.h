@@ -351,9 +351,11 @@ struct PanelsQ8A {
       const Blocks blocks(a, c, b);
       const std::int64_t n = blocks.n < Walk::kBlocks ? blocks.n : Walk::kBlocks;
       decode(blocks, n, piece);
-      const Blocks next(a, walk.column(step + 1), walk.block(step + 1));
+      const bool last = step + 1 == walk.n_steps();
+      const std::byte* ahead =
+          last ? nullptr : Blocks(a, walk.column(step + 1), walk.block(step + 1)).halves;
       add_piece(a, piece, static_cast<int>(n) * C::kSubs, b * kBlockElems, t, n_tokens,
-                sums + (c - c0) * n_tokens, next.halves);
+                sums + (c - c0) * n_tokens, ahead);
     }
     for (std::int64_t c = c0; c < c1; c += kRows) {
       for (std::int64_t j = 0; j < n_tokens; ++j) {

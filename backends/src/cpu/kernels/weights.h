@@ -1,7 +1,7 @@
 #pragma once
 // What can be done with weights of one format: decode them, multiply f32 activations by them, and
-// multiply Q8A activations by them where the format has an integer row. Weights are read in file
-// order, with no alignment and not one byte past their last row.
+// multiply Q8A activations by them where the format has an integer row. Weights are read with no
+// alignment and not one byte past their last row.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,8 @@ struct LinearArgs {
   std::int64_t y_col = 0;
   std::int64_t k = 0;
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
-  std::byte* scratch = nullptr;  // kLinearScratch bytes, aligned to 64
+  std::byte* scratch =
+      nullptr;  // kLinearScratch bytes, for panels panels_scratch(tokens), aligned to 64
 };
 inline constexpr std::int64_t kLinearScratch = 32 * 1024;
 

@@ -50,10 +50,10 @@ std::optional<Kernel> find(Isa isa, const Graph&, const Node& node) {
                      : dtype == q4_0 ? "cache_write q4_0"
                                      : nullptr;
   if (!what) return std::nullopt;
-  return Kernel{
-      .row = dtype == f32 ? "cache_write f32 copy" : row_name(what, best_row(kHalfRows, isa).isa),
-      .run = at(kRun, isa),
-      .granule = node.spec.shape.last()};
+  const Isa used = dtype == f16 ? best_row(kHalfRows, isa).isa : best_row(kBlockRows, isa).isa;
+  return Kernel{.row = dtype == f32 ? "cache_write f32 copy" : row_name(what, used),
+                .run = at(kRun, isa),
+                .granule = node.spec.shape.last()};
 }
 
 }  // namespace
