@@ -139,8 +139,9 @@ def measure_all(options, programs, results):
                 found.setdefault(program.name, []).append(got)
                 if not options.prefix and got["others"] > 0.1:
                     print(f"warning: other processes used {got['others']:.2f} CPUs during a run of {program.name}", file=sys.stderr)
-        threads = {"threads": options.threads}
-        results.setdefault(key_of(test), {**test, **threads, "programs": {}})["programs"].update(found)
+        programs_of = results.setdefault(key_of(test), {**test, "threads": options.threads, "programs": {}})["programs"]
+        for name, runs in found.items():
+            programs_of[name] = (programs_of.get(name, []) if options.more else []) + runs
         for name, runs in found.items():
             rates = [r for one in runs for r in one["rates"]]
             print(f"{key_of(test):<40} {name:<30} {statistics.median(rates):10.2f} tokens/s  +- {spread(rates):.2f}", flush=True)
@@ -321,6 +322,7 @@ def parse(arguments):
     add("-t", "--threads", type=int, default=min(2, os.cpu_count() or 1))
     add("-r", "--repetitions", type=int, default=3, help="within a run (default 3)")
     add("--rounds", type=int, default=3, help="how often the programs take turns (default 3)")
+    add("--more", action="store_true", help="add the rounds to those of the same tests instead of taking their place")
     add("--weft", type=shlex.split, default=[str(ROOT / "build/release/bin/weft")], help="command of our program")
     add("--llama-bench", dest="peers", type=LlamaBench, action="append", default=[], metavar="NAME=COMMAND",
         help="another program to compare with, and arguments for it; may be repeated")
