@@ -10,6 +10,7 @@
 
 #include <histedit.h>
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "common/program.h"
@@ -60,6 +61,8 @@ struct LineReader::Impl {
     el_set(editor, EL_PROMPT, &show_prompt);
     el_set(editor, EL_GETCFN, &read_character);
     el_set(editor, EL_EDITOR, "emacs");
+    // Else Ctrl-C empties the terminal's queue, and a read that poll() announced waits.
+    el_set(editor, EL_SETTY, "-d", "+noflsh", nullptr);
     el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     open_history();
   }
@@ -135,6 +138,7 @@ std::optional<std::string> LineReader::line(const char* prompt) {
     impl_->dropped = true;
     cli::clear_interrupt();
     el_reset(impl_->editor);
+    tcflush(STDIN_FILENO, TCIFLUSH);
     return "";
   }
   if (!got || count <= 0) return std::nullopt;

@@ -37,7 +37,6 @@ const char* remark(ReplyEnd end) {
 }
 
 void take_turn(Chat& chat, std::string message) {
-  cli::clear_interrupt();
   const ReplyEnd end = chat.say(std::move(message), cli::interrupted(), cli::print_now);
   cli::print_now("\n");
   std::cerr << remark(end);
