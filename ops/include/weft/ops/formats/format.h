@@ -17,9 +17,14 @@ struct Format {
   // `n_elems` elements, a multiple of the block; `in`/`out` blocks lie back to back, without
   // alignment beyond 1.
   void (*decode)(const std::byte* in, float* out, std::int64_t n_elems) = nullptr;
-  // Null for formats that cannot be written here. Inputs must be
+  // Null for formats that cannot be written here, or not without importances. Inputs must be
   // finite, except for F32, F16, BF16 and Q8A.
   void (*encode)(const float* in, std::byte* out, std::int64_t n_elems) = nullptr;
+  // As encode() for exactly one row of `n_elems`, where an error in column i counts `importance[i]`
+  // (finite, >= 0; the mean square of what the column is multiplied by, `weft imatrix`). Null for
+  // formats that importances cannot change.
+  void (*encode_weighted)(const float* in, const float* importance, std::byte* out,
+                          std::int64_t n_elems) = nullptr;
   // Largest distance of decode(encode(x)) from x within one block whose largest magnitude is
   // `amax`; null where none is known.
   double (*step)(double amax) = nullptr;
