@@ -84,7 +84,8 @@ FILES = {
     "split-later": file([entry("split.no", U16, 1), entry("split.count", U16, 2)]),
 }
 
-target = pathlib.Path(__file__).resolve().parent / "corpus" / "gguf"
-target.mkdir(parents=True, exist_ok=True)
-for name, content in FILES.items():
-    (target / f"{name}.bin").write_bytes(content)
+if __name__ == "__main__":
+    target = pathlib.Path(__file__).resolve().parent / "corpus" / "gguf"
+    target.mkdir(parents=True, exist_ok=True)
+    for name, content in FILES.items():
+        (target / f"{name}.bin").write_bytes(content)

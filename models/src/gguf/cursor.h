@@ -54,6 +54,15 @@ class Cursor {
     return {text, static_cast<std::size_t>(length)};
   }
 
+  // The next `count` things of `bytes_each` bytes, in place.
+  std::span<const std::byte> take(std::uint64_t count, std::uint64_t bytes_each,
+                                  std::string_view what) {
+    require(count, bytes_each, what);
+    const auto taken = bytes_.subspan(offset_, count * bytes_each);
+    offset_ += taken.size();
+    return taken;
+  }
+
   // Fails unless `count` things of at least `bytes_each` bytes are left. Nothing is reserved for a
   // count before this.
   void require(std::uint64_t count, std::uint64_t bytes_each, std::string_view what) const {
