@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kLeast = 64 * kMiB, kUsual = 256 * kMiB;
-constexpr std::int64_t kHugePage = 2 * kMiB;
+constexpr std::int64_t kHugePage = 2 * kMiB, kSmallPage = 4096;
 constexpr int kPasses = 8;
 
 std::int64_t last_level_cache() {
@@ -137,7 +137,8 @@ ReadLimit measure_reads(int threads, std::int64_t most_bytes) {
   ReadLimit best{.threads = threads, .cache_bytes = last_level_cache()};
   if (most_bytes < kLeast) return best;
   const std::int64_t wanted = std::min(std::max(kUsual, 8 * best.cache_bytes), most_bytes);
-  const std::int64_t share = wanted / threads / kHugePage * kHugePage;
+  const std::int64_t whole = wanted / threads >= kHugePage ? kHugePage : kSmallPage;
+  const std::int64_t share = wanted / threads / whole * whole;
   best.bytes = share * threads;
   const auto read = widest_read();
   for (const bool huge : {true, false}) {

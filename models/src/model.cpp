@@ -92,17 +92,29 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }
 
-std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
-    const WeightLayout& layout, const LoadOptions& options) const {
+std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayout& layout) const {
   const std::lock_guard lock(regions_mutex_);
   std::erase_if(regions_, [](const auto& region) { return region.expired(); });
   for (const auto& region : regions_) {
-    const auto weights = region.lock();
+    auto weights = region.lock();
     if (weights && weights->layout() == layout) return weights;
   }
+  return nullptr;
+}
+
+std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
+    const WeightLayout& layout, const LoadOptions& options) const {
+  const std::lock_guard loading(loading_mutex_);
+  if (auto weights = find_region(layout)) return weights;
   auto weights = std::make_shared<const ResidentWeights>(source.gguf(), layout, options);
+  const std::lock_guard lock(regions_mutex_);
   regions_.push_back(weights);
   return weights;
+}
+
+std::int64_t Model::Impl::region_bytes(const WeightLayout& layout) const {
+  const auto weights = find_region(layout);
+  return weights ? weights->bytes() : 0;
 }
 
 std::int64_t Model::Impl::resident_bytes() const {

@@ -24,14 +24,19 @@ struct Model::Impl {
   std::string no_tokenizer;                    // why
   std::vector<std::string> warnings;
 
-  // The region of this layout: that of another session, or a new one. Whoever wants one while
-  // another thread fills one waits.
+  // The region of this layout: that of another session, or a new one. Whoever wants to fill one
+  // while another thread does so waits.
   std::shared_ptr<const ResidentWeights> resident_weights(const WeightLayout& layout,
                                                           const LoadOptions& options) const;
-  // Bytes of the regions that sessions hold now.
+  // Bytes of the region of this layout where a session holds one now, else 0.
+  std::int64_t region_bytes(const WeightLayout& layout) const;
+  // Of all regions that sessions hold now.
   std::int64_t resident_bytes() const;
 
  private:
+  std::shared_ptr<const ResidentWeights> find_region(const WeightLayout& layout) const;
+
+  mutable std::mutex loading_mutex_;  // taken first
   mutable std::mutex regions_mutex_;
   mutable std::vector<std::weak_ptr<const ResidentWeights>> regions_;
 };

@@ -64,13 +64,13 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   check_range("rows of logits", o.logits_rows, 1, kMaxCells);
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
   if (o.workers == 0) o.workers = default_workers();
-  check_range("workers", o.workers, 1, 256);
+  check_range("workers", o.workers, 1, kMostWorkers);
   if (!o.cache_k.valid()) o.cache_k = f16;
   if (!o.cache_v.valid()) o.cache_v = f16;
   check_cache_type("K", o.cache_k);
   check_cache_type("V", o.cache_v);
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
-  if (o.mem_budget == 0) o.mem_budget = default_budget(model.impl().resident_bytes());
+  if (o.mem_budget == 0) o.mem_budget = default_budget();
   return o;
 }
 
@@ -118,7 +118,7 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
 struct Limits {
   std::int64_t narrowest = kNarrowest;  // how far prefill may go
   bool stated = true;                   // the budget was, so that only we keep it
-  bool cache_stated = true;             // the types of the cache were
+  bool cache_stated = true;             // the types of the cache were, and are kept
 };
 using Rung = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
 
@@ -218,6 +218,11 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
     return std::nullopt;
   }
   PlannedModel planned = plan_all(model, options, WeightMode::resident);
+  if (!limits
+           .stated) {  // what another session holds already and this one shares is not taken twice
+    const std::int64_t shared = model.impl().region_bytes(layout_weights(model, planned));
+    planned.options.mem_budget = default_budget(shared);
+  }
   if (asked) {
     planned.weights_reason = "asked for";
     if (!fit(model, limits, planned, all_of_it)) refuse(model, planned);
@@ -229,6 +234,7 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
   }
   planned.weights_reason = fmt::format("backend {} is faster from another layout", options.backend);
   limits.narrowest = kNarrowestResident;
+  limits.cache_stated = true;  // what is only faster must not change what a cache holds
   if (fit(model, limits, planned, with_spare)) return planned;
   reason = fmt::format("resident they would leave less than {} of the budget free",
                        human_bytes(spare(planned)));

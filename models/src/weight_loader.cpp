@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;
 constexpr std::size_t kChunksAhead = 8;  // that are being read from disk meanwhile
+// More would not copy faster, and each has some chunks that stand in memory twice.
+constexpr std::size_t kMostThreads = 16;
+
+std::size_t n_threads(const LoadOptions& options) {
+  return std::min(static_cast<std::size_t>(options.threads), kMostThreads);
+}
 
 // Some rows of a weight: what a thread takes at a time.
 struct Chunk {
@@ -72,10 +78,9 @@ void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work wor
   };
   std::vector<std::jthread> threads;
   const Stop stop{next, chunks.size()};
-  const auto n_threads =
-      std::min<std::size_t>(static_cast<std::size_t>(options.threads), chunks.size());
+  const std::size_t n = std::min(n_threads(options), chunks.size());
   try {
-    for (std::size_t i = 1; i < n_threads; ++i) threads.emplace_back([&] { take_all([] {}); });
+    for (std::size_t i = 1; i < n; ++i) threads.emplace_back([&] { take_all([] {}); });
   } catch (const std::system_error&) {
     // The threads there are do it all.
   }
@@ -100,7 +105,7 @@ void copy_rows(const Chunk& c, std::byte* region) {
 class LettingGo {
  public:
   LettingGo(const GgufFile& file, std::span<const Chunk> chunks, const LoadOptions& options)
-      : chunks_(chunks), lag_(2 * static_cast<std::size_t>(options.threads)) {
+      : chunks_(chunks), lag_(2 * n_threads(options)) {
     if (!options.drop_cache) return;
     for (const std::string& path : file.part_paths()) droppers_.emplace_back(path);
   }

@@ -142,6 +142,28 @@ TEST_CASE("sessions of a model share one region, which lives as long as they do"
   CHECK(impl.resident_bytes() == 0);
 }
 
+TEST_CASE("a budget that was found counts the region that is shared, and no other") {
+  const auto model = tiny_model({.matrices = q8_0});
+  if (!has_panels(*model)) return;
+  const PlannedModel planned = plan_model(*model, kResident);
+  const WeightLayout layout = layout_weights(*model, planned);
+  const Session other(model, {.backend = "reference", .weights = WeightMode::resident});
+  CHECK(model->impl().region_bytes(layout) == 0);
+  const Session same(model, kResident);
+  CHECK(model->impl().region_bytes(layout) == planned.memory.weights_resident);
+}
+
+TEST_CASE("what would only be faster does not change the types of a cache") {
+  const auto model = tiny_model({.matrices = q8_0});
+  SessionOptions options{.context = 4096, .prefill_width = 128};
+  const PlannedModel mapped =
+      plan_model(*model, {.context = 4096, .prefill_width = 128, .weights = WeightMode::mapped});
+  options.mem_budget = mapped.memory.total();  // with nothing to spare
+  const PlannedModel planned = plan_model(*model, options);
+  CHECK(planned.options.weights == WeightMode::mapped);
+  CHECK(planned.options.cache_k == f16);
+}
+
 TEST_CASE("loading tells how far it is, can be stopped, and leaves nothing behind") {
   const auto model = tiny_model({.matrices = q8_0});
   for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident}) {

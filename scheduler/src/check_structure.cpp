@@ -3,6 +3,7 @@
 
 #include "weft/graph/error.h"
 #include "weft/scheduler/planner.h"
+#include "weft/scheduler/workers.h"
 
 #include "check_plan.h"
 
@@ -92,8 +93,8 @@ bool CheckedPlan::ordered(NodeId a, int i, NodeId b, int j) const {
 
 CheckedPlan check_structure(const Plan& plan, const Graph& graph) {
   const std::size_t n = static_cast<std::size_t>(graph.size());
-  if (plan.lanes < 1 || plan.lanes > 256)
-    fail<ValueError>("a plan has 1 to 256 lanes, not {}", plan.lanes);
+  if (plan.lanes < 1 || plan.lanes > kMostWorkers)
+    fail<ValueError>("a plan has 1 to {} lanes, not {}", kMostWorkers, plan.lanes);
   if (plan.placements.size() != n || !same_variables(plan, graph))
     fail<ValueError>("the plan belongs to another graph");
   CheckedPlan checked{plan, graph, std::vector<std::int32_t>(n, -1),

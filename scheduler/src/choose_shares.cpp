@@ -12,8 +12,8 @@ namespace {
 
 using lanes::Cols;
 
-constexpr int kMostShares = 4;  // per lane: the last one to end is an eighth of a stage
-constexpr int kMostLanes = 8;   // each call is prepared for every worker that may make it
+constexpr int kUsualShares = 4;  // per lane: the last one to end is an eighth of a stage
+constexpr int kMostLanes = 8;    // each call is prepared for every worker that may make it
 
 // Cuts one lane's columns into `n` parts of about as many steps each.
 std::vector<Cols> cut_lane(const Cols& cols, std::int64_t step, int n) {
@@ -143,8 +143,8 @@ void choose_shares(Draft& draft, double share_ns) {
   draft.shares.assign(stages.size(), 1);
   if (draft.lanes == 1 || draft.lanes > kMostLanes) return;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    const int most =
-        ns[stage] >= share_ns * kMostShares ? kMostShares : static_cast<int>(ns[stage] / share_ns);
+    const int most = ns[stage] >= share_ns * kUsualShares ? kUsualShares
+                                                          : static_cast<int>(ns[stage] / share_ns);
     for (int shares = most; shares > 1; --shares) {
       StageCut cut{draft, stages[stage], shares, {}};
       if (!cut.fits()) continue;

@@ -54,7 +54,7 @@ constexpr bool has_copies(std::uint64_t word) {
 constexpr int units_of(std::uint64_t word) {
   return lanes_of(word) * (shares_of(word) + (has_copies(word) ? 1 : 0));
 }
-static_assert(Crew::kMostShares < 1 << kShareBits && Crew::kMostWorkers < 1 << kLaneBits);
+static_assert(Crew::kMostShares < 1 << kShareBits && kMostWorkers < 1 << kLaneBits);
 
 }  // namespace
 

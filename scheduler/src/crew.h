@@ -18,6 +18,8 @@
 #include <memory>
 #include <span>
 
+#include "weft/scheduler/workers.h"
+
 namespace weft {
 
 struct CrewStage {
@@ -41,7 +43,6 @@ class CrewJob {
 class Crew {
  public:
   static constexpr int kMostShares = 7;
-  static constexpr int kMostWorkers = 256;
 
   explicit Crew(int workers);
   ~Crew();  // REQUIRES: no serve() goes on

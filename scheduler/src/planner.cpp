@@ -5,6 +5,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/graph/error.h"
+#include "weft/scheduler/workers.h"
 
 #include "draft.h"
 #include "place.h"
@@ -59,8 +60,8 @@ Draft best_draft(const Graph& graph, const Backend& backend, const PlanOptions& 
 }  // namespace
 
 Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& options) {
-  if (options.lanes < 1 || options.lanes > 256)
-    fail<ValueError>("a plan has 1 to 256 lanes, not {}", options.lanes);
+  if (options.lanes < 1 || options.lanes > kMostWorkers)
+    fail<ValueError>("a plan has 1 to {} lanes, not {}", kMostWorkers, options.lanes);
   Draft draft = best_draft(graph, backend, options);
   choose_shares(draft, options.share_ns);
 

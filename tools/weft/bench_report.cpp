@@ -96,6 +96,12 @@ Json json_of(const Report& report, const Row& row) {
           {"peak_rss", row.peak_rss}};
 }
 
+std::string about_cache(const bench::ReadLimit& reads) {
+  if (reads.cache_bytes == 0) return "the last-level cache's size is unknown";
+  return fmt::format("{} of last-level cache{}", human_bytes(reads.cache_bytes),
+                     reads.measures_memory() ? "" : ": not the speed of memory");
+}
+
 }  // namespace
 
 Limits measure_limits(int threads, std::int64_t most_bytes) {
@@ -115,11 +121,9 @@ std::string to_text(const std::vector<Limits>& limits) {
                           limit.multiply_adds_per_second / 1e9, name, limit.instruction);
     };
     if (l.reads.bytes_per_second > 0) {
-      text +=
-          fmt::format("limit    {}: {:.1f} GB/s read ({}; {} buffer, {} of last-level cache{})\n",
-                      threads, l.reads.bytes_per_second / 1e9, l.reads.how,
-                      human_bytes(l.reads.bytes), human_bytes(l.reads.cache_bytes),
-                      l.reads.measures_memory() ? "" : ": not the speed of memory");
+      text += fmt::format("limit    {}: {:.1f} GB/s read ({}; {} buffer, {})\n", threads,
+                          l.reads.bytes_per_second / 1e9, l.reads.how, human_bytes(l.reads.bytes),
+                          about_cache(l.reads));
     }
     arithmetic("int8", l.int8);
     arithmetic("f32", l.f32);

@@ -1,5 +1,6 @@
 #include "gguf/pages.h"
 
+#include <cerrno>
 #include <utility>
 
 #include <fcntl.h>
@@ -40,11 +41,14 @@ void read_ahead(std::span<const std::byte> bytes) noexcept {
 }
 
 void bring_in(std::span<const std::byte> bytes) noexcept {
-  if (bytes.empty() || advise(pages_of(bytes), kPopulateRead) == 0) return;
+  if (bytes.empty()) return;
+  const Pages pages = pages_of(bytes);
+  // Any other error is one of reading, which touching would turn into a signal.
+  if (advise(pages, kPopulateRead) == 0 || errno != EINVAL) return;
   read_ahead(bytes);
-  for (std::size_t at = 0; at < bytes.size(); at += page_bytes()) {
+  for (std::size_t at = 0; at < pages.size; at += page_bytes()) {
     [[maybe_unused]] const volatile std::byte touched =
-        *static_cast<const volatile std::byte*>(&bytes[at]);
+        *static_cast<const volatile std::byte*>(pages.begin + at);
   }
 }
 

@@ -49,7 +49,8 @@ struct SessionOptions {
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
-  // Any of cache_types(). None: F16 for both, or Q8_0 where nothing less keeps the budget.
+  // Any of cache_types(). None: F16 for both, or Q8_0 where nothing less keeps the budget (mapped
+  // weights are less).
   DType cache_k, cache_v;
   WeightMode weights = WeightMode::automatic;
   std::vector<std::string> passes_off;

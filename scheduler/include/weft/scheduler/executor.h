@@ -30,12 +30,12 @@ struct Bindings {
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
-  // Called on the worker that runs the node, before and after its kernel computes `region`. `lane`
-  // is the worker, 0 to the plan's lanes - 1: it runs one node at a time. A worker that is done
-  // takes over what others have not begun, so what it is called for may be another lane's share.
-  virtual void before(const PlanStep& step, int lane, const KernelArgs& args,
+  // Called on the worker that runs the node, before and after its kernel computes `region`.
+  // `worker` is 0 to the plan's lanes - 1 and runs one node at a time. A worker that is done takes
+  // over what others have not begun, so what it is called for may be another lane's share.
+  virtual void before(const PlanStep& step, int worker, const KernelArgs& args,
                       const Region& region) noexcept = 0;
-  virtual void after(const PlanStep& step, int lane, const KernelArgs& args,
+  virtual void after(const PlanStep& step, int worker, const KernelArgs& args,
                      const Region& region) noexcept = 0;
 };
 

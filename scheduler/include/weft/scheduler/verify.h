@@ -34,9 +34,9 @@ class Verifier : public NodeObserver {
  public:
   Verifier(const Graph& graph, const Plan& plan);
   ~Verifier() override;
-  void before(const PlanStep& step, int lane, const KernelArgs& args,
+  void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;
-  void after(const PlanStep& step, int lane, const KernelArgs& args,
+  void after(const PlanStep& step, int worker, const KernelArgs& args,
              const Region& region) noexcept override;
   VerifyReport report() const;  // throws what went wrong while observing, if anything did
 
