@@ -2,6 +2,15 @@
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/formats/f32.h"
+#include "weft/ops/formats/iq1_m.h"
+#include "weft/ops/formats/iq1_s.h"
+#include "weft/ops/formats/iq2_s.h"
+#include "weft/ops/formats/iq2_xs.h"
+#include "weft/ops/formats/iq2_xxs.h"
+#include "weft/ops/formats/iq3_s.h"
+#include "weft/ops/formats/iq3_xxs.h"
+#include "weft/ops/formats/iq4_nl.h"
+#include "weft/ops/formats/iq4_xs.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
@@ -12,14 +21,23 @@ namespace weft {
 namespace {
 
 const Format* const kFormats[] = {
-    &kF32Format,   //
-    &kF16Format,   //
-    &kBF16Format,  //
-    &kQ4_0Format,  //
-    &kQ8_0Format,  //
-    &kQ4_KFormat,  //
-    &kQ6_KFormat,  //
-    &kQ8AFormat,   //
+    &kF32Format,      //
+    &kF16Format,      //
+    &kBF16Format,     //
+    &kQ4_0Format,     //
+    &kQ8_0Format,     //
+    &kQ4_KFormat,     //
+    &kQ6_KFormat,     //
+    &kIQ4_NLFormat,   //
+    &kIQ4_XSFormat,   //
+    &kIQ3_SFormat,    //
+    &kIQ3_XXSFormat,  //
+    &kIQ2_SFormat,    //
+    &kIQ2_XSFormat,   //
+    &kIQ2_XXSFormat,  //
+    &kIQ1_MFormat,    //
+    &kIQ1_SFormat,    //
+    &kQ8AFormat,      //
 };
 
 template <class Predicate>

@@ -1,0 +1,240 @@
+#pragma once
+// Searches for the scales of a block whose sub-blocks have a scale each, in steps of one unit:
+//   weight = unit * step(level[s]) * value(code),     unit = kUnit * d, d an f16
+// so that sum importance * (x - weight)^2 is least.
+//
+// First, every sub-block is coded at a row of tentative scales. Its codes at one of them fix its
+// error at all others, a parabola (Sums::error), so the least of these parabolas says closely what
+// any scale would cost, and many units are tried in no time. Then the best unit is refined with
+// real codes: levels next to the wanted ones, codes for these, the unit of least squares for both,
+// and again.
+//
+// A format states, as static members of F:
+//   kSubs, kSub           sub-blocks of a block and weights of each
+//   kTop                  the largest magnitude of value()
+//   kLevels, step(level)  ascending; the largest of them in magnitude is kTopStep
+//   kUnit                 as above
+//   kFrom, kTo            tentative scales, as multiples of what makes kTop the largest weight
+//   kSigned               whether -scale is another matter than scale: values are no mirror image
+//   kVariants             codes come in so many kinds, one of which a sub-block must choose
+//   Codes                 of one sub-block
+//   quantize(x, w, scale, variant, codes) -> Sums   for one sub-block; may be given any scale but 0
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "formats/codec.h"
+#include "formats/lattice.h"
+
+namespace weft::formats {
+
+template <class F>
+class ScaleSearch {
+ public:
+  static constexpr int kBlock = F::kSubs * F::kSub;
+  struct Sub {
+    int level = 0, variant = 0;
+    typename F::Codes codes{};
+    Sums sums;
+  };
+  struct Draft {
+    double unit = 0;  // as it reads back, of normalized weights
+    double error = HUGE_VAL;
+    Sub subs[F::kSubs];
+  };
+
+  // `importance` may be null: all count the same.
+  ScaleSearch(const float* x, const float* importance) {
+    float amax = 0, most = 0, total = 0;
+    for (int i = 0; i < kBlock; ++i) amax = std::max(amax, std::fabs(x[i]));
+    // Too small for any scale that an f16 can hold.
+    if (amax < kSmallest) return;
+    amax_ = amax;
+    for (int i = 0; importance && i < kBlock; ++i) most = std::max(most, importance[i]);
+    for (int i = 0; i < kBlock; ++i) {
+      x_[i] = x[i] / amax;
+      w_[i] = most > 0 ? importance[i] / most : 1;
+      total += w_[i];
+    }
+    // Columns that never mattered keep some meaning.
+    for (float& w : w_) w += 1e-6f * total / kBlock;
+  }
+
+  // The scale d as an f16, and the sub-blocks in `draft`.
+  std::uint16_t run(Draft& draft) {
+    if (amax_ == 0) return 0;
+    for (int s = 0; s < F::kSubs; ++s) try_scales(s);
+    const double unit = best_unit();
+    refine(unit, draft);
+    const double d = d_of(draft.unit);
+    if (std::fabs(d) < kCoarse) {
+      for (const double tiny : {kTiny, 2 * kTiny, d - kTiny, d + kTiny}) {
+        Draft other;
+        refine(unit_of(tiny), other);
+        if (other.error < draft.error) draft = other;
+      }
+    }
+    return scale_to_f16(static_cast<float>(d_of(draft.unit)));
+  }
+
+ private:
+  static constexpr int kScales = 16;  // tentative ones of each sign
+  static constexpr int kTries = kScales * F::kVariants * (F::kSigned ? 2 : 1);
+  static constexpr float kSmallest = 0x1p-26f;
+  static constexpr double kTiny = 0x1p-24, kCoarse = 64 * kTiny;  // of f16
+  struct Try {
+    double gg[kTries], gx[kTries];
+    double wanted[2] = {};  // the best scale, and the best one of the other sign
+  };
+
+  double d_of(double unit) const { return unit / F::kUnit * amax_; }
+  double unit_of(double d) const { return d * F::kUnit / amax_; }
+  double as_stored(double unit) const {
+    return unit_of(f16_to_f32(scale_to_f16(static_cast<float>(d_of(unit)))));
+  }
+
+  void try_scales(int s) {
+    Try& t = tries_[s];
+    const float* x = x_ + s * F::kSub;
+    const float* w = w_ + s * F::kSub;
+    float top = 0;
+    for (int i = 0; i < F::kSub; ++i) top = std::max(top, std::fabs(x[i]));
+    if (top < 0x1p-40f) top = 0x1p-40f;
+    double least[2] = {HUGE_VAL, HUGE_VAL};
+    int n = 0;
+    for (int k = 0; k < kScales; ++k) {
+      const float scale = top / F::kTop * F::kFrom *
+                          std::pow(F::kTo / F::kFrom, static_cast<float>(k) / (kScales - 1));
+      for (int sign = 0; sign < (F::kSigned ? 2 : 1); ++sign) {
+        for (int v = 0; v < F::kVariants; ++v, ++n) {
+          typename F::Codes codes;
+          const Sums sums = F::quantize(x, w, sign ? -scale : scale, v, codes);
+          t.gg[n] = sums.gg;
+          t.gx[n] = sums.gx;
+          const double error = sums.error(sums.scale());
+          if (error < least[sign]) {
+            least[sign] = error;
+            t.wanted[sign] = sums.scale();
+          }
+        }
+      }
+    }
+  }
+
+  // The level whose step times `unit` comes next to `scale`.
+  static int nearest_level(double scale, double unit) {
+    const double step = scale / unit;
+    int level = round_to((step - F::step(0)) / (F::step(1) - F::step(0)), 0, F::kLevels - 1);
+    return level;
+  }
+
+  // About the least error of sub-block `s` at a unit, and what it adds to least squares of that.
+  double estimate(int s, double unit, Sums& sums) const {
+    const Try& t = tries_[s];
+    double least = HUGE_VAL;
+    for (int sign = 0; sign < (F::kSigned ? 2 : 1); ++sign) {
+      const int level = nearest_level(t.wanted[sign], unit);
+      for (int l = std::max(0, level - 1); l <= std::min(F::kLevels - 1, level + 1); ++l) {
+        const double step = F::step(l), scale = unit * step;
+        double low = HUGE_VAL;
+        int at = 0;
+        for (int n = 0; n < kTries; ++n) {
+          const double error = scale * (scale * t.gg[n] - 2 * t.gx[n]);
+          if (error < low) {
+            low = error;
+            at = n;
+          }
+        }
+        if (low < least) {
+          least = low;
+          sums = {step * step * t.gg[at], step * t.gx[at]};
+        }
+      }
+    }
+    return least;
+  }
+
+  double best_unit() const {
+    double top = 0;
+    for (const Try& t : tries_) top = std::max({top, std::fabs(t.wanted[0])});
+    double best = 0, least = HUGE_VAL;
+    constexpr int kUnits = 16;
+    for (int k = 0; k < (F::kSigned ? 2 : 1) * kUnits; ++k) {
+      double unit = top / (F::kTopStep * (0.6 + 0.55 * (k % kUnits) / (kUnits - 1)));
+      if (k >= kUnits) unit = -unit;
+      for (int round = 0; round < 3; ++round) {
+        unit = as_stored(unit);
+        if (unit == 0) break;
+        double error = 0;
+        Sums all;
+        for (int s = 0; s < F::kSubs; ++s) {
+          Sums sums;
+          error += estimate(s, unit, sums);
+          all += sums;
+        }
+        if (error < least) {
+          least = error;
+          best = unit;
+        }
+        unit = all.scale();
+      }
+    }
+    return best;
+  }
+
+  // Real codes and levels for a unit.
+  void choose(double unit, Draft& draft) const {
+    draft.unit = unit;
+    draft.error = 0;
+    for (int s = 0; s < F::kSubs; ++s) {
+      const float* x = x_ + s * F::kSub;
+      const float* w = w_ + s * F::kSub;
+      double least = HUGE_VAL;
+      for (int sign = 0; sign < (F::kSigned ? 2 : 1); ++sign) {
+        const int level = nearest_level(tries_[s].wanted[sign], unit);
+        for (int l = std::max(0, level - 1); l <= std::min(F::kLevels - 1, level + 1); ++l) {
+          for (int v = 0; v < F::kVariants; ++v) {
+            Sub sub{.level = l, .variant = v};
+            const double scale = unit * F::step(l);
+            if (F::step(l) != 0)
+              sub.sums = F::quantize(x, w, static_cast<float>(scale), v, sub.codes);
+            const double error = sub.sums.error(scale);
+            if (error >= least) continue;
+            least = error;
+            draft.subs[s] = sub;
+          }
+        }
+      }
+      draft.error += least;
+    }
+  }
+
+  void refine(double unit, Draft& best) const {
+    unit = as_stored(unit);
+    if (unit == 0) {
+      best.error = 0;
+      return;
+    }
+    choose(unit, best);
+    for (int round = 0; round < 4; ++round) {
+      Sums all;
+      for (const Sub& sub : best.subs) {
+        const double step = F::step(sub.level);
+        all += {step * step * sub.sums.gg, step * sub.sums.gx};
+      }
+      const double next_unit = as_stored(all.scale());
+      if (next_unit == best.unit || next_unit == 0) return;
+      Draft next;
+      choose(next_unit, next);
+      if (next.error >= best.error) return;
+      best = next;
+    }
+  }
+
+  float amax_ = 0;
+  float x_[kBlock] = {}, w_[kBlock] = {};
+  Try tries_[F::kSubs];
+};
+
+}  // namespace weft::formats
