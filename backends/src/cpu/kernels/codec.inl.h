@@ -82,10 +82,32 @@ struct Decode {
     const std::int64_t n = end - begin;
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) C::load(in + i * C::kBytes).store_unaligned(out + i);
-    if (i == n) return;
+    if (i < n) Part<Arch>::store(load_part(in + i * C::kBytes, n - i), out + i, n - i);
+  }
+  // The first n < kLanes scalars, zeros behind them.
+  static WEFT_INLINE V load_part(const std::byte* in, std::int64_t n) {
     alignas(64) std::byte part[kLanes * C::kBytes] = {};
-    std::memcpy(part, in + i * C::kBytes, static_cast<std::size_t>((n - i) * C::kBytes));
-    Part<Arch>::store(C::load(part), out + i, n - i);
+    std::memcpy(part, in, static_cast<std::size_t>(n * C::kBytes));
+    return C::load(part);
+  }
+};
+
+// Weights in file order, asked for while the rows before them are multiplied: those of the next
+// tile of rows as one stream, into the second cache. The processor's own prefetchers lose the rows
+// of a tile at every page and at every row's end.
+template <class Arch>
+struct Ahead {
+  const std::byte* at;
+
+  // Of token t; the tokens after the first ones find their weights in a cache.
+  WEFT_INLINE Ahead(const LinearArgs& a, std::int64_t t, std::int64_t c)
+      : at(t == a.row0 && c < a.col1 ? a.w + c * a.w_stride : nullptr) {}
+  template <int kBytes>
+  WEFT_INLINE void next() {
+    if (!at) return;
+#pragma GCC unroll 16
+    for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(at + i, 0, 2);
+    at += kBytes;
   }
 };
 

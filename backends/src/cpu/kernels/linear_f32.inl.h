@@ -1,8 +1,8 @@
 #pragma once
 // f32 activations times weights of any format. A piece of 4 weight rows is decoded into scratch,
 // which stays in the first cache, and multiplied by up to 32 tokens; the sums wait in scratch
-// between pieces. Lanes run along K: an element has one vector of sums, added up piece by piece,
-// whatever else is computed beside it.
+// between pieces. A single token takes scalars as they go. Lanes run along K: an element has one
+// vector of sums, added up in the order of K, whatever else is computed beside it.
 
 #include "cpu/kernels/codec.inl.h"
 
@@ -25,7 +25,42 @@ struct LinearF32 {
   }
 
   template <int R>
-  static __attribute__((noinline)) void columns(const LinearArgs& a, std::int64_t c) {
+  static WEFT_INLINE void columns(const LinearArgs& a, std::int64_t c) {
+    if constexpr (!C::kHasIntegerRow) {
+      if (a.row1 - a.row0 == 1) return direct<R>(a, c);
+    }
+    pieces<R>(a, c);
+  }
+
+  // One token.
+  template <int R>
+  static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t c) {
+    V acc[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) acc[r] = V(0.0f);
+    const float* const x = reinterpret_cast<const float*>(a.x + a.row0 * a.x_stride);
+    const std::byte* w = a.w + c * a.w_stride;
+    Ahead<Arch> ahead(a, a.row0, c + R);
+    std::int64_t k = 0;
+    for (; k + kLanes <= a.k; k += kLanes, w += kLanes * C::kBytes) {
+      ahead.template next<R * kLanes * C::kBytes>();
+      const V xs = V::load_unaligned(x + k);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) acc[r] = Simd<Arch>::fma(C::load(w + r * a.w_stride), xs, acc[r]);
+    }
+    const std::int64_t rest = a.k - k;
+    const V xs = Part<Arch>::load(x + k, rest);
+    for (int r = 0; r < R; ++r) {
+      if (rest > 0) {
+        const V part = Decode<Arch, C>::load_part(w + r * a.w_stride, rest);
+        acc[r] = Simd<Arch>::fma(part, xs, acc[r]);
+      }
+      Epilogue<Arch>::store(a, a.row0, c + r, Simd<Arch>::sum(acc[r]));
+    }
+  }
+
+  template <int R>
+  static __attribute__((noinline)) void pieces(const LinearArgs& a, std::int64_t c) {
     float* const sums = reinterpret_cast<float*>(a.scratch);  // [tokens][R][lanes]
     float* const panel = sums + kTokens * kTile * kLanes;     // [R][kPiece]
     for (std::int64_t t0 = a.row0; t0 < a.row1; t0 += kTokens) {
@@ -111,7 +146,7 @@ struct LinearF32 {
     for (int r = 0; r < R; ++r) {
       const V wr = load(w[r]);
 #pragma GCC unroll 4
-      for (int j = 0; j < T; ++j) acc[j][r] = xsimd::fma(wr, xs[j], acc[j][r]);
+      for (int j = 0; j < T; ++j) acc[j][r] = Simd<Arch>::fma(wr, xs[j], acc[j][r]);
     }
   }
 };

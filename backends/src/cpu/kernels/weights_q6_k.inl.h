@@ -18,10 +18,8 @@ struct Codec<Arch, Q6_KWeights> : BlockCodec {
   static WEFT_INLINE Header header(const std::byte* block) {
     using V = typename Simd<Arch>::V;
     constexpr int kLanes = Simd<Arch>::kLanes;
-    alignas(32) std::byte bytes[32] = {};
-    std::memcpy(bytes, block + 192, 16);
-    V values[32 / kLanes];
-    Bytes<Arch>::load(bytes).to_floats(values);
+    V values[16 / kLanes];
+    Bytes<Arch>::to_floats(_mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 192)), values);
     const V d(Simd<Arch>::f16(block + 208));
     Header h;
 #pragma GCC unroll 4

@@ -146,13 +146,14 @@ TEST_CASE("linear: many tokens and many columns") {
 
 TEST_CASE("linear: the bits of a token do not depend on how many there are") {
   std::vector<DType> types(std::begin(kBlocks), std::end(kBlocks));
+  types.insert(types.end(), std::begin(kScalars), std::end(kScalars));
   for (const bool integer : {false, true}) {
     const auto panels = integer ? panel_types(kBlocks, true) : panel_types(kScalars, false);
     types.insert(types.end(), panels.begin(), panels.end());
   }
   for (const DType w : types) {
     for (const bool integer : {false, true}) {
-      if (w.is_panels() && integer != w.is_quantized()) continue;
+      if (w.is_panels() ? integer != w.is_quantized() : integer && !w.is_quantized()) continue;
       const std::int64_t k = w.is_quantized() ? 2 * w.block_elems() : 300, n = 19;
       const auto y_of = [&](std::int64_t t) {
         Graph g;

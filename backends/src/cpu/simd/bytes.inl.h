@@ -47,6 +47,7 @@ struct Bytes<Sse2> {
     to_floats(low, out);
     to_floats(high, out + 4);
   }
+  // 16 of them.
   static WEFT_INLINE void to_floats(__m128i b, Simd<Sse2>::V* out) {
     const __m128i zero = _mm_setzero_si128();
     const __m128i words[] = {_mm_unpacklo_epi8(zero, b), _mm_unpackhi_epi8(zero, b)};
@@ -83,16 +84,18 @@ struct Bytes {
   }
 
   WEFT_INLINE void to_floats(typename Simd<Arch>::V (&out)[32 / Simd<Arch>::kLanes]) const {
-    const __m128i halves[] = {_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)};
-    for (int i = 0; i < 2; ++i) {
-      if constexpr (Simd<Arch>::kLanes == 8) {
-        out[2 * i] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(halves[i]));
-        out[2 * i + 1] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(halves[i], 8)));
-      } else {
+    to_floats(_mm256_castsi256_si128(v), out);
+    to_floats(_mm256_extracti128_si256(v, 1), out + 16 / Simd<Arch>::kLanes);
+  }
+  // 16 of them.
+  static WEFT_INLINE void to_floats(__m128i b, typename Simd<Arch>::V* out) {
+    if constexpr (Simd<Arch>::kLanes == 8) {
+      out[0] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(b));
+      out[1] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(b, 8)));
+    } else {
 #ifdef __AVX512BW__
-        out[i] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(halves[i]));
+      out[0] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(b));
 #endif
-      }
     }
   }
 };
