@@ -71,8 +71,10 @@ void take_short_turns() {
 }  // namespace
 
 int run_program(std::string_view name, const std::function<int()>& body) {
-  // A closed pipe is an error of the write, not the end of the process by a signal.
+  // A closed pipe or a file past the limit of its size is an error of the write, not the end of the
+  // process by a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   take_short_turns();
   try {
     const int code = body();

@@ -24,11 +24,30 @@ std::string follow_links(const std::string& path) {
   return error ? path : real.string();
 }
 
+std::string temporary_name(const std::string& target, int attempt) {
+  return fmt::format("{}.{}-{}.tmp", target, ::getpid(), attempt);
+}
+
+std::string name_of_descriptor(int fd) {
+  return fmt::format("/proc/self/fd/{}", fd);
+}
+
+// A file without a name in the folder of `target`; -1 where the file system has no such thing, or
+// nothing could name it later.
+int create_nameless(const std::string& target) {
+  const std::filesystem::path folder = std::filesystem::path(target).parent_path();
+  const int fd =
+      ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (fd < 0 || ::access(name_of_descriptor(fd).c_str(), F_OK) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
 // A new file beside `target`; its name goes into `temporary`. -1 with errno where it cannot be
 // made.
 int create_beside(const std::string& target, std::string& temporary) {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    temporary = fmt::format("{}.{}-{}.tmp", target, ::getpid(), attempt);
+    temporary = temporary_name(target, attempt);
     const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return fd;
     if (errno != EEXIST) break;
@@ -47,7 +66,9 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), target_(follo
   if (::stat(target_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    fd_ = create_beside(target_, temporary_);
+    fd_ = create_nameless(target_);
+    nameless_ = fd_ >= 0;
+    if (!nameless_) fd_ = create_beside(target_, temporary_);
   }
   check(fd_ >= 0, "cannot create");
 }
@@ -63,14 +84,24 @@ void OutputFile::check(bool ok, const char* what) const {
   fail<IoError>("{}: {}: {}", path_, what, std::generic_category().message(code));
 }
 
-void OutputFile::flush() {
-  std::span<const std::byte> rest(buffer_);
-  while (!rest.empty()) {
-    const ssize_t n = ::write(fd_, rest.data(), rest.size());
+void OutputFile::reserve(std::uint64_t n_bytes) {
+  if (!nameless_ && temporary_.empty()) return;
+  if (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(n_bytes)) == 0) return;
+  if (errno != ENOSPC && errno != EFBIG && errno != EDQUOT) return;
+  check(false, fmt::format("no room for {} bytes", n_bytes).c_str());
+}
+
+void OutputFile::write_out(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     check(n >= 0, "cannot write");
-    rest = rest.subspan(static_cast<std::size_t>(n));
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
+}
+
+void OutputFile::flush() {
+  write_out(buffer_);
   buffer_.clear();
 }
 
@@ -88,9 +119,24 @@ void OutputFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text.data(), text.size())));
 }
 
+// Gives a nameless file a name beside the target, from where it can replace the target.
+void OutputFile::name_it() {
+  const std::string self = name_of_descriptor(fd_);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const std::string name = temporary_name(target_, attempt);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  check(false, "cannot give the finished file a name");
+}
+
 void OutputFile::commit() {
   flush();
-  if (!temporary_.empty()) check(::fsync(fd_) == 0, "cannot write");
+  if (nameless_ || !temporary_.empty()) check(::fsync(fd_) == 0, "cannot write");
+  if (nameless_) name_it();
   const int fd = std::exchange(fd_, -1);
   check(::close(fd) == 0, "cannot write");
   if (temporary_.empty()) return;

@@ -15,6 +15,7 @@ constexpr Subcommand kSubcommands[] = {
     {"inspect", "header, metadata, tensors, types and bytes of a GGUF file", inspect},
     {"logits", "logits of a list of token ids, as a .npy file", logits},
     {"plan", "what running a model would do and take: order, memory, lanes, kernels", plan},
+    {"quantize", "a GGUF file with other weight types", quantize},
     {"tokenize", "text on stdin, token ids on stdout", tokenize},
     {"verify", "every node against its scalar definition", verify},
 };

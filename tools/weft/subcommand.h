@@ -21,6 +21,7 @@ int embed(int argc, char** argv);
 int inspect(int argc, char** argv);
 int logits(int argc, char** argv);
 int plan(int argc, char** argv);
+int quantize(int argc, char** argv);
 int tokenize(int argc, char** argv);
 int verify(int argc, char** argv);
 

@@ -250,6 +250,13 @@ std::string GgufWriter::header() const {
   return out;
 }
 
+std::uint64_t GgufWriter::file_bytes() const {
+  std::uint64_t sum = header().size();
+  for (const Tensor& tensor : tensors_)
+    sum += round_up(static_cast<std::uint64_t>(tensor.n_bytes), alignment_);
+  return sum;
+}
+
 void GgufWriter::emit(const Put& put) const {
   const std::string front = header();
   put(std::as_bytes(std::span(front)));
@@ -270,6 +277,7 @@ void GgufWriter::emit(const Put& put) const {
 
 void GgufWriter::write(const std::string& path) const {
   OutputFile file(path);
+  file.reserve(file_bytes());
   emit([&](std::span<const std::byte> bytes) { file.write(bytes); });
   file.commit();
 }

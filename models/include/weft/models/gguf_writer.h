@@ -64,6 +64,7 @@ class GgufWriter {
   };
   void begin_entry(std::string_view key);
   std::string header() const;
+  std::uint64_t file_bytes() const;
   void emit(const Put& put) const;
 
   std::uint64_t alignment_;

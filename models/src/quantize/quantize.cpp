@@ -1,0 +1,77 @@
+#include "weft/models/quantize.h"
+
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "weft/graph/error.h"
+#include "weft/models/gguf_writer.h"
+#include "weft/scheduler/workers.h"
+
+#include "quantize/converter.h"
+
+namespace weft {
+namespace {
+
+// Of the block formats as they are since 2023. Source: docs/gguf.md of
+// https://github.com/ggml-org/ggml
+constexpr std::uint64_t kQuantizationVersion = 2;
+
+void check_output(const GgufFile& file, const std::string& path) {
+  for (const std::string& part : file.part_paths()) {
+    std::error_code error;
+    if (std::filesystem::equivalent(part, path, error))
+      fail<ValueError>("{}: the output must be another file than the input", path);
+  }
+}
+
+void check_obstacles(const QuantizePlan& plan) {
+  for (const QuantizedTensor& t : plan.tensors) {
+    if (t.obstacle.empty()) continue;
+    fail<UnsupportedError>("tensor '{}' cannot become {}: {}", printable(t.tensor->name),
+                           t.to.name(), t.obstacle);
+  }
+}
+
+void add_metadata(const GgufFile& file, const QuantizePlan& plan, const QuantizeRun& run,
+                  GgufWriter& writer) {
+  std::map<std::string_view, MetaValue> set;
+  if (plan.file_type) set["general.file_type"] = {MetaType::uint32, std::uint64_t{*plan.file_type}};
+  set["general.quantization_version"] = {MetaType::uint32, kQuantizationVersion};
+  for (const auto& [key, value] : run.metadata) set[key] = value;
+  for (const MetaEntry& entry : file.metadata()) {
+    // The writer records the alignment; the output is not split.
+    if (entry.key == "general.alignment" || entry.key.starts_with("split.")) continue;
+    const auto found = set.find(entry.key);
+    writer.add(entry.key, found == set.end() ? entry.value : found->second);
+    if (found != set.end()) set.erase(found);
+  }
+  for (const auto& [key, value] : set) writer.add(key, value);
+}
+
+}  // namespace
+
+void quantize_file(const GgufFile& file, const QuantizePlan& plan, const QuantizeOptions& options,
+                   const QuantizeRun& run, const std::string& path) {
+  check_output(file, path);
+  check_obstacles(plan);
+  GgufWriter writer(file.alignment());
+  add_metadata(file, plan, run, writer);
+  quantize::Converter converter(file, plan, options,
+                                run.workers > 0 ? run.workers : default_workers());
+  const auto after_piece = [&](double share) {
+    if (run.progress && !run.progress(share)) fail<CancelledError>("quantizing was stopped");
+  };
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const QuantizedTensor& t = plan.tensors[i];
+    writer.add_tensor(std::string(t.tensor->name), {t.to, t.tensor->spec.shape},
+                      [&, i](const GgufWriter::Put& put) {
+                        converter.put_tensor(i, put, after_piece);
+                        if (run.finished) run.finished(plan.tensors[i]);
+                      });
+  }
+  after_piece(0);
+  writer.write(path);
+}
+
+}  // namespace weft
