@@ -1,8 +1,11 @@
 #include "weft/models/quantize.h"
 
+#include <algorithm>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -17,23 +20,22 @@ namespace weft::tools {
 namespace {
 
 struct Flags {
-  std::vector<std::string> files_and_type;  // IN OUT TYPE; IN TYPE with --dry-run
-  std::vector<std::string> tensor_types;    // REGEX=TYPE
+  std::string input, output, type;
+  std::vector<std::string> tensor_types;  // REGEX=TYPE
   QuantizeOptions options;
+  std::string imatrix;
   int workers = 0;
   bool dry_run = false;
-
-  const std::string& input() const { return files_and_type.front(); }
-  const std::string& output() const { return files_and_type[1]; }
 };
 
 void resolve(Flags& flags) {
-  if (flags.files_and_type.size() < (flags.dry_run ? 2 : 3))
+  if (flags.dry_run && flags.type.empty()) std::swap(flags.output, flags.type);
+  if (flags.type.empty())
     fail<cli::UsageError>(
         "an input file, an output file and a type are needed, as in\n"
         "  weft quantize in.gguf out.gguf Q4_K_M");
   QuantizeOptions& options = flags.options;
-  options.type = flags.files_and_type.back();
+  options.type = flags.type;
   for (const std::string& rule : flags.tensor_types) {
     const std::size_t equals = rule.rfind('=');
     if (equals == std::string::npos || equals == 0)
@@ -112,8 +114,11 @@ class Progress {
   bool on_screen_ = false;
 };
 
-int run(const Flags& flags) {
-  const GgufFile file = GgufFile::open(flags.input());
+int run(Flags& flags) {
+  std::optional<Imatrix> imatrix;
+  if (!flags.imatrix.empty())
+    flags.options.imatrix = &imatrix.emplace(Imatrix::read(flags.imatrix));
+  const GgufFile file = GgufFile::open(flags.input);
   const QuantizePlan plan = plan_quantize(file, flags.options);
   if (flags.dry_run) return print_plan(plan);
   cli::catch_interrupts(cli::Interrupts::once);
@@ -128,10 +133,10 @@ int run(const Flags& flags) {
   };
   quantize_file(file, plan, flags.options,
                 {.workers = flags.workers, .progress = std::ref(progress), .finished = finished},
-                flags.output());
+                flags.output);
   progress.clear();
   std::cout << totals(plan);
-  std::cerr << fmt::format("{}: written in {:.1f} s\n", flags.output(), progress.seconds());
+  std::cerr << fmt::format("{}: written in {:.1f} s\n", flags.output, progress.seconds());
   return 0;
 }
 
@@ -155,12 +160,12 @@ int quantize(int argc, char** argv) {
       "more bits\nthan others; norms and other small tensors stay as they are.",
       "weft quantize");
   Flags flags;
-  app.add_option("files", flags.files_and_type,
-                 "input file (of a split model, the first part), output file, type; with --dry-run "
-                 "the output may be left out")
-      ->expected(2, 3)
-      ->required()
-      ->type_name("IN OUT TYPE");
+  app.add_option("IN", flags.input, "GGUF file; of a split model, the first part")->required();
+  app.add_option("OUT", flags.output, "file to write; may be left out with --dry-run")->required();
+  app.add_option("TYPE", flags.type, "one of those below, in any case");
+  app.add_option("--imatrix", flags.imatrix,
+                 "importance matrix (weft imatrix): which columns' errors count how much")
+      ->type_name("FILE");
   app.add_option("--tensor-type", flags.tensor_types,
                  "type for tensors in whose name REGEX is found; may be repeated, the first that "
                  "matches counts")
@@ -188,6 +193,7 @@ int quantize(int argc, char** argv) {
              "  weft quantize model-F16.gguf model-Q4_K_M.gguf Q4_K_M\n"
              "  weft quantize model-F16.gguf Q4_K_M --dry-run\n"
              "  weft quantize model-F16.gguf out.gguf Q4_K_M --tensor-type 'ffn_down=Q6_K'\n"
+             "  weft quantize model-F16.gguf model-IQ3_XXS.gguf IQ3_XXS --imatrix model.imatrix\n"
              "  weft quantize model-00001-of-00003.gguf model.gguf COPY");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   resolve(flags);

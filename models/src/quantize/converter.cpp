@@ -72,10 +72,7 @@ const float* Converter::importance(const Piece& piece) {
   const Rows rows = rows_of(t.tensor->spec);
   Weights& weights = weights_[piece.tensor];
   std::call_once(weights.once, [&] {
-    weights.values = options_.importances(t.tensor->name, rows.n_cols, rows.n_matrices);
-    if (std::ssize(weights.values) != rows.n_cols * rows.n_matrices)
-      fail<ValueError>("tensor '{}': {} importances, expected {}", printable(t.tensor->name),
-                       weights.values.size(), rows.n_cols * rows.n_matrices);
+    weights.values = options_.imatrix->importances(t.tensor->name, rows.n_cols, rows.n_matrices);
   });
   return weights.values.data() + piece.first_row / rows.rows_per_matrix() * rows.n_cols;
 }

@@ -64,7 +64,7 @@ class Planner {
         embedding_(optional_type(options.embedding_type)),
         model_(model_case(file)),
         cases_(tensor_cases(file)) {
-    model_.has_imatrix = bool(options.importances);
+    model_.has_imatrix = options.imatrix != nullptr;
   }
 
   QuantizePlan plan() {
@@ -81,7 +81,7 @@ class Planner {
       any_weighted |= t.weighted;
       plan.tensors.push_back(t);
     }
-    if (options_.importances && wants_weights && !any_weighted) {
+    if (options_.imatrix && wants_weights && !any_weighted) {
       fail<ValueError>(
           "the importance matrix names no tensor of {} that is to be quantized: it "
           "belongs to another model",
@@ -142,9 +142,9 @@ class Planner {
   }
 
   bool is_weighted(const GgufTensor& tensor, DType to, const Rows& rows) const {
-    if (!options_.importances || !to.is_quantized()) return false;
+    if (options_.imatrix == nullptr || !to.is_quantized()) return false;
     try {
-      return !options_.importances(tensor.name, rows.n_cols, rows.n_matrices).empty();
+      return !options_.imatrix->importances(tensor.name, rows.n_cols, rows.n_matrices).empty();
     } catch (const ValueError&) {
       // Rows of the embedding are taken, not multiplied: its columns may have been counted oddly.
       if (class_of(tensor.name) == TensorClass::token_embd) return false;
@@ -170,7 +170,7 @@ class Planner {
         wants_importances(t.to) || (mix_.mix == Mix::q2_k_s && t.to.name() == "Q2_K");
     if (encoder->encode == nullptr || (matrix && wants))
       return fmt::format("{} is of no use without an importance matrix{}", t.to.name(),
-                         options_.importances ? " that names it" : "");
+                         options_.imatrix ? " that names it" : "");
     return "";
   }
 

@@ -33,12 +33,22 @@ void check_obstacles(const QuantizePlan& plan) {
   }
 }
 
-void add_metadata(const GgufFile& file, const QuantizePlan& plan, const QuantizeRun& run,
+void add_metadata(const GgufFile& file, const QuantizePlan& plan, const Imatrix* imatrix,
                   GgufWriter& writer) {
   std::map<std::string_view, MetaValue> set;
   if (plan.file_type) set["general.file_type"] = {MetaType::uint32, std::uint64_t{*plan.file_type}};
   set["general.quantization_version"] = {MetaType::uint32, kQuantizationVersion};
-  for (const auto& [key, value] : run.metadata) set[key] = value;
+  if (imatrix) {
+    const auto u32 = [](std::int64_t n) {
+      return MetaValue{MetaType::uint32, static_cast<std::uint64_t>(n)};
+    };
+    set["quantize.imatrix.file"] = {MetaType::string, std::string_view(imatrix->source)};
+    if (!imatrix->datasets.empty())
+      set["quantize.imatrix.dataset"] = {MetaType::string,
+                                         std::string_view(imatrix->datasets.front())};
+    set["quantize.imatrix.entries_count"] = u32(std::ssize(imatrix->entries));
+    if (imatrix->chunk_count > 0) set["quantize.imatrix.chunks_count"] = u32(imatrix->chunk_count);
+  }
   for (const MetaEntry& entry : file.metadata()) {
     // The writer records the alignment; the output is not split.
     if (entry.key == "general.alignment" || entry.key.starts_with("split.")) continue;
@@ -56,7 +66,7 @@ void quantize_file(const GgufFile& file, const QuantizePlan& plan, const Quantiz
   check_output(file, path);
   check_obstacles(plan);
   GgufWriter writer(file.alignment());
-  add_metadata(file, plan, run, writer);
+  add_metadata(file, plan, options.imatrix, writer);
   quantize::Converter converter(file, plan, options,
                                 run.workers > 0 ? run.workers : default_workers());
   const auto after_piece = [&](double share) {

@@ -16,13 +16,9 @@
 
 #include "weft/graph/dtype.h"
 #include "weft/models/gguf.h"
+#include "weft/models/imatrix.h"
 
 namespace weft {
-
-// How much the error of each column counts: mean squares [experts, cols] for a weight of the model,
-// empty where none are known. Throws ValueError where the name is known with another size.
-using Importances = std::function<std::vector<float>(std::string_view tensor, std::int64_t n_cols,
-                                                     std::int64_t n_experts)>;
 
 struct QuantizeOptions {
   std::string type;  // one of quantize_mixes(), in any case
@@ -34,7 +30,7 @@ struct QuantizeOptions {
   bool leave_output = false;                // output.weight stays as it is
   bool allow_requantize = false;            // tensors that are quantized already, too
   bool nonfinite_to_zero = false;           // write 0 for NaN and infinity; else they are refused
-  Importances importances;                  // may be empty
+  const Imatrix* imatrix = nullptr;         // weighs errors; outlives what is done with the options
 };
 
 struct QuantizedTensor {
@@ -66,18 +62,17 @@ void check(const QuantizeOptions& options);
 QuantizePlan plan_quantize(const GgufFile& file, const QuantizeOptions& options);
 
 struct QuantizeRun {
-  int workers = 0;  // 0: default_workers()
-  // Metadata to set besides general.file_type and general.quantization_version.
-  std::vector<std::pair<std::string, MetaValue>> metadata;
+  int workers = 0;                       // 0: default_workers()
   std::function<bool(double)> progress;  // 0..1, on the caller's thread; false: CancelledError
   std::function<void(const QuantizedTensor&)> finished;  // when a tensor is written; same thread
 };
 
 // Writes the file; it appears under its name only when it is complete. Metadata is copied, that of
-// splitting left out. Throws UnsupportedError or ValueError for the first obstacle, before anything
-// is written; ValueError where the output is one of the input files; FormatError for weights that
-// are not finite ("tensor 'x' holds nan at row 3, column 7"), or not within the range of F16 where
-// that is to hold them; IoError, CancelledError.
+// splitting left out; general.file_type, general.quantization_version and, with an imatrix,
+// quantize.imatrix.* are set. Throws UnsupportedError or ValueError for the first obstacle, before
+// anything is written; ValueError where the output is one of the input files; FormatError for
+// weights that are not finite ("tensor 'x' holds nan at row 3, column 7"), or not within the range
+// of F16 where that is to hold them; IoError, CancelledError.
 void quantize_file(const GgufFile& file, const QuantizePlan& plan, const QuantizeOptions& options,
                    const QuantizeRun& run, const std::string& path);
 
