@@ -11,6 +11,7 @@
 #include "weft/backends/backend.h"
 #include "weft/graph/error.h"
 #include "weft/ops/attention.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q4_0.h"
@@ -104,8 +105,8 @@ struct Heads {
 void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t depth) {
   const auto build = [=](Graph& g) {
     const Tensor q = g.input("q", {f32, {t, heads.H, heads.E}});
-    const Tensor k = g.state("k", {cache, {depth + t, heads.G, heads.E}});
-    const Tensor v = g.state("v", {cache, {depth + t, heads.G, heads.E}});
+    const Tensor k = g.state("k", {cache, cache_shape(depth + t, heads.G, heads.E)});
+    const Tensor v = g.state("v", {cache, cache_shape(depth + t, heads.G, heads.E)});
     const Tensor first = g.input("first", {i32, {t}}), last = g.input("last", {i32, {t}});
     g.output("y", attention(q, k, v, first, last, {.scale = 0.125f}));
   };
@@ -141,7 +142,7 @@ void add_all() {
     add_projections(type, false);
     if (panels_of(type).valid()) add_projections(type, true);
   }
-  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+  for (const DType cache : cache_types()) {
     for (const std::int64_t t : {1, 64}) {
       for (const std::int64_t depth : {512, 4096, 16384})
         add_attention(cache, {.H = 32, .G = 4, .E = 64}, t, depth);

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "weft/graph/error.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/scheduler/budget.h"
 
 #include "common/program.h"

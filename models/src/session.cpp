@@ -7,6 +7,7 @@
 #include "weft/backends/backend.h"
 #include "weft/backends/memory.h"
 #include "weft/graph/error.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/scheduler/workers.h"
 
 #include "model_impl.h"
@@ -187,7 +188,7 @@ void Session::Impl::check_step(std::span<const StepToken> tokens) {
 
 // Returns the number of rows of logits.
 std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> tokens) {
-  const std::int64_t context = planned.options.context;
+  const std::int64_t room = cells_per_sequence(planned.options);
   next = lengths;
   std::size_t n_rows = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -195,8 +196,8 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
     const std::int64_t pos = next[static_cast<std::size_t>(t.sequence)]++;
     put(r.tokens, i, t.token);
     put(r.pos, i, pos);
-    put(r.first, i, t.sequence * context);
-    put(r.cells, i, t.sequence * context + pos);
+    put(r.first, i, t.sequence * room);
+    put(r.cells, i, t.sequence * room + pos);
     if (t.logits) put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
   }
   // An extent is at least 1: where nobody wants logits, one row is made and not looked at.
@@ -294,10 +295,11 @@ void Session::pretend(std::int32_t sequence, std::int64_t new_length) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (graph[id].kind != NodeKind::state) continue;
     const TensorSpec& spec = graph[id].spec;
-    const std::int64_t first = sequence * impl_->planned.options.context;
+    const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
     std::byte* const cells = impl_->state_at.at(graph[id].path);
-    fill_with_noise(spec.dtype, {cells + first * spec.row_bytes(),
-                                 static_cast<std::size_t>(new_length * spec.row_bytes())});
+    fill_with_noise(spec.dtype,
+                    {cells + first * cell_bytes(spec),
+                     static_cast<std::size_t>(whole_blocks(new_length) * cell_bytes(spec))});
   }
   impl_->lengths[static_cast<std::size_t>(sequence)] = new_length;
 }

@@ -7,7 +7,7 @@
 #include "weft/backends/backend.h"
 #include "weft/backends/memory.h"
 #include "weft/graph/error.h"
-#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
@@ -38,12 +38,9 @@ void check_range(std::string_view name, std::int64_t value, std::int64_t min, st
 }
 
 void check_cache_type(std::string_view which, DType dtype) {
-  const std::span<const DType> known = cache_types();
-  if (std::ranges::find(known, dtype) != known.end()) return;
-  std::string names;
-  for (const DType type : known)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", type.name());
-  fail<UnsupportedError>("the cache of {} must be one of {}, got {}", which, names, dtype.name());
+  if (std::ranges::find(cache_types(), dtype) != cache_types().end()) return;
+  fail<UnsupportedError>("the cache of {} must be one of {}, got {}", which, cache_type_names(),
+                         dtype.name());
 }
 
 // Zeros replaced, everything checked.
@@ -51,13 +48,12 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   if (o.context == 0) o.context = std::min(model.facts().context, kDefaultContext);
   check_range("context", o.context, 1, kMaxCells);
   check_range("sequences", o.sequences, 1, 1 << 16);
-  const std::int64_t n_cells = o.context * o.sequences;
-  if (n_cells > kMaxCells) {
+  if (cells_per_sequence(o) * o.sequences > kMaxCells) {
     fail<ValueError>("{} sequences of {} positions are more than {} cells", o.sequences, o.context,
                      kMaxCells);
   }
   check_range("prefill width", o.prefill_width, 1, kMaxPrefillWidth);
-  o.prefill_width = std::min(o.prefill_width, n_cells);
+  o.prefill_width = std::min(o.prefill_width, o.context * o.sequences);
   if (o.logits_rows == 0) {
     o.logits_rows = std::max<std::int64_t>(o.sequences, kDefaultLogitsRows);
   }
@@ -81,7 +77,7 @@ void add_class(const Model& model, const Backend& backend, std::int64_t width,
   const Graph plain = build_graph(impl.source, *impl.architecture, impl.hparams,
                                   {.tokens = width,
                                    .logits_rows = std::min(width, o.logits_rows),
-                                   .cells = o.context * o.sequences,
+                                   .cells = cells_per_sequence(o) * o.sequences,
                                    .context = o.context,
                                    .cache_k = o.cache_k,
                                    .cache_v = o.cache_v,
@@ -261,9 +257,8 @@ PlannedModel plan_mapped(const Model& model, const SessionOptions& options, cons
 
 }  // namespace
 
-std::span<const DType> cache_types() {
-  static constexpr DType kTypes[] = {f32, f16, q8_0, q4_0};
-  return kTypes;
+std::int64_t cells_per_sequence(const SessionOptions& options) {
+  return whole_blocks(options.context);
 }
 
 std::int64_t state_bytes(const Graph& graph) {

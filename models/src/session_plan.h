@@ -8,6 +8,10 @@
 
 namespace weft {
 
+// Cells that every sequence has for itself: its positions, up to whole blocks. So sequence s begins
+// at cell s times that, and all sequences lie alike in their blocks.
+std::int64_t cells_per_sequence(const SessionOptions& options);
+
 // Bytes of all states of a graph, each aligned. Session lays them out in this order.
 std::int64_t state_bytes(const Graph& graph);
 

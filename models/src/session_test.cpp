@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/graph/error.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 
@@ -238,8 +239,8 @@ TEST_CASE("what was predicted is what is allocated") {
     CHECK(weights >= model->facts().weight_bytes);  // aligned where they are resident
     CHECK(weights <= model->facts().weight_bytes + 64 * std::ssize(model->file().tensors()));
     CHECK((predicted.weights_resident > 0) == (session.options().weights == WeightMode::resident));
-    // 2 layers, K and V, 2 heads of 16 elements
-    CHECK(predicted.state == 2 * 2 * 2 * 16 * session.options().context *
+    // 2 layers, K and V, 2 heads of 16 elements, whole blocks of cells for every sequence
+    CHECK(predicted.state == 2 * 2 * 2 * 16 * whole_blocks(session.options().context) *
                                  session.options().sequences *
                                  session.options().cache_k.block_bytes());
   }
@@ -249,8 +250,8 @@ TEST_CASE("the bytes of quantized caches are those of their blocks") {
   const auto model = tiny_model({.heads = 2});
   const SessionOptions options{.context = 40, .sequences = 2, .cache_k = q8_0, .cache_v = q4_0};
   Session session(model, options);
-  // 2 layers, 2 heads of one block of 32, every state aligned to 64
-  CHECK(session.memory().state == 2 * (80 * 2 * 34 + 80 * 2 * 18));
+  // 2 layers, 2 heads of one block of 32, 64 cells for each sequence
+  CHECK(session.memory().state == 2 * (128 * 2 * 34 + 128 * 2 * 18));
   CHECK(session.memory() == plan_model(*model, options).memory);
 }
 

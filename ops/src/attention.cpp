@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/ops/cache_cells.h"
+
 #include "op_support.h"
 
 namespace weft {
@@ -14,22 +16,22 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
   expect_cache("k", k);
   const std::int64_t heads = q.shape[1].bound, e = q.shape[2].bound;
-  const bool k_fits = k.shape.rank() == 3 && k.shape[2].bound == e && k.shape[1].bound > 0 &&
-                      heads % k.shape[1].bound == 0;
-  expect_form(k_fits, "k", k, "[S, G, {}] with G a divisor of {}", e, heads);
+  const std::int64_t groups = k.shape[1].bound;
+  const bool k_fits = k.shape[3].bound == e && groups > 0 && heads % groups == 0;
+  expect_form(k_fits, "k", k, "[B, G, {}, {}] with G a divisor of {}", kCellsPerBlock, e, heads);
   expect_cache("v", v);
-  const bool v_fits = v.shape.rank() == 3 && v.shape[0] == k.shape[0] && v.shape[1] == k.shape[1];
-  expect_form(v_fits, "v", v, "[{}, {}, E']", to_string(k.shape[0]), k.shape[1].bound);
+  const bool v_fits = v.shape[0] == k.shape[0] && v.shape[1] == k.shape[1];
+  expect_form(v_fits, "v", v, "[{}, {}, {}, E']", to_string(k.shape[0]), groups, kCellsPerBlock);
   expect_dtype("first", first, i32);
   expect_shape("first", first, {q.shape[0]});
   expect_dtype("last", last, i32);
   expect_shape("last", last, {q.shape[0]});
-  return {f32, {q.shape[0], q.shape[1], v.shape[2]}};
+  return {f32, {q.shape[0], q.shape[1], v.shape[3]}};
 }
 
 // One token and one query head: its keys' softmax weights and what their errors are made of.
 struct Head {
-  std::vector<double> p;   // softmax over the run of cache rows
+  std::vector<double> p;   // softmax over the run of cells
   double score_error = 0;  // by how much a score may be off in f32
 };
 
@@ -47,9 +49,7 @@ class Lookup {
         group_(q_.dim(1) / k_.dim(1)) {}
 
   std::int64_t first(std::int64_t t) const { return first_[t]; }
-  const float* value(std::int64_t s, std::int64_t h) const {
-    return v_rows_.data() + s * v_.cols() + h / group_ * v_.dim(2);
-  }
+  const float* value(std::int64_t s, std::int64_t h) const { return cell(v_, v_rows_, s, h); }
 
   // Two passes: the largest score, then the weights.
   Head weights(std::int64_t t, std::int64_t h) const {
@@ -58,7 +58,7 @@ class Lookup {
     const float* q = q_.row<const float>(t) + h * e;
     double largest = 0, magnitude = 0, sum = 0;
     for (std::int64_t s = first_[t]; s <= last_[t]; ++s) {
-      const float* k = k_rows_.data() + s * k_.cols() + h / group_ * e;
+      const float* k = cell(k_, k_rows_, s, h);
       double score = 0, total = 0;
       for (std::int64_t i = 0; i < e; ++i) {
         const double product = static_cast<double>(q[i]) * k[i];
@@ -76,6 +76,12 @@ class Lookup {
   }
 
  private:
+  const float* cell(const View& cache, const std::vector<float>& rows, std::int64_t s,
+                    std::int64_t h) const {
+    const CellPlace place = cell_place(s, h / group_, cache.dim(3));
+    return rows.data() + place.row * cache.cols() + place.col;
+  }
+
   double scale_;
   const View &q_, &k_, &v_;
   const std::int32_t *first_, *last_;
@@ -134,8 +140,8 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   Cost c = moves(in, out, extents);
   const std::int64_t n_scores =
-      elems_at(in[3], extents) * in[0].shape[1].bound * in[1].shape[0].extent(extents);
-  c.multiply_adds = n_scores * (in[0].shape[2].bound + in[2].shape[2].bound);
+      elems_at(in[3], extents) * in[0].shape[1].bound * cells_of(in[1].shape);
+  c.multiply_adds = n_scores * (in[0].shape[2].bound + in[2].shape[3].bound);
   return c;
 }
 
@@ -145,11 +151,12 @@ std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
 
 // Whole heads: the same query heads, and the kv heads that these share.
 ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
-  const std::int64_t width = in[2].shape[2].bound;
+  const std::int64_t width = in[2].shape.last();
   const std::int64_t per_group = index == 0 ? 1 : in[0].shape[1].bound / in[1].shape[1].bound;
-  const std::int64_t e = in[static_cast<std::size_t>(index)].shape[2].bound;
+  const std::int64_t e = in[static_cast<std::size_t>(index)].shape.last();
+  const std::int64_t part = index == 0 ? e : kCellsPerBlock * e;
   const std::int64_t step = width * per_group;
-  return {out.begin / step * e, (out.end + step - 1) / step * e};
+  return {out.begin / step * part, (out.end + step - 1) / step * part};
 }
 
 constexpr OpInput kInputs[] = {

@@ -1,9 +1,11 @@
 #include "weft/ops/attention.h"
 
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 
 #include "op_test.h"
+#include "support/cells.h"
 
 namespace weft {
 namespace {
@@ -18,8 +20,8 @@ struct Setup {
   Graph graph() const {
     Graph g;
     const Tensor q = g.input("q", {f32, {n_tokens, heads, e}});
-    const Tensor k = g.input("k", {cache, {n_cells, kv_heads, e}});
-    const Tensor v = g.input("v", {cache, {n_cells, kv_heads, e_v}});
+    const Tensor k = g.input("k", {cache, cache_shape(n_cells, kv_heads, e)});
+    const Tensor v = g.input("v", {cache, cache_shape(n_cells, kv_heads, e_v)});
     const Tensor first = g.input("first", {i32, {n_tokens}}),
                  last = g.input("last", {i32, {n_tokens}});
     g.output("y", attention(q, k, v, first, last, {.scale = scale}));
@@ -30,7 +32,8 @@ struct Setup {
 TEST_CASE("attention: one key gives its value") {
   const Graph g = Setup{.n_cells = 3, .heads = 2}.graph();
   Evaluator eval(g, kPadded);
-  eval.floats("q", {1, 2, -3, 4}).floats("k", noise(6, 1)).floats("v", {1, 2, 30, 40, 5, 6});
+  eval.floats("q", {1, 2, -3, 4}).floats("k", in_cells(noise(6, 1), 1, 2));
+  eval.floats("v", in_cells(Floats{1, 2, 30, 40, 5, 6}, 1, 2));
   eval.ints("first", {1}).ints("last", {1}).run();
   CHECK(eval.floats("y") == Floats{30, 40, 30, 40});
 }
@@ -40,7 +43,8 @@ TEST_CASE("attention: two keys, by hand, cells outside the run do not count") {
   Evaluator eval(g, kPadded);
   // Scores 2 * 3 * (0, ln(3) / 6): weights 1/4 and 3/4.
   const float k = static_cast<float>(std::log(3.0) / 6);
-  eval.floats("q", {3}).floats("k", {1e30f, 0, k, NAN}).floats("v", {NAN, 4, 8, NAN});
+  eval.floats("q", {3}).floats("k", in_cells(Floats{1e30f, 0, k, NAN}, 1, 1, NAN));
+  eval.floats("v", in_cells(Floats{NAN, 4, 8, NAN}, 1, 1, NAN));
   eval.ints("first", {1}).ints("last", {2}).run();
   check_close(eval.floats("y"), {7}, eval.bounds("y"));
 }
@@ -48,7 +52,8 @@ TEST_CASE("attention: two keys, by hand, cells outside the run do not count") {
 TEST_CASE("attention: large scores do not overflow") {
   const Graph g = Setup{.n_cells = 2, .e = 1, .e_v = 1}.graph();
   Evaluator eval(g, kPadded);
-  eval.floats("q", {1e4f}).floats("k", {1, -1}).floats("v", {5, 7}).ints("first", {0});
+  eval.floats("q", {1e4f}).floats("k", in_cells(Floats{1, -1}, 1, 1)).ints("first", {0});
+  eval.floats("v", in_cells(Floats{5, 7}, 1, 1));
   eval.ints("last", {1}).run();
   CHECK(eval.floats("y") == Floats{5});
 }
@@ -58,11 +63,11 @@ TEST_CASE("attention: query heads share the kv head of their group, values may b
       .n_tokens = 2, .n_cells = 5, .heads = 4, .kv_heads = 2, .e = 4, .e_v = 3, .cache = f16};
   const Graph g = setup.graph();
   Evaluator eval(g, kPadded);
-  eval.floats("q", noise(32, 1)).floats("k", noise(40, 2)).floats("v", noise(30, 3));
+  const Floats q = noise(32, 1), k = noise(40, 2), v = noise(30, 3);
+  eval.floats("q", q).floats("k", in_cells(k, 2, 4)).floats("v", in_cells(v, 2, 3));
   eval.ints("first", {0, 1}).ints("last", {3, 4}).run();
   // Every head alone, with the kv head it shares as the only one.
-  const Floats q = eval.floats("q"), k = eval.floats("k"), v = eval.floats("v"),
-               y = eval.floats("y");
+  const Floats y = eval.floats("y");
   const Graph single = Setup{.n_tokens = 2, .n_cells = 5, .e = 4, .e_v = 3, .cache = f16}.graph();
   const auto part = [](const Floats& all, std::size_t n_heads, std::size_t h, std::size_t width) {
     Floats out;
@@ -74,8 +79,8 @@ TEST_CASE("attention: query heads share the kv head of their group, values may b
   for (std::size_t h = 0; h < 4; ++h) {
     Evaluator one(single, kPadded);
     one.floats("q", part(q, 4, h, 4))
-        .floats("k", part(k, 2, h / 2, 4))
-        .floats("v", part(v, 2, h / 2, 3));
+        .floats("k", in_cells(part(k, 2, h / 2, 4), 1, 4))
+        .floats("v", in_cells(part(v, 2, h / 2, 3), 1, 3));
     one.ints("first", {0, 1}).ints("last", {3, 4}).run();
     CHECK(one.floats("y") == part(y, 4, h, 3));
   }
@@ -86,7 +91,8 @@ TEST_CASE("attention: online softmax in plain f32 keeps within the bound") {
   const Graph g = setup.graph();
   const Floats q = noise(64, 1), k = noise(300 * 64, 2), v = noise(300 * 64, 3);
   Evaluator eval(g, kPadded);
-  eval.floats("q", q).floats("k", k).floats("v", v).ints("first", {0}).ints("last", {299}).run();
+  eval.floats("q", q).floats("k", in_cells(k, 1, 64)).floats("v", in_cells(v, 1, 64));
+  eval.ints("first", {0}).ints("last", {299}).run();
   Floats y(64);
   float largest = -INFINITY, sum = 0;
   for (std::size_t s = 0; s < 300; ++s) {
@@ -109,7 +115,8 @@ TEST_CASE("attention: quantized keys and values are what they decode to") {
   const auto graph = [](DType k, DType v) {
     Graph g;
     const Tensor q = g.input("q", {f32, {2, 4, 64}}), ids = g.input("ids", {i32, {2}});
-    const Tensor ks = g.input("k", {k, {9, 2, 64}}), vs = g.input("v", {v, {9, 2, 32}});
+    const Tensor ks = g.input("k", {k, cache_shape(9, 2, 64)}),
+                 vs = g.input("v", {v, cache_shape(9, 2, 32)});
     g.output("y", attention(q, ks, vs, ids, g.input("last", {i32, {2}}), {.scale = 0.125f}));
     return g;
   };
@@ -118,7 +125,9 @@ TEST_CASE("attention: quantized keys and values are what they decode to") {
     for (const DType v : {f16, q8_0, q4_0}) {
       const Graph g = graph(k, v);
       Evaluator eval(g, kPadded), decoded(plain, kPadded);
-      eval.floats("q", noise(512, 1)).floats("k", noise(9 * 128, 2)).floats("v", noise(9 * 64, 3));
+      eval.floats("q", noise(512, 1))
+          .floats("k", noise(64 * 128, 2))
+          .floats("v", noise(64 * 64, 3));
       eval.ints("ids", {0, 2}).ints("last", {8, 5}).run();
       decoded.floats("q", eval.floats("q")).floats("k", eval.floats("k"));
       decoded.floats("v", eval.floats("v")).ints("ids", {0, 2}).ints("last", {8, 5}).run();
@@ -131,30 +140,33 @@ TEST_CASE("attention: quantized keys and values are what they decode to") {
 TEST_CASE("attention: costs count the bytes of quantized caches") {
   const AttentionAttrs attrs;
   const auto read = [&](DType k, DType v) {
-    const std::vector<TensorSpec> in{
-        {f32, {1, 4, 64}}, {k, {100, 2, 64}}, {v, {100, 2, 64}}, {i32, {1}}, {i32, {1}}};
+    const std::vector<TensorSpec> in{{f32, {1, 4, 64}},
+                                     {k, cache_shape(128, 2, 64)},
+                                     {v, cache_shape(128, 2, 64)},
+                                     {i32, {1}},
+                                     {i32, {1}}};
     return kAttention.cost(attrs, in, kAttention.infer(attrs, in), {}).bytes_read;
   };
   const std::int64_t rest = 4 * 64 * 4 + 8;
-  CHECK(read(f16, f16) == 2 * 100 * 256 + rest);
-  CHECK(read(q8_0, q4_0) == 100 * 4 * 34 + 100 * 4 * 18 + rest);
+  CHECK(read(f16, f16) == 2 * 128 * 256 + rest);
+  CHECK(read(q8_0, q4_0) == 128 * 4 * 34 + 128 * 4 * 18 + rest);
 }
 
 TEST_CASE("attention: columns map to whole heads") {
   const std::vector<TensorSpec> in{
-      {f32, {1, 8, 64}}, {f16, {9, 2, 64}}, {f16, {9, 2, 32}}, {i32, {1}}, {i32, {1}}};
+      {f32, {1, 8, 64}}, {f16, {9, 2, 64, 64}}, {f16, {9, 2, 64, 32}}, {i32, {1}}, {i32, {1}}};
   const AttentionAttrs attrs;
   const TensorSpec out = kAttention.infer(attrs, in);
   CHECK(to_string(out) == "F32 [1, 8, 32]");
   CHECK(kAttention.col_granule(attrs, in, out) == 32);
   CHECK(kAttention.map_cols(attrs, in, 0, {4 * 32, 8 * 32}) == ColRange{4 * 64, 8 * 64});
-  CHECK(kAttention.map_cols(attrs, in, 1, {4 * 32, 8 * 32}) == ColRange{64, 128});
-  CHECK(kAttention.map_cols(attrs, in, 2, {3 * 32, 5 * 32}) == ColRange{0, 64});
-  CHECK(kAttention.map_cols(attrs, in, 2, {0, 4 * 32}) == ColRange{0, 32});
+  CHECK(kAttention.map_cols(attrs, in, 1, {4 * 32, 8 * 32}) == ColRange{64 * 64, 64 * 128});
+  CHECK(kAttention.map_cols(attrs, in, 2, {3 * 32, 5 * 32}) == ColRange{0, 64 * 64});
+  CHECK(kAttention.map_cols(attrs, in, 2, {0, 4 * 32}) == ColRange{0, 64 * 32});
 }
 
 TEST_CASE("attention: refusals") {
-  const TensorSpec q{f32, {2, 4, 8}}, k{f16, {9, 2, 8}}, v{f16, {9, 2, 6}}, ids{i32, {2}};
+  const TensorSpec q{f32, {2, 4, 8}}, k{f16, {9, 2, 64, 8}}, v{f16, {9, 2, 64, 6}}, ids{i32, {2}};
   const AttentionAttrs attrs;
   const auto refused = [&](const TensorSpec& a, const TensorSpec& b, const TensorSpec& c,
                            const TensorSpec& d, const TensorSpec& e) {
@@ -164,18 +176,20 @@ TEST_CASE("attention: refusals") {
         "ValueError: scale must be finite, got inf");
   CHECK(refused({f16, {2, 4, 8}}, k, v, ids, ids) == "DTypeError: q must be F32, got F16");
   CHECK(refused({f32, {2, 32}}, k, v, ids, ids) == "ShapeError: q must be [T, H, E], got [2, 32]");
-  CHECK(refused(q, {i32, {9, 2, 8}}, v, ids, ids) ==
-        "DTypeError: k must be of a type that can be written, got I32");
-  CHECK(refused(q, {q8_0, {9, 2, 8}}, v, ids, ids) ==
-        "ShapeError: k must be [S, G, E] with E a multiple of 32 for Q8_0, got [9, 2, 8]");
-  CHECK(refused(q, {f16, {9, 2, 7}}, v, ids, ids) ==
-        "ShapeError: k must be [S, G, 8] with G a divisor of 4, got [9, 2, 7]");
-  CHECK(refused(q, {f16, {9, 3, 8}}, v, ids, ids) ==
-        "ShapeError: k must be [S, G, 8] with G a divisor of 4, got [9, 3, 8]");
-  CHECK(refused(q, k, {q4_0, {9, 2, 6}}, ids, ids) ==
-        "ShapeError: v must be [S, G, E] with E a multiple of 32 for Q4_0, got [9, 2, 6]");
-  CHECK(refused(q, k, {f16, {8, 2, 6}}, ids, ids) ==
-        "ShapeError: v must be [9, 2, E'], got [8, 2, 6]");
+  CHECK(refused(q, {i32, {9, 2, 64, 8}}, v, ids, ids) ==
+        "DTypeError: k must be of a type for caches (F32, F16, Q8_0, Q4_0), got I32");
+  CHECK(refused(q, {f16, {9, 2, 32, 8}}, v, ids, ids) ==
+        "ShapeError: k must be [B, G, 64, E], got [9, 2, 32, 8]");
+  CHECK(refused(q, {q8_0, {9, 2, 64, 8}}, v, ids, ids) ==
+        "ShapeError: k must be [B, G, 64, E] with E a multiple of 32 for Q8_0, got [9, 2, 64, 8]");
+  CHECK(refused(q, {f16, {9, 2, 64, 7}}, v, ids, ids) ==
+        "ShapeError: k must be [B, G, 64, 8] with G a divisor of 4, got [9, 2, 64, 7]");
+  CHECK(refused(q, {f16, {9, 3, 64, 8}}, v, ids, ids) ==
+        "ShapeError: k must be [B, G, 64, 8] with G a divisor of 4, got [9, 3, 64, 8]");
+  CHECK(refused(q, k, {q4_0, {9, 2, 64, 6}}, ids, ids) ==
+        "ShapeError: v must be [B, G, 64, E] with E a multiple of 32 for Q4_0, got [9, 2, 64, 6]");
+  CHECK(refused(q, k, {f16, {8, 2, 64, 6}}, ids, ids) ==
+        "ShapeError: v must be [9, 2, 64, E'], got [8, 2, 64, 6]");
   CHECK(refused(q, k, v, {f32, {2}}, ids) == "DTypeError: first must be I32, got F32");
   CHECK(refused(q, k, v, {i32, {3}}, ids) == "ShapeError: first must be [2], got [3]");
   CHECK(refused(q, k, v, ids, {f32, {2}}) == "DTypeError: last must be I32, got F32");

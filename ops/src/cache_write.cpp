@@ -1,5 +1,7 @@
 #include "weft/ops/cache_write.h"
 
+#include "weft/ops/cache_cells.h"
+
 #include "op_support.h"
 
 namespace weft {
@@ -10,8 +12,8 @@ TensorSpec infer(const Attrs&, Specs in) {
   expect_cache("state", state);
   expect_dtype("x", x, f32);
   const Shape &s = state.shape, &n = x.shape;
-  const bool fits = n.rank() == 3 && n[1] == s[1] && n[2] == s[2];
-  expect_form(fits, "x", x, "[T, {}, {}]", s[1].bound, s[2].bound);
+  const bool fits = n.rank() == 3 && n[1] == s[1] && n[2] == s[3];
+  expect_form(fits, "x", x, "[T, {}, {}]", s[1].bound, s[3].bound);
   expect_dtype("cells", cells, i32);
   expect_shape("cells", cells, {n[0]});
   return state;
@@ -22,26 +24,31 @@ void reference(const Attrs&, Views in, View out) {
   const std::int32_t* cells = in[2].row<const std::int32_t>(0);
   const Format* format = find_format(out.dtype);
   for (std::int64_t t = 0; t < x.rows(); ++t) {
-    format->encode(x.row<const float>(t), out.row<std::byte>(cells[t]), x.cols());
+    for (std::int64_t g = 0; g < x.dim(1); ++g)
+      format->encode(x.row<const float>(t) + g * x.dim(2), cell_at(out, cells[t], g), x.dim(2));
   }
 }
 
-// Touches the rows of the step, not the state.
+// Touches the cells of the step, not the state.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  const std::int64_t n_rows = elems_at(in[2], extents);
+  const std::int64_t n_cells = elems_at(in[2], extents);
   return {.bytes_read = bytes_at(in[1], extents) + bytes_at(in[2], extents),
-          .bytes_written = n_rows * out.row_bytes()};
+          .bytes_written = n_cells * cell_bytes(out)};
 }
 
 std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
+  return kCellsPerBlock * out.shape.last();
+}
+
+ColRange map_cols(const Attrs&, Specs, int index, ColRange out) {
+  return index == 0 ? out : ColRange{out.begin / kCellsPerBlock, out.end / kCellsPerBlock};
 }
 
 constexpr OpInput kInputs[] = {{"state"}, {"x", Reach::col}, {"cells", Reach::all}};
 
 }  // namespace
 
-// Rows are not split: the output has S of them, the work T.
+// Rows are not split: the output has B of them, the work T.
 const OpDef kCacheWrite{.name = "cache_write",
                         .inputs = kInputs,
                         .infer = infer,
@@ -49,6 +56,7 @@ const OpDef kCacheWrite{.name = "cache_write",
                         .bound = exact,
                         .cost = cost,
                         .col_granule = granule,
+                        .map_cols = map_cols,
                         .splits_rows = false,
                         .storage = Storage::state};
 

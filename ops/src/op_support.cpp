@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/panels.h"
 
 namespace weft {
@@ -23,14 +24,17 @@ void expect_format(std::string_view name, const TensorSpec& spec) {
 }
 
 void expect_cache(std::string_view name, const TensorSpec& spec) {
-  const Format* format = find_format(spec.dtype);
-  if (!format || !format->encode) {
-    fail<DTypeError>("{} must be of a type that can be written, got {}", name, spec.dtype.name());
+  if (std::ranges::find(cache_types(), spec.dtype) == cache_types().end()) {
+    fail<DTypeError>("{} must be of a type for caches ({}), got {}", name, cache_type_names(),
+                     spec.dtype.name());
   }
-  expect_form(spec.shape.rank() == 3, name, spec, "[S, G, E]");
+  const Shape& shape = spec.shape;
+  const bool is_cache = shape.rank() == 4 && !shape[0].varies() && shape[2].bound == kCellsPerBlock;
+  expect_form(is_cache, name, spec, "[B, G, {}, E]", kCellsPerBlock);
   const std::int64_t block = spec.dtype.block_elems();
-  expect_form(spec.shape[2].bound % block == 0, name, spec,
-              "[S, G, E] with E a multiple of {} for {}", block, spec.dtype.name());
+  expect_form(shape[3].bound % block == 0, name, spec,
+              "[B, G, {}, E] with E a multiple of {} for {}", kCellsPerBlock, block,
+              spec.dtype.name());
 }
 
 void expect_finite(std::string_view name, double value) {

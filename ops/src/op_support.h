@@ -22,7 +22,7 @@ namespace weft {
 void expect_dtype(std::string_view name, const TensorSpec& spec, DType dtype);
 void expect_shape(std::string_view name, const TensorSpec& spec, const Shape& shape);
 void expect_format(std::string_view name, const TensorSpec& spec);  // something with a codec
-// A cache [S, G, E]: of a type that can be written, E whole blocks of it.
+// A cache [B, G, 64, E]: one of cache_types(), E whole blocks of it.
 void expect_cache(std::string_view name, const TensorSpec& spec);
 void expect_finite(std::string_view name, double value);
 void expect_positive(std::string_view name, double value);

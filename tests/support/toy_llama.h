@@ -9,6 +9,7 @@
 #include "weft/graph/graph.h"
 #include "weft/ops/add.h"
 #include "weft/ops/attention.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/linear.h"
@@ -69,8 +70,9 @@ class ToyLlama {
   }
 
   Tensor attn(int layer, Tensor x) {
-    const Tensor k_state = g.state("k." + std::to_string(layer), {d.cache, {d.S, d.G, d.E}});
-    const Tensor v_state = g.state("v." + std::to_string(layer), {d.cache, {d.S, d.G, d.E}});
+    const TensorSpec cache{d.cache, cache_shape(d.S, d.G, d.E)};
+    const Tensor k_state = g.state("k." + std::to_string(layer), cache);
+    const Tensor v_state = g.state("v." + std::to_string(layer), cache);
     const Tensor q = split_heads(project("attn_q", x, d.H * d.E), d.H);
     const Tensor k = split_heads(project("attn_k", x, d.G * d.E), d.G);
     const Tensor v = split_heads(project("attn_v", x, d.G * d.E), d.G);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/ops/cache_cells.h"
+
 namespace weft::tools {
 namespace {
 
@@ -42,9 +44,8 @@ void add_node(const Graph& graph, const Node& node, const Extents& extents, std:
     others += static_cast<double>(spec.shape.rows().extent(extents) * spec.row_bytes());
     if (node.op->storage == Storage::fresh && state_under(graph, id) != kNoNode) {
       const TensorSpec& state = graph[state_under(graph, id)].spec;
-      cells = static_cast<double>(state.shape[0].bound);
-      cache_bytes +=
-          static_cast<double>(state.bytes()) / cells * static_cast<double>(depth + n_tokens);
+      cells = static_cast<double>(cells_of(state.shape));
+      cache_bytes += static_cast<double>(cell_bytes(state) * (depth + n_tokens));
     }
   }
   if (node.op->cost) {

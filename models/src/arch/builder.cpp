@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "weft/graph/error.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"
 
 #include "arch/text.h"
@@ -56,7 +57,7 @@ Tensor Cache::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const Att
                      std::source_location where) const {
   Graph& graph = q.graph();
   const auto state = [&](std::string_view kind, DType dtype, Tensor x) {
-    const Shape shape{n_cells_, x.shape()[1], x.shape()[2]};  // [S, G, E]
+    const Shape shape = cache_shape(n_cells_, x.shape()[1].bound, x.shape()[2].bound);
     return graph.state(fmt::format("cache.{}.{}", kind, layer), {dtype, shape}, where);
   };
   const Tensor keys = cache_write(state("k", k_type_, k), k, cells_, where).named("cache_k");

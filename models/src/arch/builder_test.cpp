@@ -45,8 +45,8 @@ TEST_CASE("a llama graph has its inputs, states, paths and shapes") {
   for (const char* name : {"tokens", "pos", "cells", "first", "out_rows"}) {
     CHECK(node(graph, name).kind == NodeKind::input);
   }
-  CHECK(node(graph, "cache.k.1").spec == TensorSpec{f32, {40, 2, 16}});
-  CHECK(node(graph, "cache.v.1").spec == TensorSpec{f32, {40, 2, 16}});
+  CHECK(node(graph, "cache.k.1").spec == TensorSpec{f32, {1, 2, 64, 16}});
+  CHECK(node(graph, "cache.v.1").spec == TensorSpec{f32, {1, 2, 64, 16}});
   CHECK(node(graph, "blk.1.attn_q").op->name == "linear");
   CHECK(node(graph, "blk.0.attn").attrs.as<AttentionAttrs>().scale == 0.25f);
   REQUIRE(graph.outputs().size() == 1);

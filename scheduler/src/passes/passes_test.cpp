@@ -199,7 +199,7 @@ TEST_CASE("fuse_qkv: queries, keys and values become one projection and slices")
   }
 }
 
-// x -> q, k, v -> attention without a cache, the values with a bias or not.
+// x -> q, k, v -> caches -> attention, the values with a bias or not.
 Graph plain_attention(bool bias_on_v) {
   Graph g;
   const Tensor x = g.input("x", {f32, {3, 8}});
@@ -210,8 +210,12 @@ Graph plain_attention(bool bias_on_v) {
   };
   const Tensor q = project("q", false), k = project("k", false), v = project("v", bias_on_v);
   g.output("q", merge_heads(split_heads(q, 2)));
-  g.output("y",
-           attention(split_heads(q, 2), split_heads(k, 2), split_heads(v, 2), first, last, {}));
+  const Tensor cells = g.input("cells", {i32, {3}});
+  const auto cached = [&](const char* name, Tensor part) {
+    return cache_write(g.state(name, {f32, cache_shape(3, 2, 4)}), split_heads(part, 2), cells);
+  };
+  const Tensor keys = cached("keys", k), values = cached("values", v);
+  g.output("y", attention(split_heads(q, 2), keys, values, first, last, {}));
   return g;
 }
 
@@ -221,7 +225,7 @@ TEST_CASE("fuse_qkv: same numbers, exactly") {
   Evaluator a(plain), b(fused);
   for (Evaluator* eval : {&a, &b}) {
     fill(*eval, eval == &a ? plain : fused);
-    eval->ints("first", {0, 0, 1}).ints("last", {0, 1, 2}).run();
+    eval->ints("cells", {0, 1, 2}).ints("first", {0, 0, 1}).ints("last", {0, 1, 2}).run();
   }
   CHECK(a.floats("y") == b.floats("y"));
   CHECK(a.floats("q") == b.floats("q"));

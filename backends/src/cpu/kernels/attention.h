@@ -7,14 +7,14 @@
 
 namespace weft::cpu {
 
-// What the kernel must know of a type of cache: how a block of cells becomes floats. `stride`
-// bytes between cells, `n` of at most kCells cells.
+// What the kernel must know of a type of cache: how a group's part of a block of cells becomes
+// floats. `cell` bytes a cell, `n` of at most kCells cells.
 struct AttentionCells {
   // tile[i][s] = element i of cell s (that is, transposed), 0 for s >= n, i < e.
-  void (*keys)(const std::byte* k, std::int64_t stride, std::int64_t n, std::int64_t e,
+  void (*keys)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
                float* tile) noexcept = nullptr;
   // tile[s][i] for s < n, i < e, rows of `padded` floats, zeros behind e.
-  void (*values)(const std::byte* v, std::int64_t stride, std::int64_t n, std::int64_t e,
+  void (*values)(const std::byte* v, std::int64_t cell, std::int64_t n, std::int64_t e,
                  std::int64_t padded, float* tile) noexcept = nullptr;
   int scalar_bytes = 0;  // of an element of F32 or F16, 0 for other types
 };
@@ -24,10 +24,10 @@ struct AttentionCells {
 struct AttentionArgs {
   const std::byte* q = nullptr;  // [n_tokens][n_heads, E] f32
   std::int64_t q_stride = 0;
-  const std::byte* k = nullptr;  // this group's part of cell `first`; cells follow at k_stride
-  std::int64_t k_stride = 0;
-  const std::byte* v = nullptr;
-  std::int64_t v_stride = 0;
+  // This group's part of the block that cell `first` lies in; those of the next blocks follow at
+  // the stride.
+  const std::byte *k = nullptr, *v = nullptr;
+  std::int64_t k_stride = 0, v_stride = 0;
   AttentionCells k_cells, v_cells;
   std::int64_t k_bytes = 0, v_bytes = 0;  // of the group's part of a cell
   std::byte* y = nullptr;                 // [n_tokens][n_heads, E']
@@ -40,7 +40,7 @@ struct AttentionArgs {
 };
 
 struct AttentionKernels {
-  static constexpr std::int64_t kCells = 64;  // per block, counted from the first of the run
+  static constexpr std::int64_t kCells = 64;  // of a block of the cache (ops/cache_cells.h)
   static constexpr std::int64_t kTileRows =
       128;  // that share a block's tiles, if one token has no more
 

@@ -34,22 +34,24 @@ struct AttentionBlocks {
     const std::byte* v = nullptr;  // this block's values: cells `v_step` bytes apart, of f16 or f32
     std::int64_t v_step = 0;
     bool v_half = false;
-    std::int64_t s = 0, n = 0;  // the block of cells: n from s on, counted from the first
+    // The block of cells: n from s on, counted from the first one of the run's first block. Those
+    // before `begin` (in that block) do not belong to the run.
+    std::int64_t s = 0, n = 0, begin = 0;
 
-    // The next block's keys and values, a few cells at each call of fetch().
-    const std::byte *k_ahead = nullptr, *v_ahead = nullptr;
-    std::int64_t n_ahead = 0, per_call = 0;
+    // The next block's keys and values, some cache lines at each call of fetch().
+    struct Ahead {
+      const std::byte *at = nullptr, *end = nullptr;
+
+      WEFT_INLINE void fetch(std::int64_t n_lines) {
+        for (; n_lines > 0 && at < end; --n_lines, at += 64) __builtin_prefetch(at, 0, 2);
+      }
+    };
+    Ahead k_ahead, v_ahead;
+    std::int64_t per_call = 0;  // lines of each
 
     WEFT_INLINE void fetch() {
-      for (std::int64_t i = 0; i < per_call && n_ahead > 0; ++i, --n_ahead) {
-        lines(k_ahead, a.k_bytes);
-        lines(v_ahead, a.v_bytes);
-        k_ahead += a.k_stride;
-        v_ahead += a.v_stride;
-      }
-    }
-    static WEFT_INLINE void lines(const std::byte* p, std::int64_t n) {
-      for (std::int64_t i = 0; i < n; i += 64) __builtin_prefetch(p + i, 0, 2);
+      k_ahead.fetch(per_call);
+      v_ahead.fetch(per_call);
     }
   };
   static constexpr int kPerFetch = 16;  // steps of an inner loop between two fetches
@@ -62,14 +64,15 @@ struct AttentionBlocks {
                 f + at.q, f + at.y, f + at.largest, f + at.sums};
     std::int64_t n_cells = 0;
     for (std::int64_t t = 0; t < a.n_tokens; ++t) {
-      const std::int64_t n = a.last[t] - a.first + 1;
+      const std::int64_t n = a.last[t] - first_of_block(a) + 1;
       n_cells = n > n_cells ? n : n_cells;
     }
     start(state, n_rows);
-    for (state.s = 0; state.s < n_cells; state.s += kCells) {
+    state.begin = a.first % kCells;
+    for (state.s = 0; state.s < n_cells; state.s += kCells, state.begin = 0) {
       state.n = n_cells - state.s < kCells ? n_cells - state.s : kCells;
       look_ahead(state, n_rows, n_cells - state.s - kCells);
-      a.k_cells.keys(a.k + state.s * a.k_stride, a.k_stride, state.n, a.e, state.keys);
+      a.k_cells.keys(a.k + state.s / kCells * a.k_stride, a.k_bytes, state.n, a.e, state.keys);
       take_values(state, n_rows);
       for_row_blocks(
           n_rows, [&](std::int64_t r0, int n)
@@ -78,18 +81,22 @@ struct AttentionBlocks {
     finish(state, n_rows);
   }
 
+  static WEFT_INLINE std::int64_t first_of_block(const AttentionArgs& a) {
+    return a.first - a.first % kCells;
+  }
+
   // Where one block of rows reads them once, floats and halves are read where they lie.
   static WEFT_INLINE void take_values(State& state, std::int64_t n_rows) {
     const AttentionArgs& a = state.a;
-    const std::byte* v = a.v + state.s * a.v_stride;
+    const std::byte* v = a.v + state.s / kCells * a.v_stride;
     const bool whole = a.e_out == state.at.padded_e_out;
     if (whole && n_rows <= kRows && a.v_cells.scalar_bytes > 0) {
       state.v = v;
-      state.v_step = a.v_stride;
+      state.v_step = a.v_bytes;
       state.v_half = a.v_cells.scalar_bytes == 2;
       return;
     }
-    a.v_cells.values(v, a.v_stride, state.n, a.e_out, state.at.padded_e_out, state.values);
+    a.v_cells.values(v, a.v_bytes, state.n, a.e_out, state.at.padded_e_out, state.values);
     state.v = reinterpret_cast<const std::byte*>(state.values);
     state.v_step = state.at.padded_e_out * 4;
   }
@@ -98,10 +105,13 @@ struct AttentionBlocks {
     const AttentionArgs& a = state.a;
     const std::int64_t vectors = kCells / kLanes + state.at.padded_e_out / kLanes;
     const std::int64_t calls = (n_rows + kRows - 1) / kRows * vectors / 2 * 4;
-    state.n_ahead = rest < kCells ? rest : kCells;
-    state.per_call = kCells / calls + 1;
-    state.k_ahead = a.k + (state.s + kCells) * a.k_stride;
-    state.v_ahead = a.v + (state.s + kCells) * a.v_stride;
+    const std::int64_t n = rest < 0 ? 0 : rest < kCells ? rest : kCells;
+    const std::int64_t next = state.s / kCells + 1;
+    const std::byte *k = a.k + next * a.k_stride, *v = a.v + next * a.v_stride;
+    state.k_ahead = {k, k + n * a.k_bytes};
+    state.v_ahead = {v, v + n * a.v_bytes};
+    const std::int64_t most = a.k_bytes > a.v_bytes ? a.k_bytes : a.v_bytes;
+    state.per_call = n * most / 64 / calls + 1;
   }
 
   // f(first row, number of rows) for blocks of rows of nearly the same size.
@@ -160,7 +170,7 @@ struct AttentionBlocks {
     std::int64_t t = r0 / state.a.n_heads, next = (t + 1) * state.a.n_heads;
     for (int r = 0; r < R; ++r) {
       if (r0 + r == next) ++t, next += state.a.n_heads;
-      const std::int64_t own = state.a.last[t] - state.a.first + 1 - state.s;
+      const std::int64_t own = state.a.last[t] - first_of_block(state.a) + 1 - state.s;
       n[r] = own < 0 ? 0 : own < kCells ? own : kCells;
       most = n[r] > most ? n[r] : most;
       least = n[r] < least ? n[r] : least;
@@ -169,7 +179,7 @@ struct AttentionBlocks {
     scores<R>(state, r0, most);
     alignas(64) float rescale[16];
     softmax<R>(state, r0, n, rescale);
-    values<R>(state, state.p, r0, 0, least, rescale);
+    values<R>(state, state.p, r0, state.begin, least, rescale);
     if (least == most) return;
     const float one[1] = {1};
     for (int r = 0; r < R; ++r) {
@@ -226,6 +236,7 @@ struct AttentionBlocks {
     for (int r = 0; r < R; ++r) {
       float* const p = state.p + r * kCells;
       float& largest = state.largest[r0 + r];
+      for (std::int64_t i = 0; i < state.begin; ++i) p[i] = kMinusInfinity;
       for (std::int64_t i = n[r]; i < kCells; ++i) p[i] = kMinusInfinity;
       V top = V(largest);
 #pragma GCC unroll 16

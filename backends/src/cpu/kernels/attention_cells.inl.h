@@ -62,18 +62,18 @@ struct CellTiles {
     return Cells::load(cell, i);
   }
 
-  static void keys(const std::byte* k, std::int64_t stride, std::int64_t n, std::int64_t e,
+  static void keys(const std::byte* k, std::int64_t cell_bytes, std::int64_t n, std::int64_t e,
                    float* tile) noexcept {
     for (std::int64_t s = 0; s < n; s += kLanes) {
-      const std::byte* cell = k + s * stride;
+      const std::byte* cell = k + s * cell_bytes;
       for (std::int64_t i = 0; i < e; i += kLanes) {
         V r[kLanes];
         if (n - s >= kLanes && e - i >= kLanes) {
 #pragma GCC unroll 16
-          for (int c = 0; c < kLanes; ++c) r[c] = Cells::load(cell + c * stride, i);
+          for (int c = 0; c < kLanes; ++c) r[c] = Cells::load(cell + c * cell_bytes, i);
         } else {
           for (int c = 0; c < kLanes; ++c)
-            r[c] = c < n - s ? load(cell + c * stride, i, e - i) : V(0.0f);
+            r[c] = c < n - s ? load(cell + c * cell_bytes, i, e - i) : V(0.0f);
         }
         Transpose<Arch>::run(r);
 #pragma GCC unroll 16
@@ -82,11 +82,11 @@ struct CellTiles {
     }
   }
 
-  static void values(const std::byte* v, std::int64_t stride, std::int64_t n, std::int64_t e,
+  static void values(const std::byte* v, std::int64_t cell_bytes, std::int64_t n, std::int64_t e,
                      std::int64_t padded, float* tile) noexcept {
     for (std::int64_t s = 0; s < n; ++s) {
       for (std::int64_t i = 0; i < padded; i += kLanes)
-        (i < e ? load(v + s * stride, i, e - i) : V(0.0f)).store_aligned(tile + s * padded + i);
+        (i < e ? load(v + s * cell_bytes, i, e - i) : V(0.0f)).store_aligned(tile + s * padded + i);
     }
   }
 

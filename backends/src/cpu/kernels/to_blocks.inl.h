@@ -53,8 +53,8 @@ struct ToBlocksFunctions {
   using V = typename Block::V;
   static constexpr int kLanes = Block::kLanes;
 
-  static void q8_0(const float* x, std::byte* y, std::int64_t n_blocks) noexcept {
-    for (std::int64_t b = 0; b < n_blocks; ++b, x += 32, y += 34) {
+  static void q8_0(const float* x, std::byte* y, std::int64_t n) noexcept {
+    for (std::int64_t i0 = 0; i0 < n; i0 += 32, x += 32, y += 34) {
       const Block block = Block::load(x);
       const float d = block.largest_magnitude() / 127;
       const V inverse(Block::inverse(d));
@@ -76,8 +76,8 @@ struct ToBlocksFunctions {
     }
   }
 
-  static void q4_0(const float* x, std::byte* y, std::int64_t n_blocks) noexcept {
-    for (std::int64_t b = 0; b < n_blocks; ++b, x += 32, y += 18) {
+  static void q4_0(const float* x, std::byte* y, std::int64_t n) noexcept {
+    for (std::int64_t i0 = 0; i0 < n; i0 += 32, x += 32, y += 18) {
       const Block block = Block::load(x);
       const float amax = block.largest_magnitude();
       float extreme = 0;  // the first one of largest magnitude

@@ -3,32 +3,18 @@
 #include <algorithm>
 
 #include "weft/backends/memory.h"
-#include "weft/ops/formats/q4_0.h"
-#include "weft/ops/formats/q8_0.h"
+#include "weft/ops/cache_cells.h"
 
+#include "cpu/cache_kernels.h"
 #include "cpu/cpu_ops.h"
 #include "cpu/kernel_rows.h"
-#include "cpu/kernels/attention.h"
 
 namespace weft::cpu {
 namespace {
 
 constexpr auto kRows = float_rows<Attention>();
 
-// The types of caches that have kernels.
-struct CacheType {
-  DType dtype;
-  AttentionCells AttentionKernels::*cells;
-};
-constexpr CacheType kTypes[] = {{f32, &AttentionKernels::f32},
-                                {f16, &AttentionKernels::f16},
-                                {q8_0, &AttentionKernels::q8_0},
-                                {q4_0, &AttentionKernels::q4_0}};
-
-const CacheType* find_type(DType dtype) {
-  const auto* type = std::ranges::find(kTypes, dtype, &CacheType::dtype);
-  return type == std::end(kTypes) ? nullptr : type;
-}
+static_assert(AttentionKernels::kCells == kCellsPerBlock);
 
 // Tokens that go together: as many as make kTileRows rows, at least one.
 std::int64_t tile_tokens(std::int64_t n_heads) {
@@ -55,15 +41,15 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     const std::int64_t group = h / per_group, end = std::min(h1, (group + 1) * per_group);
     for (std::int64_t t = region.row0; t < region.row1;) {
       const std::int64_t most = std::min(tile_tokens(end - h), region.row1 - t);
-      const std::int64_t n = same_first(first, t, most);
+      const std::int64_t n = same_first(first, t, most), begin = first[t] % kCellsPerBlock;
       kernels.run({.q = reinterpret_cast<const std::byte*>(floats(q, t, h * e)),
                    .q_stride = q.row_stride,
-                   .k = k.row<const std::byte>(first[t]) + k.dtype.bytes(group * e),
+                   .k = cell_at<const std::byte>(k, first[t] - begin, group),
+                   .v = cell_at<const std::byte>(v, first[t] - begin, group),
                    .k_stride = k.row_stride,
-                   .v = v.row<const std::byte>(first[t]) + v.dtype.bytes(group * e_out),
                    .v_stride = v.row_stride,
-                   .k_cells = kernels.*find_type(k.dtype)->cells,
-                   .v_cells = kernels.*find_type(v.dtype)->cells,
+                   .k_cells = kernels.*find_cache_kernels(k.dtype)->cells,
+                   .v_cells = kernels.*find_cache_kernels(v.dtype)->cells,
                    .k_bytes = k.dtype.bytes(e),
                    .v_bytes = v.dtype.bytes(e_out),
                    .y = reinterpret_cast<std::byte*>(floats(args.out, t, h * e_out)),
@@ -84,17 +70,15 @@ void run(const KernelArgs& args, const Region& region) noexcept {
 
 // "attention f16", "attention q8_0 f16"
 std::string name_of(DType k, DType v) {
-  std::string name(k.name());
-  if (v != k) name += fmt::format(" {}", v.name());
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return "attention " + name;
+  const std::string name = fmt::format("attention {}", find_cache_kernels(k)->name);
+  return k == v ? name : fmt::format("{} {}", name, find_cache_kernels(v)->name);
 }
 
 std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
   const TensorSpec &q = graph[node.inputs[0]].spec, &k = graph[node.inputs[1]].spec;
   const TensorSpec& v = graph[node.inputs[2]].spec;
-  if (!find_type(k.dtype) || !find_type(v.dtype)) return std::nullopt;
+  if (!find_cache_kernels(k.dtype) || !find_cache_kernels(v.dtype)) return std::nullopt;
   const std::int64_t per_group = q.shape[1].bound / k.shape[1].bound;
   // A lane may have part of a group: fewer heads, more tokens.
   const std::int64_t most_rows =

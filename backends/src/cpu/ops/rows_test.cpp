@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/ops/add.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"
 #include "weft/ops/concat.h"
 #include "weft/ops/formats/bf16.h"
@@ -155,12 +156,13 @@ TEST_CASE("cache_write: the bits of the definition, other cells left alone") {
       CAPTURE(cache.name());
       CAPTURE(e);
       Graph g;
-      const Tensor state = g.state("s", {cache, {9, 2, e}}), x = g.input("x", {f32, {4, 2, e}}),
-                   cells = g.input("cells", {i32, {4}});
+      const Tensor state = g.state("s", {cache, cache_shape(150, 2, e)}),
+                   x = g.input("x", {f32, {4, 2, e}}), cells = g.input("cells", {i32, {4}});
       const Tensor written = cache_write(state, x, cells);
       g.output("y", written);
       Evaluator eval(g, kOddRows);
-      eval.floats("s", noise(static_cast<std::size_t>(18 * e), ++seed)).ints("cells", {7, 0, 3, 8});
+      eval.floats("s", noise(static_cast<std::size_t>(2 * 192 * e), ++seed));
+      eval.ints("cells", {63, 0, 149, 64});
       Floats values = scaled_noise(8 * e, ++seed, 300);
       eval.floats("x", values);
       const std::vector<std::byte> before = eval.bytes("s");
@@ -169,10 +171,10 @@ TEST_CASE("cache_write: the bits of the definition, other cells left alone") {
       eval.bytes("s", before);
       const Kernel kernel = *cpu_backend().find(g, g[written.id()]);
       const std::vector<View> in = eval.inputs(written.id());
-      for (const std::int64_t split : {std::int64_t{0}, e}) {  // two lanes, by heads
+      for (const std::int64_t split : {std::int64_t{0}, 64 * e}) {  // two lanes, by heads
         const Node& node = g[written.id()];
         kernel.run({.op = node.op, .attrs = &node.attrs, .in = in, .out = in[0]},
-                   {0, 9, split, split + e});
+                   {0, 3, split, split + 64 * e});
       }
       CHECK(eval.bytes("y") == expected);
     }
@@ -183,7 +185,7 @@ TEST_CASE("cache_write: the bits of the definition, other cells left alone") {
 void check_written(DType cache, const Floats& x) {
   const auto n = static_cast<std::int64_t>(x.size());
   Graph g;
-  const Tensor written = cache_write(g.state("s", {cache, {1, 1, n}}),
+  const Tensor written = cache_write(g.state("s", {cache, cache_shape(1, 1, n)}),
                                      g.input("x", {f32, {1, 1, n}}), g.input("cells", {i32, {1}}));
   g.output("y", written);
   Evaluator eval(g);

@@ -36,10 +36,6 @@ enum class WeightMode : std::uint8_t {
 };
 std::string_view to_string(WeightMode mode);  // "auto", "mapped", "resident"
 
-// What a cache may hold: F32, F16, Q8_0, Q4_0. The last two want heads of a multiple of 32
-// elements.
-std::span<const DType> cache_types();
-
 struct SessionOptions {
   std::int64_t context = 0;          // cells per sequence; 0: min(the model's context, 4096)
   std::int32_t sequences = 1;        // conversations with a cache of their own
@@ -49,8 +45,8 @@ struct SessionOptions {
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
-  // Any of cache_types(). None: F16 for both, or Q8_0 where nothing less keeps the budget (mapped
-  // weights are less).
+  // Any of cache_types() (ops/cache_cells.h). None: F16 for both, or Q8_0 where nothing less keeps
+  // the budget (mapped weights are less).
   DType cache_k, cache_v;
   WeightMode weights = WeightMode::automatic;
   std::vector<std::string> passes_off;

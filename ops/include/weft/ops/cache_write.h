@@ -1,7 +1,8 @@
 #pragma once
-// state[cells[t], :] = x[t, :]; the other rows keep what they hold. Returns the state as it is
-// afterwards (same memory): use it, not the old handle.
-//   state [S, G, E] of any type with an encoder, a state of the graph; E whole blocks of it
+// Cell cells[t] of the state becomes x[t]; the other cells keep what they hold. Returns the state
+// as it is afterwards (same memory): use it, not the old handle.
+//   state [B, G, 64, E], a state of the graph, S = 64 B cells; its type one of cache_types(), E
+//     whole blocks of it (cache_cells.h says where a cell lies)
 //   x [T, G, E] f32
 //   cells [T] i32, distinct, 0 <= cell < S (the caller checks)
 

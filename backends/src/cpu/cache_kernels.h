@@ -1,0 +1,25 @@
+#pragma once
+// The types of caches (ops/cache_cells.h) that have kernels, and which ones: the one list of them.
+
+#include <string_view>
+
+#include "weft/graph/dtype.h"
+
+#include "cpu/kernels/attention.h"
+
+namespace weft::cpu {
+
+// n floats as elements of the type, whole blocks of it; y has no alignment.
+using CellWriter = void (*)(const float* x, std::byte* y, std::int64_t n) noexcept;
+
+struct CacheKernels {
+  DType dtype;
+  std::string_view name;                    // "q8_0"
+  AttentionCells AttentionKernels::*cells;  // how attention reads them
+  CellWriter (*writer)(Isa isa);
+};
+
+// Null where the type has none.
+const CacheKernels* find_cache_kernels(DType dtype);
+
+}  // namespace weft::cpu
