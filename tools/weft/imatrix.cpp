@@ -1,0 +1,233 @@
+#include "weft/models/imatrix.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "weft/graph/error.h"
+#include "weft/models/imatrix_collector.h"
+
+#include "common/flags.h"
+#include "progress.h"
+#include "subcommand.h"
+#include "windows.h"
+
+namespace weft::tools {
+namespace {
+
+constexpr std::int64_t kUsualSize = 512;
+
+struct Flags {
+  cli::ModelFlags model;
+  std::string text, out = "imatrix.gguf";
+  std::vector<std::string> earlier;
+  std::int64_t windows = 0, first = 0, save_every = 10;
+  bool output = false, resume = false;
+};
+
+// What earlier files hold, all together. Counts of calls, in files that do not know their size, are
+// taken to be of `chunk_size` tokens each; 0: of as many as the first other file has.
+Imatrix read_earlier(const std::vector<std::string>& paths, std::int64_t chunk_size) {
+  std::vector<Imatrix> all;
+  for (const std::string& path : paths) all.push_back(Imatrix::read(path));
+  Imatrix sum;
+  sum.chunk_size = chunk_size;
+  for (const Imatrix& m : all) {
+    if (sum.chunk_size == 0) sum.chunk_size = m.chunk_size;
+  }
+  if (sum.chunk_size == 0) sum.chunk_size = kUsualSize;
+  for (const Imatrix& m : all) sum.add(m);
+  return sum;
+}
+
+// With --resume: what an interrupted run of the same text left, and where it stopped.
+void take_up(Flags& flags) {
+  if (!flags.resume || !std::filesystem::exists(flags.out)) return;
+  const Imatrix left = Imatrix::read(flags.out);
+  if (left.datasets != std::vector{flags.text} || left.chunk_size != flags.model.session.context) {
+    fail<ValueError>(
+        "{}: cannot be gone on with: it is of {} in windows of {} tokens, expected {} in windows "
+        "of {}",
+        printable_path(flags.out),
+        left.datasets.size() == 1 ? printable_path(left.datasets[0])
+                                  : fmt::format("{} texts", left.datasets.size()),
+        left.chunk_size, printable_path(flags.text), flags.model.session.context);
+  }
+  flags.earlier.push_back(flags.out);
+  flags.first += left.chunk_count;
+  if (flags.windows > 0)
+    flags.windows = std::max<std::int64_t>(flags.windows - left.chunk_count, -1);
+}
+
+SessionOptions session_for(const Flags& flags, const Model& model) {
+  SessionOptions options = flags.model.session;
+  options.prefill_width = std::min(options.prefill_width, options.context);
+  options.logits_rows = flags.output ? rows_that_fit(model, options.prefill_width) : 1;
+  return options;
+}
+
+class Run {
+ public:
+  Run(const Flags& flags, const Model& model, Session& session, Windows windows)
+      : flags_(flags),
+        session_(session),
+        windows_(std::move(windows)),
+        earlier_(read_earlier(flags.earlier, windows_.size)),
+        collector_(session, {.output = flags.output}) {
+    check(model);
+  }
+
+  // Returns the number of windows that were run: fewer than all at Ctrl-C.
+  std::int64_t all() {
+    Progress progress("window", windows_.count());
+    for (std::int64_t i = 0; i < windows_.count(); ++i) {
+      if (!one(i)) return i;
+      const bool last = i + 1 == windows_.count();
+      const bool due = flags_.save_every > 0 && (i + 1) % flags_.save_every == 0;
+      if (last || due) save(i + 1);
+      progress.show(i + 1, fmt::format("{} tokens", (i + 1) * windows_.size));
+    }
+    return windows_.count();
+  }
+
+  void save(std::int64_t n_windows) const {
+    Imatrix m = collector_.collected();
+    m.chunk_count = n_windows;
+    m.chunk_size = windows_.size;
+    if (!flags_.resume || flags_.earlier.empty()) m.datasets = {flags_.text};
+    Imatrix all = earlier_;
+    all.add(m);
+    all.write(flags_.out);
+  }
+
+  const Windows& windows() const { return windows_; }
+
+ private:
+  // Whether earlier files are of this model: before anything is run.
+  void check(const Model& model) const {
+    for (const auto& [name, entry] : earlier_.entries) {
+      const GgufTensor* tensor = model.file().find_tensor(name);
+      if (!tensor) {
+        fail<ValueError>("--in-file: the model has no weight '{}': is it of another model?",
+                         printable(name));
+      }
+      const Shape& shape = tensor->spec.shape;
+      const std::int64_t experts = shape.rank() == 3 ? shape[0].bound : 1;
+      earlier_.importances(name, shape[shape.rank() - 1].bound, experts);
+    }
+  }
+
+  // False where Ctrl-C came; the sums then end with the window before.
+  bool one(std::int64_t i) {
+    const auto wants = [&](std::size_t) { return flags_.output; };
+    // A window counts as a whole or not at all.
+    if (cli::interrupted()) return false;
+    try {
+      run_window(session_, windows_.at(i), windows_.bos, &cli::interrupted(), &collector_, wants,
+                 [](std::size_t, std::span<const float>) {});
+    } catch (const CancelledError&) {
+      collector_.drop();
+      return false;
+    }
+    collector_.keep();
+    return true;
+  }
+
+  const Flags& flags_;
+  Session& session_;
+  Windows windows_;
+  Imatrix earlier_;
+  ImatrixCollector collector_;
+};
+
+// Puts earlier files together, without a model and a text.
+int combine(const Flags& flags) {
+  if (flags.earlier.empty()) throw cli::UsageError("-f is required: the text to read");
+  const Imatrix all = read_earlier(flags.earlier, 0);
+  all.write(flags.out);
+  std::cout << fmt::format("{}: {} weights, {} windows of {} tokens\n", printable_path(flags.out),
+                           all.entries.size(), all.chunk_count, all.chunk_size);
+  return 0;
+}
+
+int collect(Flags& flags) {
+  const std::int64_t first = flags.first;
+  take_up(flags);
+  const auto model = Model::load(flags.model.path);
+  Windows windows = read_windows(*model, flags.text, flags.model.session.context, flags.first,
+                                 std::max<std::int64_t>(flags.windows, 0));
+  if (windows.count() == 0 || flags.windows < 0) {
+    if (flags.first > first) return 0;  // all was done before
+    fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),
+                     flags.first);
+  }
+  Session session(model, session_for(flags, *model));
+  Run run(flags, *model, session, std::move(windows));
+  const std::int64_t done = run.all();
+  if (done == run.windows().count()) {
+    std::cout << fmt::format("{}: {} windows of {} tokens\n", printable_path(flags.out), done,
+                             run.windows().size);
+    return 0;
+  }
+  if (done > 0) run.save(done);
+  std::cerr << fmt::format("stopped after window {} of {}{}\n", done, run.windows().count(),
+                           done > 0 ? "; --resume goes on from there" : "");
+  return cli::kInterrupted;
+}
+
+}  // namespace
+
+int imatrix(int argc, char** argv) {
+  CLI::App app(
+      "Sums up what goes into each weight of a model while it reads a text: the importance matrix "
+      "that quantizers weigh errors by. Ctrl-C keeps what there is.",
+      "weft imatrix");
+  Flags flags;
+  flags.model.session.context = kUsualSize;
+  cli::add_model_flags(app, flags.model);
+  auto* text = app.add_option("-f,--file", flags.text,
+                              "the text; - for stdin. Without it, the files of --in-file are put "
+                              "together");
+  text->type_name("FILE");
+  app.add_option("-o,--output", flags.out, "the file to write, in the GGUF form")
+      ->capture_default_str()
+      ->type_name("FILE");
+  app.add_option("--chunks", flags.windows, "read at most so many windows; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--from-chunk", flags.first, "leave out so many windows at the beginning")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  auto* earlier = app.add_option("--in-file", flags.earlier,
+                                 "add what this file holds (GGUF or the older form); repeatable");
+  earlier->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name("FILE");
+  app.add_flag("--resume", flags.resume, "go on where an earlier run into the same file stopped")
+      ->excludes(earlier);
+  app.add_option("--save-every", flags.save_every, "write the file after so many windows; 0: never")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_flag("--process-output", flags.output, "the output projection, too");
+  app.get_option("--ctx-size")->description("tokens of a window")->default_str("512");
+  app.footer(
+      "Examples:\n"
+      "  weft imatrix -m model-f16.gguf -f calibration.txt -o imatrix.gguf\n"
+      "  weft imatrix -m model-f16.gguf -f calibration.txt -o imatrix.gguf --resume\n"
+      "  weft imatrix --in-file one.gguf --in-file two.dat -o both.gguf");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+  if (flags.text.empty()) return combine(flags);
+  const std::int64_t size = flags.model.session.context;
+  if (size < 2 || size > ImatrixCollector::kMostTokens) {
+    throw cli::UsageError(
+        fmt::format("-c must be 2 to {} tokens, got {}", ImatrixCollector::kMostTokens, size));
+  }
+  cli::catch_interrupts(cli::Interrupts::once);
+  return collect(flags);
+}
+
+}  // namespace weft::tools

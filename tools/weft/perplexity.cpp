@@ -1,0 +1,198 @@
+#include "weft/models/perplexity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "weft/graph/error.h"
+
+#include "common/flags.h"
+#include "perplexity_report.h"
+#include "progress.h"
+#include "subcommand.h"
+#include "windows.h"
+
+namespace weft::tools {
+namespace {
+
+struct Flags {
+  cli::ModelFlags model;
+  std::string text, save, base;
+  std::int64_t windows = 0, first = 0;
+  bool json = false;
+};
+
+// The windows that saved logits are of.
+Windows windows_of(const SavedLogits& saved, const Model& model, const Flags& flags) {
+  const std::int64_t n_vocab = model.facts().n_vocab;
+  if (saved.n_vocab() != n_vocab) {
+    fail<ValueError>("{}: has logits of {} tokens, the model has a vocabulary of {}",
+                     printable_path(flags.base), saved.n_vocab(), n_vocab);
+  }
+  for (const std::int32_t token : saved.tokens()) {
+    if (token < 0 || token >= n_vocab) {
+      fail<FormatError>("{}: token {} is outside the vocabulary of {}", printable_path(flags.base),
+                        token, n_vocab);
+    }
+  }
+  return {.tokens = saved.tokens(), .size = saved.window(), .bos = bos_of(model)};
+}
+
+// Whether a text is the one that the logits were saved for.
+void check_text(const Windows& saved, const Model& model, const Flags& flags) {
+  const Windows text = read_windows(model, flags.text, saved.size, 0, saved.count());
+  if (text.tokens == saved.tokens) return;
+  const auto differ = std::ranges::mismatch(text.tokens, saved.tokens).in1 - text.tokens.begin();
+  fail<ValueError>("{}: its logits are of another text than {}: token {} differs",
+                   printable_path(flags.base), printable_path(flags.text), differ);
+}
+
+Windows choose_windows(const std::optional<SavedLogits>& saved, const Model& model,
+                       const Flags& flags) {
+  if (!saved) {
+    return read_windows(model, flags.text, flags.model.session.context, flags.first, flags.windows);
+  }
+  Windows all = windows_of(*saved, model, flags);
+  if (!flags.text.empty()) check_text(all, model, flags);
+  if (flags.windows > 0 && flags.windows < all.count())
+    all.tokens.resize(static_cast<std::size_t>(flags.windows * all.size));
+  return all;
+}
+
+SessionOptions session_for(const Windows& windows, const Model& model, SessionOptions options) {
+  options.context = windows.size;
+  options.prefill_width = std::min(options.prefill_width, windows.size);
+  options.logits_rows =
+      rows_that_fit(model, std::min(options.prefill_width, rows_per_window(windows.size)));
+  return options;
+}
+
+std::string so_far(const PerplexityReport& r) {
+  const Estimate p = r.perplexity();
+  std::string text = fmt::format("perplexity {:.4f} +- {:.4f}", p.value, p.error);
+  if (r.comparison.count() > 0)
+    text += fmt::format(", divergence {:.6f}", r.comparison.divergence().value);
+  return text;
+}
+
+// Adds what one window says.
+class Scorer {
+ public:
+  Scorer(const Windows& windows, const std::optional<SavedLogits>& base, LogitsWriter* save,
+         PerplexityReport& report)
+      : windows_(windows), base_(base), save_(save), report_(report) {}
+
+  void score(std::int64_t window, std::size_t position, std::span<const float> logits) {
+    const std::int32_t next = windows_.at(window)[position + 1];
+    double nll = 0;
+    if (base_) {
+      const std::int64_t row = static_cast<std::int64_t>(position) - first_scored(windows_.size);
+      const Compared c = compare(logits, base_->row(window, row), next);
+      report_.comparison.add(c);
+      nll = c.nll;
+    } else {
+      nll = negative_log_likelihood(logits, next);
+    }
+    if (!std::isfinite(nll)) {
+      fail<Error>("window {}, position {}: the model gives token {} no probability ({})", window,
+                  position, next, nll);
+    }
+    report_.nll.add(nll);
+    if (save_) save_->add(logits);
+  }
+
+ private:
+  const Windows& windows_;
+  const std::optional<SavedLogits>& base_;
+  LogitsWriter* save_;
+  PerplexityReport& report_;
+};
+
+PerplexityReport measure(const Flags& flags) {
+  std::optional<SavedLogits> base;
+  if (!flags.base.empty()) base = SavedLogits::open(flags.base);
+  const auto model = Model::load(flags.model.path);
+  const Windows windows = choose_windows(base, *model, flags);
+  if (windows.count() == 0) {
+    fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),
+                     flags.first);
+  }
+  Session session(model, session_for(windows, *model, flags.model.session));
+  std::optional<LogitsWriter> save;
+  if (!flags.save.empty())
+    save.emplace(flags.save, windows.size, model->facts().n_vocab, windows.tokens);
+
+  PerplexityReport report{.model = flags.model.path, .window = windows.size};
+  Scorer scorer(windows, base, save ? &*save : nullptr, report);
+  Progress progress("window", windows.count());
+  const auto wants = [first = first_scored(windows.size)](std::size_t position) {
+    return static_cast<std::int64_t>(position) >= first;
+  };
+  for (std::int64_t i = 0; i < windows.count(); ++i) {
+    // The last token of a window is only predicted.
+    const auto tokens = windows.at(i).first(static_cast<std::size_t>(windows.size - 1));
+    run_window(
+        session, tokens, windows.bos, &cli::interrupted(), nullptr, wants,
+        [&](std::size_t position, std::span<const float> row) { scorer.score(i, position, row); });
+    ++report.windows;
+    progress.show(i + 1, so_far(report));
+  }
+  if (save) save->commit();
+  return report;
+}
+
+void check_flags(const Flags& flags, bool has_context) {
+  if (flags.text.empty() && flags.base.empty())
+    throw cli::UsageError("-f is required: the text to read");
+  if (!flags.base.empty() && (has_context || flags.first > 0))
+    throw cli::UsageError("-c and --from-chunk come with the saved logits, not beside --kl");
+  if (!flags.base.empty() && !flags.save.empty())
+    throw cli::UsageError("--save-logits and --kl do not go together");
+  const std::int64_t size = flags.model.session.context;
+  if (size < 4) throw cli::UsageError(fmt::format("-c must be at least 4 tokens, got {}", size));
+}
+
+}  // namespace
+
+int perplexity(int argc, char** argv) {
+  CLI::App app(
+      "How well a model predicts a text. The text is cut into windows of -c tokens; the second "
+      "half of each is predicted from what stands before it in the window.",
+      "weft perplexity");
+  Flags flags;
+  flags.model.session.context = 512;
+  cli::add_model_flags(app, flags.model);
+  app.add_option("-f,--file", flags.text, "the text; - for stdin")->type_name("FILE");
+  app.add_option("--chunks", flags.windows, "read at most so many windows; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--from-chunk", flags.first, "leave out so many windows at the beginning")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--save-logits", flags.save,
+                 "write what the model predicts, to compare other models with")
+      ->type_name("FILE");
+  app.add_option("--kl", flags.base, "compare with the saved logits of another model, on its text")
+      ->type_name("FILE");
+  app.add_flag("--json", flags.json, "print the figures as JSON");
+  app.get_option("--ctx-size")->description("tokens of a window")->default_str("512");
+  app.footer(
+      "Examples:\n"
+      "  weft perplexity -m model.gguf -f wiki.test.raw\n"
+      "  weft perplexity -m model-f16.gguf -f wiki.test.raw --save-logits f16.logits\n"
+      "  weft perplexity -m model-q4_k_m.gguf --kl f16.logits");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+  check_flags(flags, app.get_option("--ctx-size")->count() > 0);
+
+  cli::catch_interrupts(cli::Interrupts::once);
+  const PerplexityReport report = measure(flags);
+  std::cout << (flags.json ? to_json(report) : to_text(report));
+  return 0;
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,23 @@
+#pragma once
+// What `weft perplexity` measured, for people and for programs.
+
+#include <cstdint>
+#include <string>
+
+#include "weft/models/perplexity.h"
+
+namespace weft::tools {
+
+struct PerplexityReport {
+  std::string model;
+  std::int64_t window = 0, windows = 0;
+  Mean nll;
+  Comparison comparison;  // empty where there is nothing to compare with
+
+  Estimate perplexity() const { return weft::perplexity(nll); }
+};
+
+std::string to_text(const PerplexityReport& report);
+std::string to_json(const PerplexityReport& report);
+
+}  // namespace weft::tools

@@ -1,0 +1,68 @@
+#pragma once
+// A text as windows of equal length, which a model reads each on its own.
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/models/model.h"
+#include "weft/models/session.h"
+
+namespace weft::tools {
+
+struct Windows {
+  std::vector<std::int32_t> tokens;  // whole windows
+  std::int64_t size = 0;             // tokens of one
+  std::int32_t bos = -1;             // stands in place of every window's first token; -1: nothing
+
+  std::int64_t count() const { return std::ssize(tokens) / size; }
+  std::span<const std::int32_t> at(std::int64_t i) const {
+    return std::span(tokens).subspan(static_cast<std::size_t>(i * size),
+                                     static_cast<std::size_t>(size));
+  }
+};
+
+// The token that the vocabulary puts before a text, or -1.
+std::int32_t bos_of(const Model& model);
+
+// The text of a file, without windows before `first` and at most `most` windows; 0: all. What is
+// left at the end is not used. Throws ValueError where there are fewer than `first`, or none.
+Windows read_windows(const Model& model, const std::string& path, std::int64_t size,
+                     std::int64_t first, std::int64_t most);
+
+// Feeds tokens of a window to an empty sequence 0 in steps, of which none asks for more rows of
+// logits than the session gives. `wants(position)` says which positions do. `take(position, row)`
+// gets them in order. The observer may be null.
+template <class Wants, class Take>
+void run_window(Session& session, std::span<const std::int32_t> tokens, std::int32_t bos,
+                const std::atomic<bool>* cancel, NodeObserver* observer, Wants wants, Take take) {
+  session.truncate(0, 0);
+  const auto width = static_cast<std::size_t>(session.options().prefill_width);
+  const auto most_rows = session.options().logits_rows;
+  const auto n_vocab = static_cast<std::size_t>(session.model().facts().n_vocab);
+  std::vector<StepToken> step;
+  for (std::size_t begin = 0; begin < tokens.size(); begin += step.size()) {
+    step.clear();
+    std::int64_t n_rows = 0;
+    for (std::size_t i = begin; i < tokens.size() && step.size() < width; ++i) {
+      const bool wanted = wants(i);
+      if (wanted && n_rows == most_rows) break;
+      n_rows += wanted;
+      step.push_back({.token = i == 0 && bos >= 0 ? bos : tokens[i], .logits = wanted});
+    }
+    std::span<const float> rows = session.step(step, cancel, observer);
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (!step[i].logits) continue;
+      take(begin + i, rows.first(n_vocab));
+      rows = rows.subspan(n_vocab);
+    }
+  }
+}
+
+// As many rows as `most`, or fewer where the vocabulary is so large that they would take more than
+// 64 MiB.
+std::int64_t rows_that_fit(const Model& model, std::int64_t most);
+
+}  // namespace weft::tools
