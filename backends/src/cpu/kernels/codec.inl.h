@@ -36,6 +36,29 @@ struct Unroll {
   }
 };
 
+// f.template operator()<T>(first) for [0, n) in the fewest tiles of T <= kMost elements, T being
+// nearly the same for all of them.
+template <class Arch, int kMost>
+struct Tiles {
+  template <class F>
+  static WEFT_INLINE void each(std::int64_t n, F&& f) {
+    const std::int64_t n_tiles = (n + kMost - 1) / kMost;
+    std::int64_t done = 0;
+    for (std::int64_t i = 1; i <= n_tiles; ++i) {
+      const std::int64_t end = n * i / n_tiles;
+      one<kMost>(end - done, done, f);
+      done = end;
+    }
+  }
+  template <int T, class F>
+  static WEFT_INLINE void one(std::int64_t height, std::int64_t first, F& f) {
+    if constexpr (T > 1) {
+      if (height < T) return one<T - 1>(height, first, f);
+    }
+    f.template operator()<T>(first);
+  }
+};
+
 struct ScalarCodec {
   static constexpr bool kIsF32 = false, kHasIntegerRow = false;
 };

@@ -106,17 +106,9 @@ struct PanelsF32 {
   // Panels c .. c + P - 1 for all tokens; the later tiles find them in the second cache.
   template <int P>
   static WEFT_INLINE void direct_panels(const LinearArgs& a, std::int64_t c) {
-    const std::int64_t n_tokens = a.row1 - a.row0;
-    const std::int64_t n_tiles = (n_tokens + kDirectTile - 1) / kDirectTile;
-    std::int64_t t = a.row0;
-    for (std::int64_t i = 1; i <= n_tiles; ++i) {
-      const std::int64_t end = a.row0 + n_tokens * i / n_tiles;
-      if (end - t == 1) direct<P, 1>(a, t, c);
-      if (end - t == 2) direct<P, 2>(a, t, c);
-      if (end - t == 3) direct<P, 3>(a, t, c);
-      if (end - t == 4) direct<P, 4>(a, t, c);
-      t = end;
-    }
+    Tiles<Arch, kDirectTile>::each(
+        a.row1 - a.row0, [&]<int T>(std::int64_t j)
+                             __attribute__((always_inline)) { direct<P, T>(a, a.row0 + j, c); });
   }
 
   static WEFT_INLINE void direct(const LinearArgs& a, std::int64_t c0) {
@@ -165,13 +157,16 @@ struct PanelsF32 {
     });
   }
 
-  template <int P, int T>
-  static WEFT_INLINE void tiles(int t, const Piece& piece, std::int64_t n, const float* x,
-                                std::int64_t x_stride, float* sums, std::int64_t panel_stride) {
-    if constexpr (T > 1) {
-      if (t < T) return tiles<P, T - 1>(t, piece, n, x, x_stride, sums, panel_stride);
-    }
-    tile<P, T>(piece, n, x, x_stride, sums, panel_stride);
+  // Tokens t .. t + n_tokens - 1.
+  template <int P>
+  static WEFT_INLINE void add_piece(const LinearArgs& a, const Piece& piece, std::int64_t k,
+                                    std::int64_t n, std::int64_t t, std::int64_t n_tokens,
+                                    float* sums) {
+    Tiles<Arch, kTile>::each(
+        n_tokens, [&]<int T>(std::int64_t j) __attribute__((always_inline)) {
+          tile<P, T>(piece, n, row(a, t + j) + k, floats(a.x_stride), sums + j * kRows,
+                     n_tokens * kRows);
+        });
   }
 
   // As PanelsQ8A::block.
@@ -182,23 +177,14 @@ struct PanelsF32 {
     const std::int64_t panel_stride = n_tokens * kRows;
     const std::int64_t n_panels = (c1 - c0 + kRows - 1) / kRows;
     std::memset(sums, 0, static_cast<std::size_t>(n_panels * panel_stride) * sizeof(float));
-    const std::int64_t n_tiles = (n_tokens + kTile - 1) / kTile;
     for (std::int64_t k = 0; k < a.k; k += kPiece) {
       const std::int64_t n = k + kPiece < a.k ? kPiece : a.k - k;
       for (std::int64_t p = 0; p < n_panels; p += kPair) {
         const int pair = p + kPair <= n_panels ? kPair : 1;
         convert(a, c0 + p * kRows, pair, k, n, piece);
-        std::int64_t done = 0;
-        for (std::int64_t i = 0; i < n_tiles; ++i) {  // tiles of nearly the same height
-          const std::int64_t end = n_tokens * (i + 1) / n_tiles;
-          const auto height = static_cast<int>(end - done);
-          const float* x = row(a, t + done) + k;
-          float* to = sums + p * panel_stride + done * kRows;
-          pair == kPair
-              ? tiles<kPair, kTile>(height, piece, n, x, floats(a.x_stride), to, panel_stride)
-              : tiles<1, kTile>(height, piece, n, x, floats(a.x_stride), to, panel_stride);
-          done = end;
-        }
+        float* const to = sums + p * panel_stride;
+        pair == kPair ? add_piece<kPair>(a, piece, k, n, t, n_tokens, to)
+                      : add_piece<1>(a, piece, k, n, t, n_tokens, to);
       }
     }
     for (std::int64_t p = 0; p < n_panels; ++p) {

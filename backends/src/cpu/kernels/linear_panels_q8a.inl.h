@@ -39,6 +39,11 @@ struct PanelCodecBase {
   static constexpr bool kExists = true, kHasMins = false, kHasHalves = true;
   static constexpr int kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
 
+  // Of a format whose halves are its only scales.
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    *scales = load_halves(halves);
+  }
   // Unit i of the 16 rows, their halves as floats, the low (0) or high (1) nibbles of every byte.
   static WEFT_INLINE __m512i unit(const std::byte* block, int i) {
     return _mm512_loadu_si512(block + 64 * i);
@@ -218,17 +223,9 @@ struct PanelsQ8A {
 
   // The later tiles find the panel in the second cache.
   static WEFT_INLINE void direct_panel(const LinearArgs& a, std::int64_t c) {
-    const std::int64_t n_tokens = a.row1 - a.row0;
-    const std::int64_t n_tiles = (n_tokens + kDirectTile - 1) / kDirectTile;
-    std::int64_t t = a.row0;
-    for (std::int64_t i = 1; i <= n_tiles; ++i) {
-      const std::int64_t end = a.row0 + n_tokens * i / n_tiles;
-      if (end - t == 1) direct<1>(a, t, c);
-      if (end - t == 2) direct<2>(a, t, c);
-      if (end - t == 3) direct<3>(a, t, c);
-      if (end - t == 4) direct<4>(a, t, c);
-      t = end;
-    }
+    Tiles<Arch, kDirectTile>::each(
+        a.row1 - a.row0, [&]<int T>(std::int64_t j)
+                             __attribute__((always_inline)) { direct<T>(a, a.row0 + j, c); });
   }
 
   // ---- many tokens
@@ -294,25 +291,16 @@ struct PanelsQ8A {
     for (int j = 0; j < T; ++j) _mm512_store_ps(sums + j * kRows, acc[j]);
   }
 
-  using TileFn = void (*)(const Piece&, int, const std::byte*, std::int64_t, float*,
-                          const std::byte*);
-  static constexpr TileFn kTiles[kTile + 1] = {nullptr,   &tile<1>,  &tile<2>, &tile<3>, &tile<4>,
-                                               &tile<5>,  &tile<6>,  &tile<7>, &tile<8>, &tile<9>,
-                                               &tile<10>, &tile<11>, &tile<12>};
-
   // n_tokens <= kPanelTokens, the columns of one panel, n_tokens * 16 sums.
   static WEFT_INLINE void add_piece(const LinearArgs& a, const Piece& piece, int n_subs,
                                     std::int64_t k, std::int64_t t, std::int64_t n_tokens,
                                     float* sums, const std::byte* ahead) {
-    const std::int64_t n_tiles = (n_tokens + kTile - 1) / kTile;
     const std::byte* x = a.x + t * a.x_stride + k / 32 * A::kBytes;
-    std::int64_t done = 0;
-    for (std::int64_t i = 0; i < n_tiles; ++i) {  // tiles of nearly the same height
-      const std::int64_t end = n_tokens * (i + 1) / n_tiles;
-      kTiles[end - done](piece, n_subs, x + done * a.x_stride, a.x_stride, sums + done * kRows,
-                         i == 0 ? ahead : nullptr);
-      done = end;
-    }
+    Tiles<Arch, kTile>::each(
+        n_tokens, [&]<int T>(std::int64_t j) __attribute__((always_inline)) {
+          tile<T>(piece, n_subs, x + j * a.x_stride, a.x_stride, sums + j * kRows,
+                  j == 0 ? ahead : nullptr);
+        });
   }
 
   // The pieces of a block of columns: panel by panel, as they lie, while the activations fit the

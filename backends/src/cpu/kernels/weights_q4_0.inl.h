@@ -27,10 +27,6 @@ struct Codec<Arch, Q4_0Weights> : BlockCodec {
 template <class Arch>
 struct PanelCodec<Arch, Q4_0Weights> : PanelCodecBase {
   static constexpr int kSubs = 1, kUnits = 4, kOffset = 8;
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    *scales = load_halves(halves);
-  }
   static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
     out[0] = nibbles(unit(block, i % 4), i / 4);
   }

@@ -28,10 +28,6 @@ struct Codec<Arch, Q8_0Weights> : BlockCodec {
 template <class Arch>
 struct PanelCodec<Arch, Q8_0Weights> : PanelCodecBase {
   static constexpr int kSubs = 1, kUnits = 8, kOffset = 128;
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    *scales = load_halves(halves);
-  }
   static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
     out[0] = _mm512_xor_si512(unit(block, i), _mm512_set1_epi8(static_cast<char>(0x80)));
   }
