@@ -9,6 +9,7 @@
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/formats/half.h"
+#include "weft/ops/formats/iq1_m.h"
 #include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
@@ -215,6 +216,13 @@ std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int
     for (const std::size_t offset : halves) {
       const float scale = (static_cast<float>(rng() % 2000) - 1000) * 0x1p-14f;
       const std::uint16_t half = f32_to_f16(scale);
+      if (dtype == iq1_m) {  // four bits in each of its last words
+        for (std::size_t i = 0; i < 4; ++i) {
+          std::byte& top = bytes[at + 49 + 2 * i];
+          top = (top & std::byte{15}) | static_cast<std::byte>((half >> 4 * i & 15) << 4);
+        }
+        continue;
+      }
       std::memcpy(&bytes[at + offset], &half, 2);
     }
   }

@@ -3,6 +3,15 @@
 #include <array>
 #include <span>
 
+#include "weft/ops/formats/iq1_m.h"
+#include "weft/ops/formats/iq1_s.h"
+#include "weft/ops/formats/iq2_s.h"
+#include "weft/ops/formats/iq2_xs.h"
+#include "weft/ops/formats/iq2_xxs.h"
+#include "weft/ops/formats/iq3_s.h"
+#include "weft/ops/formats/iq3_xxs.h"
+#include "weft/ops/formats/iq4_nl.h"
+#include "weft/ops/formats/iq4_xs.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
@@ -33,10 +42,14 @@ struct WeightFormat {
 };
 
 constexpr WeightFormat kFormats[] = {
-    {f32, kFloatRows<F32Weights>, false},    {f16, kFloatRows<F16Weights>, false},
-    {bf16, kFloatRows<BF16Weights>, false},  {q4_0, kIntegerRows<Q4_0Weights>, true},
-    {q8_0, kIntegerRows<Q8_0Weights>, true}, {q4_k, kIntegerRows<Q4_KWeights>, true},
-    {q6_k, kIntegerRows<Q6_KWeights>, true},
+    {f32, kFloatRows<F32Weights>, false},          {f16, kFloatRows<F16Weights>, false},
+    {bf16, kFloatRows<BF16Weights>, false},        {q4_0, kIntegerRows<Q4_0Weights>, true},
+    {q8_0, kIntegerRows<Q8_0Weights>, true},       {q4_k, kIntegerRows<Q4_KWeights>, true},
+    {q6_k, kIntegerRows<Q6_KWeights>, true},       {iq4_nl, kIntegerRows<IQ4_NLWeights>, true},
+    {iq4_xs, kIntegerRows<IQ4_XSWeights>, true},   {iq3_s, kIntegerRows<IQ3_SWeights>, true},
+    {iq3_xxs, kIntegerRows<IQ3_XXSWeights>, true}, {iq2_s, kIntegerRows<IQ2_SWeights>, true},
+    {iq2_xs, kIntegerRows<IQ2_XSWeights>, true},   {iq2_xxs, kIntegerRows<IQ2_XXSWeights>, true},
+    {iq1_m, kIntegerRows<IQ1_MWeights>, true},     {iq1_s, kIntegerRows<IQ1_SWeights>, true},
 };
 
 // Of the plain form.

@@ -38,6 +38,7 @@ template <class Format>
 struct Ternary {
   static constexpr int kSubs = Format::kSubs, kSub = Format::kSub;
   static constexpr int kLevels = 8, kTopStep = 15;
+  static constexpr int kScales = 10;
   static constexpr bool kSigned = false;
   static constexpr double kUnit = 1;
   static constexpr float kTop = 1, kFrom = 0.15f, kTo = 1.1f;

@@ -33,6 +33,7 @@ template <int kSubOf, int kSubsOf, int kLevelsOf>
 struct Sixteens {
   static constexpr int kSub = kSubOf, kSubs = kSubsOf, kVariants = 1, kLevels = kLevelsOf;
   static constexpr int kTopStep = kLevels == 1 ? 1 : kLevels / 2;
+  static constexpr int kScales = 8;
   static constexpr bool kSigned = true;
   static constexpr double kUnit = 1;
   static constexpr float kTop = 127, kFrom = 0.8f, kTo = 1.3f;
@@ -42,16 +43,19 @@ struct Sixteens {
   };
   static Sums quantize(const float* x, const float* w, float scale, int, Codes& codes) {
     const float inverse = 2 / scale;
-    float gg = 0, gx = 0;
     for (int i = 0; i < kSub; ++i) {
       const float at = std::clamp(x[i] * inverse + 256, 0.0f, 511.0f);
-      const std::uint8_t code = kNearestSixteenth[static_cast<std::size_t>(static_cast<int>(at))];
-      codes.q[i] = code;
-      const float g = kIQ4Values[code];
-      gg += w[i] * g * g;
-      gx += w[i] * g * x[i];
+      codes.q[i] = kNearestSixteenth[static_cast<std::size_t>(static_cast<int>(at))];
     }
-    return {gg, gx};
+    float gg[4] = {}, gx[4] = {};
+    for (int i = 0; i < kSub; i += 4) {
+      for (int j = 0; j < 4; ++j) {
+        const float g = kIQ4Values[codes.q[i + j]], wg = w[i + j] * g;
+        gg[j] += wg * g;
+        gx[j] += wg * x[i + j];
+      }
+    }
+    return {(gg[0] + gg[1]) + (gg[2] + gg[3]), (gx[0] + gx[1]) + (gx[2] + gx[3])};
   }
 };
 

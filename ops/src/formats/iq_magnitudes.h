@@ -31,6 +31,7 @@ template <class Format, const auto& kGrid, const auto& kValues, bool kEvenSigns,
 struct Magnitudes {
   static constexpr int kSubs = Format::kSubs, kSub = Format::kSub, kVariants = 1;
   static constexpr int kLevels = 16, kTopStep = 31;
+  static constexpr int kScales = 10;
   static constexpr bool kSigned = false;
   static constexpr double kUnit = 1.0 / kDivisor;
   static constexpr float kTop = kValues.back(), kFrom = 0.45f, kTo = 1.35f;

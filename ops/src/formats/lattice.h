@@ -28,6 +28,8 @@ class Lattice {
     for (int p = 0; p < kPoints; ++p) ++first_[half(p, 0) + 1];
     for (int h = 0; h < kHalves; ++h)
       first_[h + 1] = static_cast<std::uint16_t>(first_[h + 1] + first_[h]);
+    for (int p = 0; p < kPoints; ++p)
+      at_[half(p, 0) + kHalves * half(p, kDims / 2)] = static_cast<std::uint16_t>(p + 1);
     std::uint16_t filled[kHalves] = {};
     for (int p = 0; p < kPoints; ++p) {
       const int h = half(p, 0);
@@ -41,11 +43,16 @@ class Lattice {
   }
   const std::array<std::int8_t, kValuesOf>& values() const { return values_; }
 
-  // The index of the point of least cost; the first such in the lists where several are.
-  int nearest(const Costs& costs) const {
+  // The index of the point of least cost; the first such in the lists where several are. Changes
+  // `costs`.
+  int nearest(Costs& costs) const {
+    int cell = 0;
+    for (int i = kDims - 1; i >= 0; --i) cell = cell * kValues + lower(costs[i]);
+    if (at_[cell] != 0) return at_[cell] - 1;
     float low[kHalves], high[kHalves];
-    int start = sums(costs, low);
-    sums(costs + kDims / 2, high);
+    sums<0, 1>(costs, low);
+    sums<0, 1>(costs + kDims / 2, high);
+    const int start = cell % kHalves;
     int best = 0;
     float limit = HUGE_VALF;
     const auto scan = [&](int h) {
@@ -82,26 +89,30 @@ class Lattice {
     return h;
   }
 
-  // The sums of all halves, less the least of them; returns which that is.
-  static int sums(const float (*costs)[kValues], float* out) {
-    out[0] = 0;
-    int n = 1, least = 0;
-    for (int i = 0; i < kDims / 2; ++i, n *= kValues) {
-      int v_least = 0;
-      for (int v = 1; v < kValues; ++v) {
-        if (costs[i][v] < costs[i][v_least]) v_least = v;
-      }
-      least += v_least * n;
-      for (int v = kValues - 1; v >= 0; --v) {
-        const float excess = costs[i][v] - costs[i][v_least];
-        for (int h = 0; h < n; ++h) out[v * n + h] = out[h] + excess;
-      }
-    }
+  // Takes the least cost of a coordinate off all of them; returns which that is.
+  static int lower(float (&costs)[kValues]) {
+    int least = 0;
+    for (int v = 1; v < kValues; ++v) least = costs[v] < costs[least] ? v : least;
+    const float cost = costs[least];
+    for (float& c : costs) c -= cost;
     return least;
+  }
+
+  // The sums of all halves.
+  template <int kFrom, int kCount>
+  static void sums(const float (*costs)[kValues], float* out) {
+    if constexpr (kFrom == 0) out[0] = 0;
+    if constexpr (kFrom < kDims / 2) {
+      for (int v = kValues - 1; v >= 0; --v) {
+        for (int h = 0; h < kCount; ++h) out[v * kCount + h] = out[h] + costs[kFrom][v];
+      }
+      sums<kFrom + 1, kCount * kValues>(costs, out);
+    }
   }
 
   const Grid<kDimsOf, kPointsOf>& grid_;
   std::array<std::int8_t, kValuesOf> values_;
+  std::uint16_t at_[kHalves * kHalves] = {};  // 1 + the point made of two halves, or 0
   std::uint16_t first_[kHalves + 1] = {};
   Entry entries_[kPoints] = {};
 };

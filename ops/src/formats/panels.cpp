@@ -8,6 +8,8 @@
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/formats/f32.h"
+#include "weft/ops/formats/iq4_nl.h"
+#include "weft/ops/formats/iq4_xs.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
@@ -58,6 +60,8 @@ constexpr Layout kLayouts[] = {
     layout("Q8_0_R16", kQ8_0Info, 4, 0),
     layout("Q4_K_R16", kQ4_KInfo, 4),
     layout("Q6_K_R16", kQ6_KInfo, 4, 208, kQ6_KOrder),
+    layout("IQ4_NL_R16", kIQ4_NLInfo, 4, 0),
+    layout("IQ4_XS_R16", kIQ4_XSInfo, 4),
 };
 
 const Layout* find(DType plain) {

@@ -14,7 +14,7 @@
 //   kTop                  the largest magnitude of value()
 //   kLevels, step(level)  ascending; the largest of them in magnitude is kTopStep
 //   kUnit                 as above
-//   kFrom, kTo            tentative scales, as multiples of what makes kTop the largest weight
+//   kScales, kFrom, kTo   tentative scales, as multiples of what makes kTop the largest weight
 //   kSigned               whether -scale is another matter than scale: values are no mirror image
 //   kVariants             codes come in so many kinds, one of which a sub-block must choose
 //   Codes                 of one sub-block
@@ -37,10 +37,11 @@ class ScaleSearch {
     int level = 0, variant = 0;
     typename F::Codes codes{};
     Sums sums;
+    double error = 0;  // less that of zeros
   };
   struct Draft {
-    double unit = 0;  // as it reads back, of normalized weights
-    double error = HUGE_VAL;
+    double unit = 0;          // as it reads back, of normalized weights
+    double error = HUGE_VAL;  // likewise
     Sub subs[F::kSubs];
   };
 
@@ -79,8 +80,7 @@ class ScaleSearch {
   }
 
  private:
-  static constexpr int kScales = 16;  // tentative ones of each sign
-  static constexpr int kTries = kScales * F::kVariants * (F::kSigned ? 2 : 1);
+  static constexpr int kTries = F::kScales * F::kVariants * (F::kSigned ? 2 : 1);
   static constexpr float kSmallest = 0x1p-26f;
   static constexpr double kTiny = 0x1p-24, kCoarse = 64 * kTiny;  // of f16
   struct Try {
@@ -103,9 +103,9 @@ class ScaleSearch {
     if (top < 0x1p-40f) top = 0x1p-40f;
     double least[2] = {HUGE_VAL, HUGE_VAL};
     int n = 0;
-    for (int k = 0; k < kScales; ++k) {
+    for (int k = 0; k < F::kScales; ++k) {
       const float scale = top / F::kTop * F::kFrom *
-                          std::pow(F::kTo / F::kFrom, static_cast<float>(k) / (kScales - 1));
+                          std::pow(F::kTo / F::kFrom, static_cast<float>(k) / (F::kScales - 1));
       for (int sign = 0; sign < (F::kSigned ? 2 : 1); ++sign) {
         for (int v = 0; v < F::kVariants; ++v, ++n) {
           typename F::Codes codes;
@@ -125,14 +125,19 @@ class ScaleSearch {
   // The level whose step times `unit` comes next to `scale`.
   static int nearest_level(double scale, double unit) {
     const double step = scale / unit;
-    int level = round_to((step - F::step(0)) / (F::step(1) - F::step(0)), 0, F::kLevels - 1);
-    return level;
+    return round_to((step - F::step(0)) / (F::step(1) - F::step(0)), 0, F::kLevels - 1);
   }
 
-  // About the least error of sub-block `s` at a unit, and what it adds to least squares of that.
-  double estimate(int s, double unit, Sums& sums) const {
+  // Of a sub-block at a unit: what seems best, about what it costs, and what it adds to least
+  // squares of the unit.
+  struct Pick {
+    int level = 0, variant = 0;
+    double error = HUGE_VAL;
+    Sums sums;
+  };
+  Pick pick(int s, double unit) const {
     const Try& t = tries_[s];
-    double least = HUGE_VAL;
+    Pick best;
     for (int sign = 0; sign < (F::kSigned ? 2 : 1); ++sign) {
       const int level = nearest_level(t.wanted[sign], unit);
       for (int l = std::max(0, level - 1); l <= std::min(F::kLevels - 1, level + 1); ++l) {
@@ -146,32 +151,30 @@ class ScaleSearch {
             at = n;
           }
         }
-        if (low < least) {
-          least = low;
-          sums = {step * step * t.gg[at], step * t.gx[at]};
-        }
+        if (low < best.error)
+          best = {l, at % F::kVariants, low, {step * step * t.gg[at], step * t.gx[at]}};
       }
     }
-    return least;
+    return best;
   }
 
   double best_unit() const {
     double top = 0;
     for (const Try& t : tries_) top = std::max({top, std::fabs(t.wanted[0])});
     double best = 0, least = HUGE_VAL;
-    constexpr int kUnits = 16;
+    constexpr int kUnits = 12;
     for (int k = 0; k < (F::kSigned ? 2 : 1) * kUnits; ++k) {
       double unit = top / (F::kTopStep * (0.6 + 0.55 * (k % kUnits) / (kUnits - 1)));
       if (k >= kUnits) unit = -unit;
-      for (int round = 0; round < 3; ++round) {
+      for (int round = 0; round < 2; ++round) {
         unit = as_stored(unit);
         if (unit == 0) break;
         double error = 0;
         Sums all;
         for (int s = 0; s < F::kSubs; ++s) {
-          Sums sums;
-          error += estimate(s, unit, sums);
-          all += sums;
+          const Pick p = pick(s, unit);
+          error += p.error;
+          all += p.sums;
         }
         if (error < least) {
           least = error;
@@ -183,41 +186,49 @@ class ScaleSearch {
     return best;
   }
 
-  // Real codes and levels for a unit.
-  void choose(double unit, Draft& draft) const {
+  // Codes sub-block `s` at a level, if that is better than what it has.
+  void code(int s, double unit, int level, int variant, Sub& best) const {
+    Sub sub{.level = level, .variant = variant};
+    const double scale = unit * F::step(level);
+    if (F::step(level) != 0) {
+      sub.sums = F::quantize(x_ + s * F::kSub, w_ + s * F::kSub, static_cast<float>(scale), variant,
+                             sub.codes);
+    }
+    sub.error = sub.sums.error(scale);
+    if (sub.error < best.error) best = sub;
+  }
+
+  // Codes all sub-blocks at the levels that seem best, or where scales are so coarse that tentative
+  // ones say little, at the best of all near the wanted ones.
+  Draft draft_at(double unit) const {
+    Draft draft;
     draft.unit = unit;
     draft.error = 0;
+    const bool thorough = std::fabs(d_of(unit)) < kCoarse;
     for (int s = 0; s < F::kSubs; ++s) {
-      const float* x = x_ + s * F::kSub;
-      const float* w = w_ + s * F::kSub;
-      double least = HUGE_VAL;
-      for (int sign = 0; sign < (F::kSigned ? 2 : 1); ++sign) {
+      Sub& sub = draft.subs[s];
+      sub.error = HUGE_VAL;
+      const Pick p = pick(s, unit);
+      code(s, unit, p.level, p.variant, sub);
+      for (int sign = 0; thorough && sign < (F::kSigned ? 2 : 1); ++sign) {
         const int level = nearest_level(tries_[s].wanted[sign], unit);
         for (int l = std::max(0, level - 1); l <= std::min(F::kLevels - 1, level + 1); ++l) {
-          for (int v = 0; v < F::kVariants; ++v) {
-            Sub sub{.level = l, .variant = v};
-            const double scale = unit * F::step(l);
-            if (F::step(l) != 0)
-              sub.sums = F::quantize(x, w, static_cast<float>(scale), v, sub.codes);
-            const double error = sub.sums.error(scale);
-            if (error >= least) continue;
-            least = error;
-            draft.subs[s] = sub;
-          }
+          for (int v = 0; v < F::kVariants; ++v) code(s, unit, l, v, sub);
         }
       }
-      draft.error += least;
+      draft.error += sub.error;
     }
+    return draft;
   }
 
   void refine(double unit, Draft& best) const {
     unit = as_stored(unit);
     if (unit == 0) {
-      best.error = 0;
+      best = {.error = 0};
       return;
     }
-    choose(unit, best);
-    for (int round = 0; round < 4; ++round) {
+    best = draft_at(unit);
+    for (int round = 0; round < 2; ++round) {
       Sums all;
       for (const Sub& sub : best.subs) {
         const double step = F::step(sub.level);
@@ -225,8 +236,7 @@ class ScaleSearch {
       }
       const double next_unit = as_stored(all.scale());
       if (next_unit == best.unit || next_unit == 0) return;
-      Draft next;
-      choose(next_unit, next);
+      const Draft next = draft_at(next_unit);
       if (next.error >= best.error) return;
       best = next;
     }

@@ -60,6 +60,15 @@ struct Q4_0Weights {};
 struct Q8_0Weights {};
 struct Q4_KWeights {};
 struct Q6_KWeights {};
+struct IQ4_NLWeights {};
+struct IQ4_XSWeights {};
+struct IQ3_SWeights {};
+struct IQ3_XXSWeights {};
+struct IQ2_SWeights {};
+struct IQ2_XSWeights {};
+struct IQ2_XXSWeights {};
+struct IQ1_MWeights {};
+struct IQ1_SWeights {};
 
 template <class Arch, class Format>
 struct Weights {

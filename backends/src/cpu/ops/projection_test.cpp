@@ -5,6 +5,15 @@
 #include <doctest/doctest.h>
 
 #include "weft/ops/formats/bf16.h"
+#include "weft/ops/formats/iq1_m.h"
+#include "weft/ops/formats/iq1_s.h"
+#include "weft/ops/formats/iq2_s.h"
+#include "weft/ops/formats/iq2_xs.h"
+#include "weft/ops/formats/iq2_xxs.h"
+#include "weft/ops/formats/iq3_s.h"
+#include "weft/ops/formats/iq3_xxs.h"
+#include "weft/ops/formats/iq4_nl.h"
+#include "weft/ops/formats/iq4_xs.h"
 #include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
@@ -25,7 +34,8 @@ namespace weft::test {
 namespace {
 
 constexpr DType kScalars[] = {f32, f16, bf16};
-constexpr DType kBlocks[] = {q4_0, q8_0, q4_k, q6_k};
+constexpr DType kBlocks[] = {q4_0,    q8_0,  q4_k,   q6_k,    iq4_nl, iq4_xs, iq3_s,
+                             iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_m,  iq1_s};
 
 struct Case {
   DType weights;
@@ -100,7 +110,7 @@ std::vector<DType> panel_types(std::span<const DType> plain, bool integer) {
 
 TEST_CASE("linear: there are rows for weights in panels") {
   CHECK(panel_types(kScalars, false).size() == 3);
-  CHECK(panel_types(kBlocks, true).size() == (isa_under_test() == "avx512vnni" ? 4 : 0));
+  CHECK(panel_types(kBlocks, true).size() == (isa_under_test() == "avx512vnni" ? 6 : 0));
 }
 
 TEST_CASE(
@@ -206,7 +216,9 @@ TEST_CASE("linear: extreme codes are exact") {
                         scale_at = w == q6_k ? 208 : 0;
       for (std::size_t i = 0; i < weights.size(); ++i) {
         const std::size_t at = i % size;
-        const bool scale = w == q4_k ? at < 4 : at == scale_at || at == scale_at + 1;
+        const bool scale = w == q4_k    ? at < 4
+                           : w == iq1_m ? at >= 48 && at % 2 == 1
+                                        : at == scale_at || at == scale_at + 1;
         if (!scale) weights[i] = static_cast<std::byte>(byte);
       }
       Floats x(static_cast<std::size_t>(2 * k), 1.0f);  // all codes 127, then all -127

@@ -1,0 +1,35 @@
+#pragma once
+// IQ2_XS: d (f16), 32 points of 9 bits with 7 bits of signs, 16 numbers of 4 bits for scales
+// (ops/formats/iq2_xs.h).
+
+#include "cpu/kernels/codec_iq.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct Codec<Arch, IQ2_XSWeights> : IQCodec {
+  static constexpr int kBlockElems = 256, kBlockBytes = 74, kGroups = 8;
+  static constexpr bool kTwoScales = true;
+  using Header = IQHeader<Arch, 16>;
+  static WEFT_INLINE Header header(const std::byte* block) {
+    const auto numbers = read<std::uint64_t>(block + 66);
+    return Header::odd(Simd<Arch>::f16(block) * 0.125f, numbers);
+  }
+  template <int kPart>
+  static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {
+    const auto q = read<std::uint64_t>(block + 2 + 8 * group);
+    const auto point = [&](int i) __attribute__((always_inline)) {
+      return eight(&kIQ2_XSGrid, static_cast<unsigned>(q >> 16 * i & 511));
+    };
+    const auto signs = static_cast<std::uint32_t>((q >> 9 & 0x7f) | (q >> 18 & 0x3f80) |
+                                                  (q >> 27 & 0x1fc000) | (q >> 36 & 0xfe00000));
+    return Lookup<Arch>::negate(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
+                                Signs<Arch>::even(signs));
+  }
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
+    Decode<Arch, Codec>::blocks(row, begin, end, out);
+  }
+};
+
+}  // namespace weft::cpu

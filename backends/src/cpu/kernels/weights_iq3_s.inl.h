@@ -1,0 +1,34 @@
+#pragma once
+// IQ3_S: d (f16), 64 points of 8 bits, their ninth bits, 256 signs, 8 numbers of 4 bits for scales
+// (ops/formats/iq3_s.h).
+
+#include "cpu/kernels/codec_iq.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct Codec<Arch, IQ3_SWeights> : IQCodec {
+  static constexpr int kBlockElems = 256, kBlockBytes = 110, kGroups = 8;
+  using Header = IQHeader<Arch, 8>;
+  static WEFT_INLINE Header header(const std::byte* block) {
+    const auto numbers = read<std::uint32_t>(block + 106);
+    return Header::odd(Simd<Arch>::f16(block), numbers);
+  }
+  template <int kPart>
+  static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {
+    const unsigned ninths = byte(block, 66 + group);
+    std::int32_t points[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      points[i] = four(&kIQ3_SGrid, byte(block, 2 + 8 * group + i) | (ninths << (8 - i) & 0x100u));
+    }
+    return Lookup<Arch>::negate(Lookup<Arch>::fours(points),
+                                read<std::uint32_t>(block + 74 + 4 * group));
+  }
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
+    Decode<Arch, Codec>::blocks(row, begin, end, out);
+  }
+};
+
+}  // namespace weft::cpu
