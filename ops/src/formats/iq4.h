@@ -33,7 +33,7 @@ template <int kSubOf, int kSubsOf, int kLevelsOf>
 struct Sixteens {
   static constexpr int kSub = kSubOf, kSubs = kSubsOf, kVariants = 1, kLevels = kLevelsOf;
   static constexpr int kTopStep = kLevels == 1 ? 1 : kLevels / 2;
-  static constexpr int kScales = 8;
+  static constexpr int kScales = 12;
   static constexpr bool kSigned = true;
   static constexpr double kUnit = 1;
   static constexpr float kTop = 127, kFrom = 0.8f, kTo = 1.3f;

@@ -160,15 +160,12 @@ class ScaleSearch {
 
   double best_unit() const {
     double top = 0;
-    for (const Try& t : tries_) top = std::max({top, std::fabs(t.wanted[0])});
+    for (const Try& t : tries_) top = std::max(top, std::fabs(t.wanted[0]));
     double best = 0, least = HUGE_VAL;
-    constexpr int kUnits = 12;
-    for (int k = 0; k < (F::kSigned ? 2 : 1) * kUnits; ++k) {
-      double unit = top / (F::kTopStep * (0.6 + 0.55 * (k % kUnits) / (kUnits - 1)));
-      if (k >= kUnits) unit = -unit;
+    const auto consider = [&](double unit) {
       for (int round = 0; round < 2; ++round) {
         unit = as_stored(unit);
-        if (unit == 0) break;
+        if (unit == 0) return;
         double error = 0;
         Sums all;
         for (int s = 0; s < F::kSubs; ++s) {
@@ -182,6 +179,17 @@ class ScaleSearch {
         }
         unit = all.scale();
       }
+    };
+    if constexpr (F::kSubs == 1) {
+      const Try& t = tries_[0];
+      for (int n = 0; n < kTries; ++n) consider(t.gg[n] > 0 ? t.gx[n] / t.gg[n] : 0);
+      return best;
+    }
+    constexpr int kUnits = 14;
+    for (int k = 0; k < kUnits; ++k) {
+      const double unit = top / (F::kTopStep * (0.6 + 0.55 * k / (kUnits - 1)));
+      consider(unit);
+      if (F::kSigned) consider(-unit);
     }
     return best;
   }
