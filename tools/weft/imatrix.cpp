@@ -21,6 +21,7 @@ namespace weft::tools {
 namespace {
 
 constexpr std::int64_t kUsualSize = 512;
+constexpr std::int64_t kNothing = -1;  // for Flags::windows: 0 means all
 
 struct Flags {
   cli::ModelFlags model;
@@ -60,8 +61,10 @@ void take_up(Flags& flags) {
   }
   flags.earlier.push_back(flags.out);
   flags.first += left.chunk_count;
-  if (flags.windows > 0)
-    flags.windows = std::max<std::int64_t>(flags.windows - left.chunk_count, -1);
+  if (flags.windows > 0) {
+    flags.windows -= left.chunk_count;
+    if (flags.windows <= 0) flags.windows = kNothing;
+  }
 }
 
 SessionOptions session_for(const Flags& flags, const Model& model) {
@@ -158,10 +161,11 @@ int combine(const Flags& flags) {
 int collect(Flags& flags) {
   const std::int64_t first = flags.first;
   take_up(flags);
+  if (flags.windows == kNothing) return 0;
   const auto model = Model::load(flags.model.path);
-  Windows windows = read_windows(*model, flags.text, flags.model.session.context, flags.first,
-                                 std::max<std::int64_t>(flags.windows, 0));
-  if (windows.count() == 0 || flags.windows < 0) {
+  Windows windows =
+      read_windows(*model, flags.text, flags.model.session.context, flags.first, flags.windows);
+  if (windows.count() == 0) {
     if (flags.first > first) return 0;  // all was done before
     fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),
                      flags.first);
