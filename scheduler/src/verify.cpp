@@ -34,13 +34,11 @@ Scratch copy_of(const View& from) {
   return copy;
 }
 
-// One row as floats. Types without a codec hold whole numbers.
+// One row as floats.
 void decode_row(const View& view, std::int64_t r, std::vector<float>& out) {
   out.resize(static_cast<std::size_t>(view.cols()));
   if (const Format* format = find_format(view.dtype)) {
     format->decode(view.row<std::byte>(r), out.data(), view.cols());
-  } else if (view.dtype == i32) {
-    std::copy_n(view.row<const std::int32_t>(r), view.cols(), out.begin());
   } else {
     fail<UnsupportedError>("nothing here can read {}", view.dtype.name());
   }

@@ -10,6 +10,7 @@ namespace {
 constexpr Subcommand kSubcommands[] = {
     {"bench", "tokens per second of prefill and decode, and the share of what memory allows",
      bench},
+    {"codec", "one quantized format on one matrix: numbers to bytes and back", codec},
     {"dot", "the graph as a picture, and what the passes make of it", dot},
     {"embed", "embeddings of a text or of token ids, as a .npy file", embed},
     {"imatrix", "which inputs of a model's weights matter over a text, for quantizing it", imatrix},

@@ -1,20 +1,110 @@
 #include "npy.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
 #include <fmt/format.h>
 
-namespace weft::tools {
+#include "weft/graph/error.h"
 
-// Magic, version, length, and a dictionary padded so that the numbers start at a multiple of 64.
+namespace weft::tools {
+namespace {
+
+constexpr std::size_t kPrefix = 10;  // magic, version, length of the dictionary in 16 bits
+
+[[noreturn]] void broken(const std::string& path, std::string_view what) {
+  fail<FormatError>("{}: must be a .npy file of float32 in C order, {}", path, what);
+}
+
+// What follows `'key':` in the dictionary.
+std::string_view value_of(const std::string& path, std::string_view dictionary,
+                          std::string_view key) {
+  const std::size_t at = dictionary.find(key);
+  if (at == std::string_view::npos) broken(path, fmt::format("has no {}", key));
+  std::string_view rest = dictionary.substr(at + key.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(": "), rest.size()));
+  return rest;
+}
+
+std::vector<std::int64_t> dimensions(const std::string& path, std::string_view dictionary) {
+  const std::string_view text = value_of(path, dictionary, "'shape'");
+  const std::size_t end = text.find(')');
+  if (text.empty() || text[0] != '(' || end == std::string_view::npos)
+    broken(path, "has no shape that can be read");
+  std::vector<std::int64_t> dims;
+  for (const char *p = text.data() + 1, *stop = text.data() + end; p < stop;) {
+    if (*p == ' ' || *p == ',') {
+      ++p;
+      continue;
+    }
+    std::int64_t n = 0;
+    const auto [next, error] = std::from_chars(p, stop, n);
+    if (error != std::errc() || n <= 0) broken(path, "has a shape that is not of positive numbers");
+    dims.push_back(n);
+    p = next;
+  }
+  return dims;
+}
+
+}  // namespace
+
+// Padded so that the numbers start at a multiple of 64.
 std::string npy_header(std::int64_t rows, std::int64_t cols) {
   std::string text =
       fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, cols);
-  constexpr std::size_t kPrefix = 10;
   text.append(63 - (kPrefix + text.size()) % 64, ' ');
   text += '\n';
   std::string header("\x93NUMPY\x01\x00", 8);
   header += static_cast<char>(text.size() & 0xff);
   header += static_cast<char>(text.size() >> 8);
   return header + text;
+}
+
+std::string read_file(const std::string& path) {
+  const auto cannot = [&]() {
+    fail<IoError>("{}: cannot be read: {}", path, std::generic_category().message(errno));
+  };
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (!file) cannot();
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closer(file, std::fclose);
+  std::string bytes;
+  char part[1 << 16];
+  for (std::size_t n; (n = std::fread(part, 1, sizeof(part), file)) > 0;) bytes.append(part, n);
+  if (std::ferror(file)) cannot();
+  return bytes;
+}
+
+Matrix read_npy(const std::string& path) {
+  const std::string bytes = read_file(path);
+  const std::string_view text = bytes;
+  if (text.size() < kPrefix || text.substr(0, 8) != std::string_view("\x93NUMPY\x01\x00", 8))
+    broken(path, "does not begin as one of version 1");
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(text[i]));
+  };
+  const std::size_t start = kPrefix + byte(8) + 256 * byte(9);
+  if (start > text.size()) broken(path, "ends within its header");
+  const std::string_view dictionary = text.substr(kPrefix, start - kPrefix);
+  if (!value_of(path, dictionary, "'descr'").starts_with("'<f4'"))
+    broken(path, "has numbers of another type");
+  if (!value_of(path, dictionary, "'fortran_order'").starts_with("False"))
+    broken(path, "has its columns one after another");
+  const std::vector<std::int64_t> dims = dimensions(path, dictionary);
+  if (dims.empty() || dims.size() > 2)
+    broken(path, fmt::format("has {} dimensions instead of 1 or 2", dims.size()));
+  Matrix m{.rows = dims.size() == 2 ? dims[0] : 1, .cols = dims.back(), .values = {}};
+  const auto have = static_cast<std::int64_t>(text.size() - start);
+  if (m.cols > have / 4 || m.rows > have / 4 / m.cols || m.rows * m.cols * 4 != have)
+    broken(path, fmt::format("has {} bytes of numbers for shape [{}, {}]", have, m.rows, m.cols));
+  m.values.resize(static_cast<std::size_t>(m.rows * m.cols));
+  std::memcpy(m.values.data(), text.data() + start, static_cast<std::size_t>(have));
+  return m;
 }
 
 }  // namespace weft::tools

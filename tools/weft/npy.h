@@ -3,11 +3,24 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weft::tools {
 
 // The header of a .npy file, version 1, of float32 [rows, cols]; the numbers follow, row by row.
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 std::string npy_header(std::int64_t rows, std::int64_t cols);
+
+struct Matrix {
+  std::int64_t rows = 0, cols = 0;
+  std::vector<float> values;  // row by row
+};
+
+// A .npy file of float32, rows one after another, with one dimension (then it is one row) or two.
+// Throws IoError where the file cannot be read, FormatError where it is no such file.
+Matrix read_npy(const std::string& path);
+
+// The whole file. Throws IoError.
+std::string read_file(const std::string& path);
 
 }  // namespace weft::tools

@@ -16,6 +16,7 @@ struct Subcommand {
 using cli::parse_flags;
 
 int bench(int argc, char** argv);
+int codec(int argc, char** argv);
 int dot(int argc, char** argv);
 int embed(int argc, char** argv);
 int imatrix(int argc, char** argv);

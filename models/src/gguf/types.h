@@ -1,6 +1,5 @@
 #pragma once
-// Element types of GGUF tensors by their numbers: those with a codec (ops/formats), and those of
-// which only the block sizes are known, so that files with them can be inspected.
+// Element types of GGUF tensors by their numbers: those with a codec (ops/formats).
 
 #include <cstdint>
 #include <string>

@@ -11,11 +11,27 @@
 #include "weft/ops/formats/iq3_xxs.h"
 #include "weft/ops/formats/iq4_nl.h"
 #include "weft/ops/formats/iq4_xs.h"
+#include "weft/ops/formats/mxfp4.h"
+#include "weft/ops/formats/nf4.h"
+#include "weft/ops/formats/numbers.h"
+#include "weft/ops/formats/nvfp4.h"
+#include "weft/ops/formats/q1_0.h"
+#include "weft/ops/formats/q2_0.h"
+#include "weft/ops/formats/q2_k.h"
+#include "weft/ops/formats/q3_k.h"
 #include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_1.h"
 #include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q5_0.h"
+#include "weft/ops/formats/q5_1.h"
+#include "weft/ops/formats/q5_k.h"
 #include "weft/ops/formats/q6_k.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/formats/q8_1.h"
+#include "weft/ops/formats/q8_k.h"
 #include "weft/ops/formats/q8a.h"
+#include "weft/ops/formats/tq1_0.h"
+#include "weft/ops/formats/tq2_0.h"
 
 namespace weft {
 namespace {
@@ -24,10 +40,25 @@ const Format* const kFormats[] = {
     &kF32Format,      //
     &kF16Format,      //
     &kBF16Format,     //
+    &kF64Format,      //
+    &kI8Format,       //
+    &kI16Format,      //
+    &kI32Format,      //
+    &kI64Format,      //
+    &kQ1_0Format,     //
+    &kQ2_0Format,     //
     &kQ4_0Format,     //
+    &kQ4_1Format,     //
+    &kQ5_0Format,     //
+    &kQ5_1Format,     //
     &kQ8_0Format,     //
+    &kQ8_1Format,     //
+    &kQ2_KFormat,     //
+    &kQ3_KFormat,     //
     &kQ4_KFormat,     //
+    &kQ5_KFormat,     //
     &kQ6_KFormat,     //
+    &kQ8_KFormat,     //
     &kIQ4_NLFormat,   //
     &kIQ4_XSFormat,   //
     &kIQ3_SFormat,    //
@@ -37,6 +68,11 @@ const Format* const kFormats[] = {
     &kIQ2_XXSFormat,  //
     &kIQ1_MFormat,    //
     &kIQ1_SFormat,    //
+    &kTQ1_0Format,    //
+    &kTQ2_0Format,    //
+    &kMXFP4Format,    //
+    &kNVFP4Format,    //
+    &kNF4Format,      //
     &kQ8AFormat,      //
 };
 

@@ -51,7 +51,6 @@ TEST_CASE("formats are found by number and name, and no two share either") {
   CHECK(find_format_by_gguf_id(200) == nullptr);
   CHECK(find_format_by_gguf_id(0xffffffff) == nullptr);
   CHECK(find_format_by_name("q8_0") == nullptr);
-  CHECK(find_format(i32) == nullptr);
   CHECK(find_format(DType{}) == nullptr);
 }
 

@@ -4,6 +4,7 @@
 #include <cfloat>
 
 #include "formats/codec.h"
+#include "formats/one_scale.h"
 
 namespace weft {
 
@@ -35,6 +36,11 @@ void Q4_0::encode(const float* in, Block& block) {
   }
 }
 
+void Q4_0::put_codes(const std::uint8_t* codes, Block& block) {
+  for (int i = 0; i < kBlock / 2; ++i)
+    block.q[i] = static_cast<std::uint8_t>(codes[i] | codes[i + kBlock / 2] << 4);
+}
+
 namespace {
 
 // One step of d = amax / 8 (the code for +8 does not exist, so a weight opposite to the extreme one
@@ -49,6 +55,7 @@ double step(double amax) {
 const Format kQ4_0Format{.dtype = q4_0,
                          .decode = formats::decode_row<Q4_0>,
                          .encode = formats::encode_row<Q4_0>,
+                         .encode_weighted = formats::encode_symmetric_row<Q4_0, 8>,
                          .step = step};
 
 }  // namespace weft

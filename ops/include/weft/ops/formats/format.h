@@ -32,7 +32,7 @@ struct Format {
 
 std::span<const Format* const> all_formats();
 
-// The format of a type; null for types without one (I32) and unknown numbers or names.
+// The format of a type; null for types without one and unknown numbers or names.
 const Format* find_format(DType dtype);
 const Format* find_format_by_gguf_id(std::uint32_t gguf_id);
 const Format* find_format_by_name(std::string_view name);  // exact, upper case

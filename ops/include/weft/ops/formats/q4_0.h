@@ -27,6 +27,7 @@ struct Q4_0 {
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
   static void encode(const float* in, Block& block);
+  static void put_codes(const std::uint8_t* codes, Block& block);  // codes: kBlock of them
 };
 
 extern const Format kQ4_0Format;

@@ -47,7 +47,6 @@ struct Q4_K {
   static void pack_scales(const Scales& scales, std::uint8_t (&packed)[12]);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  static void encode(const float* in, Block& block);   // searches for the least squared error
 };
 
 extern const Format kQ4_KFormat;

@@ -39,7 +39,6 @@ struct Q6_K {
                 offsetof(Block, scale) == 192 && offsetof(Block, d) == 208);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  static void encode(const float* in, Block& block);   // searches for the least squared error
 };
 
 extern const Format kQ6_KFormat;

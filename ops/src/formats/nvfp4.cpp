@@ -1,0 +1,94 @@
+#include "weft/ops/formats/nvfp4.h"
+
+#include <algorithm>
+
+#include "formats/codec.h"
+#include "formats/e2m1.h"
+#include "formats/ranges.h"
+
+namespace weft {
+
+float NVFP4::half_scale(std::uint8_t scale) {
+  const int e = scale >> 3 & 15, m = scale & 7;
+  if (scale == 0x7f) return 0;
+  const float value = e == 0 ? std::ldexp(static_cast<float>(m), -9)
+                             : std::ldexp(1 + static_cast<float>(m) / 8, e - 7);
+  return value / 2;
+}
+
+void NVFP4::decode(const Block& block, float* out) {
+  for (int s = 0; s < kSubs; ++s) {
+    const float d = half_scale(block.scale[s]);
+    for (int j = 0; j < kSub / 2; ++j) {
+      const std::uint8_t q = block.q[s * kSub / 2 + j];
+      out[s * kSub + j] = static_cast<float>(formats::kE2M1Doubled[q & 15]) * d;
+      out[s * kSub + kSub / 2 + j] = static_cast<float>(formats::kE2M1Doubled[q >> 4]) * d;
+    }
+  }
+}
+
+namespace {
+
+constexpr int kTopScale = 0x7e;  // 448
+constexpr float kTopValue = 6;   // of E2M1
+
+// The nearest scale, of two the larger.
+int nearest_scale(float x) {
+  if (!(x > 0)) return 0;
+  if (x >= 448) return kTopScale;
+  // Below 2^-6 the scales are multiples of 2^-9; above there are 8 to a power of two.
+  const int e = std::max(std::ilogb(x), -6);
+  const int eighths = static_cast<int>(std::ldexp(x, 3 - e) + 0.5f);
+  const int code = (e + 6) * 8 + eighths;
+  return std::min(code, kTopScale);
+}
+
+void put_codes(const float* in, int s, NVFP4::Block& block) {
+  constexpr int kHalf = NVFP4::kSub / 2;
+  const float d = NVFP4::half_scale(block.scale[s]);
+  for (int j = 0; j < kHalf; ++j) {
+    const int low = formats::nearest_e2m1(in[j], d);
+    const int high = formats::nearest_e2m1(in[kHalf + j], d);
+    block.q[s * kHalf + j] = static_cast<std::uint8_t>(low | high << 4);
+  }
+}
+
+// The scale of least weighted squared error, from the one at which the largest magnitude is cut to
+// 4/6 of itself to past the one at which it takes the number next to the largest.
+int best_scale(const float* x, const float* weights) {
+  const int wanted = nearest_scale(formats::largest_magnitude(x, NVFP4::kSub) / kTopValue);
+  int best = wanted;
+  double least = HUGE_VAL;
+  for (int scale = std::max(0, wanted - 5); scale <= std::min(kTopScale, wanted + 6); ++scale) {
+    const double error = formats::e2m1_error(x, weights, NVFP4::kSub,
+                                             NVFP4::half_scale(static_cast<std::uint8_t>(scale)));
+    if (error < least || (error == least && scale == wanted)) {
+      least = error;
+      best = scale;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+void NVFP4::encode(const float* in, Block& block) {
+  float ones[kBlock];
+  std::fill(ones, ones + kBlock, 1.0f);
+  encode_weighted(in, ones, 0, block);
+}
+
+void NVFP4::encode_weighted(const float* in, const float* importance, float, Block& block) {
+  for (int s = 0; s < kSubs; ++s) {
+    const float* x = in + s * kSub;
+    block.scale[s] = static_cast<std::uint8_t>(best_scale(x, importance + s * kSub));
+    put_codes(x, s, block);
+  }
+}
+
+const Format kNVFP4Format{.dtype = nvfp4,
+                          .decode = formats::decode_row<NVFP4>,
+                          .encode = formats::encode_row<NVFP4>,
+                          .encode_weighted = formats::encode_weighted_row<NVFP4>};
+
+}  // namespace weft
