@@ -18,7 +18,8 @@ void expect_shape(std::string_view name, const TensorSpec& spec, const Shape& sh
 }
 
 void expect_format(std::string_view name, const TensorSpec& spec) {
-  if (!spec.dtype.valid() || !find_format(spec.dtype.plain())) {
+  const Format* format = spec.dtype.valid() ? find_format(spec.dtype.plain()) : nullptr;
+  if (!format || format->whole) {
     fail<DTypeError>("{} must be of a type with a codec, got {}", name, spec.dtype.name());
   }
 }

@@ -32,7 +32,8 @@ template <class Number>
 constexpr Format format(DType dtype) {
   return {.dtype = dtype,
           .decode = formats::decode_row<Codec<Number>>,
-          .encode = formats::encode_row<Codec<Number>>};
+          .encode = formats::encode_row<Codec<Number>>,
+          .whole = std::is_integral_v<Number>};
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ struct Format {
   // Largest distance of decode(encode(x)) from x within one block whose largest magnitude is
   // `amax`; null where none is known.
   double (*step)(double amax) = nullptr;
+  // Holds whole numbers: positions, ids, counts. Neither weights nor activations may be of it.
+  bool whole = false;
 };
 
 std::span<const Format* const> all_formats();
