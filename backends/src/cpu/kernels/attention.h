@@ -7,16 +7,40 @@
 
 namespace weft::cpu {
 
-// What the kernel must know of a type of cache: how a group's part of a block of cells becomes
-// floats. `cell` bytes a cell, `n` of at most kCells cells.
+// Scores of one block of rows with one block of cells.
+struct AttentionScores {
+  const std::byte* k = nullptr;
+  std::int64_t cell = 0, n = 0, e = 0;  // bytes of a cell, cells, elements
+  const float* q = nullptr;             // [E][rows]
+  float scale = 1;
+  float* p = nullptr;  // [rows][kCells]: scale * q . k for the cells up to n, on to whole vectors
+};
+
+// Their sums of values: y[row] = y[row] * rescale[row] + sum over the cells begin .. end - 1 of p *
+// v.
+struct AttentionValues {
+  const std::byte* v = nullptr;
+  std::int64_t cell = 0, begin = 0, end = 0;
+  const float *p = nullptr, *rescale = nullptr;
+  float* y = nullptr;      // [rows][width]
+  std::int64_t width = 0;  // whole vectors
+};
+
+struct AttentionAhead;  // what is asked of memory meanwhile
+
+// What the kernel must know of a type of cache: what it does with a group's part of a block of
+// cells, `cell` bytes a cell, `n` of at most kCells cells. Either they become tiles of floats that
+// several blocks of rows share, or the only block of rows reads them where they lie; the bits are
+// the same.
 struct AttentionCells {
   // tile[i][s] = element i of cell s (that is, transposed), 0 for s >= n, i < e.
-  void (*keys)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
-               float* tile) noexcept = nullptr;
+  void (*key_tile)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
+                   float* tile) noexcept = nullptr;
   // tile[s][i] for s < n, i < e, rows of `padded` floats, zeros behind e.
-  void (*values)(const std::byte* v, std::int64_t cell, std::int64_t n, std::int64_t e,
-                 std::int64_t padded, float* tile) noexcept = nullptr;
-  int scalar_bytes = 0;  // of an element of F32 or F16, 0 for other types
+  void (*value_tile)(const std::byte* v, std::int64_t cell, std::int64_t n, std::int64_t e,
+                     std::int64_t padded, float* tile) noexcept = nullptr;
+  void (*scores)(const AttentionScores& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
+  void (*values)(const AttentionValues& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
 };
 
 // Some query heads of one group for some tokens whose runs of cells begin at the same one. A *row*

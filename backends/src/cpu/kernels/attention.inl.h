@@ -1,14 +1,14 @@
 #pragma once
-// Online softmax (Milakov & Gimelshein 2018) over blocks of cells. A block's keys and values become
-// tiles of floats once for all rows (heads of a group, and tokens); then block after block of rows
-// is taken through it:
+// Online softmax (Milakov & Gimelshein 2018) over blocks of cells. Where rows (heads of a group,
+// and tokens) are many, a block's keys and values become tiles of floats once for all of them; then
+// block after block of rows is taken through it. A single block of rows reads them where they lie.
 //   scores   lanes are cells: a vector of 1 .. kLanes cells of element i times q[i] of each row
 //   softmax  lanes are cells: exp(score - largest); largest and sums are kept per row
 //   values   lanes are elements: p of each row and cell times a vector of the cell's elements
 // Every score and every output element is one chain of FMAs in the order of E and of the cells, so
 // that a row's bits depend on nothing but its own inputs, however many rows go together.
 
-#include "cpu/kernels/attention_cells.inl.h"
+#include "cpu/kernels/attention_steps.inl.h"
 #include "cpu/simd/exp.inl.h"
 
 namespace weft::cpu {
@@ -19,42 +19,24 @@ struct AttentionBlocks {
   using P = Part<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
   static constexpr int kCells = AttentionKernels::kCells;
-  static constexpr bool kManyRegisters = kLanes == 16;
-  static constexpr int kRows = kManyRegisters ? 8 : 6;  // of one block of rows
+  using Rows = AttentionRows<Arch>;
+  static constexpr int kRows = Rows::kMost;
   static constexpr float kMinusInfinity = -__builtin_inff();
-  static_assert(kRows <= AttentionScratch::kMostRows && kLanes <= AttentionScratch::kLine);
-
-  // Vectors beside each other, so that with R rows the sums fill the registers.
-  static constexpr int columns(int r) { return r * 4 <= (kManyRegisters ? 24 : 10) ? 4 : 2; }
 
   struct State {  // what the steps share, pointers into scratch
     const AttentionArgs& a;
     const AttentionScratch at;
     float *keys, *values, *p, *q, *y, *largest, *sums;
-    const std::byte* v = nullptr;  // this block's values: cells `v_step` bytes apart, of f16 or f32
-    std::int64_t v_step = 0;
-    bool v_half = false;
+    const std::byte *k = nullptr, *v = nullptr;  // this block, in the cache or in a tile
+    std::int64_t v_cell = 0;                     // bytes
+    bool keys_in_tile = false;
+    decltype(AttentionCells::values) add_values = nullptr;
     // The block of cells: n from s on, counted from the first one of the run's first block. Those
     // before `begin` (in that block) do not belong to the run.
-    std::int64_t s = 0, n = 0, begin = 0;
+    std::int64_t s = 0, n = 0, begin = 0, n_next = 0;  // n_next: of the next block
 
-    // The next block's keys and values, some cache lines at each call of fetch().
-    struct Ahead {
-      const std::byte *at = nullptr, *end = nullptr;
-
-      WEFT_INLINE void fetch(std::int64_t n_lines) {
-        for (; n_lines > 0 && at < end; --n_lines, at += 64) __builtin_prefetch(at, 0, 2);
-      }
-    };
-    Ahead k_ahead, v_ahead;
-    std::int64_t per_call = 0;  // lines of each
-
-    WEFT_INLINE void fetch() {
-      k_ahead.fetch(per_call);
-      v_ahead.fetch(per_call);
-    }
+    AttentionAhead ahead;
   };
-  static constexpr int kPerFetch = 16;  // steps of an inner loop between two fetches
 
   static WEFT_INLINE void run(const AttentionArgs& a) {
     const std::int64_t n_rows = a.n_tokens * a.n_heads;
@@ -72,7 +54,7 @@ struct AttentionBlocks {
     for (state.s = 0; state.s < n_cells; state.s += kCells, state.begin = 0) {
       state.n = n_cells - state.s < kCells ? n_cells - state.s : kCells;
       look_ahead(state, n_rows, n_cells - state.s - kCells);
-      a.k_cells.keys(a.k + state.s / kCells * a.k_stride, a.k_bytes, state.n, a.e, state.keys);
+      take_keys(state, n_rows);
       take_values(state, n_rows);
       for_row_blocks(
           n_rows, [&](std::int64_t r0, int n)
@@ -85,20 +67,27 @@ struct AttentionBlocks {
     return a.first - a.first % kCells;
   }
 
-  // Where one block of rows reads them once, floats and halves are read where they lie.
+  static WEFT_INLINE void take_keys(State& state, std::int64_t n_rows) {
+    const AttentionArgs& a = state.a;
+    state.k = a.k + state.s / kCells * a.k_stride;
+    state.keys_in_tile = n_rows > kRows;
+    if (state.keys_in_tile) a.k_cells.key_tile(state.k, a.k_bytes, state.n, a.e, state.keys);
+  }
+
   static WEFT_INLINE void take_values(State& state, std::int64_t n_rows) {
     const AttentionArgs& a = state.a;
     const std::byte* v = a.v + state.s / kCells * a.v_stride;
     const bool whole = a.e_out == state.at.padded_e_out;
-    if (whole && n_rows <= kRows && a.v_cells.scalar_bytes > 0) {
+    if (whole && n_rows <= kRows) {
       state.v = v;
-      state.v_step = a.v_bytes;
-      state.v_half = a.v_cells.scalar_bytes == 2;
+      state.v_cell = a.v_bytes;
+      state.add_values = a.v_cells.values;
       return;
     }
-    a.v_cells.values(v, a.v_bytes, state.n, a.e_out, state.at.padded_e_out, state.values);
+    a.v_cells.value_tile(v, a.v_bytes, state.n, a.e_out, state.at.padded_e_out, state.values);
     state.v = reinterpret_cast<const std::byte*>(state.values);
-    state.v_step = state.at.padded_e_out * 4;
+    state.v_cell = state.at.padded_e_out * 4;
+    state.add_values = &AttentionSteps<Arch, CellsF32<Arch>>::values;
   }
 
   static WEFT_INLINE void look_ahead(State& state, std::int64_t n_rows, std::int64_t rest) {
@@ -106,12 +95,13 @@ struct AttentionBlocks {
     const std::int64_t vectors = kCells / kLanes + state.at.padded_e_out / kLanes;
     const std::int64_t calls = (n_rows + kRows - 1) / kRows * vectors / 2 * 4;
     const std::int64_t n = rest < 0 ? 0 : rest < kCells ? rest : kCells;
+    state.n_next = n;
     const std::int64_t next = state.s / kCells + 1;
     const std::byte *k = a.k + next * a.k_stride, *v = a.v + next * a.v_stride;
-    state.k_ahead = {k, k + n * a.k_bytes};
-    state.v_ahead = {v, v + n * a.v_bytes};
+    state.ahead.keys = {k, k + n * a.k_bytes};
+    state.ahead.values = {v, v + n * a.v_bytes};
     const std::int64_t most = a.k_bytes > a.v_bytes ? a.k_bytes : a.v_bytes;
-    state.per_call = n * most / 64 / calls + 1;
+    state.ahead.per_call = n * most / 64 / calls + 1;
   }
 
   // f(first row, number of rows) for blocks of rows of nearly the same size.
@@ -176,21 +166,36 @@ struct AttentionBlocks {
       least = n[r] < least ? n[r] : least;
     }
     if (most == 0) return;
-    scores<R>(state, r0, most);
+    if (state.keys_in_tile) {
+      scores<R>(state, r0, most);
+    } else {
+      const AttentionScores step{.k = state.k,
+                                 .cell = state.a.k_bytes,
+                                 .n = most,
+                                 .e = state.a.e,
+                                 .q = state.q + r0 * state.a.e,
+                                 .scale = state.a.scale,
+                                 .p = state.p};
+      const std::byte* const v = state.a.v + state.s / kCells * state.a.v_stride;
+      state.ahead.soon = {v, v + state.n * state.a.v_bytes};
+      state.a.k_cells.scores(step, R, state.ahead);
+      const std::byte* const k = state.a.k + (state.s / kCells + 1) * state.a.k_stride;
+      state.ahead.soon = {k, k + state.n_next * state.a.k_bytes};
+    }
     alignas(64) float rescale[16];
     softmax<R>(state, r0, n, rescale);
-    values<R>(state, state.p, r0, state.begin, least, rescale);
+    values(state, state.p, r0, R, state.begin, least, rescale);
     if (least == most) return;
     const float one[1] = {1};
     for (int r = 0; r < R; ++r) {
-      if (n[r] > least) values<1>(state, state.p + r * kCells, r0 + r, least, n[r], one);
+      if (n[r] > least) values(state, state.p + r * kCells, r0 + r, 1, least, n[r], one);
     }
   }
 
-  // p[row][cell] = scale * q . k for the cells up to n and on to whole vectors.
+  // The same as AttentionSteps::scores, from the tile.
   template <int R>
   static __attribute__((noinline)) void scores(State& state, std::int64_t r0, std::int64_t n) {
-    constexpr int C = columns(R);
+    constexpr int C = Rows::columns(R);
     const std::int64_t e = state.a.e;
     for (std::int64_t s = 0; s < n; s += C * kLanes) {
       V sums[R][C];
@@ -202,8 +207,8 @@ struct AttentionBlocks {
       const float* q = state.q + r0 * e;
       const float* k = state.keys + s;
       for (std::int64_t i = 0; i < e;) {
-        state.fetch();
-        const std::int64_t stop = i + kPerFetch < e ? i + kPerFetch : e;
+        state.ahead.fetch();
+        const std::int64_t stop = i + Rows::kPerFetch < e ? i + Rows::kPerFetch : e;
         for (; i < stop; ++i, q += R, k += kCells) {
           V keys[C];
 #pragma GCC unroll 4
@@ -263,62 +268,18 @@ struct AttentionBlocks {
     }
   }
 
-  // y[row] = y[row] * rescale + sum over the cells [s, end) of p * v.
-  template <int R, class Rescale>
-  static __attribute__((noinline)) void values(State& state, const float* p, std::int64_t r0,
-                                               std::int64_t s, std::int64_t end,
-                                               const Rescale& rescale) {
-    float* const y = state.y + r0 * state.at.padded_e_out;
-    if (state.v_half) {
-      values_of<R, CellsF16<Arch>>(state, p, s, end, y, rescale);
-    } else {
-      values_of<R, CellsF32<Arch>>(state, p, s, end, y, rescale);
-    }
-  }
-
-  template <int R, class Cells, class Rescale>
-  static WEFT_INLINE void values_of(State& state, const float* p, std::int64_t s, std::int64_t end,
-                                    float* y, const Rescale& rescale) {
-    constexpr int W = columns(R);
-    const std::int64_t width = state.at.padded_e_out;
-    std::int64_t c = 0;
-    for (; c + W * kLanes <= width; c += W * kLanes)
-      add<R, W, Cells>(state, c, p, s, end, y + c, rescale);
-    for (; c < width; c += kLanes) add<R, 1, Cells>(state, c, p, s, end, y + c, rescale);
-  }
-
-  template <int R, int W, class Cells, class Rescale>
-  static WEFT_INLINE void add(State& state, std::int64_t c, const float* p, std::int64_t s,
-                              std::int64_t end, float* y, const Rescale& rescale) {
-    const std::int64_t width = state.at.padded_e_out, step = state.v_step;
-    const std::byte* v = state.v + s * step + c * Cells::kBytes;
-    V sums[R][W];
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-      for (int w = 0; w < W; ++w)
-        sums[r][w] = V::load_aligned(y + r * width + w * kLanes) * V(rescale[r]);
-    }
-    while (s < end) {
-      state.fetch();
-      const std::int64_t stop = s + kPerFetch < end ? s + kPerFetch : end;
-      for (; s < stop; ++s, v += step) {
-        V values[W];
-#pragma GCC unroll 4
-        for (int w = 0; w < W; ++w) values[w] = Cells::load(v, w * kLanes);
-#pragma GCC unroll 8
-        for (int r = 0; r < R; ++r) {
-          const V weight(p[r * kCells + s]);
-#pragma GCC unroll 4
-          for (int w = 0; w < W; ++w) sums[r][w] = Simd<Arch>::fma(weight, values[w], sums[r][w]);
-        }
-      }
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-      for (int w = 0; w < W; ++w) sums[r][w].store_aligned(y + r * width + w * kLanes);
-    }
+  // Of n_rows rows from r0 on, over the cells [begin, end) of the block.
+  static WEFT_INLINE void values(State& state, const float* p, std::int64_t r0, int n_rows,
+                                 std::int64_t begin, std::int64_t end, const float* rescale) {
+    const AttentionValues step{.v = state.v,
+                               .cell = state.v_cell,
+                               .begin = begin,
+                               .end = end,
+                               .p = p,
+                               .rescale = rescale,
+                               .y = state.y + r0 * state.at.padded_e_out,
+                               .width = state.at.padded_e_out};
+    state.add_values(step, n_rows, state.ahead);
   }
 };
 
@@ -330,10 +291,10 @@ struct AttentionFunctions {
 template <class Arch>
 AttentionKernels Attention<Arch>::run() noexcept {
   return {.run = &AttentionFunctions<Arch>::run,
-          .f32 = CellTiles<Arch, CellsF32<Arch>>::kKernels,
-          .f16 = CellTiles<Arch, CellsF16<Arch>>::kKernels,
-          .q8_0 = CellTiles<Arch, CellsQ8_0<Arch>>::kKernels,
-          .q4_0 = CellTiles<Arch, CellsQ4_0<Arch>>::kKernels};
+          .f32 = AttentionSteps<Arch, CellsF32<Arch>>::kKernels,
+          .f16 = AttentionSteps<Arch, CellsF16<Arch>>::kKernels,
+          .q8_0 = AttentionSteps<Arch, CellsQ8_0<Arch>>::kKernels,
+          .q4_0 = AttentionSteps<Arch, CellsQ4_0<Arch>>::kKernels};
 }
 
 }  // namespace weft::cpu

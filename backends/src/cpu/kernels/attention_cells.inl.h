@@ -27,18 +27,18 @@ struct CellsF16 {
 template <class Arch>
 struct CellsQ8_0 {
   using V = typename Simd<Arch>::V;
-  static constexpr int kBytes = 0;
+  static constexpr int kBytes = 0, kBlockBytes = 34;
   static WEFT_INLINE V load(const std::byte* cell, std::int64_t i) {
-    const std::byte* block = cell + i / 32 * 34;
+    const std::byte* block = cell + i / 32 * kBlockBytes;
     return V(Simd<Arch>::f16(block)) * Simd<Arch>::from_i8(block + 2 + i % 32);
   }
 };
 template <class Arch>
 struct CellsQ4_0 {
   using V = typename Simd<Arch>::V;
-  static constexpr int kBytes = 0;
+  static constexpr int kBytes = 0, kBlockBytes = 18;
   static WEFT_INLINE V load(const std::byte* cell, std::int64_t i) {
-    const std::byte* block = cell + i / 32 * 18;
+    const std::byte* block = cell + i / 32 * kBlockBytes;
     const V codes = Simd<Arch>::from_nibbles(block + 2 + i % 16, i % 32 >= 16);
     return V(Simd<Arch>::f16(block)) * (codes - V(8.0f));
   }
@@ -62,20 +62,26 @@ struct CellTiles {
     return Cells::load(cell, i);
   }
 
+  // r[c] = element i + c of the cells s .. s + kLanes - 1, zeros behind n and e.
+  static WEFT_INLINE void square(const std::byte* k, std::int64_t cell_bytes, std::int64_t n,
+                                 std::int64_t e, std::int64_t s, std::int64_t i, V (&r)[kLanes]) {
+    const std::byte* cell = k + s * cell_bytes;
+    if (n - s >= kLanes && e - i >= kLanes) {
+#pragma GCC unroll 16
+      for (int c = 0; c < kLanes; ++c) r[c] = Cells::load(cell + c * cell_bytes, i);
+    } else {
+      for (int c = 0; c < kLanes; ++c)
+        r[c] = c < n - s ? load(cell + c * cell_bytes, i, e - i) : V(0.0f);
+    }
+    Transpose<Arch>::run(r);
+  }
+
   static void keys(const std::byte* k, std::int64_t cell_bytes, std::int64_t n, std::int64_t e,
                    float* tile) noexcept {
     for (std::int64_t s = 0; s < n; s += kLanes) {
-      const std::byte* cell = k + s * cell_bytes;
       for (std::int64_t i = 0; i < e; i += kLanes) {
         V r[kLanes];
-        if (n - s >= kLanes && e - i >= kLanes) {
-#pragma GCC unroll 16
-          for (int c = 0; c < kLanes; ++c) r[c] = Cells::load(cell + c * cell_bytes, i);
-        } else {
-          for (int c = 0; c < kLanes; ++c)
-            r[c] = c < n - s ? load(cell + c * cell_bytes, i, e - i) : V(0.0f);
-        }
-        Transpose<Arch>::run(r);
+        square(k, cell_bytes, n, e, s, i, r);
 #pragma GCC unroll 16
         for (int c = 0; c < kLanes; ++c) r[c].store_aligned(tile + (i + c) * kCells + s);
       }
@@ -89,9 +95,6 @@ struct CellTiles {
         (i < e ? load(v + s * cell_bytes, i, e - i) : V(0.0f)).store_aligned(tile + s * padded + i);
     }
   }
-
-  static constexpr AttentionCells kKernels{
-      .keys = &keys, .values = &values, .scalar_bytes = Cells::kBytes};
 };
 
 }  // namespace weft::cpu

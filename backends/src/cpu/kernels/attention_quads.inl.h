@@ -1,0 +1,90 @@
+#pragma once
+// Keys in registers, some elements of kLanes cells at a time: r[c] = element i + c of the cells,
+// before the scale of their block where the type has one. By squares (kLanes elements, shuffled
+// into place), or with AVX-512 by quads: loads that fill a quarter of a vector each leave a 4 x 4
+// transposition, half the shuffles, and little enough to be done while the last quad is used.
+
+#include "cpu/kernels/attention_cells.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch, class Cells>
+struct KeyQuads {
+  static constexpr int kElements = 0;  // has none
+};
+
+#ifdef __AVX512BW__
+// Quarter l of a vector: the elements i .. i + 3 of the cell 4 * l cells behind `cell`.
+struct QuadLoads {
+  template <class Load>
+  static WEFT_INLINE __m256i of_8_bytes(const std::byte* p, std::int64_t four_cells, Load load) {
+    __m256i v = _mm256_castsi128_si256(load(p));
+    v = _mm256_mask_broadcastq_epi64(v, 2, load(p + four_cells));
+    v = _mm256_mask_broadcastq_epi64(v, 4, load(p + 2 * four_cells));
+    return _mm256_mask_broadcastq_epi64(v, 8, load(p + 3 * four_cells));
+  }
+  template <class Load>
+  static WEFT_INLINE __m128i of_4_bytes(const std::byte* p, std::int64_t four_cells, Load load) {
+    __m128i v = load(p);
+    v = _mm_mask_broadcastd_epi32(v, 2, load(p + four_cells));
+    v = _mm_mask_broadcastd_epi32(v, 4, load(p + 2 * four_cells));
+    return _mm_mask_broadcastd_epi32(v, 8, load(p + 3 * four_cells));
+  }
+  static WEFT_INLINE __m128i load_8(const std::byte* p) {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  }
+  static WEFT_INLINE __m128i load_4(const std::byte* p) { return _mm_loadu_si32(p); }
+
+  static WEFT_INLINE __m512 load(CellsF32<Avx512>, const std::byte* cell, std::int64_t four_cells,
+                                 std::int64_t i) {
+    const auto at = [&](int n) __attribute__((always_inline)) {
+      return _mm_loadu_ps(reinterpret_cast<const float*>(cell + n * four_cells) + i);
+    };
+    __m512 v = _mm512_castps128_ps512(at(0));
+    v = _mm512_mask_broadcast_f32x4(v, 0x00f0, at(1));
+    v = _mm512_mask_broadcast_f32x4(v, 0x0f00, at(2));
+    return _mm512_mask_broadcast_f32x4(v, 0xf000, at(3));
+  }
+  static WEFT_INLINE __m512 load(CellsF16<Avx512>, const std::byte* cell, std::int64_t four_cells,
+                                 std::int64_t i) {
+    return _mm512_cvtph_ps(of_8_bytes(cell + 2 * i, four_cells, load_8));
+  }
+  static WEFT_INLINE __m512 load(CellsQ8_0<Avx512>, const std::byte* cell, std::int64_t four_cells,
+                                 std::int64_t i) {
+    const __m128i codes = of_4_bytes(cell + i / 32 * 34 + 2 + i % 32, four_cells, load_4);
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes));
+  }
+  static WEFT_INLINE __m512 load(CellsQ4_0<Avx512>, const std::byte* cell, std::int64_t four_cells,
+                                 std::int64_t i) {
+    const __m128i pairs = of_4_bytes(cell + i / 32 * 18 + 2 + i % 16, four_cells, load_4);
+    const __m512i wide = _mm512_cvtepu8_epi32(pairs);
+    const __m512i moved = i % 32 >= 16 ? _mm512_srli_epi32(wide, 4) : wide;
+    const __m512i codes = _mm512_and_si512(moved, _mm512_set1_epi32(15));
+    return _mm512_cvtepi32_ps(_mm512_sub_epi32(codes, _mm512_set1_epi32(8)));
+  }
+};
+
+template <class Cells>
+struct KeyQuads<Avx512, Cells> {
+  using V = Simd<Avx512>::V;
+  static constexpr int kElements = 4;
+
+  static WEFT_INLINE void load(const std::byte* cell, std::int64_t stride, std::int64_t i,
+                               V (&r)[4]) {
+#pragma GCC unroll 4
+    for (int c = 0; c < 4; ++c) r[c] = QuadLoads::load(Cells(), cell + c * stride, 4 * stride, i);
+    TransposeQuarters<Avx512>::run(r[0], r[1], r[2], r[3]);
+  }
+
+  // Of the blocks that element i of the cells lies in.
+  static WEFT_INLINE V scales(const std::byte* cell, std::int64_t stride, std::int64_t i) {
+    alignas(64) std::byte halves[32];
+#pragma GCC unroll 16
+    for (int c = 0; c < 16; ++c)
+      std::memcpy(halves + 2 * c, cell + c * stride + i / 32 * Cells::kBlockBytes, 2);
+    return Simd<Avx512>::load_f16(halves);
+  }
+};
+#endif
+
+}  // namespace weft::cpu

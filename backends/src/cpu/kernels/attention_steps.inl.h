@@ -1,0 +1,180 @@
+#pragma once
+// Steps of attention that read a block of cells where it lies, one struct per type of cache: scores
+// and sums of values of one block of rows. All rows of the block go together, so an element is read
+// and converted once.
+
+#include "cpu/kernels/attention_quads.inl.h"
+
+namespace weft::cpu {
+
+// What is asked of memory while something is computed: of the next block's keys and values some
+// cache lines at each call of fetch(), and into the nearest cache what the next step reads.
+struct AttentionAhead {
+  struct Stream {
+    const std::byte *at = nullptr, *end = nullptr;
+  };
+  Stream keys, values, soon;
+  std::int64_t per_call = 0;  // lines of each
+
+  WEFT_INLINE void fetch() {
+    fetch(keys);
+    fetch(values);
+    for (std::int64_t i = 0; i < per_call && soon.at < soon.end; ++i, soon.at += 64)
+      __builtin_prefetch(soon.at, 0, 3);
+  }
+  WEFT_INLINE void fetch(Stream& stream) const {
+    for (std::int64_t i = 0; i < per_call && stream.at < stream.end; ++i, stream.at += 64)
+      __builtin_prefetch(stream.at, 0, 2);
+  }
+};
+
+template <class Arch>
+struct AttentionRows {
+  static constexpr int kLanes = Simd<Arch>::kLanes;
+  static constexpr bool kManyRegisters = kLanes == 16;
+  static constexpr int kMost = kManyRegisters ? 8 : 6;  // of one block of rows
+  static constexpr int kPerFetch = 16;  // steps of an inner loop between two fetches
+  static_assert(kMost <= AttentionScratch::kMostRows && kLanes <= AttentionScratch::kLine);
+
+  // Vectors beside each other, so that with R rows the sums fill the registers.
+  static constexpr int columns(int r) { return r * 4 <= (kManyRegisters ? 24 : 10) ? 4 : 2; }
+};
+
+template <class Arch, class Cells>
+struct AttentionSteps {
+  using V = typename Simd<Arch>::V;
+  using Rows = AttentionRows<Arch>;
+  using Tiles = CellTiles<Arch, Cells>;
+  using Quads = KeyQuads<Arch, Cells>;
+  static constexpr int kLanes = Simd<Arch>::kLanes;
+  static constexpr int kCells = AttentionKernels::kCells;
+
+  static void scores(const AttentionScores& a, int n_rows, AttentionAhead& ahead) noexcept {
+    scores_of<Rows::kMost>(a, n_rows, ahead);
+  }
+  template <int R>
+  static WEFT_INLINE void scores_of(const AttentionScores& a, int n_rows, AttentionAhead& ahead) {
+    if (n_rows == R) return scores_of<R>(a, ahead);
+    if constexpr (R > 1) scores_of<R - 1>(a, n_rows, ahead);
+  }
+
+  // Keys become vectors of one element of kLanes cells in registers, and are used up there.
+  template <int R>
+  static __attribute__((noinline)) void scores_of(const AttentionScores& a, AttentionAhead& ahead) {
+    for (std::int64_t s = 0; s < a.n; s += kLanes) {
+      V sums[R];
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) sums[r] = V(0.0f);
+      const float* q = a.q;
+      std::int64_t i = 0;
+      if constexpr (Quads::kElements > 0) {
+        if (a.n - s >= kLanes) i = add_quads<R>(a, s, sums, ahead), q += i * R;
+      }
+      for (; i < a.e; i += kLanes, q += R * kLanes) {
+        ahead.fetch();
+        V keys[kLanes];
+        Tiles::square(a.k, a.cell, a.n, a.e, s, i, keys);
+        if (a.e - i >= kLanes) {
+#pragma GCC unroll 16
+          for (int c = 0; c < kLanes; ++c) add<R>(keys[c], q + c * R, sums);
+        } else {
+          alignas(64) float part[kLanes * kLanes];
+#pragma GCC unroll 16
+          for (int c = 0; c < kLanes; ++c) keys[c].store_aligned(part + c * kLanes);
+          for (int c = 0; c < a.e - i; ++c)
+            add<R>(V::load_aligned(part + c * kLanes), q + c * R, sums);
+        }
+      }
+      const V scale(a.scale);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) (scale * sums[r]).store_aligned(a.p + r * kCells + s);
+    }
+  }
+
+  // As far as there are whole ones; returns how far that is.
+  template <int R>
+  static WEFT_INLINE std::int64_t add_quads(const AttentionScores& a, std::int64_t s, V (&sums)[R],
+                                            AttentionAhead& ahead) {
+    const std::byte* cell = a.k + s * a.cell;
+    const float* q = a.q;
+    V scales(1.0f);
+    std::int64_t i = 0;
+    for (; i + kLanes <= a.e; i += kLanes) {
+      ahead.fetch();
+      if constexpr (Cells::kBytes == 0) {
+        if (i % 32 == 0) scales = Quads::scales(cell, a.cell, i);
+      }
+#pragma GCC unroll 4
+      for (int j = 0; j < kLanes; j += Quads::kElements, q += R * Quads::kElements) {
+        V keys[Quads::kElements];
+        Quads::load(cell, a.cell, i + j, keys);
+#pragma GCC unroll 4
+        for (int c = 0; c < Quads::kElements; ++c)
+          add<R>(Cells::kBytes == 0 ? scales * keys[c] : keys[c], q + c * R, sums);
+      }
+    }
+    return i;
+  }
+
+  template <int R>
+  static WEFT_INLINE void add(V keys, const float* q, V (&sums)[R]) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) sums[r] = Simd<Arch>::fma(V(q[r]), keys, sums[r]);
+  }
+
+  static void values(const AttentionValues& a, int n_rows, AttentionAhead& ahead) noexcept {
+    values_of<Rows::kMost>(a, n_rows, ahead);
+  }
+  template <int R>
+  static WEFT_INLINE void values_of(const AttentionValues& a, int n_rows, AttentionAhead& ahead) {
+    if (n_rows == R) return values_of<R>(a, ahead);
+    if constexpr (R > 1) values_of<R - 1>(a, n_rows, ahead);
+  }
+
+  template <int R>
+  static __attribute__((noinline)) void values_of(const AttentionValues& a, AttentionAhead& ahead) {
+    constexpr int W = Rows::columns(R);
+    std::int64_t c = 0;
+    for (; c + W * kLanes <= a.width; c += W * kLanes) add_values<R, W>(a, c, ahead);
+    for (; c < a.width; c += kLanes) add_values<R, 1>(a, c, ahead);
+  }
+
+  template <int R, int W>
+  static WEFT_INLINE void add_values(const AttentionValues& a, std::int64_t c,
+                                     AttentionAhead& ahead) {
+    float* const y = a.y + c;
+    V sums[R][W];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int w = 0; w < W; ++w)
+        sums[r][w] = V::load_aligned(y + r * a.width + w * kLanes) * V(a.rescale[r]);
+    }
+    const std::byte* v = a.v + a.begin * a.cell;
+    for (std::int64_t s = a.begin; s < a.end;) {
+      ahead.fetch();
+      const std::int64_t stop = s + Rows::kPerFetch < a.end ? s + Rows::kPerFetch : a.end;
+      for (; s < stop; ++s, v += a.cell) {
+        V values[W];
+#pragma GCC unroll 4
+        for (int w = 0; w < W; ++w) values[w] = Cells::load(v, c + w * kLanes);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+          const V weight(a.p[r * kCells + s]);
+#pragma GCC unroll 4
+          for (int w = 0; w < W; ++w) sums[r][w] = Simd<Arch>::fma(weight, values[w], sums[r][w]);
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int w = 0; w < W; ++w) sums[r][w].store_aligned(y + r * a.width + w * kLanes);
+    }
+  }
+
+  static constexpr AttentionCells kKernels{
+      .key_tile = &Tiles::keys, .value_tile = &Tiles::values, .scores = &scores, .values = &values};
+};
+
+}  // namespace weft::cpu
