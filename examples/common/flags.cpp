@@ -89,8 +89,10 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   SessionOptions& s = flags.session;
   s.progress = load_progress;
   flags.path = bundled_model();
-  auto* model = app.add_option("-m,--model", flags.path, "GGUF file (default: the bundled model)")
-                    ->type_name("FILE");
+  auto* model =
+      app.add_option("-m,--model", flags.path,
+                     "GGUF file, or directory of safetensors (default: the bundled model)")
+          ->type_name("FILE");
   if (flags.path.empty()) model->required();
   app.add_option("-c,--ctx-size", s.context,
                  "tokens that the cache holds; 0: what the model was trained for, at most 4096")

@@ -114,11 +114,13 @@ struct Session::Impl {
 std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   const WeightLayout layout = layout_weights(*model, planned);
   const LoadOptions options = load_options(*model, planned);
-  if (layout.region_bytes > 0) return model->impl().resident_weights(layout, options);
+  std::shared_ptr<const ResidentWeights> region;
+  if (layout.region_bytes > 0) region = model->impl().resident_weights(layout, options);
+  if (planned.options.weights == WeightMode::resident) return region;
   // What does not fit would only push out what was read before.
   if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
     bring_in_mapped(layout, options);
-  return nullptr;
+  return region;
 }
 
 const std::byte* Session::Impl::weight(const Node& node) const {

@@ -44,7 +44,9 @@ WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resid
                   in_file.name(), w.dtype.name());
     }
     layout.changes_types |= other_type;
-    if (resident && (w.whole || other_type)) {
+    // Rows in another order than the graph's can only be put right in a copy.
+    const bool reordered = w.tensor->paired_rows != 0;
+    if (reordered || (resident && (w.whole || other_type))) {
       w.offset = layout.region_bytes;
       layout.region_bytes += align_up(w.tensor->n_bytes);
     } else {

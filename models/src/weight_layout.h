@@ -31,7 +31,8 @@ struct WeightLayout {
 };
 
 // `resident`: every weight that a step reads whole goes into the region, in file order. Otherwise
-// all stay in the file. Throws Error where the graph gives a weight of the file another type.
+// all stay in the file but those whose rows are in another order there. Throws Error where the
+// graph gives a weight of the file another type.
 WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident);
 
 }  // namespace weft

@@ -89,9 +89,23 @@ void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work wor
   report();
 }
 
-void copy_rows(const Chunk& c, std::byte* region) {
+// Rows whose order changes on the way: they come from anywhere in the tensor, but from the chunk's
+// own surroundings, since heads are narrower.
+void copy_reordered(const Chunk& c, std::byte* to) {
+  const PlacedWeight& w = *c.weight;
+  if (w.dtype == w.tensor->spec.dtype)
+    return weft::copy_rows(*w.tensor, c.first, c.last, to + c.first * c.row_bytes);
+  // As a tensor of these rows alone: a whole number of panels, but for the last chunk.
+  std::vector<std::byte> rows(c.bytes().size());
+  weft::copy_rows(*w.tensor, c.first, c.last, rows.data());
+  to_panels(w.dtype.plain(), rows.data(), to + c.first * c.row_bytes, c.last - c.first, c.row_bytes,
+            0, c.last - c.first);
+}
+
+void copy_chunk(const Chunk& c, std::byte* region) {
   const PlacedWeight& w = *c.weight;
   std::byte* const to = region + w.offset;
+  if (w.tensor->paired_rows != 0) return copy_reordered(c, to);
   if (w.dtype == w.tensor->spec.dtype) {
     const auto bytes = c.bytes();
     std::memcpy(to + c.first * c.row_bytes, bytes.data(), bytes.size());
@@ -148,7 +162,7 @@ ResidentWeights::ResidentWeights(const GgufFile& file, WeightLayout layout,
   const LettingGo letting_go(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
     bring_in(c.bytes());
-    copy_rows(c, region_.data());
+    copy_chunk(c, region_.data());
     letting_go.copied(c);
   });
   letting_go.end();

@@ -142,6 +142,7 @@ void print_totals(std::ostream& out, const Totals& totals) {
 
 void print_text(std::ostream& out, const GgufFile& file, const Limits& limits) {
   for (const std::string& path : file.part_paths()) out << printable_path(path) << '\n';
+  if (file.is_directory()) out << "A directory of safetensors, as the GGUF file that it becomes:\n";
   out << fmt::format(
       "GGUF version {}, {} metadata entries, {} tensors, alignment {}, {} bytes ({})\n",
       file.version(), file.metadata().size(), file.tensors().size(), file.alignment(),
@@ -253,11 +254,14 @@ void print_json(std::ostream& out, const GgufFile& file) {
 }  // namespace
 
 int inspect(int argc, char** argv) {
-  CLI::App app("Prints the header, metadata and tensors of a GGUF file.", "weft inspect");
+  CLI::App app(
+      "Prints the header, metadata and tensors of a GGUF file or of a directory of safetensors.",
+      "weft inspect");
   std::string model;
   bool json = false;
   bool full = false;
-  app.add_option("model,-m,--model", model, "GGUF file; of a split model, the first part")
+  app.add_option("model,-m,--model", model,
+                 "GGUF file; of a split model, the first part; or a directory")
       ->required();
   app.add_flag("--json", json, "print everything as one JSON object");
   app.add_flag("--full", full, "print long strings and arrays whole");

@@ -17,6 +17,7 @@ using cli::parse_flags;
 
 int bench(int argc, char** argv);
 int codec(int argc, char** argv);
+int convert(int argc, char** argv);
 int dot(int argc, char** argv);
 int embed(int argc, char** argv);
 int imatrix(int argc, char** argv);

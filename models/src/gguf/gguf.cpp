@@ -1,6 +1,8 @@
 #include "weft/models/gguf.h"
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "weft/graph/error.h"
@@ -10,19 +12,31 @@
 #include "gguf/part.h"
 #include "gguf/split.h"
 #include "gguf/types.h"
+#include "safetensors/directory.h"
 
 namespace weft {
 
 struct GgufFile::Impl {
   std::vector<MappedFile> maps;
   std::vector<std::string> paths;
-  gguf::Part head;  // the first part, with the tensors of all
+  gguf::Part head;                                        // the first part, with the tensors of all
+  std::shared_ptr<const std::vector<std::string>> names;  // of tensors of a directory
+  bool is_directory = false;
   std::vector<std::uint32_t> by_name;
   std::int64_t file_bytes = 0;
 
   void index_tensors() {
     by_name = gguf::index_by_name(
         head.tensors, [](const GgufTensor& t) { return t.name; }, "tensor", paths.front());
+  }
+
+  void take(safetensors::Directory directory) {
+    is_directory = true;
+    maps = std::move(directory.maps);
+    paths = std::move(directory.paths);
+    head = std::move(directory.head);
+    names = std::move(directory.names);
+    file_bytes = directory.file_bytes;
   }
 
   // Maps and appends the parts after the first.
@@ -46,6 +60,16 @@ GgufFile::GgufFile(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
 GgufFile GgufFile::open(const std::string& path) {
   auto impl = std::make_shared<Impl>();
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    impl->take(safetensors::open_directory(path));
+    impl->index_tensors();
+    return GgufFile(std::move(impl));
+  }
+  if (path.ends_with(".safetensors")) {
+    fail<FormatError>("{}: holds weights alone; give the directory with config.json beside it",
+                      printable_path(path));
+  }
   impl->paths.push_back(path);
   const MappedFile& map = impl->maps.emplace_back(path);
   impl->file_bytes = static_cast<std::int64_t>(map.bytes().size());
@@ -71,6 +95,9 @@ GgufFile GgufFile::parse(std::span<const std::byte> bytes, const std::string& na
 
 const std::string& GgufFile::path() const {
   return impl_->paths.front();
+}
+bool GgufFile::is_directory() const {
+  return impl_->is_directory;
 }
 std::uint32_t GgufFile::version() const {
   return impl_->head.version;
@@ -108,6 +135,19 @@ void GgufFile::require_format(const GgufTensor& tensor) const {
   fail<UnsupportedError>("{}: tensor '{}' has type {}, which is not supported yet (supported: {})",
                          printable_path(impl_->paths[static_cast<std::size_t>(tensor.part)]),
                          printable(tensor.name), tensor.spec.dtype.name(), gguf::supported_types());
+}
+
+std::int64_t stored_row(const GgufTensor& tensor, std::int64_t row) {
+  if (tensor.paired_rows == 0) return row;
+  const std::int64_t in_head = row % tensor.paired_rows;
+  return row - in_head + in_head / 2 + in_head % 2 * (tensor.paired_rows / 2);
+}
+
+void copy_rows(const GgufTensor& tensor, std::int64_t first, std::int64_t last, std::byte* out) {
+  const std::int64_t row_bytes = tensor.spec.row_bytes();
+  for (std::int64_t r = first; r < last; ++r, out += row_bytes)
+    std::memcpy(out, tensor.data + stored_row(tensor, r) * row_bytes,
+                static_cast<std::size_t>(row_bytes));
 }
 
 }  // namespace weft

@@ -211,9 +211,12 @@ TEST_CASE("what is no file is an IoError that says so") {
   const std::string fifo = dir / "fifo", absent = dir / "absent", empty = dir / "empty";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   std::ofstream(empty).flush();
-  CHECK_THROWS_WITH_AS(GgufFile::open(dir.path()),
-                       (dir.path().string() + ": is a directory, expected a file").c_str(),
-                       IoError);
+  CHECK_THROWS_WITH_AS(
+      GgufFile::open(dir.path()),
+      (dir.path().string() + ": is a directory that has neither 'model.safetensors' nor "
+                             "'model.safetensors.index.json'")
+          .c_str(),
+      IoError);
   CHECK_THROWS_WITH_AS(GgufFile::open(fifo), (fifo + ": is not a regular file").c_str(), IoError);
   CHECK_THROWS_WITH_AS(GgufFile::open(absent),
                        (absent + ": cannot open: No such file or directory").c_str(), IoError);

@@ -38,8 +38,27 @@ MappedFile::MappedFile(const std::string& path) {
   if (S_ISDIR(info.st_mode))
     fail<IoError>("{}: is a directory, expected a file", printable_path(path));
   if (!S_ISREG(info.st_mode)) fail<IoError>("{}: is not a regular file", printable_path(path));
-  if (info.st_size == 0) return;
-  const auto size = static_cast<std::uintmax_t>(info.st_size);
+  map(fd, static_cast<std::uintmax_t>(info.st_size), path);
+}
+
+MappedFile MappedFile::anonymous(std::span<const std::byte> bytes) {
+  const std::string name = "a file in memory";
+  const int fd = ::memfd_create("weft", MFD_CLOEXEC);
+  if (fd < 0) refuse(name, "cannot make");
+  const Descriptor closes_itself{fd};
+  for (std::span<const std::byte> rest = bytes; !rest.empty();) {
+    const ssize_t n = ::write(fd, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) refuse(name, "cannot write");
+    rest = rest.subspan(static_cast<std::size_t>(n));
+  }
+  MappedFile file;
+  file.map(fd, bytes.size(), name);
+  return file;
+}
+
+void MappedFile::map(int fd, std::uintmax_t size, const std::string& path) {
+  if (size == 0) return;
   if (size > SIZE_MAX / 2)
     fail<IoError>("{}: {} bytes are too many to map", printable_path(path), size);
   void* data = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, fd, 0);

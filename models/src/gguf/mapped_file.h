@@ -3,6 +3,7 @@
 // not copy. How pages are read ahead or dropped is the business of whoever uses the bytes.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -14,6 +15,8 @@ class MappedFile {
   // Throws IoError "PATH: cannot open: No such file or directory"; directories, pipes and devices
   // are refused. An empty file gives empty bytes.
   explicit MappedFile(const std::string& path);
+  // The bytes in a file without a name, which lives as long as its mapping. Throws IoError.
+  static MappedFile anonymous(std::span<const std::byte> bytes);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
@@ -21,6 +24,8 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:
+  void map(int fd, std::uintmax_t size, const std::string& path);
+
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };

@@ -95,8 +95,13 @@ void Converter::make(const Piece& piece, Slot& slot, RowConverter& rows) {
   const DType from = t.tensor->spec.dtype;
   const std::int64_t n_cols = rows_of(t.tensor->spec).n_cols;
   const std::int64_t n_elems = piece.n_rows * n_cols;
-  const std::span<const std::byte> in = source(piece);
+  std::span<const std::byte> in = source(piece);
   bring_in(in);
+  if (t.tensor->paired_rows != 0) {  // other rows than those that lie there, from near by
+    slot.in_order.resize(in.size());
+    copy_rows(*t.tensor, piece.first_row, piece.first_row + piece.n_rows, slot.in_order.data());
+    in = slot.in_order;
+  }
   slot.out = in;
   if (!t.converts()) {
     if (!is_float(from)) return;

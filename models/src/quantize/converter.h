@@ -38,7 +38,7 @@ class Converter {
     std::int64_t first_row = 0, n_rows = 0;
   };
   struct Slot {
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> bytes, in_order;
     std::span<const std::byte> out;
     std::exception_ptr error;
     bool ready = false;

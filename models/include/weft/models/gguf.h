@@ -7,6 +7,9 @@
 // shrinks while it is mapped (the system then ends the process with SIGBUS); replace model files by
 // renaming, not by writing over them.
 //
+// A directory with model.safetensors (or its shards), config.json and tokenizer.json opens too: it
+// reads as the GGUF file that `weft convert` makes of it. See docs/safetensors.md.
+//
 //   header     "GGUF", version u32, number of tensors u64, number of entries u64
 //   entries    each: key, type u32, value
 //   tensors    each: name, rank u32, dims u64[rank], type u32, offset u64
@@ -84,21 +87,31 @@ struct GgufTensor {
   std::int64_t n_bytes = 0;
   std::int32_t part = 0;          // index of the file of a split model
   std::uint64_t file_offset = 0;  // within that file
+  // Not 0 for q and k of some directories: rows of a head, of which `data` has first those of even,
+  // then those of odd number. Read them with copy_rows(), which knows.
+  std::int64_t paired_rows = 0;
 };
+
+// Where row `row` of the tensor stands among the rows in `data`; a vector has rows of one element.
+std::int64_t stored_row(const GgufTensor& tensor, std::int64_t row);
+// The rows first .. last - 1 of a tensor of two or more dimensions, in their order.
+void copy_rows(const GgufTensor& tensor, std::int64_t first, std::int64_t last, std::byte* out);
 
 class GgufFile {
  public:
-  // Throws IoError, FormatError, UnsupportedError.
+  // A file or a directory. Throws IoError, FormatError, UnsupportedError.
   static GgufFile open(const std::string& path);
   // The same checks over bytes in memory that outlive the object (tests, fuzzing). `name` stands
   // for the path in messages. Split models cannot be parsed this way.
   static GgufFile parse(std::span<const std::byte> bytes, const std::string& name);
 
   const std::string& path() const;
+  bool is_directory() const;  // whose first part is made, not found
   std::uint32_t version() const;
   std::uint64_t alignment() const;
   std::int64_t file_bytes() const;                  // all parts
-  std::span<const std::string> part_paths() const;  // one for a whole file
+  std::span<const std::string> part_paths() const;  // one for a whole file; a directory and its
+                                                    // shards
   std::span<const MetaEntry> metadata() const;      // of the first part
   std::span<const GgufTensor> tensors() const;      // of all parts, in file order
 

@@ -1,0 +1,98 @@
+#include "weft/models/convert.h"
+
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "weft/graph/error.h"
+#include "weft/models/model.h"
+#include "weft/ops/formats/format.h"
+#include "weft/scheduler/budget.h"
+
+#include "subcommand.h"
+
+namespace weft::tools {
+namespace {
+
+struct Flags {
+  std::string model, out, type = "auto";
+  bool allow_nonfinite = false;
+};
+
+// How far it is, on a terminal, with the time that is left at this pace.
+class Progress {
+ public:
+  bool operator()(double share) {
+    const auto now = cli::Clock::now();
+    if (terminal_ && now - shown_ > std::chrono::milliseconds(200)) {
+      shown_ = now;
+      std::cerr << fmt::format("\r{:3.0f} %, {:.0f} s left\x1b[K", 100 * share,
+                               seconds() * (1 - share) / share)
+                << std::flush;
+    }
+    return !cli::interrupted();
+  }
+  void clear() const {
+    if (terminal_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+  double seconds() const { return cli::seconds_since(start_); }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO);
+  cli::Clock::time_point start_ = cli::Clock::now(), shown_ = start_;
+};
+
+void write(const GgufFile& file, const Flags& flags) {
+  Progress progress;
+  ConvertOptions options{.allow_nonfinite = flags.allow_nonfinite, .progress = std::ref(progress)};
+  if (flags.type != "auto") options.matrices = find_format_by_name(flags.type)->dtype;
+  try {
+    write_gguf(file, flags.out, options);
+  } catch (...) {
+    progress.clear();
+    throw;
+  }
+  progress.clear();
+  std::cerr << fmt::format("{}: {} tensors of {} in {:.1f} s\n", printable_path(flags.out),
+                           file.tensors().size(), human_bytes(file.file_bytes()),
+                           progress.seconds());
+}
+
+}  // namespace
+
+int convert(int argc, char** argv) {
+  CLI::App app(
+      "Writes the GGUF file of a directory with model.safetensors (or its shards), config.json and "
+      "tokenizer.json. The file appears under its name when it is complete.",
+      "weft convert");
+  Flags flags;
+  app.add_option("model,-m,--model", flags.model, "directory")->required();
+  app.add_option("out,-o,--output", flags.out, "GGUF file to write")->required();
+  app.add_option("--type", flags.type, "type of the matrices; auto: as they are in the directory")
+      ->check(CLI::IsMember({"auto", "F32", "F16", "BF16"}))
+      ->capture_default_str();
+  app.add_flag("--allow-nonfinite", flags.allow_nonfinite,
+               "keep weights that are infinite or no numbers");
+  app.footer(
+      "Examples:\n"
+      "  weft convert Qwen3-0.6B qwen3-0.6b.gguf\n"
+      "  weft convert SmolLM2-135M smollm2.gguf --type F16");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  cli::catch_interrupts(cli::Interrupts::once);
+  // Loading checks that every weight is there, and none too many.
+  const auto model = Model::load(flags.model, {.progress = cli::not_interrupted});
+  if (!model->file().is_directory()) {
+    fail<cli::UsageError>("{}: is a GGUF file already, expected a directory",
+                          printable_path(flags.model));
+  }
+  for (const std::string& warning : model->warnings())
+    std::cerr << "weft convert: warning: " << warning << '\n';
+  write(model->file(), flags);
+  return 0;
+}
+
+}  // namespace weft::tools
