@@ -116,21 +116,30 @@ struct Decode {
 };
 
 // Weights in file order, asked for while the rows before them are multiplied: those of the next
-// tile of rows as one stream, into the second cache. The processor's own prefetchers lose the rows
-// of a tile at every page and at every row's end.
+// tile of rows as one stream. The processor's own prefetchers lose the rows of a tile at every page
+// and at every row's end. A tile of up to kNear bytes goes into the first cache, where a longer one
+// would drive out what is still needed; that one goes into the second.
 template <class Arch>
 struct Ahead {
+  static constexpr std::int64_t kNear = 8 * 1024;
   const std::byte* at;
+  bool near;
 
-  // Of token t; the tokens after the first ones find their weights in a cache.
-  WEFT_INLINE Ahead(const LinearArgs& a, std::int64_t t, std::int64_t c)
-      : at(t == a.row0 && c < a.col1 ? a.w + c * a.w_stride : nullptr) {}
+  // For a tile of n_rows from c on and tokens from t on, of which only the first ones do not find
+  // their weights in a cache.
+  WEFT_INLINE Ahead(const LinearArgs& a, std::int64_t t, std::int64_t c, int n_rows)
+      : at(t == a.row0 && c + n_rows < a.col1 ? a.w + (c + n_rows) * a.w_stride : nullptr),
+        near(n_rows * a.w_stride <= kNear) {}
   template <int kBytes>
   WEFT_INLINE void next() {
     if (!at) return;
-#pragma GCC unroll 16
-    for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(at + i, 0, 2);
+    near ? ask<kBytes, 3>() : ask<kBytes, 2>();
     at += kBytes;
+  }
+  template <int kBytes, int kLocality>
+  WEFT_INLINE void ask() {
+#pragma GCC unroll 16
+    for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(at + i, 0, kLocality);
   }
 };
 

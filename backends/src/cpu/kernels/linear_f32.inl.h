@@ -40,7 +40,7 @@ struct LinearF32 {
     for (int r = 0; r < R; ++r) acc[r] = V(0.0f);
     const float* const x = reinterpret_cast<const float*>(a.x + a.row0 * a.x_stride);
     const std::byte* w = a.w + c * a.w_stride;
-    Ahead<Arch> ahead(a, a.row0, c + R);
+    Ahead<Arch> ahead(a, a.row0, c, R);
     std::int64_t k = 0;
     for (; k + kLanes <= a.k; k += kLanes, w += kLanes * C::kBytes) {
       ahead.template next<R * kLanes * C::kBytes>();

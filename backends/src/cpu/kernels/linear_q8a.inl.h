@@ -44,7 +44,7 @@ struct LinearQ8A {
     }
     const std::byte* x = a.x + t * a.x_stride;
     const std::byte* w = a.w + c * a.w_stride;
-    Ahead<Arch> ahead(a, t, c + R);
+    Ahead<Arch> ahead(a, t, c, R);
     for (std::int64_t k = 0; k < a.k; k += C::kBlockElems) {
       ahead.template next<R * C::kBlockBytes>();
       add_block<R, T>(w, a.w_stride, x, a.x_stride, lanes);
