@@ -1,0 +1,31 @@
+// Any bytes as a file of saved logits: reading ends in an object or in a weft::Error; every row of
+// it can be compared with.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "weft/graph/error.h"
+#include "weft/models/perplexity.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // A copy begins at an even address.
+  const auto* bytes = reinterpret_cast<const std::byte*>(data);
+  const std::vector<std::byte> copy(bytes, bytes + size);
+  try {
+    const weft::SavedLogits saved = weft::SavedLogits::parse(copy, "input");
+    const auto n_vocab = static_cast<std::size_t>(saved.n_vocab());
+    const std::vector<float> logits(n_vocab, 1.0f);
+    for (std::int64_t w = 0; w < saved.n_windows(); ++w) {
+      for (std::int64_t i = 0; i < weft::rows_per_window(saved.window()); ++i) {
+        const weft::SavedRow row = saved.row(w, i);
+        const auto last = static_cast<std::int32_t>(n_vocab - 1);
+        const weft::Compared c = weft::compare(logits, row, last);
+        if (!std::isfinite(c.nll) || !std::isfinite(c.divergence)) std::abort();
+      }
+    }
+  } catch (const weft::Error&) {
+  }
+  return 0;
+}
