@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -80,37 +83,76 @@ std::string so_far(const PerplexityReport& r) {
   return text;
 }
 
-// Adds what one window says.
+// Calls work(begin, end) for parts of 0 .. n - 1, on two threads where there is much to do.
+template <class Work>
+void in_halves(std::size_t n, bool much, Work work) {
+  if (!much || n < 2) return work(0, n);
+  std::exception_ptr first_failure, second_failure;
+  std::thread second([&] {
+    try {
+      work(n / 2, n);
+    } catch (...) {
+      second_failure = std::current_exception();
+    }
+  });
+  try {
+    work(0, n / 2);
+  } catch (...) {
+    first_failure = std::current_exception();
+  }
+  second.join();
+  if (first_failure) std::rethrow_exception(first_failure);
+  if (second_failure) std::rethrow_exception(second_failure);
+}
+
+// Adds what the rows of logits say, in their order.
 class Scorer {
  public:
   Scorer(const Windows& windows, const std::optional<SavedLogits>& base, LogitsWriter* save,
-         PerplexityReport& report)
-      : windows_(windows), base_(base), save_(save), report_(report) {}
+         std::size_t n_vocab, int workers, PerplexityReport& report)
+      : windows_(windows),
+        base_(base),
+        save_(save),
+        n_vocab_(n_vocab),
+        workers_(workers),
+        report_(report) {}
 
-  void score(std::int64_t window, std::size_t position, std::span<const float> logits) {
-    const std::int32_t next = windows_.at(window)[position + 1];
-    double nll = 0;
-    if (base_) {
-      const std::int64_t row = static_cast<std::int64_t>(position) - first_scored(windows_.size);
-      const Compared c = compare(logits, base_->row(window, row), next);
-      report_.comparison.add(c);
-      nll = c.nll;
-    } else {
-      nll = negative_log_likelihood(logits, next);
+  void score(std::int64_t window, std::size_t position, std::span<const float> rows) {
+    constexpr std::size_t kMuch = std::size_t{1} << 18;  // below, a thread costs more than it saves
+    scores_.resize(rows.size() / n_vocab_);
+    in_halves(scores_.size(), workers_ > 1 && rows.size() >= kMuch,
+              [&](std::size_t begin, std::size_t end) {
+                for (std::size_t i = begin; i < end; ++i)
+                  scores_[i] =
+                      score_one(window, position + i, rows.subspan(i * n_vocab_, n_vocab_));
+              });
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      if (!std::isfinite(scores_[i].nll)) {
+        fail<Error>("window {}, position {}: the model gives the next token no probability ({})",
+                    window, position + i, scores_[i].nll);
+      }
+      report_.nll.add(scores_[i].nll);
+      if (base_) report_.comparison.add(scores_[i]);
+      if (save_) save_->add(rows.subspan(i * n_vocab_, n_vocab_));
     }
-    if (!std::isfinite(nll)) {
-      fail<Error>("window {}, position {}: the model gives token {} no probability ({})", window,
-                  position, next, nll);
-    }
-    report_.nll.add(nll);
-    if (save_) save_->add(logits);
   }
 
  private:
+  Compared score_one(std::int64_t window, std::size_t position,
+                     std::span<const float> logits) const {
+    const std::int32_t next = windows_.at(window)[position + 1];
+    if (!base_) return {.nll = negative_log_likelihood(logits, next)};
+    const std::int64_t row = static_cast<std::int64_t>(position) - first_scored(windows_.size);
+    return compare(logits, base_->row(window, row), next);
+  }
+
   const Windows& windows_;
   const std::optional<SavedLogits>& base_;
   LogitsWriter* save_;
+  std::size_t n_vocab_;
+  int workers_;
   PerplexityReport& report_;
+  std::vector<Compared> scores_;  // of one step
 };
 
 PerplexityReport measure(const Flags& flags) {
@@ -128,7 +170,9 @@ PerplexityReport measure(const Flags& flags) {
     save.emplace(flags.save, windows.size, model->facts().n_vocab, windows.tokens);
 
   PerplexityReport report{.model = flags.model.path, .window = windows.size};
-  Scorer scorer(windows, base, save ? &*save : nullptr, report);
+  Scorer scorer(windows, base, save ? &*save : nullptr,
+                static_cast<std::size_t>(model->facts().n_vocab), session.options().workers,
+                report);
   Progress progress("window", windows.count());
   const auto wants = [first = first_scored(windows.size)](std::size_t position) {
     return static_cast<std::int64_t>(position) >= first;
@@ -136,9 +180,10 @@ PerplexityReport measure(const Flags& flags) {
   for (std::int64_t i = 0; i < windows.count(); ++i) {
     // The last token of a window is only predicted.
     const auto tokens = windows.at(i).first(static_cast<std::size_t>(windows.size - 1));
-    run_window(
-        session, tokens, windows.bos, &cli::interrupted(), nullptr, wants,
-        [&](std::size_t position, std::span<const float> row) { scorer.score(i, position, row); });
+    run_window(session, tokens, windows.bos, &cli::interrupted(), nullptr, wants,
+               [&](std::size_t position, std::span<const float> rows) {
+                 scorer.score(i, position, rows);
+               });
     ++report.windows;
     progress.show(i + 1, so_far(report));
   }

@@ -33,31 +33,28 @@ Windows read_windows(const Model& model, const std::string& path, std::int64_t s
                      std::int64_t first, std::int64_t most);
 
 // Feeds tokens of a window to an empty sequence 0 in steps, of which none asks for more rows of
-// logits than the session gives. `wants(position)` says which positions do. `take(position, row)`
-// gets them in order. The observer may be null.
+// logits than the session gives. `wants(position)` says which positions do; those are without gaps.
+// `take(position, rows)` gets the rows of a step, from the position of the first one on. The
+// observer may be null.
 template <class Wants, class Take>
 void run_window(Session& session, std::span<const std::int32_t> tokens, std::int32_t bos,
                 const std::atomic<bool>* cancel, NodeObserver* observer, Wants wants, Take take) {
   session.truncate(0, 0);
   const auto width = static_cast<std::size_t>(session.options().prefill_width);
   const auto most_rows = session.options().logits_rows;
-  const auto n_vocab = static_cast<std::size_t>(session.model().facts().n_vocab);
   std::vector<StepToken> step;
   for (std::size_t begin = 0; begin < tokens.size(); begin += step.size()) {
     step.clear();
     std::int64_t n_rows = 0;
+    std::size_t first = 0;  // of the step, that wants logits
     for (std::size_t i = begin; i < tokens.size() && step.size() < width; ++i) {
       const bool wanted = wants(i);
       if (wanted && n_rows == most_rows) break;
-      n_rows += wanted;
+      if (wanted && n_rows++ == 0) first = step.size();
       step.push_back({.token = i == 0 && bos >= 0 ? bos : tokens[i], .logits = wanted});
     }
-    std::span<const float> rows = session.step(step, cancel, observer);
-    for (std::size_t i = 0; i < step.size(); ++i) {
-      if (!step[i].logits) continue;
-      take(begin + i, rows.first(n_vocab));
-      rows = rows.subspan(n_vocab);
-    }
+    const std::span<const float> rows = session.step(step, cancel, observer);
+    if (n_rows > 0) take(begin + first, rows);
   }
 }
 
