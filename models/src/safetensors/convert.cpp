@@ -9,6 +9,8 @@
 #include "weft/models/gguf_writer.h"
 #include "weft/ops/formats/format.h"
 
+#include "gguf/pages.h"
+
 namespace weft {
 namespace {
 
@@ -47,6 +49,7 @@ class RowWriter {
       put(convert(first * from_elems(row_bytes)));
       after(std::ssize(rows_));
     }
+    let_go({tensor_.data, static_cast<std::size_t>(tensor_.n_bytes)});
   }
 
  private:

@@ -175,11 +175,11 @@ constexpr Grid<kDims, kPoints> expand(const std::uint64_t (&bits)[kWords],
 
 }  // namespace
 
-constexpr Grid<8, 256> kIQ2_XXSGrid = expand<8, 256>(kIQ2_XXSPoints, kIQ2Values);
-constexpr Grid<8, 512> kIQ2_XSGrid = expand<8, 512>(kIQ2_XSPoints, kIQ2Values);
-constexpr Grid<8, 1024> kIQ2_SGrid = expand<8, 1024>(kIQ2_SPoints, kIQ2Values);
-constexpr Grid<4, 256> kIQ3_XXSGrid = expand<4, 256>(kIQ3_XXSPoints, kIQ3_XXSValues);
-constexpr Grid<4, 512> kIQ3_SGrid = expand<4, 512>(kIQ3_SPoints, kIQ3_SValues);
-constexpr Grid<8, 2048> kIQ1Grid = expand<8, 2048>(kIQ1Points, kIQ1Values);
+alignas(64) constexpr Grid<8, 256> kIQ2_XXSGrid = expand<8, 256>(kIQ2_XXSPoints, kIQ2Values);
+alignas(64) constexpr Grid<8, 512> kIQ2_XSGrid = expand<8, 512>(kIQ2_XSPoints, kIQ2Values);
+alignas(64) constexpr Grid<8, 1024> kIQ2_SGrid = expand<8, 1024>(kIQ2_SPoints, kIQ2Values);
+alignas(64) constexpr Grid<4, 256> kIQ3_XXSGrid = expand<4, 256>(kIQ3_XXSPoints, kIQ3_XXSValues);
+alignas(64) constexpr Grid<4, 512> kIQ3_SGrid = expand<4, 512>(kIQ3_SPoints, kIQ3_SValues);
+alignas(64) constexpr Grid<8, 2048> kIQ1Grid = expand<8, 2048>(kIQ1Points, kIQ1Values);
 
 }  // namespace weft
