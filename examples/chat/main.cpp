@@ -61,7 +61,7 @@ bool handle(Chat& chat, std::string text) {
 
 int run(const Options& options) {
   cli::catch_interrupts(cli::Interrupts::once);
-  const auto model = Model::load(options.model.path, {.progress = cli::not_interrupted});
+  const auto model = cli::load_model(options.model, cli::not_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())

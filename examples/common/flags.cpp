@@ -108,6 +108,10 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
   add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
   add_weights_flag(app, s.weights);
+  app.add_option("--quantize", flags.quantize,
+                 "weights in F32, F16 and BF16 take this type while they are loaded: Q8_0, Q4_K_M, "
+                 "... (weft quantize --help lists them)")
+      ->type_name("TYPE");
   app.add_option_function<std::string>(
          "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
          "bytes for everything, for example 6G; default: what this process may use")
@@ -116,6 +120,11 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
                  "leave out a graph pass (weft dot --passes lists them), or 'all'")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME");
+}
+
+std::shared_ptr<const Model> load_model(const ModelFlags& flags,
+                                        const std::function<bool(double)>& progress) {
+  return Model::load(flags.path, {.progress = progress, .quantize = flags.quantize});
 }
 
 void add_sampler_flags(CLI::App& app, SamplerOptions& options) {

@@ -1,6 +1,8 @@
 #pragma once
 // Flags that several programs have, under the names that llama.cpp gives them where it has them.
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "weft/models/sampler.h"
@@ -19,7 +21,11 @@ std::string bundled_model();
 struct ModelFlags {
   std::string path;  // never empty after parsing
   SessionOptions session;
+  std::string quantize;  // ModelOptions::quantize
 };
+// The model that the flags name.
+std::shared_ptr<const Model> load_model(const ModelFlags& flags,
+                                        const std::function<bool(double)>& progress = {});
 // Call it before other flags are added: of a flag that is given twice, the last one counts.
 void add_model_flags(CLI::App& app, ModelFlags& flags);
 

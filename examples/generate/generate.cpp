@@ -85,7 +85,7 @@ std::string_view write_on(const Options& options, Session& session, Sampler& sam
 int generate(Options options) {
   if (!options.prompt_file.empty()) options.prompt = cli::read_text(options.prompt_file);
 
-  const auto model = Model::load(options.model.path, {.progress = cli::not_interrupted});
+  const auto model = cli::load_model(options.model, cli::not_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   const std::vector<TokenId> prompt = encode_prompt(*model, options.prompt);
 

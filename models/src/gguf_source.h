@@ -1,6 +1,9 @@
 #pragma once
 // A GGUF file as builder code sees it.
 
+#include <map>
+#include <string_view>
+
 #include "weft/models/gguf.h"
 #include "weft/models/hparams.h"
 
@@ -11,6 +14,8 @@ class GgufSource : public ModelSource {
   explicit GgufSource(GgufFile file) : file_(std::move(file)) {}
 
   const GgufFile& gguf() const { return file_; }
+  // The tensor of this name is to be taken for one of another type.
+  void retype(std::string_view name, const TensorSpec& spec) { retyped_[name] = spec; }
 
   std::string_view file() const override { return file_.path(); }
   std::optional<std::uint64_t> find_uint(std::string_view key) const override {
@@ -37,6 +42,7 @@ class GgufSource : public ModelSource {
         std::get<std::shared_ptr<const MetaArray>>(value->value)->size());
   }
   const TensorSpec* find_tensor(std::string_view name) const override {
+    if (const auto it = retyped_.find(name); it != retyped_.end()) return &it->second;
     const GgufTensor* tensor = file_.find_tensor(name);
     return tensor ? &tensor->spec : nullptr;
   }
@@ -48,6 +54,7 @@ class GgufSource : public ModelSource {
 
  private:
   GgufFile file_;
+  std::map<std::string_view, TensorSpec> retyped_;  // names view the file
 };
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "weft/graph/error.h"
+#include "weft/models/quantize.h"
 
 #include "model_impl.h"
 
@@ -39,7 +40,19 @@ void check_weights(const GgufFile& file, const Graph& graph, ModelFacts& facts) 
     const GgufTensor& tensor = *file.find_tensor(node.path);
     check_finite(file, tensor);
     facts.n_params += tensor.spec.shape.elems();
-    facts.weight_bytes += tensor.n_bytes;
+    facts.weight_bytes += node.spec.bytes();
+  }
+}
+
+// Gives the source the types that the mix gives its tensors.
+void retype(const std::string& mix, GgufSource& source) {
+  const QuantizePlan plan = plan_quantize(source.gguf(), {.type = mix, .keep_quantized = true});
+  for (const QuantizedTensor& t : plan.tensors) {
+    if (!t.converts()) continue;
+    if (!t.obstacle.empty())
+      fail<UnsupportedError>("{}: tensor '{}' cannot become {}: {}", source.file(),
+                             printable(t.tensor->name), t.to.name(), t.obstacle);
+    source.retype(t.tensor->name, {t.to, t.tensor->spec.shape});
   }
 }
 
@@ -70,10 +83,12 @@ void read_text(const GgufFile& file, Model::Impl& model) {
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
   report(options, 0);
   auto impl = std::make_unique<Impl>(GgufFile::open(path));
-  const GgufSource& source = impl->source;
+  GgufSource& source = impl->source;
   impl->architecture = &find_architecture(source);
   impl->hparams = configure(source, *impl->architecture);
   for (const GgufTensor& tensor : source.gguf().tensors()) source.gguf().require_format(tensor);
+  if (!options.quantize.empty()) retype(options.quantize, source);
+  impl->quantized_to = options.quantize;
   report(options, 0.1);
   read_text(source.gguf(), *impl);
   report(options, 0.8);
@@ -134,6 +149,9 @@ const GgufFile& Model::file() const {
 }
 const ModelFacts& Model::facts() const {
   return impl_->facts;
+}
+const std::string& Model::quantized_to() const {
+  return impl_->quantized_to;
 }
 const Vocabulary& Model::vocabulary() const {
   return *impl_->vocabulary;

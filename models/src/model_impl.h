@@ -19,6 +19,7 @@ struct Model::Impl {
   const Architecture* architecture = nullptr;
   Hparams hparams;
   ModelFacts facts;
+  std::string quantized_to;
   std::shared_ptr<const Vocabulary> vocabulary;
   std::shared_ptr<const Tokenizer> tokenizer;  // null where the file has none that we know
   std::string no_tokenizer;                    // why

@@ -65,6 +65,11 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   if (!o.cache_v.valid()) o.cache_v = f16;
   check_cache_type("K", o.cache_k);
   check_cache_type("V", o.cache_v);
+  if (!model.quantized_to().empty()) {
+    if (o.weights == WeightMode::mapped)
+      fail<ValueError>("weights that become {} cannot stay mapped", model.quantized_to());
+    o.weights = WeightMode::resident;
+  }
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
   if (o.mem_budget == 0) o.mem_budget = default_budget();
   return o;
@@ -220,7 +225,9 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
     planned.options.mem_budget = default_budget(shared);
   }
   if (asked) {
-    planned.weights_reason = "asked for";
+    const std::string& mix = model.quantized_to();
+    planned.weights_reason =
+        mix.empty() ? "asked for" : fmt::format("those in F32, F16 and BF16 become {}", mix);
     if (!fit(model, limits, planned, all_of_it)) refuse(model, planned);
     return planned;
   }
@@ -309,7 +316,7 @@ PlannedModel plan_model(const Model& model, const SessionOptions& options) {
   const Limits limits{.stated = options.mem_budget != 0,
                       .cache_stated = options.cache_k.valid() || options.cache_v.valid()};
   std::string reason = "asked for";
-  if (options.weights != WeightMode::mapped) {
+  if (resolved.weights != WeightMode::mapped) {
     if (auto planned = plan_resident(model, resolved, limits, reason)) return std::move(*planned);
   }
   return plan_mapped(model, resolved, limits, std::move(reason));

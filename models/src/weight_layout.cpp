@@ -39,7 +39,8 @@ WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resid
   for (PlacedWeight& w : layout.weights) {
     const DType in_file = w.tensor->spec.dtype;
     const bool other_type = w.dtype != in_file;
-    if (other_type && (!resident || w.dtype.plain() != in_file)) {
+    w.converts = w.dtype.plain() != in_file;
+    if (other_type && (!resident || (w.converts && in_file.is_quantized()))) {
       fail<Error>("weight '{}' is {} in the file, the graph wants {}", printable(w.tensor->name),
                   in_file.name(), w.dtype.name());
     }
@@ -48,7 +49,7 @@ WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resid
     const bool reordered = w.tensor->paired_rows != 0;
     if (reordered || (resident && (w.whole || other_type))) {
       w.offset = layout.region_bytes;
-      layout.region_bytes += align_up(w.tensor->n_bytes);
+      layout.region_bytes += align_up(w.dtype.bytes(w.tensor->spec.shape.elems()));
     } else {
       layout.mapped_bytes += w.tensor->n_bytes;
       if (!w.whole) layout.table_bytes += w.tensor->n_bytes;

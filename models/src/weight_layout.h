@@ -17,6 +17,7 @@ struct PlacedWeight {
   const GgufTensor* tensor = nullptr;  // the model's
   DType dtype;                         // as the graph has it
   std::int64_t offset = kInFile;       // in the region
+  bool converts = false;               // to another type than in the file, not only its panels
   bool whole = false;                  // every step reads all of it, not only some rows
   friend bool operator==(const PlacedWeight&, const PlacedWeight&) = default;
 };
@@ -31,8 +32,9 @@ struct WeightLayout {
 };
 
 // `resident`: every weight that a step reads whole goes into the region, in file order. Otherwise
-// all stay in the file but those whose rows are in another order there. Throws Error where the
-// graph gives a weight of the file another type.
+// all stay in the file but those whose rows are in another order there. Weights that the graph
+// wants in a type that the file does not have are converted on their way into the region: Throws
+// Error where they would have to stay in the file, or are quantized there.
 WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident);
 
 }  // namespace weft

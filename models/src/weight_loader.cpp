@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "weft/ops/formats/panels.h"
 
 #include "gguf/pages.h"
+#include "quantize/row_converter.h"
 
 namespace weft {
 namespace {
@@ -44,11 +47,32 @@ void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
     chunks.push_back({&weight, r, std::min(r + step, n_rows), n_rows, row_bytes});
 }
 
+// What went wrong first, in the order of the chunks, whichever thread met it.
+class FirstError {
+ public:
+  void keep(std::size_t chunk, std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (chunk >= chunk_) return;
+    chunk_ = chunk;
+    error_ = std::move(error);
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t chunk_ = SIZE_MAX;
+  std::exception_ptr error_;
+};
+
 // Calls `work` for all chunks on several threads, the caller's among them, in about their order.
+// After something was thrown no chunk is begun any more.
 template <class Work>
 void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work work) {
   if (chunks.empty()) return;
   std::atomic<std::size_t> next{0}, done{0};
+  FirstError error;
   const auto take = [&] {
     const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
     if (i >= chunks.size()) return false;
@@ -57,7 +81,12 @@ void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work wor
         read_ahead(c.bytes());
     }
     if (i + kChunksAhead < chunks.size()) read_ahead(chunks[i + kChunksAhead].bytes());
-    work(chunks[i]);
+    try {
+      work(chunks[i]);
+    } catch (...) {
+      error.keep(i, std::current_exception());
+      next = chunks.size();
+    }
     done.fetch_add(1, std::memory_order_relaxed);
     return true;
   };
@@ -86,6 +115,7 @@ void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work wor
   }
   take_all(report);
   threads.clear();
+  error.rethrow();
   report();
 }
 
@@ -102,9 +132,38 @@ void copy_reordered(const Chunk& c, std::byte* to) {
             0, c.last - c.first);
 }
 
-void copy_chunk(const Chunk& c, std::byte* region) {
+// Converts the rows to another type, and from there to its panels where the weight wants them.
+void convert_rows(std::string_view file, const Chunk& c, std::byte* to) {
+  const PlacedWeight& w = *c.weight;
+  const GgufTensor& tensor = *w.tensor;
+  const DType type = w.dtype.plain();
+  const std::int64_t n_rows = c.last - c.first;
+  const std::int64_t row_elems = tensor.spec.shape.elems() / c.n_rows;
+  const std::int64_t n_cols = tensor.spec.shape.last();
+  const std::int64_t row_bytes = type.bytes(row_elems);
+  std::byte* const place = to + c.first * row_bytes;
+  const std::byte* from = c.bytes().data();
+  std::vector<std::byte> in_order, plain;
+  if (tensor.paired_rows != 0) {
+    in_order.resize(c.bytes().size());
+    weft::copy_rows(tensor, c.first, c.last, in_order.data());
+    from = in_order.data();
+  }
+  if (w.dtype.is_panels()) plain.resize(static_cast<std::size_t>(n_rows * row_bytes));
+  const std::int64_t rows_of_cols = row_elems / n_cols;
+  quantize::RowConverter converter;
+  const quantize::BadWeight bad = converter.convert(
+      *find_format(tensor.spec.dtype), *find_format(type), from,
+      plain.empty() ? place : plain.data(), n_rows * rows_of_cols, n_cols, nullptr, false);
+  if (bad.found()) quantize::refuse(file, tensor, type, c.first * rows_of_cols, bad);
+  // Whole panels, and behind them what fills none: laid out as if they were a tensor of their own.
+  if (!plain.empty()) to_panels(type, plain.data(), place, n_rows, row_bytes, 0, n_rows);
+}
+
+void copy_chunk(std::string_view file, const Chunk& c, std::byte* region) {
   const PlacedWeight& w = *c.weight;
   std::byte* const to = region + w.offset;
+  if (w.converts) return convert_rows(file, c, to);
   if (w.tensor->paired_rows != 0) return copy_reordered(c, to);
   if (w.dtype == w.tensor->spec.dtype) {
     const auto bytes = c.bytes();
@@ -162,7 +221,7 @@ ResidentWeights::ResidentWeights(const GgufFile& file, WeightLayout layout,
   const LettingGo letting_go(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
     bring_in(c.bytes());
-    copy_chunk(c, region_.data());
+    copy_chunk(file.path(), c, region_.data());
     letting_go.copied(c);
   });
   letting_go.end();

@@ -24,7 +24,8 @@ struct LoadOptions {
 // held, but for a few MiB that are being copied. Immutable: any number of sessions may share it.
 class ResidentWeights {
  public:
-  // Throws IoError where the memory cannot be had, CancelledError, and what `progress` throws.
+  // Throws IoError where the memory cannot be had, FormatError where weights that are to be
+  // converted are not finite, CancelledError, and what `progress` throws.
   ResidentWeights(const GgufFile& file, WeightLayout layout, const LoadOptions& options);
 
   const WeightLayout& layout() const { return layout_; }

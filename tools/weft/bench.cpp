@@ -106,7 +106,7 @@ int measure_all(Flags& flags) {
   const std::vector<Test> tests = tests_of(flags);
   fit(tests, flags.model.session);
   cli::catch_interrupts(cli::Interrupts::once);
-  const auto model = Model::load(flags.model.path, {.progress = cli::load_progress});
+  const auto model = cli::load_model(flags.model, cli::load_progress);
   Report report{.model = flags.model.path};
   LogitsHash hash;
   std::int64_t spare = 0;

@@ -129,7 +129,7 @@ int dot(int argc, char** argv) {
       "  weft dot -m model.gguf --passes");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const auto model = Model::load(flags.model.path);
+  const auto model = cli::load_model(flags.model);
   const Backend& backend = find_backend(flags.model.session.backend);
   const PassOptions passes{.off = flags.model.session.passes_off,
                            .resident = flags.model.session.weights != WeightMode::mapped};

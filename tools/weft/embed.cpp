@@ -99,7 +99,7 @@ int embed(int argc, char** argv) {
       "  weft embed -m model.gguf --tokens 1,2,3 --pooling none -o rows.npy");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const auto model = Model::load(flags.path);
+  const auto model = cli::load_model(flags);
   const std::vector<std::int32_t> ids =
       ids_flag->count() > 0 ? parse_list("--tokens", tokens) : model->tokenizer().encode(prompt);
   if (ids.empty()) fail<ValueError>("there is nothing to embed: give --tokens or --prompt");

@@ -41,7 +41,7 @@ std::vector<std::int32_t> chunks_of(const Flags& flags, std::int64_t n_tokens) {
 }
 
 void write_logits(const Flags& flags, const std::vector<std::int32_t>& ids) {
-  const auto model = Model::load(flags.model.path);
+  const auto model = cli::load_model(flags.model);
   const auto chunks = chunks_of(flags, std::ssize(ids));
   SessionOptions options = flags.model.session;
   options.prefill_width = options.logits_rows = std::ranges::max(chunks);

@@ -106,7 +106,7 @@ int plan(int argc, char** argv) {
       "  weft plan -m model.gguf --json | jq .memory");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const auto model = Model::load(flags.path);
+  const auto model = cli::load_model(flags);
   const PlannedModel planned = plan_model(*model, flags.session);
   check_phase(planned, phase);
   json ? print_json(*model, planned) : print_text(*model, planned, phase);

@@ -90,7 +90,7 @@ int verify(int argc, char** argv) {
       "  weft verify -m model.gguf --tokens 1,2,3 --backend cpu --json");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const auto model = Model::load(flags.path);
+  const auto model = cli::load_model(flags);
   const std::vector<std::int32_t> ids =
       tokens_flag->count() > 0 ? parse_list("--tokens", tokens) : tokens_of(*model, prompt);
   if (ids.empty()) fail<ValueError>("there are no tokens to run");

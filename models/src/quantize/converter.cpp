@@ -79,15 +79,7 @@ const float* Converter::importance(const Piece& piece) {
 
 void Converter::refuse(const Piece& piece, const BadWeight& bad) const {
   const QuantizedTensor& t = plan_.tensors[piece.tensor];
-  const std::int64_t n_cols = rows_of(t.tensor->spec).n_cols;
-  const std::string place =
-      fmt::format("{}: tensor '{}' holds {} at element {} (row {}, column {})", file_.path(),
-                  printable(t.tensor->name), bad.value, piece.first_row * n_cols + bad.index,
-                  piece.first_row + bad.index / n_cols, bad.index % n_cols);
-  const bool finite = bad.value - bad.value == 0;
-  if (finite) fail<FormatError>("{}, which is too large for {}", place, t.to.name());
-  fail<FormatError>("{}: a file that is damaged, or weights that are to be written as 0 on request",
-                    place);
+  quantize::refuse(file_.path(), *t.tensor, t.to, piece.first_row, bad);
 }
 
 void Converter::make(const Piece& piece, Slot& slot, RowConverter& rows) {

@@ -113,6 +113,7 @@ class Planner {
   bool is_weight(const GgufTensor& tensor) const {
     const DType type = tensor.spec.dtype;
     const bool number = type.is_quantized() || type.name().find('F') != std::string_view::npos;
+    if (options_.keep_quantized && type.is_quantized()) return false;
     return mix_.mix != Mix::copy && number && may_quantize(tensor) &&
            !(options_.leave_output && tensor.name == "output.weight");
   }

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <string>
 
+#include "weft/graph/error.h"
 #include "weft/ops/formats/half.h"
 
 namespace weft::quantize {
@@ -57,6 +59,19 @@ BadWeight first_above(std::span<const float> values, float limit) {
 }
 
 }  // namespace
+
+void refuse(std::string_view file, const GgufTensor& tensor, DType to, std::int64_t first_row,
+            const BadWeight& bad) {
+  const std::int64_t n_cols = tensor.spec.shape.last();
+  const std::string place =
+      fmt::format("{}: tensor '{}' holds {} at element {} (row {}, column {})", file,
+                  printable(tensor.name), bad.value, first_row * n_cols + bad.index,
+                  first_row + bad.index / n_cols, bad.index % n_cols);
+  if (std::isfinite(bad.value))
+    fail<FormatError>("{}, which is too large for {}", place, to.name());
+  fail<FormatError>("{}: a file that is damaged, or weights that are to be written as 0 on request",
+                    place);
+}
 
 BadWeight RowConverter::convert(const Format& from, const Format& to, const std::byte* in,
                                 std::byte* out, std::int64_t n_rows, std::int64_t n_cols,

@@ -3,9 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
+#include "weft/models/gguf.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft::quantize {
@@ -16,6 +17,11 @@ struct BadWeight {
   float value = 0;
   bool found() const { return index >= 0; }
 };
+
+// Throws FormatError "FILE: tensor 'x' holds nan at element 7 (row 0, column 7): ...". `bad` counts
+// from row `first_row` of the tensor, which was to become `to`.
+[[noreturn]] void refuse(std::string_view file, const GgufTensor& tensor, DType to,
+                         std::int64_t first_row, const BadWeight& bad);
 
 // Has its own room for a few rows: one object per thread.
 class RowConverter {
