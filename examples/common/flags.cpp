@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "weft/graph/error.h"
+#include "weft/models/quantize.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/scheduler/budget.h"
 
@@ -25,6 +26,15 @@ std::int64_t size_flag(const std::string& text) {
     return parse_size(text);
   } catch (const ValueError& error) {
     throw CLI::ValidationError("--mem-budget", error.what());
+  }
+}
+
+std::string check_mix(const std::string& name) {
+  try {
+    check(QuantizeOptions{.type = name});
+    return "";
+  } catch (const ValueError& error) {
+    return error.what();
   }
 }
 
@@ -111,6 +121,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--quantize", flags.quantize,
                  "weights in F32, F16 and BF16 take this type while they are loaded: Q8_0, Q4_K_M, "
                  "... (weft quantize --help lists them)")
+      ->check(check_mix)
       ->type_name("TYPE");
   app.add_option_function<std::string>(
          "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },

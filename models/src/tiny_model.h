@@ -84,7 +84,8 @@ inline void write_tiny_model(const TinyModel& about, const std::string& path) {
 }
 
 // The mapping outlives the file's name.
-inline std::shared_ptr<const Model> tiny_model(const TinyModel& about = {}) {
+inline std::shared_ptr<const Model> tiny_model(const TinyModel& about = {},
+                                               const ModelOptions& options = {}) {
   static int n_made = 0;
   const auto path = std::filesystem::temp_directory_path() /
                     fmt::format("weft-tiny-{}-{}.gguf", getpid(), n_made++);
@@ -93,7 +94,7 @@ inline std::shared_ptr<const Model> tiny_model(const TinyModel& about = {}) {
     ~Removed() { std::filesystem::remove(path); }
   } removed{path};
   write_tiny_model(about, path.string());
-  return Model::load(path.string());
+  return Model::load(path.string(), options);
 }
 
 }  // namespace weft::test

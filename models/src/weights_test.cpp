@@ -1,6 +1,7 @@
 // Where weights lie: layouts, the region that sessions share, the choice between the modes.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/graph/error.h"
+#include "weft/models/quantize.h"
 #include "weft/models/session.h"
 #include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q4_0.h"
@@ -18,6 +20,7 @@
 
 #include "model_impl.h"
 #include "session_plan.h"
+#include "support/temp_folder.h"
 #include "tiny_model.h"
 
 using namespace weft;
@@ -229,4 +232,56 @@ TEST_CASE("a layout names a weight that the file does not have in the graph's ty
   CHECK(text_of([&] {
           layout_weights(other->file(), planned.graphs[0], true);
         }).find("is Q4_0 in the file, the graph wants ") != std::string::npos);
+}
+
+TEST_CASE("weights that are quantized while loading are those of a quantized file") {
+  for (const DType dtype : {f32, f16, bf16}) {
+    for (const char* mix : {"Q8_0", "Q4_0", "F16"}) {
+      CAPTURE(dtype.name());
+      CAPTURE(mix);
+      const auto plain = tiny_model({.matrices = dtype});
+      const test::TempFolder folder;
+      const QuantizeOptions how{.type = mix};
+      quantize_file(plain->file(), plan_quantize(plain->file(), how), how, {}, folder / "q.gguf");
+      const auto file = Model::load(folder / "q.gguf");
+      const auto loaded = tiny_model({.matrices = dtype}, {.quantize = mix});
+      CHECK(loaded->facts().weight_bytes == file->facts().weight_bytes);
+      for (const char* backend : {"cpu", "reference"}) {
+        SessionOptions options = kResident;
+        options.backend = backend;
+        Session expected(file, options);
+        for (const int workers : {1, 2}) {
+          options.workers = workers;
+          options.weights = WeightMode::automatic;
+          Session session(loaded, options);
+          CHECK(session.options().weights == WeightMode::resident);
+          CHECK(session.allocated_bytes() == session.memory().total());
+          expected.truncate(0, 0);
+          CHECK(same_bits(logits_of(session), logits_of(expected)));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("quantizing while loading leaves quantized weights alone and refuses what it must") {
+  CHECK(tiny_model({.matrices = q8_0}, {.quantize = "Q4_0"})->facts().weight_bytes ==
+        tiny_model({.matrices = q8_0})->facts().weight_bytes);
+  CHECK_THROWS_WITH_AS(tiny_model({}, {.quantize = "Q4"}), doctest::Contains("no type 'Q4'"),
+                       ValueError);
+  const auto model = tiny_model({}, {.quantize = "Q8_0"});
+  CHECK_THROWS_WITH_AS(plan_model(*model, {.weights = WeightMode::mapped}),
+                       "weights that become Q8_0 cannot stay mapped", ValueError);
+  CHECK(plan_model(*model, {}).weights_reason == "those in F32, F16 and BF16 become Q8_0");
+  const auto bad = [](const std::string& name, std::vector<float>& values) {
+    if (name == "blk.1.ffn_up.weight") values[70] = std::nanf("");
+  };
+  for (const int workers : {1, 3}) {
+    const auto damaged = tiny_model({.change = bad}, {.quantize = "Q8_0"});
+    SessionOptions options = kResident;
+    options.workers = workers;
+    const std::string text = text_of([&] { Session session(damaged, options); });
+    CHECK(text.find("tensor 'blk.1.ffn_up.weight' holds nan at element 70 (row 1, column 6)") !=
+          std::string::npos);
+  }
 }

@@ -42,6 +42,27 @@ class Weights(SystemTest):
                 total = self.plan("--weights", mode, *cache)["memory"]["total"]
                 self.assertLess(self.peak("--weights", mode, *cache), total + SLACK)
 
+    def test_quantized_while_loading(self):
+        """As if the file had been quantized, and in no more memory than that takes."""
+        wide = os.path.join(self.folder, "wide.gguf")
+        self.runs("weft", "bench", "--make-model", "D=1024,F=2816,L=6,H=16,G=16,V=8000", "F16", wide)
+        small = os.path.join(self.folder, "small.gguf")
+        self.runs("weft", "quantize", wide, small, "Q8_0")
+        self.model, expected, got = small, self.folder / "a.npy", self.folder / "b.npy"
+        tokens = ["--tokens", "1,2,3", "-o"]
+        self.runs("weft", "logits", "-m", small, "--weights", "resident", *tokens, expected)
+        self.runs("weft", "logits", "-m", wide, "--quantize", "q8_0", *tokens, got)
+        self.assertEqual(expected.read_bytes(), got.read_bytes())
+        self.model = wide
+        cache = ["--cache-type-k", "f32", "--cache-type-v", "f32", "--quantize", "q8_0"]
+        plan = self.plan(*cache)
+        self.assertEqual(plan["weights"]["mode"], "resident")
+        self.assertIn("become q8_0", plan["weights"]["reason"])
+        self.assertLess(self.peak(*cache), plan["memory"]["total"] + SLACK)
+        self.assertLess(plan["memory"]["weights_resident"], 0.6 * os.path.getsize(wide))
+        self.refuses(1, "cannot stay mapped", "weft", "plan", "-m", wide, "--quantize", "q8_0", "--weights", "mapped")
+        self.refuses(2, "known are", "weft", "plan", "-m", wide, "--quantize", "q8")
+
     def test_plan_says_which_and_why(self):
         for mode in ("mapped", "resident"):
             plan = self.plan("--weights", mode)

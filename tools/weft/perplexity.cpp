@@ -158,7 +158,7 @@ class Scorer {
 PerplexityReport measure(const Flags& flags) {
   std::optional<SavedLogits> base;
   if (!flags.base.empty()) base = SavedLogits::open(flags.base);
-  const auto model = Model::load(flags.model.path);
+  const auto model = cli::load_model(flags.model);
   const Windows windows = choose_windows(base, *model, flags);
   if (windows.count() == 0) {
     fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),
