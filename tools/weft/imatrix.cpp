@@ -161,18 +161,11 @@ int combine(const Flags& flags) {
 int collect(Flags& flags) {
   const std::int64_t first = flags.first;
   take_up(flags);
-<<<<<<< HEAD
   if (flags.windows == kNothing) return 0;
-  const auto model = Model::load(flags.model.path);
+  const auto model = cli::load_model(flags.model);
   Windows windows =
       read_windows(*model, flags.text, flags.model.session.context, flags.first, flags.windows);
   if (windows.count() == 0) {
-=======
-  const auto model = cli::load_model(flags.model);
-  Windows windows = read_windows(*model, flags.text, flags.model.session.context, flags.first,
-                                 std::max<std::int64_t>(flags.windows, 0));
-  if (windows.count() == 0 || flags.windows < 0) {
->>>>>>> f0c1290 (Test quantizing while loading against quantized files; say how to use it)
     if (flags.first > first) return 0;  // all was done before
     fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),
                      flags.first);
