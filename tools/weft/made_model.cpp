@@ -137,8 +137,11 @@ struct TypeChoice {
 
 // Numbers of general.file_type. Source: docs/gguf.md of https://github.com/ggml-org/ggml
 using FileType = std::pair<std::string_view, std::uint32_t>;
-constexpr FileType kFileTypes[] = {{"F32", 0},   {"F16", 1},   {"Q4_0", 2}, {"Q8_0", 7},
-                                   {"Q4_K", 14}, {"Q6_K", 18}, {"BF16", 32}};
+constexpr FileType kFileTypes[] = {
+    {"F32", 0},      {"F16", 1},     {"Q4_0", 2},   {"Q4_1", 3},   {"Q8_0", 7},    {"Q5_0", 8},
+    {"Q5_1", 9},     {"Q2_K", 10},   {"Q3_K", 11},  {"Q4_K", 14},  {"Q5_K", 16},   {"Q6_K", 18},
+    {"IQ3_XXS", 23}, {"IQ4_NL", 25}, {"IQ3_S", 26}, {"IQ2_S", 28}, {"IQ4_XS", 30}, {"IQ1_M", 31},
+    {"BF16", 32},    {"TQ1_0", 36},  {"TQ2_0", 37}, {"MXFP4", 38}};
 
 TypeChoice choose_type(std::string_view text) {
   std::string name(text);
@@ -147,10 +150,10 @@ TypeChoice choose_type(std::string_view text) {
   const Format* format = find_format_by_name(name);
   const auto* known = std::ranges::find(kFileTypes, name, &FileType::first);
   if (format == nullptr || format->encode == nullptr || known == std::end(kFileTypes)) {
-    fail<ValueError>(
-        "no model can be made in type '{}'; known are F32, F16, BF16, Q8_0, Q4_0, "
-        "Q4_K, Q6_K and Q4_K_M",
-        printable(text));
+    std::string names;
+    for (const FileType& type : kFileTypes) names += std::string(type.first) + ", ";
+    fail<ValueError>("no model can be made in type '{}'; known are {}and Q4_K_M", printable(text),
+                     names);
   }
   return {name, known->second, format, format};
 }

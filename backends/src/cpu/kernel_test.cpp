@@ -191,6 +191,29 @@ Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view pa
   return floats_of(runner.run_whole());
 }
 
+namespace {
+
+// Where the scales in f16 stand in a block; other formats hold nothing that is too large.
+std::vector<std::size_t> scales_of(std::string_view name) {
+  if (name == "MXFP4" || name == "NVFP4") return {};
+  if (name == "Q6_K") return {208};
+  if (name == "Q3_K") return {108};
+  if (name == "Q2_K") return {80, 82};
+  if (name == "TQ1_0") return {52};
+  if (name == "TQ2_0") return {64};
+  if (name == "Q4_K" || name == "Q5_K" || name == "Q4_1" || name == "Q5_1" || name == "Q8_1")
+    return {0, 2};
+  return {0};
+}
+
+std::vector<std::byte> encoded_noise(DType dtype, std::int64_t n, std::uint32_t seed) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(dtype.bytes(n)));
+  find_format(dtype)->encode(noise(static_cast<std::size_t>(n), seed).data(), bytes.data(), n);
+  return bytes;
+}
+
+}  // namespace
+
 std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int64_t n_cols,
                                       std::uint32_t seed) {
   if (dtype.is_panels()) {
@@ -200,18 +223,12 @@ std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int
     return panels;
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(n_rows * dtype.bytes(n_cols)));
-  const Format* format = find_format(dtype);
-  if (!dtype.is_quantized()) {
-    format->encode(noise(static_cast<std::size_t>(n_rows * n_cols), seed).data(), bytes.data(),
-                   n_rows * n_cols);
-    return bytes;
-  }
+  if (!dtype.is_quantized()) return encoded_noise(dtype, n_rows * n_cols, seed);
   std::mt19937 rng(seed);
   for (std::byte& b : bytes) b = static_cast<std::byte>(rng());
   const auto block = static_cast<std::size_t>(dtype.block_bytes());
-  const std::vector<std::size_t> halves = dtype == q6_k   ? std::vector<std::size_t>{208}
-                                          : dtype == q4_k ? std::vector<std::size_t>{0, 2}
-                                                          : std::vector<std::size_t>{0};
+  const std::vector<std::size_t> halves = scales_of(dtype.name());
+  if (dtype.name() == "Q8_K") return encoded_noise(dtype, n_rows * n_cols, seed);
   for (std::size_t at = 0; at < bytes.size(); at += block) {
     for (const std::size_t offset : halves) {
       const float scale = (static_cast<float>(rng() % 2000) - 1000) * 0x1p-14f;
@@ -225,6 +242,8 @@ std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int
       }
       std::memcpy(&bytes[at + offset], &half, 2);
     }
+    // Exponents near that of 1, so that sums stay finite.
+    if (dtype.name() == "MXFP4") bytes[at] = static_cast<std::byte>(112 + rng() % 16);
   }
   return bytes;
 }

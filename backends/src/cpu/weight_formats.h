@@ -1,5 +1,5 @@
 #pragma once
-// The weight formats that have kernels.
+// The kernels of weight formats. A format without its own has those that decode it with its codec.
 
 #include "weft/graph/dtype.h"
 

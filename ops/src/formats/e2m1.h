@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+
+#include "formats/lanes.h"
 
 namespace weft::formats {
 
@@ -25,14 +28,24 @@ inline int nearest_e2m1(float x, float half_scale) {
   return best != 0 && x < 0 ? best + 8 : best;
 }
 
-// Weighted squared error of n numbers at a scale.
-inline double e2m1_error(const float* x, const float* weight, int n, float half_scale) {
-  double error = 0;
-  for (int i = 0; i < n; ++i) {
-    const float value = static_cast<float>(kE2M1Doubled[nearest_e2m1(x[i], half_scale)]);
-    const double e = double{x[i]} - double{value} * half_scale;
-    error += weight[i] * e * e;
-  }
+// Weighted squared error of kLanes numbers at a scale, of two equally near codes either.
+inline float e2m1_error(const float* x, const float* weight, float half_scale) {
+  float error = 0;
+  run_on_lanes([&]() WEFT_LANES {
+    Floats v, w;
+    std::memcpy(&v, x, sizeof(v));
+    std::memcpy(&w, weight, sizeof(w));
+    const Floats d = all_lanes(half_scale);
+    // In halves up to 2, in wholes up to 4, then 4 and 6; all of it doubled.
+    const Floats m = magnitude(v);
+    const Floats q = half_scale > 0 ? least(m / d, all_lanes(12)) : all_lanes(0);
+    const Floats even = nearest_integer(q * 0.5f) * 2;
+    const Floats top = q > 10 ? all_lanes(12) : all_lanes(8);
+    const Floats code = q < 4 ? nearest_integer(q) : q < 8 ? even : top;
+    const Floats e = m - code * d;
+    const Floats squares = w * e * e;
+    for (int i = 0; i < kLanes; ++i) error += squares[i];
+  });
   return error;
 }
 

@@ -40,6 +40,29 @@ WEFT_LANES inline Floats nearest_integer(const Floats& x) {
   return (x + kShift) - kShift;
 }
 
+// The largest lane.
+WEFT_LANES inline float greatest_of(const Floats& a) {
+  Floats m = a;
+  m = greatest(m,
+               __builtin_shufflevector(m, m, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+  m = greatest(m,
+               __builtin_shufflevector(m, m, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+  m = greatest(m,
+               __builtin_shufflevector(m, m, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+  m = greatest(m,
+               __builtin_shufflevector(m, m, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
+  return m[0];
+}
+
+// Nearest integer, halves away from zero, as bytes. REQUIRES: it is within -128..127.
+using Int8s = std::int8_t __attribute__((vector_size(16)));
+WEFT_LANES inline Int8s rounded_bytes(const Floats& x) {
+  const Ints whole = __builtin_convertvector(x, Ints);
+  const Floats rest = x - __builtin_convertvector(whole, Floats);
+  const Ints up = rest >= 0.5f, down = rest <= -0.5f;
+  return __builtin_convertvector(whole - up + down, Int8s);
+}
+
 #if defined(__x86_64__)
 template <class Body>
 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void run_with_avx512(Body& body) {

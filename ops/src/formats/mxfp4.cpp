@@ -52,10 +52,11 @@ void MXFP4::encode(const float* in, Block& block) {
 void MXFP4::encode_weighted(const float* in, const float* importance, float, Block& block) {
   encode(in, block);
   const int first = block.e;
-  double least = HUGE_VAL;
+  float least = HUGE_VALF;
   for (int e = first; e <= std::min(first + 1, 254); ++e) {
-    const double error =
-        formats::e2m1_error(in, importance, kBlock, half_scale(static_cast<std::uint8_t>(e)));
+    const float d = half_scale(static_cast<std::uint8_t>(e));
+    const float error =
+        formats::e2m1_error(in, importance, d) + formats::e2m1_error(in + 16, importance + 16, d);
     if (error >= least) continue;
     least = error;
     block.e = static_cast<std::uint8_t>(e);

@@ -1,6 +1,7 @@
 #include "weft/ops/formats/nvfp4.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "formats/codec.h"
 #include "formats/e2m1.h"
@@ -8,12 +9,10 @@
 
 namespace weft {
 
+// The bits of a scale are those of a float with another bias.
 float NVFP4::half_scale(std::uint8_t scale) {
-  const int e = scale >> 3 & 15, m = scale & 7;
   if (scale == 0x7f) return 0;
-  const float value = e == 0 ? std::ldexp(static_cast<float>(m), -9)
-                             : std::ldexp(1 + static_cast<float>(m) / 8, e - 7);
-  return value / 2;
+  return std::bit_cast<float>((scale & 0x7fu) << 20) * 0x1p119f;
 }
 
 void NVFP4::decode(const Block& block, float* out) {
@@ -55,13 +54,14 @@ void put_codes(const float* in, int s, NVFP4::Block& block) {
 
 // The scale of least weighted squared error, from the one at which the largest magnitude is cut to
 // 4/6 of itself to past the one at which it takes the number next to the largest.
+static_assert(NVFP4::kSub == formats::kLanes);
 int best_scale(const float* x, const float* weights) {
   const int wanted = nearest_scale(formats::largest_magnitude(x, NVFP4::kSub) / kTopValue);
   int best = wanted;
-  double least = HUGE_VAL;
+  float least = HUGE_VALF;
   for (int scale = std::max(0, wanted - 5); scale <= std::min(kTopScale, wanted + 6); ++scale) {
-    const double error = formats::e2m1_error(x, weights, NVFP4::kSub,
-                                             NVFP4::half_scale(static_cast<std::uint8_t>(scale)));
+    const float error =
+        formats::e2m1_error(x, weights, NVFP4::half_scale(static_cast<std::uint8_t>(scale)));
     if (error < least || (error == least && scale == wanted)) {
       least = error;
       best = scale;

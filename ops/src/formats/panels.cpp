@@ -10,10 +10,17 @@
 #include "weft/ops/formats/f32.h"
 #include "weft/ops/formats/iq4_nl.h"
 #include "weft/ops/formats/iq4_xs.h"
+#include "weft/ops/formats/q2_k.h"
+#include "weft/ops/formats/q3_k.h"
 #include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_1.h"
 #include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q5_0.h"
+#include "weft/ops/formats/q5_1.h"
+#include "weft/ops/formats/q5_k.h"
 #include "weft/ops/formats/q6_k.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/formats/tq2_0.h"
 
 namespace weft {
 namespace {
@@ -51,15 +58,33 @@ constexpr auto kQ6_KOrder = [] {
   return order;
 }();
 
+// Units [first, kCount) before those below `first`.
+template <std::size_t kCount>
+constexpr std::array<std::uint8_t, kCount> beginning_at(std::size_t first) {
+  std::array<std::uint8_t, kCount> order{};
+  for (std::size_t i = 0; i < kCount; ++i)
+    order[i] = static_cast<std::uint8_t>((first + i) % kCount);
+  return order;
+}
+constexpr auto kQ2_KOrder = beginning_at<21>(20);  // d and dmin first
+constexpr auto kQ3_KOrder = beginning_at<27>(24);  // scales first
+
 // The one list of forms in panels.
 constexpr Layout kLayouts[] = {
     layout("F32_R16", kF32Info, 4),
     layout("F16_R16", kF16Info, 2),
     layout("BF16_R16", kBF16Info, 2),
     layout("Q4_0_R16", kQ4_0Info, 4, 0),
+    layout("Q4_1_R16", kQ4_1Info, 4),
+    layout("Q5_0_R16", kQ5_0Info, 4, 0),
+    layout("Q5_1_R16", kQ5_1Info, 4),
     layout("Q8_0_R16", kQ8_0Info, 4, 0),
+    layout("Q2_K_R16", kQ2_KInfo, 4, kNoHalf, kQ2_KOrder),
+    layout("Q3_K_R16", kQ3_KInfo, 4, 108, kQ3_KOrder),
     layout("Q4_K_R16", kQ4_KInfo, 4),
+    layout("Q5_K_R16", kQ5_KInfo, 4),
     layout("Q6_K_R16", kQ6_KInfo, 4, 208, kQ6_KOrder),
+    layout("TQ2_0_R16", kTQ2_0Info, 4, 64),
     layout("IQ4_NL_R16", kIQ4_NLInfo, 4, 0),
     layout("IQ4_XS_R16", kIQ4_XSInfo, 4),
 };

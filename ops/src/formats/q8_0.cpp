@@ -1,9 +1,8 @@
 #include "weft/ops/formats/q8_0.h"
 
-#include <algorithm>
-#include <cfloat>
-
 #include "formats/codec.h"
+#include "formats/lanes.h"
+#include "formats/ranges.h"
 
 namespace weft {
 
@@ -12,22 +11,26 @@ void Q8_0::decode(const Block& block, float* out) {
   for (int i = 0; i < kBlock; ++i) out[i] = d * static_cast<float>(block.q[i]);
 }
 
+namespace {
+
 // Codes are taken with the scale before it is rounded to f16: that is how files in this format are
 // made everywhere.
-void Q8_0::encode(const float* in, Block& block) {
-  float amax = 0;
-  for (int i = 0; i < kBlock; ++i) amax = std::max(amax, std::fabs(in[i]));
-  const float d = amax / 127;
-  // A denormal d reads back as 0; its inverse would overflow.
-  const float inverse = std::fabs(d) >= FLT_MIN ? 1 / d : 0;
-  block.d = formats::scale_to_f16(d);
-  for (int i = 0; i < kBlock; ++i) {
-    const float code = std::round(in[i] * inverse);  // halves away from zero
-    block.q[i] = static_cast<std::int8_t>(std::clamp(code, -127.0f, 127.0f));
-  }
+void encode_row(const float* in, std::byte* out, std::int64_t n_elems) {
+  using namespace formats;
+  run_on_lanes([&]() WEFT_LANES {
+    for (std::int64_t i = 0; i < n_elems; i += Q8_0::kBlock, out += sizeof(Q8_0::Block)) {
+      Floats x[2];
+      std::memcpy(x, in + i, sizeof(x));
+      const float d = greatest_of(greatest(magnitude(x[0]), magnitude(x[1]))) / 127;
+      const float inverse = inverse_scale(d);
+      Q8_0::Block block;
+      block.d = scale_to_f16(d);
+      const Int8s q[2] = {rounded_bytes(x[0] * inverse), rounded_bytes(x[1] * inverse)};
+      std::memcpy(block.q, q, sizeof(q));
+      std::memcpy(out, &block, sizeof(block));
+    }
+  });
 }
-
-namespace {
 
 // Half a step of d = amax / 127, plus the rounding of d to f16 (relative 2^-11, absolute 2^-25
 // where subnormal) times 127, plus a few float roundings. Holds while d fits f16, amax <= 127 *
@@ -38,9 +41,7 @@ double step(double amax) {
 
 }  // namespace
 
-const Format kQ8_0Format{.dtype = q8_0,
-                         .decode = formats::decode_row<Q8_0>,
-                         .encode = formats::encode_row<Q8_0>,
-                         .step = step};
+const Format kQ8_0Format{
+    .dtype = q8_0, .decode = formats::decode_row<Q8_0>, .encode = encode_row, .step = step};
 
 }  // namespace weft

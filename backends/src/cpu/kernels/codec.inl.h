@@ -4,6 +4,7 @@
 // Every format has
 //   decode(row, begin, end, out)  elements [begin, end) of a row as floats
 //   kIsF32, kHasIntegerRow        needs no decoding; can be multiplied by Q8A
+//   kIsDecoded                    none of what follows: the caller brings a decoder
 // A format of scalars has
 //   kBytes                        bytes per element
 //   load(p) -> V                  as many elements as a vector has lanes
@@ -11,7 +12,9 @@
 //   kBlockElems, kBlockBytes      a multiple of 32, and its bytes
 //   kSigned, kOffset              what its codes mean (simd/dot.inl.h)
 //   kTwoScales                    a scale for every 16 codes instead of every 32
-//   kHasMins                      a minimum for every 32 codes: w = scale * code - min
+//   kHasMins                      a minimum for every scale: w = scale * code - min; at least
+//   eight,
+//                                 what stands behind the block's own being 0
 //   kGroups, kParts               groups differ by address, their parts of 32 codes by bit position
 //   header(block) -> Header       scales (and mins) as floats, in the order of the elements
 //   codes<kPart>(block, group)    32 codes
@@ -60,10 +63,10 @@ struct Tiles {
 };
 
 struct ScalarCodec {
-  static constexpr bool kIsF32 = false, kHasIntegerRow = false;
+  static constexpr bool kIsF32 = false, kHasIntegerRow = false, kIsDecoded = false;
 };
 struct BlockCodec {
-  static constexpr bool kIsF32 = false, kHasIntegerRow = true;
+  static constexpr bool kIsF32 = false, kHasIntegerRow = true, kIsDecoded = false;
   static constexpr bool kSigned = false, kTwoScales = false, kHasMins = false;
   static constexpr int kOffset = 0, kGroups = 1, kParts = 1;
 };
@@ -92,7 +95,7 @@ struct Decode {
         for (int i = 0; i < 32 / kLanes; ++i) {
           const int scale = C::kTwoScales ? 2 * sub + i * kLanes / 16 : sub;
           V y = w[i] * V(header.scales[scale]);
-          if constexpr (C::kHasMins) y = y - V(header.mins()[sub]);
+          if constexpr (C::kHasMins) y = y - V(header.mins()[scale]);
           y.store_unaligned(out + sub * 32 + i * kLanes);
         }
       });

@@ -26,7 +26,7 @@ struct LinearF32 {
 
   template <int R>
   static WEFT_INLINE void columns(const LinearArgs& a, std::int64_t c) {
-    if constexpr (!C::kHasIntegerRow) {
+    if constexpr (!C::kHasIntegerRow && !C::kIsDecoded) {
       if (a.row1 - a.row0 == 1) return direct<R>(a, c);
     }
     pieces<R>(a, c);
@@ -70,7 +70,7 @@ struct LinearF32 {
         const std::int64_t k1 = k + kPiece < a.k ? k + kPiece : a.k;
         const float* w[R];
         for (int r = 0; r < R; ++r)
-          w[r] = piece(a.w + (c + r) * a.w_stride, k, k1, panel + r * kPiece);
+          w[r] = piece(a, a.w + (c + r) * a.w_stride, k, k1, panel + r * kPiece);
         tokens<R>(a, w, t0, n, k, k1 - k, sums);
       }
       for (std::int64_t j = 0; j < n; ++j) {
@@ -82,10 +82,13 @@ struct LinearF32 {
     }
   }
 
-  static WEFT_INLINE const float* piece(const std::byte* row, std::int64_t begin, std::int64_t end,
-                                        float* panel) {
+  static WEFT_INLINE const float* piece(const LinearArgs& a, const std::byte* row,
+                                        std::int64_t begin, std::int64_t end, float* panel) {
     if constexpr (C::kIsF32) {
       return reinterpret_cast<const float*>(row) + begin;
+    } else if constexpr (C::kIsDecoded) {
+      a.decode(row + begin / a.block_elems * a.block_bytes, panel, end - begin);
+      return panel;
     } else {
       C::decode(row, begin, end, panel);
       return panel;

@@ -23,10 +23,10 @@ namespace weft::cpu {
 //   kSubs, kUnits    sub-blocks of 32 elements, vectors of units
 //   kHasHalves       besides units
 //   kScales          scales per sub-block: 1, or 2 for 16 elements each
-//   kHasMins         a minimum per sub-block
+//   kHasMins         a minimum for every scale
 //   kOffset          power of two, what codes have to be lowered by; 0 for none
 //   kGroups, kParts  as in Codec: sub-block = group * kParts + part
-//   header(block, halves, scales, mins)   as floats, [sub][kScales] and [sub]
+//   header(block, halves, scales, mins)   as floats, both [sub][kScales]
 //   codes(block, group, i, out)           elements 4i .. 4i + 3 of the group's sub-blocks
 template <class Arch, class Format>
 struct PanelCodec {
@@ -44,12 +44,30 @@ struct PanelCodecBase {
                                  __m512*) {
     *scales = load_halves(halves);
   }
-  // Unit i of the 16 rows, their halves as floats, the low (0) or high (1) nibbles of every byte.
+  // Unit i of the 16 rows, their halves as floats, the two bits or nibbles of every byte that come
+  // `which`-th from below.
   static WEFT_INLINE __m512i unit(const std::byte* block, int i) {
     return _mm512_loadu_si512(block + 64 * i);
   }
   static WEFT_INLINE __m512 load_halves(const std::byte* halves) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
+  }
+  static WEFT_INLINE __m512i pairs(__m512i bytes, int which) {
+    return _mm512_and_si512(_mm512_srli_epi16(bytes, 2 * which), _mm512_set1_epi8(3));
+  }
+  // The same of a unit whose low and high two bytes are halves.
+  static WEFT_INLINE __m512 low_halves(__m512i unit) {
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(unit));
+  }
+  static WEFT_INLINE __m512 high_halves(__m512i unit) {
+    return low_halves(_mm512_srli_epi32(unit, 16));
+  }
+  // Bits 4i .. 4i + 3 of every unit to bit 4 of its bytes.
+  static WEFT_INLINE __m512i fifth_bits(__m512i bits, int i) {
+    const __m512i four = _mm512_and_si512(_mm512_srli_epi32(bits, static_cast<unsigned>(4 * i)),
+                                          _mm512_set1_epi32(15));
+    const __m512i spread = _mm512_mullo_epi32(four, _mm512_set1_epi32(0x02040810));
+    return _mm512_and_si512(spread, _mm512_set1_epi8(0x10));
   }
   static WEFT_INLINE __m512i nibbles(__m512i bytes, int which) {
     return _mm512_and_si512(which == 0 ? bytes : _mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
@@ -137,9 +155,19 @@ struct PanelsQ8A {
     }
   };
   template <int T>
-  static WEFT_INLINE void subtract_min(const Tokens<T>& x, __m512 min, __m512 (&acc)[T]) {
+  static WEFT_INLINE void subtract_mins(const Tokens<T>& x, const __m512* mins, __m512 (&acc)[T]) {
 #pragma GCC unroll 12
-    for (int j = 0; j < T; ++j) acc[j] = _mm512_fnmadd_ps(min, x.scaled_sum(j), acc[j]);
+    for (int j = 0; j < T; ++j) {
+      if constexpr (C::kScales == 1) {
+        acc[j] = _mm512_fnmadd_ps(*mins, x.scaled_sum(j), acc[j]);
+      } else {  // halves of a block start at -128 times the sums of their codes
+        const __m512 scale = _mm512_mul_ps(x.scale(j), _mm512_set1_ps(0x1p-7f));
+        const __m512 low = _mm512_cvtepi32_ps(x.start(j, A::kStartLow));
+        const __m512 high = _mm512_cvtepi32_ps(x.start(j, A::kStartHigh));
+        acc[j] = _mm512_fmadd_ps(mins[0], _mm512_mul_ps(low, scale), acc[j]);
+        acc[j] = _mm512_fmadd_ps(mins[1], _mm512_mul_ps(high, scale), acc[j]);
+      }
+    }
   }
 
   template <int kOffset, int T>
@@ -194,7 +222,7 @@ struct PanelsQ8A {
     for (int p = 0; p < C::kParts; ++p, x += 1) {
 #pragma GCC unroll 2
       for (int s = 0; s < C::kScales; ++s) dots[p].finish(x, s, scales + p * C::kScales, acc);
-      if constexpr (C::kHasMins) subtract_min(x, mins[p], acc);
+      if constexpr (C::kHasMins) subtract_mins(x, mins + p * C::kScales, acc);
     }
   }
 
@@ -206,12 +234,12 @@ struct PanelsQ8A {
     for (int j = 0; j < T; ++j) acc[j] = _mm512_setzero_ps();
     Tokens<T> x(a.x + t * a.x_stride, a.x_stride);
     for (Blocks b(a, c, 0); b.at < b.n; b.next()) {
-      alignas(64) __m512 scales[C::kSubs * C::kScales], mins[C::kSubs];
+      alignas(64) __m512 scales[C::kSubs * C::kScales], mins[C::kSubs * C::kScales];
       C::header(b.units, b.halves, scales, mins);
 #pragma GCC unroll 4
       for (int g = 0; g < C::kGroups; ++g) {
         const int sub = g * C::kParts;
-        group(b.units, g, x, scales + sub * C::kScales, mins + sub, acc);
+        group(b.units, g, x, scales + sub * C::kScales, mins + sub * C::kScales, acc);
       }
     }
     for (int j = 0; j < T; ++j) {
@@ -234,7 +262,7 @@ struct PanelsQ8A {
   struct Piece {
     alignas(64) __m512i codes[kPieceSubs][8];
     __m512 scales[kPieceSubs][C::kScales];
-    __m512 mins[C::kHasMins ? kPieceSubs : 1];
+    __m512 mins[C::kHasMins ? kPieceSubs : 1][C::kScales];
   };
   static_assert(sizeof(Piece) <= kPanelPiece && kPieceSubs / C::kSubs % 2 == 0);
   static constexpr int kRaised = C::kOffset == 0 ? 0 : 128;
@@ -243,7 +271,7 @@ struct PanelsQ8A {
   static WEFT_INLINE void decode(Blocks b, std::int64_t n, Piece& out) {
     const __m512i raise = _mm512_set1_epi8(static_cast<char>(kRaised - C::kOffset));
     for (int at = 0; b.at < n; at += C::kSubs, b.next()) {
-      C::header(b.units, b.halves, out.scales[at], out.mins + (C::kHasMins ? at : 0));
+      C::header(b.units, b.halves, out.scales[at], out.mins[C::kHasMins ? at : 0]);
       for (int g = 0; g < C::kGroups; ++g) {
 #pragma GCC unroll 8
         for (int i = 0; i < 8; ++i) {
@@ -284,7 +312,7 @@ struct PanelsQ8A {
         if (C::kScales == 2 && i == 3) dots.finish(x, 0, piece.scales[sub], acc);
       }
       dots.finish(x, C::kScales - 1, piece.scales[sub], acc);
-      if constexpr (C::kHasMins) subtract_min(x, piece.mins[sub], acc);
+      if constexpr (C::kHasMins) subtract_mins(x, piece.mins[sub], acc);
       x += 1;
     }
 #pragma GCC unroll 12

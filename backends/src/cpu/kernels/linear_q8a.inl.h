@@ -84,21 +84,37 @@ struct LinearQ8A {
     if constexpr (C::kHasMins) subtract_mins<R, T>(header, x, x_stride, lanes);
   }
 
-  // sum_k (scale * code - min) * x: the minima times the sums of the activations, eight sub-blocks
-  // at once.
+  // sum_k (scale * code - min) * x: the minima times the sums of the activations, eight at once.
   template <int R, int T>
   static WEFT_INLINE void subtract_mins(const typename C::Header (&header)[R], const std::byte* x,
                                         std::int64_t x_stride, typename D::Lanes (&lanes)[T][R]) {
+    constexpr int kMins = C::kTwoScales ? 2 * kSubs : kSubs;
+    constexpr int kEights = (kMins + 7) / 8;
 #pragma GCC unroll 4
     for (int j = 0; j < T; ++j) {
-      float sums[kSubs];
+      float sums[8 * kEights] = {};
 #pragma GCC unroll 8
-      for (int s = 0; s < kSubs; ++s) {
-        const std::byte* block = x + j * x_stride + s * ActivationBlock::kBytes;
-        sums[s] = *reinterpret_cast<const float*>(block + ActivationBlock::kScaledSum);
-      }
+      for (int s = 0; s < kSubs; ++s)
+        sums_of(x + j * x_stride + s * ActivationBlock::kBytes, sums + s * (kMins / kSubs));
 #pragma GCC unroll 4
-      for (int r = 0; r < R; ++r) lanes[j][r] = D::subtract(lanes[j][r], header[r].mins(), sums);
+      for (int r = 0; r < R; ++r) {
+        for (int i = 0; i < 8 * kEights; i += 8)
+          lanes[j][r] = D::subtract(lanes[j][r], header[r].mins() + i, sums + i);
+      }
+    }
+  }
+  // Of the elements that share a minimum: all of a block, or each half. Half a block starts at -128
+  // times the sum of its codes.
+  static WEFT_INLINE void sums_of(const std::byte* block, float* sums) {
+    using A = ActivationBlock;
+    if constexpr (C::kTwoScales) {
+      const float d = *reinterpret_cast<const float*>(block) * -0x1p-7f;
+      sums[0] =
+          d * static_cast<float>(*reinterpret_cast<const std::int32_t*>(block + A::kStartLow));
+      sums[1] =
+          d * static_cast<float>(*reinterpret_cast<const std::int32_t*>(block + A::kStartHigh));
+    } else {
+      sums[0] = *reinterpret_cast<const float*>(block + A::kScaledSum);
     }
   }
 };

@@ -27,6 +27,9 @@ struct LinearArgs {
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
   std::byte* scratch =
       nullptr;  // kLinearScratch bytes, for panels panels_scratch(tokens), aligned to 64
+  // Of DecodedWeights: what makes floats of whole blocks, and the size of a block.
+  void (*decode)(const std::byte* in, float* out, std::int64_t n_elems) = nullptr;
+  std::int64_t block_elems = 0, block_bytes = 0;
 };
 inline constexpr std::int64_t kLinearScratch = 32 * 1024;
 
@@ -60,6 +63,15 @@ struct Q4_0Weights {};
 struct Q8_0Weights {};
 struct Q4_KWeights {};
 struct Q6_KWeights {};
+struct Q2_KWeights {};
+struct Q3_KWeights {};
+struct Q4_1Weights {};
+struct Q5_0Weights {};
+struct Q5_1Weights {};
+struct Q5_KWeights {};
+struct TQ2_0Weights {};
+struct MXFP4Weights {};
+struct NVFP4Weights {};
 struct IQ4_NLWeights {};
 struct IQ4_XSWeights {};
 struct IQ3_SWeights {};
@@ -69,6 +81,9 @@ struct IQ2_XSWeights {};
 struct IQ2_XXSWeights {};
 struct IQ1_MWeights {};
 struct IQ1_SWeights {};
+
+// Any format, by a function of the caller's (LinearArgs::decode): from_f32 alone.
+struct DecodedWeights {};
 
 template <class Arch, class Format>
 struct Weights {

@@ -14,12 +14,28 @@
 #include "weft/ops/formats/iq3_xxs.h"
 #include "weft/ops/formats/iq4_nl.h"
 #include "weft/ops/formats/iq4_xs.h"
+#include "weft/ops/formats/mxfp4.h"
+#include "weft/ops/formats/nf4.h"
+#include "weft/ops/formats/numbers.h"
+#include "weft/ops/formats/nvfp4.h"
 #include "weft/ops/formats/panels.h"
+#include "weft/ops/formats/q1_0.h"
+#include "weft/ops/formats/q2_0.h"
+#include "weft/ops/formats/q2_k.h"
+#include "weft/ops/formats/q3_k.h"
 #include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_1.h"
 #include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q5_0.h"
+#include "weft/ops/formats/q5_1.h"
+#include "weft/ops/formats/q5_k.h"
 #include "weft/ops/formats/q6_k.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/formats/q8_1.h"
+#include "weft/ops/formats/q8_k.h"
 #include "weft/ops/formats/q8a.h"
+#include "weft/ops/formats/tq1_0.h"
+#include "weft/ops/formats/tq2_0.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
@@ -34,8 +50,11 @@ namespace weft::test {
 namespace {
 
 constexpr DType kScalars[] = {f32, f16, bf16};
-constexpr DType kBlocks[] = {q4_0,    q8_0,  q4_k,   q6_k,    iq4_nl, iq4_xs, iq3_s,
-                             iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_m,  iq1_s};
+constexpr DType kBlocks[] = {q4_0,    q4_1,  q5_0,   q5_1,    q8_0,  q2_k,   q3_k,   q4_k,
+                             q5_k,    q6_k,  tq2_0,  mxfp4,   nvfp4, iq4_nl, iq4_xs, iq3_s,
+                             iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_m, iq1_s};
+// Formats without kernels of their own.
+constexpr DType kDecoded[] = {f64, q1_0, q2_0, q8_1, q8_k, tq1_0, nf4};
 
 struct Case {
   DType weights;
@@ -98,6 +117,25 @@ TEST_CASE("linear: quantized weights with float and integer activations") {
   }
 }
 
+TEST_CASE("linear: formats that only their codec reads") {
+  std::uint32_t seed = 2000;
+  for (const DType w : kDecoded) {
+    CHECK(cpu::has_weight_kernels(w));
+    CHECK_FALSE(cpu::has_integer_row(w));
+    for (const std::int64_t n_blocks : {1, 3, 5}) {
+      check_linear({.weights = w,
+                    .t = 2 * n_blocks - 1,
+                    .k = n_blocks * w.block_elems(),
+                    .n = 7 + n_blocks,
+                    .bias = n_blocks == 3},
+                   ++seed);
+    }
+  }
+  CHECK(all_formats().size() <= 64);
+  CHECK_FALSE(cpu::has_weight_kernels(i32));
+  CHECK_FALSE(cpu::has_weight_kernels(q8a));
+}
+
 // Types of `plain` in panels that the instruction set under test has rows for.
 std::vector<DType> panel_types(std::span<const DType> plain, bool integer) {
   std::vector<DType> types;
@@ -110,7 +148,7 @@ std::vector<DType> panel_types(std::span<const DType> plain, bool integer) {
 
 TEST_CASE("linear: there are rows for weights in panels") {
   CHECK(panel_types(kScalars, false).size() == 3);
-  CHECK(panel_types(kBlocks, true).size() == (isa_under_test() == "avx512vnni" ? 6 : 0));
+  CHECK(panel_types(kBlocks, true).size() == (isa_under_test() == "avx512vnni" ? 13 : 0));
 }
 
 TEST_CASE(

@@ -23,6 +23,24 @@ struct Bytes<Sse2> {
     return {_mm_and_si128(b, _mm_set1_epi8(15)),
             _mm_and_si128(_mm_srli_epi16(b, 4), _mm_set1_epi8(15))};
   }
+  // Byte i is bit i, moved to bit `kTo`.
+  template <int kTo>
+  static WEFT_INLINE Bytes bits(std::uint32_t bits) {
+    return {bits16<kTo>(bits), bits16<kTo>(bits >> 16)};
+  }
+  template <int kTo>
+  static WEFT_INLINE __m128i bits16(std::uint32_t bits) {
+    const __m128i each = _mm_set1_epi64x(static_cast<long long>(0x8040201008040201ull));
+    const __m128i word = _mm_cvtsi32_si128(static_cast<int>(bits));
+    const __m128i twice = _mm_unpacklo_epi8(word, word);
+    const __m128i eight = _mm_shuffle_epi32(_mm_unpacklo_epi16(twice, twice), 0x50);
+    const __m128i mask = _mm_cmpeq_epi8(_mm_and_si128(eight, each), each);
+    return _mm_and_si128(mask, _mm_set1_epi8(1 << kTo));
+  }
+  // Bytes 8-15 and 16-23 change places.
+  WEFT_INLINE Bytes swap_middle_eights() const {
+    return {_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high)};
+  }
   // The `kBits` bits from `kShift` on of every byte, moved to bit `kTo`.
   template <int kShift, int kBits, int kTo = 0>
   WEFT_INLINE Bytes field() const {
@@ -70,6 +88,22 @@ struct Bytes {
     const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return {_mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(b, 4), b), _mm256_set1_epi8(15))};
   }
+  template <int kTo>
+  static WEFT_INLINE Bytes bits(std::uint32_t bits) {
+#ifdef __AVX512BW__
+    return {_mm256_maskz_set1_epi8(bits, 1 << kTo)};
+#else
+    const __m256i each = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ull));
+    const __m256i byte_of =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const __m256i eight = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), byte_of);
+    const __m256i mask = _mm256_cmpeq_epi8(_mm256_and_si256(eight, each), each);
+    return {_mm256_and_si256(mask, _mm256_set1_epi8(1 << kTo))};
+#endif
+  }
+  WEFT_INLINE Bytes swap_middle_eights() const {
+    return {_mm256_permute4x64_epi64(v, 0xd8)};
+  }
   template <int kShift, int kBits, int kTo = 0>
   WEFT_INLINE Bytes field() const {
     __m256i moved = v;
@@ -78,7 +112,9 @@ struct Bytes {
     return {
         _mm256_and_si256(moved, _mm256_set1_epi8(static_cast<char>(((1 << kBits) - 1) << kTo)))};
   }
-  WEFT_INLINE Bytes operator|(Bytes o) const { return {_mm256_or_si256(v, o.v)}; }
+  WEFT_INLINE Bytes operator|(Bytes o) const {
+    return {_mm256_or_si256(v, o.v)};
+  }
   WEFT_INLINE Bytes minus(int n) const {
     return {_mm256_sub_epi8(v, _mm256_set1_epi8(static_cast<char>(n)))};
   }

@@ -55,6 +55,18 @@ struct Lookup<Sse2> {
     for (int i = 0; i < 32; ++i) out[i] = kIQ4Values[in[i]];
     return B::load(reinterpret_cast<const std::byte*>(out));
   }
+  // E2M1, doubled. A code's low bits are the number where they are below 5; 5, 6, 7 are 6, 8, 12.
+  static WEFT_INLINE B e2m1(B nibbles) { return {e2m1(nibbles.low), e2m1(nibbles.high)}; }
+  static WEFT_INLINE __m128i e2m1(__m128i nibbles) {
+    const __m128i n = _mm_and_si128(nibbles, _mm_set1_epi8(7));
+    const auto above = [&](char than, char add) __attribute__((always_inline)) {
+      return _mm_and_si128(_mm_cmpgt_epi8(n, _mm_set1_epi8(than)), _mm_set1_epi8(add));
+    };
+    const __m128i sum =
+        _mm_add_epi8(_mm_add_epi8(n, above(4, 1)), _mm_add_epi8(above(5, 1), above(6, 3)));
+    const __m128i minus = _mm_cmpgt_epi8(nibbles, _mm_set1_epi8(7));
+    return _mm_sub_epi8(_mm_xor_si128(sum, minus), minus);
+  }
   static WEFT_INLINE B eights(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
     return {_mm_set_epi64x(static_cast<long long>(b), static_cast<long long>(a)),
             _mm_set_epi64x(static_cast<long long>(d), static_cast<long long>(c))};
@@ -92,6 +104,11 @@ struct Lookup {
 
   static WEFT_INLINE B sixteens(B nibbles) {
     const __m128i table = Sixteens<Arch>::template table<0>();
+    return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles.v)};
+  }
+  // E2M1, doubled.
+  static WEFT_INLINE B e2m1(B nibbles) {
+    const __m128i table = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
     return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles.v)};
   }
   static WEFT_INLINE B eights(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {

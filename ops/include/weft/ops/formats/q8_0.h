@@ -24,7 +24,6 @@ struct Q8_0 {
   static_assert(sizeof(Block) == 34 && offsetof(Block, d) == 0 && offsetof(Block, q) == 2);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  static void encode(const float* in, Block& block);
 };
 
 extern const Format kQ8_0Format;

@@ -1,0 +1,85 @@
+#pragma once
+// Q3_K: 32 bytes of third bits, 64 bytes with 2 bits of four weights each, 12 bytes of scales of 6
+// bits, d (f16) (ops/formats/q3_k.h).
+
+#include "cpu/kernels/weights.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct Codec<Arch, Q3_KWeights> : BlockCodec {
+  static constexpr int kBlockElems = 256, kBlockBytes = 110, kParts = 8, kOffset = 4;
+  static constexpr bool kTwoScales = true;
+  struct Header {
+    float scales[16];
+  };
+  // Four scales to a word: low four bits in the first two words, upper two in the third.
+  static WEFT_INLINE Header header(const std::byte* block) {
+    using V = typename Simd<Arch>::V;
+    constexpr int kLanes = Simd<Arch>::kLanes;
+    std::uint32_t packed[3];
+    std::memcpy(packed, block + 96, sizeof(packed));
+    alignas(32) std::uint32_t words[8] = {};
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const std::uint32_t low = packed[i % 2] >> i / 2 * 4 & 0x0f0f0f0fu;
+      words[i] = low | (packed[2] >> 2 * i & 0x03030303u) << 4;
+    }
+    V values[32 / kLanes];
+    Bytes<Arch>::load(reinterpret_cast<const std::byte*>(words)).minus(32).to_floats(values);
+    const V d(Simd<Arch>::f16(block + 108));
+    Header h;
+#pragma GCC unroll 4
+    for (int i = 0; i < 16 / kLanes; ++i) (values[i] * d).store_unaligned(h.scales + i * kLanes);
+    return h;
+  }
+  template <int kPart>
+  static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int) {
+    const auto low = Bytes<Arch>::load(block + 32 + 32 * (kPart / 4));
+    return low.template field<2 * (kPart % 4), 2>() |
+           Bytes<Arch>::load(block).template field<kPart, 1, 2>();
+  }
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
+    Decode<Arch, Codec>::blocks(row, begin, end, out);
+  }
+};
+
+#ifdef __AVX512VNNI__
+// Units: three of scales, eight of third bits, two times eight of low bits. Halves: d.
+template <class Arch>
+struct PanelCodec<Arch, Q3_KWeights> : PanelCodecBase {
+  static constexpr int kSubs = 8, kUnits = 27, kGroups = 2, kParts = 4, kScales = 2, kOffset = 4;
+
+  // As Codec::header.
+  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    const __m512 d = load_halves(halves);
+    const __m512i packed[] = {unit(block, 0), unit(block, 1)}, top = unit(block, 2);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const __m512i high = _mm512_slli_epi16(pairs(top, i), 4);
+      const __m512i four = _mm512_or_si512(nibbles(packed[i % 2], i / 2), high);
+#pragma GCC unroll 4
+      for (int b = 0; b < 4; ++b) {
+        const auto shift = static_cast<unsigned>(8 * b);
+        const __m512i raised =
+            _mm512_and_si512(_mm512_srli_epi32(four, shift), _mm512_set1_epi32(63));
+        const __m512i scale = _mm512_sub_epi32(raised, _mm512_set1_epi32(32));
+        scales[4 * i + b] = _mm512_mul_ps(_mm512_cvtepi32_ps(scale), d);
+      }
+    }
+  }
+  static WEFT_INLINE void codes(const std::byte* block, int half, int i, __m512i (&out)[4]) {
+    const __m512i low = unit(block, 11 + 8 * half + i), mask = _mm512_set1_epi8(4);
+    const __m512i high = _mm512_srli_epi16(unit(block, 3 + i), static_cast<unsigned>(4 * half));
+    const __m512i moved[] = {_mm512_slli_epi16(high, 2), _mm512_slli_epi16(high, 1), high,
+                             _mm512_srli_epi16(high, 1)};
+#pragma GCC unroll 4
+    for (int p = 0; p < 4; ++p)  // low | (moved & mask)
+      out[p] = _mm512_ternarylogic_epi64(pairs(low, p), moved[p], mask, 0xf8);
+  }
+};
+#endif
+
+}  // namespace weft::cpu

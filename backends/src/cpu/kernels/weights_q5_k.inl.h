@@ -1,0 +1,49 @@
+#pragma once
+// Q5_K: d, dmin (f16) and 12 bytes of scales and minima as in Q4_K, 32 bytes of fifth bits, 128
+// bytes of nibbles (ops/formats/q5_k.h). Bit s of the 32 bytes belongs to sub-block s.
+
+#include "cpu/kernels/weights_q4_k.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct Codec<Arch, Q5_KWeights> : BlockCodec {
+  static constexpr int kBlockElems = 256, kBlockBytes = 176, kParts = 8;
+  static constexpr bool kHasMins = true;
+  using Header = typename Codec<Arch, Q4_KWeights>::Header;
+  static WEFT_INLINE Header header(const std::byte* block) {
+    return Codec<Arch, Q4_KWeights>::header(block);
+  }
+  template <int kPart>
+  static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int) {
+    const auto low = Bytes<Arch>::load(block + 48 + 32 * (kPart / 2));
+    const auto high = Bytes<Arch>::load(block + 16);
+    return low.template field<4 * (kPart % 2), 4>() | high.template field<kPart, 1, 4>();
+  }
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
+    Decode<Arch, Codec>::blocks(row, begin, end, out);
+  }
+};
+
+#ifdef __AVX512VNNI__
+// Units: d and dmin, three of scales, eight of fifth bits, four times eight of nibbles.
+template <class Arch>
+struct PanelCodec<Arch, Q5_KWeights> : PanelCodecBase {
+  static constexpr int kSubs = 8, kUnits = 44, kGroups = 4, kParts = 2;
+  static constexpr bool kHasMins = true, kHasHalves = false;
+  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, __m512* scales,
+                                 __m512* mins) {
+    PanelCodec<Arch, Q4_KWeights>::header(block, halves, scales, mins);
+  }
+  static WEFT_INLINE void codes(const std::byte* block, int group, int i, __m512i (&out)[2]) {
+    const __m512i low = unit(block, 12 + 8 * group + i), mask = _mm512_set1_epi8(0x10);
+    const __m512i high = _mm512_srli_epi16(unit(block, 4 + i), static_cast<unsigned>(2 * group));
+    // low | (moved & mask)
+    out[0] = _mm512_ternarylogic_epi64(nibbles(low, 0), _mm512_slli_epi16(high, 4), mask, 0xf8);
+    out[1] = _mm512_ternarylogic_epi64(nibbles(low, 1), _mm512_slli_epi16(high, 3), mask, 0xf8);
+  }
+};
+#endif
+
+}  // namespace weft::cpu

@@ -1,0 +1,48 @@
+#pragma once
+// TQ2_0: 64 bytes with 2 bits of four weights each, d (f16) (ops/formats/tq2_0.h).
+
+#include "cpu/kernels/weights.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct Codec<Arch, TQ2_0Weights> : BlockCodec {
+  static constexpr int kBlockElems = 256, kBlockBytes = 66, kParts = 8, kOffset = 1;
+  struct Header {
+    float scales[8];
+  };
+  static WEFT_INLINE Header header(const std::byte* block) {
+    const float d = Simd<Arch>::f16(block + 64);
+    return {{d, d, d, d, d, d, d, d}};
+  }
+  template <int kPart>
+  static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int) {
+    const auto bytes = Bytes<Arch>::load(block + 32 * (kPart / 4));
+    return bytes.template field<2 * (kPart % 4), 2>();
+  }
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
+    Decode<Arch, Codec>::blocks(row, begin, end, out);
+  }
+};
+
+#ifdef __AVX512VNNI__
+// Units: two times eight of codes. Halves: d.
+template <class Arch>
+struct PanelCodec<Arch, TQ2_0Weights> : PanelCodecBase {
+  static constexpr int kSubs = 8, kUnits = 16, kGroups = 2, kParts = 4, kOffset = 1;
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    const __m512 d = load_halves(halves);
+#pragma GCC unroll 8
+    for (int s = 0; s < 8; ++s) scales[s] = d;
+  }
+  static WEFT_INLINE void codes(const std::byte* block, int half, int i, __m512i (&out)[4]) {
+    const __m512i bytes = unit(block, 8 * half + i);
+#pragma GCC unroll 4
+    for (int p = 0; p < 4; ++p) out[p] = pairs(bytes, p);
+  }
+};
+#endif
+
+}  // namespace weft::cpu
