@@ -87,6 +87,7 @@ struct Session::Impl {
 
   std::shared_ptr<const ResidentWeights> load_weights() const;
   const std::byte* weight(const Node& node) const;
+  std::size_t plan_for(std::size_t n_tokens) const;
   Runner& runner(std::size_t n_tokens);
   void check_tokens(std::span<const std::int32_t> tokens) const;
   void check_sequence(std::int64_t sequence) const;
@@ -128,13 +129,18 @@ const std::byte* Session::Impl::weight(const Node& node) const {
   return data ? data : model->file().find_tensor(node.path)->data;
 }
 
-Runner& Session::Impl::runner(std::size_t n_tokens) {
+std::size_t Session::Impl::plan_for(std::size_t n_tokens) const {
   std::size_t i = 0;
   const auto bound = [&](std::size_t plan) {
     const std::vector<Variable>& variables = planned.graphs[plan].variables();
     return static_cast<std::size_t>(variables[index_of(variables, "T")].bound);
   };
   while (bound(i) < n_tokens) ++i;
+  return i;
+}
+
+Runner& Session::Impl::runner(std::size_t n_tokens) {
+  const std::size_t i = plan_for(n_tokens);
   if (!runners[i]) {
     const Bindings bindings{.weight = [&](const Node& node) { return weight(node); },
                             .state = [&](const Node& node) { return state_at.at(node.path); },
@@ -330,6 +336,9 @@ const Plan& Session::plan(std::size_t i) const {
 }
 const Graph& Session::graph(std::size_t i) const {
   return impl_->planned.graphs.at(i);
+}
+std::size_t Session::plan_for(std::int64_t n_tokens) const {
+  return impl_->plan_for(static_cast<std::size_t>(n_tokens));
 }
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 
 #include "weft/graph/error.h"
 #include "weft/scheduler/passes.h"
+#include "weft/scheduler/profiler.h"
 
 #include "support/region_backend.h"
 #include "support/session.h"
@@ -216,6 +217,37 @@ TEST_CASE("what does not fit is refused") {
   bad = good;
   bad.weight = [](const Node&) -> const std::byte* { return nullptr; };
   CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
+}
+
+TEST_CASE("a profiler sees every call once, in the order of time, and drops what has no room") {
+  Setup s(2);
+  Profiler profiler(2, 1000);
+  const std::int64_t begin_ns = profiler.now_ns();
+  step(s.session, {1, 2}, 0, nullptr, &profiler);
+  const std::int64_t end_ns = profiler.now_ns();
+  Canceller counter;
+  step(s.session, {1, 2}, 0, nullptr, &counter);
+  std::size_t n_calls = 0;
+  for (int w = 0; w < profiler.workers(); ++w) {
+    std::int64_t last_ns = begin_ns;
+    for (const ProfiledCall& call : profiler.calls(w)) {
+      CHECK(call.begin_ns >= last_ns);
+      CHECK(call.end_ns >= call.begin_ns);
+      last_ns = call.end_ns;
+    }
+    CHECK(last_ns <= end_ns);
+    n_calls += profiler.calls(w).size();
+  }
+  CHECK(n_calls == static_cast<std::size_t>(counter.ended));
+  CHECK(profiler.dropped() == 0);
+
+  Profiler small(2, 3);
+  step(s.session, {1, 2}, 0, nullptr, &small);
+  const std::size_t kept = small.calls(0).size() + small.calls(1).size();
+  CHECK(kept <= 6);
+  CHECK(static_cast<std::size_t>(small.dropped()) + kept == n_calls);
+  small.clear();
+  CHECK(small.calls(0).empty());
 }
 
 }  // namespace

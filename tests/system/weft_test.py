@@ -40,7 +40,8 @@ class Plan(SystemTest):
         self.assertTrue(tight["concessions"])
 
     def test_same_plan_every_time(self):
-        self.assertEqual(self.runs("weft", "plan").out, self.runs("weft", "plan").out)
+        budget = ("--mem-budget", "1G")  # else it is what is free at the moment
+        self.assertEqual(self.runs("weft", "plan", *budget).out, self.runs("weft", "plan", *budget).out)
 
     def test_lanes(self):
         one = self.plan("-t", "1")
@@ -243,6 +244,43 @@ class MakeModel(SystemTest):
             self.refuses(1, text, "weft", "bench", "--make-model", shape, kind, out)
         self.refuses(1, "cannot create", "weft", "bench", "--make-model", self.SHAPE, "F16", self.folder / "no" / "x")
         self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class Profile(SystemTest):
+    def profile(self, *args):
+        return self.runs("weft", "profile", "-p", 40, "-n", 4, "-r", 1, "-b", 16, *args, env={"XDG_CACHE_HOME": str(self.folder)})
+
+    def test_accounts_for_the_time(self):
+        told = json.loads(self.profile("--json").out)
+        self.assertEqual([p["phase"] for p in told["phases"]], ["prefill", "decode"])
+        for phase, steps in zip(told["phases"], (3, 4)):
+            self.assertEqual((phase["steps"], phase["dropped_calls"]), (steps, 0))
+            known = sum(n["ns"] for n in phase["nodes"]) + phase["waiting_ns"]
+            self.assertAlmostEqual(known / phase["wall_ns"], 1, delta=0.01)
+        self.assertTrue((self.folder / "weft/limits.json").exists())
+
+    def test_trace(self):
+        path = self.folder / "trace.json"
+        self.profile("-o", path)
+        events = json.loads(path.read_text())["traceEvents"]
+        tracks = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+        self.assertEqual(tracks[0], "steps")
+        steps = [e for e in events if e["ph"] == "X" and e["tid"] == 0]
+        self.assertEqual(len(steps), 3 + 4)
+        for call in (e for e in events if e["ph"] == "X" and e["tid"] > 0):
+            self.assertTrue(any(s["ts"] <= call["ts"] and call["ts"] + call["dur"] <= s["ts"] + s["dur"] + 0.01 for s in steps))
+
+    def test_limits_are_kept(self):
+        env = {"XDG_CACHE_HOME": str(self.folder)}
+        first = self.runs("weft", "limits", "--json", "-t", 1, env=env).out
+        self.assertEqual(self.runs("weft", "limits", "--json", "-t", 1, env=env).out, first)
+        (self.folder / "weft/limits.json").write_text('{"version":1,"machines":[]}')
+        self.runs("weft", "limits", "--json", "-t", 1, env=env)
+
+    def test_bad_flags(self):
+        self.refuses(2, "leave nothing", "weft", "profile", "-p", 0, "-n", 0)
+        self.refuses(2, "do not fit", "weft", "profile", "-c", 16)
+        self.refuses(1, "cannot create", "weft", "profile", "-p", 4, "-n", 0, "-o", self.folder / "no" / "x")
 
 
 if __name__ == "__main__":

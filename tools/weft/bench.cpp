@@ -174,7 +174,7 @@ int bench(int argc, char** argv) {
       "Shapes of --make-model, any of them or letters as they show (E and tied may be left "
       "out):\n" +
       known_shapes() +
-      "Types: F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q6_K, Q4_K_M\n\n"
+      "Types: Q4_K_M, or any type of `weft codec` for all matrices\n\n"
       "Examples:\n"
       "  weft bench -m model.gguf\n"
       "  weft bench -m model.gguf -p 512,2048 -n 128 -d 0,4096 -r 3 -t 1,2 --json\n"

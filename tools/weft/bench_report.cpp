@@ -48,24 +48,6 @@ std::string line(const Report& report, const Row& row) {
       row.ns_per_node(), human_bytes(row.peak_rss));
 }
 
-Json json_of(const bench::ArithmeticLimit& limit) {
-  return {{"multiply_adds_per_second", limit.multiply_adds_per_second},
-          {"instruction", limit.instruction}};
-}
-
-Json json_of(const Limits& limits) {
-  const bench::ReadLimit& reads = limits.reads;
-  return {{"threads", limits.threads},
-          {"reads",
-           {{"bytes_per_second", reads.bytes_per_second},
-            {"how", reads.how},
-            {"buffer_bytes", reads.bytes},
-            {"cache_bytes", reads.cache_bytes},
-            {"measures_memory", reads.measures_memory()}}},
-          {"int8", json_of(limits.int8)},
-          {"f32", json_of(limits.f32)}};
-}
-
 Json share(double value, double limit) {
   return limit > 0 ? Json(value / limit) : Json();
 }
@@ -96,40 +78,7 @@ Json json_of(const Report& report, const Row& row) {
           {"peak_rss", row.peak_rss}};
 }
 
-std::string about_cache(const bench::ReadLimit& reads) {
-  if (reads.cache_bytes == 0) return "the last-level cache's size is unknown";
-  return fmt::format("{} of last-level cache{}", human_bytes(reads.cache_bytes),
-                     reads.measures_memory() ? "" : ": not the speed of memory");
-}
-
 }  // namespace
-
-Limits measure_limits(int threads, std::int64_t most_bytes) {
-  return {.threads = threads,
-          .reads = bench::measure_reads(threads, most_bytes),
-          .int8 = bench::measure_int8(threads),
-          .f32 = bench::measure_f32(threads)};
-}
-
-std::string to_text(const std::vector<Limits>& limits) {
-  std::string text;
-  for (const Limits& l : limits) {
-    const std::string threads = fmt::format("{} thread{}", l.threads, l.threads == 1 ? "" : "s");
-    const auto arithmetic = [&](const char* name, const bench::ArithmeticLimit& limit) {
-      if (limit.multiply_adds_per_second == 0) return;
-      text += fmt::format("limit    {}: {:.1f} G multiply-adds/s {} ({})\n", threads,
-                          limit.multiply_adds_per_second / 1e9, name, limit.instruction);
-    };
-    if (l.reads.bytes_per_second > 0) {
-      text += fmt::format("limit    {}: {:.1f} GB/s read ({}; {} buffer, {})\n", threads,
-                          l.reads.bytes_per_second / 1e9, l.reads.how, human_bytes(l.reads.bytes),
-                          about_cache(l.reads));
-    }
-    arithmetic("int8", l.int8);
-    arithmetic("f32", l.f32);
-  }
-  return text;
-}
 
 std::string to_text(const Report& report) {
   std::string text =
@@ -153,7 +102,7 @@ std::string to_json(const Report& report) {
             {"rows", Json::array()},   {"limits", Json::array()},
             {"memory", report.memory}, {"logits_hash", fmt::format("{:016x}", report.logits_hash)}};
   for (const Row& row : report.rows) json["rows"].push_back(json_of(report, row));
-  for (const Limits& limits : report.limits) json["limits"].push_back(json_of(limits));
+  for (const Limits& limits : report.limits) json["limits"].push_back(Json::parse(to_json(limits)));
   return json.dump(1) + '\n';
 }
 

@@ -4,19 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/limits.h"
 #include "bench_rows.h"
+#include "limits.h"
 
 namespace weft::tools {
-
-// What the machine can do with that many threads.
-struct Limits {
-  int threads = 0;
-  bench::ReadLimit reads;
-  bench::ArithmeticLimit int8, f32;
-};
-// Leaves reads out where `most_bytes` of memory is too little for them.
-Limits measure_limits(int threads, std::int64_t most_bytes);
 
 struct Report {
   std::string model, backend;
@@ -27,7 +18,6 @@ struct Report {
 };
 
 std::string to_text(const Report& report);
-std::string to_text(const std::vector<Limits>& limits);
 std::string to_json(const Report& report);
 
 }  // namespace weft::tools

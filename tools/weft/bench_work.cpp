@@ -7,11 +7,6 @@
 namespace weft::tools {
 namespace {
 
-std::int64_t bound(const Graph& graph, std::string_view name) {
-  const auto it = std::ranges::find(graph.variables(), name, &Variable::name);
-  return it == graph.variables().end() ? 1 : it->bound;
-}
-
 Extents extents_of(const Graph& graph, std::int64_t n_tokens) {
   Extents extents{};
   for (std::size_t i = 0; i < graph.variables().size(); ++i)
@@ -64,8 +59,7 @@ void add_node(const Graph& graph, const Node& node, const Extents& extents, std:
 }
 
 Work work_of_step(const Session& session, std::int64_t depth, std::int64_t n_tokens) {
-  std::size_t i = 0;
-  while (bound(session.graph(i), "T") < n_tokens) ++i;
+  const std::size_t i = session.plan_for(n_tokens);
   const Graph& graph = session.graph(i);
   const Extents extents = extents_of(graph, n_tokens);
   Work work{.joins = static_cast<double>(session.plan(i).joins()),
@@ -77,6 +71,12 @@ Work work_of_step(const Session& session, std::int64_t depth, std::int64_t n_tok
 }
 
 }  // namespace
+
+Work work_of_node(const Graph& graph, NodeId id, std::int64_t depth, std::int64_t n_tokens) {
+  Work work{.nodes = 1};
+  add_node(graph, graph[id], extents_of(graph, n_tokens), depth, n_tokens, work);
+  return work;
+}
 
 Work& Work::operator+=(const Work& other) {
   weight_bytes += other.weight_bytes;

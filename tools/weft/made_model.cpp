@@ -13,6 +13,7 @@
 
 #include "weft/graph/error.h"
 #include "weft/models/gguf_writer.h"
+#include "weft/models/quantize.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
@@ -112,7 +113,12 @@ Stock make_stock(const Format& format, double deviation) {
   std::vector<float> values(kPiece * kPieces);
   for (float& v : values) v = random.normal() * static_cast<float>(deviation);
   Stock stock(static_cast<std::size_t>(format.dtype.bytes(kPiece * kPieces)));
-  format.encode(values.data(), stock.data(), kPiece * kPieces);
+  if (format.encode) {
+    format.encode(values.data(), stock.data(), kPiece * kPieces);
+  } else {  // it wants to know which columns matter: here they are alike
+    const std::vector<float> alike(values.size(), 1.0f);
+    format.encode_weighted(values.data(), alike.data(), stock.data(), kPiece * kPieces);
+  }
   return stock;
 }
 
@@ -135,27 +141,21 @@ struct TypeChoice {
   const Format* better;  // of the output matrix and some of attn_v and ffn_down
 };
 
-// Numbers of general.file_type. Source: docs/gguf.md of https://github.com/ggml-org/ggml
-using FileType = std::pair<std::string_view, std::uint32_t>;
-constexpr FileType kFileTypes[] = {
-    {"F32", 0},      {"F16", 1},     {"Q4_0", 2},   {"Q4_1", 3},   {"Q8_0", 7},    {"Q5_0", 8},
-    {"Q5_1", 9},     {"Q2_K", 10},   {"Q3_K", 11},  {"Q4_K", 14},  {"Q5_K", 16},   {"Q6_K", 18},
-    {"IQ3_XXS", 23}, {"IQ4_NL", 25}, {"IQ3_S", 26}, {"IQ2_S", 28}, {"IQ4_XS", 30}, {"IQ1_M", 31},
-    {"BF16", 32},    {"TQ1_0", 36},  {"TQ2_0", 37}, {"MXFP4", 38}};
-
+// Types of the matrices of a file of this name: of a type, or the one mix that is known here.
 TypeChoice choose_type(std::string_view text) {
   std::string name(text);
   for (char& c : name) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   if (name == "Q4_K_M") return {name, 15, find_format(q4_k), find_format(q6_k)};
   const Format* format = find_format_by_name(name);
-  const auto* known = std::ranges::find(kFileTypes, name, &FileType::first);
-  if (format == nullptr || format->encode == nullptr || known == std::end(kFileTypes)) {
-    std::string names;
-    for (const FileType& type : kFileTypes) names += std::string(type.first) + ", ";
-    fail<ValueError>("no model can be made in type '{}'; known are {}and Q4_K_M", printable(text),
-                     names);
+  const auto file_type = file_type_of(name);
+  if (format == nullptr || !file_type || (!format->encode && !format->encode_weighted)) {
+    std::string names = "Q4_K_M";
+    for (const Format* known : all_formats()) {
+      if (file_type_of(known->dtype.name())) names += fmt::format(", {}", known->dtype.name());
+    }
+    fail<ValueError>("no model can be made in type '{}'; known are {}", printable(text), names);
   }
-  return {name, known->second, format, format};
+  return {name, *file_type, format, format};
 }
 
 // Layers that the usual mix gives more bits: the first and the last eighth, and every third.

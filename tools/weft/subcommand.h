@@ -22,10 +22,12 @@ int dot(int argc, char** argv);
 int embed(int argc, char** argv);
 int imatrix(int argc, char** argv);
 int inspect(int argc, char** argv);
+int limits(int argc, char** argv);
 int logits(int argc, char** argv);
 int perplexity(int argc, char** argv);
 int plan(int argc, char** argv);
 int quantize(int argc, char** argv);
+int profile(int argc, char** argv);
 int tokenize(int argc, char** argv);
 int verify(int argc, char** argv);
 

@@ -197,6 +197,14 @@ std::vector<std::string_view> quantize_mixes() {
   return names;
 }
 
+std::optional<std::uint32_t> file_type_of(std::string_view mix_or_type) {
+  if (const MixInfo* mix = find_mix(mix_or_type)) return mix->file_type;
+  for (const MixInfo& mix : all_mixes()) {
+    if (mix.type == mix_or_type) return mix.file_type;
+  }
+  return std::nullopt;
+}
+
 void check(const QuantizeOptions& options) {
   mix_of(options.type);
   overrides_of(options);

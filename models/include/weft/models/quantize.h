@@ -53,6 +53,9 @@ struct QuantizePlan {
 // "Q4_0", "Q4_K_M", ..., and aliases ("Q4_K").
 std::vector<std::string_view> quantize_mixes();
 
+// Number in general.file_type of a mix, or of the mix that gives most tensors this type; any case.
+std::optional<std::uint32_t> file_type_of(std::string_view mix_or_type);
+
 // Throws ValueError for unknown types and bad expressions.
 void check(const QuantizeOptions& options);
 

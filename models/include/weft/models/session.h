@@ -107,6 +107,8 @@ class Session {
   std::size_t n_plans() const;
   const Plan& plan(std::size_t i) const;
   const Graph& graph(std::size_t i) const;
+  // The one that runs a step of so many tokens. REQUIRES: 1 <= n_tokens <= prefill_width.
+  std::size_t plan_for(std::int64_t n_tokens) const;
 
  private:
   struct Impl;

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "weft/graph/error.h"
+#include "weft/models/output_file.h"
+#include "weft/scheduler/profiler.h"
+
+#include "common/flags.h"
+#include "profile_report.h"
+#include "profile_trace.h"
+#include "subcommand.h"
+
+namespace weft::tools {
+namespace {
+
+struct Flags {
+  cli::ModelFlags model;
+  std::int64_t prompt = 512, predict = 32, depth = 0, repeats = 3;
+  std::size_t top = 20;
+  std::string trace;
+  bool no_fold = false, json = false, again = false;
+};
+
+// The place of a step among a session's plans.
+struct Where {
+  std::size_t plan = 0, step = 0;
+  auto operator<=>(const Where&) const = default;
+};
+
+Where find(const Session& session, const PlanStep* step) {
+  for (std::size_t i = 0; i < session.n_plans(); ++i) {
+    const std::vector<PlanStep>& steps = session.plan(i).steps;
+    if (step >= steps.data() && step < steps.data() + steps.size())
+      return {i, static_cast<std::size_t>(step - steps.data())};
+  }
+  fail<Error>("a call of none of the session's plans");
+}
+
+std::string folded(const std::string& path) {
+  if (!path.starts_with("blk.")) return path;
+  const std::size_t dot = path.find('.', 4);
+  return dot == std::string::npos ? path : "blk.*" + path.substr(dot);
+}
+
+// Adds up what steps did, node by node.
+class Sums {
+ public:
+  explicit Sums(const Session& session) : session_(session) {}
+
+  // The calls of whole steps.
+  void add_calls(const Profiler& profiler, PhaseProfile& phase) {
+    for (int w = 0; w < profiler.workers(); ++w) {
+      for (const ProfiledCall& call : profiler.calls(w)) {
+        busy_[find(session_, call.step)] += static_cast<double>(call.ns());
+        phase.busy_ns[static_cast<std::size_t>(w)] += static_cast<double>(call.ns());
+      }
+    }
+    phase.dropped += profiler.dropped();
+  }
+  void add_step(std::int64_t depth, std::int64_t n_tokens, PhaseProfile& phase) {
+    const std::size_t plan = session_.plan_for(n_tokens);
+    const std::vector<PlanStep>& steps = session_.plan(plan).steps;
+    for (std::size_t s = 0; s < steps.size(); ++s)
+      work_[{plan, s}] += work_of_node(session_.graph(plan), steps[s].node, depth, n_tokens);
+    phase.joins += session_.plan(plan).joins();
+  }
+
+  std::vector<ProfileRow> rows(bool fold) const {
+    std::map<std::tuple<std::size_t, std::string, std::string>, ProfileRow> rows;
+    for (const auto& [where, busy] : busy_) {
+      const PlanStep& step = session_.plan(where.plan).steps[where.step];
+      const std::string path = fold ? folded(step.path) : step.path;
+      ProfileRow& row = rows[{where.plan, path, step.kernel}];
+      row.path = path;
+      row.op = step.op;
+      row.kernel = step.kernel;
+      ++row.nodes;
+      row.busy_ns += busy;
+      row.work += work_.at(where);
+    }
+    std::vector<ProfileRow> list;
+    for (auto& [key, row] : rows) list.push_back(std::move(row));
+    return list;
+  }
+
+ private:
+  const Session& session_;
+  std::map<Where, double> busy_;
+  std::map<Where, Work> work_;
+};
+
+struct Step {
+  std::int64_t depth = 0, n_tokens = 0, begin_ns = 0, end_ns = 0;
+};
+
+std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
+  std::vector<StepToken> tokens;
+  for (std::int64_t i = 0; i < n; ++i)
+    tokens.push_back({.token = static_cast<std::int32_t>((i * 7919 + 17) % n_vocab)});
+  return tokens;
+}
+
+// Feeds the test's tokens; `after` sees every step: depth, tokens, begin and end.
+template <class After>
+void run_steps(Session& session, const Test& test, Profiler& clock, NodeObserver* observer,
+               After after) {
+  std::vector<StepToken> tokens = some_tokens(test.tokens, session.model().facts().n_vocab);
+  const std::int64_t width =
+      test.phase == Phase::decode ? 1 : std::min(test.tokens, session.options().prefill_width);
+  session.truncate(0, test.depth);
+  for (std::int64_t done = 0; done < test.tokens; done += width) {
+    const std::int64_t n = std::min(width, test.tokens - done);
+    const auto part =
+        std::span(tokens).subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(n));
+    part.back().logits = true;
+    const std::int64_t begin_ns = clock.now_ns();
+    session.step(part, &cli::interrupted(), observer);
+    after(test.depth + done, n, begin_ns, clock.now_ns());
+  }
+}
+
+PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flags,
+                           Profiler& profiler, Trace* trace) {
+  const int workers = session.options().workers;
+  PhaseProfile phase{.test = test, .workers = workers};
+  phase.busy_ns.resize(static_cast<std::size_t>(workers));
+  Sums sums(session);
+  session.pretend(0, test.depth);
+  run_steps(session, test, profiler, nullptr, [](auto...) {});  // to warm up
+  for (std::int64_t r = 0; r < flags.repeats; ++r) {
+    run_steps(session, test, profiler, nullptr, [&](auto, auto, auto begin_ns, auto end_ns) {
+      phase.plain_ns += static_cast<double>(end_ns - begin_ns);
+    });
+    // What was recorded is looked at afterwards: doing it between steps would cool the caches.
+    std::vector<Step> steps;
+    steps.reserve(static_cast<std::size_t>(test.tokens));
+    run_steps(session, test, profiler, &profiler,
+              [&](auto depth, auto n_tokens, auto begin_ns, auto end_ns) {
+                steps.push_back({depth, n_tokens, begin_ns, end_ns});
+              });
+    for (const Step& step : steps) {
+      phase.wall_ns += static_cast<double>(step.end_ns - step.begin_ns);
+      sums.add_step(step.depth, step.n_tokens, phase);
+      if (trace && r == 0)
+        trace->add_step(
+            fmt::format("{} of {} behind {}", to_string(test.phase), step.n_tokens, step.depth),
+            step.begin_ns, step.end_ns);
+    }
+    phase.steps += std::ssize(steps);
+    sums.add_calls(profiler, phase);
+    if (trace && r == 0) trace->add_calls(profiler);
+    profiler.clear();
+  }
+  phase.plain_ns /= static_cast<double>(flags.repeats);
+  phase.wall_ns /= static_cast<double>(flags.repeats);
+  phase.steps /= flags.repeats;
+  phase.joins /= static_cast<double>(flags.repeats);
+  for (double& busy : phase.busy_ns) busy /= static_cast<double>(flags.repeats);
+  phase.rows = sums.rows(!flags.no_fold);
+  for (ProfileRow& row : phase.rows) row.divide(static_cast<double>(flags.repeats));
+  return phase;
+}
+
+// Room for the calls of a worker in one repetition: at most this many are kept.
+std::size_t room_for(const Session& session, const Flags& flags) {
+  constexpr std::int64_t kMost = 1 << 20;
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < session.n_plans(); ++i)
+    most = std::max(most, session.plan(i).calls());
+  const std::int64_t width = session.options().prefill_width;
+  const std::int64_t steps = std::max((flags.prompt + width - 1) / width, flags.predict);
+  return static_cast<std::size_t>(std::min(most * steps, kMost));
+}
+
+int profile_all(Flags& flags) {
+  const auto model = Model::load(flags.model.path);
+  SessionOptions& options = flags.model.session;
+  const std::int64_t needed = flags.depth + std::max(flags.prompt, flags.predict);
+  if (options.context == 0) options.context = needed;
+  if (needed > options.context)
+    fail<cli::UsageError>("{} tokens do not fit a context of {}", needed, options.context);
+  Session session(model, options);
+  std::int64_t age_s = 0;
+  const Limits limits = kept_limits(session.options().workers, flags.again, age_s);
+  Profiler profiler(session.options().workers, room_for(session, flags));
+  std::optional<Trace> trace;
+  if (!flags.trace.empty()) trace.emplace(flags.trace, session.options().workers);
+
+  std::vector<PhaseProfile> phases;
+  for (const Test& test : {Test{Phase::prefill, flags.prompt, flags.depth},
+                           Test{Phase::decode, flags.predict, flags.depth}}) {
+    if (test.tokens == 0) continue;
+    phases.push_back(profile_phase(session, test, flags, profiler, trace ? &*trace : nullptr));
+    if (!flags.json) std::cout << to_text(phases.back(), limits, flags.top) << '\n';
+  }
+  if (flags.json) std::cout << to_json(phases, limits);
+  if (!flags.json) std::cout << to_text({limits});
+  if (!flags.json && age_s > 0)
+    std::cout << fmt::format("         measured {} min ago: --again measures now\n", age_s / 60);
+  if (trace) trace->commit();
+  return 0;
+}
+
+}  // namespace
+
+int profile(int argc, char** argv) {
+  CLI::App app(
+      "Shows where the time of prefill and decode goes, node by node, and what the machine would "
+      "allow. Rows are sorted by what could be won.",
+      "weft profile");
+  Flags flags;
+  cli::add_model_flags(app, flags.model);
+  app.add_option("-p,--n-prompt", flags.prompt, "tokens to prefill; 0: none")
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("-n,--n-gen", flags.predict, "tokens to decode; 0: none")
+      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("-d,--n-depth", flags.depth, "tokens in the cache before")
+      ->check(CLI::Range(0, 1 << 24));
+  app.add_option("-r,--repetitions", flags.repeats, "how often")->check(CLI::Range(1, 1000));
+  app.add_option("--top", flags.top, "rows to print; 0: all");
+  app.add_option("-o,--output", flags.trace,
+                 "write a trace of the first repetition for ui.perfetto.dev or chrome://tracing")
+      ->type_name("FILE.json");
+  app.add_flag("--no-fold", flags.no_fold, "a row for each layer's node");
+  app.add_flag("--again", flags.again, "measure the machine's limits anew");
+  app.add_flag("--json", flags.json, "for programs");
+  app.footer(
+      "Examples:\n"
+      "  weft profile -m model.gguf\n"
+      "  weft profile -m model.gguf -p 0 -n 64 -d 4096 -o trace.json");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+  if (flags.prompt == 0 && flags.predict == 0)
+    fail<cli::UsageError>("-p 0 and -n 0 leave nothing to profile");
+  return profile_all(flags);
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,30 @@
+#pragma once
+// What every worker did when, for trace viewers.
+
+#include <cstdint>
+#include <string>
+
+#include "weft/models/output_file.h"
+#include "weft/scheduler/profiler.h"
+
+namespace weft::tools {
+
+// Trace Event Format, which ui.perfetto.dev and chrome://tracing load: a track for steps, and one
+// for each worker with its kernel calls.
+// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+class Trace {
+ public:
+  Trace(const std::string& path, int workers);  // throws IoError, as everything here
+
+  void add_step(const std::string& name, std::int64_t begin_ns, std::int64_t end_ns);
+  void add_calls(const Profiler& profiler);
+  void commit();  // REQUIRES: called at most once, at the end
+
+ private:
+  void add(const std::string& event);
+
+  OutputFile file_;
+  bool first_ = true;
+};
+
+}  // namespace weft::tools
