@@ -46,7 +46,7 @@ void check_weights(const GgufFile& file, const Graph& graph, ModelFacts& facts) 
 
 // Gives the source the types that the mix gives its tensors.
 void retype(const std::string& mix, GgufSource& source) {
-  const QuantizePlan plan = plan_quantize(source.gguf(), {.type = mix, .keep_quantized = true});
+  const QuantizePlan plan = plan_quantize(source.gguf(), {.type = mix, .keep_others = true});
   for (const QuantizedTensor& t : plan.tensors) {
     if (!t.converts()) continue;
     if (!t.obstacle.empty())

@@ -113,7 +113,7 @@ class Planner {
   bool is_weight(const GgufTensor& tensor) const {
     const DType type = tensor.spec.dtype;
     const bool number = type.is_quantized() || type.name().find('F') != std::string_view::npos;
-    if (options_.keep_quantized && type.is_quantized()) return false;
+    if (options_.keep_others && type.is_quantized()) return false;
     return mix_.mix != Mix::copy && number && may_quantize(tensor) &&
            !(options_.leave_output && tensor.name == "output.weight");
   }
@@ -133,6 +133,7 @@ class Planner {
 
   DType fitting(const GgufTensor& tensor, DType wanted, std::int64_t n_cols) const {
     const DType type = fitting_type(wanted, n_cols);
+    if (!type.valid() && options_.keep_others) return tensor.spec.dtype;
     if (!type.valid()) {
       fail<ShapeError>(
           "{}: tensor '{}': rows of {} are no whole blocks of {} ({} each), and no other type "

@@ -134,6 +134,9 @@ TEST_CASE("what cannot be is refused by name") {
   CHECK_THROWS_WITH_AS(plan_quantize(file, {.type = "Q8_0"}),
                        doctest::Contains("rows of 48 are no whole blocks of Q8_0 (32 each)"),
                        ShapeError);
+  const QuantizePlan kept = plan_quantize(file, {.type = "Q8_0", .keep_others = true});
+  CHECK_FALSE(of(kept, "blk.0.attn_output.weight").converts());
+  CHECK(of(kept, "blk.0.ffn_down.weight").converts());
   QuantizeOptions options = writable();
   quantize_file(file, plan_quantize(file, options), options, {}, sample.out);
   const GgufFile once = GgufFile::open(sample.out);

@@ -28,10 +28,11 @@ struct QuantizeOptions {
   std::string output_type, embedding_type;  // of output.weight, token_embd.weight; empty: the mix's
   bool pure = false;                        // the mix's main type for all
   bool leave_output = false;                // output.weight stays as it is
-  bool keep_quantized = false;              // tensors that are quantized already stay as they are
-  bool allow_requantize = false;            // tensors that are quantized already, too
-  bool nonfinite_to_zero = false;           // write 0 for NaN and infinity; else they are refused
-  const Imatrix* imatrix = nullptr;         // weighs errors; outlives what is done with the options
+  // Tensors that are quantized already, or whose rows fit no type, stay as they are.
+  bool keep_others = false;
+  bool allow_requantize = false;     // tensors that are quantized already, too
+  bool nonfinite_to_zero = false;    // write 0 for NaN and infinity; else they are refused
+  const Imatrix* imatrix = nullptr;  // weighs errors; outlives what is done with the options
 };
 
 struct QuantizedTensor {
