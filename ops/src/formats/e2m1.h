@@ -28,25 +28,25 @@ inline int nearest_e2m1(float x, float half_scale) {
   return best != 0 && x < 0 ? best + 8 : best;
 }
 
-// Weighted squared error of kLanes numbers at a scale, of two equally near codes either.
-inline float e2m1_error(const float* x, const float* weight, float half_scale) {
-  float error = 0;
+// Weighted squared errors of n numbers at kLanes scales; any of two equally near codes will do.
+inline void e2m1_errors(const float* x, const float* weights, int n,
+                        const float (&half_scales)[kLanes], float (&errors)[kLanes]) {
   run_on_lanes([&]() WEFT_LANES {
-    Floats v, w;
-    std::memcpy(&v, x, sizeof(v));
-    std::memcpy(&w, weight, sizeof(w));
-    const Floats d = all_lanes(half_scale);
-    // In halves up to 2, in wholes up to 4, then 4 and 6; all of it doubled.
-    const Floats m = magnitude(v);
-    const Floats q = half_scale > 0 ? least(m / d, all_lanes(12)) : all_lanes(0);
-    const Floats even = nearest_integer(q * 0.5f) * 2;
-    const Floats top = q > 10 ? all_lanes(12) : all_lanes(8);
-    const Floats code = q < 4 ? nearest_integer(q) : q < 8 ? even : top;
-    const Floats e = m - code * d;
-    const Floats squares = w * e * e;
-    for (int i = 0; i < kLanes; ++i) error += squares[i];
+    Floats d, sum{};
+    std::memcpy(&d, half_scales, sizeof(d));
+    const Floats inverse = d > 0x1p-120f ? 1 / (d > 0x1p-120f ? d : all_lanes(1)) : all_lanes(0);
+    for (int i = 0; i < n; ++i) {
+      // In halves up to 2, in wholes up to 4, then 4 and 6; all of it doubled.
+      const Floats m = all_lanes(std::fabs(x[i]));
+      const Floats q = least(m * inverse, all_lanes(12));
+      const Floats even = nearest_integer(q * 0.5f) * 2;
+      const Floats top = q > 10 ? all_lanes(12) : all_lanes(8);
+      const Floats code = q < 4 ? nearest_integer(q) : q < 8 ? even : top;
+      const Floats e = m - code * d;
+      sum += e * e * weights[i];
+    }
+    std::memcpy(errors, &sum, sizeof(sum));
   });
-  return error;
 }
 
 }  // namespace weft::formats

@@ -48,19 +48,16 @@ void MXFP4::encode(const float* in, Block& block) {
   put_codes(in, block);
 }
 
-// Tries the neighbours of that exponent.
+// Tries the next exponent as well.
 void MXFP4::encode_weighted(const float* in, const float* importance, float, Block& block) {
   encode(in, block);
-  const int first = block.e;
-  float least = HUGE_VALF;
-  for (int e = first; e <= std::min(first + 1, 254); ++e) {
-    const float d = half_scale(static_cast<std::uint8_t>(e));
-    const float error =
-        formats::e2m1_error(in, importance, d) + formats::e2m1_error(in + 16, importance + 16, d);
-    if (error >= least) continue;
-    least = error;
-    block.e = static_cast<std::uint8_t>(e);
-  }
+  const int next = std::min(block.e + 1, 254);
+  float scales[formats::kLanes] = {half_scale(block.e),
+                                   half_scale(static_cast<std::uint8_t>(next))};
+  float errors[formats::kLanes];
+  formats::e2m1_errors(in, importance, kBlock, scales, errors);
+  if (errors[1] >= errors[0]) return;
+  block.e = static_cast<std::uint8_t>(next);
   put_codes(in, block);
 }
 

@@ -54,20 +54,15 @@ void put_codes(const float* in, int s, NVFP4::Block& block) {
 
 // The scale of least weighted squared error, from the one at which the largest magnitude is cut to
 // 4/6 of itself to past the one at which it takes the number next to the largest.
-static_assert(NVFP4::kSub == formats::kLanes);
 int best_scale(const float* x, const float* weights) {
   const int wanted = nearest_scale(formats::largest_magnitude(x, NVFP4::kSub) / kTopValue);
-  int best = wanted;
-  float least = HUGE_VALF;
-  for (int scale = std::max(0, wanted - 5); scale <= std::min(kTopScale, wanted + 6); ++scale) {
-    const float error =
-        formats::e2m1_error(x, weights, NVFP4::half_scale(static_cast<std::uint8_t>(scale)));
-    if (error < least || (error == least && scale == wanted)) {
-      least = error;
-      best = scale;
-    }
-  }
-  return best;
+  const int first = std::clamp(wanted - 7, 0, kTopScale + 1 - formats::kLanes);
+  float scales[formats::kLanes], errors[formats::kLanes];
+  for (int i = 0; i < formats::kLanes; ++i)
+    scales[i] = NVFP4::half_scale(static_cast<std::uint8_t>(first + i));
+  formats::e2m1_errors(x, weights, NVFP4::kSub, scales, errors);
+  const auto best = static_cast<int>(std::min_element(errors, errors + formats::kLanes) - errors);
+  return errors[wanted - first] <= errors[best] ? wanted : first + best;
 }
 
 }  // namespace

@@ -72,15 +72,15 @@ struct AffineSearch {
   G g;
   Affine wanted;
 
-  // The whole scales and minima within kReach of the wanted ones with the least error.
-  WEFT_LANES void choose(Choice& c) const {
+  // The whole scales and minima within `reach` of the wanted ones with the least error.
+  WEFT_LANES void choose(Choice& c, int reach) const {
     const Floats scale0 =
         nearest_integer(clamp(wanted.scale * grid(all_lanes(1), c.d), 0, kTopScale));
     const Floats min0 =
         nearest_integer(clamp(wanted.min * grid(all_lanes(1), c.dmin), 0, kTopScale));
     c.error = all_lanes(FLT_MAX);
-    for (int i = -kReach; i <= kReach; ++i) {
-      for (int j = -kReach; j <= kReach; ++j) {
+    for (int i = -reach; i <= reach; ++i) {
+      for (int j = -reach; j <= reach; ++j) {
         const Floats scale = clamp(scale0 + static_cast<float>(i), 0, kTopScale);
         const Floats min = clamp(min0 + static_cast<float>(j), 0, kTopScale);
         const Floats error = affine_error<kTopCode>(g, Affine{c.d * scale, c.dmin * min});
@@ -164,7 +164,7 @@ struct AffineSearch {
             next.d[s] = as_f16(double{next.d[s]});
             next.dmin[s] = as_f16(double{next.dmin[s]});
           }
-          choose(next);
+          choose(next, 1);
           any |= take_better(next, best);
         }
       }
@@ -182,11 +182,11 @@ struct AffineSearch {
       set_block<B>(best.d, b, as_f16(double{scale} / kTopScale));
       set_block<B>(best.dmin, b, as_f16(double{min} / kTopScale));
     }
-    choose(best);
+    choose(best, kReach);
     for (int turn = 0; turn < kTurns; ++turn) {
       Choice next = best;
       refit(best, next);
-      choose(next);
+      choose(next, 1);
       if (!take_better(next, best)) break;
     }
     climb(best);
