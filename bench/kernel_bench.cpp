@@ -138,7 +138,8 @@ void add_rows(std::int64_t t) {
 void add_all() {
   for (const Format* format : all_formats()) {
     const DType type = format->dtype;
-    if (type.gguf_id() < 0 || type.is_panels() || !format->encode || format->whole) continue;
+    if (type.gguf_id() < 0 || type.is_panels() || format->whole) continue;
+    if (!format->encode && !format->encode_weighted) continue;
     add_projections(type, false);
     if (panels_of(type).valid()) add_projections(type, true);
   }

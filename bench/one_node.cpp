@@ -14,7 +14,8 @@ constexpr std::int64_t kNoise = 1 << 14;  // elements, encoded once and repeated
 
 void fill_rows(DType dtype, std::int64_t n_bytes, std::byte* to) {
   const Format* format = find_format(dtype);
-  if (!format || !format->encode) fail<UnsupportedError>("no {} can be made", dtype.name());
+  if (!format || (!format->encode && !format->encode_weighted))
+    fail<UnsupportedError>("no {} can be made", dtype.name());
   std::vector<float> values(kNoise);
   std::uint32_t state = 1;
   for (float& v : values) {
@@ -22,7 +23,12 @@ void fill_rows(DType dtype, std::int64_t n_bytes, std::byte* to) {
     v = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31f;
   }
   std::vector<std::byte> encoded(static_cast<std::size_t>(dtype.bytes(kNoise)));
-  format->encode(values.data(), encoded.data(), kNoise);
+  if (format->encode) {
+    format->encode(values.data(), encoded.data(), kNoise);
+  } else {
+    const std::vector<float> even(values.size(), 1.0f);
+    format->encode_weighted(values.data(), even.data(), encoded.data(), kNoise);
+  }
   for (std::int64_t done = 0; done < n_bytes; done += std::ssize(encoded)) {
     const auto n = static_cast<std::size_t>(std::min(std::ssize(encoded), n_bytes - done));
     std::memcpy(to + done, encoded.data(), n);

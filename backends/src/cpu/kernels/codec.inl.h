@@ -15,6 +15,7 @@
 //   kHasMins                      a minimum for every scale: w = scale * code - min; at least
 //   eight,
 //                                 what stands behind the block's own being 0
+//   kByRows                       codes cost much: linear_rows_q8a.inl.h where there is VNNI
 //   kGroups, kParts               groups differ by address, their parts of 32 codes by bit position
 //   header(block) -> Header       scales (and mins) as floats, in the order of the elements
 //   codes<kPart>(block, group)    32 codes
@@ -67,7 +68,7 @@ struct ScalarCodec {
 };
 struct BlockCodec {
   static constexpr bool kIsF32 = false, kHasIntegerRow = true, kIsDecoded = false;
-  static constexpr bool kSigned = false, kTwoScales = false, kHasMins = false;
+  static constexpr bool kSigned = false, kTwoScales = false, kHasMins = false, kByRows = false;
   static constexpr int kOffset = 0, kGroups = 1, kParts = 1;
 };
 

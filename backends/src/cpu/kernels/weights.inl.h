@@ -4,6 +4,7 @@
 #include "cpu/kernels/linear_panels_f32.inl.h"
 #include "cpu/kernels/linear_panels_q8a.inl.h"
 #include "cpu/kernels/linear_q8a.inl.h"
+#include "cpu/kernels/linear_rows_q8a.inl.h"
 
 namespace weft::cpu {
 
@@ -15,8 +16,15 @@ struct WeightFunctions {
     C::decode(row, begin, end, out);
   }
   static void from_f32(const LinearArgs& args) noexcept { LinearF32<Arch, C>::run(args); }
-  static void from_q8a(const LinearArgs& args) noexcept { LinearQ8A<Arch, C>::run(args); }
-  static void panels_from_f32(const LinearArgs& args) noexcept { PanelsF32<Arch, C>::run(args); }
+  static void from_q8a(const LinearArgs& args) noexcept {
+#ifdef __AVX512VNNI__
+    if constexpr (C::kByRows) return RowsQ8A<Arch, C>::run(args);
+#endif
+    LinearQ8A<Arch, C>::run(args);
+  }
+  static void panels_from_f32(const LinearArgs& args) noexcept {
+    PanelsF32<Arch, C>::run(args);
+  }
 #ifdef __AVX512VNNI__
   static void panels_from_q8a(const LinearArgs& args) noexcept {
     PanelsQ8A<Arch, PanelCodec<Arch, Format>>::run(args);
