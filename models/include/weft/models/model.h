@@ -28,13 +28,13 @@ struct ModelOptions {
 
 // Facts that sessions and programs need, whatever the architecture.
 struct ModelFacts {
-  std::string architecture;   // "llama"
-  std::string name;           // general.name, or empty
-  std::int64_t n_layers = 0;  // L
-  std::int64_t n_embd = 0;    // D
-  std::int64_t n_vocab = 0;   // V
-  std::int64_t context = 0;   // positions it was trained for, at least 1
-  std::int64_t n_params = 0;  // elements of all weights
+  std::string architecture;       // "llama"
+  std::string name;               // general.name, or empty
+  std::int64_t n_layers = 0;      // L
+  std::int64_t n_embd = 0;        // D
+  std::int64_t n_vocab = 0;       // V
+  std::int64_t context = 0;       // positions it was trained for, at least 1
+  std::int64_t n_params = 0;      // elements of all weights
   std::int64_t weight_bytes = 0;  // in the types they are used in
 };
 
