@@ -58,16 +58,29 @@ constexpr auto kQ6_KOrder = [] {
   return order;
 }();
 
-// Units [first, kCount) before those below `first`.
+// d and dmin first.
+constexpr auto kQ2_KOrder = [] {
+  std::array<std::uint8_t, 21> order{20};
+  for (std::uint8_t i = 0; i < 20; ++i) order[1U + i] = i;
+  return order;
+}();
+
+// `first` units, then units from `high` on in turn with those from `low` on, then all from there.
 template <std::size_t kCount>
-constexpr std::array<std::uint8_t, kCount> beginning_at(std::size_t first) {
+constexpr std::array<std::uint8_t, kCount> in_turn(std::size_t first, std::size_t n_first,
+                                                   std::size_t high, std::size_t low) {
   std::array<std::uint8_t, kCount> order{};
-  for (std::size_t i = 0; i < kCount; ++i)
-    order[i] = static_cast<std::uint8_t>((first + i) % kCount);
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < n_first; ++i) order[n++] = static_cast<std::uint8_t>(first + i);
+  for (std::size_t i = 0; i < 8; ++i) {
+    order[n++] = static_cast<std::uint8_t>(high + i);
+    order[n++] = static_cast<std::uint8_t>(low + i);
+  }
+  for (std::size_t i = low + 8; n < kCount; ++i) order[n++] = static_cast<std::uint8_t>(i);
   return order;
 }
-constexpr auto kQ2_KOrder = beginning_at<21>(20);  // d and dmin first
-constexpr auto kQ3_KOrder = beginning_at<27>(24);  // scales first
+constexpr auto kQ3_KOrder = in_turn<27>(24, 3, 0, 8);
+constexpr auto kQ5_KOrder = in_turn<44>(0, 4, 4, 12);
 
 // The one list of forms in panels.
 constexpr Layout kLayouts[] = {
@@ -82,7 +95,7 @@ constexpr Layout kLayouts[] = {
     layout("Q2_K_R16", kQ2_KInfo, 4, kNoHalf, kQ2_KOrder),
     layout("Q3_K_R16", kQ3_KInfo, 4, 108, kQ3_KOrder),
     layout("Q4_K_R16", kQ4_KInfo, 4),
-    layout("Q5_K_R16", kQ5_KInfo, 4),
+    layout("Q5_K_R16", kQ5_KInfo, 4, kNoHalf, kQ5_KOrder),
     layout("Q6_K_R16", kQ6_KInfo, 4, 208, kQ6_KOrder),
     layout("TQ2_0_R16", kTQ2_0Info, 4, 64),
     layout("IQ4_NL_R16", kIQ4_NLInfo, 4, 0),

@@ -46,7 +46,8 @@ struct Codec<Arch, Q3_KWeights> : BlockCodec {
 };
 
 #ifdef __AVX512VNNI__
-// Units: three of scales, eight of third bits, two times eight of low bits. Halves: d.
+// Units: three of scales, eight times one of third bits and one of low bits, eight of low bits.
+// Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, Q3_KWeights> : PanelCodecBase {
   static constexpr int kSubs = 8, kUnits = 27, kGroups = 2, kParts = 4, kScales = 2, kOffset = 4;
@@ -71,8 +72,8 @@ struct PanelCodec<Arch, Q3_KWeights> : PanelCodecBase {
     }
   }
   static WEFT_INLINE void codes(const std::byte* block, int half, int i, __m512i (&out)[4]) {
-    const __m512i low = unit(block, 11 + 8 * half + i), mask = _mm512_set1_epi8(4);
-    const __m512i high = _mm512_srli_epi16(unit(block, 3 + i), static_cast<unsigned>(4 * half));
+    const __m512i low = unit(block, half == 0 ? 4 + 2 * i : 19 + i), mask = _mm512_set1_epi8(4);
+    const __m512i high = _mm512_srli_epi16(unit(block, 3 + 2 * i), static_cast<unsigned>(4 * half));
     const __m512i moved[] = {_mm512_slli_epi16(high, 2), _mm512_slli_epi16(high, 1), high,
                              _mm512_srli_epi16(high, 1)};
 #pragma GCC unroll 4

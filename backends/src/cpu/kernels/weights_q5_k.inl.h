@@ -27,7 +27,8 @@ struct Codec<Arch, Q5_KWeights> : BlockCodec {
 };
 
 #ifdef __AVX512VNNI__
-// Units: d and dmin, three of scales, eight of fifth bits, four times eight of nibbles.
+// Units: d and dmin, three of scales, eight times one of fifth bits and one of nibbles, three times
+// eight of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, Q5_KWeights> : PanelCodecBase {
   static constexpr int kSubs = 8, kUnits = 44, kGroups = 4, kParts = 2;
@@ -37,8 +38,10 @@ struct PanelCodec<Arch, Q5_KWeights> : PanelCodecBase {
     PanelCodec<Arch, Q4_KWeights>::header(block, halves, scales, mins);
   }
   static WEFT_INLINE void codes(const std::byte* block, int group, int i, __m512i (&out)[2]) {
-    const __m512i low = unit(block, 12 + 8 * group + i), mask = _mm512_set1_epi8(0x10);
-    const __m512i high = _mm512_srli_epi16(unit(block, 4 + i), static_cast<unsigned>(2 * group));
+    const __m512i low = unit(block, group == 0 ? 5 + 2 * i : 12 + 8 * group + i),
+                  mask = _mm512_set1_epi8(0x10);
+    const __m512i high =
+        _mm512_srli_epi16(unit(block, 4 + 2 * i), static_cast<unsigned>(2 * group));
     // low | (moved & mask)
     out[0] = _mm512_ternarylogic_epi64(nibbles(low, 0), _mm512_slli_epi16(high, 4), mask, 0xf8);
     out[1] = _mm512_ternarylogic_epi64(nibbles(low, 1), _mm512_slli_epi16(high, 3), mask, 0xf8);

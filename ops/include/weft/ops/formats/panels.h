@@ -9,7 +9,7 @@
 //   block    of the plain form: units of `unit` bytes, and in formats of 4k + 2 bytes a half of 2
 //            bytes (the scale) that is left out when units are counted. In a panel: for each unit
 //            in turn, that unit of rows 0, 1, ... 15. Units stand in the order of the plain form,
-//            in Q2_K, Q3_K and Q6_K in the order in which they are used (panels.cpp)
+//            in Q2_K, Q3_K, Q5_K and Q6_K in the order in which they are used (panels.cpp)
 //   halves   of rows 0, 1, ... 15 of one block, then of the next: in front of every second block,
 //            for it and its successor, if it has one
 //
