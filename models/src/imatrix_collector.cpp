@@ -72,8 +72,14 @@ void Activation::clear() {
 // Where an activation is seen: at the input of one node.
 struct Watch {
   Activation* activation = nullptr;
-  // Of a node of which every lane makes its own copy, the first one is looked at.
-  std::atomic<bool> seen{false};
+  // Of a node of which every lane makes its own copy in every step, one is looked at: the first
+  // that comes, and from then on this one.
+  std::atomic<const std::byte*> copy{nullptr};
+
+  bool is_watched(const std::byte* out) {
+    const std::byte* none = nullptr;
+    return copy.compare_exchange_strong(none, out) || none == out;
+  }
 };
 
 bool is_collected(const std::string& name, const CollectorOptions& options) {
@@ -169,7 +175,7 @@ void ImatrixCollector::before(const PlanStep& step, int lane, const KernelArgs& 
   const auto found = impl_->by_step.find(&step);
   if (found == impl_->by_step.end()) return;
   Watch& watch = *found->second;
-  if (step.split == Split::copies && watch.seen.exchange(true)) return;
+  if (step.split == Split::copies && !watch.is_watched(args.out.data)) return;
   // The regions of a node cover its output once. Those of a projection stand for as large a part of
   // its input's columns, so that the lanes share this work as well.
   Activation& a = *watch.activation;
@@ -199,7 +205,6 @@ void ImatrixCollector::keep() {
 
 void ImatrixCollector::drop() {
   for (Activation& a : impl_->activations) a.clear();
-  for (Watch& watch : impl_->watches) watch.seen = false;
 }
 
 Imatrix ImatrixCollector::collected() const {

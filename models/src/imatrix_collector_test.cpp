@@ -99,7 +99,7 @@ TEST_CASE("the collector sums what the plain graph sees") {
 TEST_CASE("collected sums have the same bits for any number of workers") {
   for (const DType dtype : {f32, q8_0}) {
     const auto model = tiny_model({.matrices = dtype});
-    for (const std::int64_t width : {96, 40}) {
+    for (const std::int64_t width : {96, 40, 2, 1}) {
       const Imatrix one = collect(model, {.workers = 1}, width);
       for (const int workers : {2, 3}) {
         for (int run = 0; run < 5; ++run) {

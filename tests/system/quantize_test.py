@@ -6,7 +6,6 @@ import resource
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
 from support import BIN, CLEAN, TIMEOUT, SystemTest, run
@@ -70,11 +69,12 @@ class Quantize(SystemTest):
         process = self.start(self.model, self.folder / "out.gguf", "Q6_K", "-t", 1)
         for _ in range(4):
             process.stdout.readline()
+        process.send_signal(signal.SIGSTOP)  # it cannot end before a signal comes
         return process
 
     def test_killed_half_way(self):
         with self.half_way() as process:
-            process.kill()
+            process.kill()  # stopped or not
         self.assertNotIn("out.gguf", self.files())
         self.runs("weft", "quantize", self.model, self.folder / "out.gguf", "Q8_0")
         self.assertIn("out.gguf", self.files())
@@ -83,6 +83,7 @@ class Quantize(SystemTest):
         (self.folder / "out.gguf").write_bytes(b"older")
         with self.half_way() as process:
             process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGCONT)
             _, err = process.communicate(timeout=TIMEOUT)
         self.assertEqual((process.returncode, err), (130, b""))
         self.assertEqual(self.files(), ["out.gguf"])
@@ -126,7 +127,6 @@ class Quantize(SystemTest):
         out = self.folder / "out.gguf"
         with self.start(self.model, out, "Q8_0") as process:
             process.stdout.close()
-            time.sleep(0)
             process.stderr.read()
         self.assertEqual(process.returncode, 0)
         self.runs("weft", "inspect", out)

@@ -105,8 +105,9 @@ int decode(const Flags& flags) {
   const std::string bytes = read_file(flags.in);
   const auto have = static_cast<std::int64_t>(bytes.size());
   if (have % rows != 0 || have / rows != format.dtype.bytes(cols))
-    fail<FormatError>("{}: must have {} bytes for [{}, {}] of {}, has {}", flags.in,
-                      rows * format.dtype.bytes(cols), rows, cols, format.dtype.name(), have);
+    fail<FormatError>("{}: must have {} rows of {} bytes for [{}, {}] of {}, has {} bytes",
+                      flags.in, rows, format.dtype.bytes(cols), rows, cols, format.dtype.name(),
+                      have);
   std::vector<float> values(static_cast<std::size_t>(rows * cols));
   format.decode(reinterpret_cast<const std::byte*>(bytes.data()), values.data(), rows * cols);
   write(flags.out, npy_header(rows, cols), std::as_bytes(std::span(values)));

@@ -89,7 +89,12 @@ class Run {
   std::int64_t all() {
     Progress progress("window", windows_.count());
     for (std::int64_t i = 0; i < windows_.count(); ++i) {
-      if (!one(i)) return i;
+      try {
+        if (!one(i)) return i;
+      } catch (const Error&) {  // what was collected before is not lost
+        if (i > 0) save(i);
+        throw;
+      }
       const bool last = i + 1 == windows_.count();
       const bool due = flags_.save_every > 0 && (i + 1) % flags_.save_every == 0;
       if (last || due) save(i + 1);
@@ -163,6 +168,7 @@ int collect(Flags& flags) {
   take_up(flags);
   if (flags.windows == kNothing) return 0;
   const auto model = cli::load_model(flags.model);
+  check_output(model->file(), flags.out);
   Windows windows =
       read_windows(*model, flags.text, flags.model.session.context, flags.first, flags.windows);
   if (windows.count() == 0) {

@@ -148,10 +148,12 @@ TypeChoice choose_type(std::string_view text) {
   if (name == "Q4_K_M") return {name, 15, find_format(q4_k), find_format(q6_k)};
   const Format* format = find_format_by_name(name);
   const auto file_type = file_type_of(name);
-  if (format == nullptr || !file_type || (!format->encode && !format->encode_weighted)) {
+  if (format == nullptr || format->dtype.gguf_id() < 0 || !file_type ||
+      (!format->encode && !format->encode_weighted)) {
     std::string names = "Q4_K_M";
     for (const Format* known : all_formats()) {
-      if (file_type_of(known->dtype.name())) names += fmt::format(", {}", known->dtype.name());
+      if (known->dtype.gguf_id() >= 0 && file_type_of(known->dtype.name()))
+        names += fmt::format(", {}", known->dtype.name());
     }
     fail<ValueError>("no model can be made in type '{}'; known are {}", printable(text), names);
   }

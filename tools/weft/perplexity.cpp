@@ -159,6 +159,7 @@ PerplexityReport measure(const Flags& flags) {
   std::optional<SavedLogits> base;
   if (!flags.base.empty()) base = SavedLogits::open(flags.base);
   const auto model = cli::load_model(flags.model);
+  if (!flags.save.empty()) check_output(model->file(), flags.save);
   const Windows windows = choose_windows(base, *model, flags);
   if (windows.count() == 0) {
     fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),

@@ -117,6 +117,17 @@ std::span<const MetaEntry> GgufFile::metadata() const {
 std::span<const GgufTensor> GgufFile::tensors() const {
   return impl_->head.tensors;
 }
+void check_output(const GgufFile& file, const std::string& path) {
+  std::error_code error;
+  bool own = false;
+  for (const std::string& part : file.part_paths())
+    own = own || std::filesystem::equivalent(part, path, error);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  own = own || (file.is_directory() && std::filesystem::is_regular_file(path, error) &&
+                std::filesystem::equivalent(file.path(), folder.empty() ? "." : folder, error));
+  if (own) fail<ValueError>("{}: the output must be another file than the input", path);
+}
+
 const MetaValue* GgufFile::find(std::string_view key) const {
   return impl_->head.find(key);
 }

@@ -13,7 +13,7 @@ enum class Mix : std::uint8_t {
   q4_0, q4_1, q5_0, q5_1, q8_0, q1_0, q2_0,
   q2_k, q2_k_s, q3_k_s, q3_k_m, q3_k_l, q4_k_s, q4_k_m, q5_k_s, q5_k_m, q6_k,
   iq1_s, iq1_m, iq2_xxs, iq2_xs, iq2_s, iq2_m, iq3_xxs, iq3_xs, iq3_s, iq3_m, iq4_nl, iq4_xs,
-  tq1_0, tq2_0, mxfp4_moe, nvfp4,
+  tq1_0, tq2_0, mxfp4_moe, nvfp4, nf4,
 };
 // clang-format on
 

@@ -165,6 +165,9 @@ class Planner {
       return fmt::format("it is {} already; quantizing again loses more", from.name());
     if (encoder == nullptr || (encoder->encode == nullptr && encoder->encode_weighted == nullptr))
       return fmt::format("weights in {} cannot be written here", t.to.name());
+    if (t.to.gguf_id() < 0 && !options_.keep_others)
+      return fmt::format("no file holds {}; --quantize {} makes it while loading", t.to.name(),
+                         t.to.name());
     if (t.weighted) return "";
     const TensorClass named = class_of(tensor.name);
     const bool matrix = named != TensorClass::token_embd && named != TensorClass::output;

@@ -1,8 +1,6 @@
 #include "weft/models/quantize.h"
 
-#include <filesystem>
 #include <map>
-#include <system_error>
 
 #include "weft/graph/error.h"
 #include "weft/models/gguf_writer.h"
@@ -16,14 +14,6 @@ namespace {
 // Of the block formats as they are since 2023. Source: docs/gguf.md of
 // https://github.com/ggml-org/ggml
 constexpr std::uint64_t kQuantizationVersion = 2;
-
-void check_output(const GgufFile& file, const std::string& path) {
-  for (const std::string& part : file.part_paths()) {
-    std::error_code error;
-    if (std::filesystem::equivalent(part, path, error))
-      fail<ValueError>("{}: the output must be another file than the input", path);
-  }
-}
 
 void check_obstacles(const QuantizePlan& plan) {
   for (const QuantizedTensor& t : plan.tensors) {

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <iterator>
 
+#include "weft/ops/formats/nf4.h"
+
 #include "gguf/types.h"
 
 namespace weft::quantize {
@@ -36,7 +38,7 @@ DType find_type(std::string_view name) {
     const DType type = gguf::find_type(id);
     if (type.valid() && same_ignoring_case(type.name(), name)) return type;
   }
-  return {};
+  return same_ignoring_case(name, nf4.name()) ? nf4 : DType();  // of no file
 }
 
 std::string known_types() {

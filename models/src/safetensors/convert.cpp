@@ -98,7 +98,7 @@ std::uint32_t file_type(const GgufFile& file, const ConvertOptions& options) {
   std::map<std::uint32_t, std::int64_t> bytes;
   for (const GgufTensor& tensor : file.tensors()) {
     const auto* type = std::ranges::find(kFileTypes, type_of(tensor, options), &FileType::type);
-    bytes[type->number] += tensor.n_bytes;
+    bytes[type->number] += type->type.bytes(tensor.spec.shape.elems());
   }
   return std::ranges::max_element(bytes, {}, [](const auto& b) { return b.second; })->first;
 }
@@ -106,6 +106,10 @@ std::uint32_t file_type(const GgufFile& file, const ConvertOptions& options) {
 }  // namespace
 
 void write_gguf(const GgufFile& file, const std::string& path, const ConvertOptions& options) {
+  check_output(file, path);
+  if (options.matrices.valid() &&
+      std::ranges::find(kFileTypes, options.matrices, &FileType::type) == std::end(kFileTypes))
+    fail<ValueError>("matrices can become F32, F16 or BF16, not {}", options.matrices.name());
   std::int64_t total = 0, done = 0;
   for (const GgufTensor& tensor : file.tensors()) {
     if (std::ranges::find(kFileTypes, tensor.spec.dtype, &FileType::type) == std::end(kFileTypes)) {

@@ -17,6 +17,27 @@ namespace {
 // The largest vocabularies in use have about two million.
 constexpr std::int64_t kMaxMarks = std::int64_t{8} << 20;
 
+// The deepest that is needed is about six. Written out for a message, a value takes stack by depth.
+constexpr int kMostNested = 64;
+
+void check_depth(std::string_view text, const std::string& file) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '[' || c == '{')) {
+      if (++depth > kMostNested)
+        fail<FormatError>("{}: is nested more than {} deep", printable_path(file), kMostNested);
+    } else if (!in_string && (c == ']' || c == '}')) {
+      --depth;
+    }
+  }
+}
+
 void check_marks(std::string_view text, const std::string& file) {
   const auto marks = std::ranges::count_if(
       text, [](char c) { return c == ',' || c == ':' || c == '[' || c == '{'; });
@@ -63,6 +84,7 @@ std::optional<std::string> read_text(const std::string& path, std::size_t max_by
 
 Json parse_json(std::string_view text, const std::string& file, bool distinct_keys) {
   check_marks(text, file);
+  check_depth(text, file);
   try {
     if (!distinct_keys) return Json::parse(text);
     return Json::parse(text, DistinctKeys(file));

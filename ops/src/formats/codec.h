@@ -31,17 +31,13 @@ void encode_row(const float* in, std::byte* out, std::int64_t n_elems) {
   }
 }
 
-// `mean_square` is that of the row, from which codecs derive how much small values count.
 template <class Codec>
 void encode_weighted_row(const float* in, const float* importance, std::byte* out,
                          std::int64_t n_elems) {
   using Block = typename Codec::Block;
-  double squares = 0;
-  for (std::int64_t i = 0; i < n_elems; ++i) squares += double{in[i]} * in[i];
-  const auto mean_square = static_cast<float>(squares / static_cast<double>(n_elems));
   for (std::int64_t i = 0; i < n_elems; i += Codec::kBlock, out += sizeof(Block)) {
     Block block{};
-    Codec::encode_weighted(in + i, importance + i, mean_square, block);
+    Codec::encode_weighted(in + i, importance + i, block);
     std::memcpy(out, &block, sizeof(Block));
   }
 }

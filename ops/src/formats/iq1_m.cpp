@@ -62,7 +62,7 @@ void IQ1_M::encode(const float* in, Block& block) {
   search(in, nullptr, block);
 }
 
-void IQ1_M::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void IQ1_M::encode_weighted(const float* in, const float* importance, Block& block) {
   search(in, importance, block);
 }
 

@@ -46,7 +46,7 @@ void search(const float* in, const float* importance, IQ1_S::Block& block) {
 
 }  // namespace
 
-void IQ1_S::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void IQ1_S::encode_weighted(const float* in, const float* importance, Block& block) {
   search(in, importance, block);
 }
 

@@ -39,7 +39,7 @@ void IQ2_S::encode(const float* in, Block& block) {
   search(in, nullptr, block);
 }
 
-void IQ2_S::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void IQ2_S::encode_weighted(const float* in, const float* importance, Block& block) {
   search(in, importance, block);
 }
 

@@ -34,7 +34,7 @@ void search(const float* in, const float* importance, IQ2_XS::Block& block) {
 
 }  // namespace
 
-void IQ2_XS::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void IQ2_XS::encode_weighted(const float* in, const float* importance, Block& block) {
   search(in, importance, block);
 }
 

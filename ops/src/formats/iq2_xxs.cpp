@@ -39,7 +39,7 @@ void search(const float* in, const float* importance, IQ2_XXS::Block& block) {
 
 }  // namespace
 
-void IQ2_XXS::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void IQ2_XXS::encode_weighted(const float* in, const float* importance, Block& block) {
   search(in, importance, block);
 }
 

@@ -47,7 +47,7 @@ void IQ3_XXS::encode(const float* in, Block& block) {
   search(in, nullptr, block);
 }
 
-void IQ3_XXS::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void IQ3_XXS::encode_weighted(const float* in, const float* importance, Block& block) {
   search(in, importance, block);
 }
 

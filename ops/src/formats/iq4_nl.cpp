@@ -27,7 +27,7 @@ void IQ4_NL::encode(const float* in, Block& block) {
   search(in, nullptr, block);
 }
 
-void IQ4_NL::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void IQ4_NL::encode_weighted(const float* in, const float* importance, Block& block) {
   search(in, importance, block);
 }
 

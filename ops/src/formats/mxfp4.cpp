@@ -49,7 +49,7 @@ void MXFP4::encode(const float* in, Block& block) {
 }
 
 // Tries the next exponent as well.
-void MXFP4::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void MXFP4::encode_weighted(const float* in, const float* importance, Block& block) {
   encode(in, block);
   const int next = std::min(block.e + 1, 254);
   float scales[formats::kLanes] = {half_scale(block.e),

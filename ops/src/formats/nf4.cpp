@@ -41,7 +41,7 @@ void NF4::encode(const float* in, Block& block) {
 }
 
 // Tries smaller scales as well, each with the best one for its codes.
-void NF4::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void NF4::encode_weighted(const float* in, const float* importance, Block& block) {
   const float amax = formats::largest_magnitude(in, kBlock);
   float best = amax;
   double least = HUGE_VAL;

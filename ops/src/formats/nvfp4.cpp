@@ -70,10 +70,10 @@ int best_scale(const float* x, const float* weights) {
 void NVFP4::encode(const float* in, Block& block) {
   float ones[kBlock];
   std::fill(ones, ones + kBlock, 1.0f);
-  encode_weighted(in, ones, 0, block);
+  encode_weighted(in, ones, block);
 }
 
-void NVFP4::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void NVFP4::encode_weighted(const float* in, const float* importance, Block& block) {
   for (int s = 0; s < kSubs; ++s) {
     const float* x = in + s * kSub;
     block.scale[s] = static_cast<std::uint8_t>(best_scale(x, importance + s * kSub));

@@ -29,7 +29,7 @@ void Q1_0::encode(const float* in, Block& block) {
   put_signs(in, block);
 }
 
-void Q1_0::encode_weighted(const float* in, const float* importance, float, Block& block) {
+void Q1_0::encode_weighted(const float* in, const float* importance, Block& block) {
   double sum = 0, weights = 0;
   for (int i = 0; i < kBlock; ++i) {
     sum += double{importance[i]} * std::fabs(in[i]);

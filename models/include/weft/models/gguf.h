@@ -153,4 +153,8 @@ std::string printable(std::string_view text, std::size_t max_bytes = 120);
 // The same for a path, of which nothing that a system accepts is cut.
 std::string printable_path(std::string_view path);
 
+// For what is to be written beside a model. Throws ValueError where `path` is a file that the model
+// was read from, or any file there is in its directory.
+void check_output(const GgufFile& file, const std::string& path);
+
 }  // namespace weft

@@ -38,8 +38,7 @@ struct IQ2_XXS {
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
   // Searches for the least squared error, weighted by `importance`.
-  static void encode_weighted(const float* in, const float* importance, float mean_square,
-                              Block& block);
+  static void encode_weighted(const float* in, const float* importance, Block& block);
 };
 
 extern const Format kIQ2_XXSFormat;

@@ -40,8 +40,7 @@ struct IQ3_S {
   static void decode(const Block& block, float* out);  // out: kBlock floats
   // Search for the least squared error, the second one weighted by `importance`.
   static void encode(const float* in, Block& block);
-  static void encode_weighted(const float* in, const float* importance, float mean_square,
-                              Block& block);
+  static void encode_weighted(const float* in, const float* importance, Block& block);
 };
 
 extern const Format kIQ3_SFormat;

@@ -32,8 +32,7 @@ struct MXFP4 {
   static float half_scale(std::uint8_t e);             // 2^(e - 128)
   static void decode(const Block& block, float* out);  // out: kBlock floats
   static void encode(const float* in, Block& block);
-  static void encode_weighted(const float* in, const float* importance, float mean_square,
-                              Block& block);
+  static void encode_weighted(const float* in, const float* importance, Block& block);
 };
 
 extern const Format kMXFP4Format;

@@ -33,8 +33,7 @@ struct NF4 {
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
   static void encode(const float* in, Block& block);
-  static void encode_weighted(const float* in, const float* importance, float mean_square,
-                              Block& block);
+  static void encode_weighted(const float* in, const float* importance, Block& block);
 };
 
 extern const Format kNF4Format;

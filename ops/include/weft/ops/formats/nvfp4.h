@@ -35,8 +35,7 @@ struct NVFP4 {
   static float half_scale(std::uint8_t scale);         // half of what it stands for
   static void decode(const Block& block, float* out);  // out: kBlock floats
   static void encode(const float* in, Block& block);
-  static void encode_weighted(const float* in, const float* importance, float mean_square,
-                              Block& block);
+  static void encode_weighted(const float* in, const float* importance, Block& block);
 };
 
 extern const Format kNVFP4Format;
