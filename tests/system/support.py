@@ -1,4 +1,5 @@
-"""Runs the programs. The environment names them: WEFT_BIN (folder), WEFT_SOURCE (root of the source tree)."""
+"""Runs the programs. The environment names them: WEFT_BIN (folder), WEFT_SOURCE (root of the source tree),
+and, where they are built with sanitizers, WEFT_SANITIZE."""
 
 import os
 import pathlib
@@ -10,6 +11,8 @@ BIN = pathlib.Path(os.environ["WEFT_BIN"])
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 MODEL = SOURCE / "examples/models/weft-stories.gguf"
 TIMEOUT = 240
+# Sanitizers take memory and address space of their own: nothing can be said of the program's.
+SANITIZED = bool(os.environ.get("WEFT_SANITIZE"))
 
 CLEAN = {k: v for k, v in os.environ.items() if k != "WEFT_MODEL"}
 
