@@ -11,7 +11,7 @@
 #define WEFT_LANES __attribute__((always_inline))
 
 // Vectors are never passed: all is inlined.
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
