@@ -80,11 +80,13 @@ TEST_CASE("identical layers fold into one cluster with its count") {
   CHECK(times(dot, "blk.0 .. blk.4") == 1);
   CHECK(times(dot, "&#215; 5") == 1);
   CHECK(times(dot, "next layer") == 1);
-  CHECK(times(to_dot(g, {.fold = false}), "subgraph cluster_") == 5);
+  CHECK(times(to_dot(g, {.fold = Fold::none}), "subgraph cluster_") == 5);
 }
 
 TEST_CASE("layers that differ in an attribute, or in wiring, do not fold") {
-  const auto runs = [](const Graph& g) { return Layers(g).runs(true, 0, -1).size(); };
+  const auto runs = [](const Graph& g) {
+    return Layers(g).groups({.fold = Fold::neighbours}).size();
+  };
   CHECK(runs(layered({1, 1, 2, 2, 1})) == 3);
   CHECK(runs(layered({1, 1, 1, 1})) == 1);
 
@@ -111,12 +113,49 @@ TEST_CASE("a cache named elsewhere belongs to the one layer that uses it") {
   CHECK(layers.of(both.id()) == kNoLayer);
 }
 
+TEST_CASE("layers that are alike but no neighbours are drawn once, and say which they are") {
+  const Graph g = layered({1, 1, 2, 1, 2, 2, 1});
+  const std::string dot = to_dot(g);
+  CHECK(times(dot, "subgraph cluster_") == 2);
+  CHECK(times(dot, "blk.0-1, 3, 6   <B>&#215; 4</B>") == 1);
+  CHECK(times(dot, "blk.2, 4-5   <B>&#215; 3</B>") == 1);
+  CHECK(times(dot, "next layer") == 4);        // within and between both
+  CHECK(times(dot, "constraint=false") == 3);  // all but the one that leads down
+  CHECK(times(to_dot(g, {.fold = Fold::neighbours}), "subgraph cluster_") == 5);
+  const auto never = [](std::int64_t, std::int64_t) { return false; };
+  CHECK(times(to_dot(g, {.alike_too = never}), "subgraph cluster_") == 7);
+}
+
+TEST_CASE("a difference shows what one graph has and the other has not") {
+  const Graph a = layered({1, 1}), b = layered({1, 2});
+  const LayersAlike alike_a = layers_alike(a), alike_b = layers_alike(b);
+  const auto both = [&](std::int64_t x, std::int64_t y) { return alike_a(x, y) && alike_b(x, y); };
+  const Picture same = difference(picture_of(a), picture_of(a));
+  CHECK(same.facts == fmt::format("0 added, 0 gone, 0 changed, {} the same", same.boxes.size()));
+  const Picture changed =
+      difference(picture_of(a, {.alike_too = both}), picture_of(b, {.alike_too = both}));
+  CHECK(changed.facts == "0 added, 0 gone, 1 changed, 8 the same");
+  const std::string dot = to_dot(changed);
+  CHECK(times(dot, "<S>gain 1</S>") == 1);
+  CHECK(times(dot, ">gain 2<") == 1);
+  if (const auto text = complaints(dot)) CHECK(*text == "");
+
+  const Graph shorter = layered({1});
+  const Picture lost = difference(picture_of(a, {.fold = Fold::none}), picture_of(shorter));
+  CHECK(lost.facts == "0 added, 4 gone, 0 changed, 5 the same");  // with stand-ins
+  CHECK(times(to_dot(lost), "subgraph cluster_") == 2);           // the lost layer has its own
+  CHECK(times(to_dot(lost), "gone_n") > 2);
+  if (const auto text = complaints(to_dot(lost))) CHECK(*text == "");
+}
+
 TEST_CASE("layers outside the range shrink to one node") {
   const std::string dot = to_dot(layered({1, 1, 1, 1, 1}), {.first_layer = 1, .last_layer = 2});
   CHECK(times(dot, "subgraph cluster_") == 1);
   CHECK(times(dot, "blk.1 .. blk.2") == 1);
-  CHECK(times(dot, "blk.0\\nis not shown") == 1);
-  CHECK(times(dot, "blk.3 .. blk.4\\nare not shown") == 1);
+  CHECK(times(dot, "<B>blk.0</B><BR/><FONT POINT-SIZE=\"9\" COLOR=\"#4b5563\">is not shown") == 1);
+  CHECK(times(dot,
+              "<B>blk.3 .. blk.4</B><BR/><FONT POINT-SIZE=\"9\" COLOR=\"#4b5563\">are not shown") ==
+        1);
 }
 
 TEST_CASE("a layer number beyond reason is part of a name") {
@@ -129,14 +168,22 @@ TEST_CASE("a layer number beyond reason is part of a name") {
 
 TEST_CASE("boxes name weights, attributes, bounds, makers and notes") {
   Graph g = layered({0.5f});
-  std::vector<DotNote> notes(static_cast<std::size_t>(g.size()));
-  notes[static_cast<std::size_t>(g.find("blk.0.blend"))] = {.text = "1.2 ms", .heat = 1};
-  const std::string dot = to_dot(g, {.notes = notes});
+  Picture picture = picture_of(g);
+  for (PictureBox& box : picture.boxes) {
+    if (box.key != "blk.0.blend") continue;
+    box.lines.push_back({"1.2 ms", PictureLine::Style::bold});
+    box.fill = "#ff5a3c";
+    box.tooltip = "a \"tip\"\nof \\ two <lines>";
+  }
+  const std::string dot = to_dot(picture);
   CHECK(times(dot, "F16 [8, 8]") == 1);
   CHECK(times(dot, "gain 0.5") == 1);
   CHECK(times(dot, "F32 [T&lt;=512, 8]") == 3);  // two inputs, one output
-  CHECK(times(dot, "1.2 ms") == 1);
+  CHECK(times(dot, "\u2192 F32 [T, 8]") == 2);   // two ops
+  CHECK(times(dot, "<B>1.2 ms</B>") == 1);
   CHECK(times(dot, "#ff5a3c") == 1);
+  CHECK(times(dot, "a &quot;tip&quot;&#10;of \\\\ two &lt;lines&gt;") == 1);
+  if (const auto text = complaints(dot)) CHECK(*text == "");
 
   const auto remade = [](const Graph& from, std::string_view pass) {
     Rewriter rewriter(from, pass);
@@ -172,9 +219,10 @@ TEST_CASE("text is escaped") {
 
 TEST_CASE("Graphviz draws every form without a word") {
   const Graph g = layered({1, 1, 2, 2, 2});
-  for (const DotOptions& options :
-       {DotOptions{}, DotOptions{.fold = false}, DotOptions{.first_layer = 1, .last_layer = 1},
-        DotOptions{.first_layer = 9}}) {
+  for (const PictureOptions& options :
+       {PictureOptions{}, PictureOptions{.fold = Fold::none},
+        PictureOptions{.fold = Fold::neighbours}, PictureOptions{.first_layer = 1, .last_layer = 1},
+        PictureOptions{.first_layer = 9}}) {
     if (const auto text = complaints(to_dot(g, options))) CHECK(*text == "");
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 
 namespace weft {
 namespace {
@@ -61,14 +62,15 @@ Layers::Layers(const Graph& graph) : graph_(graph), place_(static_cast<std::size
 }
 
 // Inputs x of layer a and y of layer b match when they are the same place of their own layers, the
-// same place of the layers before, or the same node outside. What the first layer of a run takes
-// from outside, the second may take from the first.
+// same name in the layers before, or the same node outside. What the first layer takes from
+// outside, a later one may take from the layer before it.
 bool Layers::wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) const {
   if (x == kNoNode || y == kNoNode) return x == y;
   if (of(x) == a || of(y) == b) return of(x) == a && of(y) == b && place(x) == place(y);
   if (x == y) return of(x) == kNoLayer;
-  if (of(y) != a || graph_[x].spec != graph_[y].spec) return false;
-  return of(x) == a - 1 && a > 0 ? place(x) == place(y) : of(x) == kNoLayer;
+  if (of(y) != b - 1 || graph_[x].spec != graph_[y].spec) return false;
+  if (of(x) == kNoLayer) return graph_[x].kind != NodeKind::weight;
+  return of(x) == a - 1 && a > 0 && within_layer(graph_[x].path) == within_layer(graph_[y].path);
 }
 
 bool Layers::alike(std::int64_t a, std::int64_t b) const {
@@ -84,22 +86,34 @@ bool Layers::alike(std::int64_t a, std::int64_t b) const {
   return true;
 }
 
-std::vector<LayerRun> Layers::runs(bool fold, std::int64_t first_shown,
-                                   std::int64_t last_shown) const {
-  std::vector<LayerRun> runs;
+std::vector<LayerGroup> Layers::groups(const PictureOptions& options) const {
+  std::vector<LayerGroup> groups;
   for (std::int64_t layer = 0; layer < count(); ++layer) {
     if (members(layer).empty()) continue;
-    const bool hidden = layer < first_shown || (last_shown >= 0 && layer > last_shown);
-    const bool follows =
-        !runs.empty() && runs.back().hidden == hidden && runs.back().last == layer - 1;
-    const bool joins = follows && (hidden || (fold && alike(layer - 1, layer)));
-    if (joins) {
-      runs.back().last = layer;
+    const bool hidden =
+        layer < options.first_layer || (options.last_layer >= 0 && layer > options.last_layer);
+    const auto joins = [&](const LayerGroup& group) {
+      const bool follows = &group == &groups.back() && group.layers.back() == layer - 1;
+      if (group.hidden || hidden) return group.hidden && hidden && follows;
+      if (options.fold == Fold::none || (options.fold == Fold::neighbours && !follows))
+        return false;
+      const std::int64_t first = group.layers.front();
+      return alike(first, layer) && (!options.alike_too || options.alike_too(first, layer));
+    };
+    const auto group = std::find_if(groups.begin(), groups.end(), joins);
+    if (group == groups.end()) {
+      groups.push_back({{layer}, hidden});
     } else {
-      runs.push_back({layer, layer, hidden});
+      group->layers.push_back(layer);
     }
   }
-  return runs;
+  return groups;
+}
+
+LayersAlike layers_alike(const Graph& graph) {
+  return [layers = std::make_shared<Layers>(graph)](std::int64_t a, std::int64_t b) {
+    return b < layers->count() && layers->alike(a, b);
+  };
 }
 
 }  // namespace weft

@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
+#include "weft/graph/picture.h"
 
 namespace weft {
 
 inline constexpr std::int64_t kNoLayer = -1;
 
-// Layers [first, last] of a graph that are drawn as one.
-struct LayerRun {
-  std::int64_t first = 0, last = 0;
-  bool hidden = false;  // outside the layers asked for
-  std::int64_t count() const { return last - first + 1; }
+// Layers of a graph that are drawn as one.
+struct LayerGroup {
+  std::vector<std::int64_t> layers;  // ascending
+  bool hidden = false;               // outside the layers asked for; neighbours
 };
 
 class Layers {
@@ -31,12 +31,12 @@ class Layers {
   // Position of a node among the members of its layer.
   std::size_t place(NodeId id) const { return place_[static_cast<std::size_t>(id)]; }
 
-  // True where layer b does what layer a, the one before it, does: the same kinds, ops, attributes
-  // and specs in the same order, wired alike.
+  // True where layer b does what layer a, before it, does: the same kinds, ops, attributes and
+  // specs in the same order, wired alike.
   bool alike(std::int64_t a, std::int64_t b) const;
 
-  // All layers in order, cut into runs.
-  std::vector<LayerRun> runs(bool fold, std::int64_t first_shown, std::int64_t last_shown) const;
+  // All layers, by the first of each group.
+  std::vector<LayerGroup> groups(const PictureOptions& options) const;
 
  private:
   bool wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) const;

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 import unittest
 
 from support import MODEL, SystemTest
@@ -47,46 +45,6 @@ class Plan(SystemTest):
         one = self.plan("-t", "1")
         self.assertEqual({p["lanes"] for p in one["plans"]}, {1})
         self.assertEqual({p["joins"] for p in one["plans"]}, {0})
-
-
-class Dot(SystemTest):
-    def test_text(self):
-        out = self.runs("weft", "dot").out.decode()
-        self.assertTrue(out.startswith("digraph"))
-
-    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
-    def test_graphviz_takes_every_variant(self):
-        for args in [(), ("--no-fold",), ("--layers", "0-1"), ("--heat", "bytes"), ("--no-pass", "all"), ("--phase", "prefill")]:
-            with self.subTest(args=args):
-                text = self.runs("weft", "dot", *args).out
-                r = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, check=True)
-                self.assertEqual(r.stderr, b"")
-                self.assertIn(b"<svg", r.stdout)
-
-    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
-    def test_pictures(self):
-        for name, magic in [("g.svg", b"<?xml"), ("g.png", b"\x89PNG"), ("g.dot", b"digraph")]:
-            self.runs("weft", "dot", "-o", self.folder / name)
-            self.assertTrue((self.folder / name).read_bytes().startswith(magic))
-        self.refuses(1, "-Tnonsense", "weft", "dot", "-o", self.folder / "g.nonsense")
-        self.assertFalse((self.folder / "g.nonsense").exists())
-
-    def test_without_graphviz(self):
-        r = self.refuses(1, "graphviz", "weft", "dot", "-o", self.folder / "g.svg", env={"PATH": str(self.folder)})
-        self.assertEqual(list(self.folder.iterdir()), [], r.err)
-
-    def test_passes(self):
-        lines = self.runs("weft", "dot", "--passes").out.decode().splitlines()
-        counts = [int(line.split()[-1 if line.startswith("(") else 1]) for line in lines[1:]]
-        self.assertGreater(counts[0], min(counts))
-        names = [line.split()[0] for line in lines[2:]]
-        fewer = self.runs("weft", "dot", "--passes", "--no-pass", names[0]).out.decode()
-        self.assertNotIn(names[0], fewer)
-
-    def test_layers(self):
-        for bad in ("x", "2-1", "1-", "-3"):
-            self.refuses(2, "--layers", "weft", "dot", f"--layers={bad}")
-        self.refuses(2, "the model has layers 0-3", "weft", "dot", "--layers", "2-4")
 
 
 class Verify(SystemTest):

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -15,29 +17,24 @@
 #include "weft/models/output_file.h"
 #include "weft/models/session.h"
 #include "weft/scheduler/passes.h"
-#include "weft/scheduler/planner.h"
 
 #include "common/flags.h"
 #include "graphviz.h"
+#include "picture_notes.h"
+#include "profile_file.h"
 #include "subcommand.h"
+#include "variant.h"
+#include "viewer.h"
 
 namespace weft::tools {
 namespace {
 
 struct Flags {
   cli::ModelFlags model;
-  std::string out, layers, heat, phase = "decode";
-  bool no_fold = false, passes = false;
+  std::string out, layers, heat, profile, phase = "decode", fold = "alike";
+  std::vector<std::string> diff;
+  bool passes = false;
 };
-
-// The graph as the builder made it: no pass, no limit on memory, nothing allocated.
-Graph plain_graph(const Model& model, SessionOptions options, const std::string& phase) {
-  options.backend = "reference";
-  options.passes_off = {"all"};
-  options.mem_budget = std::numeric_limits<std::int64_t>::max();
-  PlannedModel planned = plan_model(model, options);
-  return std::move(phase == "prefill" ? planned.graphs.back() : planned.graphs.front());
-}
 
 std::int64_t count_ops(const Graph& graph) {
   std::int64_t n = 0;
@@ -46,17 +43,26 @@ std::int64_t count_ops(const Graph& graph) {
 }
 
 // A line per pass: what it is called, how many ops there are after it, what it does.
-void print_passes(const Graph& plain, const Backend& backend, const PassOptions& options) {
+void print_passes(const Model& model, const Flags& flags) {
+  SessionOptions options = flags.model.session;
+  options.backend = "reference";  // the graph as the builder made it: no pass, whatever it takes
+  options.passes_off = {"all"};
+  options.mem_budget = std::numeric_limits<std::int64_t>::max();
+  const PlannedModel plain = plan_model(model, options);
   std::cout << fmt::format("{:<24} {:>6}  {}\n", "pass", "ops", "does");
   const auto seen = [](const Pass* pass, const Graph& graph, void*) {
     std::cout << fmt::format("{:<24} {:>6}  {}\n", pass ? pass->name : "(as built)",
                              count_ops(graph), pass ? pass->summary : "");
   };
-  optimize(plain, backend, options, seen, nullptr);
+  optimize(flags.phase == "decode" ? plain.graphs.front() : plain.graphs.back(),
+           find_backend(flags.model.session.backend),
+           {.off = flags.model.session.passes_off,
+            .resident = flags.model.session.weights != WeightMode::mapped},
+           seen, nullptr);
 }
 
 // "3" or "0-1", of n_layers.
-void read_layers(const std::string& text, std::int64_t n_layers, DotOptions& options) {
+void read_layers(const std::string& text, std::int64_t n_layers, PictureOptions& options) {
   if (text.empty()) return;
   const char* end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, options.first_layer);
@@ -73,35 +79,122 @@ void read_layers(const std::string& text, std::int64_t n_layers, DotOptions& opt
   }
 }
 
-// How many bytes each op moves, as a share of the hottest one.
-std::vector<DotNote> byte_notes(const Graph& graph, const Backend& backend) {
-  const Plan plan = make_plan(graph, backend, {.name = "dot", .lanes = 1});
-  const auto bytes_of = [](const Cost& cost) { return cost.bytes_read + cost.bytes_written; };
-  std::int64_t most = 1;
-  for (const PlanStep& step : plan.steps) most = std::max(most, bytes_of(step.cost));
-  const double all = static_cast<double>(std::max<std::int64_t>(1, bytes_of(plan.cost())));
-  std::vector<DotNote> notes(static_cast<std::size_t>(graph.size()));
-  for (const PlanStep& step : plan.steps) {
-    const auto bytes = static_cast<double>(bytes_of(step.cost));
-    notes[static_cast<std::size_t>(step.node)] = {
-        .text = fmt::format("{}, {:.1f} % of all bytes", human_bytes(bytes_of(step.cost)),
-                            100 * bytes / all),
-        .heat = bytes / static_cast<double>(most)};
-  }
-  return notes;
+// A picture and what is known about its boxes.
+struct Drawn {
+  Picture picture;
+  std::vector<BoxFacts> facts;
+};
+
+LayersAlike both(LayersAlike a, LayersAlike b) {
+  return [a = std::move(a), b = std::move(b)](std::int64_t x, std::int64_t y) {
+    return a(x, y) && b(x, y);
+  };
 }
 
-void write_picture(const std::string& path, const std::string& text) {
+LayersAlike alike(const Variant& variant) {
+  return both(layers_alike(variant.graph()), steps_alike(variant.plan()));
+}
+
+Drawn draw_one(const Variant& variant, const PictureOptions& options, const NoteOptions& notes) {
+  Drawn drawn{picture_of(variant.graph(), options), {}};
+  drawn.facts = add_notes(drawn.picture, variant.graph(), variant.plan(), notes);
+  return drawn;
+}
+
+Drawn draw_difference(const Model& model, const Flags& flags, PictureOptions options) {
+  const Variant before = make_variant(model, flags.model.session, flags.diff[0], flags.phase);
+  const Variant after = make_variant(model, flags.model.session, flags.diff[1], flags.phase);
+  options.alike_too = both(alike(before), alike(after));
+  options.title += fmt::format(": from {} to {}", flags.diff[0], flags.diff[1]);
+  Drawn a = draw_one(before, options, {.kernels = true});
+  Drawn b = draw_one(after, options, {.kernels = true});
+  Drawn drawn{difference(a.picture, b.picture), std::move(b.facts)};
+  for (BoxFacts& box : a.facts) {
+    box.name = "gone_" + box.name;
+    const auto named = [&](const PictureBox& other) { return other.name == box.name; };
+    if (std::any_of(drawn.picture.boxes.begin(), drawn.picture.boxes.end(), named))
+      drawn.facts.push_back(std::move(box));
+  }
+  return drawn;
+}
+
+Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
+  SessionOptions& session = flags.model.session;
+  std::optional<ProfileFile> profile;
+  if (!flags.profile.empty()) {
+    profile = read_profile(flags.profile);
+    // What was not asked for is as it was then.
+    if (session.context == 0) session.context = std::max<std::int64_t>(profile->context, 1);
+    if (session.workers == 0) session.workers = std::clamp(profile->workers, 1, 256);
+  }
+  const Variant variant = make_variant(model, session, "", flags.phase);
+  options.alike_too = steps_alike(variant.plan());
+  NoteOptions notes{.bytes_heat = !flags.heat.empty()};
+  if (profile)
+    notes.profile = &profile_of(*profile, flags.profile, variant.graph(), variant.plan());
+  return draw_one(variant, options, notes);
+}
+
+void write_picture(const std::string& path, const Drawn& drawn) {
+  const std::string text = to_dot(drawn.picture);
   if (path.empty() || path == "-") {
     std::cout << text;
     return;
   }
   const std::string extension = std::filesystem::path(path).extension().string();
   const bool as_text = extension.empty() || extension == ".dot" || extension == ".gv";
-  const std::string picture = as_text ? text : draw(text, extension.substr(1));
+  const bool as_page = extension == ".html" || extension == ".htm";
+  const std::string picture = as_text ? text
+                              : as_page
+                                  ? viewer_html(drawn.picture.title, draw(text, "svg"), drawn.facts)
+                                  : draw(text, extension.substr(1));
   OutputFile file(path);
   file.write(picture);
   file.commit();
+}
+
+void add_flags(CLI::App& app, Flags& flags) {
+  cli::add_model_flags(app, flags.model);
+  app.add_option("-o,--output", flags.out,
+                 "FILE.dot, FILE.html to look around in, or FILE.svg, FILE.png, ... drawn by "
+                 "Graphviz; default: text on stdout")
+      ->type_name("FILE");
+  app.add_option("--layers", flags.layers, "show only these layers, for example 0-1")
+      ->type_name("A-B");
+  app.add_option("--fold", flags.fold,
+                 "layers to draw as one: alike (default), neighbours that are alike, none")
+      ->expected(0, 1)
+      ->default_str("alike")
+      ->check(CLI::IsMember({"alike", "neighbours", "none"}));
+  app.add_flag_callback(
+      "--no-fold", [&flags] { flags.fold = "none"; }, "the same as --fold none");
+  app.add_option("--phase", flags.phase,
+                 "which plan: decode (one token), prefill (the widest), 'prefill 8', ...")
+      ->type_name("NAME");
+  auto* heat = app.add_option("--heat", flags.heat, "colour ops by the bytes they move at most")
+                   ->check(CLI::IsMember({"bytes"}));
+  auto* profile = app.add_option("--profile", flags.profile,
+                                 "colour ops by their share of the time in a trace of weft profile "
+                                 "-o FILE; borders are as thick as they move bytes")
+                      ->type_name("FILE")
+                      ->excludes(heat);
+  app.add_option("--diff", flags.diff,
+                 "what changes from one variant to another: default, as-built (no pass at all), "
+                 "or a list such as no-pass=fuse_qkv,backend=reference,threads=1,weights=mapped")
+      ->expected(2)
+      ->type_name("A B")
+      ->excludes(heat)
+      ->excludes(profile);
+  app.add_flag("--passes", flags.passes,
+               "no picture: list the graph passes with the number of ops after each");
+  app.footer(
+      "Examples:\n"
+      "  weft dot -m model.gguf -o model.html\n"
+      "  weft dot -m model.gguf --layers 0 --no-pass all -o as_built.svg\n"
+      "  weft profile -m model.gguf -p 0 -o trace.json\n"
+      "  weft dot -m model.gguf --profile trace.json -o where_time_goes.svg\n"
+      "  weft dot -m model.gguf --diff no-pass=fuse_qkv default -o what_fuse_qkv_does.svg\n"
+      "  weft dot -m model.gguf --passes");
 }
 
 }  // namespace
@@ -109,42 +202,25 @@ void write_picture(const std::string& path, const std::string& text) {
 int dot(int argc, char** argv) {
   CLI::App app("Draws the graph of a model. Layers that are alike are drawn once.", "weft dot");
   Flags flags;
-  cli::add_model_flags(app, flags.model);
-  app.add_option("-o,--output", flags.out,
-                 "FILE.dot, or FILE.svg, FILE.png, ... drawn by Graphviz; default: text on stdout")
-      ->type_name("FILE");
-  app.add_option("--layers", flags.layers, "show only these layers, for example 0-1")
-      ->type_name("A-B");
-  app.add_flag("--no-fold,!--fold", flags.no_fold, "draw layers that are alike one by one");
-  app.add_option("--phase", flags.phase, "decode (one token) or prefill (many)")
-      ->check(CLI::IsMember({"decode", "prefill"}));
-  app.add_option("--heat", flags.heat, "colour ops by the bytes they move")
-      ->check(CLI::IsMember({"bytes"}));
-  app.add_flag("--passes", flags.passes,
-               "no picture: list the graph passes with the number of ops after each");
-  app.footer(
-      "Examples:\n"
-      "  weft dot -m model.gguf -o model.svg\n"
-      "  weft dot -m model.gguf --layers 0 --no-pass all -o as_built.svg\n"
-      "  weft dot -m model.gguf --passes");
+  add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
+  if (!flags.diff.empty() && flags.diff.size() != 2)
+    fail<cli::UsageError>("--diff takes two variants, got {}", flags.diff.size());
+
   const auto model = cli::load_model(flags.model);
-  const Backend& backend = find_backend(flags.model.session.backend);
-  const PassOptions passes{.off = flags.model.session.passes_off,
-                           .resident = flags.model.session.weights != WeightMode::mapped};
-  const Graph plain = plain_graph(*model, flags.model.session, flags.phase);
   if (flags.passes) {
-    print_passes(plain, backend, passes);
+    print_passes(*model, flags);
     return 0;
   }
-  const Graph graph = optimize(plain, backend, passes);
-  DotOptions options{.title = fmt::format("{} ({}), {}", model->facts().name,
-                                          model->facts().architecture, flags.phase),
-                     .fold = !flags.no_fold};
+  PictureOptions options{.title = fmt::format("{} ({}), {}", model->facts().name,
+                                              model->facts().architecture, flags.phase),
+                         .fold = flags.fold == "none"         ? Fold::none
+                                 : flags.fold == "neighbours" ? Fold::neighbours
+                                                              : Fold::alike};
   read_layers(flags.layers, model->facts().n_layers, options);
-  if (!flags.heat.empty()) options.notes = byte_notes(graph, backend);
-  write_picture(flags.out, to_dot(graph, options));
+  write_picture(flags.out, flags.diff.empty() ? draw_graph(*model, flags, options)
+                                              : draw_difference(*model, flags, options));
   return 0;
 }
 

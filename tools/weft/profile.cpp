@@ -12,6 +12,7 @@
 #include "weft/scheduler/profiler.h"
 
 #include "common/flags.h"
+#include "profile_file.h"
 #include "profile_report.h"
 #include "profile_trace.h"
 #include "subcommand.h"
@@ -99,6 +100,61 @@ struct Step {
   std::int64_t depth = 0, n_tokens = 0, begin_ns = 0, end_ns = 0;
 };
 
+// Adds up what the trace file says about each plan, over all phases.
+class PlanTimes {
+ public:
+  explicit PlanTimes(const Session& session) : session_(session) {
+    for (std::size_t i = 0; i < session.n_plans(); ++i) {
+      const Plan& plan = session.plan(i);
+      plans_.push_back({plan.name, plan_signature(session.graph(i), plan), 0, 0, {}});
+      for (const PlanStep& step : plan.steps) plans_.back().nodes.push_back({step.path, 0, 0});
+    }
+  }
+
+  void add(const Profiler& profiler, const std::vector<Step>& steps) {
+    for (int w = 0; w < profiler.workers(); ++w) {
+      for (const ProfiledCall& call : profiler.calls(w)) {
+        const Where where = find(session_, call.step);
+        plans_[where.plan].nodes[where.step].ns += static_cast<double>(call.ns());
+      }
+    }
+    for (const Step& step : steps) {
+      const std::size_t at = session_.plan_for(step.n_tokens);
+      ProfiledPlan& plan = plans_[at];
+      ++plan.steps;
+      plan.wall_ns += static_cast<double>(step.end_ns - step.begin_ns);
+      const std::vector<PlanStep>& planned = session_.plan(at).steps;
+      for (std::size_t s = 0; s < planned.size(); ++s) {
+        plan.nodes[s].bytes +=
+            work_of_node(session_.graph(at), planned[s].node, step.depth, step.n_tokens).bytes();
+      }
+    }
+  }
+
+  // Means of the steps, of plans that had any.
+  ProfileFile file() const {
+    const SessionOptions& o = session_.options();
+    ProfileFile file{.model = session_.model().facts().name,
+                     .weights = std::string(to_string(o.weights)),
+                     .backend = o.backend,
+                     .context = o.context,
+                     .workers = o.workers,
+                     .plans = {}};
+    for (ProfiledPlan plan : plans_) {
+      if (plan.steps == 0) continue;
+      const auto n = static_cast<double>(plan.steps);
+      plan.wall_ns /= n;
+      for (ProfiledNode& node : plan.nodes) node.ns /= n, node.bytes /= n;
+      file.plans.push_back(std::move(plan));
+    }
+    return file;
+  }
+
+ private:
+  const Session& session_;
+  std::vector<ProfiledPlan> plans_;
+};
+
 std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
   std::vector<StepToken> tokens;
   for (std::int64_t i = 0; i < n; ++i)
@@ -126,7 +182,7 @@ void run_steps(Session& session, const Test& test, Profiler& clock, NodeObserver
 }
 
 PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flags,
-                           Profiler& profiler, Trace* trace) {
+                           Profiler& profiler, Trace* trace, PlanTimes& times) {
   const int workers = session.options().workers;
   PhaseProfile phase{.test = test, .workers = workers};
   phase.busy_ns.resize(static_cast<std::size_t>(workers));
@@ -150,10 +206,11 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
       if (trace && r == 0)
         trace->add_step(
             fmt::format("{} of {} behind {}", to_string(test.phase), step.n_tokens, step.depth),
-            step.begin_ns, step.end_ns);
+            session.plan(session.plan_for(step.n_tokens)).name, step.begin_ns, step.end_ns);
     }
     phase.steps += std::ssize(steps);
     sums.add_calls(profiler, phase);
+    times.add(profiler, steps);
     if (trace && r == 0) trace->add_calls(profiler);
     profiler.clear();
   }
@@ -192,18 +249,20 @@ int profile_all(Flags& flags) {
   std::optional<Trace> trace;
   if (!flags.trace.empty()) trace.emplace(flags.trace, session.options().workers);
 
+  PlanTimes times(session);
   std::vector<PhaseProfile> phases;
   for (const Test& test : {Test{Phase::prefill, flags.prompt, flags.depth},
                            Test{Phase::decode, flags.predict, flags.depth}}) {
     if (test.tokens == 0) continue;
-    phases.push_back(profile_phase(session, test, flags, profiler, trace ? &*trace : nullptr));
+    phases.push_back(
+        profile_phase(session, test, flags, profiler, trace ? &*trace : nullptr, times));
     if (!flags.json) std::cout << to_text(phases.back(), limits, flags.top) << '\n';
   }
   if (flags.json) std::cout << to_json(phases, limits);
   if (!flags.json) std::cout << to_text({limits});
   if (!flags.json && age_s > 0)
     std::cout << fmt::format("         measured {} min ago: --again measures now\n", age_s / 60);
-  if (trace) trace->commit();
+  if (trace) trace->commit(to_json(times.file()));
   return 0;
 }
 

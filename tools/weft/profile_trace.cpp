@@ -45,8 +45,11 @@ void Trace::add(const std::string& event) {
   first_ = false;
 }
 
-void Trace::add_step(const std::string& name, std::int64_t begin_ns, std::int64_t end_ns) {
-  add(text_of(slice(name, "step", kStepTrack, begin_ns, end_ns)));
+void Trace::add_step(const std::string& name, const std::string& plan, std::int64_t begin_ns,
+                     std::int64_t end_ns) {
+  Json event = slice(name, "step", kStepTrack, begin_ns, end_ns);
+  event["args"] = {{"plan", plan}};
+  add(text_of(event));
 }
 
 void Trace::add_calls(const Profiler& profiler) {
@@ -63,8 +66,8 @@ void Trace::add_calls(const Profiler& profiler) {
   }
 }
 
-void Trace::commit() {
-  file_.write("\n]}\n");
+void Trace::commit(const std::string& about) {
+  file_.write("\n],\"otherData\":{\"weft\":" + about + "}}\n");
   file_.commit();
 }
 

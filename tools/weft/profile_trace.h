@@ -16,9 +16,11 @@ class Trace {
  public:
   Trace(const std::string& path, int workers);  // throws IoError, as everything here
 
-  void add_step(const std::string& name, std::int64_t begin_ns, std::int64_t end_ns);
+  void add_step(const std::string& name, const std::string& plan, std::int64_t begin_ns,
+                std::int64_t end_ns);
   void add_calls(const Profiler& profiler);
-  void commit();  // REQUIRES: called at most once, at the end
+  // `about`: a JSON object, what was measured. REQUIRES: called at most once, at the end.
+  void commit(const std::string& about);
 
  private:
   void add(const std::string& event);

@@ -1,0 +1,138 @@
+"""Pictures: weft dot, and weft plan --svg."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+import xml.etree.ElementTree
+
+from support import SystemTest
+
+
+class Dot(SystemTest):
+    def test_text(self):
+        out = self.runs("weft", "dot").out.decode()
+        self.assertTrue(out.startswith("digraph"))
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_graphviz_takes_every_variant(self):
+        for args in [(), ("--no-fold",), ("--layers", "0-1"), ("--heat", "bytes"), ("--no-pass", "all"), ("--phase", "prefill"), ("--phase", "prefill 8"),
+                     ("--fold",), ("--fold", "neighbours"), ("--backend", "reference"), ("--diff", "as-built", "default"),
+                     ("--diff", "default", "backend=reference,no-pass=fuse_qkv,threads=1,weights=mapped")]:
+            with self.subTest(args=args):
+                text = self.runs("weft", "dot", *args).out
+                r = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, check=True)
+                self.assertEqual(r.stderr, b"")
+                self.assertIn(b"<svg", r.stdout)
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_pictures(self):
+        for name, magic in [("g.svg", b"<?xml"), ("g.html", b"<!DOCTYPE html>"), ("g.png", b"\x89PNG"), ("g.dot", b"digraph")]:
+            self.runs("weft", "dot", "-o", self.folder / name)
+            self.assertTrue((self.folder / name).read_bytes().startswith(magic))
+        self.refuses(1, "-Tnonsense", "weft", "dot", "-o", self.folder / "g.nonsense")
+        self.assertFalse((self.folder / "g.nonsense").exists())
+
+    def test_without_graphviz(self):
+        r = self.refuses(1, "graphviz", "weft", "dot", "-o", self.folder / "g.svg", env={"PATH": str(self.folder)})
+        self.assertEqual(list(self.folder.iterdir()), [], r.err)
+
+    def test_passes(self):
+        lines = self.runs("weft", "dot", "--passes").out.decode().splitlines()
+        counts = [int(line.split()[-1 if line.startswith("(") else 1]) for line in lines[1:]]
+        self.assertGreater(counts[0], min(counts))
+        names = [line.split()[0] for line in lines[2:]]
+        fewer = self.runs("weft", "dot", "--passes", "--no-pass", names[0]).out.decode()
+        self.assertNotIn(names[0], fewer)
+
+    def test_folding(self):
+        def text(*args):
+            return self.runs("weft", "dot", *args).out.decode()
+        self.assertEqual(text().count("subgraph cluster_"), 1)
+        self.assertEqual(text().count("&#215; 4"), 1)
+        self.assertEqual(text("--no-fold").count("subgraph cluster_"), 4)
+        self.assertEqual(text("--fold", "none"), text("--no-fold"))
+        self.assertEqual(text("--fold"), text())
+        self.refuses(2, "alike", "weft", "dot", "--fold", "sideways")
+
+    def test_labels(self):
+        text = self.runs("weft", "dot", "-t", "2").out.decode()
+        for label in ["attn_q.weight  Q8_0", "F16 [", "\N{RIGHTWARDS ARROW} F32 [T, 256]", "by fuse_qkv", "cpu: both lanes, by columns",
+                      "backend cpu", "path: blk.0.attn_qkv and 3 more", "arena: 0x", "built at: "]:
+            self.assertIn(label, text)
+        self.assertNotIn("both lanes", self.runs("weft", "dot", "-t", "1").out.decode())
+        self.assertIn("backend reference", self.runs("weft", "dot", "--backend", "reference").out.decode())
+
+    def test_difference(self):
+        def facts(a, b):
+            text = self.runs("weft", "dot", "--diff", a, b).out.decode()
+            n = re.search(r"(\d+) added, (\d+) gone, (\d+) changed, (\d+) the same", text)
+            return [int(x) for x in n.groups()], text
+        counts, _ = facts("default", "default")
+        self.assertEqual(counts[:3], [0, 0, 0])
+        counts, text = facts("no-pass=fuse_qkv", "default")
+        self.assertEqual(counts[:3], [1, 0, 3])
+        self.assertIn("linear_concat", text)
+        back, text = facts("default", "no-pass=fuse_qkv")
+        self.assertEqual(back[:3], [0, 1, 3])
+        self.assertIn("gone_n", text)
+        self.assertIn("<S>by fuse_qkv</S>", text)
+        counts, text = facts("default", "backend=reference")
+        self.assertGreater(counts[2], 5)
+        self.assertIn("<S>rope avx512</S>" if "rope avx512" in text else "<S>", text)
+        for bad in ("nonsense", "threads=0", "weights=heavy", "backend="):
+            self.refuses(2, bad.split("=")[0], "weft", "dot", "--diff", "default", bad)
+        self.refuses(1, "no_such_pass", "weft", "dot", "--diff", "default", "no-pass=no_such_pass")
+        self.refuses(2, "--diff", "weft", "dot", "--diff", "default")
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_page(self):
+        page = self.folder / "g.html"
+        self.runs("weft", "dot", "-o", page)
+        text = page.read_text()
+        tree = xml.etree.ElementTree.fromstring(text)  # it is XML, too
+        space = {"h": "http://www.w3.org/1999/xhtml", "s": "http://www.w3.org/2000/svg"}
+        boxes = json.loads(tree.find(".//h:script[@id='data']", space).text)
+        drawn = {g.get("id") for g in tree.findall(".//s:g[@class='node']", space)}
+        self.assertTrue({box["name"] for box in boxes} <= drawn)
+        by_path = {path: dict(box["rows"]) for box in boxes for path in box["paths"]}
+        self.assertIn("blk.3.attn_qkv", by_path)  # within the box of all four layers
+        qkv = by_path["blk.0.attn_qkv"]
+        self.assertRegex(qkv["built at"], r"^models/.*\.cpp:\d+$")
+        self.assertRegex(qkv["arena"], r"^0x[0-9a-f]+ to 0x[0-9a-f]+, stages \d+ to \d+$")
+        self.assertRegex(qkv["bytes at most"], r"read.*written")
+        self.assertNotRegex(re.sub(r'(xmlns(:\w+)?="|PUBLIC "-//W3C//DTD SVG 1.1//EN"\s+")http://[^"]*"', "", text), r"https?://")
+        script = text[text.index("//<![CDATA["):text.index("//]]>")]
+        if shutil.which("node"):
+            (self.folder / "viewer.js").write_text(script)
+            subprocess.run(["node", "--check", self.folder / "viewer.js"], check=True)
+
+    def test_profile(self):
+        trace, other = self.folder / "trace.json", self.folder / "other.json"
+        self.runs("weft", "profile", "-p", "16", "-n", "4", "-r", "1", "-o", trace)
+        text = self.runs("weft", "dot", "--profile", trace).out.decode()
+        shares = [float(x) for x in re.findall(r"([\d.]+) % of the time", text)]
+        self.assertGreater(len(shares), 10)
+        self.assertLess(sum(shares), 101)
+        self.assertGreater(sum(shares), 1)
+        self.assertIn("mean of 4 steps", text)
+        self.assertEqual(text.count("penwidth=6.00"), 1)  # the box with the most bytes
+        self.assertIn("a step", self.runs("weft", "dot", "--profile", trace, "--phase", "prefill").out.decode())
+        self.refuses(1, "another plan 'decode'", "weft", "dot", "--profile", trace, "--no-pass", "all")
+        self.refuses(1, "another plan", "weft", "dot", "--profile", trace, "-t", "1" if os.cpu_count() > 1 else "2")
+        self.refuses(1, "has no plan 'prefill 8', only", "weft", "dot", "--profile", trace, "-c", "64", "--phase", "prefill 8")
+        for content in ("", "[]", "{", '{"traceEvents":[]}', '{"otherData":{"weft":7}}', "[" * 100000):
+            other.write_text(content)
+            self.refuses(1, "other.json", "weft", "dot", "--profile", other)
+        self.refuses(1, "no-such", "weft", "dot", "--profile", self.folder / "no-such.json")
+
+    def test_layers(self):
+        for bad in ("x", "2-1", "1-", "-3"):
+            self.refuses(2, "--layers", "weft", "dot", f"--layers={bad}")
+        self.refuses(2, "the model has layers 0-3", "weft", "dot", "--layers", "2-4")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,264 @@
+#include "picture_notes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "weft/backends/memory.h"
+#include "weft/graph/error.h"
+#include "weft/scheduler/budget.h"
+
+namespace weft::tools {
+namespace {
+
+// Of backends, in the order in which the plan names them.
+constexpr std::string_view kBackendColours[] = {"#1d4ed8", "#be123c", "#047857",
+                                                "#7e22ce", "#b45309", "#0e7490"};
+
+// White over orange to red.
+std::string heat_colour(double heat) {
+  const double h = std::clamp(heat, 0.0, 1.0);
+  const auto channel = [&](double cool, double hot) {
+    return static_cast<int>(std::lround(cool + (hot - cool) * h));
+  };
+  return fmt::format("#ff{:02x}{:02x}", channel(255, 138), channel(250, 101));
+}
+
+std::string human_ns(double ns) {
+  return ns < 1e3   ? fmt::format("{:.0f} ns", ns)
+         : ns < 1e6 ? fmt::format("{:.3g} us", ns / 1e3)
+                    : fmt::format("{:.3g} ms", ns / 1e6);
+}
+
+std::string lanes_text(const PlanStep& step, int lanes) {
+  if (lanes == 1) return "";
+  const std::string all = lanes == 2 ? "both lanes" : fmt::format("{} lanes", lanes);
+  switch (step.split) {
+    case Split::one:
+      return fmt::format("lane {}", step.lane);
+    case Split::copies:
+      return all + ", each all of it";
+    case Split::cols:
+      return all + ", by columns";
+    case Split::rows:
+      break;
+  }
+  return all + ", by rows";
+}
+
+class Notes {
+ public:
+  Notes(const Graph& graph, const Plan& plan, const NoteOptions& options)
+      : graph_(graph), plan_(plan), options_(options) {
+    for (const PlanStep& step : plan.steps) {
+      steps_[step.node] = &step;
+      if (std::ranges::find(backends_, step.backend) == backends_.end())
+        backends_.push_back(step.backend);
+    }
+    if (options.profile) {
+      for (const ProfiledNode& node : options.profile->nodes) profiled_[node.path] = &node;
+    }
+  }
+
+  std::vector<BoxFacts> add(Picture& picture) {
+    double most_ns = 0, most_bytes = 0;
+    for (const PictureBox& box : picture.boxes) {
+      most_ns = std::max(most_ns, ns_of(box));
+      most_bytes = std::max(most_bytes, bytes_of(box));
+    }
+    std::vector<BoxFacts> facts;
+    for (PictureBox& box : picture.boxes) {
+      if (box.nodes.empty()) continue;
+      facts.push_back(facts_of(box));
+      if (const PlanStep* step = step_of(box)) mark(box, *step, most_ns, most_bytes);
+      for (const auto& [key, value] : facts.back().rows)
+        box.tooltip += fmt::format("{}{}: {}", box.tooltip.empty() ? "" : "\n", key, value);
+    }
+    legend(picture);
+    return facts;
+  }
+
+ private:
+  const PlanStep* step_of(const PictureBox& box) const {
+    if (box.stand_in || box.nodes.empty()) return nullptr;
+    const auto found = steps_.find(box.nodes.front());
+    return found == steps_.end() ? nullptr : found->second;
+  }
+
+  // Of all nodes that a box stands for.
+  template <class F>
+  double sum(const PictureBox& box, F f) const {
+    double total = 0;
+    for (const NodeId id : box.nodes) {
+      const auto found = steps_.find(id);
+      if (!box.stand_in && found != steps_.end()) total += f(*found->second);
+    }
+    return total;
+  }
+  double ns_of(const PictureBox& box) const {
+    return sum(box, [&](const PlanStep& step) {
+      const auto found = profiled_.find(step.path);
+      return found == profiled_.end() ? 0 : found->second->ns;
+    });
+  }
+  double bytes_of(const PictureBox& box) const {
+    return sum(box, [&](const PlanStep& step) {
+      if (!options_.profile)
+        return static_cast<double>(step.cost.bytes_read) +
+               static_cast<double>(step.cost.bytes_written);
+      const auto found = profiled_.find(step.path);
+      return found == profiled_.end() ? 0 : found->second->bytes;
+    });
+  }
+  double share_of_time(double ns) const {
+    const double all = options_.profile->wall_ns * plan_.lanes;
+    return all > 0 ? 100 * ns / all : 0;
+  }
+  double share_of_bytes(double bytes) const {
+    const Cost cost = plan_.cost();
+    const auto all = static_cast<double>(cost.bytes_read + cost.bytes_written);
+    return all > 0 ? 100 * bytes / all : 0;
+  }
+
+  std::string_view colour_of(const std::string& backend) const {
+    const auto at = std::ranges::find(backends_, backend) - backends_.begin();
+    return kBackendColours[static_cast<std::size_t>(at) % std::size(kBackendColours)];
+  }
+
+  void mark(PictureBox& box, const PlanStep& step, double most_ns, double most_bytes) const {
+    const std::string lanes = lanes_text(step, plan_.lanes);
+    if (options_.kernels) box.lines.push_back({step.kernel});
+    box.lines.push_back({step.backend + (lanes.empty() ? "" : ": " + lanes),
+                         PictureLine::Style::small,
+                         options_.profile ? "#111827" : std::string(colour_of(step.backend))});
+    if (backends_.size() > 1) {
+      box.border = colour_of(step.backend);
+      box.pen = 2.5;
+    }
+    const double ns = ns_of(box), bytes = bytes_of(box);
+    if (options_.profile) {
+      box.lines.push_back({fmt::format("{}, {:.1f} % of the time", human_ns(ns), share_of_time(ns)),
+                           PictureLine::Style::bold});
+      box.fill = heat_colour(most_ns > 0 ? ns / most_ns : 0);
+      box.pen = 1 + 5 * (most_bytes > 0 ? std::sqrt(bytes / most_bytes) : 0);
+    } else if (options_.bytes_heat) {
+      box.lines.push_back(
+          {fmt::format("{}, {:.1f} % of all bytes", human_bytes(static_cast<std::int64_t>(bytes)),
+                       share_of_bytes(bytes)),
+           PictureLine::Style::bold});
+      box.fill = heat_colour(most_bytes > 0 ? bytes / most_bytes : 0);
+    }
+  }
+
+  BoxFacts facts_of(const PictureBox& box) const {
+    BoxFacts facts{.name = box.name, .paths = {}, .rows = {}};
+    for (const NodeId id : box.nodes) facts.paths.push_back(graph_[id].path);
+    const NodeId id = box.nodes.front();
+    const Node& node = graph_[id];
+    const auto row = [&](std::string key, std::string value) {
+      facts.rows.emplace_back(std::move(key), std::move(value));
+    };
+    row("path", box.nodes.size() == 1
+                    ? node.path
+                    : fmt::format("{} and {} more", node.path, box.nodes.size() - 1));
+    row("is", node.op ? std::string(node.op->name) : std::string(to_string(node.kind)));
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoNode) continue;
+      const Node& in = graph_[node.inputs[i]];
+      row(std::string(node.op->input(i).name),
+          fmt::format("{} {}", spec_text(graph_, in.spec), in.path));
+    }
+    row("gives",
+        fmt::format("{}, {}", spec_text(graph_, node.spec, true), human_bytes(node.spec.bytes())));
+    if (node.op && node.attrs.to_json() != "{}") row("attributes", node.attrs.to_json());
+    if (!node.made_by.empty()) row("made by", node.made_by);
+    plan_rows(box, id, row);
+    row("built at", to_string(node.where));
+    return facts;
+  }
+
+  template <class Row>
+  void plan_rows(const PictureBox& box, NodeId id, Row row) const {
+    const Placement& p = plan_.placements[static_cast<std::size_t>(id)];
+    if (p.place == Place::arena) {
+      const std::int64_t end = p.offset + p.copies * align_up(p.bytes);
+      row("arena",
+          fmt::format(
+              "{:#x} to {:#x}, stages {} to {}{}{}", p.offset, end, p.first_stage, p.last_stage,
+              p.copies > 1 ? fmt::format(", {} copies", p.copies) : "",
+              p.in_place_over == kNoNode ? "" : ", in place over " + graph_[p.in_place_over].path));
+    }
+    const PlanStep* step = step_of(box);
+    if (!step) return;
+    const std::string lanes = lanes_text(*step, plan_.lanes);
+    row("runs", fmt::format("{}, stage {}{}{}", step->backend, step->stage,
+                            lanes.empty() ? "" : ", ", lanes));
+    row("kernel", step->kernel);
+    const auto n = static_cast<double>(box.nodes.size());
+    const char* each = box.nodes.size() > 1 ? " each" : "";
+    row("bytes at most", fmt::format("{} read, {} written", human_bytes(step->cost.bytes_read),
+                                     human_bytes(step->cost.bytes_written)));
+    row("multiply-adds at most", fmt::format("{}", step->cost.multiply_adds));
+    if (!options_.profile) return;
+    const double ns = ns_of(box), bytes = bytes_of(box);
+    row("time", fmt::format("{}{}, {:.2f} % of the step{}", human_ns(ns / n), each,
+                            share_of_time(ns), n > 1 ? " together" : ""));
+    row("bytes", fmt::format("{}{}", human_bytes(static_cast<std::int64_t>(bytes / n)), each));
+    if (ns > 0) row("rate of a worker", fmt::format("{:.1f} GB/s", bytes / ns));
+  }
+
+  void legend(Picture& picture) const {
+    if (options_.profile || options_.bytes_heat) {
+      picture.legend = {
+          {options_.profile ? "least time" : "fewest bytes", heat_colour(0), "#6b7280"},
+          {options_.profile ? "most time" : "most bytes", heat_colour(1), "#6b7280"}};
+      if (options_.profile)
+        picture.legend.push_back({"thicker border: more bytes", "#ffffff", "#6b7280"});
+    }
+    for (const std::string& backend : backends_)
+      picture.legend.push_back({"backend " + backend, "#ffffff", std::string(colour_of(backend))});
+    picture.facts += fmt::format(", {} lanes, {} joins", plan_.lanes, plan_.joins());
+    if (options_.profile) {
+      picture.facts += fmt::format(", {} a step, mean of {} steps",
+                                   human_ns(options_.profile->wall_ns), options_.profile->steps);
+    }
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const NoteOptions& options_;
+  std::map<NodeId, const PlanStep*> steps_;
+  std::vector<std::string> backends_;
+  std::map<std::string_view, const ProfiledNode*> profiled_;
+};
+
+}  // namespace
+
+std::vector<BoxFacts> add_notes(Picture& picture, const Graph& graph, const Plan& plan,
+                                const NoteOptions& options) {
+  return Notes(graph, plan, options).add(picture);
+}
+
+LayersAlike steps_alike(const Plan& plan) {
+  std::map<std::string, std::string> text;  // by "blk.N."
+  for (const PlanStep& step : plan.steps) {
+    const std::size_t dot =
+        step.path.starts_with("blk.") ? step.path.find('.', 4) : std::string::npos;
+    if (dot == std::string::npos) continue;
+    std::string& layer = text[step.path.substr(0, dot + 1)];
+    layer += fmt::format("{} {} {} {} {}\n", step.path.substr(dot), step.backend, step.kernel,
+                         to_string(step.split), step.lane);
+  }
+  return [text = std::move(text)](std::int64_t a, std::int64_t b) {
+    const auto of = [&](std::int64_t layer) {
+      const auto found = text.find(fmt::format("blk.{}.", layer));
+      return found == text.end() ? std::string() : found->second;
+    };
+    return of(a) == of(b);
+  };
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,173 @@
+#include "profile_file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/graph/error.h"
+#include "weft/graph/picture.h"
+
+#include "common/read_text.h"
+
+namespace weft::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parsed(const std::string& path) {
+  try {
+    return Json::parse(cli::read_text(path));
+  } catch (const Json::exception& e) {
+    fail<FormatError>("{}: no JSON: {}", path, e.what());
+  }
+}
+
+// Calls `read` with the trace; what is missing or of another type is said of the file.
+template <class F>
+auto read_trace(const std::string& path, F read) {
+  const Json json = parsed(path);
+  try {
+    return read(json);
+  } catch (const Json::exception& e) {
+    fail<FormatError>("{}: no trace of weft profile -o FILE ({})", path, e.what());
+  }
+}
+
+double number(const Json& json) {
+  const double value = json.get<double>();
+  return value >= 0 && value < 1e18 ? value : 0;
+}
+
+ProfiledPlan plan_of(const Json& json) {
+  ProfiledPlan plan{.name = json.at("name").get<std::string>(),
+                    .signature = json.at("signature").get<std::string>(),
+                    .steps = json.at("steps").get<std::int64_t>(),
+                    .wall_ns = number(json.at("wall_ns")),
+                    .nodes = {}};
+  for (const Json& node : json.at("nodes")) {
+    plan.nodes.push_back({.path = node.at("path").get<std::string>(),
+                          .ns = number(node.at("ns")),
+                          .bytes = number(node.at("bytes"))});
+  }
+  return plan;
+}
+
+// Steps of one plan, begin and end in microseconds.
+using Spans = std::vector<std::pair<double, double>>;
+
+Spans spans_of(const Json& events, const std::string& plan) {
+  Spans spans;
+  for (const Json& event : events) {
+    if (event.value("cat", "") != "step" || event.at("args").value("plan", "") != plan) continue;
+    const double begin = event.at("ts").get<double>();
+    spans.emplace_back(begin, begin + event.at("dur").get<double>());
+  }
+  return spans;
+}
+
+TimedStep median_step(const Json& json, const std::string& path, const std::string& plan) {
+  const Json& events = json.at("traceEvents");
+  Spans spans = spans_of(events, plan);
+  if (spans.empty()) fail<ValueError>("{} has no step of plan '{}'", path, plan);
+  const auto middle = spans.begin() + std::ssize(spans) / 2;
+  std::nth_element(spans.begin(), middle, spans.end(), [](const auto& a, const auto& b) {
+    return a.second - a.first < b.second - b.first;
+  });
+  const auto [begin, end] = *middle;
+  TimedStep step{.ns = (end - begin) * 1e3, .calls = {}};
+  for (const Json& event : events) {
+    if (event.value("ph", "") != "X" || event.value("cat", "") == "step") continue;
+    const double from = event.at("ts").get<double>(), to = from + event.at("dur").get<double>();
+    if (from < begin || from >= end) continue;
+    step.calls.push_back({.path = event.at("name").get<std::string>(),
+                          .worker = event.at("tid").get<int>() - 1,
+                          .stage = event.at("args").at("stage").get<std::int32_t>(),
+                          .begin_ns = (from - begin) * 1e3,
+                          .end_ns = (to - begin) * 1e3});
+  }
+  return step;
+}
+
+}  // namespace
+
+const ProfiledNode* ProfiledPlan::find(std::string_view path) const {
+  const auto found = std::ranges::find(nodes, path, &ProfiledNode::path);
+  return found == nodes.end() ? nullptr : &*found;
+}
+
+std::string plan_signature(const Graph& graph, const Plan& plan) {
+  std::uint64_t h = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  const auto add = [&h](const std::string& text) {
+    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  };
+  add(fmt::format("{} {}", plan.name, plan.lanes));
+  for (const PlanStep& step : plan.steps) {
+    const Node& node = graph[step.node];
+    // What is as long as the context is no mark of a plan.
+    const bool state = node.op->storage == Storage::state;
+    add(fmt::format("\n{} {} {} {} {} {} {}", step.path, step.op, step.backend, step.kernel,
+                    step.stage, to_string(step.split), state ? "" : spec_text(graph, node.spec)));
+    for (const NodeId in : node.inputs) {
+      if (in != kNoNode && graph[in].kind == NodeKind::weight)
+        add(spec_text(graph, graph[in].spec));
+    }
+  }
+  return fmt::format("{:016x}", h);
+}
+
+std::string to_json(const ProfileFile& profile) {
+  Json plans = Json::array();
+  for (const ProfiledPlan& plan : profile.plans) {
+    Json nodes = Json::array();
+    for (const ProfiledNode& node : plan.nodes)
+      nodes.push_back({{"path", node.path}, {"ns", node.ns}, {"bytes", node.bytes}});
+    plans.push_back({{"name", plan.name},
+                     {"signature", plan.signature},
+                     {"steps", plan.steps},
+                     {"wall_ns", plan.wall_ns},
+                     {"nodes", std::move(nodes)}});
+  }
+  const Json json{{"model", profile.model},     {"weights", profile.weights},
+                  {"backend", profile.backend}, {"context", profile.context},
+                  {"workers", profile.workers}, {"plans", std::move(plans)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+ProfileFile read_profile(const std::string& path) {
+  return read_trace(path, [](const Json& trace) {
+    const Json& json = trace.at("otherData").at("weft");
+    ProfileFile profile{.model = json.at("model").get<std::string>(),
+                        .weights = json.at("weights").get<std::string>(),
+                        .backend = json.at("backend").get<std::string>(),
+                        .context = json.at("context").get<std::int64_t>(),
+                        .workers = json.at("workers").get<int>(),
+                        .plans = {}};
+    for (const Json& plan : json.at("plans")) profile.plans.push_back(plan_of(plan));
+    return profile;
+  });
+}
+
+const ProfiledPlan& profile_of(const ProfileFile& profile, const std::string& path,
+                               const Graph& graph, const Plan& plan) {
+  std::string names;
+  for (const ProfiledPlan& p : profile.plans) {
+    names += (names.empty() ? "" : ", ") + p.name;
+    if (p.name != plan.name) continue;
+    const std::string own = plan_signature(graph, plan);
+    if (p.signature == own) return p;
+    fail<ValueError>(
+        "{} is the profile of another plan '{}' ({}, here {}): it was made of '{}', context {}, {} "
+        "workers, backend {}, weights {}",
+        path, plan.name, p.signature, own, profile.model, profile.context, profile.workers,
+        profile.backend, profile.weights);
+  }
+  fail<ValueError>("{} has no plan '{}', only {}", path, plan.name,
+                   names.empty() ? "none at all" : names);
+}
+
+TimedStep read_median_step(const std::string& path, const std::string& plan) {
+  return read_trace(path, [&](const Json& json) { return median_step(json, path, plan); });
+}
+
+}  // namespace weft::tools

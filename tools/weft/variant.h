@@ -1,0 +1,28 @@
+#pragma once
+// One plan of a model, as flags and a list of changes to them want it.
+
+#include <string>
+
+#include "weft/models/session.h"
+
+namespace weft::tools {
+
+struct Variant {
+  PlannedModel planned;
+  std::size_t index = 0;
+
+  const Graph& graph() const { return planned.graphs[index]; }
+  const Plan& plan() const { return planned.plans[index]; }
+};
+
+// `phase`: "decode", "prefill" (the widest) or the name of a plan. Throws UsageError where there is
+// no such plan.
+std::size_t find_phase(const PlannedModel& planned, const std::string& phase);
+
+// `changes`: "", "default", "as-built" or "no-pass=NAME,backend=NAME,threads=N,weights=MODE". A
+// plan that would not fit into memory can be looked at where no budget was stated. Throws
+// UsageError for others.
+Variant make_variant(const Model& model, SessionOptions options, const std::string& changes,
+                     const std::string& phase);
+
+}  // namespace weft::tools
