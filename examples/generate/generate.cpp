@@ -12,6 +12,7 @@
 
 #include "common/flags.h"
 #include "common/program.h"
+#include "common/prompt_cache.h"
 #include "common/read_text.h"
 
 namespace {
@@ -21,6 +22,7 @@ using namespace weft;
 struct Options {
   cli::ModelFlags model;
   SamplerOptions sampler;
+  cli::PromptCache cache;
   std::string prompt = "Once upon a time";
   std::string prompt_file;
   std::int64_t predict = -1;
@@ -59,9 +61,9 @@ std::span<const float> without_end(const Model& model, std::span<const float> lo
   return copy;
 }
 
-// Samples, prints and feeds until something ends it; returns why.
+// Samples, prints and feeds until something ends it; returns why. Adds what it feeds to `tokens`.
 std::string_view write_on(const Options& options, Session& session, Sampler& sampler,
-                          Detokenizer& text, Stage& generated) {
+                          Detokenizer& text, Stage& generated, std::vector<TokenId>& tokens) {
   const Model& model = session.model();
   std::vector<float> allowed;
   for (std::int64_t n = 0; options.predict < 0 || n < options.predict; ++n) {
@@ -76,6 +78,7 @@ std::string_view write_on(const Options& options, Session& session, Sampler& sam
     if (n + 1 == options.predict) return "";
     if (session.length(0) == session.options().context) return "stopped: the context is full\n";
     session.feed(0, {&token, 1}, &cli::interrupted());
+    tokens.push_back(token);
     ++generated.fed;
     generated.seconds += cli::seconds_since(start);
   }
@@ -87,12 +90,12 @@ int generate(Options options) {
 
   const auto model = cli::load_model(options.model, cli::not_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
-  const std::vector<TokenId> prompt = encode_prompt(*model, options.prompt);
+  std::vector<TokenId> tokens = encode_prompt(*model, options.prompt);
 
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
     std::cerr << "to keep the budget: " << given_up << '\n';
-  const auto n_prompt = static_cast<std::int64_t>(prompt.size());
+  const auto n_prompt = std::ssize(tokens);
   if (n_prompt > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}: give a larger -c", n_prompt,
                      session.options().context);
@@ -100,15 +103,19 @@ int generate(Options options) {
 
   Sampler sampler(options.sampler);
   Detokenizer text(model->tokenizer(), {.decode = {.strip_space_prefix = options.prompt.empty()}});
-  Stage fed{n_prompt, n_prompt}, generated;
+  const std::int64_t n_kept = cli::restore_prompt(options.cache, session, tokens);
+  Stage fed{n_prompt, n_prompt - n_kept}, generated;
   std::string_view why;
   if (!options.hide_prompt) cli::print_now(options.prompt);
   try {
     const auto start = cli::Clock::now();
-    session.feed(0, prompt, &cli::interrupted());
+    session.feed(0, std::span(tokens).subspan(static_cast<std::size_t>(n_kept)),
+                 &cli::interrupted());
     fed.seconds = cli::seconds_since(start);
-    for (const TokenId token : prompt) sampler.accept(token);
-    why = write_on(options, session, sampler, text, generated);
+    for (const TokenId token : tokens) sampler.accept(token);
+    if (!options.cache.all) cli::keep_prompt(options.cache, session, tokens);
+    why = write_on(options, session, sampler, text, generated, tokens);
+    if (options.cache.all) cli::keep_prompt(options.cache, session, tokens);
   } catch (const CancelledError&) {
     why = "stopped: interrupted\n";
   }
@@ -116,6 +123,8 @@ int generate(Options options) {
   cli::print_now("\n");
 
   std::cerr << '\n' << why << fed.to_text("prompt") << generated.to_text("generated");
+  if (n_kept > 0)
+    std::cerr << fmt::format("{:<10}{:>6} tokens of the prompt\n", "from cache", n_kept);
   std::cerr << fmt::format("memory    {} in all, {} workers, backend {}, seed {}\n",
                            human_bytes(session.memory().total()), session.options().workers,
                            session.options().backend, options.sampler.seed);
@@ -138,6 +147,7 @@ int main(int argc, char** argv) {
   app.add_flag("--ignore-eos", options.ignore_eos, "go on where the model would end the text");
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only what is new");
   cli::add_sampler_flags(app, options.sampler);
+  cli::add_prompt_cache_flags(app, options.cache);
   app.footer(
       "Examples:\n"
       "  generate\n"

@@ -76,15 +76,14 @@ struct Session::Impl {
         lengths(static_cast<std::size_t>(planned.options.sequences)),
         next(lengths.size()),
         chunk(static_cast<std::size_t>(planned.options.prefill_width)) {
-    const Graph& graph = planned.graphs.front();
     std::byte* at = states.data();
-    for (NodeId id = 0; id < graph.size(); ++id) {
-      if (graph[id].kind != NodeKind::state) continue;
-      state_at.emplace(graph[id].path, at);
-      at += align_up(graph[id].spec.bytes());
+    for (const Node* state : states_in_order()) {
+      state_at.emplace(state->path, at);
+      at += align_up(state->spec.bytes());
     }
   }
 
+  std::vector<const Node*> states_in_order() const;
   std::shared_ptr<const ResidentWeights> load_weights() const;
   const std::byte* weight(const Node& node) const;
   std::size_t plan_for(std::size_t n_tokens) const;
@@ -111,6 +110,15 @@ struct Session::Impl {
   std::vector<StepToken> chunk;                  // of feed(), so that it allocates nothing
   std::span<const float> last;                   // in the arena
 };
+
+std::vector<const Node*> Session::Impl::states_in_order() const {
+  const Graph& graph = planned.graphs.front();
+  std::vector<const Node*> found;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].kind == NodeKind::state) found.push_back(&graph[id]);
+  }
+  return found;
+}
 
 std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   const WeightLayout layout = layout_weights(*model, planned);
@@ -295,21 +303,31 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
   impl_->lengths[static_cast<std::size_t>(sequence)] = new_length;
 }
 
-void Session::pretend(std::int32_t sequence, std::int64_t new_length) {
+SequenceCells Session::cells(std::int32_t sequence, std::int64_t length) {
   impl_->check_sequence(sequence);
-  if (new_length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, new_length);
-  impl_->check_room(sequence, new_length);
-  const Graph& graph = impl_->planned.graphs.front();
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    if (graph[id].kind != NodeKind::state) continue;
-    const TensorSpec& spec = graph[id].spec;
-    const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
-    std::byte* const cells = impl_->state_at.at(graph[id].path);
-    fill_with_noise(spec.dtype,
-                    {cells + first * cell_bytes(spec),
-                     static_cast<std::size_t>(whole_blocks(new_length) * cell_bytes(spec))});
+  if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
+  impl_->check_room(sequence, length);
+  const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
+  SequenceCells cells;
+  for (const Node* state : impl_->states_in_order()) {
+    const std::int64_t bytes = cell_bytes(state->spec);
+    cells.emplace_back(impl_->state_at.at(state->path) + first * bytes,
+                       static_cast<std::size_t>(whole_blocks(length) * bytes));
   }
-  impl_->lengths[static_cast<std::size_t>(sequence)] = new_length;
+  return cells;
+}
+
+void Session::adopt(std::int32_t sequence, std::int64_t length) {
+  (void)cells(sequence, length);  // checks
+  impl_->lengths[static_cast<std::size_t>(sequence)] = length;
+}
+
+void Session::pretend(std::int32_t sequence, std::int64_t length) {
+  const SequenceCells states = cells(sequence, length);
+  std::size_t i = 0;
+  for (const Node* state : impl_->states_in_order())
+    fill_with_noise(state->spec.dtype, states[i++]);
+  adopt(sequence, length);
 }
 
 const Model& Session::model() const {

@@ -1,12 +1,64 @@
 """`generate` on the bundled model: prompts of all kinds, same text every time, and ways to stop it."""
 
 import os
+import re
 import signal
 import subprocess
 import time
 import unittest
 
 from support import BIN, CLEAN, SystemTest, TIMEOUT, run
+
+
+class PromptCache(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.cache = self.folder / "cache"
+
+    def generate(self, prompt, *args):
+        return self.runs("generate", "-n", "24", "--temp", "0", "-p", prompt, *args)
+
+    def cached(self, prompt, *args):
+        return self.generate(prompt, "--prompt-cache", self.cache, *args)
+
+    def test_same_text_with_and_without(self):
+        begin = "Once upon a time there was a little girl"
+        for prompt in (begin, begin, begin + " named Lily. One day", "One day"):
+            self.assertEqual(self.cached(prompt).out, self.generate(prompt).out)
+
+    def test_says_what_it_took(self):
+        self.assertNotIn("from cache", self.cached("Once upon a time").err)
+        self.assertRegex(self.cached("Once upon a time").err, r"from cache +[1-9]\d* tokens")
+
+    def test_what_was_generated_goes_on(self):
+        first = self.cached("Once upon a time", "--prompt-cache-all").out.decode().rstrip("\n")
+        longer = self.cached(first, "--prompt-cache-ro")
+        kept = int(re.search(r"from cache +(\d+)", longer.err)[1])
+        self.assertGreater(kept, 20)
+        self.assertEqual(longer.out, self.generate(first).out)
+
+    def test_read_only_changes_nothing(self):
+        self.cached("Once upon a time", "--prompt-cache-ro")
+        self.assertFalse(self.cache.exists())
+
+    def test_damaged_or_of_another_model(self):
+        want = self.cached("Once upon a time").out
+        self.assertIn("not used", self.cached("Once upon a time", "--cache-type-k", "f32").err)
+        good = self.cache.read_bytes()
+        self.cache.write_bytes(good[:-9] + bytes([good[-9] ^ 1]) + good[-8:])
+        r = self.cached("Once upon a time")
+        self.assertIn("is damaged", r.err)
+        self.assertEqual(r.out, want)
+        self.assertRegex(self.cached("Once upon a time").err, "from cache")
+
+    def test_no_other_file_is_overwritten(self):
+        self.cache.write_bytes(b"precious")
+        r = run("generate", "-n", "1", "--prompt-cache", self.cache)
+        self.assertEqual(r.code, 1)
+        self.assertIn("no saved sequence", r.err)
+        self.assertEqual(self.cache.read_bytes(), b"precious")
+        self.assertEqual(run("generate", "-n", "1", "--prompt-cache", self.folder / "no/where").code, 1)
+        self.assertEqual(run("generate", "--prompt-cache-all").code, 2)
 
 
 class Prompts(SystemTest):

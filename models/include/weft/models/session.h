@@ -66,6 +66,9 @@ struct StepToken {
   bool logits = false;  // wants a row of logits
 };
 
+// Memory of a sequence's keys and values, state by state in the order of the graph.
+using SequenceCells = std::vector<std::span<std::byte>>;
+
 class Session {
  public:
   Session(std::shared_ptr<const Model> model, const SessionOptions& options);
@@ -91,8 +94,13 @@ class Session {
   std::span<const float> logits() const;                      // [V], of the last token fed
   std::int64_t length(std::int32_t sequence) const;           // tokens in its cache
   void truncate(std::int32_t sequence, std::int64_t length);  // forgets all tokens from `length` on
-  // For measurements: from now on the sequence has `length` tokens, as if they had been fed. Its
-  // cells get pseudo-random keys and values. Throws ValueError like feed().
+  // Where the keys and values of the sequence's first `length` positions lie, in whole blocks of
+  // cells (ops/cache_cells.h), whatever they hold now. Throws ValueError like feed().
+  SequenceCells cells(std::int32_t sequence, std::int64_t length);
+  // From now on the sequence has `length` tokens, whose keys and values the caller has put into its
+  // cells. Throws ValueError like feed().
+  void adopt(std::int32_t sequence, std::int64_t length);
+  // For measurements: adopt() with pseudo-random keys and values.
   void pretend(std::int32_t sequence, std::int64_t length);
 
   const Model& model() const;

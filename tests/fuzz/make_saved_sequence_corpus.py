@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Writes the kept corpus of the saved sequence fuzz target: small files without their sums, valid and not."""
+import pathlib
+import struct
+
+
+def block(content):
+    return struct.pack("<Q", len(content)) + content
+
+
+def file(tokens=(1, 2), note=b"note", states=(b"12345678", b""), magic=b"weftseq1", n_tokens=None, n_states=None):
+    n_tokens = len(tokens) if n_tokens is None else n_tokens
+    n_states = len(states) if n_states is None else n_states
+    head = magic + struct.pack("<QQ", 0x1234, n_tokens) + struct.pack(f"<{len(tokens)}i", *tokens)
+    return head + block(note) + struct.pack("<Q", n_states) + b"".join(map(block, states))
+
+
+FILES = {
+    "good": file(),
+    "nothing": file(tokens=(), note=b"", states=()),
+    "cut": file()[:-1],
+    "more": file() + b"\0",
+    "magic": file(magic=b"weftseq2"),
+    "tokens-max": file(n_tokens=2**64 - 1),
+    "tokens-wrap": file(n_tokens=2**62),
+    "states-max": file(n_states=2**64 - 1),
+    "states-one-more": file(n_states=3),
+    "negative": file(tokens=(-1,)),
+    "empty": b"",
+}
+
+target = pathlib.Path(__file__).resolve().parent / "corpus" / "saved_sequence"
+target.mkdir(parents=True, exist_ok=True)
+for name, content in FILES.items():
+    (target / f"{name}.bin").write_bytes(content)

@@ -1,0 +1,26 @@
+// Any bytes as a saved sequence, with the sum that belongs to them, without which nothing behind it
+// would be reached: reading ends in an object or in a weft::Error.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "weft/graph/error.h"
+#include "weft/models/saved_sequence.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::uint64_t sum = XXH3_64bits(data, size);
+  std::vector<std::byte> bytes(size + sizeof sum);
+  if (size > 0) std::memcpy(bytes.data(), data, size);
+  std::memcpy(bytes.data() + size, &sum, sizeof sum);
+  try {
+    const auto saved = weft::SavedSequence::parse(bytes, "input");
+    if (saved.tokens().size_bytes() + saved.note().size() > size) std::abort();
+  } catch (const weft::Error&) {
+  }
+  return 0;
+}
