@@ -33,6 +33,9 @@ const Backend& find_backend(std::string_view name) {
     if (entry.name == name) return entry.get();
     known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
+  constexpr std::string_view kOneIsa = "cpu:";
+  if (name.starts_with(kOneIsa) && name.size() > kOneIsa.size())
+    return cpu_backend(name.substr(kOneIsa.size()));
   fail<ValueError>("no backend is called '{}'; known: {}", name, known);
 }
 

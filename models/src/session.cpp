@@ -66,7 +66,7 @@ struct Session::Impl {
   Impl(std::shared_ptr<const Model> m, const SessionOptions& options)
       : model(std::move(m)),
         planned(plan_model(*model, options)),
-        backend(find_backend(planned.options.backend)),
+        backend(backend_of(planned.options)),
         weights(load_weights()),
         workers(planned.options.workers),
         states(planned.memory.state),

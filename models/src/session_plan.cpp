@@ -105,7 +105,7 @@ void count_memory(const Model& model, PlannedModel& planned) {
 PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
   PlannedModel planned{.options = options};
   planned.options.weights = weights;
-  const Backend& backend = find_backend(options.backend);
+  const Backend& backend = backend_of(options);
   for (const std::int64_t width : kWidths) {
     if (width < options.prefill_width) add_class(model, backend, width, planned);
   }
@@ -214,7 +214,7 @@ std::int64_t without_file(const PlannedModel& planned) {
 std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptions& options,
                                           Limits limits, std::string& reason) {
   const bool asked = options.weights == WeightMode::resident;
-  if (!asked && find_backend(options.backend).resident_lowering().empty()) {
+  if (!asked && backend_of(options).resident_lowering().empty()) {
     reason = fmt::format("backend {} computes from the file's layout", options.backend);
     return std::nullopt;
   }
@@ -263,6 +263,10 @@ PlannedModel plan_mapped(const Model& model, const SessionOptions& options, cons
 }
 
 }  // namespace
+
+const Backend& backend_of(const SessionOptions& options) {
+  return options.engine ? *options.engine : find_backend(options.backend);
+}
 
 std::int64_t cells_per_sequence(const SessionOptions& options) {
   return whole_blocks(options.context);

@@ -8,6 +8,8 @@
 
 namespace weft {
 
+const Backend& backend_of(const SessionOptions& options);
+
 // Cells that every sequence has for itself: its positions, up to whole blocks. So sequence s begins
 // at cell s times that, and all sequences lie alike in their blocks.
 std::int64_t cells_per_sequence(const SessionOptions& options);

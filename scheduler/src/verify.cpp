@@ -44,11 +44,14 @@ void decode_row(const View& view, std::int64_t r, std::vector<float>& out) {
   }
 }
 
-double four_ulps_of(float value) {
+constexpr std::int64_t kAround = 3;  // elements shown on either side of the worst one
+
+// The distance to the next float.
+double ulp_of(float value) {
   if (!std::isfinite(value)) return 0;
   const float magnitude = std::fabs(value);
   const float next = std::nextafter(magnitude, std::numeric_limits<float>::infinity());
-  return std::isinf(next) ? 4 * 0x1p104 : 4.0 * (static_cast<double>(next) - magnitude);
+  return std::isinf(next) ? 0x1p104 : static_cast<double>(next) - magnitude;
 }
 
 double ratio_of(double error, double bound) {
@@ -69,8 +72,10 @@ struct Verifier::Impl {
   void expect(const PlanStep& step, const KernelArgs& args);
   void compare(const PlanStep& step, const KernelArgs& args);
   void compare_row(NodeCheck& check, const View& got, std::int64_t r);
+  void look_around(NodeCheck& check, const View& got);
 
   std::vector<float> got_row, want_row;
+  double largest = 0;  // |want| of the node
 };
 
 void Verifier::Impl::expect(const PlanStep& step, const KernelArgs& args) {
@@ -101,16 +106,21 @@ void Verifier::Impl::compare_row(NodeCheck& check, const View& got, std::int64_t
   const float* bounds = has_bounds ? expected.front().view.row<const float>(r) : nullptr;
   for (std::int64_t c = 0; c < got.cols(); ++c) {
     const float g = got_row[static_cast<std::size_t>(c)], w = want_row[static_cast<std::size_t>(c)];
-    double error = 0, ratio = 0;
+    double error = 0, ratio = 0, bound = 0;
+    check.not_numbers += !std::isfinite(g);
+    if (std::isfinite(w)) largest = std::max(largest, std::fabs(static_cast<double>(w)));
     if (!std::isfinite(g)) {
       const bool same = std::isnan(w) ? std::isnan(g) : g == w;
       check.non_finite += !same;
       if (same || check.non_finite > 1) continue;
       error = ratio = std::numeric_limits<double>::infinity();
     } else {
+      const double ulp = ulp_of(w);
+      bound = bounds ? static_cast<double>(bounds[c]) : 4 * ulp;
       error = std::isfinite(w) ? std::fabs(static_cast<double>(g) - w)
                                : std::numeric_limits<double>::infinity();
-      ratio = ratio_of(error, bounds ? static_cast<double>(bounds[c]) : four_ulps_of(w));
+      ratio = ratio_of(error, bound);
+      if (ulp > 0) check.worst_ulps = std::max(check.worst_ulps, error / ulp);
     }
     check.worst_error = std::max(check.worst_error, error);
     if (check.worst_index >= 0 && ratio <= check.worst_ratio) continue;
@@ -118,7 +128,22 @@ void Verifier::Impl::compare_row(NodeCheck& check, const View& got, std::int64_t
     check.worst_index = r * got.cols() + c;
     check.got = g;
     check.want = w;
+    check.bound = bound;
   }
+}
+
+// The values near the worst element.
+void Verifier::Impl::look_around(NodeCheck& check, const View& got) {
+  check.cols = got.cols();
+  if (largest > 0) check.worst_relative = check.worst_error / largest;
+  if (check.worst_index < 0) return;
+  const std::int64_t r = check.worst_index / check.cols, c = check.worst_index % check.cols;
+  decode_row(got, r, got_row);
+  decode_row(expected.back().view, r, want_row);
+  check.around_first = std::max<std::int64_t>(c - kAround, 0);
+  const std::int64_t end = std::min(c + kAround + 1, check.cols);
+  check.around_got.assign(got_row.begin() + check.around_first, got_row.begin() + end);
+  check.around_want.assign(want_row.begin() + check.around_first, want_row.begin() + end);
 }
 
 void Verifier::Impl::compare(const PlanStep& step, const KernelArgs& args) {
@@ -129,7 +154,9 @@ void Verifier::Impl::compare(const PlanStep& step, const KernelArgs& args) {
                   .op = step.op,
                   .kernel = step.kernel,
                   .where = to_string(graph[step.node].where)};
+  largest = 0;
   for (std::int64_t r = 0; r < args.out.rows(); ++r) compare_row(check, args.out, r);
+  look_around(check, args.out);
   report.nodes.push_back(std::move(check));
 }
 

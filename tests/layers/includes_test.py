@@ -14,6 +14,8 @@ LIBRARIES = {
     r"xsimd/|immintrin\.h|x86intrin\.h|[a-z]+mmintrin\.h": ["backends/src/cpu"],
     r"nlohmann/": ["scheduler/src", "models/src"],
     r"utf8proc\.h": ["models/src"],
+    r"xxhash\.h": ["models/src"],
+    r"zlib\.h": [],
     r"CLI/|histedit\.h": [],
 }
 BUILDER_CODE = "models/src/arch"

@@ -10,6 +10,7 @@ namespace {
 constexpr Subcommand kSubcommands[] = {
     {"bench", "tokens per second of prefill and decode, and the share of what memory allows",
      bench},
+    {"bisect", "the pass or kernel that makes a model wrong", bisect},
     {"codec", "one quantized format on one matrix: numbers to bytes and back", codec},
     {"convert", "a directory of safetensors as a GGUF file", convert},
     {"dot", "the graph as a picture, and what the passes make of it", dot},
@@ -24,7 +25,11 @@ constexpr Subcommand kSubcommands[] = {
     {"profile", "time of every node, its share of what the machine allows, a trace of the workers",
      profile},
     {"quantize", "a GGUF file with other weight types", quantize},
+    {"selftest", "a model against itself: chunks, workers, batches, memory, tensors, tokenizer",
+     selftest},
     {"tokenize", "text on stdin, token ids on stdout", tokenize},
+    {"trace", "a hash of every node's output in every step", trace},
+    {"trace-diff", "the first node that differs between two traces", trace_diff},
     {"verify", "every node against its scalar definition", verify},
 };
 

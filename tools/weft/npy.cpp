@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "weft/graph/error.h"
+#include "weft/ops/formats/format.h"
 
 namespace weft::tools {
 namespace {
@@ -78,6 +79,58 @@ std::string read_file(const std::string& path) {
   for (std::size_t n; (n = std::fread(part, 1, sizeof(part), file)) > 0;) bytes.append(part, n);
   if (std::ferror(file)) cannot();
   return bytes;
+}
+
+Array parse_npy(std::string_view bytes, const std::string& name) {
+  const auto refuse = [&](std::string_view what) {
+    fail<FormatError>("{}: must be a .npy array of float16, float32 or float64 in C order, {}",
+                      name, what);
+  };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));
+  };
+  const bool wide = bytes.size() > 12 && (byte(6) == 2 || byte(6) == 3);
+  if (bytes.size() <= 12 || !bytes.starts_with("\x93NUMPY") || (byte(6) != 1 && !wide))
+    refuse("does not begin as one");
+  const std::size_t prefix = wide ? 12 : kPrefix;
+  const std::size_t length =
+      byte(8) + 256 * byte(9) + (wide ? 65536 * byte(10) + 16777216 * byte(11) : 0);
+  if (length > bytes.size() - prefix) refuse("ends within its header");
+  const std::string_view dictionary = bytes.substr(prefix, length);
+  bytes.remove_prefix(prefix + length);
+  const std::string_view descr = value_of(name, dictionary, "'descr'");
+  struct Type {
+    std::string_view descr;
+    std::int64_t n_bytes;
+  };
+  constexpr Type kTypes[] = {{"'<f2'", 2}, {"'<f4'", 4}, {"'<f8'", 8}};
+  const auto* type =
+      std::ranges::find_if(kTypes, [&](const Type& t) { return descr.starts_with(t.descr); });
+  if (type == std::end(kTypes)) refuse("has numbers of another type");
+  if (!value_of(name, dictionary, "'fortran_order'").starts_with("False"))
+    refuse("has its columns one after another");
+  Array array{.shape = dimensions(name, dictionary), .values = {}};
+  if (array.shape.size() > 8) refuse("has more than 8 dimensions");
+  const auto have = static_cast<std::int64_t>(bytes.size()) / type->n_bytes;
+  std::int64_t n = 1;
+  for (const std::int64_t d : array.shape) {
+    if (d > have / n) refuse("has fewer bytes than its shape says");
+    n *= d;
+  }
+  if (n * type->n_bytes != static_cast<std::int64_t>(bytes.size()))
+    refuse("has more bytes than its shape says");
+  array.values.resize(static_cast<std::size_t>(n));
+  if (type->n_bytes == 8) {
+    for (std::size_t i = 0; i < array.values.size(); ++i) {
+      double value = 0;
+      std::memcpy(&value, bytes.data() + 8 * i, 8);
+      array.values[i] = static_cast<float>(value);
+    }
+  } else {
+    find_format(type->n_bytes == 2 ? f16 : f32)
+        ->decode(reinterpret_cast<const std::byte*>(bytes.data()), array.values.data(), n);
+  }
+  return array;
 }
 
 Matrix read_npy(const std::string& path) {

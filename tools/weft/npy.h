@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::tools {
@@ -19,6 +20,14 @@ struct Matrix {
 // A .npy file of float32, rows one after another, with one dimension (then it is one row) or two.
 // Throws IoError where the file cannot be read, FormatError where it is no such file.
 Matrix read_npy(const std::string& path);
+
+// A .npy file in memory, of float16, float32 or float64 in C order, versions 1 to 3, up to 8
+// dimensions. Throws FormatError, naming `name`.
+struct Array {
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+Array parse_npy(std::string_view bytes, const std::string& name);
 
 // The whole file. Throws IoError.
 std::string read_file(const std::string& path);

@@ -16,6 +16,7 @@ struct Subcommand {
 using cli::parse_flags;
 
 int bench(int argc, char** argv);
+int bisect(int argc, char** argv);
 int codec(int argc, char** argv);
 int convert(int argc, char** argv);
 int dot(int argc, char** argv);
@@ -28,7 +29,10 @@ int perplexity(int argc, char** argv);
 int plan(int argc, char** argv);
 int quantize(int argc, char** argv);
 int profile(int argc, char** argv);
+int selftest(int argc, char** argv);
 int tokenize(int argc, char** argv);
+int trace(int argc, char** argv);
+int trace_diff(int argc, char** argv);
 int verify(int argc, char** argv);
 
 }  // namespace weft::tools

@@ -1,69 +1,74 @@
-#include "weft/scheduler/verify.h"
-
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "weft/backends/backend.h"
 #include "weft/graph/error.h"
-#include "weft/models/session.h"
-#include "weft/models/tokenizer.h"
+#include "weft/models/verify_model.h"
 
 #include "common/flags.h"
+#include "npz.h"
+#include "run_tokens.h"
 #include "subcommand.h"
-#include "token_list.h"
 
 namespace weft::tools {
 namespace {
 
-std::vector<std::int32_t> tokens_of(const Model& model, const std::string& prompt) {
-  if (model.has_tokenizer()) return model.tokenizer().encode(prompt);
-  std::vector<std::int32_t> ids;
-  for (std::int32_t id = 0; id < 8; ++id)
-    ids.push_back(static_cast<std::int32_t>(id % model.facts().n_vocab));
-  return ids;
-}
-
-struct Checked {
-  std::string plan;
-  VerifyReport report;
+struct Flags {
+  cli::ModelFlags model;
+  RunTokens tokens;
+  std::string dump, isa;
+  bool json = false, no_plain = false, all_isas = false, unfused_too = false;
 };
 
-// One step with every node checked. The plan is the narrowest one that holds the tokens.
-Checked check_step(Session& session, std::span<const std::int32_t> tokens) {
-  std::vector<StepToken> step;
-  for (const std::int32_t token : tokens) step.push_back({.token = token});
-  step.back().logits = true;
-  for (std::size_t i = 0; i < session.n_plans(); ++i) {
-    const Plan& plan = session.plan(i);
-    const auto bound = std::ranges::find(plan.variables, "T", &Variable::name);
-    const bool holds = bound == plan.variables.end()
-                           ? step.size() == 1
-                           : bound->bound >= static_cast<std::int64_t>(step.size());
-    if (!holds) continue;
-    Verifier verifier(session.graph(i), plan);
-    session.step(step, nullptr, &verifier);
-    return {plan.name, verifier.report()};
+// What is to be checked: the backend as asked for, or with each instruction set; with passes, and
+// without them.
+std::vector<SessionOptions> variants(const Flags& flags) {
+  std::vector<SessionOptions> list{flags.model.session};
+  if (!flags.isa.empty() || flags.all_isas) {
+    if (flags.model.session.backend != "cpu")
+      fail<ValueError>("--isa is for the cpu backend, not for '{}'", flags.model.session.backend);
+    list.clear();
+    for (const std::string_view isa : cpu_isas()) {
+      if (!flags.all_isas && isa != flags.isa) continue;
+      list.push_back(flags.model.session);
+      list.back().backend = "cpu:" + std::string(isa);
+    }
+    if (list.empty()) cpu_backend(flags.isa);  // says what is wrong with it
   }
-  fail<ValueError>("{} tokens are more than one step takes (-b {})", step.size(),
-                   session.options().prefill_width);
+  for (std::size_t i = list.size(); flags.unfused_too && i-- > 0;) {
+    SessionOptions unfused = list[i];
+    unfused.passes_off = {"all"};
+    list.insert(list.begin() + static_cast<std::ptrdiff_t>(i) + 1, unfused);
+  }
+  return list;
 }
 
-void print_text(const std::vector<Checked>& all) {
-  for (const Checked& checked : all)
-    std::cout << "plan " << checked.plan << '\n' << checked.report.to_text() << '\n';
-}
-
-void print_json(const std::vector<Checked>& all) {
-  std::string text;
-  for (const Checked& checked : all) {
-    text += fmt::format("{}\n{{\"plan\": \"{}\", \"report\": {}}}", text.empty() ? "" : ",",
-                        checked.plan, checked.report.to_json());
+bool run(const Flags& flags) {
+  const auto model = cli::load_model(flags.model);
+  std::optional<Dump> dump;
+  if (!flags.dump.empty()) dump = read_npz(flags.dump);
+  VerifyOptions options{
+      .tokens = flags.tokens.of(*model), .plain = !flags.no_plain, .dump = dump ? &*dump : nullptr};
+  auto json = nlohmann::ordered_json::array();
+  bool passed = true;
+  for (const SessionOptions& session : variants(flags)) {
+    options.session = session;
+    const ModelVerification result = verify_model(model, options);
+    passed = passed && result.passed();
+    if (!flags.json) {
+      std::cout << result.to_text() << '\n';
+      continue;
+    }
+    for (auto& step : nlohmann::ordered_json::parse(result.to_json())) json.push_back(step);
   }
-  std::cout << '[' << text << "\n]\n";
+  if (flags.json) std::cout << json.dump(1) << '\n';
+  return passed;
 }
 
 }  // namespace
@@ -73,40 +78,31 @@ int verify(int argc, char** argv) {
       "Runs a model node by node and compares each node with its scalar definition, computed from "
       "the very same inputs. Exit code 1 where one is past its tolerance.",
       "weft verify");
-  cli::ModelFlags flags;
-  std::string prompt = "Once upon a time";
-  std::string tokens;
-  bool json = false;
-  cli::add_model_flags(app, flags);
-  auto* prompt_flag = app.add_option("-p,--prompt", prompt, "the text to run");
-  auto* tokens_flag =
-      app.add_option("--tokens", tokens, "the token ids to run, with commas between them")
-          ->excludes(prompt_flag);
-  app.add_flag("--json", json, "print the reports as JSON");
+  Flags flags;
+  cli::add_model_flags(app, flags.model);
+  flags.tokens.add_flags(app);
+  app.add_option("--dump", flags.dump,
+                 "compare also with this .npz file of tensors named by node path, of all tokens")
+      ->type_name("FILE");
+  auto* isa =
+      app.add_option("--isa", flags.isa, "the kernels of this instruction set")->type_name("NAME");
+  app.add_flag("--all-isas", flags.all_isas, "those of every instruction set this machine has")
+      ->excludes(isa);
+  app.add_flag("--unfused-too", flags.unfused_too, "also without any pass");
+  app.add_flag("--no-plain", flags.no_plain,
+               "do not compare with the plain graph computed by definitions alone");
+  app.add_flag("--json", flags.json, "print the reports as JSON");
   app.footer(
       "All tokens but the last go through a prefill plan, the last one through the decode plan.\n"
+      "Columns: the worst error, its share of what the op's bound allows, the worst error in units "
+      "of the last place and relative to the node's largest value; NaN and Inf; the normalized "
+      "distance from the plain graph and from the dump, where errors of all nodes before add up.\n"
       "Examples:\n"
       "  weft verify -m model.gguf\n"
-      "  weft verify -m model.gguf --tokens 1,2,3 --backend cpu --json");
+      "  weft verify -m model.gguf --tokens 1,2,3 --all-isas --unfused-too\n"
+      "  weft verify -m model.gguf --tokens 1,2,3 --dump other-engine.npz --json");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
-
-  const auto model = cli::load_model(flags);
-  const std::vector<std::int32_t> ids =
-      tokens_flag->count() > 0 ? parse_list("--tokens", tokens) : tokens_of(*model, prompt);
-  if (ids.empty()) fail<ValueError>("there are no tokens to run");
-  // Values are looked at after the step: they keep their memory, and one lane computes them all.
-  flags.session.reuse_arena = false;
-  flags.session.workers = 1;
-  Session session(model, flags.session);
-  const std::span<const std::int32_t> all = ids;
-  std::vector<Checked> checked;
-  if (all.size() > 1) checked.push_back(check_step(session, all.first(all.size() - 1)));
-  checked.push_back(check_step(session, all.last(1)));
-
-  json ? print_json(checked) : print_text(checked);
-  const bool passed = std::ranges::all_of(
-      checked, [](const Checked& c) { return c.report.first_bad() == nullptr; });
-  return passed ? 0 : 1;
+  return run(flags) ? 0 : 1;
 }
 
 }  // namespace weft::tools

@@ -1,6 +1,8 @@
 #include "cpu/cpu_backend.h"
 
+#include <array>
 #include <cstdlib>
+#include <vector>
 
 #include "cpu/cpu_ops.h"
 #include "cpu/passes/pack_weights.h"
@@ -28,6 +30,27 @@ std::optional<Kernel> CpuBackend::find(const Graph& graph, const Node& node) con
 const Backend& cpu_backend() {
   static const cpu::CpuBackend backend(cpu::choose_isa(std::getenv("WEFT_CPU_ISA")));
   return backend;
+}
+
+const Backend& cpu_backend(std::string_view isa) {
+  static const auto backends = [] {
+    std::array<cpu::CpuBackend, std::size(cpu::kAllIsas)> all = {
+        cpu::CpuBackend(cpu::kAllIsas[0]), cpu::CpuBackend(cpu::kAllIsas[1]),
+        cpu::CpuBackend(cpu::kAllIsas[2]), cpu::CpuBackend(cpu::kAllIsas[3])};
+    return all;
+  }();
+  return backends[static_cast<std::size_t>(cpu::choose_isa(std::string(isa).c_str()))];
+}
+
+std::span<const std::string_view> cpu_isas() {
+  static const auto names = [] {
+    std::vector<std::string_view> list;
+    for (const cpu::Isa isa : cpu::kAllIsas) {
+      if (cpu::machine_has(isa)) list.push_back(cpu::to_string(isa));
+    }
+    return list;
+  }();
+  return names;
 }
 
 }  // namespace weft

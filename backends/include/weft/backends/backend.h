@@ -71,11 +71,15 @@ const Backend& reference_backend();
 // has, or what WEFT_CPU_ISA names (sse2, avx2, avx512, avx512vnni); throws ValueError where the
 // name is unknown and UnsupportedError where the machine lacks it.
 const Backend& cpu_backend();
+// The same with an instruction set chosen by name, to compare one with another: "cpu:avx2". Throws
+// as above. cpu_isas(): the names that this machine has, least first.
+const Backend& cpu_backend(std::string_view isa);
+std::span<const std::string_view> cpu_isas();
 
 // All backends, best first: cpu, reference. Throws what cpu_backend() throws.
 std::span<const Backend* const> all_backends();
-// The backend of that name, without a look at the others; throws ValueError listing the known
-// names.
+// The backend of that name, without a look at the others; "cpu:ISA" is the cpu backend with that
+// instruction set. Throws ValueError listing the known names.
 const Backend& find_backend(std::string_view name);
 
 }  // namespace weft

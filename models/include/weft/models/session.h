@@ -45,6 +45,8 @@ struct SessionOptions {
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
+  const Backend* engine = nullptr;  // computes in place of the backend of that name, where it is
+                                    // set; outlives the session (tests, bisection)
   // Any of cache_types() (ops/cache_cells.h). None: F16 for both, or Q8_0 where nothing less keeps
   // the budget (mapped weights are less).
   DType cache_k, cache_v;

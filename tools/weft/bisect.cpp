@@ -1,0 +1,49 @@
+#include "weft/models/bisect.h"
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "common/flags.h"
+#include "run_tokens.h"
+#include "subcommand.h"
+
+namespace weft::tools {
+
+int bisect(int argc, char** argv) {
+  CLI::App app(
+      "Finds the pass or the kernel that makes a model wrong: switches passes off and kernels over "
+      "to their definitions until the logits come out right. Exit code 1 where something is to "
+      "blame.",
+      "weft bisect");
+  cli::ModelFlags flags;
+  RunTokens tokens;
+  double max_nmse = 0;
+  bool quiet = false;
+  cli::add_model_flags(app, flags);
+  tokens.add_flags(app);
+  app.add_option("--max-nmse", max_nmse,
+                 "normalized squared error of logits from which on they are wrong; 0: from what "
+                 "rounding alone makes")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("X");
+  app.add_flag("-q,--quiet", quiet, "no line per trial");
+  app.footer(
+      "What weft verify cannot see, because it compares nodes of the graph as the passes left it, "
+      "this can: a pass that makes another graph.\n"
+      "Examples:\n"
+      "  weft bisect -m model.gguf\n"
+      "  weft bisect -m model.gguf --random 64 --max-nmse 1e-4");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  const auto model = cli::load_model(flags);
+  BisectOptions options{
+      .session = flags.session, .tokens = tokens.of(*model), .max_nmse = max_nmse};
+  options.session.progress = {};
+  if (!quiet) options.progress = [](const std::string& line) { std::cerr << line << '\n'; };
+  const Bisection result = weft::bisect(model, options);
+  std::cout << result.to_text();
+  return result.guilt == Bisection::Guilt::none ? 0 : 1;
+}
+
+}  // namespace weft::tools

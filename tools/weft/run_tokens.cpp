@@ -1,0 +1,64 @@
+#include "run_tokens.h"
+
+#include <algorithm>
+#include <random>
+
+#include <CLI/CLI.hpp>
+
+#include "weft/graph/error.h"
+#include "weft/models/model.h"
+#include "weft/models/tokenizer.h"
+
+#include "token_list.h"
+
+namespace weft::tools {
+
+void RunTokens::add_flags(CLI::App& app) {
+  auto* by_prompt = app.add_option_function<std::string>(
+      "-p,--prompt",
+      [this](const std::string& text) {
+        prompt = text;
+        given_ = true;
+      },
+      "the text to run");
+  auto* by_ids = app.add_option_function<std::string>(
+                        "--tokens",
+                        [this](const std::string& text) {
+                          tokens = text;
+                          given_ = has_tokens_ = true;
+                        },
+                        "the token ids to run, with commas between them")
+                     ->excludes(by_prompt);
+  app.add_option_function<std::int64_t>(
+         "--random",
+         [this](std::int64_t n) {
+           n_random = n;
+           given_ = true;
+         },
+         "run so many ids by chance")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->excludes(by_prompt)
+      ->excludes(by_ids)
+      ->type_name("N");
+  app.add_option("-s,--seed", seed, "of --random: same seed, same ids")->capture_default_str();
+}
+
+std::vector<std::int32_t> RunTokens::of(const Model& model) const {
+  std::vector<std::int32_t> ids;
+  if (has_tokens_) {
+    ids = parse_list("--tokens", tokens);
+  } else if (n_random > 0 || !model.has_tokenizer()) {
+    std::mt19937 random(seed);
+    for (std::int64_t i = 0; i < std::max<std::int64_t>(n_random, 8); ++i) {
+      const auto id = n_random > 0 ? static_cast<std::int64_t>(random()) : i;
+      ids.push_back(static_cast<std::int32_t>(id % model.facts().n_vocab));
+      if (i + 1 == n_random) break;
+    }
+  } else {
+    ids = model.tokenizer().encode(prompt);
+  }
+  if (ids.empty()) fail<ValueError>("there are no tokens to run");
+  return ids;
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,39 @@
+#include "weft/models/selftest.h"
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "common/flags.h"
+#include "run_tokens.h"
+#include "subcommand.h"
+
+namespace weft::tools {
+
+int selftest(int argc, char** argv) {
+  CLI::App app(
+      "Checks a model on this machine against itself: tensors, prefill = decode, chunks, workers, "
+      "batches, prefix reuse, memory, NaN, tokenizer. The report fits into a bug report. Exit code "
+      "1 where a check failed.",
+      "weft selftest");
+  cli::ModelFlags flags;
+  RunTokens tokens;
+  bool json = false;
+  cli::add_model_flags(app, flags);
+  tokens.add_flags(app);
+  app.add_flag("--json", json, "print the report as JSON");
+  app.footer(
+      "Examples:\n"
+      "  weft selftest -m model.gguf\n"
+      "  weft selftest -m model.gguf -p 'A prompt that goes wrong'");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  const auto model = cli::load_model(flags);
+  SelftestOptions options{.session = flags.session};
+  if (tokens.given()) options.tokens = tokens.of(*model);
+  const SelfReport report = weft::selftest(model, options);
+  std::cout << (json ? report.to_json() + '\n' : "weft " WEFT_VERSION "\n" + report.to_text());
+  return report.passed() ? 0 : 1;
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,65 @@
+#include "weft/models/trace.h"
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "weft/models/output_file.h"
+
+#include "common/flags.h"
+#include "npy.h"
+#include "run_tokens.h"
+#include "subcommand.h"
+
+namespace weft::tools {
+
+int trace(int argc, char** argv) {
+  CLI::App app(
+      "Stores a 64-bit hash of every node's output in every step, for weft trace-diff to compare "
+      "builds, instruction sets or machines.",
+      "weft trace");
+  cli::ModelFlags flags;
+  RunTokens tokens;
+  std::string out;
+  std::int64_t n_more = 4;
+  bool hash = false;
+  cli::add_model_flags(app, flags);
+  tokens.add_flags(app);
+  app.add_flag("--hash", hash, "store hashes: the one kind of trace there is")->required();
+  app.add_option("-n,--predict", n_more, "so many tokens more, by greedy choice")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str()
+      ->type_name("N");
+  app.add_option("-o,--output", out, "file to write")->required()->type_name("FILE");
+  app.footer(
+      "Examples:\n"
+      "  weft trace -m model.gguf --hash -o here.trace\n"
+      "  WEFT_CPU_ISA=avx2 weft trace -m model.gguf --hash -o avx2.trace\n"
+      "  weft trace-diff here.trace avx2.trace");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  const auto model = cli::load_model(flags);
+  OutputFile file(out);
+  file.write(trace_model(model, flags.session, tokens.of(*model), n_more).to_json() + '\n');
+  file.commit();
+  return 0;
+}
+
+int trace_diff(int argc, char** argv) {
+  CLI::App app(
+      "Compares two files of weft trace and names the first node that differs. Exit code 1 where "
+      "one does.",
+      "weft trace-diff");
+  std::string a, b;
+  app.add_option("A", a, "a trace")->required();
+  app.add_option("B", b, "another one, of the same model and tokens")->required();
+  app.footer("Example:\n  weft trace-diff here.trace there.trace");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  const Trace first = Trace::parse(read_file(a), a), second = Trace::parse(read_file(b), b);
+  const TraceDifference difference = compare(first, second);
+  std::cout << difference.to_text(first, second);
+  return difference.differs ? 1 : 0;
+}
+
+}  // namespace weft::tools
