@@ -6,8 +6,8 @@ import unittest
 from support import BIN, MODEL, SystemTest, run
 
 PROGRAMS = [("generate",), ("chat",)]
-SUBCOMMANDS = [("weft", name) for name in ("bench", "convert", "dot", "embed", "inspect", "logits", "plan", "quantize", "tokenize", "verify")]
-WITH_MODEL = PROGRAMS + [c for c in SUBCOMMANDS if c[1] not in ("convert", "embed", "logits", "quantize")]
+SUBCOMMANDS = [("weft", name) for name in ("bench", "bisect", "convert", "dot", "embed", "inspect", "logits", "plan", "quantize", "selftest", "tokenize", "trace", "verify")]
+WITH_MODEL = PROGRAMS + [c for c in SUBCOMMANDS if c[1] not in ("convert", "embed", "logits", "quantize", "trace")]
 
 
 class Usage(SystemTest):

@@ -19,6 +19,7 @@ constexpr Subcommand kSubcommands[] = {
     {"inspect", "header, metadata, tensors, types and bytes of a model", inspect},
     {"limits", "what this machine can do at best, measured once", limits},
     {"logits", "logits of a list of token ids, as a .npy file", logits},
+    {"new-model-check", "a new architecture, through every check there is", new_model_check},
     {"perplexity", "how well a model predicts a text, and how far it is from another model",
      perplexity},
     {"plan", "what running a model would do and take: order, memory, lanes, kernels", plan},
@@ -36,7 +37,7 @@ constexpr Subcommand kSubcommands[] = {
 void print_usage(std::ostream& out) {
   out << "Usage: weft SUBCOMMAND [options]\n\nSubcommands (weft SUBCOMMAND --help tells more):\n";
   for (const Subcommand& subcommand : kSubcommands) {
-    out << "  " << subcommand.name << std::string(14 - std::strlen(subcommand.name), ' ')
+    out << "  " << subcommand.name << std::string(17 - std::strlen(subcommand.name), ' ')
         << subcommand.summary << '\n';
   }
 }

@@ -25,6 +25,7 @@ int imatrix(int argc, char** argv);
 int inspect(int argc, char** argv);
 int limits(int argc, char** argv);
 int logits(int argc, char** argv);
+int new_model_check(int argc, char** argv);
 int perplexity(int argc, char** argv);
 int plan(int argc, char** argv);
 int quantize(int argc, char** argv);

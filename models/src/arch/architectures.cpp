@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <deque>
+#include <mutex>
 #include <vector>
 
 #include "weft/graph/error.h"
@@ -10,13 +11,42 @@ namespace weft {
 
 extern const Architecture kLlama, kQwen2, kQwen3;
 
-std::span<const Architecture> architectures() {
-  static const Architecture list[] = {
-      kLlama,
-      kQwen2,
-      kQwen3,
+namespace {
+
+// Those that came from outside. A deque: models keep pointers to their architectures.
+struct Registered {
+  std::mutex adding;  // taken first
+  std::mutex mutex;
+  std::deque<Architecture> list;
+};
+Registered& registered() {
+  static Registered one;
+  return one;
+}
+
+}  // namespace
+
+std::vector<const Architecture*> architectures() {
+  std::vector<const Architecture*> list{
+      &kLlama,
+      &kQwen2,
+      &kQwen3,
   };
+  const std::lock_guard lock(registered().mutex);
+  for (const Architecture& a : registered().list) list.push_back(&a);
   return list;
+}
+
+void register_architecture(const Architecture& architecture) {
+  if (architecture.name.empty() || !architecture.build)
+    fail<ValueError>("an architecture needs a name and a function that builds it");
+  const std::lock_guard adding(registered().adding);
+  for (const Architecture* a : architectures()) {
+    if (a->name == architecture.name)
+      fail<ValueError>("there is an architecture '{}' already", architecture.name);
+  }
+  const std::lock_guard lock(registered().mutex);
+  registered().list.push_back(architecture);
 }
 
 namespace {
@@ -25,12 +55,12 @@ namespace {
 std::string nearest(std::string_view name) {
   std::size_t best = SIZE_MAX;
   std::string names;
-  for (const Architecture& a : architectures()) {
-    const std::size_t distance = edit_distance(a.name, name);
+  for (const Architecture* a : architectures()) {
+    const std::size_t distance = edit_distance(a->name, name);
     if (distance < best) names.clear();
     if (distance > best) continue;
     best = distance;
-    names += (names.empty() ? "" : ", ") + std::string(a.name);
+    names += (names.empty() ? "" : ", ") + std::string(a->name);
   }
   return names;
 }
@@ -40,9 +70,9 @@ std::string nearest(std::string_view name) {
 const Architecture& find_architecture(const ModelSource& source) {
   const auto name = source.find_string("general.architecture");
   if (!name) fail<FormatError>("{}: key 'general.architecture' is missing", source.file());
-  const std::span<const Architecture> list = architectures();
-  const auto found = std::ranges::find(list, *name, &Architecture::name);
-  if (found != list.end()) return *found;
+  for (const Architecture* a : architectures()) {
+    if (a->name == *name) return *a;
+  }
   const std::string shown = short_name(*name);
   fail<UnsupportedError>("{}: unsupported architecture '{}'; nearest known: {}", source.file(),
                          shown, nearest(shown));

@@ -1,4 +1,4 @@
-#include "arch/blocks.h"
+#include "weft/models/blocks.h"
 
 #include "weft/ops/get_rows.h"
 #include "weft/ops/linear.h"

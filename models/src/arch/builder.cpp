@@ -38,7 +38,7 @@ void Weights::ignore(std::string_view name) const {
 
 Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
   const std::string full = prefix_ + std::string(name);
-  const TensorSpec* spec = source_->find_tensor(full);
+  const TensorSpec* spec = source_->declare(full, shape, false);
   if (!spec)
     fail<FormatError>("{}: tensor '{}' is missing ({})", source_->file(), full, to_string(where));
   if (spec->shape != shape) {
@@ -50,7 +50,8 @@ Tensor Weights::operator()(std::string_view name, const Shape& shape, Where wher
 }
 
 Tensor Weights::optional(std::string_view name, const Shape& shape, Where where) const {
-  return has(name) ? (*this)(name, shape, where) : Tensor();
+  const bool there = source_->declare(prefix_ + std::string(name), shape, true) != nullptr;
+  return there ? (*this)(name, shape, where) : Tensor();
 }
 
 Tensor Cache::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,

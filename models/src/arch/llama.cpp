@@ -5,12 +5,11 @@
 // here.
 
 #include "weft/graph/error.h"
+#include "weft/models/blocks.h"
 #include "weft/ops/add.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/rope.h"
 #include "weft/ops/views.h"
-
-#include "arch/blocks.h"
 
 namespace weft {
 namespace {

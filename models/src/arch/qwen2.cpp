@@ -1,12 +1,11 @@
 // Qwen 1.5, 2 and 2.5: as Llama, with biases on q, k and v and rope over the halves of a head.
 // Source: Yang et al. 2024, arXiv:2407.10671.
 
+#include "weft/models/blocks.h"
 #include "weft/ops/add.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/rope.h"
 #include "weft/ops/views.h"
-
-#include "arch/blocks.h"
 
 namespace weft {
 namespace {

@@ -1,12 +1,11 @@
 // Qwen 3, dense: as Qwen 2 without biases, and with an RMS norm over every query and key head
 // before rope. Source: Yang et al. 2025, arXiv:2505.09388.
 
+#include "weft/models/blocks.h"
 #include "weft/ops/add.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/rope.h"
 #include "weft/ops/views.h"
-
-#include "arch/blocks.h"
 
 namespace weft {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 // What builder code is written with. A model is one file in models/src/arch/ with one function that
-// makes the graph, and one line in architectures.cpp; see docs/adding_a_model.md. Builder code sees
+// makes the graph, and one line in architectures.cpp, or one file of another project that registers
+// it; see docs/adding_a_model.md. Builder code sees
 // graph and ops alone: it knows no backend, no cache layout, no fusion and no thread.
 //
 // Dimension letters: T tokens in the step, O rows that need logits, S cells of the cache, D model
@@ -10,9 +11,9 @@
 #include <cstdint>
 #include <memory>
 #include <source_location>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/graph/graph.h"
 #include "weft/models/hparams.h"
@@ -91,8 +92,13 @@ struct Architecture {
   void (*configure)(const ModelSource& source, Hparams& c) = nullptr;
 };
 
-// The one list of architectures.
-std::span<const Architecture> architectures();
+// The one list of architectures: those that are built in, then those that were registered.
+std::vector<const Architecture*> architectures();
+
+// Adds an architecture from outside: models whose general.architecture is `name` then load like
+// others. The string outlives the program's use of it. Any thread, at any time; throws ValueError
+// where the name is taken or empty, or build is null.
+void register_architecture(const Architecture& architecture);
 
 // The architecture that the file names. Throws FormatError where it names none and UnsupportedError
 // "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3".

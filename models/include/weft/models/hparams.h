@@ -4,6 +4,7 @@
 // through ModelSource. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,12 @@ class ModelSource {
   virtual const TensorSpec* find_tensor(
       std::string_view name) const = 0;  // null where the file has none
   virtual std::vector<std::string_view> tensor_names() const = 0;
+  // The tensor that builder code asks for with this shape. A file has it or not; a source that
+  // makes a model up learns here what there must be, or may be.
+  virtual const TensorSpec* declare(std::string_view name, const Shape& /*shape*/,
+                                    bool /*optional*/) const {
+    return find_tensor(name);
+  }
 };
 
 enum class RopeScaling : std::uint8_t { none, linear, yarn, longrope };
@@ -54,6 +61,9 @@ struct Hparams {
   float attention_scale = 0;  // of q.k: 1 / sqrt(E) unless the architecture says otherwise
   RopeAttrs rope;             // original_context is always set
   RopeScaling rope_scaling = RopeScaling::none;
+  // Numbers that only this architecture has: its configure() puts them here, its builder takes
+  // them.
+  std::map<std::string, float, std::less<>> own;
 };
 
 // Reads and checks the keys "ARCH.*". Throws FormatError "FILE: key 'llama.block_count' is 0, must

@@ -1,0 +1,227 @@
+// Dumps, selftests and traces. The proof of single nodes has its own test.
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/graph/error.h"
+#include "weft/models/selftest.h"
+#include "weft/models/trace.h"
+#include "weft/models/verify_model.h"
+#include "weft/ops/formats/q8_0.h"
+
+#include "check/capture.h"
+#include "check/seeded.h"
+#include "tiny_model.h"
+
+namespace weft::test {
+namespace {
+
+const std::vector<std::int32_t> kIds = {7, 3, 11, 3, 42, 9, 1};
+const std::string kNode = "blk.1.ffn_residual";
+
+std::shared_ptr<const Model> model() {
+  static const auto one = tiny_model({.matrices = q8_0});
+  return one;
+}
+
+// What the plain graph computes for all of kIds in one step.
+Dump make_dump(const std::vector<std::string>& paths) {
+  Session session(model(), {.context = 16,
+                            .logits_rows = 16,
+                            .workers = 1,
+                            .backend = "reference",
+                            .cache_k = f32,
+                            .cache_v = f32,
+                            .weights = WeightMode::mapped,
+                            .passes_off = {"all"}});
+  std::vector<StepToken> step;
+  for (const std::int32_t id : kIds) step.push_back({.token = id, .logits = true});
+  Capture capture;
+  session.step(step, nullptr, &capture);
+  Dump dump;
+  for (const std::string& path : paths) {
+    const Capture::Value& value = *capture.find(path);
+    dump[path] = {{value.rows, value.cols}, value.values};
+  }
+  return dump;
+}
+
+ModelVerification verify_with(const Dump& dump) {
+  return verify_model(
+      model(),
+      {.session = {.cache_k = f32, .cache_v = f32}, .tokens = kIds, .plain = false, .dump = &dump});
+}
+
+template <class E>
+std::string text_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+const NodeCheck& node(const VerifiedStep& step, const std::string& path) {
+  return *std::ranges::find(step.report.nodes, path, &NodeCheck::path);
+}
+
+const SelfCheck& check_of(const SelfReport& report, const std::string& name) {
+  return *std::ranges::find(report.checks, name, &SelfCheck::name);
+}
+
+// Wrong where a step has several tokens.
+void wide_steps_differ(const KernelArgs& args, const Region&) noexcept {
+  args.op->reference(*args.attrs, args.in, args.out);
+  if (args.out.rows() > 1) args.out.row<float>(0)[0] += 0.125f;
+}
+void makes_nan(const KernelArgs& args, const Region&) noexcept {
+  args.op->reference(*args.attrs, args.in, args.out);
+  args.out.row<float>(0)[3] = std::numeric_limits<float>::quiet_NaN();
+}
+
+}  // namespace
+
+TEST_CASE("a dump of all tokens is a third column, cut by steps") {
+  Dump dump = make_dump({kNode, "output"});
+  dump["not.here"] = {{1}, {0}};
+  ModelVerification result = verify_with(dump);
+  INFO(result.to_text());
+  CHECK(result.passed());
+  CHECK(result.dump_matched == 2);
+  CHECK(result.dump_unknown == std::vector<std::string>{"not.here"});
+  REQUIRE(result.steps.size() == 2);
+  for (const VerifiedStep& step : result.steps) {
+    CHECK(node(step, kNode).from_dump >= 0);
+    CHECK(node(step, kNode).from_dump < 0.05);  // activations of 8 bits here, floats there
+    CHECK(node(step, "output").from_dump < 0.05);
+    CHECK(node(step, "blk.0.attn").from_dump == -1);
+  }
+  CHECK(result.nmse_from_dump >= 0);
+
+  // A dump whose last row is another one is far in the decode step alone.
+  for (float& v : std::span(dump[kNode].values).last(64)) v += 3;
+  result = verify_with(dump);
+  CHECK(node(result.steps[0], kNode).from_dump < 0.05);
+  CHECK(node(result.steps[1], kNode).from_dump > 0.5);
+}
+
+TEST_CASE("dumps that do not fit are refused") {
+  Dump dump = make_dump({kNode});
+  dump[kNode].shape = {6, 64};
+  dump[kNode].values.resize(6 * 64);
+  CHECK(text_of<ShapeError>([&] { verify_with(dump); }) ==
+        "dump: 'blk.1.ffn_residual' must be [7, 64], as it has one row for each of the 7 tokens, "
+        "got [6, 64]");
+  CHECK(text_of<ValueError>([&] {
+          verify_with({{"a", {{1}, {0}}}});
+        }).starts_with("dump: none of its 1 names is a node of this graph ('a'"));
+  // Dimensions of one and heads that are not apart do not matter.
+  dump = make_dump({"blk.0.attn"});
+  dump["blk.0.attn"].shape = {1, 7, 4, 16};
+  CHECK(verify_with(dump).dump_matched == 1);
+}
+
+TEST_CASE("NaN is found in the first node that has it, and stops the run") {
+  const Seeded wrong("blk.0.attn_norm", makes_nan);
+  const ModelVerification result = verify_model(
+      model(), {.session = {.engine = &wrong, .weights = WeightMode::mapped}, .tokens = kIds});
+  REQUIRE(result.steps.size() == 1);
+  CHECK(result.steps[0].report.first_not_number()->path == "blk.0.attn_norm");
+  CHECK(result.first_bad()->path == "blk.0.attn_norm");
+  CHECK(result.stopped.find("logits are NaN") != std::string::npos);
+  CHECK(result.to_text().find("the first NaN or Inf: rms_norm_mul 'blk.0.attn_norm'") !=
+        std::string::npos);
+}
+
+TEST_CASE("a sound model passes its selftest") {
+  for (const std::string backend : {"cpu", "reference"}) {
+    const SelfReport report = selftest(model(), {.session = {.backend = backend}});
+    INFO(report.to_text());
+    CHECK(report.passed());
+    CHECK(report.checks.size() == 9);
+    CHECK(check_of(report, "tokenizer").verdict == Verdict::skipped);
+    CHECK(nlohmann::json::parse(report.to_json())["passed"] == true);
+  }
+}
+
+TEST_CASE("a selftest sees steps that depend on their width") {
+  const Seeded wrong(kNode, wide_steps_differ);
+  const SelfReport report =
+      selftest(model(), {.session = {.engine = &wrong, .weights = WeightMode::mapped}});
+  INFO(report.to_text());
+  CHECK_FALSE(report.passed());
+  CHECK(check_of(report, "prefill = decode").verdict == Verdict::failed);
+  CHECK(check_of(report, "prefill = decode").detail.find("of position 0") != std::string::npos);
+  CHECK(check_of(report, "chunks").verdict == Verdict::failed);
+  CHECK(check_of(report, "batched = alone").verdict == Verdict::failed);
+  CHECK(check_of(report, "NaN scan").verdict == Verdict::passed);
+  CHECK(report.to_text().find("FAILED   prefill = decode") != std::string::npos);
+}
+
+TEST_CASE("a selftest sees NaN in nodes and damaged tensors") {
+  const Seeded wrong("blk.1.attn_norm", makes_nan);
+  SelfReport report =
+      selftest(model(), {.session = {.engine = &wrong, .weights = WeightMode::mapped}});
+  CHECK(check_of(report, "prefill = decode").verdict == Verdict::failed);
+
+  const auto damaged =
+      tiny_model({.change = [](const std::string& name, std::vector<float>& values) {
+        if (name == "blk.1.ffn_up.weight") values[70] = std::numeric_limits<float>::infinity();
+      }});
+  report = selftest(damaged, {});
+  INFO(report.to_text());
+  CHECK(check_of(report, "tensors").verdict == Verdict::failed);
+  CHECK(check_of(report, "tensors")
+            .detail.find("'blk.1.ffn_up.weight' has 1 NaN or Inf, the first at element 70") !=
+        std::string::npos);
+}
+
+TEST_CASE("traces of the same run are equal, and survive being written") {
+  const Trace a = trace_model(model(), {}, kIds, 3), b = trace_model(model(), {}, kIds, 3);
+  CHECK(a.steps.size() == 5);
+  const TraceDifference same = compare(a, Trace::parse(b.to_json(), "b"));
+  CHECK_FALSE(same.differs);
+  CHECK(same.n_compared > 100);
+  CHECK(same.to_text(a, b).find("no difference") == 0);
+}
+
+TEST_CASE("the first node that differs is named") {
+  const SessionOptions right{.backend = "reference", .weights = WeightMode::mapped};
+  const Seeded wrong("blk.1.attn_residual", wide_steps_differ);
+  SessionOptions other = right;
+  other.engine = &wrong;
+  const Trace a = trace_model(model(), right, kIds, 2), b = trace_model(model(), other, kIds, 2);
+  const TraceDifference found = compare(a, b);
+  CHECK(found.differs);
+  CHECK(found.step == 0);
+  CHECK(found.path == "blk.1.attn_residual");
+  CHECK(found.to_text(a, b).find("'blk.1.attn_residual' in step 0") != std::string::npos);
+}
+
+TEST_CASE("traces that cannot be compared are refused") {
+  const Trace a = trace_model(model(), {}, kIds, 0);
+  CHECK(text_of<ValueError>([&] {
+          compare(a, trace_model(model(), {}, {7, 3}, 0));
+        }) ==
+        "the traces are of different runs: step 0 has tokens [7,3,11,3,42,9] in one, [7] in the "
+        "other");
+  const SessionOptions unfused{.passes_off = {"all"}};
+  CHECK(text_of<ValueError>([&] {
+          compare(a, trace_model(model(), unfused, kIds, 0));
+        }).find("step 0 has node ") != std::string::npos);
+  CHECK_THROWS_AS(compare(a, trace_model(model(), {}, kIds, 1)), ValueError);
+  for (const std::string bad :
+       {"", "{", "[]", "{\"format\":\"weft-trace-2\"}", "{\"format\":\"weft-trace-1\"}",
+        "{\"format\":\"weft-trace-1\",\"model\":\"\",\"backend\":\"\",\"steps\":[{\"plan\":\"d\","
+        "\"tokens\":[],\"nodes\":[[\"a\",\"b\",\"c\",\"d\",\"xyz\"]]}]}"}) {
+    CHECK(text_of<FormatError>([&] { Trace::parse(bad, "F"); }).starts_with("F: is no trace"));
+  }
+}
+
+}  // namespace weft::test
