@@ -14,5 +14,18 @@ add_test(NAME "install: another project uses the libraries"
     --build-options -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
     --test-command ${consumer}/consumer ${PROJECT_SOURCE_DIR}/examples/models/weft-stories.gguf)
 
+if(Python3_Interpreter_FOUND)
+  # An architecture of somebody else: built outside, checked, and compared with logits of another engine.
+  set(new_architecture ${CMAKE_CURRENT_BINARY_DIR}/new_architecture)
+  add_test(NAME "install: a new architecture from outside"
+    COMMAND ${CMAKE_CTEST_COMMAND}
+      --build-and-test ${PROJECT_SOURCE_DIR}/examples/new_architecture ${new_architecture}
+      --build-generator ${CMAKE_GENERATOR}
+      --build-options -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+      --test-command ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/new_architecture_test.py ${new_architecture}/granite)
+  set_tests_properties("install: a new architecture from outside" PROPERTIES
+    FIXTURES_REQUIRED installed TIMEOUT 600 ENVIRONMENT "WEFT_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
+endif()
+
 set_tests_properties("install: a program finds the bundled model" "install: another project uses the libraries" PROPERTIES
   FIXTURES_REQUIRED installed TIMEOUT 600)
