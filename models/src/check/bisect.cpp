@@ -112,7 +112,6 @@ double Search::measure(const std::string& what, const Logits& got, const Logits&
 }
 
 Search::Logits Search::by_definitions(const std::vector<std::string>& off) {
-  static const Paths none;
   SessionOptions o = base();
   o.passes_off = off;
   // Everything is "another backend's": the suspect's passes, the reference's kernels.
