@@ -16,7 +16,10 @@
 #include "weft/ops/formats/iq4_nl.h"
 #include "weft/ops/formats/iq4_xs.h"
 #include "weft/ops/formats/mxfp4.h"
+#include "weft/ops/formats/nf4.h"
 #include "weft/ops/formats/nvfp4.h"
+#include "weft/ops/formats/q1_0.h"
+#include "weft/ops/formats/q2_0.h"
 #include "weft/ops/formats/q2_k.h"
 #include "weft/ops/formats/q3_k.h"
 #include "weft/ops/formats/q4_0.h"
@@ -28,6 +31,7 @@
 #include "weft/ops/formats/q6_k.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/formats/q8a.h"
+#include "weft/ops/formats/tq1_0.h"
 #include "weft/ops/formats/tq2_0.h"
 
 #include "cpu/kernel_rows.h"
@@ -66,7 +70,9 @@ constexpr WeightFormat kFormats[] = {
     {iq3_s, kIntegerRows<IQ3_SWeights>, true},     {iq3_xxs, kIntegerRows<IQ3_XXSWeights>, true},
     {iq2_s, kIntegerRows<IQ2_SWeights>, true},     {iq2_xs, kIntegerRows<IQ2_XSWeights>, true},
     {iq2_xxs, kIntegerRows<IQ2_XXSWeights>, true}, {iq1_m, kIntegerRows<IQ1_MWeights>, true},
-    {iq1_s, kIntegerRows<IQ1_SWeights>, true},
+    {iq1_s, kIntegerRows<IQ1_SWeights>, true},     {tq1_0, kIntegerRows<TQ1_0Weights>, true},
+    {q2_0, kIntegerRows<Q2_0Weights>, true},       {q1_0, kIntegerRows<Q1_0Weights>, true},
+    {nf4, kFloatRows<NF4Weights>, false},
 };
 
 // Of the plain form; null for formats without kernels of their own.

@@ -8,7 +8,10 @@
 // A format of scalars has
 //   kBytes                        bytes per element
 //   load(p) -> V                  as many elements as a vector has lanes
-// A format of blocks has
+// A format of blocks whose codes stand for floats has
+//   kBlockElems, kBlockBytes      a multiple of 16, and its bytes
+//   values(block, i) -> V         the elements of a block from i on, a multiple of the lanes
+// Every other format of blocks has
 //   kBlockElems, kBlockBytes      a multiple of 32, and its bytes
 //   kSigned, kOffset              what its codes mean (simd/dot.inl.h)
 //   kTwoScales                    a scale for every 16 codes instead of every 32
@@ -65,6 +68,10 @@ struct Tiles {
 
 struct ScalarCodec {
   static constexpr bool kIsF32 = false, kHasIntegerRow = false, kIsDecoded = false;
+  static constexpr bool kIsTable = false;
+};
+struct TableCodec : ScalarCodec {
+  static constexpr bool kIsTable = true;
 };
 struct BlockCodec {
   static constexpr bool kIsF32 = false, kHasIntegerRow = true, kIsDecoded = false;

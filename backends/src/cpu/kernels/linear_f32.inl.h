@@ -27,7 +27,13 @@ struct LinearF32 {
   template <int R>
   static WEFT_INLINE void columns(const LinearArgs& a, std::int64_t c) {
     if constexpr (!C::kHasIntegerRow && !C::kIsDecoded) {
-      if (a.row1 - a.row0 == 1) return direct<R>(a, c);
+      if (a.row1 - a.row0 == 1) {
+        if constexpr (C::kIsTable) {
+          return direct_blocks<R>(a, c);
+        } else {
+          return direct<R>(a, c);
+        }
+      }
     }
     pieces<R>(a, c);
   }
@@ -57,6 +63,27 @@ struct LinearF32 {
       }
       Epilogue<Arch>::store(a, a.row0, c + r, Simd<Arch>::sum(acc[r]));
     }
+  }
+
+  template <int R>
+  static __attribute__((noinline)) void direct_blocks(const LinearArgs& a, std::int64_t c) {
+    V acc[R];
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) acc[r] = V(0.0f);
+    const float* x = reinterpret_cast<const float*>(a.x + a.row0 * a.x_stride);
+    const std::byte* w = a.w + c * a.w_stride;
+    Ahead<Arch> ahead(a, a.row0, c, R);
+    for (std::int64_t k = 0; k < a.k; k += C::kBlockElems, w += C::kBlockBytes) {
+      ahead.template next<R * C::kBlockBytes>();
+#pragma GCC unroll 16
+      for (int i = 0; i < C::kBlockElems; i += kLanes, x += kLanes) {
+        const V xs = V::load_unaligned(x);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r)
+          acc[r] = Simd<Arch>::fma(C::values(w + r * a.w_stride, i), xs, acc[r]);
+      }
+    }
+    for (int r = 0; r < R; ++r) Epilogue<Arch>::store(a, a.row0, c + r, Simd<Arch>::sum(acc[r]));
   }
 
   template <int R>

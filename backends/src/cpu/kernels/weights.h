@@ -81,6 +81,10 @@ struct IQ2_XSWeights {};
 struct IQ2_XXSWeights {};
 struct IQ1_MWeights {};
 struct IQ1_SWeights {};
+struct TQ1_0Weights {};
+struct Q2_0Weights {};
+struct Q1_0Weights {};
+struct NF4Weights {};
 
 // Any format, by a function of the caller's (LinearArgs::decode): from_f32 alone.
 struct DecodedWeights {};

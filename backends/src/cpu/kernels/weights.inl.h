@@ -41,7 +41,7 @@ WeightKernels Weights<Arch, Format>::run() noexcept {
     return kernels;
   } else if constexpr (Codec<Arch, Format>::kHasIntegerRow) {
     kernels.from_q8a = &F::from_q8a;
-  } else {
+  } else if constexpr (!Codec<Arch, Format>::kIsTable) {
     kernels.panels_from_f32 = &F::panels_from_f32;
   }
 #ifdef __AVX512VNNI__

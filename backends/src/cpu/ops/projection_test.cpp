@@ -50,11 +50,11 @@ namespace weft::test {
 namespace {
 
 constexpr DType kScalars[] = {f32, f16, bf16};
-constexpr DType kBlocks[] = {q4_0,    q4_1,  q5_0,   q5_1,    q8_0,  q2_k,   q3_k,   q4_k,
-                             q5_k,    q6_k,  tq2_0,  mxfp4,   nvfp4, iq4_nl, iq4_xs, iq3_s,
-                             iq3_xxs, iq2_s, iq2_xs, iq2_xxs, iq1_m, iq1_s};
-// Formats without kernels of their own.
-constexpr DType kDecoded[] = {f64, q1_0, q2_0, q8_1, q8_k, tq1_0, nf4};
+constexpr DType kBlocks[] = {q4_0,   q4_1,    q5_0,  q5_1,  q8_0,   q2_k,   q3_k,  q4_k,    q5_k,
+                             q6_k,   tq2_0,   mxfp4, nvfp4, iq4_nl, iq4_xs, iq3_s, iq3_xxs, iq2_s,
+                             iq2_xs, iq2_xxs, iq1_m, iq1_s, tq1_0,  q2_0,   q1_0};
+// Formats of blocks that are multiplied as floats: the first by kernels of its own.
+constexpr DType kFloatBlocks[] = {nf4, f64, q8_1, q8_k};
 
 struct Case {
   DType weights;
@@ -117,9 +117,9 @@ TEST_CASE("linear: quantized weights with float and integer activations") {
   }
 }
 
-TEST_CASE("linear: formats that only their codec reads") {
+TEST_CASE("linear: blocks that are multiplied as floats") {
   std::uint32_t seed = 2000;
-  for (const DType w : kDecoded) {
+  for (const DType w : kFloatBlocks) {
     CHECK(cpu::has_weight_kernels(w));
     CHECK_FALSE(cpu::has_integer_row(w));
     for (const std::int64_t n_blocks : {1, 3, 5}) {
@@ -195,13 +195,15 @@ TEST_CASE("linear: many tokens and many columns") {
 TEST_CASE("linear: the bits of a token do not depend on how many there are") {
   std::vector<DType> types(std::begin(kBlocks), std::end(kBlocks));
   types.insert(types.end(), std::begin(kScalars), std::end(kScalars));
+  types.push_back(nf4);
   for (const bool integer : {false, true}) {
     const auto panels = integer ? panel_types(kBlocks, true) : panel_types(kScalars, false);
     types.insert(types.end(), panels.begin(), panels.end());
   }
   for (const DType w : types) {
     for (const bool integer : {false, true}) {
-      if (w.is_panels() ? integer != w.is_quantized() : integer && !w.is_quantized()) continue;
+      if (w.is_panels() ? integer != w.is_quantized() : integer && !cpu::has_integer_row(w))
+        continue;
       const std::int64_t k = w.is_quantized() ? 2 * w.block_elems() : 300, n = 19;
       const auto y_of = [&](std::int64_t t) {
         Graph g;
@@ -251,7 +253,10 @@ TEST_CASE("linear: extreme codes are exact") {
       g.output("y", linear(quantize(g.input("x", {f32, {2, k}})), g.weight("w", {w, {5, k}})));
       std::vector<std::byte> weights = random_weights(w, 5, k, 1);
       const std::size_t size = static_cast<std::size_t>(w.block_bytes()),
-                        scale_at = w == q6_k ? 208 : 0;
+                        scale_at = w == q6_k    ? 208
+                                   : w == tq1_0 ? 52
+                                   : w == tq2_0 ? 64
+                                                : 0;
       for (std::size_t i = 0; i < weights.size(); ++i) {
         const std::size_t at = i % size;
         const bool scale = w == q4_k    ? at < 4

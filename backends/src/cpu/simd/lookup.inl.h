@@ -89,6 +89,25 @@ struct Lookup<Sse2> {
     const __m128i mask = _mm_cmpeq_epi8(_mm_and_si128(eight, bits), bits);
     return _mm_sub_epi8(_mm_xor_si128(b, mask), mask);
   }
+  // 32 codes of 2 bits, the lowest ones first, minus 1.
+  static WEFT_INLINE B pairs(std::uint64_t codes) {
+    alignas(16) std::int8_t out[32];
+    for (int i = 0; i < 32; ++i) out[i] = static_cast<std::int8_t>((codes >> 2 * i & 3) - 1);
+    return B::load(reinterpret_cast<const std::byte*>(out));
+  }
+  static WEFT_INLINE B thrice(B b) {
+    return {_mm_add_epi8(b.low, _mm_add_epi8(b.low, b.low)),
+            _mm_add_epi8(b.high, _mm_add_epi8(b.high, b.high))};
+  }
+  // The whole parts of three times b / 256, minus 1.
+  static WEFT_INLINE B trits(B b) { return {trits(b.low), trits(b.high)}; }
+  static WEFT_INLINE __m128i trits(__m128i b) {
+    const auto below = [&](int n) __attribute__((always_inline)) {
+      const __m128i most = _mm_set1_epi8(static_cast<char>(n - 1));
+      return _mm_cmpeq_epi8(_mm_min_epu8(b, most), b);
+    };
+    return _mm_add_epi8(_mm_set1_epi8(1), _mm_add_epi8(below(86), below(171)));
+  }
   // 8 * b + addend.
   static WEFT_INLINE B eightfold(B b, B addend) {
     const __m128i top = _mm_set1_epi8(static_cast<char>(0xf8));
@@ -130,6 +149,27 @@ struct Lookup {
     const __m256i mask = _mm256_cmpeq_epi8(_mm256_and_si256(eight, bits), bits);
     return {_mm256_sub_epi8(_mm256_xor_si256(b.v, mask), mask)};
 #endif
+  }
+  static WEFT_INLINE B pairs(std::uint64_t codes) {
+    const __m256i byte_of = _mm256_setr_epi8(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4,
+                                             4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7);
+    const __m256i four =
+        _mm256_shuffle_epi8(_mm256_set1_epi64x(static_cast<long long>(codes)), byte_of);
+    // Of four equal bytes, in turn: bits 0-1, 2-3, 4-5 and 6-7; the last two moved to the first's.
+    const __m256i moved = _mm256_blend_epi16(four, _mm256_srli_epi16(four, 4), 0xaa);
+    const __m256i own = _mm256_and_si256(moved, _mm256_set1_epi16(0x0c03));
+    const __m128i table = _mm_setr_epi8(-1, 0, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0);
+    return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), own)};
+  }
+  static WEFT_INLINE B thrice(B b) {
+    return {_mm256_add_epi8(b.v, _mm256_add_epi8(b.v, b.v))};
+  }
+  static WEFT_INLINE B trits(B b) {
+    const auto below = [&](int n) __attribute__((always_inline)) {
+      const __m256i most = _mm256_set1_epi8(static_cast<char>(n - 1));
+      return _mm256_cmpeq_epi8(_mm256_min_epu8(b.v, most), b.v);
+    };
+    return {_mm256_add_epi8(_mm256_set1_epi8(1), _mm256_add_epi8(below(86), below(171)))};
   }
   static WEFT_INLINE B eightfold(B b, B addend) {
     const __m256i top = _mm256_set1_epi8(static_cast<char>(0xf8));
