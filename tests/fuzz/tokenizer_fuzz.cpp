@@ -1,6 +1,6 @@
-// Any bytes as a text for two small vocabularies, and any bytes as a vocabulary and a text for it:
-// encoding and decoding end, texts come back where every byte has a token, and a stream of tokens
-// gives the text of the whole.
+// Any bytes as a text for a small vocabulary of each kind, and any bytes as a vocabulary and a text
+// for it: encoding and decoding end, texts come back where every byte has a token, and a stream of
+// tokens gives the text of the whole.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -48,6 +48,12 @@ bool changed_by_spaces(std::string_view text) {
   return false;
 }
 
+// Kinds whose vocabularies are made of the same parts, beside the first two.
+constexpr const char* kFurtherKinds[] = {"",       "bert",   "t5",         "rwkv",
+                                         "plamo2", "gemma4", "whitespace", "hybriddna"};
+constexpr const char* kFurtherRules[] = {"jais-2",     "kimi-k2", "superbpe",  "tiny_aya",
+                                         "exaone-moe", "afmoe",   "chameleon", "youtu"};
+
 // The first byte chooses kind and rule; each token is a type, a score and a length before its
 // bytes; what is left is the text.
 void check_vocabulary(std::string_view data) {
@@ -58,6 +64,13 @@ void check_vocabulary(std::string_view data) {
   builder.parts.kind = (data[0] & 1) != 0 ? "llama" : "gpt2";
   builder.parts.pre = kRules[(data[0] >> 1) & 7];
   builder.parts.flags.add_space_prefix = (data[0] & 16) != 0;
+  if (const int further = static_cast<std::uint8_t>(data[0]) >> 5; further > 0) {
+    builder.parts.kind = kFurtherKinds[further];
+    builder.parts.pre = kFurtherRules[(data[0] >> 1) & 7];
+    builder.parts.flags.lowercase = builder.parts.flags.strip_accents = (data[0] & 2) != 0;
+    builder.parts.flags.remove_extra_whitespaces = (data[0] & 4) != 0;
+    if ((data[0] & 1) != 0) builder.parts.charsmap = data.substr(data.size() / 2);
+  }
   const std::size_t n_tokens = static_cast<std::uint8_t>(data[1]);
   data.remove_prefix(2);
   std::string previous;
@@ -79,6 +92,19 @@ void check_vocabulary(std::string_view data) {
   }
 }
 
+void check_further_kinds(std::string_view text) {
+  static const auto plamo2 = make_tokenizer(test::plamo2_builder().build());
+  static const auto gemma4 = make_tokenizer(test::gemma4_builder().build());
+  static const auto rwkv = make_tokenizer(test::rwkv_builder().build());
+  static const auto wordpiece = make_tokenizer(test::wordpiece_builder().build());
+  static const auto unigram = make_tokenizer(test::unigram_builder().build());
+  check_text(*plamo2, text, true);
+  check_text(*gemma4, text, !changed_by_spaces(text));
+  check_text(*rwkv, text, true);
+  check_text(*wordpiece, text, false);
+  check_text(*unigram, text, false);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -89,6 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_text(*byte_level, text, true);
   check_text(*successive, text, true);
   check_text(*sentencepiece, text, !changed_by_spaces(text));
+  check_further_kinds(text);
   check_vocabulary(text);
   return 0;
 }

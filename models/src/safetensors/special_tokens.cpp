@@ -90,6 +90,9 @@ void read_special_tokens(const std::string& directory, const JsonObject& config,
   };
   add_id("bos_token", "bos", "bos_token_id");
   add_id("pad_token", "padding", "pad_token_id");
+  add_id("cls_token", "cls", "cls_token_id");
+  add_id("sep_token", "seperator", "sep_token_id");  // the spelling of the key that files have
+  add_id("mask_token", "mask", "mask_token_id");
   const auto eos = add_id("eos_token", "eos", "eos_token_id");
   std::vector<std::uint32_t> more = find_ids(generation, "eos_token_id");
   std::ranges::copy(find_ids(config, "eos_token_id"), std::back_inserter(more));

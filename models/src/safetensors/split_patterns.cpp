@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kGpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kOneDigit = R"(\p{N})";
+constexpr std::string_view kThreeDigits = R"(\p{N}{1,3})";
 
 // Patterns one after the other, each splitting what the one before left.
 struct Row {
@@ -28,7 +29,13 @@ std::vector<Row> make_rows() {
   const std::string lower = R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])";
   const std::string words = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|)";
   const std::string others = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|)";
+  const std::string rest = others + spaces;
+  const std::string bloom = R"( ?[^(\s|[.,!?…。，、।۔،])]+)";
   const std::string others_and_slashes = R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*|)";
+  const auto cased = [&](const std::string& digits) {
+    return upper + "*" + lower + "+" + contractions + "?|" + upper + "+" + lower + "*" +
+           contractions + "?|" + digits + others_and_slashes + spaces;
+  };
   return {
       {"gpt-2", {std::string(kGpt2)}},
       {"smollm", {std::string(kOneDigit), std::string(kGpt2)}},
@@ -40,9 +47,27 @@ std::vector<Row> make_rows() {
         spaces}},
       {"seed-coder", {contractions + words + R"(\p{N}| ?[^\s\p{L}\p{N}\r\n]+|)" + spaces}},
       {"seed-coder", {contractions + words + R"(\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" + spaces}},
-      {"gpt-4o",
-       {upper + "*" + lower + "+" + contractions + "?|" + upper + "+" + lower + "*" + contractions +
-        R"(?|\p{N}{1,3})" + others_and_slashes + spaces}},
+      {"gpt-4o", {cased(R"(\p{N}{1,3})")}},
+      {"granite-embed-multi-97m", {cased(R"(\p{N}{1,3})")}, true},
+      {"tiny_aya", {R"(\d{1,3}(?=(?:\d{3})*\b))", cased(R"(\p{N}{1,3})")}},
+      {"youtu",
+       {R"([가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+)",
+        cased(R"(\p{N})")},
+       true},
+      {"jais-2",
+       {contractions + words + R"(\p{N}{1,3})" + others +
+        R"(\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S))"
+        R"(|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})"}},
+      {"minicpm5", {std::string(kThreeDigits), contractions + words + R"(\p{N}+)" + rest}, true},
+      {"bailingmoe",
+       {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*)"
+        R"(|\s*[\r\n]|\s+(?!\S)|\s+)"}},
+      {"exaone-moe",
+       {contractions + R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N})" +
+        R"(| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)"}},
+      {"superbpe", {R"(\p{N}+)", R"((?=(\d{3})+(?!\d)))"}},
+      {"bloom", {bloom}},
+      {"viking", {bloom, std::string(kOneDigit)}},
       {"tekken",
        {upper + "*" + lower + "+|" + upper + "+" + lower + R"(*|\p{N})" + others_and_slashes +
         spaces},

@@ -10,13 +10,11 @@
 #include "weft/models/vocabulary.h"
 
 #include "safetensors/split_patterns.h"
+#include "safetensors/tokens.h"
 
 namespace weft::safetensors {
-namespace {
 
-constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
-
-[[noreturn]] void unsupported(const JsonObject& json, std::string_view key, const Json* value) {
+void unsupported(const JsonObject& json, std::string_view key, const Json* value) {
   fail<UnsupportedError>("{}: '{}' is {}, which is not supported", printable_path(json.file()),
                          json.name(key), value ? printable(value->dump(), 300) : "absent");
 }
@@ -39,57 +37,17 @@ bool has_type(const std::vector<JsonObject>& stages, std::string_view type) {
       stages, [&](const JsonObject& stage) { return stage.find_string("type") == type; });
 }
 
-// The tokens by id, with their types.
-class Tokens {
- public:
-  Tokens(const std::string& file, std::uint64_t n_vocab)
-      : file_(file), texts_(n_vocab), types_(n_vocab, TokenType::unused) {}
+void refuse_normalizer(const JsonObject& json, std::string_view type) {
+  fail<UnsupportedError>("{}: 'normalizer' {} is not supported", printable_path(json.file()),
+                         printable(type));
+}
 
-  void add(const std::string& text, std::uint64_t id, TokenType type) {
-    if (id >= texts_.size()) {
-      fail<FormatError>("{}: token '{}' has id {}, the model has {} tokens", printable_path(file_),
-                        printable(text), id, texts_.size());
-    }
-    std::string& at = texts_[id];
-    const auto [it, fresh] = facts.ids.emplace(text, static_cast<std::uint32_t>(id));
-    if (it->second != id || (types_[id] != TokenType::unused && at != text)) {
-      fail<FormatError>("{}: token '{}' has id {}, but {}", printable_path(file_), printable(text),
-                        id,
-                        it->second != id ? fmt::format("id {}, too", it->second)
-                                         : fmt::format("so has '{}'", printable(at)));
-    }
-    at = text;
-    types_[id] = type;
-  }
-  void set_type(std::string_view text, TokenType type) {
-    if (const auto id = facts.find(text)) types_[*id] = type;
-  }
-  void write(GgufWriter& writer) {
-    std::vector<std::int32_t> types;
-    for (std::size_t id = 0; id < texts_.size(); ++id) {
-      if (types_[id] == TokenType::unused) texts_[id] = fmt::format("[PAD{}]", id);
-      types.push_back(static_cast<std::int32_t>(types_[id]));
-    }
-    writer.add_strings("tokenizer.ggml.tokens", texts_);
-    writer.add_i32s("tokenizer.ggml.token_type", types);
-  }
-  std::size_t size() const { return texts_.size(); }
+bool metaspace_prefix(const JsonObject& stage) {
+  const auto scheme = stage.find_string("prepend_scheme");
+  return scheme ? scheme != "never" : stage.find_bool("add_prefix_space").value_or(true);
+}
 
-  TokenizerFacts facts;
-
- private:
-  const std::string& file_;
-  std::vector<std::string> texts_;
-  std::vector<TokenType> types_;
-};
-
-void read_tokens(const JsonObject& json, const JsonObject& model, Tokens& tokens) {
-  const auto vocabulary = model.find_object("vocab");
-  if (!vocabulary) model.mismatch("vocab", "an object");
-  for (const auto& [text, id] : vocabulary->json().items()) {
-    if (!id.is_number_unsigned()) vocabulary->mismatch(text, "a whole number");
-    tokens.add(text, id.get<std::uint64_t>(), TokenType::normal);
-  }
+void read_added_tokens(const JsonObject& json, Tokens& tokens) {
   const Json* added = json.find("added_tokens");
   if (!added) return;
   if (!added->is_array()) json.mismatch("added_tokens", "an array");
@@ -99,6 +57,17 @@ void read_tokens(const JsonObject& json, const JsonObject& model, Tokens& tokens
     if (!text || text->empty()) token.mismatch("content", "a text");
     const bool special = token.find_bool("special").value_or(false);
     tokens.add(*text, token.uint("id"), special ? TokenType::control : TokenType::user_defined);
+  }
+}
+
+namespace {
+
+void read_token_ids(const JsonObject& model, Tokens& tokens) {
+  const auto vocabulary = model.find_object("vocab");
+  if (!vocabulary) model.mismatch("vocab", "an object");
+  for (const auto& [text, id] : vocabulary->json().items()) {
+    if (!id.is_number_unsigned()) vocabulary->mismatch(text, "a whole number");
+    tokens.add(text, id.get<std::uint64_t>(), TokenType::normal);
   }
 }
 
@@ -157,11 +126,6 @@ void write_scores(const JsonObject& model, const Tokens& tokens, GgufWriter& wri
   writer.add_f32s("tokenizer.ggml.scores", scores);
 }
 
-[[noreturn]] void refuse_normalizer(const JsonObject& json, std::string_view type) {
-  fail<UnsupportedError>("{}: 'normalizer' {} is not supported", printable_path(json.file()),
-                         printable(type));
-}
-
 void read_byte_level(const JsonObject& json, const JsonObject& model, GgufWriter& writer) {
   for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
     const std::string type = stage.find_string("type").value_or("");
@@ -177,6 +141,11 @@ void read_byte_level(const JsonObject& json, const JsonObject& model, GgufWriter
   write_merges(model, writer);
 }
 
+bool splits_at_space(const JsonObject& stage) {
+  const auto pattern = stage.find_object("pattern");
+  return pattern && pattern->find_string("String") == " ";
+}
+
 // Spaces become U+2581, and one is put before a text where `normalizer` or `pre_tokenizer` say so.
 bool read_space_prefix(const JsonObject& json) {
   bool prefix = false;
@@ -189,11 +158,12 @@ bool read_space_prefix(const JsonObject& json) {
     }
   }
   for (const JsonObject& stage : stages_of(json, "pre_tokenizer", "pretokenizers")) {
-    if (stage.find_string("type") != "Metaspace" || stage.find_bool("split").value_or(false))
+    const std::string type = stage.find_string("type").value_or("");
+    // Spaces are symbols already: a split at spaces does nothing.
+    if (type == "Split" && splits_at_space(stage)) continue;
+    if (type != "Metaspace" || stage.find_bool("split").value_or(false))
       unsupported(json, "pre_tokenizer", &stage.json());
-    const auto scheme = stage.find_string("prepend_scheme");
-    prefix =
-        prefix || (scheme ? scheme != "never" : stage.find_bool("add_prefix_space").value_or(true));
+    prefix = prefix || metaspace_prefix(stage);
   }
   return prefix;
 }
@@ -208,10 +178,31 @@ void read_byte_fallback(const JsonObject& json, const JsonObject& model, Tokens&
     tokens.set_type(fmt::format("<0x{:02X}>", byte), TokenType::byte);
 }
 
+void read_bpe(const JsonObject& json, const JsonObject& model, Tokens& tokens, GgufWriter& writer) {
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    if (const auto text = model.find_string(key); text && !text->empty())
+      unsupported(model, key, model.find(key));
+  }
+  read_token_ids(model, tokens);
+  read_added_tokens(json, tokens);
+  if (has_type(stages_of(json, "pre_tokenizer", "pretokenizers"), "ByteLevel") ||
+      has_type(stages_of(json, "decoder", "decoders"), "ByteLevel")) {
+    read_byte_level(json, model, writer);
+  } else if (model.find_bool("byte_fallback").value_or(false)) {
+    read_byte_fallback(json, model, tokens, writer);
+  } else {
+    fail<UnsupportedError>(
+        "{}: BPE that is neither byte-level nor falls back to bytes is not supported",
+        printable_path(json.file()));
+  }
+}
+
 // Which side of a text the template of the post-processor puts special tokens on.
 void read_post_processor(const JsonObject& json, TokenizerFacts& facts) {
   for (const JsonObject& stage : stages_of(json, "post_processor", "processors")) {
-    if (stage.find_string("type") != "TemplateProcessing") continue;
+    const std::string type = stage.find_string("type").value_or("");
+    if (type == "BertProcessing" || type == "RobertaProcessing") facts.begins = facts.ends = true;
+    if (type != "TemplateProcessing") continue;
     const Json* single = stage.find("single");
     if (!single || !single->is_array()) stage.mismatch("single", "an array");
     bool text_seen = false;
@@ -235,25 +226,19 @@ TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, Ggu
   if (!model) json.mismatch("model", "an object");
   // Old files do not name the type; merges are what only BPE has.
   const std::string type = model->find_string("type").value_or(model->find("merges") ? "BPE" : "");
-  if (type != "BPE") {
-    fail<UnsupportedError>("{}: a tokenizer of type '{}' is not supported (supported: BPE)",
-                           printable_path(json.file()), printable(type));
-  }
-  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (const auto text = model->find_string(key); text && !text->empty())
-      unsupported(*model, key, model->find(key));
-  }
   Tokens tokens(json.file(), n_vocab);
-  read_tokens(json, *model, tokens);
-  if (has_type(stages_of(json, "pre_tokenizer", "pretokenizers"), "ByteLevel") ||
-      has_type(stages_of(json, "decoder", "decoders"), "ByteLevel")) {
-    read_byte_level(json, *model, writer);
-  } else if (model->find_bool("byte_fallback").value_or(false)) {
-    read_byte_fallback(json, *model, tokens, writer);
+  if (type == "BPE") {
+    read_bpe(json, *model, tokens, writer);
+  } else if (type == "Unigram") {
+    read_unigram(json, *model, tokens, writer);
+  } else if (type == "WordPiece") {
+    read_token_ids(*model, tokens);
+    read_added_tokens(json, tokens);
+    read_wordpiece(json, *model, tokens, writer);
   } else {
     fail<UnsupportedError>(
-        "{}: BPE that is neither byte-level nor falls back to bytes is not supported",
-        printable_path(json.file()));
+        "{}: a tokenizer of type '{}' is not supported (supported: BPE, Unigram, WordPiece)",
+        printable_path(json.file()), printable(type));
   }
   if (const auto unknown = model->find_string("unk_token")) {
     if (const auto id = tokens.facts.find(*unknown)) {

@@ -97,6 +97,57 @@ TEST_CASE("SentencePiece in the form of BPE: scores from ranks, bytes, the space
   CHECK(tokenizer->encode("a", {.add_special = false}) == std::vector<TokenId>{5});
 }
 
+TEST_CASE("Unigram: scores, the character map, spaces") {
+  TinyDirectory dir;
+  dir.tokenizer = {
+      {"normalizer",
+       {{"type", "Sequence"},
+        {"normalizers",
+         {{{"type", "Precompiled"}, {"precompiled_charsmap", "BAAAAAAAAABhAA=="}},
+          {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}}}}}},
+      {"pre_tokenizer", {{"type", "Metaspace"}, {"prepend_scheme", "always"}}},
+      {"added_tokens", {{{"id", 3}, {"content", "<e>"}, {"special", true}}}},
+      {"model",
+       {{"type", "Unigram"},
+        {"unk_id", 0},
+        {"vocab", Json::array({Json::array({"<unk>", 0}), Json::array({"\u2581", -1.5}),
+                               Json::array({"a", -2.5})})}}}};
+  const auto v = vocabulary(dir);
+  CHECK(v->kind() == "t5");
+  CHECK(v->score(2) == -2.5F);
+  CHECK(v->type(0) == TokenType::unknown);
+  CHECK(v->special().unk == 0);
+  CHECK(v->flags().add_space_prefix);
+  CHECK(v->flags().remove_extra_whitespaces);
+  CHECK(v->charsmap() == std::string("\4\0\0\0\0\0\0\0a\0", 10));
+
+  TinyDirectory plain;
+  plain.tokenizer = dir.tokenizer;
+  plain.tokenizer["normalizer"]["normalizers"].erase(0);
+  CHECK(make_tokenizer(vocabulary(plain))->encode(" a  a", {.add_special = false}) ==
+        std::vector<TokenId>{1, 2, 1, 2});
+}
+
+TEST_CASE("WordPiece: words are marked, their later parts are not") {
+  TinyDirectory dir;
+  dir.tokenizer = {
+      {"normalizer", {{"type", "BertNormalizer"}, {"lowercase", true}, {"strip_accents", nullptr}}},
+      {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+      {"post_processor", {{"type", "BertProcessing"}, {"sep", {"[S]", 3}}, {"cls", {"[C]", 2}}}},
+      {"added_tokens",
+       {{{"id", 2}, {"content", "[C]"}, {"special", true}},
+        {{"id", 3}, {"content", "[S]"}, {"special", true}}}},
+      {"model",
+       {{"type", "WordPiece"}, {"vocab", {{"un", 0}, {"##do", 1}, {"[C]", 2}, {"[S]", 3}}}}}};
+  dir.tokenizer_config = {{"cls_token", "[C]"}, {"sep_token", "[S]"}};
+  const auto v = vocabulary(dir);
+  CHECK(v->kind() == "bert");
+  CHECK(v->text(0) == "\u2581un");
+  CHECK(v->text(1) == "do");
+  CHECK(v->flags().strip_accents);
+  CHECK(make_tokenizer(v)->encode("UNDO un") == std::vector<TokenId>{2, 0, 1, 0, 3});
+}
+
 TEST_CASE("what stands in several files: names before ids, the newer file before the older") {
   TinyDirectory dir;
   dir.config.update({{"eos_token_id", 0}, {"bos_token_id", 1}});
@@ -188,8 +239,10 @@ TEST_CASE("tokenizers that are not right are refused by name") {
   };
   const std::string file = "DIR/tokenizer.json: ";
   CHECK(error_with("/model", nullptr) == file + "'model' must be an object, got nothing");
-  CHECK(error_with("/model/type", "Unigram") ==
-        file + "a tokenizer of type 'Unigram' is not supported (supported: BPE)");
+  CHECK(
+      error_with("/model/type", "WordLevel") ==
+      file +
+          "a tokenizer of type 'WordLevel' is not supported (supported: BPE, Unigram, WordPiece)");
   CHECK(error_with("/model/vocab", nullptr) ==
         file + "'model.vocab' must be an object, got nothing");
   CHECK(holds(error_with("/model/vocab/a", -1), "'model.vocab.a' must be a whole number, got -1"));

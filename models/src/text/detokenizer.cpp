@@ -1,4 +1,3 @@
-#include "weft/graph/error.h"
 #include "weft/models/tokenizer.h"
 
 #include "text/utf8.h"
@@ -9,9 +8,7 @@ Detokenizer::Detokenizer(const Tokenizer& tokenizer, const Options& options)
     : tokenizer_(tokenizer), options_(options) {}
 
 std::string_view Detokenizer::push(TokenId id) {
-  const std::int64_t size = tokenizer_.vocabulary().size();
-  if (id < 0 || id >= size)
-    fail<ValueError>("token id {} is outside the vocabulary of {} tokens", id, size);
+  tokenizer_.check_id(id);
   out_.clear();
   if (tokenizer_.hidden(id) && !options_.decode.show_special) return out_;
   std::string_view bytes = tokenizer_.bytes(id);

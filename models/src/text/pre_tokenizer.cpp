@@ -3,65 +3,23 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "text/utf8.h"
+#include "text/char_reader.h"
 
 namespace weft {
 namespace {
 
 using namespace char_class;
 
-// A match that ends at `end`, or none; then no match begins before `end` either.
-struct Match {
-  bool found;
-  std::size_t end;
-};
-
-// A piece of text as a sequence of classified characters. Bytes that are not UTF-8 are characters
-// of no class.
-class Reader {
- public:
-  struct Char {
-    char32_t code = 0;
-    CharClass bits = 0;
-    std::size_t next = 0;  // where the following one begins
-  };
-
-  explicit Reader(std::string_view text) : text_(text) {}
-
-  std::size_t size() const { return text_.size(); }
-  // Past the end: a character of no class whose code is 0 and that is followed by itself.
-  Char at(std::size_t i) const {
-    if (i >= text_.size()) return {.next = i};
-    const Utf8Char c = decode_utf8(text_, i);
-    return {c.code, c.valid ? classify(c.code) : CharClass{0}, i + c.length};
-  }
-  char byte(std::size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
-
-  // The end of the longest run of characters from `i` on that satisfy `accept`, of at most `max`.
-  template <class Accept>
-  std::size_t run(std::size_t i, Accept accept, int max = kUnlimited) const {
-    for (int n = 0; n < max && i < text_.size(); ++n) {
-      const Char c = at(i);
-      if (!accept(c)) break;
-      i = c.next;
-    }
-    return i;
-  }
-
- private:
-  std::string_view text_;
-};
-
-Match match_run(const RunStage& stage, const Reader& text, std::size_t i) {
-  const auto accept = [&](const Reader::Char& c) { return stage.contains(c.code); };
-  const Reader::Char first = text.at(i);
+Match match_run(const RunStage& stage, const CharReader& text, std::size_t i) {
+  const auto accept = [&](const CharReader::Char& c) { return stage.contains(c.code); };
+  const CharReader::Char first = text.at(i);
   const bool lead = (stage.lead == RunStage::Lead::space && first.code == ' ') ||
                     (stage.lead == RunStage::Lead::white_space && (first.bits & kSpace) != 0);
   for (const std::size_t begin : {lead ? first.next : i, i}) {
     std::size_t end = begin;
     int n = 0;
     for (; n < stage.max && end < text.size(); ++n) {
-      const Reader::Char c = text.at(end);
+      const CharReader::Char c = text.at(end);
       if (!accept(c)) break;
       end = c.next;
     }
@@ -76,21 +34,23 @@ char lower(char c) {
 }
 
 // The end of a contraction that starts at `i`; `i` where there is none.
-std::size_t contraction(WordStage::Contractions mode, const Reader& text, std::size_t i) {
+std::size_t contraction(WordStage::Contractions mode, const CharReader& text, std::size_t i) {
   if (mode == WordStage::Contractions::none || text.byte(i) != '\'') return i;
   const bool fold = mode == WordStage::Contractions::any_case;
   const char a = fold ? lower(text.byte(i + 1)) : text.byte(i + 1);
   const char b = fold ? lower(text.byte(i + 2)) : text.byte(i + 2);
   if (a == 's' || a == 't' || a == 'm' || a == 'd') return i + 2;
+  // The long s is an s, too, where case does not matter.
+  if (fold && text.has(i + 1, "\u017F")) return i + 3;
   if ((a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l')) return i + 3;
   return i;
 }
 
-bool is_ascii_letter(const Reader::Char& c) {
+bool is_ascii_letter(const CharReader::Char& c) {
   return (c.code >= 'a' && c.code <= 'z') || (c.code >= 'A' && c.code <= 'Z');
 }
 
-std::size_t ascii_punctuated_word(const Reader& text, std::size_t i) {
+std::size_t ascii_punctuated_word(const CharReader& text, std::size_t i) {
   const char32_t c = text.at(i).code;
   if (c < 0x21 || c > 0x7E || is_ascii_letter({.code = c}) || (c >= '0' && c <= '9')) return i;
   const std::size_t end = text.run(i + 1, is_ascii_letter);
@@ -103,32 +63,49 @@ constexpr CharClass kLowerForm = kLower | kOtherLetter | kMark;
 // UPPER* LOWER+ from `i` on; `i` where it does not match. Letters without case and marks are in
 // both sets: where no LOWER follows the run of UPPER, the last of them that is LOWER too ends the
 // match.
-std::size_t upper_then_lower(const Reader& text, std::size_t i) {
+std::size_t upper_then_lower(const CharReader& text, std::size_t i, CharClass excluded) {
   std::size_t end_of_last_both = i;
   std::size_t at = i;
   while (at < text.size()) {
-    const Reader::Char c = text.at(at);
-    if ((c.bits & kUpperForm) == 0) break;
+    const CharReader::Char c = text.at(at);
+    if ((c.bits & kUpperForm) == 0 || (c.bits & excluded) != 0) break;
     at = c.next;
     if ((c.bits & kLowerForm) != 0) end_of_last_both = at;
   }
-  const std::size_t end =
-      text.run(at, [](const Reader::Char& c) { return (c.bits & kLowerForm) != 0; });
+  const std::size_t end = text.run(at, [&](const CharReader::Char& c) {
+    return (c.bits & kLowerForm) != 0 && (c.bits & excluded) == 0;
+  });
   return end > at ? end : end_of_last_both;
 }
 
 // UPPER+ LOWER*, where upper_then_lower found nothing: all of UPPER.
-std::size_t upper_run(const Reader& text, std::size_t i) {
-  return text.run(i, [](const Reader::Char& c) { return (c.bits & kUpperForm) != 0; });
+std::size_t upper_run(const CharReader& text, std::size_t i, CharClass excluded) {
+  return text.run(i, [&](const CharReader::Char& c) {
+    return (c.bits & kUpperForm) != 0 && (c.bits & excluded) == 0;
+  });
 }
 
-std::size_t word_body(const WordStage& stage, const Reader& text, std::size_t i) {
-  return text.run(i, [&](const Reader::Char& c) { return (c.bits & stage.letters) != 0; });
+// Letters with marks behind them, and single spaces between two letters.
+std::size_t phrase(const CharReader& text, std::size_t i) {
+  const auto is_letter = [&](std::size_t at) { return (text.at(at).bits & kLetter) != 0; };
+  if (!is_letter(i)) return i;
+  std::size_t end = text.at(i).next;
+  for (;;) {
+    end =
+        text.run(end, [](const CharReader::Char& c) { return (c.bits & (kLetter | kMark)) != 0; });
+    if (text.byte(end) != ' ' || !is_letter(end + 1)) return end;
+    ++end;
+  }
+}
+
+std::size_t word_body(const WordStage& stage, const CharReader& text, std::size_t i) {
+  if (stage.phrases) return phrase(text, i);
+  return text.run(i, [&](const CharReader::Char& c) { return (c.bits & stage.letters) != 0; });
 }
 
 template <class Body>
-std::size_t with_prefix(const WordStage& stage, const Reader& text, std::size_t i, Body body) {
-  const Reader::Char first = text.at(i);
+std::size_t with_prefix(const WordStage& stage, const CharReader& text, std::size_t i, Body body) {
+  const CharReader::Char first = text.at(i);
   const bool prefix =
       stage.prefix_is_space ? first.code == ' ' : (first.bits & stage.not_prefix) == 0;
   if (prefix) {
@@ -138,27 +115,29 @@ std::size_t with_prefix(const WordStage& stage, const Reader& text, std::size_t 
   return body(i);
 }
 
-std::size_t word(const WordStage& stage, const Reader& text, std::size_t i) {
+std::size_t word(const WordStage& stage, const CharReader& text, std::size_t i) {
   if (!stage.split_case) {
     return with_prefix(stage, text, i, [&](std::size_t at) { return word_body(stage, text, at); });
   }
-  std::size_t end =
-      with_prefix(stage, text, i, [&](std::size_t at) { return upper_then_lower(text, at); });
+  const CharClass excluded = stage.han_apart ? kHan : 0;
+  std::size_t end = with_prefix(
+      stage, text, i, [&](std::size_t at) { return upper_then_lower(text, at, excluded); });
   if (end == i)
-    end = with_prefix(stage, text, i, [&](std::size_t at) { return upper_run(text, at); });
+    end =
+        with_prefix(stage, text, i, [&](std::size_t at) { return upper_run(text, at, excluded); });
   return end == i ? i : contraction(stage.split_case_suffix, text, end);
 }
 
-std::size_t number(const WordStage& stage, const Reader& text, std::size_t i) {
+std::size_t number(const WordStage& stage, const CharReader& text, std::size_t i) {
   if (stage.max_digits == 0) return i;
   const std::size_t begin = stage.digits_take_space && text.byte(i) == ' ' ? i + 1 : i;
   const std::size_t end = text.run(
-      begin, [](const Reader::Char& c) { return (c.bits & kNumber) != 0; }, stage.max_digits);
+      begin, [](const CharReader::Char& c) { return (c.bits & kNumber) != 0; }, stage.max_digits);
   return end > begin ? end : i;
 }
 
-std::size_t punctuation(const WordStage& stage, const Reader& text, std::size_t i) {
-  const auto accept = [&](const Reader::Char& c) {
+std::size_t punctuation(const WordStage& stage, const CharReader& text, std::size_t i) {
+  const auto accept = [&](const CharReader::Char& c) {
     return stage.punctuation != 0 ? (c.bits & stage.punctuation) != 0
                                   : (c.bits & stage.not_punctuation) == 0;
   };
@@ -166,18 +145,20 @@ std::size_t punctuation(const WordStage& stage, const Reader& text, std::size_t 
   const std::size_t end = text.run(begin, accept);
   if (end == begin) return i;
   if (stage.newline_tail == WordStage::NewlineTail::none) return end;
+  if (stage.newline_tail == WordStage::NewlineTail::one)
+    return (text.at(end).bits & kNewline) != 0 ? end + 1 : end;
   const bool slashes = stage.newline_tail == WordStage::NewlineTail::newlines_and_slashes;
-  return text.run(end, [&](const Reader::Char& c) {
+  return text.run(end, [&](const CharReader::Char& c) {
     return (c.bits & kNewline) != 0 || (slashes && c.code == '/');
   });
 }
 
-Match white_space(const WordStage& stage, const Reader& text, std::size_t i) {
+Match white_space(const WordStage& stage, const CharReader& text, std::size_t i) {
   std::size_t after_newline = i;
   std::size_t last_begin = i;
   std::size_t end = i;
   while (end < text.size()) {
-    const Reader::Char c = text.at(end);
+    const CharReader::Char c = text.at(end);
     if ((c.bits & kSpace) == 0) break;
     if ((c.bits & kNewline) != 0) after_newline = c.next;
     last_begin = end;
@@ -190,13 +171,53 @@ Match white_space(const WordStage& stage, const Reader& text, std::size_t i) {
   return {false, text.at(i).next};
 }
 
-Match match_word(const WordStage& stage, const Reader& text, std::size_t i) {
+// White space as halving_spaces describes it.
+Match halved_spaces(const CharReader& text, std::size_t i, RunMemo& memo) {
+  const auto is_space = [](const CharReader::Char& c) { return (c.bits & kSpace) != 0; };
+  if (i >= memo.end) {
+    memo.after_newline = i;
+    memo.end = text.run(i, [&](const CharReader::Char& c) {
+      if ((c.bits & kNewline) != 0) memo.after_newline = c.next;
+      return is_space(c);
+    });
+  }
+  if (memo.after_newline > i) return {true, memo.after_newline};
+  if (memo.end == i) return {false, text.at(i).next};
+  constexpr int kMost = 512;
+  int n = 0;  // spaces of which none has something else right behind it, as far as it matters
+  for (std::size_t at = i; at < memo.end && n <= kMost; ++n) at = text.at(at).next;
+  if (memo.end < text.size()) --n;
+  int length = kMost;
+  while (length > std::max(n, 1)) length /= 2;
+  return {true, text.run(i, is_space, length)};
+}
+
+Match match_word(const WordStage& stage, const CharReader& text, std::size_t i, RunMemo& memo) {
+  if (stage.han_apart) {
+    const std::size_t end =
+        text.run(i, [](const CharReader::Char& c) { return (c.bits & kHan) != 0; });
+    if (end > i) return {true, end};
+  }
   std::size_t end = contraction(stage.contractions, text, i);
   if (end == i && stage.ascii_punctuated_words) end = ascii_punctuated_word(text, i);
   if (end == i) end = word(stage, text, i);
   if (end == i) end = number(stage, text, i);
   if (end == i) end = punctuation(stage, text, i);
-  return end > i ? Match{true, end} : white_space(stage, text, i);
+  if (end > i) return {true, end};
+  return stage.halving_spaces ? halved_spaces(text, i, memo) : white_space(stage, text, i);
+}
+
+struct MatchStage {
+  const CharReader& text;
+  std::size_t i;
+  RunMemo& memo;
+  Match operator()(const RunStage& stage) const { return match_run(stage, text, i); }
+  Match operator()(const WordStage& stage) const { return match_word(stage, text, i, memo); }
+  Match operator()(SplitFunction function) const { return function(text, i, memo); }
+};
+
+Match match_stage(const SplitStage& stage, const CharReader& text, std::size_t i, RunMemo& memo) {
+  return std::visit(MatchStage{text, i, memo}, stage);
 }
 
 }  // namespace
@@ -207,18 +228,11 @@ void pre_tokenize(std::span<const SplitStage> stages, std::string_view text, Pie
     return;
   }
   const auto rest = stages.subspan(1);
-  const Reader reader(text);
+  const CharReader reader(text);
+  RunMemo memo;
   std::size_t done = 0;
   for (std::size_t i = 0; i < text.size();) {
-    const Match match = std::visit(
-        [&](const auto& stage) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(stage)>, RunStage>) {
-            return match_run(stage, reader, i);
-          } else {
-            return match_word(stage, reader, i);
-          }
-        },
-        stages.front());
+    const Match match = match_stage(stages.front(), reader, i, memo);
     if (match.found) {
       if (done < i) pre_tokenize(rest, text.substr(done, i - done), sink);
       pre_tokenize(rest, text.substr(i, match.end - i), sink);

@@ -5,16 +5,15 @@
 // expressions that the models' own tokenizers use; all of them run in linear time.
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <variant>
 
+#include "text/char_reader.h"
+#include "text/split_functions.h"
 #include "text/unicode_class.h"
 
 namespace weft {
-
-inline constexpr int kUnlimited = std::numeric_limits<int>::max();
 
 // A run of characters of one sort: LEAD? X{min,max}, where `contains` says what X is.
 struct RunStage {
@@ -34,12 +33,15 @@ struct RunStage {
 //   LOWER+  and  PREFIX? UPPER+ LOWER*,
 //                            both with an optional contraction behind (split_case_suffix)
 //   numbers                  digits{1,max_digits}, or ' '?digits+ where digits_take_space
-//   punctuation              ' '? PUNCTUATION+ NEWLINE_TAIL*
+//   punctuation              ' '? PUNCTUATION+ NEWLINE_TAIL*  (or ?, where it is one)
 //   newlines                 \s*[\r\n]+
-//   white space              \s+(?!\S), then \s+ where lone_space
+//   white space              \s+(?!\S), then \s+ where lone_space; or where halving_spaces
+//                            \s{512}(?!\S), \s{256}(?!\S), ... \s{4}(?!\S), \s{1,2}(?!\S), \s
+// Where han_apart, runs of Han characters come first and no word holds one. With phrases, LETTERS+
+// is LETTER MARK* (' '? LETTER MARK*)*.
 struct WordStage {
   enum class Contractions { none, lower_case, any_case };
-  enum class NewlineTail { none, newlines, newlines_and_slashes };
+  enum class NewlineTail { none, one, newlines, newlines_and_slashes };
 
   Contractions contractions = Contractions::none;
   bool ascii_punctuated_words = false;
@@ -59,9 +61,12 @@ struct WordStage {
   NewlineTail newline_tail = NewlineTail::newlines;
   bool newlines = true;
   bool lone_space = true;
+  bool halving_spaces = false;
+  bool han_apart = false;
+  bool phrases = false;
 };
 
-using SplitStage = std::variant<RunStage, WordStage>;
+using SplitStage = std::variant<RunStage, WordStage, SplitFunction>;
 
 class PieceSink {
  public:
@@ -81,6 +86,11 @@ struct PreTokenizerRule {
   bool ignore_merges =
       false;  // a piece that is a token as a whole is that token, whatever the merges say
   bool add_bos = false;  // where the file does not say
+  // How tokens write text: in the notation of byte_map.h; as it is but for U+2581, which is a
+  // space, with "<0xXX>" for characters that have no token; or as it is.
+  enum class Notation { bytes, space_symbols, plain } notation = Notation::bytes;
+  bool whole_newlines = false;  // a piece of line ends that is a token as a whole is that token
+  bool drop_spaces = false;     // pieces of white space make no tokens
 };
 
 // Null for names that are not in the table (models/src/text/pre_tokenizer_rules.cpp).

@@ -15,6 +15,7 @@ using namespace char_class;
 using Contractions = WordStage::Contractions;
 using NewlineTail = WordStage::NewlineTail;
 using Lead = RunStage::Lead;
+using Notation = PreTokenizerRule::Notation;
 
 // --- sorts of characters ---
 
@@ -101,6 +102,37 @@ bool is_deepseek_letter(char32_t c) {
   return after != std::begin(kRanges) && c <= std::prev(after)->second;
 }
 
+bool is_youtu_hangul(char32_t c) {
+  return (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0x3131 && c <= 0x318E);
+}
+bool is_youtu_punctuation(char32_t c) {
+  return in_text(U"\uFF01\u2026\u201C\u201D\u2018\u2019\u2014\uFF1A\uFF1B\uFF0C", c) ||
+         (c >= 0x3001 && c <= 0x303F) || (c >= 0xFE30 && c <= 0xFE4F);
+}
+bool is_bopomofo(char32_t c) {
+  return c >= 0x3105 && c <= 0x312F;
+}
+
+// Scripts without spaces between words, as the tokenizer file of AFMoE lists their blocks.
+bool is_afmoe_script(char32_t c) {
+  constexpr std::pair<char32_t, char32_t> kRanges[] = {
+      {0x0E40, 0x0EFF}, {0x1000, 0x109F}, {0x1100, 0x11FF}, {0x1780, 0x17FF}, {0x2F00, 0x2FDF},
+      {0x3040, 0x30FF}, {0x3400, 0x4DBF}, {0x4E00, 0x9FFF}, {0xA9E0, 0xA9FF}, {0xAA60, 0xAA7F},
+      {0xAC00, 0xD7AF}, {0xF900, 0xFAFF}, {0xFF65, 0xFF9F}};
+  return std::any_of(std::begin(kRanges), std::end(kRanges),
+                     [&](const auto& r) { return c >= r.first && c <= r.second; });
+}
+
+bool is_chameleon_punctuation(char32_t c) {
+  return is_punctuation(c) || (c > 0x20 && c < 0x7F && !is_letter(c) && !is_number(c));
+}
+bool is_line_feed(char32_t c) {
+  return c == '\n';
+}
+bool is_no_space(char32_t c) {
+  return !is_space(c);
+}
+
 // --- stages ---
 
 constexpr WordStage kGpt2Words{.contractions = Contractions::lower_case,
@@ -121,29 +153,52 @@ constexpr SplitStage kGpt2[] = {kGpt2Words};
 constexpr SplitStage kDigitsThenGpt2[] = {kSingleDigits, kGpt2Words};
 constexpr SplitStage kLlama3[] = {
     WordStage{.contractions = Contractions::any_case, .max_digits = 3}};
-constexpr SplitStage kQwen2[] = {
-    WordStage{.contractions = Contractions::any_case, .max_digits = 1}};
+constexpr SplitStage kJais2[] = {
+    WordStage{.contractions = Contractions::any_case, .max_digits = 3, .halving_spaces = true}};
+constexpr SplitStage kMinicpm5[] = {RunStage{.contains = is_number, .max = 3},
+                                    WordStage{.contractions = Contractions::any_case}};
+constexpr WordStage kQwen2Words{.contractions = Contractions::any_case, .max_digits = 1};
+constexpr SplitStage kQwen2[] = {kQwen2Words};
+constexpr SplitStage kLaguna[] = {RunStage{.contains = is_line_feed}, kQwen2Words};
+constexpr SplitStage kExaoneMoe[] = {WordStage{.contractions = Contractions::any_case,
+                                               .max_digits = 1,
+                                               .newline_tail = NewlineTail::one,
+                                               .phrases = true}};
 constexpr SplitStage kQwen35[] = {WordStage{.contractions = Contractions::any_case,
                                             .letters = kLetter | kMark,
                                             .max_digits = 1,
                                             .not_punctuation = kSpace | kLetter | kMark | kNumber}};
-constexpr SplitStage kGpt4o[] = {WordStage{.split_case = true,
-                                           .split_case_suffix = Contractions::any_case,
-                                           .max_digits = 3,
-                                           .newline_tail = NewlineTail::newlines_and_slashes}};
+constexpr WordStage kGpt4oWords{.split_case = true,
+                                .split_case_suffix = Contractions::any_case,
+                                .max_digits = 3,
+                                .newline_tail = NewlineTail::newlines_and_slashes};
+constexpr SplitStage kGpt4o[] = {kGpt4oWords};
+constexpr SplitStage kTinyAya[] = {split_grouped_decimals, kGpt4oWords};
+constexpr SplitStage kYoutu[] = {
+    RunStage{.contains = is_youtu_hangul}, RunStage{.contains = is_youtu_punctuation},
+    RunStage{.contains = is_bopomofo}, RunStage{.contains = is_deepseek_v3_cjk},
+    WordStage{.split_case = true,
+              .split_case_suffix = Contractions::any_case,
+              .max_digits = 1,
+              .newline_tail = NewlineTail::newlines_and_slashes}};
+constexpr SplitStage kKimiK2[] = {WordStage{.split_case = true,
+                                            .split_case_suffix = Contractions::any_case,
+                                            .max_digits = 3,
+                                            .han_apart = true}};
 constexpr SplitStage kTekken[] = {WordStage{
     .split_case = true, .max_digits = 1, .newline_tail = NewlineTail::newlines_and_slashes}};
 constexpr SplitStage kSeedCoder[] = {WordStage{
     .contractions = Contractions::any_case, .max_digits = 1, .newline_tail = NewlineTail::none}};
-constexpr SplitStage kDeepseekV3[] = {
-    RunStage{.contains = is_number, .max = 3},
-    RunStage{.contains = is_deepseek_v3_cjk},
-    WordStage{.ascii_punctuated_words = true,
-              .letters = kLetter | kMark,
-              .not_prefix = kNewline | kLetter | kPunctuation | kSymbol,
-              .max_digits = 0,
-              .punctuation = kPunctuation | kSymbol},
-};
+constexpr WordStage kDeepseekV3Words{.ascii_punctuated_words = true,
+                                     .letters = kLetter | kMark,
+                                     .not_prefix = kNewline | kLetter | kPunctuation | kSymbol,
+                                     .max_digits = 0,
+                                     .punctuation = kPunctuation | kSymbol};
+constexpr RunStage kThreeDigits{.contains = is_number, .max = 3};
+constexpr SplitStage kDeepseekV3[] = {kThreeDigits, RunStage{.contains = is_deepseek_v3_cjk},
+                                      kDeepseekV3Words};
+constexpr SplitStage kAfmoe[] = {split_grouped_numbers, RunStage{.contains = is_afmoe_script},
+                                 kDeepseekV3Words};
 constexpr SplitStage kDeepseekLlm[] = {
     RunStage{.contains = is_newline, .max = 1},
     RunStage{.contains = is_deepseek_letter, .lead = Lead::white_space},
@@ -167,6 +222,16 @@ constexpr SplitStage kViking[] = {RunStage{.contains = is_bloom_word, .lead = Le
 constexpr SplitStage kDefault[] = {RunStage{.contains = is_punctuation_or_ascii_symbol},
                                    kGpt2WordsNoLoneSpace, RunStage{.contains = is_number},
                                    kDigitTriples};
+
+constexpr SplitStage kSuperbpe[] = {RunStage{.contains = is_number}, split_before_threes};
+constexpr SplitStage kChameleon[] = {split_sentinel,
+                                     split_image_token,
+                                     split_indentation,
+                                     kSingleDigits,
+                                     RunStage{.contains = is_chameleon_punctuation, .max = 1},
+                                     kGpt2WordsNoLoneSpace};
+constexpr SplitStage kLines[] = {RunStage{.contains = is_line_feed}};
+constexpr SplitStage kNoSpaces[] = {RunStage{.contains = is_no_space}};
 
 // --- names ---
 
@@ -194,6 +259,20 @@ constexpr std::string_view kDeepseekCoderNames[] = {"deepseek-coder"};
 constexpr std::string_view kFalconNames[] = {"falcon"};
 constexpr std::string_view kBloomNames[] = {"bloom", "poro-chat", "gpt3-finnish"};
 constexpr std::string_view kVikingNames[] = {"viking"};
+constexpr std::string_view kJais2Names[] = {"jais-2"};
+constexpr std::string_view kYoutuNames[] = {"youtu"};
+constexpr std::string_view kKimiK2Names[] = {"kimi-k2"};
+constexpr std::string_view kSuperbpeNames[] = {"superbpe"};
+constexpr std::string_view kTinyAyaNames[] = {"tiny_aya", "cohere2moe"};
+constexpr std::string_view kGraniteEmbedNames[] = {"granite-embed-multi-97m"};
+constexpr std::string_view kExaoneMoeNames[] = {"exaone-moe"};
+constexpr std::string_view kAfmoeNames[] = {"afmoe"};
+constexpr std::string_view kLagunaNames[] = {"laguna"};
+constexpr std::string_view kMinicpm5Names[] = {"minicpm5"};
+constexpr std::string_view kChameleonNames[] = {"chameleon"};
+constexpr std::string_view kGemma4Names[] = {"gemma4", "granite-embed-multi-311m"};
+constexpr std::string_view kSarvamNames[] = {"sarvam-moe"};
+constexpr std::string_view kWhitespaceNames[] = {"whitespace"};
 constexpr std::string_view kDefaultNames[] = {"default", ""};
 
 constexpr PreTokenizerRule kRules[] = {
@@ -212,6 +291,22 @@ constexpr PreTokenizerRule kRules[] = {
     {kDeepseekCoderNames, kDeepseekCoder},
     {kFalconNames, kFalcon},
     {kBloomNames, kBloom},
+    {kJais2Names, kJais2},
+    {kYoutuNames, kYoutu, /*ignore_merges=*/true},
+    {kKimiK2Names, kKimiK2},
+    {kSuperbpeNames, kSuperbpe},
+    {kTinyAyaNames, kTinyAya},
+    {kGraniteEmbedNames, kGpt4o, /*ignore_merges=*/true},
+    {kExaoneMoeNames, kExaoneMoe},
+    {kAfmoeNames, kAfmoe},
+    {kLagunaNames, kLaguna},
+    {kMinicpm5Names, kMinicpm5, /*ignore_merges=*/true},
+    {kChameleonNames, kChameleon, /*ignore_merges=*/false, /*add_bos=*/true},
+    {kGemma4Names, kLines, /*ignore_merges=*/false, /*add_bos=*/true, Notation::space_symbols,
+     /*whole_newlines=*/true},
+    {kSarvamNames, kLines, /*ignore_merges=*/false, /*add_bos=*/false, Notation::space_symbols},
+    {kWhitespaceNames, kNoSpaces, /*ignore_merges=*/false, /*add_bos=*/false, Notation::plain,
+     /*whole_newlines=*/false, /*drop_spaces=*/true},
     {kVikingNames, kViking},
 };
 

@@ -1,10 +1,12 @@
 #include "text/pre_tokenizer.h"
 
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 namespace weft {
 namespace {
@@ -72,6 +74,33 @@ TEST_CASE("falcon, bloom and the default rule") {
   CHECK(split("bloom", "a, b  c") == Pieces{"a", ",", " b", " ", " c"});
 }
 
+TEST_CASE("published patterns, as another engine of regular expressions reads them") {
+  std::ifstream lines(WEFT_SPLIT_CASES);
+  std::size_t n_cases = 0;
+  for (std::string line; std::getline(lines, line); ++n_cases) {
+    const auto row = nlohmann::json::parse(line);
+    const auto pieces = row.at("pieces").get<Pieces>();
+    std::string text;
+    for (const std::string& piece : pieces) text += piece;
+    CAPTURE(line);
+    CHECK(split(row.at("pre").get<std::string>(), text) == pieces);
+  }
+  CHECK(n_cases >= 500);
+}
+
+TEST_CASE("groups of three digits, from the right") {
+  CHECK(split("afmoe", "x1234567 12½") == Pieces{"x", "1", "234", "567", " ", "12½"});
+  CHECK(split("tiny_aya", "12345 12345x") == Pieces{"12", "345", " ", "123", "45", "x"});
+  CHECK(split("superbpe", "a 1234, ½12345") == Pieces{"a ", "1", "234", ", ", "½12", "345"});
+}
+
+TEST_CASE("jais-2: long white space in halves") {
+  const auto spaces = [](std::size_t n) { return std::string(n, ' '); };
+  CHECK(split("jais-2", spaces(700) + "x") ==
+        Pieces{spaces(512), spaces(128), spaces(32), spaces(16), spaces(8), spaces(2), " ", " x"});
+  CHECK(split("jais-2", spaces(6)) == Pieces{spaces(4), spaces(2)});
+}
+
 TEST_CASE("the pieces are the text, under every rule, for any bytes") {
   std::mt19937 random(7);
   const std::vector<std::string> parts = {"a",      "Z",       "9",        " ",
@@ -79,9 +108,12 @@ TEST_CASE("the pieces are the text, under every rule, for any bytes") {
                                           "s",      ".",       "$",        "/",
                                           "\u00E9", "e\u0301", "\u4E2D",   "\u3042",
                                           "\u2028", "\xFF",    "\xE2\x82", std::string(1, '\0')};
-  for (const char* name : {"default", "gpt-2", "starcoder", "llama3", "qwen2", "qwen35", "gpt-4o",
-                           "tekken", "seed-coder", "deepseek-v3", "deepseek-llm", "deepseek-coder",
-                           "falcon", "bloom", "viking"}) {
+  for (const char* name :
+       {"default",   "gpt-2",    "starcoder",  "llama3",      "qwen2",        "qwen35",
+        "gpt-4o",    "tekken",   "seed-coder", "deepseek-v3", "deepseek-llm", "deepseek-coder",
+        "falcon",    "bloom",    "viking",     "jais-2",      "youtu",        "kimi-k2",
+        "superbpe",  "tiny_aya", "exaone-moe", "afmoe",       "laguna",       "minicpm5",
+        "chameleon", "gemma4",   "whitespace"}) {
     for (int round = 0; round < 300; ++round) {
       std::string text;
       for (unsigned n = random() % 30; n > 0; --n) text += parts[random() % parts.size()];
@@ -99,7 +131,8 @@ TEST_CASE("the pieces are the text, under every rule, for any bytes") {
 TEST_CASE("long runs of one character end soon under every rule") {
   // A rule that looks at a run again for each of its characters would need some 10^11 steps here.
   for (const char* name : {"default", "gpt-2", "starcoder", "llama3", "qwen35", "gpt-4o", "tekken",
-                           "deepseek-v3", "deepseek-llm", "falcon", "viking"}) {
+                           "deepseek-v3", "deepseek-llm", "falcon", "viking", "jais-2", "kimi-k2",
+                           "superbpe", "tiny_aya", "exaone-moe", "afmoe", "chameleon", "gemma4"}) {
     for (const std::string unit : {" ", "a", "A", "\n", "1", "'", "\u3042", "\xFF"}) {
       std::string text;
       for (int i = 0; i < 300000; ++i) text += unit;

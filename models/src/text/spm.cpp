@@ -3,48 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <unordered_map>
 
 #include "weft/graph/error.h"
 
+#include "text/charsmap.h"
+#include "text/joinable.h"
+#include "text/space_symbol.h"
 #include "text/string_table.h"
 #include "text/utf8.h"
 
 namespace weft {
 namespace {
-
-constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
-
-// Which characters stand side by side somewhere inside a token, hashed into a fixed set of bits. A
-// boundary between two characters that no token has inside can never be merged over, so a text
-// falls apart there into stretches that do not influence each other. A false "yes" only makes a
-// stretch longer.
-class JoinableNeighbours {
- public:
-  void add(std::string_view token) {
-    for (std::size_t at = 0; at < token.size();) {
-      const std::size_t next = at + decode_utf8(token, at).length;
-      if (next < token.size()) bits_[slot(token, at, next)] = true;
-      at = next;
-    }
-  }
-  bool contains(std::string_view text, std::size_t left, std::size_t right) const {
-    return bits_[slot(text, left, right)];
-  }
-
- private:
-  static constexpr std::size_t kBits = 20;
-
-  static std::size_t slot(std::string_view text, std::size_t left, std::size_t right) {
-    const auto code = [&](std::size_t at) {
-      const Utf8Char c = decode_utf8(text, at);
-      return c.valid ? std::uint64_t{c.code} : 0x110000u + static_cast<std::uint8_t>(text[at]);
-    };
-    const std::uint64_t pair = code(left) << 21 | code(right);
-    return static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15u) >> (64 - kBits));
-  }
-
-  std::vector<bool> bits_ = std::vector<bool>(std::size_t{1} << kBits, false);
-};
 
 // One stretch while it is being merged: symbols are a doubly linked list over its characters.
 struct Symbol {
@@ -77,58 +47,35 @@ class SpmTokenizer final : public Tokenizer {
   struct Scratch {
     std::vector<Symbol> symbols;
     std::vector<Join> heap;
+    std::vector<std::string_view> todo;
+    bool after_unknown = false;
+    // How many bytes of a merged text, which is an unused token, came from its left half.
+    std::unordered_map<std::string_view, std::uint32_t> unused;
   };
 
   void encode_stretch(std::string_view text, std::vector<TokenId>& out) const override;
   void encode_apart(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
-  void encode_bytes(std::string_view character, std::vector<TokenId>& out) const;
+  void emit(std::string_view whole, Scratch& scratch, std::vector<TokenId>& out) const;
+  void encode_bytes(std::string_view character, bool& after_unknown,
+                    std::vector<TokenId>& out) const;
   void propose(std::string_view text, std::int32_t left, Scratch& scratch) const;
   TokenId find(std::string_view text) const;
   void read_bytes(TokenId id);
 
   StringTable bytes_;
+  Charsmap charsmap_;
   std::array<TokenId, 256> byte_tokens_{};
   JoinableNeighbours joinable_;
   std::size_t max_length_ = 0;  // bytes of the longest token
 };
-
-// Value of two upper- or lower-case hexadecimal digits; -1 for anything else.
-int hex_byte(std::string_view digits) {
-  int value = 0;
-  for (const char c : digits) {
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                             : -1;
-    if (digit < 0) return -1;
-    value = value * 16 + digit;
-  }
-  return value;
-}
 
 // Tokens that merging may produce.
 bool grows(TokenType type) {
   return type != TokenType::control && type != TokenType::unknown && type != TokenType::byte;
 }
 
-int byte_token_value(std::string_view text) {
-  return text.size() == 6 && text.starts_with("<0x") && text.ends_with('>')
-             ? hex_byte(text.substr(3, 2))
-             : -1;
-}
-
-std::string with_spaces(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const bool space = text.substr(at, kSpaceSymbol.size()) == kSpaceSymbol;
-    out += space ? ' ' : text[at];
-    at += space ? kSpaceSymbol.size() : 1;
-  }
-  return out;
-}
-
 SpmTokenizer::SpmTokenizer(std::shared_ptr<const Vocabulary> shared)
-    : Tokenizer(std::move(shared)) {
+    : Tokenizer(std::move(shared)), charsmap_(vocabulary().charsmap()) {
   if (!vocabulary().has_scores())
     fail<FormatError>("a vocabulary of kind 'llama' needs tokenizer.ggml.scores");
   byte_tokens_.fill(kNoToken);
@@ -165,16 +112,15 @@ TokenId SpmTokenizer::find(std::string_view text) const {
 }
 
 void SpmTokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& out) const {
-  std::string escaped;
-  escaped.reserve(text.size() + text.size() / 2 + kSpaceSymbol.size());
-  if (vocabulary().flags().add_space_prefix) escaped += kSpaceSymbol;
-  for (const char c : text) {
-    if (c == ' ') {
-      escaped += kSpaceSymbol;
-    } else {
-      escaped += c;
-    }
-  }
+  const TokenizerFlags& flags = vocabulary().flags();
+  // Most models change nothing but spaces; then bytes that are not UTF-8 can stay what they are.
+  const bool plain = charsmap_.empty() && !flags.remove_extra_whitespaces;
+  const std::string escaped =
+      plain ? with_space_symbols(text, flags.add_space_prefix)
+            : normalize(charsmap_,
+                        {.space_prefix = flags.add_space_prefix,
+                         .remove_extra_spaces = flags.remove_extra_whitespaces},
+                        text);
   Scratch scratch;
   const std::string_view whole = escaped;
   std::size_t begin = 0;
@@ -196,6 +142,8 @@ void SpmTokenizer::propose(std::string_view text, std::int32_t left, Scratch& sc
   const std::uint32_t length = a.length + b.length;
   const TokenId id = find(text.substr(a.begin, length));
   if (id == kNoToken) return;
+  if (vocabulary().type(id) == TokenType::unused)
+    scratch.unused[text.substr(a.begin, length)] = a.length;
   scratch.heap.push_back({vocabulary().score(id), left, a.next, length});
   std::push_heap(scratch.heap.begin(), scratch.heap.end());
 }
@@ -205,6 +153,7 @@ void SpmTokenizer::encode_apart(std::string_view text, Scratch& scratch,
   std::vector<Symbol>& symbols = scratch.symbols;
   symbols.clear();
   scratch.heap.clear();
+  scratch.unused.clear();
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = decode_utf8(text, at).length;
     const auto index = static_cast<std::int32_t>(symbols.size());
@@ -232,23 +181,47 @@ void SpmTokenizer::encode_apart(std::string_view text, Scratch& scratch,
   }
   for (std::int32_t i = 0; i >= 0; i = symbols[static_cast<std::size_t>(i)].next) {
     const Symbol& symbol = symbols[static_cast<std::size_t>(i)];
-    const std::string_view piece = text.substr(symbol.begin, symbol.length);
-    if (const TokenId id = find(piece); id != kNoToken) {
-      out.push_back(id);
-      continue;
-    }
-    encode_bytes(piece, out);
+    emit(text.substr(symbol.begin, symbol.length), scratch, out);
   }
 }
 
-// A character without a token: its bytes, or one unknown token where a byte has none either.
-void SpmTokenizer::encode_bytes(std::string_view character, std::vector<TokenId>& out) const {
+// A token that is marked as unused may be merged on the way, but what is left of it in the end
+// falls apart again.
+void SpmTokenizer::emit(std::string_view whole, Scratch& scratch, std::vector<TokenId>& out) const {
+  std::vector<std::string_view>& todo = scratch.todo;
+  for (todo.push_back(whole); !todo.empty();) {
+    const std::string_view piece = todo.back();
+    todo.pop_back();
+    const TokenId id = find(piece);
+    if (id != kNoToken && !scratch.unused.empty()) {
+      if (const auto found = scratch.unused.find(piece); found != scratch.unused.end()) {
+        todo.push_back(piece.substr(found->second));
+        todo.push_back(piece.substr(0, found->second));
+        continue;
+      }
+    }
+    if (id == kNoToken) {
+      encode_bytes(piece, scratch.after_unknown, out);
+    } else {
+      out.push_back(id);
+      scratch.after_unknown = false;
+    }
+  }
+}
+
+// A character without a token: its bytes, or the unknown token where a byte has none either, one
+// for all such characters in a row.
+void SpmTokenizer::encode_bytes(std::string_view character, bool& after_unknown,
+                                std::vector<TokenId>& out) const {
   const auto token_of = [&](char byte) { return byte_tokens_[static_cast<std::uint8_t>(byte)]; };
   if (std::all_of(character.begin(), character.end(),
                   [&](char byte) { return token_of(byte) != kNoToken; })) {
     for (const char byte : character) out.push_back(token_of(byte));
-  } else if (vocabulary().special().unk != kNoToken) {
-    out.push_back(vocabulary().special().unk);
+    after_unknown = false;
+  } else {
+    if (!after_unknown && vocabulary().special().unk != kNoToken)
+      out.push_back(vocabulary().special().unk);
+    after_unknown = true;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "weft/models/tokenizer.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "weft/graph/error.h"
@@ -11,6 +12,10 @@ namespace {
 
 bool is_special(TokenType type) {
   return type == TokenType::control || type == TokenType::unknown;
+}
+
+bool is_ascii_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 }  // namespace
@@ -35,6 +40,14 @@ Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary)
 }
 
 Tokenizer::~Tokenizer() = default;
+
+TokenId Tokenizer::opening() const {
+  return vocabulary_->flags().add_bos ? vocabulary_->special().bos : kNoToken;
+}
+
+TokenId Tokenizer::closing() const {
+  return vocabulary_->flags().add_eos ? vocabulary_->special().eos : kNoToken;
+}
 
 // Special tokens in the order of the text; of foreign stretches the user-defined ones alone.
 std::vector<SpecialMatch> Tokenizer::find_special(std::string_view text,
@@ -63,27 +76,49 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOption
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     fail<ValueError>("a text of {} bytes is too long to encode at once", text.size());
   }
-  const TokenizerFlags& flags = vocabulary_->flags();
-  const SpecialTokens& special = vocabulary_->special();
   std::vector<TokenId> ids;
-  if (options.add_special && flags.add_bos && special.bos != kNoToken) ids.push_back(special.bos);
+  const auto around = [&](TokenId id) {
+    if (options.add_special && id != kNoToken) ids.push_back(id);
+  };
+  around(opening());
   std::size_t done = 0;
   for (const SpecialMatch& found : find_special(text, options)) {
-    if (found.begin > done) encode_stretch(text.substr(done, found.begin - done), ids);
+    std::size_t end = std::max(found.begin, done);
+    if (vocabulary_->strips_left(found.id)) {
+      while (end > done && is_ascii_space(text[end - 1])) --end;
+    }
+    if (end > done) encode_stretch(text.substr(done, end - done), ids);
     ids.push_back(found.id);
     done = found.end;
+    if (vocabulary_->strips_right(found.id)) {
+      while (done < text.size() && is_ascii_space(text[done])) ++done;
+    }
   }
   if (done < text.size()) encode_stretch(text.substr(done), ids);
-  if (options.add_special && flags.add_eos && special.eos != kNoToken) ids.push_back(special.eos);
+  around(closing());
   return ids;
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, const DecodeOptions& options) const {
-  Detokenizer detokenizer(*this, {.decode = options});
   std::string text;
-  for (const TokenId id : ids) text += detokenizer.push(id);
-  text += detokenizer.finish();
+  text.reserve(4 * ids.size());
+  bool at_start = true;
+  for (const TokenId id : ids) {
+    check_id(id);
+    if (hidden(id) && !options.show_special) continue;
+    std::string_view piece = bytes(id);
+    if (at_start && options.strip_space_prefix && vocabulary_->flags().add_space_prefix &&
+        piece.starts_with(' '))
+      piece.remove_prefix(1);
+    at_start = false;
+    text += piece;
+  }
   return text;
+}
+
+void Tokenizer::check_id(TokenId id) const {
+  if (id >= 0 && id < vocabulary_->size()) return;
+  fail<ValueError>("token id {} is outside the vocabulary of {} tokens", id, vocabulary_->size());
 }
 
 bool Tokenizer::hidden(TokenId id) const {

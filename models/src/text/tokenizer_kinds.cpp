@@ -5,7 +5,12 @@
 #include "weft/graph/error.h"
 
 #include "text/bpe.h"
+#include "text/hybrid_dna.h"
+#include "text/plamo2.h"
+#include "text/rwkv.h"
 #include "text/spm.h"
+#include "text/unigram.h"
+#include "text/wordpiece.h"
 
 namespace weft {
 namespace {
@@ -13,6 +18,13 @@ namespace {
 constexpr TokenizerKind kKinds[] = {
     {"llama", spm_defaults, make_spm},
     {"gpt2", bpe_defaults, make_bpe},
+    {"gemma4", gemma4_defaults, make_bpe},
+    {"whitespace", bpe_defaults, make_bpe},
+    {"hybriddna", bpe_defaults, make_hybrid_dna},
+    {"bert", wordpiece_defaults, make_wordpiece},
+    {"t5", unigram_defaults, make_unigram},
+    {"rwkv", rwkv_defaults, make_rwkv},
+    {"plamo2", plamo2_defaults, make_plamo2},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 // The classes of characters that pre-tokenizer rules speak of: Unicode general categories (from
-// utf8proc) and White_Space.
+// utf8proc), White_Space, and the one script that a rule names.
 
 #include <cstdint>
 
@@ -9,15 +9,19 @@ namespace weft {
 using CharClass = std::uint16_t;  // a set of the bits below
 
 namespace char_class {
-inline constexpr CharClass kUpper = 1;         // Lu, Lt
-inline constexpr CharClass kLower = 2;         // Ll
-inline constexpr CharClass kOtherLetter = 4;   // Lm, Lo
-inline constexpr CharClass kMark = 8;          // M
-inline constexpr CharClass kNumber = 16;       // N
-inline constexpr CharClass kPunctuation = 32;  // P
-inline constexpr CharClass kSymbol = 64;       // S
-inline constexpr CharClass kSpace = 128;       // White_Space, line ends included
-inline constexpr CharClass kNewline = 256;     // CR, LF
+inline constexpr CharClass kUpper = 1;            // Lu, Lt
+inline constexpr CharClass kLower = 2;            // Ll
+inline constexpr CharClass kOtherLetter = 4;      // Lm, Lo
+inline constexpr CharClass kMark = 8;             // M
+inline constexpr CharClass kNumber = 16;          // N
+inline constexpr CharClass kPunctuation = 32;     // P
+inline constexpr CharClass kSymbol = 64;          // S
+inline constexpr CharClass kSpace = 128;          // White_Space, line ends included
+inline constexpr CharClass kNewline = 256;        // CR, LF
+inline constexpr CharClass kDecimal = 512;        // Nd
+inline constexpr CharClass kLetterNumber = 4096;  // Nl
+inline constexpr CharClass kConnector = 1024;     // Pc
+inline constexpr CharClass kHan = 2048;           // script Han
 inline constexpr CharClass kLetter = kUpper | kLower | kOtherLetter;
 }  // namespace char_class
 

@@ -78,11 +78,13 @@ struct Vocabulary::Impl {
   StringTable tokens;
   StringIndex index;
   StringTable merges;
+  std::string charsmap;
   std::vector<float> scores;
   std::vector<TokenType> types;
   SpecialTokens special;
   TokenizerFlags flags;
-  std::vector<TokenId> ends;  // sorted
+  std::vector<TokenId> strip_left, strip_right;  // sorted
+  std::vector<TokenId> ends;                     // sorted
   std::int64_t size = 0;
   std::vector<std::string> warnings;
 
@@ -95,10 +97,13 @@ Vocabulary::Impl::Impl(VocabularyParts parts)
     : kind(std::move(parts.kind)),
       pre(std::move(parts.pre)),
       chat_template(std::move(parts.chat_template)),
+      charsmap(std::move(parts.charsmap)),
       scores(std::move(parts.scores)),
       types(std::move(parts.types)),
       special(parts.special),
       flags(parts.flags),
+      strip_left(std::move(parts.strip_left)),
+      strip_right(std::move(parts.strip_right)),
       warnings(std::move(parts.warnings)) {
   const auto bytes_of = [](const std::vector<std::string_view>& strings) {
     std::size_t n = 0;
@@ -116,6 +121,8 @@ Vocabulary::Impl::Impl(VocabularyParts parts)
   }
   drop_special_ids_outside();
   collect_ends();
+  std::sort(strip_left.begin(), strip_left.end());
+  std::sort(strip_right.begin(), strip_right.end());
 }
 
 void Vocabulary::Impl::drop_special_ids_outside() {
@@ -194,11 +201,20 @@ std::int64_t Vocabulary::n_merges() const {
 std::string_view Vocabulary::merge(std::int64_t rank) const {
   return impl_->merges[static_cast<std::size_t>(rank)];
 }
+const std::string& Vocabulary::charsmap() const {
+  return impl_->charsmap;
+}
 const SpecialTokens& Vocabulary::special() const {
   return impl_->special;
 }
 const TokenizerFlags& Vocabulary::flags() const {
   return impl_->flags;
+}
+bool Vocabulary::strips_left(TokenId id) const {
+  return std::binary_search(impl_->strip_left.begin(), impl_->strip_left.end(), id);
+}
+bool Vocabulary::strips_right(TokenId id) const {
+  return std::binary_search(impl_->strip_right.begin(), impl_->strip_right.end(), id);
 }
 bool Vocabulary::ends_generation(TokenId id) const {
   return std::binary_search(impl_->ends.begin(), impl_->ends.end(), id);

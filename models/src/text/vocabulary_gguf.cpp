@@ -32,6 +32,8 @@ constexpr std::pair<const char*, bool TokenizerFlags::*> kFlagKeys[] = {
     {"add_sep_token", &TokenizerFlags::add_sep},
     {"add_space_prefix", &TokenizerFlags::add_space_prefix},
     {"remove_extra_whitespaces", &TokenizerFlags::remove_extra_whitespaces},
+    {"normalizer.lowercase", &TokenizerFlags::lowercase},
+    {"normalizer.strip_accents", &TokenizerFlags::strip_accents},
 };
 
 std::string key(std::string_view name) {
@@ -59,6 +61,21 @@ std::vector<TokenType> read_types(const GgufFile& file, std::vector<std::string>
   return types;
 }
 
+std::string read_charsmap(const GgufFile& file) {
+  const auto numbers = file.find_ints(key("precompiled_charsmap"));
+  std::string bytes;
+  if (!numbers) return bytes;
+  bytes.reserve(numbers->size());
+  for (const std::int64_t number : *numbers) {
+    if (number < -128 || number > 255) {
+      fail<FormatError>("{}: {} holds {}, which is no byte", file.path(),
+                        key("precompiled_charsmap"), number);
+    }
+    bytes += static_cast<char>(number);
+  }
+  return bytes;
+}
+
 void read_special_ids(const GgufFile& file, std::int64_t n_tokens, VocabularyParts& parts) {
   for (const auto& [name, member] : kIdKeys) {
     const auto id = file.find_int(key(name));
@@ -83,6 +100,33 @@ void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
   parts.special = defaults.special;
   for (const auto& [name, member] : kIdKeys) {
     if (parts.special.*member >= n_tokens) parts.special.*member = kNoToken;
+  }
+}
+
+// Files do not say which special tokens take the white space around them. These are known to, by
+// the names of the models.
+void find_stripping_tokens(const GgufFile& file, VocabularyParts& parts) {
+  const std::string_view arch = file.find_string("general.architecture").value_or("");
+  std::string name(file.find_string("general.name").value_or(""));
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const auto has = [](std::string_view text, std::string_view part) {
+    return text.find(part) != text.npos;
+  };
+  const bool mask = has(parts.pre, "jina-v2-de") || has(parts.pre, "jina-v2-es") ||
+                    has(parts.pre, "jina-v2-code") || has(arch, "nomic-bert-moe") ||
+                    has(arch, "jina-bert-v3");
+  const bool phi3 = !mask && (has(name, "phi-3") || has(name, "phi3"));
+  const bool modern_bert = !mask && !phi3 && has(name, "modern-bert");
+  if (!mask && !phi3 && !modern_bert) return;
+  for (std::size_t i = 0; i < parts.tokens.size(); ++i) {
+    const std::string_view text = parts.tokens[i];
+    const auto id = static_cast<TokenId>(i);
+    const TokenType type = i < parts.types.size() ? parts.types[i] : TokenType::normal;
+    if (mask && text == "<mask>") parts.strip_left.push_back(id);
+    if (modern_bert && text == "[MASK]") parts.strip_left.push_back(id);
+    const bool special = type == TokenType::control || type == TokenType::user_defined;
+    if (phi3 && special && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
+      parts.strip_right.push_back(id);
   }
 }
 
@@ -124,6 +168,17 @@ std::shared_ptr<const Vocabulary> Vocabulary::from_gguf(const GgufFile& file) {
   read_special_ids(file, n_tokens, parts);
   for (const auto& [name, member] : kFlagKeys)
     parts.flags.*member = file.find_bool(key(name)).value_or(parts.flags.*member);
+  // Accents go with the case of letters where the file does not say otherwise.
+  if (!file.find_bool(key("normalizer.strip_accents")))
+    parts.flags.strip_accents = parts.flags.lowercase;
+  parts.charsmap = read_charsmap(file);
+  find_stripping_tokens(file, parts);
+  if (parts.kind == "gemma4" && !parts.flags.add_bos) {
+    parts.flags.add_bos = true;  // early files say otherwise by mistake; the model needs it
+    parts.warnings.push_back(
+        fmt::format("{} is false, but a vocabulary of kind 'gemma4' needs a BOS: it is added",
+                    key("add_bos_token")));
+  }
   try {
     return std::make_shared<const Vocabulary>(std::move(parts));
   } catch (const FormatError& error) {

@@ -43,18 +43,23 @@ class Tokenizer {
 
   // Any bytes are a text: NUL is a byte like others, and bytes that are not UTF-8 are encoded one
   // by one. A byte for which the vocabulary has no token becomes the unknown token, or is left out
-  // where there is none. Throws ValueError for texts of 2 GiB and more, and for foreign stretches
-  // that are out of order or reach beyond the text.
+  // where there is none. Kinds that change texts before they look for tokens ("bert", "t5",
+  // "whitespace", "llama" with a character map) take such bytes for U+FFFD. Throws ValueError for
+  // texts of 2 GiB and more, and for foreign stretches that are out of order or reach beyond the
+  // text.
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   // The bytes of the tokens, one after the other; decode(encode(x)) = x for every x where the
-  // vocabulary has a token for every byte (kind "llama": apart from U+2581, which comes back as a
-  // space). Throws ValueError for an id outside the vocabulary.
+  // vocabulary has a token for every byte and the kind changes no texts (kinds "llama", "gemma4":
+  // apart from U+2581, which comes back as a space). Throws ValueError for an id outside the
+  // vocabulary.
   std::string decode(std::span<const TokenId> ids, const DecodeOptions& options = {}) const;
 
   // The bytes that one token stands for, control and unknown tokens included. REQUIRES: 0 <= id <
   // size.
   virtual std::string_view bytes(TokenId id) const = 0;
+  // Throws ValueError for an id outside the vocabulary.
+  void check_id(TokenId id) const;
   // True for tokens that plain output leaves out.
   bool hidden(TokenId id) const;
 
@@ -67,6 +72,9 @@ class Tokenizer {
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
 
  private:
+  // What goes around a text; kNoToken: nothing. By default BOS and EOS where the vocabulary asks.
+  virtual TokenId opening() const;
+  virtual TokenId closing() const;
   // Appends the ids of a stretch of text between special tokens. `text` is not empty.
   virtual void encode_stretch(std::string_view text, std::vector<TokenId>& out) const = 0;
   std::vector<SpecialMatch> find_special(std::string_view text, const EncodeOptions& options) const;

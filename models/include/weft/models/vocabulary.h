@@ -53,6 +53,8 @@ struct TokenizerFlags {
   bool add_sep = false;
   bool add_space_prefix = false;
   bool remove_extra_whitespaces = false;
+  bool lowercase = false;      // kinds "bert" and "whitespace"
+  bool strip_accents = false;  // kind "bert"
 };
 
 // What a vocabulary is made of. `tokens`, `merges` are arbitrary bytes in the notation of the file.
@@ -66,9 +68,12 @@ struct VocabularyParts {
   std::vector<float> scores;
   std::vector<TokenType> types;
   std::vector<std::string_view> merges;  // "LEFT RIGHT", best first; copied by Vocabulary
+  std::string charsmap;                  // tokenizer.ggml.precompiled_charsmap, may be empty
   SpecialTokens special;
   TokenizerFlags flags;
-  std::int64_t n_tokens = 0;  // size of a vocabulary without texts; otherwise ignored
+  std::vector<TokenId> strip_left;   // special tokens that take the white space before them
+  std::vector<TokenId> strip_right;  // ... and behind them
+  std::int64_t n_tokens = 0;         // size of a vocabulary without texts; otherwise ignored
   std::vector<std::string> warnings;
 };
 
@@ -104,8 +109,12 @@ class Vocabulary {
   std::int64_t n_merges() const;
   std::string_view merge(std::int64_t rank) const;
 
+  const std::string& charsmap() const;
   const SpecialTokens& special() const;
   const TokenizerFlags& flags() const;
+  // Special tokens that take the white space of the text before or behind them.
+  bool strips_left(TokenId id) const;
+  bool strips_right(TokenId id) const;
   // True for eos, eot, eom and the tokens that are known to end a reply by their text (<|im_end|>,
   // <|eot_id|>, ...). The latter are control tokens whatever the file says of their type; where it
   // says otherwise there is a warning.

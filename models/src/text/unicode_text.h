@@ -1,0 +1,20 @@
+#pragma once
+// Changes of characters that normalizers speak of, from utf8proc's tables.
+
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+// The canonical decomposition of one character, at most 4 of them. Returns how many were written.
+inline constexpr int kMaxDecomposed = 4;
+int decompose(char32_t code, char32_t* out);
+
+// The lower-case form. U+0130 alone has one of two characters: the second is a combining dot above.
+char32_t lower_case(char32_t code);
+std::string lower_case(std::string_view text);
+
+bool is_nonspacing_mark(char32_t code);     // Mn
+bool is_control_or_private(char32_t code);  // Cc, Cf, Co
+
+}  // namespace weft
