@@ -3,11 +3,13 @@
 
 #include <iostream>
 #include <limits>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/graph/error.h"
+#include "weft/models/token_healing.h"
 #include "weft/models/tokenizer.h"
 
 #include "common/flags.h"
@@ -28,6 +30,7 @@ struct Options {
   std::int64_t predict = -1;
   bool ignore_eos = false;
   bool hide_prompt = false;
+  bool token_healing = false;
 };
 
 struct Stage {
@@ -63,17 +66,20 @@ std::span<const float> without_end(const Model& model, std::span<const float> lo
 
 // Samples, prints and feeds until something ends it; returns why. Adds what it feeds to `tokens`.
 std::string_view write_on(const Options& options, Session& session, Sampler& sampler,
-                          Detokenizer& text, Stage& generated, std::vector<TokenId>& tokens) {
+                          Detokenizer& text, TokenHealing* healing, Stage& generated,
+                          std::vector<TokenId>& tokens) {
   const Model& model = session.model();
   std::vector<float> allowed;
   for (std::int64_t n = 0; options.predict < 0 || n < options.predict; ++n) {
     const auto start = cli::Clock::now();
-    const auto logits = session.logits();
-    const TokenId token =
-        sampler.sample(options.ignore_eos ? without_end(model, logits, allowed) : logits);
+    auto logits = session.logits();
+    if (options.ignore_eos) logits = without_end(model, logits, allowed);
+    if (healing && n == 0) logits = healing->only_allowed(logits, allowed);
+    const TokenId token = sampler.sample(logits);
     if (model.vocabulary().ends_generation(token)) return "";
     sampler.accept(token);
-    cli::print_now(text.push(token));
+    const std::string_view out = text.push(token);
+    cli::print_now(healing ? healing->without_seen(out) : out);
     ++generated.tokens;
     if (n + 1 == options.predict) return "";
     if (session.length(0) == session.options().context) return "stopped: the context is full\n";
@@ -91,6 +97,8 @@ int generate(Options options) {
   const auto model = cli::load_model(options.model, cli::not_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   std::vector<TokenId> tokens = encode_prompt(*model, options.prompt);
+  std::optional<TokenHealing> healing;
+  if (options.token_healing) healing.emplace(model->tokenizer(), tokens);
 
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
@@ -114,7 +122,8 @@ int generate(Options options) {
     fed.seconds = cli::seconds_since(start);
     for (const TokenId token : tokens) sampler.accept(token);
     if (!options.cache.all) cli::keep_prompt(options.cache, session, tokens);
-    why = write_on(options, session, sampler, text, generated, tokens);
+    why =
+        write_on(options, session, sampler, text, healing ? &*healing : nullptr, generated, tokens);
     if (options.cache.all) cli::keep_prompt(options.cache, session, tokens);
   } catch (const CancelledError&) {
     why = "stopped: interrupted\n";
@@ -146,6 +155,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
   app.add_flag("--ignore-eos", options.ignore_eos, "go on where the model would end the text");
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only what is new");
+  app.add_flag("--token-healing", options.token_healing,
+               "let the first new token begin with the text of the prompt's last one");
   cli::add_sampler_flags(app, options.sampler);
   cli::add_prompt_cache_flags(app, options.cache);
   app.footer(

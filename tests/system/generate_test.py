@@ -10,6 +10,20 @@ import unittest
 from support import BIN, CLEAN, SystemTest, TIMEOUT, run
 
 
+class TokenHealing(SystemTest):
+    def test_the_prompt_stays_and_goes_on_within_its_last_word(self):
+        prompt = "Once upon a ti"
+        args = ("generate", "-n", "4", "--temp", "0", "-p", prompt, "--token-healing")
+        whole = self.runs(*args).out
+        self.assertTrue(whole.startswith(b"Once upon a time"), whole)
+        self.assertEqual(prompt.encode() + self.runs(*args, "--no-display-prompt").out, whole)
+
+    def test_nothing_to_heal(self):
+        for prompt in ("", "a"):
+            args = ("generate", "-n", "4", "--temp", "0", "-p", prompt)
+            self.assertTrue(self.runs(*args, "--token-healing").out.startswith(prompt.encode()))
+
+
 class PromptCache(SystemTest):
     def setUp(self):
         super().setUp()

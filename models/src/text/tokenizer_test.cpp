@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/graph/error.h"
+#include "weft/models/token_healing.h"
 
 #include "support/vocabulary.h"
 
@@ -205,6 +206,32 @@ TEST_CASE("runs of a million equal characters and long texts are encoded in one 
       CHECK(t->decode(t->encode(run, kBare), {.strip_space_prefix = true}) == run);
     }
     CHECK(t->decode(t->encode(prose, kBare), {.strip_space_prefix = true}) == prose);
+  }
+}
+
+TEST_CASE("token healing: the last token of a prompt is chosen again among those that go on") {
+  const auto t = make_tokenizer(test::byte_level_vocabulary());
+  const auto id = [&](const char* text) { return t->vocabulary().find(text); };
+  Ids tokens = t->encode("a hell", kBare);
+  const std::size_t n = tokens.size();
+  REQUIRE(tokens.back() == id("hell"));
+  TokenHealing healing(*t, tokens);
+  CHECK(tokens.size() == n - 1);
+  CHECK(healing.text() == "hell");
+  std::vector<float> logits(static_cast<std::size_t>(t->vocabulary().size()), 1.0F), copy;
+  const auto kept = healing.only_allowed(logits, copy);
+  CHECK(std::count(kept.begin(), kept.end(), 1.0F) == 2);
+  CHECK(kept[static_cast<std::size_t>(id("hell"))] == 1.0F);
+  CHECK(kept[static_cast<std::size_t>(id("hello"))] == 1.0F);
+  CHECK(healing.without_seen("hel") == "");
+  CHECK(healing.without_seen("lo wor") == "o wor");
+  CHECK(healing.without_seen("x") == "x");
+
+  for (const Ids& as_they_are : {Ids{id("hell")}, Ids{'a', id("<|im_end|>")},
+                                 Ids{'a', id("<tool>")}, Ids{'a', 'z'}, Ids{}}) {
+    Ids same = as_they_are;
+    CHECK(TokenHealing(*t, same).text().empty());
+    CHECK(same == as_they_are);
   }
 }
 

@@ -40,6 +40,11 @@ constexpr std::string_view kEndOfReply[] = {
     "<|eom_id|>",
     "<|eot|>",
     "<end_of_turn>",
+    "<turn|>",
+    "<|tool_response>",
+    "<eos>",
+    "[e~[",
+    "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
     "<EOT>",
     "_<EOT>",
     "[EOT]",
@@ -140,6 +145,10 @@ void Vocabulary::Impl::collect_ends() {
   for (const TokenId id : {special.eos, special.eot, special.eom}) {
     if (id != kNoToken) ends.push_back(id);
   }
+  // Where replies have several parts with names, "<|end|>" ends a part.
+  const auto has = [&](std::string_view text) { return index.find(text) >= 0; };
+  const bool parts =
+      (has("<|return|>") && has("<|call|>")) || (has("<|calls|>") && has("<|flush|>"));
   for (const std::string_view text : kEndOfReply) {
     const std::int64_t found = index.find(text);
     if (found < 0) continue;
@@ -151,6 +160,7 @@ void Vocabulary::Impl::collect_ends() {
         "token {} '{}' is not marked as a control token and is taken as one", found, text));
     type = TokenType::control;
   }
+  if (parts) std::erase(ends, static_cast<TokenId>(index.find("<|end|>")));
   std::sort(ends.begin(), ends.end());
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
 }

@@ -129,6 +129,17 @@ TEST_CASE("tokens that end a reply are known by id and by text, and are control 
   CHECK(v->type(3) == TokenType::normal);
 }
 
+TEST_CASE("where replies have parts, the end of a part does not end the reply") {
+  const auto v = read([](GgufWriter& w) {
+    add_tokens(w, "gpt2", {"a", "<|end|>", "<|return|>", "<|call|>"});
+    w.add_u32("tokenizer.ggml.eot_token_id", 1);
+  });
+  CHECK_FALSE(v->ends_generation(1));
+  CHECK(v->type(1) == TokenType::control);
+  CHECK(v->ends_generation(2));
+  CHECK(v->ends_generation(3));
+}
+
 TEST_CASE("an unknown kind is read, but nothing encodes it") {
   const auto v = read([](GgufWriter& w) { add_tokens(w, "quux", {"a"}); });
   CHECK(v->size() == 1);
