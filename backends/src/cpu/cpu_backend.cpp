@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "weft/graph/error.h"
+
 #include "cpu/cpu_ops.h"
 #include "cpu/passes/pack_weights.h"
 #include "cpu/passes/quantize_activations.h"
@@ -39,7 +41,12 @@ const Backend& cpu_backend(std::string_view isa) {
         cpu::CpuBackend(cpu::kAllIsas[2]), cpu::CpuBackend(cpu::kAllIsas[3])};
     return all;
   }();
-  return backends[static_cast<std::size_t>(cpu::choose_isa(std::string(isa).c_str()))];
+  std::string known;
+  for (const std::string_view name : cpu_isas()) {
+    if (name == isa) return backends[static_cast<std::size_t>(cpu::parse_isa(name))];
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  fail<ValueError>("'{}' is no instruction set of this machine; it has {}", isa, known);
 }
 
 std::span<const std::string_view> cpu_isas() {

@@ -1,7 +1,7 @@
 // Kernels with one mistake each, of the kinds that people make: the proof has to name the node.
 
+#include <algorithm>
 #include <cstring>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -263,6 +263,44 @@ TEST_CASE("bisect finds one node among those of a kernel that is wrong for it al
   CHECK(found.guilt == Bisection::Guilt::kernel);
   CHECK(found.nodes.size() > 1);
   CHECK(found.first_node == "blk.1.attn_residual");
+}
+
+// What the cpu backend has on this machine, but for one node.
+class WrongCpu final : public Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  std::string description() const override { return cpu_backend().description(); }
+  std::optional<Kernel> find(const Graph& graph, const Node& node) const override {
+    auto kernel = cpu_backend().find(graph, node);
+    if (node.path == "blk.1.ffn_residual") {
+      kernel->run = residual_forgotten;
+      kernel->row = "wrong row";
+      kernel->splits = false;
+    }
+    return kernel;
+  }
+  std::span<const Pass> lowering() const override { return cpu_backend().lowering(); }
+  std::span<const Pass> resident_lowering() const override {
+    return cpu_backend().resident_lowering();
+  }
+};
+
+TEST_CASE("bisect tries the rows of other instruction sets in place of the guilty one") {
+  const WrongCpu wrong;
+  for (const WeightMode weights : {WeightMode::mapped, WeightMode::resident}) {
+    SessionOptions session = with(wrong);
+    session.weights = weights;
+    const Bisection found = bisect(model(), {.session = session, .tokens = kIds});
+    INFO(found.to_text());
+    CHECK(found.guilt == Bisection::Guilt::kernel);
+    CHECK(found.rows == std::vector<std::string>{"wrong row"});
+    CHECK(found.first_node == "blk.1.ffn_residual");
+    CHECK(found.others.size() == cpu_isas().size() - 1);
+    for (const std::string& other : found.others) {
+      CAPTURE(other);
+      CHECK(other.find(": right") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("bisect blames a pass that makes another graph, which verify cannot see") {

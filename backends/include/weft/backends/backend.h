@@ -71,8 +71,8 @@ const Backend& reference_backend();
 // has, or what WEFT_CPU_ISA names (sse2, avx2, avx512, avx512vnni); throws ValueError where the
 // name is unknown and UnsupportedError where the machine lacks it.
 const Backend& cpu_backend();
-// The same with an instruction set chosen by name, to compare one with another: "cpu:avx2". Throws
-// as above. cpu_isas(): the names that this machine has, least first.
+// The same with an instruction set chosen by name, to compare one with another. Throws ValueError
+// for what is none of cpu_isas(): those that this machine has, least first.
 const Backend& cpu_backend(std::string_view isa);
 std::span<const std::string_view> cpu_isas();
 
