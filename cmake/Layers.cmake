@@ -69,5 +69,5 @@ function(weft_tests name)
     WEFT_REFERENCE_DEFAULT="${PROJECT_SOURCE_DIR}/../shared/reference")
   # A name that does not reach the program whole (a semicolon cuts it) would select no test and pass.
   doctest_discover_tests(${name} TEST_PREFIX "${name}: "
-    PROPERTIES TIMEOUT 300 FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})
+    PROPERTIES TIMEOUT 300 ENVIRONMENT WEFT_CHECK_PLANS=1 FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})
 endfunction()

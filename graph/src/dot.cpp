@@ -25,29 +25,6 @@ std::size_t utf8_length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : n;
 }
 
-// For HTML-like labels, in which dot wants well-formed text.
-std::string escape(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t n = utf8_length(text);
-    const unsigned char c = static_cast<unsigned char>(text[0]);
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (n == 0 || c < 0x20 || c == 0x7f)
-      out += '?';
-    else
-      out += text.substr(0, n);
-    text.remove_prefix(std::max<std::size_t>(n, 1));
-  }
-  return out;
-}
-
 // For attributes in quotes; \n begins a line.
 std::string quoted(std::string_view text) {
   std::string out;
@@ -60,7 +37,7 @@ std::string quoted(std::string_view text) {
     else if (c == '\\')
       out += "\\\\";
     else
-      out += escape(broken ? std::string_view("?") : text.substr(i, n));
+      out += markup_text(broken ? std::string_view("?") : text.substr(i, n));
     i += n;
   }
   return out;
@@ -68,7 +45,7 @@ std::string quoted(std::string_view text) {
 
 std::string line_text(const PictureLine& line) {
   using Style = PictureLine::Style;
-  const std::string text = escape(line.text);
+  const std::string text = markup_text(line.text);
   const auto font = [&](std::string_view colour, const std::string& inner) {
     return fmt::format("<FONT POINT-SIZE=\"9\" COLOR=\"{}\">{}</FONT>",
                        line.colour.empty() ? colour : line.colour, inner);
@@ -90,7 +67,7 @@ std::string line_text(const PictureLine& line) {
 }
 
 std::string label_of(const PictureBox& box) {
-  std::string text = escape(box.title);
+  std::string text = markup_text(box.title);
   if (!box.stand_in) text = "<B>" + text + "</B>";
   for (const PictureLine& line : box.lines) text += "<BR/>" + line_text(line);
   return text;
@@ -118,7 +95,7 @@ void write_cluster(const Picture& picture, std::size_t index, std::string& out) 
   out += fmt::format(
       "  subgraph cluster_{} {{\n    label=<{}{}>; labeljust=l; fontsize=13; "
       "style=\"rounded,filled\"; fillcolor=\"#fafafa\"; color=\"#d1d5db\"; margin=12;\n",
-      cluster.layers.front(), escape(cluster.label), count);
+      cluster.layers.front(), markup_text(cluster.label), count);
   for (const PictureBox& box : picture.boxes) {
     if (box.cluster == static_cast<std::int32_t>(index)) write_box(box, "    ", out);
   }
@@ -134,14 +111,15 @@ void write_edge(const PictureEdge& edge, std::string& out) {
   }
   if (edge.upwards) more += ", constraint=false";
   if (!colour.empty()) more += fmt::format(", color=\"{0}\", fontcolor=\"{0}\"", colour);
-  out += fmt::format("  {} -> {} [label=< {}>{}];\n", edge.from, edge.to, escape(edge.label), more);
+  out += fmt::format("  {} -> {} [label=< {}>{}];\n", edge.from, edge.to, markup_text(edge.label),
+                     more);
 }
 
 void write_header(const Picture& picture, std::string& out) {
   std::string cells;
   for (const PictureColour& colour : picture.legend) {
     cells += fmt::format("<TD BGCOLOR=\"{}\" COLOR=\"{}\"><FONT POINT-SIZE=\"9\">{}</FONT></TD>",
-                         colour.fill, colour.border, escape(colour.meaning));
+                         colour.fill, colour.border, markup_text(colour.meaning));
   }
   const std::size_t span = std::max<std::size_t>(1, picture.legend.size());
   out += fmt::format(
@@ -155,11 +133,33 @@ void write_header(const Picture& picture, std::string& out) {
       "margin=\"0.12,0.06\", height=0.3];\n"
       "  edge [fontname=\"Helvetica\", fontsize=9, fontcolor=\"#4b5563\", color=\"#6b7280\", "
       "arrowsize=0.6];\n",
-      span, picture.title.empty() ? "graph" : escape(picture.title), escape(picture.facts),
-      cells.empty() ? "" : "<TR>" + cells + "</TR>");
+      span, picture.title.empty() ? "graph" : markup_text(picture.title),
+      markup_text(picture.facts), cells.empty() ? "" : "<TR>" + cells + "</TR>");
 }
 
 }  // namespace
+
+std::string markup_text(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t n = utf8_length(text);
+    const unsigned char c = static_cast<unsigned char>(text[0]);
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (n == 0 || c < 0x20 || c == 0x7f)
+      out += '?';
+    else
+      out += text.substr(0, n);
+    text.remove_prefix(std::max<std::size_t>(n, 1));
+  }
+  return out;
+}
 
 std::string to_dot(const Picture& picture) {
   std::string out;

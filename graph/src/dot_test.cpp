@@ -217,6 +217,10 @@ TEST_CASE("text is escaped") {
   if (const auto text = complaints(dot)) CHECK(*text == "");
 }
 
+TEST_CASE("markup: broken bytes and control characters become question marks") {
+  CHECK(markup_text("a<b>&\"\n\xff\xc3\xa9\xc3") == "a&lt;b&gt;&amp;&quot;??\xc3\xa9?");
+}
+
 TEST_CASE("Graphviz draws every form without a word") {
   const Graph g = layered({1, 1, 2, 2, 2});
   for (const PictureOptions& options :

@@ -61,6 +61,11 @@ void choose_stages(Draft& draft);
 void mend_splits(Draft& draft);
 void choose_shares(Draft& draft, double share_ns);
 
+// Fills the rough times of `work` from its cost.
+void estimate(const Graph& graph, const Node& node, Work& work);
+// What part of the node's time one of so many lanes spends on it.
+double part_of_lane(const Node& node, const Work& work, int lanes, int lane);
+
 // Rough time of a run at the bounds, in these lanes and in one.
 double predict_ns(const Draft& draft);
 double predict_alone_ns(const Draft& draft);

@@ -1,8 +1,11 @@
 #include "weft/scheduler/executor.h"
 
+#include <optional>
+
 #include "weft/graph/error.h"
 
 #include "memory_map.h"
+#include "poison.h"
 #include "program.h"
 #include "workers_impl.h"
 
@@ -14,6 +17,7 @@ struct Executor::Impl final : CrewJob {
   MemoryMap memory;
   Program program;
   Workers& workers;
+  std::optional<Poison> poison;
   Extents extents;
 
   // Of the run in progress.
@@ -21,13 +25,16 @@ struct Executor::Impl final : CrewJob {
   NodeObserver* observer = nullptr;
   std::atomic<bool> stopped{false};
 
-  Impl(const Graph& g, const Plan& p, const Backend& backend, const Bindings& bindings, Workers& w)
+  Impl(const Graph& g, const Plan& p, const Backend& backend, const Bindings& bindings, Workers& w,
+       const ExecutorOptions& options)
       : graph(g),
         plan(p),
         memory(g, p, bindings),
         program(g, p, backend, memory, bindings.scratch),
         workers(w),
-        extents(g.bounds()) {}
+        extents(g.bounds()) {
+    if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
+  }
 
   std::span<const CrewStage> stages() const override { return program.stages(); }
   int lanes() const override { return plan.lanes; }
@@ -67,8 +74,10 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
       return;
     }
     for_each_region(call, [&](const Region& region) {
+      if (poison) Poison::before_call(call.args);
       if (observer) observer->before(*call.step, worker, call.args, region);
       call.run(call.args, region);
+      if (poison) poison->after_call(*call.step, call.args, region);
       if (observer) observer->after(*call.step, worker, call.args, region);
     });
   }
@@ -76,10 +85,12 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
 
 // On the calling thread, all lanes one after the other.
 void Executor::Impl::run_alone() noexcept {
+  if (poison) poison->begin();
   for (int stage = 0; stage < plan.stages; ++stage) {
     const CrewStage& units = stages()[static_cast<std::size_t>(stage)];
     for (int lane = 0; units.with_copies && lane < plan.lanes; ++lane) copies(stage, lane, 0);
     for (int index = 0; index < plan.lanes * units.shares; ++index) share(stage, index, 0);
+    if (poison) poison->end_stage(stage);
   }
 }
 
@@ -89,8 +100,8 @@ View Executor::Impl::sized(View view, const Shape& shape) const {
 }
 
 Executor::Executor(const Graph& graph, const Plan& plan, const Backend& backend,
-                   const Bindings& bindings, Workers& workers)
-    : impl_(std::make_unique<Impl>(graph, plan, backend, bindings, workers)) {}
+                   const Bindings& bindings, Workers& workers, const ExecutorOptions& options)
+    : impl_(std::make_unique<Impl>(graph, plan, backend, bindings, workers, options)) {}
 
 Executor::~Executor() = default;
 
@@ -109,13 +120,15 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->observer = observer;
   impl_->stopped.store(false, std::memory_order_relaxed);
   Workers::Impl& workers = impl_->workers.impl();
-  if (workers.crew && impl_->plan.lanes > 1) {
+  if (workers.crew && impl_->plan.lanes > 1 && !impl_->poison) {
     workers.crew->run(*impl_, [&](int w) { workers.flow->call(w); });
   } else {
     impl_->run_alone();
   }
   if (impl_->stopped.load(std::memory_order_relaxed))
     fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
+  if (impl_->poison && !impl_->poison->finding().empty())
+    fail<Error>("plan '{}': {}", impl_->plan.name, impl_->poison->finding());
 }
 
 View Executor::output(std::string_view name) const {

@@ -26,7 +26,16 @@ constexpr double kNearBytesPerNs = 64;
 constexpr double kFarBytesPerNs = 16;
 constexpr double kMultiplyAddsPerNs = 64;
 
-// Fills the rough times of `work` from its cost.
+std::string describe(const Graph& graph, const Node& node) {
+  std::string text;
+  for (const TensorSpec& spec : graph.input_specs(node)) {
+    if (spec.present()) text += (text.empty() ? "" : ", ") + to_string(spec);
+  }
+  return text;
+}
+
+}  // namespace
+
 void estimate(const Graph& graph, const Node& node, Work& work) {
   std::int64_t near = work.cost.bytes_written, far_inputs = 0;
   for (const NodeId id : node.inputs) {
@@ -42,16 +51,6 @@ void estimate(const Graph& graph, const Node& node, Work& work) {
                      static_cast<double>(work.cost.multiply_adds) / kMultiplyAddsPerNs);
   work.shared_ns = work.cost.bytes_read >= far_inputs ? far_ns : 0;
 }
-
-std::string describe(const Graph& graph, const Node& node) {
-  std::string text;
-  for (const TensorSpec& spec : graph.input_specs(node)) {
-    if (spec.present()) text += (text.empty() ? "" : ", ") + to_string(spec);
-  }
-  return text;
-}
-
-}  // namespace
 
 Draft find_kernels(const Graph& graph, const Backend& backend, int lanes) {
   Draft draft{graph, lanes, {}, {}, {}};

@@ -6,28 +6,20 @@
 #include "draft.h"
 
 namespace weft {
-namespace {
-
-// What part of a node's time one lane spends on it.
-double part_of(const Draft& draft, NodeId id, int lane) {
-  const lanes::Share& share = draft[id].share;
-  switch (share.split) {
+double part_of_lane(const Node& node, const Work& work, int lanes, int lane) {
+  switch (work.share.split) {
     case Split::one:
-      return share.lane == lane ? 1 : 0;
+      return work.share.lane == lane ? 1 : 0;
     case Split::copies:
-      return 1 + kCopyBurden * (draft.lanes - 1);
-    case Split::rows: {
-      const Work& work = draft[id];
-      return work.ns > 0 ? (1 + work.shared_ns / work.ns * (draft.lanes - 1)) / draft.lanes : 0;
-    }
+      return 1 + kCopyBurden * (lanes - 1);
+    case Split::rows:
+      return work.ns > 0 ? (1 + work.shared_ns / work.ns * (lanes - 1)) / lanes : 0;
     case Split::cols:
       break;
   }
-  return static_cast<double>(lanes::width(share.cols[static_cast<std::size_t>(lane)])) /
-         static_cast<double>(draft.graph[id].spec.shape.cols());
+  return static_cast<double>(lanes::width(work.share.cols[static_cast<std::size_t>(lane)])) /
+         static_cast<double>(node.spec.shape.cols());
 }
-
-}  // namespace
 
 double predict_ns(const Draft& draft) {
   std::vector<std::vector<double>> busy;  // by stage and lane
@@ -39,7 +31,7 @@ double predict_ns(const Draft& draft) {
                   std::vector<double>(static_cast<std::size_t>(draft.lanes)));
     }
     for (int lane = 0; lane < draft.lanes; ++lane) {
-      if (const double part = part_of(draft, id, lane); part > 0) {
+      if (const double part = part_of_lane(draft.graph[id], work, draft.lanes, lane); part > 0) {
         busy[static_cast<std::size_t>(work.stage)][static_cast<std::size_t>(lane)] +=
             part * work.ns + kCallNs;
       }

@@ -56,7 +56,8 @@ struct TestSession {
   TestSession(const Graph& g, const Backend& backend, const PlanOptions& options, Memory& memory,
               Workers& workers)
       : TestSession(g, make_plan(g, backend, options), backend, memory, workers) {}
-  TestSession(const Graph& g, Plan made, const Backend& backend, Memory& memory, Workers& workers)
+  TestSession(const Graph& g, Plan made, const Backend& backend, Memory& memory, Workers& workers,
+              const ExecutorOptions& executor_options = {})
       : graph(g),
         plan(std::move(made)),
         arena(std::max<std::int64_t>(plan.arena_bytes, 1)),
@@ -66,7 +67,7 @@ struct TestSession {
                   .state = [&memory](const Node& n) { return memory.state(n); },
                   .arena = arena.bytes(),
                   .scratch = scratch.bytes()},
-                 workers) {}
+                 workers, executor_options) {}
 
   void set(std::string_view input, const std::vector<std::int32_t>& values) {
     const auto bytes = executor.input(input);

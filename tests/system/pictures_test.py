@@ -134,5 +134,64 @@ class Dot(SystemTest):
         self.refuses(2, "the model has layers 0-3", "weft", "dot", "--layers", "2-4")
 
 
+SVG = {"s": "http://www.w3.org/2000/svg"}
+
+
+class PlanPicture(SystemTest):
+    def draw(self, *args):
+        svg = self.folder / "plan.svg"
+        self.runs("weft", "plan", "-t", "2", "--svg", svg, *args)
+        tree = xml.etree.ElementTree.parse(svg).getroot()
+        return [title.text for title in tree.iterfind(".//s:g/s:title", SVG)], [t.text for t in tree.iterfind(".//s:text", SVG)]
+
+    def test_every_tensor_and_every_step(self):
+        hints, texts = self.draw()
+        plan = json.loads(self.runs("weft", "plan", "-t", "2", "--json").out)["plans"][0]
+        in_arena = sum(p["copies"] for p in plan["placements"] if p["place"] == "arena")
+        self.assertEqual(len([h for h in hints if re.search(r"\n0x[0-9a-f]+ to 0x", h)]), in_arena)
+        lanes = [h for h in hints if re.search(r"\nstage \d+, ", h) and "0x" not in h]
+        self.assertEqual({h.split("\n")[0] for h in lanes}, {step["path"] for step in plan["steps"]})
+        self.assertTrue({"lane 0", "lane 1"} <= set(texts))
+        self.assertTrue(any("joins per token" in t for t in texts))
+
+    def test_layers(self):
+        hints, _ = self.draw("--layers", "1-2")
+        layers = {h.split(".")[1] for h in hints if h.startswith("blk.") and "0x" not in h}
+        self.assertEqual(layers, {"1", "2"})
+        self.refuses(2, "the model has layers 0-3", "weft", "plan", "--svg", self.folder / "x.svg", "--layers", "4")
+        self.refuses(2, "--svg", "weft", "plan", "--layers", "1")
+        self.refuses(2, "--phase", "weft", "plan", "--svg", self.folder / "x.svg", "--phase", "sideways")
+        self.refuses(1, "no-such-folder", "weft", "plan", "--svg", self.folder / "no-such-folder/x.svg")
+        self.refuses(1, "/dev/full", "weft", "plan", "--svg", "/dev/full")
+        self.assertFalse((self.folder / "x.svg").exists())
+
+    def test_measured(self):
+        trace = self.folder / "trace.json"
+        self.runs("weft", "profile", "-t", "2", "-p", "0", "-n", "4", "-r", "1", "-o", trace)
+        hints, texts = self.draw("--profile", trace)
+        self.assertIn("worker 1", texts)
+        self.assertTrue(any("measured" in t and "critical path" in t for t in texts))
+        self.assertIn("output", {h.split("\n")[0] for h in hints if "0x" not in h})
+        self.assertIn("measured", self.runs("weft", "plan", "--profile", trace).out.decode())
+        self.refuses(1, "another plan 'decode'", "weft", "plan", "--svg", self.folder / "x.svg", "--profile", trace, "-t", "1")
+        self.refuses(1, "has no plan", "weft", "plan", "--phase", "prefill", "--profile", trace)
+
+    def test_bounds(self):
+        for plan in json.loads(self.runs("weft", "plan", "-t", "2", "--json").out)["plans"]:
+            self.assertGreaterEqual(plan["bytes"]["arena"], plan["bytes"]["arena_lower_bound"])
+            self.assertLessEqual(plan["critical_path_ns"], plan["predicted_ns"] + 1)
+            self.assertLessEqual(plan["work_per_lane_ns"], plan["predicted_ns"] + 1)
+
+
+class Poison(SystemTest):
+    def test_same_bits(self):
+        logits = []
+        for poison in ("0", "1"):
+            out = self.folder / f"{poison}.npy"
+            self.runs("weft", "logits", "--tokens", "1,2,3,4,5,6,7,8,9,10,11", "--split", "9,1,1", "-o", out, env={"WEFT_POISON": poison})
+            logits.append(out.read_bytes())
+        self.assertEqual(*logits)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,5 @@
 #include "weft/graph/dot.h"
 
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -61,24 +60,6 @@ void print_passes(const Model& model, const Flags& flags) {
            seen, nullptr);
 }
 
-// "3" or "0-1", of n_layers.
-void read_layers(const std::string& text, std::int64_t n_layers, PictureOptions& options) {
-  if (text.empty()) return;
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, options.first_layer);
-  options.last_layer = options.first_layer;
-  auto rest = first;
-  if (first.ec == std::errc() && first.ptr != end && *first.ptr == '-')
-    rest = std::from_chars(first.ptr + 1, end, options.last_layer);
-  if (rest.ec != std::errc() || rest.ptr != end || options.first_layer < 0 ||
-      options.last_layer < options.first_layer) {
-    fail<cli::UsageError>("--layers must be a number or FIRST-LAST, got '{}'", printable(text));
-  }
-  if (options.last_layer >= n_layers) {
-    fail<cli::UsageError>("--layers {}: the model has layers 0-{}", text, n_layers - 1);
-  }
-}
-
 // A picture and what is known about its boxes.
 struct Drawn {
   Picture picture;
@@ -121,12 +102,7 @@ Drawn draw_difference(const Model& model, const Flags& flags, PictureOptions opt
 Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
   SessionOptions& session = flags.model.session;
   std::optional<ProfileFile> profile;
-  if (!flags.profile.empty()) {
-    profile = read_profile(flags.profile);
-    // What was not asked for is as it was then.
-    if (session.context == 0) session.context = std::max<std::int64_t>(profile->context, 1);
-    if (session.workers == 0) session.workers = std::clamp(profile->workers, 1, 256);
-  }
+  if (!flags.profile.empty()) profile = read_profile(flags.profile, session);
   const Variant variant = make_variant(model, session, "", flags.phase);
   options.alike_too = steps_alike(variant.plan());
   NoteOptions notes{.bytes_heat = !flags.heat.empty()};
@@ -218,7 +194,7 @@ int dot(int argc, char** argv) {
                          .fold = flags.fold == "none"         ? Fold::none
                                  : flags.fold == "neighbours" ? Fold::neighbours
                                                               : Fold::alike};
-  read_layers(flags.layers, model->facts().n_layers, options);
+  read_layers(flags.layers, model->facts().n_layers, options.first_layer, options.last_layer);
   write_picture(flags.out, flags.diff.empty() ? draw_graph(*model, flags, options)
                                               : draw_difference(*model, flags, options));
   return 0;

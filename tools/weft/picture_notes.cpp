@@ -27,12 +27,6 @@ std::string heat_colour(double heat) {
   return fmt::format("#ff{:02x}{:02x}", channel(255, 138), channel(250, 101));
 }
 
-std::string human_ns(double ns) {
-  return ns < 1e3   ? fmt::format("{:.0f} ns", ns)
-         : ns < 1e6 ? fmt::format("{:.3g} us", ns / 1e3)
-                    : fmt::format("{:.3g} ms", ns / 1e6);
-}
-
 std::string lanes_text(const PlanStep& step, int lanes) {
   if (lanes == 1) return "";
   const std::string all = lanes == 2 ? "both lanes" : fmt::format("{} lanes", lanes);

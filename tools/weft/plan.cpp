@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -6,10 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/graph/error.h"
+#include "weft/models/output_file.h"
 #include "weft/models/session.h"
+#include "weft/scheduler/timeline.h"
 
 #include "common/flags.h"
+#include "plan_svg.h"
+#include "profile_file.h"
 #include "subcommand.h"
+#include "variant.h"
 
 namespace weft::tools {
 namespace {
@@ -31,35 +38,94 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
   fail<cli::UsageError>("--phase must be one of {}; got '{}'", names, phase);
 }
 
-void print_text(const Model& model, const PlannedModel& planned, const std::string& phase) {
+// What a plan can be held against: no order needs less memory or time.
+struct Bounds {
+  double critical_ns = 0, lane_ns = 0;  // the longest chain; all work shared evenly by the lanes
+  double ns = 0;                        // what it takes, estimated or measured
+  bool measured = false;
+};
+
+Bounds bounds_of(const Graph& graph, const Plan& plan, const ProfiledPlan* profile) {
+  Bounds bounds;
+  const Timeline timeline = estimate_timeline(graph, plan);
+  std::vector<double> longest = longest_by_step(plan, timeline);
+  for (const double busy : timeline.lanes_busy) bounds.lane_ns += busy / plan.lanes;
+  bounds.ns = timeline.ns;
+  if (profile) {
+    bounds.measured = true;
+    bounds.ns = profile->wall_ns;
+    bounds.lane_ns = 0;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+      const ProfiledNode* node = profile->find(plan.steps[i].path);
+      const double ns = node ? node->ns : 0;
+      longest[i] = plan.steps[i].split == Split::one ? ns : ns / plan.lanes;
+      bounds.lane_ns += ns / plan.lanes;
+    }
+  }
+  bounds.critical_ns = critical_path_ns(graph, plan, longest);
+  return bounds;
+}
+
+std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan* profile) {
+  const Bounds b = bounds_of(graph, plan, profile);
+  const PeakStage peak = peak_stage(plan);
+  const auto tokens = std::ranges::find(plan.variables, "T", &Variable::name);
+  const double per_token =
+      tokens == plan.variables.end() ? 0 : plan.joins() / static_cast<double>(tokens->bound);
+  const auto share = [&](double ns) { return b.ns > 0 ? 100 * ns / b.ns : 0; };
+  return fmt::format(
+      "arena {}, {} alive at the peak (stage {}); {:.3g} joins per token\n"
+      "critical path {}, work of a lane {}, {} {}: the critical path is {:.1f} % of it, lanes are "
+      "busy {:.1f} % of it\n",
+      human_bytes(plan.arena_bytes), human_bytes(peak.bytes), peak.stage, per_token,
+      human_ns(b.critical_ns), human_ns(b.lane_ns), b.measured ? "measured" : "estimated",
+      human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
+}
+
+std::string text_of(const Model& model, const PlannedModel& planned, const std::string& phase,
+                    const ProfileFile* profile, const std::string& profile_path) {
   const ModelFacts& facts = model.facts();
   const SessionOptions& o = planned.options;
-  std::cout << fmt::format(
+  std::string out = fmt::format(
       "{}: {}, {} layers, {} parameters\ncontext {} x {} sequences, {} workers, backend {}, cache "
       "{}{}\nweights {}: {}\n\n{}",
       facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
       o.context, o.sequences, o.workers, o.backend, o.cache_k.name(),
       o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()), to_string(o.weights),
       planned.weights_reason, planned.memory.to_text());
-  std::cout << fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
-                           planned.concessions.empty() ? "" : ", hence these concessions:");
-  for (const std::string& concession : planned.concessions) std::cout << "  " << concession << '\n';
-  for (const Plan& plan : planned.plans) {
+  out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
+                     planned.concessions.empty() ? "" : ", hence these concessions:");
+  for (const std::string& concession : planned.concessions)
+    out += fmt::format("  {}\n", concession);
+  for (std::size_t i = 0; i < planned.plans.size(); ++i) {
+    const Plan& plan = planned.plans[i];
     if (wanted(planned, plan, phase)) {
-      std::cout << '\n' << plan.to_text();
+      const Graph& graph = planned.graphs[i];
+      const std::string text = plan.to_text();
+      const std::size_t steps = std::min(text.find("stage 0\n"), text.size());
+      const ProfiledPlan* of_plan =
+          profile ? &profile_of(*profile, profile_path, graph, plan) : nullptr;
+      out += '\n';
+      out += text.substr(0, steps) + bounds_text(graph, plan, of_plan) + text.substr(steps);
     } else {
-      std::cout << fmt::format("\nplan {}: {} steps, {} joins, arena {}, scratch {}\n", plan.name,
-                               plan.steps.size(), plan.joins(), human_bytes(plan.arena_bytes),
-                               human_bytes(plan.scratch_bytes));
+      out += fmt::format("\nplan {}: {} steps, {} joins, arena {}, scratch {}\n", plan.name,
+                         plan.steps.size(), plan.joins(), human_bytes(plan.arena_bytes),
+                         human_bytes(plan.scratch_bytes));
     }
   }
+  return out;
 }
 
 void print_json(const Model& model, const PlannedModel& planned) {
   const MemoryUse& use = planned.memory;
   const SessionOptions& o = planned.options;
   Json plans = Json::array();
-  for (const Plan& plan : planned.plans) plans.push_back(Json::parse(plan.to_json()));
+  for (std::size_t i = 0; i < planned.plans.size(); ++i) {
+    plans.push_back(Json::parse(planned.plans[i].to_json()));
+    const Bounds bounds = bounds_of(planned.graphs[i], planned.plans[i], nullptr);
+    plans.back()["critical_path_ns"] = bounds.critical_ns;
+    plans.back()["work_per_lane_ns"] = bounds.lane_ns;
+  }
   const Json json{{"architecture", model.facts().architecture},
                   {"context", o.context},
                   {"sequences", o.sequences},
@@ -83,6 +149,33 @@ void print_json(const Model& model, const PlannedModel& planned) {
   std::cout << json.dump(1) << '\n';
 }
 
+struct Picture {
+  std::string out, layers, profile;
+};
+
+void write_svg(const Model& model, const PlannedModel& planned, const std::string& phase,
+               const Picture& picture, const ProfileFile* profile) {
+  const std::size_t index = find_phase(planned, phase);
+  const Graph& graph = planned.graphs[index];
+  const Plan& plan = planned.plans[index];
+  PlanPicture options;
+  read_layers(picture.layers, model.facts().n_layers, options.first_layer, options.last_layer);
+  const ProfiledPlan* of_plan = nullptr;
+  std::optional<TimedStep> measured;
+  if (profile) {
+    of_plan = &profile_of(*profile, picture.profile, graph, plan);
+    measured = read_median_step(picture.profile, plan.name);
+    options.measured = &*measured;
+  }
+  options.title =
+      fmt::format("{} ({}), plan {}", model.facts().name, model.facts().architecture, plan.name);
+  options.facts = fmt::format("{} steps, {} stages, {} joins\n{}", plan.steps.size(), plan.stages,
+                              plan.joins(), bounds_text(graph, plan, of_plan));
+  OutputFile file(picture.out);
+  file.write(plan_svg(graph, plan, options));
+  file.commit();
+}
+
 }  // namespace
 
 int plan(int argc, char** argv) {
@@ -98,18 +191,40 @@ int plan(int argc, char** argv) {
   app.add_option("--phase", phase,
                  "which plan to show in full: decode, prefill (the widest), 'prefill 8', all")
       ->type_name("NAME");
-  app.add_flag("--json", json, "print everything as one JSON object");
+  auto* as_json = app.add_flag("--json", json, "print everything as one JSON object");
+  Picture picture;
+  auto* svg = app.add_option("--svg", picture.out,
+                             "no text: draw the arena over the steps and the lanes over the time")
+                  ->type_name("FILE.svg")
+                  ->excludes(as_json);
+  app.add_option("--layers", picture.layers, "draw only the steps of these layers, as 0-1")
+      ->type_name("A-B")
+      ->needs(svg);
+  app.add_option("--profile", picture.profile,
+                 "times measured by weft profile -o FILE in place of estimated ones")
+      ->type_name("FILE")
+      ->excludes(as_json);
   app.footer(
       "Examples:\n"
       "  weft plan -m model.gguf -c 8192\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
+      "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
       "  weft plan -m model.gguf --json | jq .memory");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   const auto model = cli::load_model(flags);
+  std::optional<ProfileFile> profile;
+  if (!picture.profile.empty()) profile = read_profile(picture.profile, flags.session);
+  const ProfileFile* measured = profile ? &*profile : nullptr;
   const PlannedModel planned = plan_model(*model, flags.session);
   check_phase(planned, phase);
-  json ? print_json(*model, planned) : print_text(*model, planned, phase);
+  if (!picture.out.empty()) {
+    write_svg(*model, planned, phase, picture, measured);
+  } else if (json) {
+    print_json(*model, planned);
+  } else {
+    std::cout << text_of(*model, planned, phase, measured, picture.profile);
+  }
   return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "weft/graph/error.h"
 #include "weft/graph/picture.h"
+#include "weft/scheduler/workers.h"
 
 #include "common/read_text.h"
 
@@ -91,6 +92,15 @@ TimedStep median_step(const Json& json, const std::string& path, const std::stri
 
 }  // namespace
 
+std::string human_ns(double ns) {
+  const auto text = [](double value, const char* unit) {
+    return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
+  };
+  return ns < 1e3   ? fmt::format("{:.0f} ns", ns)
+         : ns < 1e6 ? text(ns / 1e3, "us")
+                    : text(ns / 1e6, "ms");
+}
+
 const ProfiledNode* ProfiledPlan::find(std::string_view path) const {
   const auto found = std::ranges::find(nodes, path, &ProfiledNode::path);
   return found == nodes.end() ? nullptr : &*found;
@@ -134,18 +144,23 @@ std::string to_json(const ProfileFile& profile) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-ProfileFile read_profile(const std::string& path) {
-  return read_trace(path, [](const Json& trace) {
+ProfileFile read_profile(const std::string& path, SessionOptions& options) {
+  ProfileFile profile = read_trace(path, [](const Json& trace) {
     const Json& json = trace.at("otherData").at("weft");
-    ProfileFile profile{.model = json.at("model").get<std::string>(),
-                        .weights = json.at("weights").get<std::string>(),
-                        .backend = json.at("backend").get<std::string>(),
-                        .context = json.at("context").get<std::int64_t>(),
-                        .workers = json.at("workers").get<int>(),
-                        .plans = {}};
-    for (const Json& plan : json.at("plans")) profile.plans.push_back(plan_of(plan));
-    return profile;
+    ProfileFile file{.model = json.at("model").get<std::string>(),
+                     .weights = json.at("weights").get<std::string>(),
+                     .backend = json.at("backend").get<std::string>(),
+                     .context = json.at("context").get<std::int64_t>(),
+                     .workers = json.at("workers").get<int>(),
+                     .plans = {}};
+    for (const Json& plan : json.at("plans")) file.plans.push_back(plan_of(plan));
+    return file;
   });
+  if (profile.context < 1 || profile.workers < 1 || profile.workers > kMostWorkers)
+    fail<FormatError>("{}: a context of {} and {} workers", path, profile.context, profile.workers);
+  if (options.context == 0) options.context = profile.context;
+  if (options.workers == 0) options.workers = profile.workers;
+  return profile;
 }
 
 const ProfiledPlan& profile_of(const ProfileFile& profile, const std::string& path,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
+#include "weft/models/session.h"
 #include "weft/scheduler/plan.h"
 
 namespace weft::tools {
@@ -48,9 +49,13 @@ struct TimedStep {
 // for what varies, kernels, stages and lanes; not the length of the context.
 std::string plan_signature(const Graph& graph, const Plan& plan);
 
+// "12.3 us"
+std::string human_ns(double ns);
+
 std::string to_json(const ProfileFile& profile);
-// Throws IoError, and FormatError where the file is no such trace.
-ProfileFile read_profile(const std::string& path);
+// Context and workers that `options` leaves open become those of the profile. Throws IoError, and
+// FormatError where the file is no such trace.
+ProfileFile read_profile(const std::string& path, SessionOptions& options);
 // The part that is of `plan`. Throws ValueError where the profile has none: it is of another model,
 // or was made with other settings.
 const ProfiledPlan& profile_of(const ProfileFile& profile, const std::string& path,

@@ -62,6 +62,23 @@ PlannedModel plan_of(const Model& model, SessionOptions options) {
 
 }  // namespace
 
+void read_layers(const std::string& text, std::int64_t n_layers, std::int64_t& first_layer,
+                 std::int64_t& last_layer) {
+  if (text.empty()) return;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, first_layer);
+  last_layer = first_layer;
+  auto rest = first;
+  if (first.ec == std::errc() && first.ptr != end && *first.ptr == '-')
+    rest = std::from_chars(first.ptr + 1, end, last_layer);
+  if (rest.ec != std::errc() || rest.ptr != end || first_layer < 0 || last_layer < first_layer) {
+    fail<cli::UsageError>("--layers must be a number or FIRST-LAST, got '{}'", printable(text));
+  }
+  if (last_layer >= n_layers) {
+    fail<cli::UsageError>("--layers {}: the model has layers 0-{}", text, n_layers - 1);
+  }
+}
+
 std::size_t find_phase(const PlannedModel& planned, const std::string& phase) {
   if (phase == "prefill") return planned.plans.size() - 1;
   std::string names = "prefill";

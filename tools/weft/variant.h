@@ -1,6 +1,7 @@
 #pragma once
 // One plan of a model, as flags and a list of changes to them want it.
 
+#include <cstdint>
 #include <string>
 
 #include "weft/models/session.h"
@@ -14,6 +15,10 @@ struct Variant {
   const Graph& graph() const { return planned.graphs[index]; }
   const Plan& plan() const { return planned.plans[index]; }
 };
+
+// "3" or "0-1", of n_layers; an empty text changes nothing. Throws UsageError.
+void read_layers(const std::string& text, std::int64_t n_layers, std::int64_t& first_layer,
+                 std::int64_t& last_layer);
 
 // `phase`: "decode", "prefill" (the widest) or the name of a plan. Throws UsageError where there is
 // no such plan.

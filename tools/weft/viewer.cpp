@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/graph/dot.h"
 #include "weft/graph/error.h"
 
 namespace weft::tools {
@@ -181,13 +182,6 @@ document.getElementById("out").addEventListener("click", () => zoomMiddle(1 / 0.
 </html>
 )JS";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
-
 // As text between tags of HTML and of XML: neither knows < or & there.
 std::string json_of(const std::vector<BoxFacts>& facts) {
   Json list = Json::array();
@@ -210,7 +204,7 @@ std::string viewer_html(const std::string& title, const std::string& svg,
   const std::size_t begin = svg.find("<svg");
   if (begin == std::string::npos) fail<FormatError>("Graphviz drew no SVG");
   std::string html(kHead);
-  html.replace(html.find("TITLE"), 5, escaped(title));
+  html.replace(html.find("TITLE"), 5, markup_text(title));
   html += svg.substr(begin);
   html += kSide;
   html += json_of(facts);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -39,12 +40,19 @@ class NodeObserver {
                      const Region& region) noexcept = 0;
 };
 
+struct ExecutorOptions {
+  // Fills memory where nothing lives with NaN, between stages and in scratch memory before each
+  // call, and lets run() throw Error, naming the node, where a result is NaN or something was
+  // written there. Slow, on one thread, and of the same bits. None: as WEFT_POISON says.
+  std::optional<bool> poison;
+};
+
 class Executor {
  public:
   // `graph` and `plan` are kept by reference and outlive the executor. Throws Error where bindings
   // are missing or too small.
   Executor(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
-           Workers& workers);
+           Workers& workers, const ExecutorOptions& options = {});
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;

@@ -27,7 +27,8 @@ Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& op
 // Proves the plan against the graph: tensors whose lives overlap share no bytes (in-place pairs
 // apart, which must agree region by region), every lane reads only what is complete in its own lane
 // or before the last join, every output element has exactly one owner (or one per lane for copies).
-// Throws Error naming the two nodes.
+// Throws Error naming the two nodes. make_plan() does so itself in debug builds and where
+// WEFT_CHECK_PLANS is set.
 void check(const Plan& plan, const Graph& graph);
 
 }  // namespace weft

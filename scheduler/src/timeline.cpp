@@ -1,0 +1,111 @@
+#include "weft/scheduler/timeline.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "weft/backends/memory.h"
+
+#include "draft.h"
+
+namespace weft {
+namespace {
+
+Work work_of(const Graph& graph, const PlanStep& step) {
+  Work work{.works = true, .kernel = {}, .cost = step.cost};
+  estimate(graph, graph[step.node], work);
+  work.share = {step.split, step.cols, step.lane};
+  work.stage = step.stage;
+  return work;
+}
+
+}  // namespace
+
+Timeline estimate_timeline(const Graph& graph, const Plan& plan) {
+  const auto n_lanes = static_cast<std::size_t>(plan.lanes);
+  Timeline timeline;
+  timeline.lanes_busy.resize(n_lanes);
+  std::vector<double> now(n_lanes);
+  const auto join = [&] {
+    timeline.ns = *std::max_element(now.begin(), now.end());
+    timeline.joins_ns.push_back(timeline.ns);
+    std::fill(now.begin(), now.end(), timeline.ns + kJoinNs);
+  };
+  std::int32_t stage = 0;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    for (; stage < step.stage; ++stage) join();
+    const Work work = work_of(graph, step);
+    for (int lane = 0; lane < plan.lanes; ++lane) {
+      const double part = part_of_lane(graph[step.node], work, plan.lanes, lane);
+      if (part <= 0) continue;
+      const auto at = static_cast<std::size_t>(lane);
+      const double ns = part * work.ns + kCallNs;
+      timeline.work.push_back({i, lane, now[at], now[at] + ns});
+      timeline.lanes_busy[at] += ns;
+      now[at] += ns;
+    }
+  }
+  if (plan.lanes > 1 && !plan.steps.empty()) join();
+  timeline.ns = *std::max_element(now.begin(), now.end());
+  std::stable_sort(timeline.work.begin(), timeline.work.end(),
+                   [&](const LaneWork& a, const LaneWork& b) {
+                     return std::pair(plan.steps[a.step].stage, a.lane) <
+                            std::pair(plan.steps[b.step].stage, b.lane);
+                   });
+  return timeline;
+}
+
+std::vector<double> longest_by_step(const Plan& plan, const Timeline& timeline) {
+  std::vector<double> longest(plan.steps.size());
+  for (const LaneWork& work : timeline.work)
+    longest[work.step] = std::max(longest[work.step], work.end_ns - work.begin_ns);
+  return longest;
+}
+
+double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const double> step_ns) {
+  std::unordered_map<NodeId, double> step_of;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) step_of[plan.steps[i].node] = step_ns[i];
+  // When each node is done at the earliest; ids are in topological order. Who reads a state after a
+  // writer has that writer as its input.
+  std::vector<double> done(static_cast<std::size_t>(graph.size()));
+  double longest = 0;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    double& end = done[static_cast<std::size_t>(id)];
+    for (const NodeId in : graph[id].inputs) {
+      if (in != kNoNode) end = std::max(end, done[static_cast<std::size_t>(in)]);
+    }
+    if (const auto found = step_of.find(id); found != step_of.end()) end += found->second;
+    longest = std::max(longest, end);
+  }
+  return longest;
+}
+
+std::vector<std::int64_t> live_bytes_by_stage(const Plan& plan) {
+  // Chains of nodes in place over each other are one tensor, from the first that lives to the last.
+  std::vector<std::pair<std::int32_t, std::int32_t>> lives;
+  std::vector<std::size_t> owner(plan.placements.size());
+  for (std::size_t i = 0; i < plan.placements.size(); ++i) {
+    const Placement& p = plan.placements[i];
+    lives.emplace_back(p.first_stage, p.last_stage);
+    owner[i] = p.in_place_over == kNoNode ? i : owner[static_cast<std::size_t>(p.in_place_over)];
+    auto& life = lives[owner[i]];
+    life = {std::min(life.first, p.first_stage), std::max(life.second, p.last_stage)};
+  }
+  std::vector<std::int64_t> live(static_cast<std::size_t>(plan.stages));
+  for (std::size_t i = 0; i < plan.placements.size(); ++i) {
+    const Placement& p = plan.placements[i];
+    if (p.place != Place::arena || owner[i] != i) continue;
+    for (std::int32_t s = lives[i].first; s <= lives[i].second; ++s)
+      live[static_cast<std::size_t>(s)] += p.copies * align_up(p.bytes);
+  }
+  return live;
+}
+
+PeakStage peak_stage(const Plan& plan) {
+  const std::vector<std::int64_t> live = live_bytes_by_stage(plan);
+  if (live.empty()) return {};
+  const auto most = std::max_element(live.begin(), live.end());
+  return {static_cast<std::int32_t>(most - live.begin()), *most};
+}
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+#pragma once
+// A plan as a picture: who lives where in the arena and when, and what each lane does when.
+
+#include <string>
+
+#include "weft/graph/graph.h"
+#include "weft/scheduler/plan.h"
+#include "weft/scheduler/timeline.h"
+
+#include "profile_file.h"
+
+namespace weft::tools {
+
+struct PlanPicture {
+  std::string title, facts;
+  std::int64_t first_layer = 0, last_layer = -1;  // only their steps; -1: all
+  const TimedStep* measured = nullptr;            // in place of the estimate
+};
+
+// Well-formed SVG.
+std::string plan_svg(const Graph& graph, const Plan& plan, const PlanPicture& options);
+
+}  // namespace weft::tools
