@@ -6,6 +6,8 @@ namespace weft {
 
 ByteTrie::ByteTrie(std::vector<Entry> entries) {
   std::erase_if(entries, [](const Entry& entry) { return entry.first.empty(); });
+  n_too_long_ =
+      std::erase_if(entries, [](const Entry& entry) { return entry.first.size() > kMaxLength; });
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.first != b.first ? a.first < b.first : a.second > b.second;
   });

@@ -22,6 +22,9 @@ class ByteTrie {
   };
 
   ByteTrie() : ByteTrie(std::vector<Entry>()) {}
+  // Longer strings are left out: they bound the work per byte of a text.
+  static constexpr std::size_t kMaxLength = 1024;
+
   // Of equal strings the one with the highest value counts; empty ones are left out. The strings
   // need not outlive the constructor.
   explicit ByteTrie(std::vector<Entry> entries);
@@ -44,6 +47,7 @@ class ByteTrie {
     return best;
   }
   std::size_t max_length() const { return max_length_; }
+  std::size_t n_too_long() const { return n_too_long_; }
 
  private:
   // 0, the root, where there is none.
@@ -66,6 +70,7 @@ class ByteTrie {
   std::vector<std::int32_t> values_;     // [nodes] -1: no string ends here
   std::array<std::uint32_t, 256> roots_{};
   std::size_t max_length_ = 0;
+  std::size_t n_too_long_ = 0;
 };
 
 }  // namespace weft

@@ -63,6 +63,7 @@ Plamo2Tokenizer::Plamo2Tokenizer(std::shared_ptr<const Vocabulary> shared)
     scores_[static_cast<std::size_t>(id)] = static_cast<std::int64_t>(score);
   }
   tokens_ = ByteTrie(std::move(entries));
+  warn_of_long_tokens(tokens_.n_too_long(), ByteTrie::kMaxLength);
   if (std::find(byte_tokens_.begin(), byte_tokens_.end(), kNoToken) != byte_tokens_.end())
     warn("some bytes have no token: characters that need them become unknown or are left out");
 }

@@ -57,6 +57,7 @@ RwkvTokenizer::RwkvTokenizer(std::shared_ptr<const Vocabulary> shared)
       entries.emplace_back(bytes(id), id);
   }
   tokens_ = ByteTrie(std::move(entries));
+  warn_of_long_tokens(tokens_.n_too_long(), ByteTrie::kMaxLength);
 }
 
 void RwkvTokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& out) const {

@@ -116,6 +116,11 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, const DecodeOptions&
   return text;
 }
 
+void Tokenizer::warn_of_long_tokens(std::size_t n, std::size_t limit) {
+  if (n > 0)
+    warn(fmt::format("{} tokens are longer than {} bytes and are never produced", n, limit));
+}
+
 void Tokenizer::check_id(TokenId id) const {
   if (id >= 0 && id < vocabulary_->size()) return;
   fail<ValueError>("token id {} is outside the vocabulary of {} tokens", id, vocabulary_->size());

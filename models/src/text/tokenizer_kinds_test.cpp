@@ -179,6 +179,16 @@ TEST_CASE("long texts and runs of one character end soon, in every kind") {
   }
 }
 
+TEST_CASE("tokens that are too long to be looked for are named") {
+  test::VocabularyBuilder b = test::rwkv_builder();
+  b.add(std::string(ByteTrie::kMaxLength, 'a'));
+  CHECK(Texts(b).tokenizer->warnings().empty());
+  b.add(std::string(1'000'000, 'a'));
+  const Texts t(b);
+  REQUIRE(t.tokenizer->warnings().size() == 1);
+  CHECK(t.encode(std::string(999'999, 'a')).size() == 976 + 575);
+}
+
 TEST_CASE("tries find every prefix") {
   const ByteTrie trie({{"a", 1}, {"abc", 2}, {"abcd", 3}, {"b", 4}, {"", 5}, {"a", 0}});
   std::vector<std::pair<std::size_t, std::int32_t>> found;

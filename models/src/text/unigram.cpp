@@ -72,6 +72,7 @@ UnigramTokenizer::UnigramTokenizer(std::shared_ptr<const Vocabulary> shared)
     worst = std::min(worst, vocabulary().score(id));
   }
   tokens_ = ByteTrie(std::move(entries));
+  warn_of_long_tokens(tokens_.n_too_long(), ByteTrie::kMaxLength);
   for (const TokenId id : byte_tokens_) falls_back_ = falls_back_ && id != kNoToken;
   unknown_score_ = worst - kUnknownPenalty;
 }

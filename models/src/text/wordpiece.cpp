@@ -133,6 +133,7 @@ WordPieceTokenizer::WordPieceTokenizer(std::shared_ptr<const Vocabulary> shared)
   }
   first_ = ByteTrie(std::move(first));
   later_ = ByteTrie(std::move(later));
+  warn_of_long_tokens(first_.n_too_long() + later_.n_too_long(), ByteTrie::kMaxLength);
 }
 
 TokenId WordPieceTokenizer::opening() const {

@@ -70,6 +70,8 @@ class Tokenizer {
  protected:
   explicit Tokenizer(std::shared_ptr<const Vocabulary> vocabulary);
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
+  // Nothing where `n` is 0.
+  void warn_of_long_tokens(std::size_t n, std::size_t limit);
 
  private:
   // What goes around a text; kNoToken: nothing. By default BOS and EOS where the vocabulary asks.
