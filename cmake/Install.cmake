@@ -10,6 +10,12 @@ set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 get_property(WEFT_BUILT GLOBAL PROPERTY WEFT_BUILT_LAYERS)
 list(TRANSFORM WEFT_BUILT PREPEND weft_ OUTPUT_VARIABLE WEFT_LIBRARIES)
 
+# What a backend outside of this tree needs: one header of C.
+add_library(weft_backend_abi INTERFACE)
+set_target_properties(weft_backend_abi PROPERTIES EXPORT_NAME backend_abi)
+target_include_directories(weft_backend_abi INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS weft_backend_abi EXPORT weft)
+
 install(TARGETS ${WEFT_LIBRARIES} EXPORT weft ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(layer IN LISTS WEFT_LAYERS)
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${layer}/include/weft)
@@ -25,6 +31,6 @@ install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftC
   DESTINATION ${WEFT_CMAKE_DIR})
 
 if(WEFT_BUILD_PROGRAMS)
-  install(TARGETS weft generate chat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS weft weft-conform generate chat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY examples/models DESTINATION ${CMAKE_INSTALL_DATADIR}/weft FILES_MATCHING PATTERN "*.gguf")
 endif()

@@ -26,6 +26,15 @@ if(Python3_Interpreter_FOUND)
   set_tests_properties("install: a new architecture from outside" PROPERTIES
     FIXTURES_REQUIRED installed TIMEOUT 600 ENVIRONMENT "WEFT_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endif()
+set(backend ${CMAKE_CURRENT_BINARY_DIR}/backend_skeleton)
+add_test(NAME "install: a backend is built against the package and conforms"
+  COMMAND ${CMAKE_CTEST_COMMAND}
+    --build-and-test ${PROJECT_SOURCE_DIR}/examples/backend_skeleton ${backend}
+    --build-generator ${CMAKE_GENERATOR}
+    --build-options -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+    --test-command ${prefix}/${CMAKE_INSTALL_BINDIR}/weft-conform -q ${backend}/libskeleton.so)
+set_tests_properties("install: a backend is built against the package and conforms" PROPERTIES
+  FIXTURES_REQUIRED installed TIMEOUT 300)
 
 set_tests_properties("install: a program finds the bundled model" "install: another project uses the libraries" PROPERTIES
   FIXTURES_REQUIRED installed TIMEOUT 600)

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "weft/backends/backend.h"
+#include "weft/backends/plugins.h"
 #include "weft/graph/error.h"
 
 namespace weft {
@@ -28,15 +29,19 @@ std::span<const Backend* const> all_backends() {
 }
 
 const Backend& find_backend(std::string_view name) {
-  std::string known;
   for (const Entry& entry : kEntries) {
     if (entry.name == name) return entry.get();
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
   constexpr std::string_view kOneIsa = "cpu:";
   if (name.starts_with(kOneIsa) && name.size() > kOneIsa.size())
     return cpu_backend(name.substr(kOneIsa.size()));
-  fail<ValueError>("no backend is called '{}'; known: {}", name, known);
+  if (const Backend* backend = find_plugin(name)) return *backend;
+  std::string known, broken;
+  for (const std::string& other : backend_names()) known += (known.empty() ? "" : ", ") + other;
+  for (const PluginInfo& info : plugins()) {
+    if (!info.error.empty()) broken += "; " + info.error;
+  }
+  fail<ValueError>("no backend is called '{}'; known: {}{}", name, known, broken);
 }
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "weft/backends/plugins.h"
 #include "weft/graph/error.h"
 #include "weft/models/quantize.h"
 #include "weft/ops/cache_cells.h"
@@ -114,7 +115,21 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("-t,--threads", s.workers, "workers; 0: two, or fewer where there is less")
       ->check(CLI::Range(0, 256))
       ->type_name("N");
-  app.add_option("--backend", s.backend, "cpu or reference")->type_name("NAME");
+  app.add_option("--backend", s.backend,
+                 "what computes: cpu, reference, or a plug-in (weft backends lists them)")
+      ->type_name("NAME");
+  app.add_option_function<std::vector<std::string>>(
+         "--backend-path",
+         [](const std::vector<std::string>& paths) {
+           for (const std::string& path : paths) load_plugins(path);
+         },
+         "load backends from a shared library or a folder of them; also WEFT_BACKEND_PATH")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("PATH");
+  app.add_option("--route", s.route,
+                 "which backend runs which nodes: 'blk.3.ffn_*=reference,*=cpu', the first match "
+                 "counts; weft plan shows their paths")
+      ->type_name("RULES");
   add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
   add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
   add_weights_flag(app, s.weights);

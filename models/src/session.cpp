@@ -10,6 +10,7 @@
 #include "weft/ops/cache_cells.h"
 #include "weft/scheduler/workers.h"
 
+#include "device_memory.h"
 #include "model_impl.h"
 #include "noise.h"
 #include "session_plan.h"
@@ -66,7 +67,6 @@ struct Session::Impl {
   Impl(std::shared_ptr<const Model> m, const SessionOptions& options)
       : model(std::move(m)),
         planned(plan_model(*model, options)),
-        backend(backend_of(planned.options)),
         weights(load_weights()),
         workers(planned.options.workers),
         states(planned.memory.state),
@@ -77,13 +77,17 @@ struct Session::Impl {
         next(lengths.size()),
         chunk(static_cast<std::size_t>(planned.options.prefill_width)) {
     std::byte* at = states.data();
+    for (const DeviceUse& use : device_use(planned.graphs, planned.plans))
+      devices.push_back(std::make_unique<DeviceMemory>(*model, use));
     for (const Node* state : states_in_order()) {
+      if (is_on_device(*state)) continue;
       state_at.emplace(state->path, at);
       at += align_up(state->spec.bytes());
     }
   }
 
   std::vector<const Node*> states_in_order() const;
+  bool is_on_device(const Node& state) const;
   std::shared_ptr<const ResidentWeights> load_weights() const;
   const std::byte* weight(const Node& node) const;
   std::size_t plan_for(std::size_t n_tokens) const;
@@ -99,10 +103,10 @@ struct Session::Impl {
 
   std::shared_ptr<const Model> model;
   PlannedModel planned;
-  const Backend& backend;
   std::shared_ptr<const ResidentWeights> weights;  // null where all stay in the file
   Workers workers;
   Buffer states, arena, scratch;
+  std::vector<std::unique_ptr<DeviceMemory>> devices;
   std::unordered_map<std::string, std::byte*> state_at;
   std::vector<std::unique_ptr<Runner>> runners;  // by width class; null until first used
   std::vector<std::int64_t> lengths;             // by sequence
@@ -118,6 +122,11 @@ std::vector<const Node*> Session::Impl::states_in_order() const {
     if (graph[id].kind == NodeKind::state) found.push_back(&graph[id]);
   }
   return found;
+}
+
+bool Session::Impl::is_on_device(const Node& state) const {
+  const NodeId id = planned.graphs.front().find(state.path);
+  return planned.plans.front().placements[static_cast<std::size_t>(id)].memory != 0;
 }
 
 std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
@@ -150,12 +159,16 @@ std::size_t Session::Impl::plan_for(std::size_t n_tokens) const {
 Runner& Session::Impl::runner(std::size_t n_tokens) {
   const std::size_t i = plan_for(n_tokens);
   if (!runners[i]) {
-    const Bindings bindings{.weight = [&](const Node& node) { return weight(node); },
-                            .state = [&](const Node& node) { return state_at.at(node.path); },
-                            .arena = arena.bytes(),
-                            .scratch = scratch.bytes()};
-    runners[i] =
-        std::make_unique<Runner>(planned.graphs[i], planned.plans[i], backend, bindings, workers);
+    Bindings bindings{.weight = [&](const Node& node) { return weight(node); },
+                      .state = [&](const Node& node) { return state_at.at(node.path); },
+                      .arena = arena.bytes(),
+                      .scratch = scratch.bytes()};
+    for (const PlanDevice& used : planned.plans[i].devices) {
+      const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
+      bindings.devices.push_back((*at)->bindings());
+    }
+    runners[i] = std::make_unique<Runner>(planned.graphs[i], planned.plans[i], *planned.backend,
+                                          bindings, workers);
   }
   return *runners[i];
 }
@@ -310,6 +323,10 @@ SequenceCells Session::cells(std::int32_t sequence, std::int64_t length) {
   const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
   SequenceCells cells;
   for (const Node* state : impl_->states_in_order()) {
+    if (impl_->is_on_device(*state)) {
+      fail<UnsupportedError>(
+          "the cache '{}' lies in the memory of a device: the host cannot read it", state->path);
+    }
     const std::int64_t bytes = cell_bytes(state->spec);
     cells.emplace_back(impl_->state_at.at(state->path) + first * bytes,
                        static_cast<std::size_t>(whole_blocks(length) * bytes));
@@ -318,16 +335,28 @@ SequenceCells Session::cells(std::int32_t sequence, std::int64_t length) {
 }
 
 void Session::adopt(std::int32_t sequence, std::int64_t length) {
-  (void)cells(sequence, length);  // checks
+  impl_->check_sequence(sequence);
+  if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
+  impl_->check_room(sequence, length);
   impl_->lengths[static_cast<std::size_t>(sequence)] = length;
 }
 
 void Session::pretend(std::int32_t sequence, std::int64_t length) {
-  const SequenceCells states = cells(sequence, length);
-  std::size_t i = 0;
-  for (const Node* state : impl_->states_in_order())
-    fill_with_noise(state->spec.dtype, states[i++]);
   adopt(sequence, length);
+  const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
+  for (const Node* state : impl_->states_in_order()) {
+    const std::int64_t bytes = cell_bytes(state->spec);
+    const auto n_bytes = static_cast<std::size_t>(whole_blocks(length) * bytes);
+    if (!impl_->is_on_device(*state)) {
+      fill_with_noise(state->spec.dtype,
+                      {impl_->state_at.at(state->path) + first * bytes, n_bytes});
+      continue;
+    }
+    std::vector<std::byte> cells(n_bytes);
+    fill_with_noise(state->spec.dtype, cells);
+    for (const auto& device : impl_->devices)
+      device->write_state(state->path, first * bytes, cells);
+  }
 }
 
 const Model& Session::model() const {
@@ -342,6 +371,11 @@ const MemoryUse& Session::memory() const {
 std::int64_t Session::allocated_bytes() const {
   return (impl_->weights ? impl_->weights->bytes() : 0) + impl_->states.size() +
          impl_->arena.size() + impl_->scratch.size();
+}
+std::int64_t Session::allocated_on_devices() const {
+  std::int64_t sum = 0;
+  for (const auto& device : impl_->devices) sum += device->bytes();
+  return sum;
 }
 const std::vector<std::string>& Session::concessions() const {
   return impl_->planned.concessions;

@@ -11,8 +11,10 @@
 #include "weft/ops/formats/q8_0.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
+#include "weft/scheduler/routing.h"
 #include "weft/scheduler/workers.h"
 
+#include "device_memory.h"
 #include "model_impl.h"
 
 namespace weft {
@@ -101,15 +103,30 @@ void count_memory(const Model& model, PlannedModel& planned) {
   planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
 }
 
+void add_classes(const Model& model, PlannedModel& planned) {
+  const std::int64_t widest = planned.options.prefill_width;
+  for (const std::int64_t width : kWidths) {
+    if (width < widest) add_class(model, *planned.backend, width, planned);
+  }
+  add_class(model, *planned.backend, widest, planned);
+}
+
 // Every width class with weights of this mode, whatever it takes.
 PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
   PlannedModel planned{.options = options};
   planned.options.weights = weights;
-  const Backend& backend = backend_of(options);
-  for (const std::int64_t width : kWidths) {
-    if (width < options.prefill_width) add_class(model, backend, width, planned);
+  planned.backend = backend_of(options);
+  const auto* routing = dynamic_cast<const Routing*>(planned.backend.get());
+  const auto sent_home = [&] { return routing ? routing->states_sent_home() : 0; };
+  for (std::size_t before = 0;;) {
+    add_classes(model, planned);
+    if (sent_home() == before) break;
+    // A plan does not see where those before it left the states.
+    before = sent_home();
+    planned.graphs.clear();
+    planned.plans.clear();
   }
-  add_class(model, backend, options.prefill_width, planned);
+  if (routing) routing->check_patterns(planned.graphs.front());
   count_memory(model, planned);
   return planned;
 }
@@ -214,7 +231,7 @@ std::int64_t without_file(const PlannedModel& planned) {
 std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptions& options,
                                           Limits limits, std::string& reason) {
   const bool asked = options.weights == WeightMode::resident;
-  if (!asked && backend_of(options).resident_lowering().empty()) {
+  if (!asked && backend_of(options)->resident_lowering().empty()) {
     reason = fmt::format("backend {} computes from the file's layout", options.backend);
     return std::nullopt;
   }
@@ -264,18 +281,20 @@ PlannedModel plan_mapped(const Model& model, const SessionOptions& options, cons
 
 }  // namespace
 
-const Backend& backend_of(const SessionOptions& options) {
-  return options.engine ? *options.engine : find_backend(options.backend);
+std::shared_ptr<const Backend> backend_of(const SessionOptions& options) {
+  if (options.engine) return {std::shared_ptr<const Backend>(), options.engine};
+  return choose_backend(options.backend, options.route);
 }
 
 std::int64_t cells_per_sequence(const SessionOptions& options) {
   return whole_blocks(options.context);
 }
 
-std::int64_t state_bytes(const Graph& graph) {
+std::int64_t state_bytes(const Graph& graph, const Plan& plan) {
   std::int64_t sum = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
-    if (graph[id].kind == NodeKind::state) sum += align_up(graph[id].spec.bytes());
+    const bool here = plan.placements[static_cast<std::size_t>(id)].memory == 0;
+    if (graph[id].kind == NodeKind::state && here) sum += align_up(graph[id].spec.bytes());
   }
   return sum;
 }
@@ -284,7 +303,8 @@ MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& 
                      const WeightLayout& weights) {
   MemoryUse use{.weights_mapped = weights.mapped_bytes,
                 .weights_resident = weights.region_bytes,
-                .state = state_bytes(graphs.front())};
+                .state = state_bytes(graphs.front(), plans.front())};
+  for (const DeviceUse& device : device_use(graphs, plans)) use.device += device.bytes();
   for (const Plan& plan : plans) {  // one step runs at a time: arena and scratch are shared
     use.arena = std::max(use.arena, plan.arena_bytes);
     use.scratch = std::max(use.scratch, plan.scratch_bytes);
@@ -294,9 +314,10 @@ MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& 
 
 WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   const bool resident = planned.options.weights == WeightMode::resident;
-  WeightLayout layout = layout_weights(model.file(), planned.graphs.front(), resident);
+  const auto off_host = weights_off_host(planned.graphs, planned.plans);
+  WeightLayout layout = layout_weights(model.file(), planned.graphs.front(), resident, off_host);
   for (const Graph& graph : planned.graphs) {
-    if (layout_weights(model.file(), graph, resident) != layout)
+    if (layout_weights(model.file(), graph, resident, off_host) != layout)
       fail<Error>("plans of one session want their weights in different types");
   }
   return layout;

@@ -8,14 +8,15 @@
 
 namespace weft {
 
-const Backend& backend_of(const SessionOptions& options);
+std::shared_ptr<const Backend> backend_of(const SessionOptions& options);
 
 // Cells that every sequence has for itself: its positions, up to whole blocks. So sequence s begins
 // at cell s times that, and all sequences lie alike in their blocks.
 std::int64_t cells_per_sequence(const SessionOptions& options);
 
-// Bytes of all states of a graph, each aligned. Session lays them out in this order.
-std::int64_t state_bytes(const Graph& graph);
+// Bytes of all states of a graph that lie in the host's memory, each aligned. Session lays them out
+// in this order.
+std::int64_t state_bytes(const Graph& graph, const Plan& plan);
 
 // Bytes that a session with these plans takes. REQUIRES: one plan per graph, at least one.
 MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans,

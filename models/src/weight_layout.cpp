@@ -23,12 +23,13 @@ std::vector<bool> read_whole(const Graph& graph) {
 
 }  // namespace
 
-WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident) {
+WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident,
+                            const std::vector<std::string>& off_host) {
   const std::vector<bool> whole = read_whole(graph);
   WeightLayout layout;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    if (node.kind != NodeKind::weight) continue;
+    if (node.kind != NodeKind::weight || std::ranges::count(off_host, node.path) != 0) continue;
     layout.weights.push_back({.tensor = file.find_tensor(node.path),
                               .dtype = node.spec.dtype,
                               .whole = whole[static_cast<std::size_t>(id)]});

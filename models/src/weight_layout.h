@@ -3,6 +3,7 @@
 // the types that the session's graphs give them. Known from the file's header alone.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,7 +35,9 @@ struct WeightLayout {
 // `resident`: every weight that a step reads whole goes into the region, in file order. Otherwise
 // all stay in the file but those whose rows are in another order there. Weights that the graph
 // wants in a type that the file does not have are converted on their way into the region: Throws
-// Error where they would have to stay in the file, or are quantized there.
-WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident);
+// Error where they would have to stay in the file, or are quantized there. Weights `off_host` are
+// left out: only devices read them.
+WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident,
+                            const std::vector<std::string>& off_host = {});
 
 }  // namespace weft

@@ -232,6 +232,18 @@ const std::byte* ResidentWeights::find(std::string_view name) const {
   return it == offsets_.end() ? nullptr : region_.data() + it->second;
 }
 
+std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tensor, DType dtype) {
+  const PlacedWeight weight{.tensor = &tensor,
+                            .dtype = dtype,
+                            .offset = 0,
+                            .converts = dtype.plain() != tensor.spec.dtype};
+  std::vector<std::byte> bytes(static_cast<std::size_t>(dtype.bytes(tensor.spec.shape.elems())));
+  std::vector<Chunk> chunks;
+  add_chunks(weight, chunks);
+  for (const Chunk& chunk : chunks) copy_chunk(file.path(), chunk, bytes.data());
+  return bytes;
+}
+
 void bring_in_mapped(const WeightLayout& layout, const LoadOptions& options) {
   std::vector<Chunk> chunks;
   for (const PlacedWeight& w : layout.weights) {

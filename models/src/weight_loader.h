@@ -38,6 +38,10 @@ class ResidentWeights {
   std::unordered_map<std::string_view, std::int64_t> offsets_;
 };
 
+// One weight in the type that a graph gives it, rows in the graph's order. Throws FormatError like
+// the region.
+std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tensor, DType dtype);
+
 // Reads those weights that stay in the file and that every step reads whole. Throws CancelledError
 // and what `progress` throws.
 void bring_in_mapped(const WeightLayout& layout, const LoadOptions& options);

@@ -7,6 +7,7 @@
 #include "weft/ops/attention.h"
 #include "weft/ops/cache_write.h"
 #include "weft/ops/concat.h"
+#include "weft/ops/copy.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/linear.h"
@@ -29,6 +30,7 @@ constexpr const OpDef* kOps[] = {
     &kAttention,     //
     &kCacheWrite,    //
     &kConcat,        //
+    &kCopy,          //
     &kGatedLinear,   //
     &kGetRows,       //
     &kLinear,        //

@@ -90,7 +90,9 @@ std::string MemoryUse::to_text() const {
   line("arena", arena);
   line("scratch", scratch);
   line("other", other);
-  return text + fmt::format("  {:<17} {:>11}\n", "total", human_bytes(all));
+  text += fmt::format("  {:<17} {:>11}\n", "total", human_bytes(all));
+  if (device > 0) text += fmt::format("  {:<17} {:>11}\n", "on devices", human_bytes(device));
+  return text;
 }
 
 }  // namespace weft

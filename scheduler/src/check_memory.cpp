@@ -42,7 +42,8 @@ void check_placement(const CheckedPlan& checked, NodeId id) {
     bad("wrong offset in its row");
   if (p.place != Place::arena) return;
   if (p.offset < 0 || p.offset % kAlignment != 0) bad("not aligned");
-  if (p.offset + p.copies * align_up(p.bytes) > checked.plan.arena_bytes)
+  if (p.memory < 0 || p.memory > std::ssize(checked.plan.devices)) bad("in no memory of the plan");
+  if (p.offset + p.copies * align_up(p.bytes) > checked.plan.arena_of(p.memory))
     bad("past the end of the arena");
 }
 
@@ -98,7 +99,8 @@ void check_in_place(const CheckedPlan& checked, NodeId id) {
   if (graph[over].op->storage != Storage::fresh || is_output(graph, over))
     bad("its memory is not free to take");
   const Placement &mine = placement(checked, id), &theirs = placement(checked, over);
-  if (mine.offset != theirs.offset || mine.bytes != theirs.bytes || mine.copies != theirs.copies)
+  if (mine.memory != theirs.memory || mine.offset != theirs.offset || mine.bytes != theirs.bytes ||
+      mine.copies != theirs.copies)
     bad("they do not lie at the same place");
   const std::size_t allowed = static_cast<std::size_t>(node.op->in_place_over);
   const lanes::Share share = checked.share(id);
@@ -143,11 +145,15 @@ void check_memory(const CheckedPlan& checked) {
   for (std::size_t stage = 0; stage < alive.size(); ++stage) {
     auto& ids = alive[stage];
     std::sort(ids.begin(), ids.end(), [&](NodeId a, NodeId b) {
-      return placement(checked, a).offset < placement(checked, b).offset;
+      const Placement &pa = placement(checked, a), &pb = placement(checked, b);
+      return std::pair(pa.memory, pa.offset) < std::pair(pb.memory, pb.offset);
     });
+    const auto overlap = [&](NodeId a, NodeId b) {
+      const Placement &pa = placement(checked, a), &pb = placement(checked, b);
+      return pa.memory == pb.memory && pb.offset < end_of(a);
+    };
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      for (std::size_t j = i + 1;
-           j < ids.size() && placement(checked, ids[j]).offset < end_of(ids[i]); ++j) {
+      for (std::size_t j = i + 1; j < ids.size() && overlap(ids[i], ids[j]); ++j) {
         if (chain_of(checked, ids[i]) == chain_of(checked, ids[j])) continue;
         fail<ValueError>("'{}' and '{}' share bytes of the arena in stage {}", graph[ids[i]].path,
                          graph[ids[j]].path, stage);

@@ -181,8 +181,10 @@ void choose_cuts(Draft& draft, NodeId id) {
 }
 
 // The lane of a node that one lane computes: that of an input's, so as not to meet; small parts of
-// a shared row go around.
-int choose_lane(const Draft& draft, const Node& node, int& next_lane) {
+// a shared row go around. Work for queues comes from the first.
+int choose_lane(const Draft& draft, NodeId id, int& next_lane) {
+  if (draft[id].kernel.queued) return 0;
+  const Node& node = draft.graph[id];
   bool from_cols = false;
   for (const NodeId input : node.inputs) {
     if (input == kNoNode) continue;
@@ -203,8 +205,7 @@ void choose_splits(Draft& draft) {
     work.share.split = best_split(draft, id);
     work.stage = earliest_stage(draft, draft.graph[id], work.share.split);
     if (work.share.split == Split::cols) choose_cuts(draft, id);
-    if (work.share.split == Split::one)
-      work.share.lane = choose_lane(draft, draft.graph[id], next_lane);
+    if (work.share.split == Split::one) work.share.lane = choose_lane(draft, id, next_lane);
   }
 }
 

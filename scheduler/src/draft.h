@@ -3,10 +3,12 @@
 // step, in this order: find_kernels, choose_splits, choose_cols, choose_stages, mend_splits,
 // choose_shares.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "weft/backends/backend.h"
+#include "weft/backends/device.h"
 #include "weft/graph/graph.h"
 
 #include "lanes.h"
@@ -46,6 +48,13 @@ struct Draft {
   std::vector<std::vector<NodeId>>
       users;  // by NodeId, through views: the works that read a node's memory
 
+  std::vector<Device*> devices;  // memory i + 1 is that of devices[i]
+
+  // Where a node's kernel leaves its output.
+  std::int32_t memory_of(const Kernel& kernel) const {
+    const auto at = std::find(devices.begin(), devices.end(), kernel.device);
+    return at == devices.end() ? 0 : static_cast<std::int32_t>(at - devices.begin()) + 1;
+  }
   Work& operator[](NodeId id) { return works[static_cast<std::size_t>(id)]; }
   const Work& operator[](NodeId id) const { return works[static_cast<std::size_t>(id)]; }
   const std::vector<NodeId>& users_of(NodeId id) const {

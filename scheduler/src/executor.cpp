@@ -4,6 +4,7 @@
 
 #include "weft/graph/error.h"
 
+#include "host_copies.h"
 #include "memory_map.h"
 #include "poison.h"
 #include "program.h"
@@ -15,6 +16,7 @@ struct Executor::Impl final : CrewJob {
   const Graph& graph;
   const Plan& plan;
   MemoryMap memory;
+  KernelFailure failure;
   Program program;
   Workers& workers;
   std::optional<Poison> poison;
@@ -30,7 +32,7 @@ struct Executor::Impl final : CrewJob {
       : graph(g),
         plan(p),
         memory(g, p, bindings),
-        program(g, p, backend, memory, bindings.scratch),
+        program(g, p, backend, memory, bindings, failure),
         workers(w),
         extents(g.bounds()) {
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
@@ -48,6 +50,7 @@ struct Executor::Impl final : CrewJob {
 
   void set_extents(const Extents& wanted);
   void run_calls(std::span<const Call> calls, int worker) noexcept;
+  void run_observed(const Call& call, int worker, const Region& region) noexcept;
   View sized(View view, const Shape& shape) const;
 };
 
@@ -74,12 +77,31 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
       return;
     }
     for_each_region(call, [&](const Region& region) {
-      if (poison) Poison::before_call(call.args);
+      if (observer && call.device) return run_observed(call, worker, region);
+      if (poison && !call.device) Poison::before_call(call.args);
       if (observer) observer->before(*call.step, worker, call.args, region);
       call.run(call.args, region);
-      if (poison) poison->after_call(*call.step, call.args, region);
+      if (poison && !call.device) poison->after_call(*call.step, call.args, region);
       if (observer) observer->after(*call.step, worker, call.args, region);
     });
+    if (call.args.prepared && failure.raised()) stopped.store(true, std::memory_order_relaxed);
+  }
+}
+
+// A node on a device: what an observer is told happens when the work is done, not when it stands in
+// the queue.
+void Executor::Impl::run_observed(const Call& call, int worker, const Region& region) noexcept {
+  try {
+    HostCopies copies(call, observer->reads_values());
+    copies.fetch_inputs();
+    observer->before(*call.step, worker, copies.args(), region);
+    call.run(call.args, region);
+    if (failure.raised()) return;
+    call.device->finish();
+    copies.fetch_output();
+    observer->after(*call.step, worker, copies.args(), region);
+  } catch (const std::exception& error) {
+    failure.raise(fmt::format("{} ({} '{}')", error.what(), call.step->op, call.step->path));
   }
 }
 
@@ -125,6 +147,7 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   } else {
     impl_->run_alone();
   }
+  if (const std::string text = impl_->failure.take(); !text.empty()) throw Error(text);
   if (impl_->stopped.load(std::memory_order_relaxed))
     fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
   if (impl_->poison && !impl_->poison->finding().empty())

@@ -53,7 +53,7 @@ void estimate(const Graph& graph, const Node& node, Work& work) {
 }
 
 Draft find_kernels(const Graph& graph, const Backend& backend, int lanes) {
-  Draft draft{graph, lanes, {}, {}, {}};
+  Draft draft{graph, lanes, {}, {}, {}, {}};
   draft.works.resize(static_cast<std::size_t>(graph.size()));
   draft.users.resize(static_cast<std::size_t>(graph.size()));
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -68,6 +68,9 @@ Draft find_kernels(const Graph& graph, const Backend& backend, int lanes) {
     Work& work = draft[id];
     work.works = true;
     work.kernel = *kernel;
+    if (kernel->device && draft.memory_of(*kernel) == 0) draft.devices.push_back(kernel->device);
+    if (draft.devices.size() > kMostDevices)
+      fail<UnsupportedError>("a plan uses at most {} devices", kMostDevices);
     work.cost = cost_of(graph, node);
     estimate(graph, node, work);
     std::set<NodeId> read;

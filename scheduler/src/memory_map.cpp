@@ -39,6 +39,8 @@ MemoryMap::MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindi
     const Node& node = graph[id];
     const Placement& p = plan.placements[static_cast<std::size_t>(id)];
     std::byte*& base = base_[static_cast<std::size_t>(id)];
+    if (p.memory != 0 || (node.kind == NodeKind::weight && p.weight_in > 0 && !(p.weight_in & 1)))
+      continue;
     if (node.kind == NodeKind::weight) {
       // Kernels read weights through the same View as everything else; no kernel writes to one.
       base = bindings.weight ? const_cast<std::byte*>(bindings.weight(node)) : nullptr;
@@ -52,9 +54,43 @@ MemoryMap::MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindi
       base = base_[static_cast<std::size_t>(p.root)];
     }
   }
+  bind_devices(bindings);
 }
 
-View MemoryMap::view(NodeId id, int lane) const {
+void MemoryMap::bind_devices(const Bindings& bindings) {
+  if (bindings.devices.size() < plan_.devices.size()) {
+    fail<ValueError>("plan '{}' uses {} devices, {} are bound", plan_.name, plan_.devices.size(),
+                     bindings.devices.size());
+  }
+  weights_on_.resize(plan_.devices.size());
+  for (std::size_t i = 0; i < plan_.devices.size(); ++i) {
+    const DeviceBindings& device = bindings.devices[i];
+    const std::int32_t memory = static_cast<std::int32_t>(i) + 1;
+    check_buffer("the arena of " + plan_.devices[i].backend, device.arena,
+                 plan_.devices[i].arena_bytes);
+    check_buffer("the scratch memory of " + plan_.devices[i].backend, device.scratch,
+                 plan_.devices[i].scratch_bytes);
+    weights_on_[i].resize(base_.size());
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      const Node& node = graph_[id];
+      const Placement& p = plan_.placements[static_cast<std::size_t>(id)];
+      const bool weight = node.kind == NodeKind::weight && (p.weight_in >> memory & 1);
+      if (!weight && p.memory != memory) continue;
+      std::byte*& base = weight ? weights_on_[i][static_cast<std::size_t>(id)]
+                                : base_[static_cast<std::size_t>(id)];
+      if (weight || node.kind == NodeKind::state) {
+        base = device.at ? device.at(node) : nullptr;
+        if (!base) fail<ValueError>("'{}' is not bound on {}", node.path, plan_.devices[i].backend);
+      } else if (p.place == Place::arena) {
+        base = device.arena.data() + p.offset;
+      } else if (p.place == Place::state) {
+        base = base_[static_cast<std::size_t>(p.root)];
+      }
+    }
+  }
+}
+
+View MemoryMap::view(NodeId id, int lane, std::int32_t reader) const {
   if (id == kNoNode) return {};
   const Node& node = graph_[id];
   const Placement& p = plan_.placements[static_cast<std::size_t>(id)];
@@ -62,6 +98,8 @@ View MemoryMap::view(NodeId id, int lane) const {
   View view{.data = base_[static_cast<std::size_t>(p.root)],
             .dtype = node.spec.dtype,
             .rank = node.spec.shape.rank()};
+  if (root.place == Place::weight && reader > 0)
+    view.data = weights_on_[static_cast<std::size_t>(reader) - 1][static_cast<std::size_t>(p.root)];
   if (p.place == Place::view) view.data += p.offset;
   if (root.copies > 1) view.data += lane * align_up(root.bytes);
   for (int i = 0; i < view.rank; ++i)

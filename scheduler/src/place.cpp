@@ -4,6 +4,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/graph/error.h"
+#include "weft/ops/copy.h"
 
 #include "arena.h"
 #include "lanes.h"
@@ -46,6 +47,10 @@ void describe(const Draft& draft, Plan& plan) {
     p.bytes = node.spec.bytes();
     if (p.place == Place::view) p.offset = node.spec.dtype.bytes(lanes::source_of(graph, id).col);
     if (draft[id].works && draft[id].share.split == Split::copies) p.copies = plan.lanes;
+    if (node.kind == NodeKind::op) {
+      p.memory = draft[id].works ? draft.memory_of(draft[id].kernel)
+                                 : plan.placements[static_cast<std::size_t>(p.root)].memory;
+    }
     p.first_stage = p.last_stage = draft[id].works ? draft[id].stage : 0;
     if (node.kind != NodeKind::op) p.last_stage = plan.stages - 1;
     for (const NodeId user : draft.users_of(id))
@@ -56,6 +61,22 @@ void describe(const Draft& draft, Plan& plan) {
         plan.placements[static_cast<std::size_t>(lanes::source_of(graph, output.node).node)];
     p.first_stage = 0;
     p.last_stage = plan.stages - 1;
+  }
+}
+
+// Weights lie in every memory that reads them; a state lies where it is worked with.
+void describe_shared(const Draft& draft, Plan& plan) {
+  const Graph& graph = draft.graph;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (!draft[id].works || graph[id].op == &kCopy) continue;
+    const std::int32_t memory = plan.placements[static_cast<std::size_t>(id)].memory;
+    for (const NodeId input : graph[id].inputs) {
+      if (input == kNoNode) continue;
+      const NodeId root = lanes::memory_of(graph, input);
+      Placement& p = plan.placements[static_cast<std::size_t>(root)];
+      if (p.place == Place::weight) p.weight_in |= 1u << memory;
+      if (p.place == Place::state) p.memory = memory;
+    }
   }
 }
 
@@ -105,6 +126,7 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   const Work& maker = draft[over];
   if (!maker.works || graph[over].op->storage != Storage::fresh || is_output(graph, over))
     return kNoNode;
+  if (work.kernel.device != maker.kernel.device) return kNoNode;
   if (source.col != 0 || !source.rows_match || graph[over].spec.dtype != node.spec.dtype)
     return kNoNode;
   if (graph[over].spec.shape.rows() != node.spec.shape.rows()) return kNoNode;
@@ -126,15 +148,17 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
 
 }  // namespace
 
-void place_all(const Draft& draft, bool reuse, Plan& plan) {
-  describe(draft, plan);
+namespace {
+
+// Packs what lies in one memory.
+ArenaPacking place_in(const Draft& draft, bool reuse, std::int32_t memory, Plan& plan) {
   const Graph& graph = draft.graph;
   std::vector<ArenaItem> items;
   std::vector<std::size_t> item_of(plan.placements.size());
   for (NodeId id = 0; id < graph.size(); ++id) {
     const std::size_t at = static_cast<std::size_t>(id);
     Placement& p = plan.placements[at];
-    if (p.place != Place::arena) continue;
+    if (p.place != Place::arena || p.memory != memory) continue;
     p.in_place_over = reuse && draft[id].works ? in_place_over(draft, id) : kNoNode;
     if (p.in_place_over != kNoNode) {
       item_of[at] = item_of[static_cast<std::size_t>(p.in_place_over)];
@@ -152,12 +176,26 @@ void place_all(const Draft& draft, bool reuse, Plan& plan) {
   }
   const ArenaPacking packing = reuse ? pack_arena(items) : lay_out_apart(items);
   for (std::size_t at = 0; at < plan.placements.size(); ++at) {
-    if (plan.placements[at].place == Place::arena)
+    if (plan.placements[at].place == Place::arena && plan.placements[at].memory == memory)
       plan.placements[at].offset = items[item_of[at]].offset;
   }
+  return packing;
+}
+
+}  // namespace
+
+void place_all(const Draft& draft, bool reuse, Plan& plan) {
+  describe(draft, plan);
+  describe_shared(draft, plan);
+  const ArenaPacking packing = place_in(draft, reuse, 0, plan);
   plan.arena_bytes = packing.bytes;
   plan.arena_lower_bound = packing.lower_bound;
   plan.arena_heuristic = packing.heuristic;
+  for (std::size_t i = 0; i < plan.devices.size(); ++i) {
+    const ArenaPacking there = place_in(draft, reuse, static_cast<std::int32_t>(i) + 1, plan);
+    plan.devices[i].arena_bytes = there.bytes;
+    plan.devices[i].arena_lower_bound = there.lower_bound;
+  }
 }
 
 }  // namespace weft

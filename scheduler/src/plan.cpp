@@ -58,7 +58,7 @@ bool operator==(const Plan& a, const Plan& b) {
          a.stages == b.stages && a.arena_bytes == b.arena_bytes &&
          a.arena_lower_bound == b.arena_lower_bound && a.arena_heuristic == b.arena_heuristic &&
          a.scratch_bytes == b.scratch_bytes && a.weight_bytes == b.weight_bytes &&
-         a.state_bytes == b.state_bytes;
+         a.devices == b.devices && a.state_bytes == b.state_bytes;
 }
 
 std::int64_t Plan::calls() const {

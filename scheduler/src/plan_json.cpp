@@ -43,6 +43,8 @@ Json json_of(const Placement& p) {
             {"offset", p.offset},          {"bytes", p.bytes},
             {"copies", p.copies},          {"first_stage", p.first_stage},
             {"last_stage", p.last_stage}};
+  if (p.memory != 0) json["memory"] = p.memory;
+  if (p.weight_in > 1) json["weight_in"] = p.weight_in;
   if (p.in_place_over != kNoNode) json["in_place_over"] = p.in_place_over;
   return json;
 }
@@ -64,6 +66,16 @@ std::string Plan::to_json() const {
                    {"scratch", scratch_bytes},
                    {"weights", weight_bytes},
                    {"state", state_bytes}};
+  for (const PlanDevice& d : devices) {
+    json["devices"].push_back({{"backend", d.backend},
+                               {"arena", d.arena_bytes},
+                               {"arena_lower_bound", d.arena_lower_bound},
+                               {"scratch", d.scratch_bytes},
+                               {"weights", d.weight_bytes},
+                               {"state", d.state_bytes},
+                               {"bytes_in", d.bytes_in},
+                               {"bytes_out", d.bytes_out}});
+  }
   json["arena_heuristic"] = arena_heuristic;
   json["cost"] = json_of(cost());
   Json& all_steps = json["steps"] = Json::array();

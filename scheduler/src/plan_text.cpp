@@ -59,6 +59,13 @@ std::string Plan::to_text() const {
       "weights {}, state {}, arena {} ({:.1f} % over the bound {}, {}), scratch {}\n",
       human_bytes(weight_bytes), human_bytes(state_bytes), human_bytes(arena_bytes), over,
       human_bytes(arena_lower_bound), arena_heuristic, human_bytes(scratch_bytes));
+  for (const PlanDevice& d : devices) {
+    text += fmt::format(
+        "on {}: weights {}, state {}, arena {}, scratch {}; copied in {}, out {} at the bounds\n",
+        d.backend, human_bytes(d.weight_bytes), human_bytes(d.state_bytes),
+        human_bytes(d.arena_bytes), human_bytes(d.scratch_bytes), human_bytes(d.bytes_in),
+        human_bytes(d.bytes_out));
+  }
   text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds, roughly {:.3g} ms\n",
                       human_bytes(all.bytes_read), human_bytes(all.bytes_written),
                       human_count(all.multiply_adds), static_cast<double>(predicted_ns) * 1e-6);

@@ -7,6 +7,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/graph/error.h"
+#include "weft/ops/copy.h"
 #include "weft/scheduler/workers.h"
 
 #include "draft.h"
@@ -18,27 +19,54 @@ namespace {
 PlanStep step_of(const Draft& draft, const Backend& backend, NodeId id) {
   const Node& node = draft.graph[id];
   const Work& work = draft[id];
-  PlanStep step{.node = id,
-                .path = node.path,
-                .op = std::string(node.op->name),
-                .backend = std::string(backend.name()),
-                .kernel = std::string(work.kernel.row),
-                .split = work.share.split,
-                .lane = work.share.lane,
-                .stage = work.stage,
-                .cost = work.cost};
+  PlanStep step{
+      .node = id,
+      .path = node.path,
+      .op = std::string(node.op->name),
+      .backend = std::string((work.kernel.backend ? *work.kernel.backend : backend).name()),
+      .kernel = std::string(work.kernel.row),
+      .split = work.share.split,
+      .lane = work.share.lane,
+      .stage = work.stage,
+      .cost = work.cost};
   if (step.split == Split::cols) step.cols = work.share.cols;
   step.parts = work.parts;
   return step;
+}
+
+// What a node takes on devices, and of the host's weights where there are devices.
+void sum_up_devices(const Draft& draft, NodeId id, Plan& plan) {
+  const Node& node = draft.graph[id];
+  const Placement& p = plan.placements[static_cast<std::size_t>(id)];
+  const Kernel& kernel = draft[id].kernel;
+  if (p.weight_in & 1) plan.weight_bytes += node.spec.bytes();
+  for (std::size_t i = 0; i < plan.devices.size(); ++i) {
+    PlanDevice& device = plan.devices[i];
+    const std::int32_t memory = static_cast<std::int32_t>(i) + 1;
+    if (p.weight_in >> memory & 1) device.weight_bytes += align_up(node.spec.bytes());
+    if (node.kind == NodeKind::state && p.memory == memory)
+      device.state_bytes += align_up(node.spec.bytes());
+    if (kernel.device == draft.devices[i])
+      device.scratch_bytes = std::max(device.scratch_bytes, align_up(kernel.scratch_bytes));
+    if (node.op != &kCopy) continue;
+    const auto& a = node.attrs.as<CopyAttrs>();
+    if (a.from == 0 && p.memory == memory) device.bytes_in += node.spec.bytes();
+    if (a.to == 0 && kernel.backend->device() == draft.devices[i])
+      device.bytes_out += node.spec.bytes();
+  }
 }
 
 void sum_up(const Draft& draft, Plan& plan) {
   std::int64_t scratch = 0;
   for (NodeId id = 0; id < draft.graph.size(); ++id) {
     const Node& node = draft.graph[id];
-    if (node.kind == NodeKind::weight) plan.weight_bytes += node.spec.bytes();
-    if (node.kind == NodeKind::state) plan.state_bytes += node.spec.bytes();
-    scratch = std::max(scratch, draft[id].kernel.scratch_bytes);
+    const Placement& p = plan.placements[static_cast<std::size_t>(id)];
+    const Kernel& kernel = draft[id].kernel;
+    if (node.kind == NodeKind::weight && plan.devices.empty())
+      plan.weight_bytes += node.spec.bytes();
+    if (node.kind == NodeKind::state && p.memory == 0) plan.state_bytes += node.spec.bytes();
+    if (!kernel.device) scratch = std::max(scratch, kernel.scratch_bytes);
+    if (!plan.devices.empty()) sum_up_devices(draft, id, plan);
   }
   plan.scratch_bytes = align_up(scratch) * plan.lanes;
 }
@@ -85,6 +113,8 @@ Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& op
                    [](const PlanStep& a, const PlanStep& b) { return a.stage < b.stage; });
   plan.stages = plan.steps.empty() ? 0 : plan.steps.back().stage + 1;
   plan.shares.assign(draft.shares.begin(), draft.shares.end());
+  for (const Device* device : draft.devices)
+    plan.devices.push_back({.backend = std::string(device->name())});
   place_all(draft, options.reuse_arena, plan);
   sum_up(draft, plan);
   if (checks_every_plan()) check(plan, graph);

@@ -41,7 +41,7 @@ Poison::Poison(const Graph& graph, const Plan& plan, std::span<std::byte> arena)
   std::vector<std::vector<Range>> taken(free_.size()), old(free_.size());
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Placement& p = plan.placements[static_cast<std::size_t>(id)];
-    if (p.place != Place::arena) continue;
+    if (p.place != Place::arena || p.memory != 0) continue;
     const Range range{p.offset, p.offset + p.copies * align_up(p.bytes)};
     const bool is_input = graph[id].kind == NodeKind::input;
     for (std::int32_t s = p.first_stage; s <= p.last_stage; ++s) {

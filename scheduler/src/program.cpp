@@ -30,13 +30,13 @@ struct Program::Source {
   const Graph& graph;
   const Plan& plan;
   const MemoryMap& memory;
-  std::span<std::byte> scratch;
+  const Bindings& bindings;
   std::vector<Kernel> kernels;  // by step
 };
 
 Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
-                 const MemoryMap& memory, std::span<std::byte> scratch) {
-  Source from{graph, plan, memory, scratch, {}};
+                 const MemoryMap& memory, const Bindings& bindings, KernelFailure& failure) {
+  Source from{graph, plan, memory, bindings, {}};
   for (const PlanStep& step : plan.steps) from.kernels.push_back(kernel_of(graph, backend, step));
   std::size_t first = 0;
   for (std::int32_t stage = 0; stage < plan.stages; ++stage) {
@@ -47,7 +47,8 @@ Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
   }
   if (first != plan.steps.size())
     fail<ValueError>("the steps of plan '{}' are not in the order of their stages", plan.name);
-  bind_inputs(graph);
+  bind_inputs(from);
+  prepare(from, failure);
 }
 
 void Program::add_stage(const Source& from, std::int32_t stage, std::size_t first,
@@ -98,19 +99,26 @@ void Program::add(const Source& from, std::size_t index, int lane, int part, int
   call.args.attrs = &node.attrs;
   call.args.out = from.memory.view(step.node, lane);
   const std::size_t per_lane = static_cast<std::size_t>(from.plan.scratch_bytes / from.plan.lanes);
-  call.args.scratch = from.scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
+  call.args.scratch =
+      from.bindings.scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
+  const Kernel& kernel = from.kernels[index];
+  const std::int32_t memory = from.memory.memory_of(step.node);
+  if (kernel.device && memory > 0)
+    call.args.scratch = from.bindings.devices[static_cast<std::size_t>(memory) - 1].scratch;
+  if (kernel.queued) call.device = kernel.backend->device();
   if (step.split == Split::cols) {
     const auto& cols = std::ssize(step.cols) == parts ? step.cols : step.parts;
     call.cols = cols[static_cast<std::size_t>(part)];
   }
   std::vector<View> in;
-  for (const NodeId id : node.inputs) in.push_back(from.memory.view(id, lane));
+  for (const NodeId id : node.inputs) in.push_back(from.memory.view(id, lane, memory));
   inputs_.push_back(std::move(in));
   calls_.push_back(call);
 }
 
 // When no call moves any more.
-void Program::bind_inputs(const Graph& graph) {
+void Program::bind_inputs(const Source& from) {
+  const Graph& graph = from.graph;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const Node& node = graph[calls_[i].step->node];
     calls_[i].args.in = inputs_[i];
@@ -118,6 +126,17 @@ void Program::bind_inputs(const Graph& graph) {
     for (std::size_t n = 0; n < node.inputs.size(); ++n) {
       if (node.inputs[n] != kNoNode) watch(graph[node.inputs[n]].spec.shape.begin(), inputs_[i][n]);
     }
+  }
+}
+
+void Program::prepare(const Source& from, KernelFailure& failure) {
+  for (Call& call : calls_) {
+    const auto step = static_cast<std::size_t>(call.step - from.plan.steps.data());
+    const Backend* const backend = from.kernels[step].backend;
+    if (!backend) continue;
+    auto made = backend->prepare(from.graph, from.graph[call.step->node], call.args, failure);
+    call.args.prepared = made.get();
+    if (made) prepared_.push_back(std::move(made));
   }
 }
 

@@ -4,11 +4,13 @@
 // a share's calls are prepared for each worker: it reads the worker's copies.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "weft/backends/backend.h"
+#include "weft/backends/device.h"
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
@@ -24,13 +26,15 @@ struct Call {
   const PlanStep* step = nullptr;
   std::span<const ColRange> cols;  // Split::cols
   int part = 0, parts = 1;         // Split::rows: which of how many
+  Device* device = nullptr;        // who does the work, where it only stands in a queue afterwards
 };
 
 class Program {
  public:
   // Throws ValueError where the plan does not fit the graph or the backend.
+  // Kernels that fail tell `failure`, which outlives this.
   Program(const Graph& graph, const Plan& plan, const Backend& backend, const MemoryMap& memory,
-          std::span<std::byte> scratch);
+          const Bindings& bindings, KernelFailure& failure);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -54,12 +58,14 @@ class Program {
   Range add_unit(const Source& from, std::size_t first, std::size_t last, int lane, int part,
                  int parts, Wanted wanted);
   void add(const Source& from, std::size_t step, int lane, int part, int parts);
-  void bind_inputs(const Graph& graph);
+  void bind_inputs(const Source& from);
+  void prepare(const Source& from, KernelFailure& failure);
   void watch(const Dim* dims, View& view);
 
   std::vector<Call> calls_;
   std::vector<Stage> units_;               // by stage
   std::vector<std::vector<View>> inputs_;  // by call
+  std::vector<std::unique_ptr<PreparedKernel>> prepared_;
   std::vector<std::pair<std::int64_t*, std::int32_t>>
       extents_;  // what to overwrite with which variable
   std::vector<CrewStage> stages_;

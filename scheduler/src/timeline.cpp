@@ -94,7 +94,7 @@ std::vector<std::int64_t> live_bytes_by_stage(const Plan& plan) {
   std::vector<std::int64_t> live(static_cast<std::size_t>(plan.stages));
   for (std::size_t i = 0; i < plan.placements.size(); ++i) {
     const Placement& p = plan.placements[i];
-    if (p.place != Place::arena || owner[i] != i) continue;
+    if (p.place != Place::arena || p.memory != 0 || owner[i] != i) continue;
     for (std::int32_t s = lives[i].first; s <= lives[i].second; ++s)
       live[static_cast<std::size_t>(s)] += p.copies * align_up(p.bytes);
   }

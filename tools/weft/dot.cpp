@@ -16,6 +16,7 @@
 #include "weft/models/output_file.h"
 #include "weft/models/session.h"
 #include "weft/scheduler/passes.h"
+#include "weft/scheduler/routing.h"
 
 #include "common/flags.h"
 #include "graphviz.h"
@@ -44,6 +45,7 @@ std::int64_t count_ops(const Graph& graph) {
 // A line per pass: what it is called, how many ops there are after it, what it does.
 void print_passes(const Model& model, const Flags& flags) {
   SessionOptions options = flags.model.session;
+  options.route.clear();
   options.backend = "reference";  // the graph as the builder made it: no pass, whatever it takes
   options.passes_off = {"all"};
   options.mem_budget = std::numeric_limits<std::int64_t>::max();
@@ -54,7 +56,7 @@ void print_passes(const Model& model, const Flags& flags) {
                              count_ops(graph), pass ? pass->summary : "");
   };
   optimize(flags.phase == "decode" ? plain.graphs.front() : plain.graphs.back(),
-           find_backend(flags.model.session.backend),
+           *choose_backend(flags.model.session.backend, flags.model.session.route),
            {.off = flags.model.session.passes_off,
             .resident = flags.model.session.weights != WeightMode::mapped},
            seen, nullptr);

@@ -8,6 +8,7 @@ namespace weft::tools {
 namespace {
 
 constexpr Subcommand kSubcommands[] = {
+    {"backends", "backends that there are, built in and loaded, and their devices", backends},
     {"bench", "tokens per second of prefill and decode, and the share of what memory allows",
      bench},
     {"bisect", "the pass or kernel that makes a model wrong", bisect},

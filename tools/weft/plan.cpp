@@ -90,7 +90,8 @@ std::string text_of(const Model& model, const PlannedModel& planned, const std::
       "{}: {}, {} layers, {} parameters\ncontext {} x {} sequences, {} workers, backend {}, cache "
       "{}{}\nweights {}: {}\n\n{}",
       facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
-      o.context, o.sequences, o.workers, o.backend, o.cache_k.name(),
+      o.context, o.sequences, o.workers,
+      o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route), o.cache_k.name(),
       o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()), to_string(o.weights),
       planned.weights_reason, planned.memory.to_text());
   out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
@@ -131,6 +132,7 @@ void print_json(const Model& model, const PlannedModel& planned) {
                   {"sequences", o.sequences},
                   {"workers", o.workers},
                   {"backend", o.backend},
+                  {"route", o.route},
                   {"weights",
                    {{"mode", to_string(o.weights)},
                     {"reason", planned.weights_reason},
@@ -142,6 +144,7 @@ void print_json(const Model& model, const PlannedModel& planned) {
                     {"arena", use.arena},
                     {"scratch", use.scratch},
                     {"other", use.other},
+                    {"device", use.device},
                     {"total", use.total()},
                     {"budget", o.mem_budget}}},
                   {"concessions", planned.concessions},

@@ -15,6 +15,7 @@ struct Subcommand {
 
 using cli::parse_flags;
 
+int backends(int argc, char** argv);
 int bench(int argc, char** argv);
 int bisect(int argc, char** argv);
 int codec(int argc, char** argv);

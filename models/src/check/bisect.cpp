@@ -8,6 +8,7 @@
 #include "weft/graph/error.h"
 #include "weft/models/verify_model.h"
 #include "weft/scheduler/passes.h"
+#include "weft/scheduler/routing.h"
 
 #include "check/capture.h"
 #include "session_plan.h"
@@ -43,8 +44,15 @@ class Search {
   Search(const std::shared_ptr<const Model>& model, const BisectOptions& options)
       : model_(model),
         options_(options),
-        suspect_(backend_of(options.session)),
+        owner_(backend_of(options.session)),
+        suspect_(*owner_),
         first_(model, base()) {
+    if (!first_.plan(0).devices.empty()) {
+      fail<UnsupportedError>(
+          "bisect switches kernels of the host's memory alone; --route sends nodes of backend {} "
+          "elsewhere",
+          suspect_.name());
+    }
     for (std::size_t i = 0; i < first_.n_plans(); ++i) {
       for (const PlanStep& step : first_.plan(i).steps) {
         rows_[step.kernel].insert(step.path);
@@ -82,6 +90,7 @@ class Search {
 
   std::shared_ptr<const Model> model_;
   const BisectOptions& options_;
+  std::shared_ptr<const Backend> owner_;
   const Backend& suspect_;
   Session first_;                              // keeps resident weights alive from trial to trial
   std::map<std::string, Paths> rows_;          // nodes by kernel row

@@ -59,6 +59,7 @@ SessionOptions one_lane(const VerifyOptions& options) {
 SessionOptions plain_options(const Model& model, SessionOptions o) {
   o.engine = nullptr;
   o.backend = "reference";
+  o.route.clear();
   o.passes_off = {"all"};
   o.weights = model.quantized_to().empty() ? WeightMode::mapped : WeightMode::automatic;
   return o;
@@ -77,7 +78,7 @@ class ModelVerifier {
       o.progress = {};
       plain_.emplace(model, o);
     }
-    result_.backend = backend_of(resolved).description();
+    result_.backend = backend_of(resolved)->description();
     result_.passes_off = resolved.passes_off;
     if (options.dump) check_dump();
   }

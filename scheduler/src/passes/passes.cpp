@@ -51,6 +51,7 @@ Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& op
   if (options.resident) {
     for (const Pass& pass : backend.resident_lowering()) apply(pass);
   }
+  if (auto placed = backend.place_copies(current)) current = std::move(*placed);
   check(current);
   return current;
 }

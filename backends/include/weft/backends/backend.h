@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,16 @@
 
 namespace weft {
 
+class Backend;
+class Device;
+class KernelFailure;
+
+// What a kernel made before its first call, once for every place where it is called.
+class PreparedKernel {
+ public:
+  virtual ~PreparedKernel() = default;
+};
+
 // Everything a kernel gets, prepared when the plan is compiled; only extents change from step to
 // step.
 struct KernelArgs {
@@ -26,8 +37,9 @@ struct KernelArgs {
   const Attrs* attrs = nullptr;
   Views in;  // in the order of OpDef::inputs; absent ones have no data
   View out;
-  std::span<std::byte> scratch;  // this lane's, at least Kernel::scratch_bytes, aligned to
-                                 // kAlignment, contents undefined
+  std::span<std::byte> scratch;        // this lane's, at least Kernel::scratch_bytes, aligned to
+                                       // kAlignment, contents undefined
+  PreparedKernel* prepared = nullptr;  // what Backend::prepare made for this call
 };
 
 // Computes `region` of the output. Two lanes may run the same kernel at once on regions that do not
@@ -43,6 +55,10 @@ struct Kernel {
   std::int64_t granule =
       1;  // columns it likes to get in multiples of (a tile's height); any region is correct
   bool splits = true;  // false: must compute the whole output in one call
+
+  const Backend* backend = nullptr;  // whose it is, where who was asked has it from another one
+  Device* device = nullptr;  // in whose memory its output, states and weights lie; null: the host's
+  bool queued = false;       // hands its work to a device: all such calls come from one lane
 };
 
 class Backend {
@@ -62,6 +78,21 @@ class Backend {
   // the types (ops/formats/panels.h) whose kernels are the best. Whoever applies them must bind
   // every weight in the type that its node then has. Switched off by name, too.
   virtual std::span<const Pass> resident_lowering() const { return {}; }
+
+  // Its memory, where that is not the host's.
+  virtual Device* device() const { return nullptr; }
+
+  // Called for every place where a kernel of this backend will be called, when all tensors have
+  // theirs (`args` is complete but for what this returns). Whatever fails later in the kernel goes
+  // to `failure`, which outlives what is returned. Null: the kernel needs nothing. Throws Error.
+  virtual std::unique_ptr<PreparedKernel> prepare(const Graph&, const Node&, const KernelArgs&,
+                                                  KernelFailure&) const {
+    return nullptr;
+  }
+
+  // Applied after all other rewrites: puts copies where data goes from one memory to another.
+  // nullopt: all is in the host's.
+  virtual std::optional<Graph> place_copies(const Graph&) const { return std::nullopt; }
 };
 
 // "reference": every op of the table by its scalar definition.
@@ -78,8 +109,9 @@ std::span<const std::string_view> cpu_isas();
 
 // All backends, best first: cpu, reference. Throws what cpu_backend() throws.
 std::span<const Backend* const> all_backends();
-// The backend of that name, without a look at the others; "cpu:ISA" is the cpu backend with that
-// instruction set. Throws ValueError listing the known names.
+// The backend of that name, built in or loaded (plugins.h), without a look at the others;
+// "cpu:ISA" is the cpu backend with that instruction set. Throws ValueError listing the known
+// names.
 const Backend& find_backend(std::string_view name);
 
 }  // namespace weft

@@ -45,8 +45,9 @@ struct SessionOptions {
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
-  const Backend* engine = nullptr;  // computes in place of the backend of that name, where it is
-                                    // set; outlives the session (tests, bisection)
+  std::string route;  // rules of Routing (scheduler/routing.h): "blk.3.ffn_*=reference,*=cpu"
+  const Backend* engine = nullptr;  // computes in place of all that, where it is set; outlives the
+                                    // session (tests, bisection)
   // Any of cache_types() (ops/cache_cells.h). None: F16 for both, or Q8_0 where nothing less keeps
   // the budget (mapped weights are less).
   DType cache_k, cache_v;
@@ -110,6 +111,7 @@ class Session {
   const MemoryUse& memory() const;        // predicted = allocated
   std::int64_t allocated_bytes() const;   // what was really allocated, counted at the allocations,
                                           // with the weights that it shares
+  std::int64_t allocated_on_devices() const;
   const std::vector<std::string>& concessions()
       const;  // what was given up to keep the budget, worst last; empty where nothing
 
@@ -127,6 +129,7 @@ class Session {
 
 // Plans of a session without loading weights or allocating: what `weft plan` prints.
 struct PlannedModel {
+  std::shared_ptr<const Backend> backend;  // what the plans were made for
   std::vector<Graph> graphs;
   std::vector<Plan> plans;
   MemoryUse memory;

@@ -30,6 +30,9 @@ struct MemoryUse {
   std::int64_t arena = 0;             // activations
   std::int64_t scratch = 0;           // kernels' working memory, all lanes
   std::int64_t other = 0;             // vocabulary, tables, graphs, plans
+  // In the memory of devices (weights, caches, activations, scratch). Not part of the total, which
+  // is the host's.
+  std::int64_t device = 0;
 
   std::int64_t total() const;   // saturates at INT64_MAX
   std::string to_text() const;  // a line per kind with bytes and share, then the total

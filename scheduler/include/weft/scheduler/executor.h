@@ -18,19 +18,29 @@
 
 namespace weft {
 
+// Memory of one of a plan's devices, in its addresses (weft/backends/device.h).
+struct DeviceBindings {
+  std::function<std::byte*(const Node& weight_or_state)> at;  // like those of Bindings
+  std::span<std::byte> arena, scratch;
+};
+
 // Memory that a plan uses and an executor does not own. All of it outlives the executor.
 struct Bindings {
   std::function<const std::byte*(const Node& weight)>
       weight;  // called once per weight node while binding; never null
   std::function<std::byte*(const Node& state)> state;  // likewise per state
-  std::span<std::byte> arena;    // at least Plan::arena_bytes, aligned to kAlignment
-  std::span<std::byte> scratch;  // at least Plan::scratch_bytes, likewise
+  std::span<std::byte> arena;                // at least Plan::arena_bytes, aligned to kAlignment
+  std::span<std::byte> scratch;              // at least Plan::scratch_bytes, likewise
+  std::vector<DeviceBindings> devices = {};  // as Plan::devices
 };
 
 // Told about every node when it is set; costs one pointer test per node when it is not.
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
+  // Whether it looks at what tensors hold: those that lie on devices are then brought to the host
+  // for it, before and after every call. After calls of nodes on devices their work is done.
+  virtual bool reads_values() const { return true; }
   // Called on the worker that runs the node, before and after its kernel computes `region`.
   // `worker` is 0 to the plan's lanes - 1 and runs one node at a time. A worker that is done takes
   // over what others have not begun, so what it is called for may be another lane's share.
@@ -60,6 +70,7 @@ class Executor {
   // Memory of a graph input, at its bound: write the step's data there before run().
   std::span<std::byte> input(std::string_view path);
 
+  // Throws Error, naming backend and node, where a plug-in failed: as after a cancelled run.
   // One step. `extents` are the variables' actual extents, 1 <= extent <= bound (throws
   // ValueError). Throws CancelledError where `cancel` became true; the contents of states are then
   // those rows that were written so far, which a later run may overwrite.

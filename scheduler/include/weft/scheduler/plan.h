@@ -53,10 +53,22 @@ struct Placement {
       0;  // arena: byte offset of the first copy; view: bytes from the start of a row of the root
   std::int64_t bytes = 0;   // of one copy, at the bounds
   std::int32_t copies = 1;  // Split::copies: one per lane, `align_up(bytes)` apart
+  std::int32_t memory = 0;  // 0: the host's; i: that of Plan::devices[i - 1]; of weights see below
+  std::uint32_t weight_in = 0;  // weights: bit i set where nodes in memory i read it
   std::int32_t first_stage = 0, last_stage = 0;  // alive in these stages, inclusive
   NodeId in_place_over = kNoNode;                // shares the memory of this node
   friend bool operator==(const Placement&, const Placement&) = default;
 };
+
+// Memory of a device that a plan uses beside the host's.
+struct PlanDevice {
+  std::string backend;
+  std::int64_t arena_bytes = 0, arena_lower_bound = 0, scratch_bytes = 0;
+  std::int64_t weight_bytes = 0, state_bytes = 0;
+  std::int64_t bytes_in = 0, bytes_out = 0;  // copied to it and from it in one run, at the bounds
+  friend bool operator==(const PlanDevice&, const PlanDevice&) = default;
+};
+inline constexpr std::size_t kMostDevices = 31;  // of one plan
 
 struct Plan {
   std::string name;  // "decode", "prefill 64"
@@ -67,6 +79,8 @@ struct Plan {
   std::int32_t stages = 0;
   std::vector<std::int32_t> shares;  // by stage: into how many parts, that any worker may take, the
                                      // work of each lane is cut
+
+  std::vector<PlanDevice> devices;  // none where all is computed in the host's memory
 
   // Of one run at the bounds, from rough rates of a core: good enough to choose between plans.
   std::int64_t predicted_ns = 0;
@@ -80,6 +94,9 @@ struct Plan {
 
   std::int32_t shares_in(std::int32_t stage) const {
     return stage < std::ssize(shares) ? shares[static_cast<std::size_t>(stage)] : 1;
+  }
+  std::int64_t arena_of(std::int32_t memory) const {
+    return memory == 0 ? arena_bytes : devices.at(static_cast<std::size_t>(memory) - 1).arena_bytes;
   }
   std::int32_t joins() const { return stages > 0 ? stages - 1 : 0; }
   std::int64_t calls() const;  // of kernels in one run, by all lanes together

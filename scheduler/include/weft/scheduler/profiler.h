@@ -28,6 +28,7 @@ class Profiler final : public NodeObserver {
   // Room for `most_calls` of each worker is taken here and touched, so that recording takes no
   // more.
   Profiler(int workers, std::size_t most_calls);
+  bool reads_values() const override { return false; }
 
   void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;

@@ -1,0 +1,237 @@
+#include "weft/backends/plugins.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <mutex>
+
+#include <dlfcn.h>
+
+#include "weft/graph/error.h"
+
+#include "plugin/plugin_backend.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int32_t kMostDevices = 64;
+constexpr std::size_t kMostFiles = 256;  // of a folder: more is a mistake
+
+struct Library {
+  PluginInfo info;
+  const weft_backend* table = nullptr;                         // null: it cannot be used
+  std::vector<std::unique_ptr<plugin::PluginBackend>> opened;  // by device; null until first asked
+};
+
+struct Registry {
+  std::recursive_mutex mutex;
+  std::deque<Library> libraries;  // backends stay where they are
+  bool environment_read = false;
+};
+
+// Never destroyed: backends outlive every static that may use them.
+Registry& registry() {
+  static auto& all = *new Registry;
+  return all;
+}
+
+bool is_name(std::string_view name) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; };
+  return !name.empty() && name.size() <= 32 && std::ranges::all_of(name, fits);
+}
+
+// Functions that nobody can do without, and those of devices with memory of their own.
+std::string missing_functions(const weft_backend& t, bool host_memory) {
+  std::string missing;
+  const auto need = [&](bool there, std::string_view name) {
+    if (!there) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
+  };
+  need(t.last_error, "last_error");
+  need(t.n_devices, "n_devices");
+  need(t.device_info, "device_info");
+  need(t.device_open, "device_open");
+  need(t.supports, "supports");
+  need(t.prepare, "prepare");
+  need(t.run, "run");
+  need(t.program_destroy, "program_destroy");
+  if (host_memory) return missing;
+  need(t.buffer_create, "buffer_create");
+  need(t.buffer_destroy, "buffer_destroy");
+  need(t.queue_create, "queue_create");
+  need(t.queue_finish, "queue_finish");
+  need(t.upload, "upload");
+  need(t.download, "download");
+  return missing;
+}
+
+const weft_backend& table_of(const std::string& path) {
+  void* const library = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* why = dlerror();
+    fail<UnsupportedError>("{}: cannot be loaded: {}", path, why ? why : "no reason given");
+  }
+  using Entry = const weft_backend* (*)(std::uint32_t);
+  const auto entry = reinterpret_cast<Entry>(dlsym(library, WEFT_ABI_ENTRY));
+  if (!entry)
+    fail<UnsupportedError>("{}: exports no {}(): it is no backend of Weft", path, WEFT_ABI_ENTRY);
+  const weft_backend* table = entry(WEFT_ABI_VERSION);
+  if (!table) {
+    fail<UnsupportedError>("{}: does not speak version {} of the backend ABI", path,
+                           WEFT_ABI_VERSION);
+  }
+  if (table->abi_version != WEFT_ABI_VERSION) {
+    fail<UnsupportedError>("{}: speaks version {} of the backend ABI, this program version {}",
+                           path, table->abi_version, WEFT_ABI_VERSION);
+  }
+  if (table->struct_size < sizeof(weft_backend)) {
+    fail<UnsupportedError>("{}: its table of functions has {} bytes, {} are needed", path,
+                           table->struct_size, sizeof(weft_backend));
+  }
+  return *table;
+}
+
+void check_name(const Registry& all, const std::string& path, std::string_view name) {
+  if (!is_name(name)) {
+    fail<UnsupportedError>("{}: its name must be 1 to 32 letters, digits, '_' and '-'", path);
+  }
+  bool taken = name == "cpu" || name == "reference" || name == "host";
+  for (const Library& library : all.libraries) taken |= library.table && library.info.name == name;
+  if (taken) fail<UnsupportedError>("{}: there is a backend '{}' already", path, name);
+}
+
+void read_devices(const std::string& path, const weft_backend& table, PluginInfo& info) {
+  const std::int32_t n = table.n_devices();
+  if (n < 0 || n > kMostDevices) fail<UnsupportedError>("{}: says it has {} devices", path, n);
+  for (std::int32_t i = 0; i < n; ++i) {
+    weft_device_info device{};
+    device.struct_size = sizeof(device);
+    const std::string name = i == 0 ? info.name : fmt::format("{}:{}", info.name, i);
+    if (const weft_status status = table.device_info(i, &device); status != WEFT_OK)
+      plugin::fail_call(table, name, "asking for its device", status);
+    device.name[sizeof(device.name) - 1] = device.description[sizeof(device.description) - 1] = 0;
+    const bool host = (device.flags & WEFT_DEVICE_HOST_MEMORY) != 0;
+    if (const std::string missing = missing_functions(table, host); !missing.empty())
+      fail<UnsupportedError>("{}: lacks {}", path, missing);
+    info.devices.push_back({name, device.name, device.description, device.memory_bytes, host});
+  }
+}
+
+Library open_library(const Registry& all, const std::string& path) {
+  Library library{.info = {.path = path}};
+  const weft_backend& table = table_of(path);
+  if (const std::string missing = missing_functions(table, true); !missing.empty())
+    fail<UnsupportedError>("{}: lacks {}", path, missing);
+  PluginInfo& info = library.info;
+  const auto text = [](const char* s) { return std::string(s ? s : ""); };
+  check_name(all, path, text(table.name));
+  info.name = table.name;
+  info.version = text(table.version);
+  info.description = text(table.description);
+  read_devices(path, table, info);
+  library.opened.resize(info.devices.size());
+  library.table = &table;
+  return library;
+}
+
+// Throws where `must` and it cannot be used.
+void load_file(Registry& all, const fs::path& file, bool must) {
+  std::error_code ignored;
+  for (const Library& library : all.libraries) {
+    if (!fs::equivalent(library.info.path, file, ignored)) continue;
+    if (must && !library.table) throw UnsupportedError(library.info.error);
+    return;
+  }
+  try {
+    all.libraries.push_back(open_library(all, file.string()));
+  } catch (const Error& error) {
+    all.libraries.push_back({.info = {.path = file.string(), .error = error.what()}});
+    if (must) throw;
+  }
+}
+
+void load(Registry& all, const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) fail<IoError>("{}: no backend is there: {}", path, error.message());
+  if (!fs::is_directory(status)) return load_file(all, path, true);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.path().extension() == ".so") files.push_back(entry.path());
+  }
+  if (error) fail<IoError>("{}: cannot be listed: {}", path, error.message());
+  if (files.size() > kMostFiles)
+    fail<ValueError>("{}: has {} libraries, more than {}", path, files.size(), kMostFiles);
+  std::ranges::sort(files);
+  for (const fs::path& file : files) load_file(all, file, false);
+}
+
+// Paths that are not there are remembered like libraries that cannot be used: nobody typed them
+// now.
+void read_environment(Registry& all) {
+  if (std::exchange(all.environment_read, true)) return;
+  const char* value = std::getenv("WEFT_BACKEND_PATH");
+  std::string_view rest = value ? value : "";
+  while (!rest.empty()) {
+    const std::string path(rest.substr(0, rest.find(':')));
+    rest.remove_prefix(std::min(rest.size(), path.size() + 1));
+    if (path.empty()) continue;
+    try {
+      load(all, path);
+    } catch (const UnsupportedError&) {  // remembered
+    } catch (const Error& error) {
+      all.libraries.push_back({.info = {.path = path, .error = error.what()}});
+    }
+  }
+}
+
+}  // namespace
+
+void load_plugins(const std::string& path) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  load(all, path);
+}
+
+std::vector<PluginInfo> plugins() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  read_environment(all);
+  std::vector<PluginInfo> infos;
+  for (const Library& library : all.libraries) infos.push_back(library.info);
+  return infos;
+}
+
+const Backend* find_plugin(std::string_view name) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  read_environment(all);
+  for (Library& library : all.libraries) {
+    if (library.table && library.info.devices.empty() && library.info.name == name)
+      fail<UnsupportedError>("backend {}: finds no device on this machine", name);
+    for (std::size_t i = 0; i < library.info.devices.size(); ++i) {
+      const BackendDevice& device = library.info.devices[i];
+      if (device.backend != name) continue;
+      auto& opened = library.opened[i];
+      if (!opened) {
+        opened = std::make_unique<plugin::PluginBackend>(
+            *library.table, static_cast<std::int32_t>(i), device.backend);
+      }
+      return opened.get();
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names{"cpu", "reference"};
+  for (const PluginInfo& info : plugins()) {
+    for (const BackendDevice& device : info.devices) names.push_back(device.backend);
+  }
+  return names;
+}
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+"""The backend opencl, on whatever device OpenCL finds first: PoCL where tests run."""
+
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+
+from support import BIN, MODEL, SystemTest
+
+LIBRARY = pathlib.Path(os.environ.get("WEFT_OPENCL", BIN.parent / "plugins/libweft-opencl.so"))
+ON = ["--backend-path", LIBRARY, "--backend", "opencl"]
+
+
+class OpenCL(SystemTest):
+    @classmethod
+    def setUpClass(cls):
+        # Compiled kernels, kept for the tests of this file.
+        folder = tempfile.TemporaryDirectory(prefix="weft-opencl-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.env = {"POCL_CACHE_DIR": folder.name}
+
+    def test_conforms(self):
+        for op in ["add", "attention", "cache_write", "concat", "get_rows", "mul", "rms_norm", "rms_norm_mul", "rope",
+                   "rope_angles", "scale", "silu", "gated_linear"]:
+            out = self.runs("weft-conform", "-q", "--op", op, LIBRARY, env=self.env).out.decode()
+            self.assertRegex(out, rf"\n{op} +\d+ +[1-9]\d* +0 ")
+
+    def test_the_bundled_model_runs_whole_and_is_resident(self):
+        plan = json.loads(self.runs("weft", "plan", "--json", "-m", MODEL, *ON, env=self.env).out)
+        for one in plan["plans"]:
+            others = {s["path"] for s in one["steps"] if s["backend"] != "opencl"}
+            self.assertEqual(others, set())
+        use = plan["memory"]
+        self.assertEqual((use["weights_mapped"], use["weights_resident"], use["state"]), (0, 0, 0))
+        self.assertGreater(use["device"], plan["plans"][0]["devices"][0]["weights"])
+
+    def test_verified(self):
+        out = self.runs("weft", "verify", "-m", MODEL, *ON, env=self.env).out.decode()
+        self.assertIn("attention opencl", out)
+        self.assertEqual(out.count("all within their bounds"), 2)
+
+    def test_same_text_as_cpu(self):
+        text = ["-m", MODEL, "-p", "Once upon a time", "-n", 24, "--temp", 0]
+        self.assertEqual(self.runs("generate", *text, *ON, env=self.env).out,
+                         self.runs("generate", *text, "--backend", "reference").out)
+
+    def test_some_layers_on_each(self):
+        out = self.runs("weft", "verify", "-m", MODEL, "--backend-path", LIBRARY, "--route",
+                        "blk.1.*=opencl,blk.3.ffn_*=opencl,*=cpu", env=self.env).out.decode()
+        self.assertIn("copy from opencl", out)
+        self.assertEqual(out.count("all within their bounds"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,199 @@
+#include "conform/case_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "weft/backends/device.h"
+#include "weft/backends/memory.h"
+#include "weft/graph/error.h"
+#include "weft/ops/formats/format.h"
+#include "weft/scheduler/planner.h"
+
+namespace weft::conform {
+namespace {
+
+// The same numbers in every run.
+class Contents {
+ public:
+  explicit Contents(std::uint32_t seed) : random_(seed) {}
+
+  void fill(const TensorSpec& spec, std::span<std::byte> bytes) {
+    const Format* format = find_format(spec.dtype);
+    const std::int64_t n = spec.shape.elems();
+    if (format && format->encode) {
+      std::vector<float> values(static_cast<std::size_t>(n));
+      for (float& v : values) v = uniform();
+      for (std::int64_t r = 0, cols = spec.shape.last(); r < n / cols; ++r)
+        format->encode(values.data() + r * cols, bytes.data() + r * spec.dtype.bytes(cols), cols);
+    } else if (format) {
+      for (std::int64_t i = 0; i < n / spec.dtype.block_elems(); ++i) fill_block(*format, bytes, i);
+    }
+  }
+
+  // first <= last, cells all different, anything else by chance.
+  void whole(std::string_view name, std::int64_t most, std::span<std::int32_t> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most));
+      const auto step = static_cast<std::int64_t>(i);
+      const std::int64_t v = name == "first"   ? step % 2 * kShift
+                             : name == "last"  ? (step * 61 + kShift) % (most - kShift) + kShift
+                             : name == "cells" ? (step * 7 + 3) % most
+                                               : chance;
+      values[i] = static_cast<std::int32_t>(v);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kShift = 5;
+
+  float uniform() { return static_cast<float>(random_()) * 0x1p-31f - 1; }
+
+  // Any codes, scales that are numbers one meets in models.
+  void fill_block(const Format& format, std::span<std::byte> bytes, std::int64_t i) {
+    const auto size = static_cast<std::size_t>(format.dtype.block_bytes());
+    std::byte* const block = bytes.data() + static_cast<std::size_t>(i) * size;
+    std::vector<float> values(static_cast<std::size_t>(format.dtype.block_elems()));
+    const auto sane = [](float v) { return std::isfinite(v) && std::fabs(v) < 64; };
+    for (int attempt = 0; attempt < 200; ++attempt) {
+      for (std::size_t n = 0; n < size; ++n) block[n] = static_cast<std::byte>(random_());
+      format.decode(block, values.data(), format.dtype.block_elems());
+      if (std::ranges::all_of(values, sane)) return;
+    }
+    std::memset(block, 0, size);
+  }
+
+  std::mt19937 random_;
+};
+
+struct Memory {
+  std::map<std::string, std::vector<std::byte>> host;  // weights and states, by path
+  std::vector<std::map<std::string, DeviceBuffer>> tensors;
+  std::vector<DeviceBuffer> arenas, scratches;
+  Buffer arena, scratch;
+  Bindings bindings;
+
+  Memory(const Graph& graph, const Plan& plan, const Case& c) {
+    Contents contents(static_cast<std::uint32_t>(c.shape.size() * 31 + c.types.size()));
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      const Node& node = graph[id];
+      if (node.kind != NodeKind::weight && node.kind != NodeKind::state) continue;
+      auto& bytes = host[node.path];
+      bytes.resize(static_cast<std::size_t>(align_up(node.spec.bytes())) + 64);
+      contents.fill(node.spec, bytes);
+    }
+    arena = Buffer(plan.arena_bytes);
+    scratch = Buffer(plan.scratch_bytes);
+    bindings.weight = [this](const Node& node) { return host.at(node.path).data(); };
+    bindings.state = [this](const Node& node) { return host.at(node.path).data(); };
+    bindings.arena = arena.bytes();
+    bindings.scratch = scratch.bytes();
+    tensors.resize(plan.devices.size());
+    for (std::size_t i = 0; i < plan.devices.size(); ++i) bind(graph, plan, i);
+  }
+
+  void bind(const Graph& graph, const Plan& plan, std::size_t i) {
+    Device& device = *find_backend(plan.devices[i].backend).device();
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      const Node& node = graph[id];
+      const Placement& p = plan.placements[static_cast<std::size_t>(id)];
+      const auto memory = static_cast<std::int32_t>(i) + 1;
+      const bool weight = node.kind == NodeKind::weight && (p.weight_in >> memory & 1) != 0;
+      if (!weight && !(node.kind == NodeKind::state && p.memory == memory)) continue;
+      DeviceBuffer buffer(device, align_up(node.spec.bytes()));
+      device.upload({.row_bytes = node.spec.bytes(),
+                     .device = buffer.data(),
+                     .host = host.at(node.path).data()});
+      tensors[i].emplace(node.path, std::move(buffer));
+    }
+    arenas.emplace_back(device, plan.devices[i].arena_bytes);
+    scratches.emplace_back(device, plan.devices[i].scratch_bytes);
+    bindings.devices.push_back(
+        {.at = [this, i](const Node& node) { return tensors[i].at(node.path).data(); },
+         .arena = arenas.back().bytes(),
+         .scratch = scratches.back().bytes()});
+  }
+};
+
+void fill_inputs(Executor& executor, const Graph& graph, const Case& c) {
+  Contents contents(static_cast<std::uint32_t>(c.op.size() + c.shape.size()));
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (node.kind != NodeKind::input) continue;
+    const auto bytes = executor.input(node.path);
+    if (node.spec.dtype == i32) {
+      contents.whole(node.path, c.most,
+                     {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / 4});
+    } else {
+      contents.fill(node.spec, bytes);
+    }
+  }
+}
+
+// The time of one node's calls.
+class Stopwatch final : public NodeObserver {
+ public:
+  bool reads_values() const override { return false; }
+  void before(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {
+    begin_ = std::chrono::steady_clock::now();
+  }
+  void after(const PlanStep& step, int, const KernelArgs&, const Region&) noexcept override {
+    const std::chrono::duration<double, std::nano> taken =
+        std::chrono::steady_clock::now() - begin_;
+    if (step.path == "node" && (best_ == 0 || taken.count() < best_)) best_ = taken.count();
+  }
+  double best() const { return best_; }
+
+ private:
+  std::chrono::steady_clock::time_point begin_;
+  double best_ = 0;
+};
+
+const PlanStep& step_of(const Plan& plan) {
+  return *std::ranges::find(plan.steps, "node", &PlanStep::path);
+}
+
+void run(const Routing& routing, const Graph& graph, const Case& c, Outcome& outcome) {
+  const Plan plan = make_plan(graph, routing, {.name = "case", .lanes = 1, .reuse_arena = false});
+  check(plan, graph);
+  outcome.cost = step_of(plan).cost;
+  Memory memory(graph, plan, c);
+  Workers workers(1);
+  Executor executor(graph, plan, routing, memory.bindings, workers);
+  fill_inputs(executor, graph, c);
+  Verifier verifier(graph, plan);
+  executor.run(graph.bounds(), nullptr, &verifier);
+  const VerifyReport report = verifier.report();
+  for (const NodeCheck& check : report.nodes) {
+    if (check.path == "node" || !check.passed()) outcome.check = check;
+    if (!check.passed()) return;
+  }
+  if (!c.timed) return;
+  Stopwatch watch;
+  for (int i = 0; i < 5; ++i) executor.run(graph.bounds(), nullptr, &watch);
+  outcome.ns = watch.best();
+}
+
+}  // namespace
+
+Outcome run_case(const Routing& routing, const Backend& backend, const Case& c) {
+  Outcome outcome;
+  try {
+    Graph graph;
+    c.build(graph);
+    const auto kernel = backend.find(graph, graph[graph.find("node")]);
+    if (!kernel) return outcome;
+    outcome.supported = true;
+    outcome.kernel = kernel->row;
+    if (auto placed = routing.place_copies(graph)) graph = std::move(*placed);
+    run(routing, graph, c, outcome);
+  } catch (const Error& error) {
+    outcome.error = error.what();
+  }
+  return outcome;
+}
+
+}  // namespace weft::conform

@@ -1,0 +1,26 @@
+#pragma once
+// One case on one backend: planned and replayed like any graph, copies at the seams included,
+// compared with the scalar definition.
+
+#include <string>
+
+#include "weft/scheduler/routing.h"
+#include "weft/scheduler/verify.h"
+
+#include "conform/cases.h"
+
+namespace weft::conform {
+
+struct Outcome {
+  bool supported = false;
+  std::string kernel;
+  NodeCheck check;    // of the node, where it is supported
+  double ns = 0;      // the fastest of some calls; 0 where it was not timed
+  Cost cost;          // of one call
+  std::string error;  // empty: it ran to its end
+  bool passed() const { return error.empty() && check.passed(); }
+};
+
+Outcome run_case(const Routing& routing, const Backend& backend, const Case& c);
+
+}  // namespace weft::conform

@@ -1,0 +1,222 @@
+#include "conform/cases.h"
+
+#include <fmt/format.h>
+
+#include "weft/ops/add.h"
+#include "weft/ops/attention.h"
+#include "weft/ops/cache_cells.h"
+#include "weft/ops/cache_write.h"
+#include "weft/ops/concat.h"
+#include "weft/ops/formats/format.h"
+#include "weft/ops/formats/q8a.h"
+#include "weft/ops/gated_linear.h"
+#include "weft/ops/get_rows.h"
+#include "weft/ops/linear.h"
+#include "weft/ops/linear_concat.h"
+#include "weft/ops/mul.h"
+#include "weft/ops/quantize.h"
+#include "weft/ops/rms_norm.h"
+#include "weft/ops/rms_norm_mul.h"
+#include "weft/ops/rope.h"
+#include "weft/ops/rope_angles.h"
+#include "weft/ops/scale.h"
+#include "weft/ops/silu.h"
+
+namespace weft::conform {
+namespace {
+
+using Cases = std::vector<Case>;
+using Inputs = std::vector<Tensor>;
+
+constexpr std::int64_t kFew[] = {1, 7, 33};
+
+Tensor apply(Graph& g, const OpDef& op, const Inputs& in, Attrs attrs = {}) {
+  return g.add(op, in, std::move(attrs), std::source_location::current(), "node");
+}
+void done(Graph& g, Tensor y) {
+  g.output("y", y);
+}
+// Rows vary, as tokens do.
+Dim rows(Graph& g, std::int64_t n) {
+  return g.variable("T", n);
+}
+
+void add_elementwise(Cases& cases) {
+  for (const std::int64_t t : kFew) {
+    for (const std::int64_t d : {1, 31, 256}) {
+      const std::string shape = fmt::format("{} x {}", t, d);
+      const auto plain = [&](const OpDef& op, int n, Attrs attrs) {
+        cases.push_back({std::string(op.name), "F32", shape, [=, &op](Graph& g) {
+                           const TensorSpec x{f32, {rows(g, t), d}};
+                           Inputs in{g.input("a", x)};
+                           if (n > 1) in.push_back(g.input("b", x));
+                           done(g, apply(g, op, in, attrs));
+                         }});
+      };
+      plain(kAdd, 2, {});
+      plain(kMul, 2, {});
+      plain(kSilu, 1, {});
+      plain(kScale, 1, ScaleAttrs{0.37f});
+      plain(kRmsNorm, 1, RmsNormAttrs{1e-5f});
+      cases.push_back(
+          {"rms_norm_mul", "F32", shape, [=](Graph& g) {
+             done(g, apply(g, kRmsNormMul,
+                           {g.input("a", {f32, {rows(g, t), d}}), g.weight("w", {f32, {d}})},
+                           RmsNormAttrs{1e-5f}));
+           }});
+      cases.push_back({"concat", "F32", shape, [=](Graph& g) {
+                         done(g, apply(g, kConcat,
+                                       {g.input("a", {f32, {rows(g, t), d}}),
+                                        g.input("b", {f32, {rows(g, t), d + 3}})}));
+                       }});
+    }
+    cases.push_back(
+        {"rms_norm_mul", "F32", fmt::format("{} x 4 x 32", t), [=](Graph& g) {
+           done(g, apply(g, kRmsNormMul,
+                         {g.input("a", {f32, {rows(g, t), 4, 32}}), g.weight("w", {f32, {32}})},
+                         RmsNormAttrs{1e-6f}));
+         }});
+    cases.push_back(
+        {"add", "F32, b a row", fmt::format("{} x 96", t), [=](Graph& g) {
+           done(g, apply(g, kAdd,
+                         {g.input("a", {f32, {rows(g, t), 96}}), g.weight("w", {f32, {96}})}));
+         }});
+    cases.push_back({"quantize", "Q8A", fmt::format("{} x 256", t), [=](Graph& g) {
+                       done(g, apply(g, kQuantize, {g.input("a", {f32, {rows(g, t), 256}})}));
+                     }});
+  }
+}
+
+struct Projection {
+  std::int64_t t, k, n;
+  bool timed = false;
+};
+
+void add_projections(Cases& cases, DType x, DType w, const Projection& p) {
+  const std::string types =
+      x == f32 ? std::string(w.name()) : fmt::format("{} x {}", x.name(), w.name());
+  const std::string shape = fmt::format("{} x {} -> {}", p.t, p.k, p.n);
+  const auto input = [=](Graph& g) { return g.input("x", {x, {rows(g, p.t), p.k}}); };
+  const auto weight = [=](Graph& g, const char* name, std::int64_t n) {
+    return g.weight(name, {w, {n, p.k}});
+  };
+  cases.push_back({"linear", types, shape,
+                   [=](Graph& g) {
+                     done(g, apply(g, kLinear, {input(g), weight(g, "w", p.n), {}, {}}));
+                   },
+                   1, p.timed});
+  if (p.timed) return;
+  cases.push_back({"linear", types + ", bias, residual", shape, [=](Graph& g) {
+                     done(g, apply(g, kLinear,
+                                   {input(g), weight(g, "w", p.n), g.weight("bias", {f32, {p.n}}),
+                                    g.input("r", {f32, {rows(g, p.t), p.n}})}));
+                   }});
+  cases.push_back({"linear_concat", types, shape + " + 40", [=](Graph& g) {
+                     done(g, apply(g, kLinearConcat,
+                                   {input(g), weight(g, "w", p.n), weight(g, "w1", 40),
+                                    g.weight("b", {f32, {p.n}}), g.weight("b1", {f32, {40}})},
+                                   LinearConcatAttrs{2, true}));
+                   }});
+  cases.push_back({"gated_linear", types, shape, [=](Graph& g) {
+                     done(g, apply(g, kGatedLinear,
+                                   {input(g), weight(g, "w", p.n), weight(g, "w1", p.n)},
+                                   GatedLinearAttrs{}));
+                   }});
+}
+
+void add_weights(Cases& cases) {
+  for (const Format* format : all_formats()) {
+    const DType w = format->dtype;
+    if (format->whole || w.is_panels() || w.gguf_id() < 0) continue;
+    const std::int64_t block = std::max<std::int64_t>(32, w.block_elems());
+    for (const DType x : {f32, q8a}) {
+      add_projections(cases, x, w, {1, block, 1});
+      add_projections(cases, x, w, {7, block * 3, 37});
+      add_projections(cases, x, w, {33, 512, 100});
+      add_projections(cases, x, w, {1, 1024, 256, true});
+      add_projections(cases, x, w, {16, 1024, 256, true});
+    }
+    for (const std::int64_t t : kFew) {
+      cases.push_back(
+          {"get_rows", std::string(w.name()), fmt::format("{} of 19 x {}", t, block),
+           [=](Graph& g) {
+             done(g, apply(g, kGetRows,
+                           {g.weight("w", {w, {19, block}}), g.input("ids", {i32, {rows(g, t)}})}));
+           },
+           19});
+    }
+  }
+}
+
+void add_rope(Cases& cases) {
+  for (const std::int64_t t : kFew) {
+    for (const RopePairs pairs : {RopePairs::adjacent, RopePairs::halves}) {
+      for (const std::int64_t r : {16, 64}) {
+        cases.push_back({"rope", "F32",
+                         fmt::format("{} x 3 x 64, {} of {}", t, r, to_string(pairs)),
+                         [=](Graph& g) {
+                           done(g, apply(g, kRope,
+                                         {g.input("a", {f32, {rows(g, t), 3, 64}}),
+                                          g.input("b", {f32, {rows(g, t), r}})},
+                                         RopeApplyAttrs{pairs}));
+                         }});
+      }
+    }
+    const auto angles = [&](const char* what, RopeAttrs attrs, bool factors) {
+      cases.push_back({"rope_angles", what, fmt::format("{} x {}", t, attrs.n_rot),
+                       [=](Graph& g) {
+                         Inputs in{g.input("pos", {i32, {rows(g, t)}}), Tensor()};
+                         if (factors) in[1] = g.weight("factors", {f32, {attrs.n_rot / 2}});
+                         done(g, apply(g, kRopeAngles, in, attrs));
+                       },
+                       1000});
+    };
+    angles("plain", {.n_rot = 64}, false);
+    angles("factors", {.n_rot = 64, .base = 500000}, true);
+    angles("YaRN", {.n_rot = 64, .freq_scale = 0.25f, .ext_factor = 1, .original_context = 512},
+           false);
+  }
+}
+
+void add_caches(Cases& cases) {
+  constexpr std::int64_t kGroups = 2, kWidth = 32, kCells = 3 * kCellsPerBlock;
+  for (const DType c : cache_types()) {
+    const TensorSpec cache{c, cache_shape(kCells, kGroups, kWidth)};
+    const std::string type(c.name());
+    for (const std::int64_t t : kFew) {
+      cases.push_back({"cache_write", type, fmt::format("{} x 2 x 32", t),
+                       [=](Graph& g) {
+                         done(g, apply(g, kCacheWrite,
+                                       {g.state("state", cache),
+                                        g.input("a", {f32, {rows(g, t), kGroups, kWidth}}),
+                                        g.input("cells", {i32, {rows(g, t)}})}));
+                       },
+                       kCells});
+      for (const std::int64_t heads : {2, 6}) {
+        cases.push_back(
+            {"attention", type, fmt::format("{} x {} x 32 over 192", t, heads),
+             [=](Graph& g) {
+               done(g, apply(g, kAttention,
+                             {g.input("q", {f32, {rows(g, t), heads, kWidth}}), g.state("k", cache),
+                              g.state("v", cache), g.input("first", {i32, {rows(g, t)}}),
+                              g.input("last", {i32, {rows(g, t)}})},
+                             AttentionAttrs{0.18f}));
+             },
+             kCells});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Case> all_cases() {
+  Cases cases;
+  add_elementwise(cases);
+  add_rope(cases);
+  add_caches(cases);
+  add_weights(cases);
+  return cases;
+}
+
+}  // namespace weft::conform
