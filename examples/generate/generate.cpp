@@ -124,10 +124,11 @@ int generate(Options options) {
     if (!options.cache.all) cli::keep_prompt(options.cache, session, tokens);
     why =
         write_on(options, session, sampler, text, healing ? &*healing : nullptr, generated, tokens);
-    if (options.cache.all) cli::keep_prompt(options.cache, session, tokens);
   } catch (const CancelledError&) {
     why = "stopped: interrupted\n";
   }
+  const auto n_fed = static_cast<std::size_t>(session.length(0));
+  if (options.cache.all) cli::keep_prompt(options.cache, session, std::span(tokens).first(n_fed));
   cli::print_now(text.finish());
   cli::print_now("\n");
 
@@ -163,7 +164,10 @@ int main(int argc, char** argv) {
       "Examples:\n"
       "  generate\n"
       "  generate -m model.gguf -p 'The capital of France is' -n 20 --temp 0\n"
-      "  head -c 2000 story.txt | generate -m model.gguf -f - -n 200 -s 7");
+      "  head -c 2000 story.txt | generate -m model.gguf -f - -n 200 -s 7\n"
+      "  generate -m model.gguf -f long.txt --prompt-cache long.cache   # the second time from the "
+      "file\n"
+      "  generate -m model.gguf -p 'Dear Mr. Wat' --token-healing");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;
   cli::catch_interrupts(cli::Interrupts::once);
   return cli::run_program("generate", [&] { return generate(options); });

@@ -62,8 +62,7 @@ void add_file(const GgufFile& file, Hash& hash) {
   for (const GgufTensor& tensor : file.tensors()) {
     hash.add(tensor.name);
     hash.add(tensor.spec.dtype.name());
-    hash.add(tensor.spec.shape.elems());
-    hash.add(tensor.spec.shape.last());
+    for (const Dim& dim : tensor.spec.shape) hash.add(dim.bound);
     const std::span bytes(tensor.data, static_cast<std::size_t>(tensor.n_bytes));
     const std::size_t n = std::min(bytes.size(), kSample);
     hash.add(bytes.first(n));
@@ -71,14 +70,21 @@ void add_file(const GgufFile& file, Hash& hash) {
   }
 }
 
+// Raise it where a kernel gives other bits under the same name.
+constexpr int kComputation = 1;
+
 // Graphs of all widths give the same bits, so one of them speaks for all.
 void add_computation(const Session& session, Hash& hash) {
+  hash.add(kComputation);
   const Graph& graph = session.graph(0);
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    if (node.kind != NodeKind::weight && node.kind != NodeKind::state) continue;
+    if (node.kind == NodeKind::input) continue;
     hash.add(node.path);
     hash.add(node.spec.dtype.name());
+    for (const NodeId input : node.inputs) hash.add(input);
+    if (node.op) hash.add(node.op->name);
+    if (node.op) hash.add(node.attrs.to_json());
   }
   for (const PlanStep& step : session.plan(0).steps) {
     hash.add(step.path);

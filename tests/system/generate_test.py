@@ -51,6 +51,13 @@ class PromptCache(SystemTest):
         self.assertGreater(kept, 20)
         self.assertEqual(longer.out, self.generate(first).out)
 
+    def test_what_the_file_holds_is_not_written_again(self):
+        self.cache.touch()
+        self.cached("Once upon a time", "--prompt-cache-all")
+        before = self.cache.stat().st_mtime_ns
+        self.cached("Once upon a time")
+        self.assertEqual(self.cache.stat().st_mtime_ns, before)
+
     def test_read_only_changes_nothing(self):
         self.cached("Once upon a time", "--prompt-cache-ro")
         self.assertFalse(self.cache.exists())
@@ -71,7 +78,9 @@ class PromptCache(SystemTest):
         self.assertEqual(r.code, 1)
         self.assertIn("no saved sequence", r.err)
         self.assertEqual(self.cache.read_bytes(), b"precious")
-        self.assertEqual(run("generate", "-n", "1", "--prompt-cache", self.folder / "no/where").code, 1)
+        r = run("generate", "-n", "1", "--prompt-cache", self.folder / "no/where")
+        self.assertEqual((r.code, r.out), (1, b""))
+        self.assertIn("cannot be written", r.err)
         self.assertEqual(run("generate", "--prompt-cache-all").code, 2)
 
 
