@@ -35,7 +35,8 @@ Chat::Chat(Session& session, const SamplerOptions& sampler, const ChatOptions& o
       vocabulary_(session.model().vocabulary()),
       options_(options),
       template_(choose_template(vocabulary_, options.template_name)),
-      sampler_(sampler) {
+      sampler_(sampler),
+      rules_(session.model(), options.constraint) {
   reset();
 }
 
@@ -135,6 +136,7 @@ ReplyEnd Chat::say(std::string message, const std::atomic<bool>& interrupted,
 ReplyEnd Chat::reply(const std::atomic<bool>& interrupted,
                      const std::function<void(std::string_view)>& print, std::string& text) {
   Detokenizer detokenizer(tokenizer_);
+  rules_.reset();
   const auto start = cli::Clock::now();
   const auto show = [&](std::string_view piece) {
     text += piece;
@@ -143,20 +145,27 @@ ReplyEnd Chat::reply(const std::atomic<bool>& interrupted,
   };
   ReplyEnd end = ReplyEnd::max_reply;
   for (std::int64_t n = 0; options_.max_reply < 0 || n < options_.max_reply; ++n) {
-    const TokenId token = sampler_.sample(session_.logits());
+    const TokenId token = sampler_.sample(rules_.allowed(session_.logits()));
     if (vocabulary_.ends_generation(token)) {
       end = ReplyEnd::complete;
       break;
     }
+    const bool last = rules_.accept(token);
     if (session_.length(0) == session_.options().context) {
       end = ReplyEnd::context_full;
       break;
     }
-    show(detokenizer.push(token));
+    show(rules_.show(detokenizer.push(token)));
+    if (rules_.stopped()) cached_text_.clear();  // the cache has more than the text
     feed({&token, 1}, interrupted);
     last_reply_ = {n + 1, cli::seconds_since(start)};
+    if (last || rules_.stopped()) {
+      end = ReplyEnd::complete;
+      break;
+    }
   }
-  show(detokenizer.finish());
+  show(rules_.show(detokenizer.finish()) + rules_.rest());
+  if (rules_.stopped()) cached_text_.clear();
   return end;
 }
 

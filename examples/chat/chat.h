@@ -15,11 +15,14 @@
 #include "weft/models/session.h"
 #include "weft/models/tokenizer.h"
 
+#include "common/constraint_flags.h"
+
 namespace weft::chat {
 
 struct ChatOptions {
   std::string system;
-  std::string template_name;    // empty: the file's template
+  std::string template_name;        // empty: the file's template
+  cli::ConstraintFlags constraint;  // of every reply
   std::int64_t max_reply = -1;  // tokens; -1: until the model ends its turn or the context is full
 };
 
@@ -64,6 +67,7 @@ class Chat {
   ChatOptions options_;
   std::unique_ptr<const ChatTemplate> template_;
   Sampler sampler_;
+  cli::TextRules rules_;
   std::vector<ChatMessage> messages_;
   std::vector<TokenId> cached_;  // the tokens in the cache,
   std::string cached_text_;      // and the text that they stand for

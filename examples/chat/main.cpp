@@ -66,7 +66,9 @@ int run(const Options& options) {
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
     std::cerr << "to keep the budget: " << given_up << '\n';
-  Chat chat(session, options.sampler, options.chat);
+  SamplerOptions sampler = options.sampler;
+  cli::finish_sampler_options(*model, sampler);
+  Chat chat(session, sampler, options.chat);
   LineReader reader;
   if (reader.interactive()) {
     const ModelFacts& facts = model->facts();
@@ -98,6 +100,7 @@ int main(int argc, char** argv) {
   app.add_option("-n,--predict,--n-predict", options.chat.max_reply,
                  "most tokens of a reply; -1: until it ends")
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
+  cli::add_constraint_flags(app, options.chat.constraint);
   cli::add_sampler_flags(app, options.sampler);
   app.footer(
       "Examples:\n"

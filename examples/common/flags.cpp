@@ -8,6 +8,7 @@
 #include <random>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "weft/backends/plugins.h"
 #include "weft/graph/error.h"
@@ -15,6 +16,7 @@
 #include "weft/ops/cache_cells.h"
 #include "weft/scheduler/budget.h"
 
+#include "common/constraint_flags.h"
 #include "common/program.h"
 
 namespace weft::cli {
@@ -153,6 +155,75 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
   return Model::load(flags.path, {.progress = progress, .quantize = flags.quantize});
 }
 
+namespace {
+
+std::vector<std::string> dry_breakers{"\n", ":", "\"", "*"};
+
+void add_dry_flags(CLI::App& app, SamplerOptions& options) {
+  const auto add = [&app](const char* names, auto& value, const char* what) {
+    app.add_option(names, value, what)->capture_default_str()->type_name("X");
+  };
+  add("--dry-multiplier", options.dry_multiplier, "taken off tokens that repeat the text; 0: off");
+  add("--dry-base", options.dry_base, "and this much more for each token of the repetition");
+  add("--dry-allowed-length", options.dry_allowed_length, "past this length");
+  add("--dry-penalty-last-n", options.dry_last_n, "tokens to look back at; -1: all");
+  app.add_option_function<std::vector<std::string>>(
+         "--dry-sequence-breaker",
+         [](const std::vector<std::string>& texts) {
+           dry_breakers = texts;
+           std::erase(dry_breakers, "none");
+         },
+         "repetitions do not reach across tokens with this text (default: line end, ':', '\"', "
+         "'*'; 'none')")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->type_name("TEXT");
+}
+
+// "15+0.5", "15-inf"
+std::pair<TokenId, float> parse_bias(const std::string& text) {
+  const std::size_t sign = text.find_first_of("+-");
+  char* end = nullptr;
+  const long id = std::strtol(text.c_str(), &end, 10);
+  if (sign == text.npos || sign == 0 || end != text.c_str() + sign || id > INT32_MAX)
+    throw CLI::ValidationError("--logit-bias", "must be ID+BIAS or ID-BIAS, got " + text);
+  const float bias = std::strtof(text.c_str() + sign, &end);
+  if (*end != '\0' || end == text.c_str() + sign || !(bias < std::numeric_limits<float>::max()))
+    throw CLI::ValidationError("--logit-bias", "must be ID+BIAS or ID-BIAS, got " + text);
+  return {static_cast<TokenId>(id), bias};
+}
+
+void add_order_flags(CLI::App& app, SamplerOptions& options) {
+  app.add_option_function<std::vector<std::string>>(
+         "-l,--logit-bias",
+         [&options](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) options.logit_bias.push_back(parse_bias(text));
+         },
+         "ID+BIAS: added to the logit of a token; ID-inf: never")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->type_name("BIAS");
+  app.add_option_function<std::string>(
+         "--samplers",
+         [&options](const std::string& text) {
+           options.order.clear();
+           for (std::size_t at = 0; at <= text.size();) {
+             const std::size_t end = std::min(text.find(';', at), text.size());
+             if (end > at) options.order.push_back(text.substr(at, end - at));
+             at = end + 1;
+           }
+           try {
+             sampler_chain(options);
+           } catch (const Error& error) {
+             throw CLI::ValidationError("--samplers", error.what());
+           }
+         },
+         fmt::format("the order of the samplers (default: {})", fmt::join(kSamplerOrder, ";")))
+      ->type_name("A;B;...");
+}
+
+}  // namespace
+
 void add_sampler_flags(CLI::App& app, SamplerOptions& options) {
   options.seed = std::random_device{}();
   app.add_option_function<std::int64_t>(
@@ -175,6 +246,28 @@ void add_sampler_flags(CLI::App& app, SamplerOptions& options) {
   add("--presence-penalty", options.presence_penalty, "taken off tokens seen lately; 0: off");
   add("--frequency-penalty", options.frequency_penalty, "taken off for each time seen; 0: off");
   add("--repeat-last-n", options.penalty_last_n, "how many tokens back 'lately' reaches");
+  add("--dynatemp-range", options.dynamic_range,
+      "the temperature varies by so much with the entropy; 0: off");
+  add("--dynatemp-exp", options.dynamic_exponent, "how strongly it follows the entropy");
+  add("--typical", options.typical_p, "only tokens about as surprising as can be expected; 1: all");
+  app.add_option("--top-nsigma,--top-n-sigma", options.top_n_sigma,
+                 "only logits within so many standard deviations of the highest; 0: all")
+      ->type_name("X");
+  add("--tfs", options.tail_free_z, "without the flat tail of the probabilities; 1: all");
+  add("--xtc-probability", options.xtc_probability, "how often all likely tokens but one go");
+  add("--xtc-threshold", options.xtc_threshold, "which tokens are likely for that");
+  add("--mirostat", options.mirostat, "1, 2: steer the surprise of the text; 0: off");
+  add("--mirostat-ent", options.mirostat_tau, "the surprise that it aims at, in bits");
+  add("--mirostat-lr", options.mirostat_eta, "how fast it learns");
+  add("--adaptive-target", options.adaptive_target, "draw towards this probability; below 0: off");
+  add("--adaptive-decay", options.adaptive_decay, "how long it remembers what was drawn");
+  add_dry_flags(app, options);
+  add_order_flags(app, options);
+}
+
+void finish_sampler_options(const Model& model, SamplerOptions& options) {
+  if (options.dry_multiplier == 0.0F || !model.vocabulary().has_texts()) return;
+  options.dry_breakers = tokens_with(model, dry_breakers);
 }
 
 }  // namespace weft::cli

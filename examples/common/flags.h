@@ -31,5 +31,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags);
 
 // --seed -1, the default, takes a seed by chance when the flags are parsed.
 void add_sampler_flags(CLI::App& app, SamplerOptions& options);
+// What of the options needs the vocabulary: breakers of repetitions.
+void finish_sampler_options(const Model& model, SamplerOptions& options);
 
 }  // namespace weft::cli

@@ -1,6 +1,7 @@
 // Continues a text with a language model, in four steps: load a model, open a session, feed the
 // prompt, then sample and feed one token after the other.
 
+#include <algorithm>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "weft/models/token_healing.h"
 #include "weft/models/tokenizer.h"
 
+#include "common/constraint_flags.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/prompt_cache.h"
@@ -25,6 +27,8 @@ struct Options {
   cli::ModelFlags model;
   SamplerOptions sampler;
   cli::PromptCache cache;
+  cli::ConstraintFlags constraint;
+  std::int64_t samples = 1;
   std::string prompt = "Once upon a time";
   std::string prompt_file;
   std::int64_t predict = -1;
@@ -64,34 +68,93 @@ std::span<const float> without_end(const Model& model, std::span<const float> lo
   return copy;
 }
 
-// Samples, prints and feeds until something ends it; returns why. Adds what it feeds to `tokens`.
-std::string_view write_on(const Options& options, Session& session, Sampler& sampler,
-                          Detokenizer& text, TokenHealing* healing, Stage& generated,
-                          std::vector<TokenId>& tokens) {
+struct Writing {
+  const Options& options;
+  Session& session;
+  Sampler& sampler;
+  cli::TextRules& rules;
+  Detokenizer& text;
+  Stage& generated;
+  std::vector<TokenId>& tokens;  // the prompt and what was fed after it
+  TokenHealing* healing;         // null: none
+
+  void show(TokenId token) {
+    sampler.accept(token);
+    const std::string_view out = text.push(token);
+    cli::print_now(rules.show(healing ? healing->without_seen(out) : out));
+    ++generated.tokens;
+  }
+};
+
+// Tokens that the grammar leaves no choice about: they are shown and fed in one go. False where the
+// limits do not let all of them in.
+bool write_forced(Writing& w, std::int64_t& n) {
+  const std::vector<TokenId> forced = w.rules.forced();
+  const auto count = static_cast<std::int64_t>(forced.size());
+  const bool fits = (w.options.predict < 0 || n + count < w.options.predict) &&
+                    w.session.length(0) + count < w.session.options().context;
+  if (count == 0 || !fits) return false;
+  for (const TokenId token : forced) {
+    w.rules.accept(token);
+    w.show(token);
+  }
+  w.session.feed(0, forced, &cli::interrupted());
+  w.tokens.insert(w.tokens.end(), forced.begin(), forced.end());
+  w.generated.fed += count;
+  n += count;
+  return true;
+}
+
+// Samples, prints and feeds until something ends it; returns why.
+std::string_view write_on(Writing& w) {
+  const Options& options = w.options;
+  Session& session = w.session;
   const Model& model = session.model();
   std::vector<float> allowed;
   for (std::int64_t n = 0; options.predict < 0 || n < options.predict; ++n) {
     const auto start = cli::Clock::now();
-    auto logits = session.logits();
+    if (write_forced(w, n)) w.generated.seconds += cli::seconds_since(start);
+    if (w.rules.stopped()) return "";
+    const auto sampled = cli::Clock::now();
+    auto logits = w.rules.allowed(session.logits());
     if (options.ignore_eos) logits = without_end(model, logits, allowed);
-    if (healing && n == 0) logits = healing->only_allowed(logits, allowed);
-    const TokenId token = sampler.sample(logits);
+    if (w.healing && n == 0) logits = w.healing->only_allowed(logits, allowed);
+    const TokenId token = w.sampler.sample(logits);
     if (model.vocabulary().ends_generation(token)) return "";
-    sampler.accept(token);
-    const std::string_view out = text.push(token);
-    cli::print_now(healing ? healing->without_seen(out) : out);
-    ++generated.tokens;
-    if (n + 1 == options.predict) return "";
+    const bool done = w.rules.accept(token);
+    w.show(token);
+    if (done || w.rules.stopped() || n + 1 == options.predict) return "";
     if (session.length(0) == session.options().context) return "stopped: the context is full\n";
     session.feed(0, {&token, 1}, &cli::interrupted());
-    tokens.push_back(token);
-    ++generated.fed;
-    generated.seconds += cli::seconds_since(start);
+    w.tokens.push_back(token);
+    ++w.generated.fed;
+    w.generated.seconds += cli::seconds_since(sampled);
   }
   return "";
 }
 
+// Further texts for the same prompt: the cache is cut back to it. The first logits of a text are
+// those of the prompt's last token, which is fed once more.
+void write_more_samples(Writing& w) {
+  const std::vector<TokenId> prompt = w.tokens;
+  const auto n_prompt = static_cast<std::int64_t>(prompt.size());
+  for (std::int64_t i = 1; i < w.options.samples && !cli::interrupted(); ++i) {
+    cli::print_now(fmt::format("\n--- {}\n", i + 1));
+    w.session.truncate(0, n_prompt - 1);
+    w.session.feed(0, {&prompt.back(), 1}, &cli::interrupted());
+    SamplerOptions options = w.options.sampler;
+    options.seed += static_cast<std::uint64_t>(i);
+    w.sampler = Sampler(options);
+    for (const TokenId token : prompt) w.sampler.accept(token);
+    w.rules.reset();
+    write_on(w);
+    cli::print_now(w.rules.show(w.text.finish()) + w.rules.rest());
+  }
+}
+
 int generate(Options options) {
+  if (options.token_healing && (options.constraint.any_grammar() || options.samples > 1))
+    fail<cli::UsageError>("--token-healing goes neither with a grammar nor with --samples");
   if (!options.prompt_file.empty()) options.prompt = cli::read_text(options.prompt_file);
 
   const auto model = cli::load_model(options.model, cli::not_interrupted);
@@ -109,10 +172,14 @@ int generate(Options options) {
                      session.options().context);
   }
 
+  cli::finish_sampler_options(*model, options.sampler);
+  cli::TextRules rules(*model, options.constraint);
   Sampler sampler(options.sampler);
   Detokenizer text(model->tokenizer(), {.decode = {.strip_space_prefix = options.prompt.empty()}});
   const std::int64_t n_kept = cli::restore_prompt(options.cache, session, tokens);
   Stage fed{n_prompt, n_prompt - n_kept}, generated;
+  Writing writing{options, session,   sampler, rules,
+                  text,    generated, tokens,  healing ? &*healing : nullptr};
   std::string_view why;
   if (!options.hide_prompt) cli::print_now(options.prompt);
   try {
@@ -122,14 +189,20 @@ int generate(Options options) {
     fed.seconds = cli::seconds_since(start);
     for (const TokenId token : tokens) sampler.accept(token);
     if (!options.cache.all) cli::keep_prompt(options.cache, session, tokens);
-    why =
-        write_on(options, session, sampler, text, healing ? &*healing : nullptr, generated, tokens);
+    why = write_on(writing);
   } catch (const CancelledError&) {
     why = "stopped: interrupted\n";
   }
-  const auto n_fed = static_cast<std::size_t>(session.length(0));
+  // A step that was broken off counts in the cache, but not in the text.
+  const auto n_fed = std::min(static_cast<std::size_t>(session.length(0)), tokens.size());
   if (options.cache.all) cli::keep_prompt(options.cache, session, std::span(tokens).first(n_fed));
-  cli::print_now(text.finish());
+  cli::print_now(rules.show(text.finish()) + rules.rest());
+  try {
+    tokens.resize(std::min(tokens.size(), static_cast<std::size_t>(n_prompt)));
+    write_more_samples(writing);
+  } catch (const CancelledError&) {
+    why = "stopped: interrupted\n";
+  }
   cli::print_now("\n");
 
   std::cerr << '\n' << why << fed.to_text("prompt") << generated.to_text("generated");
@@ -158,12 +231,18 @@ int main(int argc, char** argv) {
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only what is new");
   app.add_flag("--token-healing", options.token_healing,
                "let the first new token begin with the text of the prompt's last one");
+  app.add_option("--samples", options.samples,
+                 "so many texts for the same prompt, each with a seed of its own")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->type_name("N");
+  cli::add_constraint_flags(app, options.constraint);
   cli::add_sampler_flags(app, options.sampler);
   cli::add_prompt_cache_flags(app, options.cache);
   app.footer(
       "Examples:\n"
       "  generate\n"
       "  generate -m model.gguf -p 'The capital of France is' -n 20 --temp 0\n"
+      "  generate -m model.gguf -p 'A user: ' --json-schema '{\"type\": \"object\"}'\n"
       "  head -c 2000 story.txt | generate -m model.gguf -f - -n 200 -s 7\n"
       "  generate -m model.gguf -f long.txt --prompt-cache long.cache   # the second time from the "
       "file\n"

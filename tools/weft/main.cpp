@@ -16,6 +16,7 @@ constexpr Subcommand kSubcommands[] = {
     {"convert", "a directory of safetensors as a GGUF file", convert},
     {"dot", "the graph as a picture, and what the passes make of it", dot},
     {"embed", "embeddings of a text or of token ids, as a .npy file", embed},
+    {"grammar", "which texts a grammar, a JSON Schema or a pattern allows", grammar},
     {"imatrix", "which inputs of a model's weights matter over a text, for quantizing it", imatrix},
     {"inspect", "header, metadata, tensors, types and bytes of a model", inspect},
     {"limits", "what this machine can do at best, measured once", limits},

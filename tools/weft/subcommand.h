@@ -22,6 +22,7 @@ int codec(int argc, char** argv);
 int convert(int argc, char** argv);
 int dot(int argc, char** argv);
 int embed(int argc, char** argv);
+int grammar(int argc, char** argv);
 int imatrix(int argc, char** argv);
 int inspect(int argc, char** argv);
 int limits(int argc, char** argv);

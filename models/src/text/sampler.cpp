@@ -69,25 +69,6 @@ Candidate* Candidates::find(TokenId id) {
   return found == items.end() ? nullptr : &*found;
 }
 
-std::vector<StageSpec> sampler_chain(const SamplerOptions& options) {
-  std::vector<StageSpec> chain;
-  const bool penalties = options.repeat_penalty != 1.0F || options.frequency_penalty != 0.0F ||
-                         options.presence_penalty != 0.0F;
-  if (options.penalty_last_n > 0 && penalties) {
-    chain.push_back({"penalties",
-                     {static_cast<double>(options.penalty_last_n), options.repeat_penalty,
-                      options.frequency_penalty, options.presence_penalty}});
-  }
-  // The most likely token survives every truncation.
-  if (options.temperature > 0.0F) {
-    if (options.top_k > 0) chain.push_back({"top_k", {static_cast<double>(options.top_k)}});
-    if (options.top_p < 1.0F) chain.push_back({"top_p", {options.top_p, 1}});
-    if (options.min_p > 0.0F) chain.push_back({"min_p", {options.min_p, 1}});
-  }
-  chain.push_back({"temp", {options.temperature}});
-  return chain;
-}
-
 Sampler::Sampler(std::span<const StageSpec> chain, std::uint64_t seed)
     : seed_(seed), random_(seed) {
   for (const StageSpec& spec : chain) stages_.push_back(make_sampler_stage(spec));

@@ -1,5 +1,6 @@
 #include "text/sampler_stages.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -14,10 +15,12 @@ struct StageRow {
   std::string_view parameters;  // for messages
   int n_parameters;             // -1: pairs, any number
   stages::Made (*make)(stages::Parameters);
+  bool more_may_follow = false;
 };
 
 constexpr StageRow kStages[] = {
     {"penalties", "last_n, repeat, frequency, presence", 4, stages::penalties},
+    {"dry", "multiplier, base, allowed_length, last_n, breakers ...", 4, stages::dry, true},
     {"logit_bias", "id, bias, ...", -1, stages::logit_bias},
     {"top_n_sigma", "n", 1, stages::top_n_sigma},
     {"top_k", "k", 1, stages::top_k},
@@ -25,13 +28,18 @@ constexpr StageRow kStages[] = {
     {"top_p", "p, min_keep", 2, stages::top_p},
     {"min_p", "p, min_keep", 2, stages::min_p},
     {"xtc", "probability, threshold, min_keep", 3, stages::xtc},
+    {"tail_free", "z, min_keep", 2, stages::tail_free},
     {"temp", "t", 1, stages::temperature},
     {"temp_ext", "t, delta, exponent", 3, stages::dynamic_temperature},
+    {"mirostat", "tau, eta, m", 3, stages::mirostat1},
+    {"mirostat_v2", "tau, eta", 2, stages::mirostat2},
+    {"adaptive_p", "target, decay", 2, stages::adaptive_p},
 };
 
 void check_parameters(const StageRow& row, std::span<const double> given) {
   const bool pairs = row.n_parameters < 0;
-  if (pairs ? given.size() % 2 != 0 : given.size() != static_cast<std::size_t>(row.n_parameters)) {
+  const auto n = static_cast<std::size_t>(std::max(0, row.n_parameters));
+  if (pairs ? given.size() % 2 != 0 : row.more_may_follow ? given.size() < n : given.size() != n) {
     fail<ValueError>("sampler stage '{}' takes ({}), got {} values", row.name, row.parameters,
                      given.size());
   }

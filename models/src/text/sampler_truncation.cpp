@@ -184,6 +184,37 @@ class Xtc final : public SamplerStage {
   std::size_t min_keep_;
 };
 
+// The candidates before the point where the curve of probabilities bends into its flat tail: the
+// sum of the normalized second differences up to there is z. Source: Phenix & Egan,
+// https://www.trentonbricken.com/Tail-Free-Sampling/
+class TailFree final : public SamplerStage {
+ public:
+  explicit TailFree(Parameters p) : z_(p[0]), min_keep_(count(p[1])) {}
+
+  void apply(Candidates& candidates, Random&) override {
+    const std::vector<Candidate>& items = candidates.items;
+    if (z_ >= 1 || items.size() <= 2) return;
+    candidates.sort();
+    candidates.softmax();
+    const auto bend = [&](std::size_t i) {
+      return std::abs(static_cast<double>(items[i].p) - 2 * static_cast<double>(items[i + 1].p) +
+                      static_cast<double>(items[i + 2].p));
+    };
+    double total = 0;
+    for (std::size_t i = 0; i + 2 < items.size(); ++i) total += bend(i);
+    if (!(total > 0)) return;
+    double sum = 0;
+    for (std::size_t i = 0; i + 2 < items.size(); ++i) {
+      sum += bend(i) / total;
+      if (sum > z_ && i >= min_keep_) return candidates.keep(i);
+    }
+  }
+
+ private:
+  double z_;
+  std::size_t min_keep_;
+};
+
 }  // namespace
 
 Made top_k(Parameters p) {
@@ -203,6 +234,10 @@ Made top_n_sigma(Parameters p) {
 }
 Made xtc(Parameters p) {
   return std::make_unique<Xtc>(p);
+}
+
+Made tail_free(Parameters p) {
+  return std::make_unique<TailFree>(p);
 }
 
 }  // namespace weft::stages

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/models/vocabulary.h"
@@ -75,14 +76,47 @@ struct SamplerOptions {
   float repeat_penalty = 1.0F;
   float frequency_penalty = 0.0F;
   float presence_penalty = 0.0F;
-  int top_k = 40;            // 0 or less: all
-  float top_p = 0.95F;       // 1 or more: all
-  float min_p = 0.05F;       // 0 or less: all
-  float temperature = 0.8F;  // 0 or less: the most likely token, always
+  int top_k = 40;                 // 0 or less: all
+  float top_p = 0.95F;            // 1 or more: all
+  float min_p = 0.05F;            // 0 or less: all
+  float temperature = 0.8F;       // 0 or less: the most likely token, always
+  float dynamic_range = 0.0F;     // the temperature varies by so much, with the entropy
+  float dynamic_exponent = 1.0F;  // and so strongly
+  float typical_p = 1.0F;         // 1 or more: all
+  float top_n_sigma = -1.0F;      // 0 or less: all
+  float tail_free_z = 1.0F;       // 1 or more: all
+  float xtc_probability = 0.0F;
+  float xtc_threshold = 0.1F;
+  float dry_multiplier = 0.0F;  // 0: off
+  float dry_base = 1.75F;
+  int dry_allowed_length = 2;
+  int dry_last_n = -1;                // -1: the whole text
+  std::vector<TokenId> dry_breakers;  // repetitions do not reach across these
+  int mirostat = 0;                   // 1, 2: instead of all that leaves out candidates
+  float mirostat_tau = 5.0F;
+  float mirostat_eta = 0.1F;
+  float adaptive_target = -1.0F;  // 0 and more: the probability that choices are drawn towards
+  float adaptive_decay = 0.9F;
+  std::vector<std::pair<TokenId, float>> logit_bias;  // -inf: never
+  // The order of the stages, by the names of kSamplerOrder.
+  std::vector<std::string> order;
 };
 
-// Penalties, top-k, top-p, min-p, temperature; stages that would do nothing are left out.
+// penalties;dry;top_n_sigma;top_k;typ_p;tail_free;top_p;min_p;xtc;temperature;adaptive_p: the
+// default order. Logit biases come before all others, mirostat and adaptive-p behind.
+extern const std::vector<std::string> kSamplerOrder;
+
+// The stages in order; those that would do nothing are left out. Throws UnsupportedError for an
+// unknown name in the order.
 std::vector<StageSpec> sampler_chain(const SamplerOptions& options);
+
+// The n most likely tokens and the logarithms of their probabilities before any stage, best first.
+struct Likely {
+  TokenId id;
+  float logprob;
+};
+std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n);
+float logprob(std::span<const float> logits, TokenId id);
 
 class Sampler {
  public:

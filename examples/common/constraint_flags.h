@@ -1,0 +1,65 @@
+#pragma once
+// Flags about which text may be written and where it ends, and what makes them work while tokens
+// come.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/models/model.h"
+#include "weft/models/sampler.h"
+#include "weft/models/token_constraint.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+struct ConstraintFlags {
+  std::string grammar, grammar_file, json_schema, json_schema_file, regex;
+  std::vector<std::string> stops, banned;
+  bool any_grammar() const {
+    return !(grammar + grammar_file + json_schema + json_schema_file + regex).empty();
+  }
+};
+void add_constraint_flags(CLI::App& app, ConstraintFlags& flags);
+
+// What holds for the text of one conversation.
+class TextRules {
+ public:
+  // Throws like Grammar. Tokens that sampler flags name by their text are looked up here:
+  // dry_breakers of `sampler`.
+  TextRules(const Model& model, const ConstraintFlags& flags);
+
+  void reset();  // a new text
+  // The logits with those of tokens that may not come at -inf; the same ones where all may.
+  std::span<const float> allowed(std::span<const float> logits);
+  // A token that was chosen, and its text as far as it is shown. True where the text ends here.
+  bool accept(TokenId id);
+  // Tokens that must come next, at least two of them where there are any: they can be fed at once.
+  std::vector<TokenId> forced() const;
+  // Takes text that a token completed; gives what may be shown, and keeps back what could become a
+  // stop string. Sets stopped() when one is complete: it is not shown.
+  std::string show(std::string_view text);
+  std::string rest();  // what was kept back, at the end of the text
+  bool stopped() const { return stopped_; }
+
+ private:
+  void ban(std::span<float> logits) const;
+
+  const Model& model_;
+  std::vector<std::string> stops_, banned_;
+  std::shared_ptr<const TokenTree> tree_;
+  std::optional<TokenConstraint> constraint_;
+  std::vector<std::vector<TokenId>> containing_;  // tokens with a banned string in them
+  std::vector<float> logits_;
+  std::string kept_, tail_;
+  bool stopped_ = false;
+};
+
+// Tokens that have one of the texts in them: breakers of repetitions.
+std::vector<TokenId> tokens_with(const Model& model, const std::vector<std::string>& texts);
+
+}  // namespace weft::cli

@@ -1,0 +1,65 @@
+#pragma once
+// JSON as a schema needs it: members in the order of the text, numbers as they were written.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::grammar {
+
+using JsonId = std::uint32_t;
+
+struct JsonNode {
+  enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
+  Kind kind = Kind::null;
+  bool truth = false;
+  std::string text;                // of a string, in UTF-8; of a number, as written
+  std::vector<JsonId> items;       // of an array; the values of an object
+  std::vector<std::string> names;  // of an object, one for each item
+  JsonId parent = 0;
+  std::uint32_t index = 0;  // among the items of the parent
+};
+
+class JsonTree {
+ public:
+  // Throws FormatError with line and column; also for names that occur twice in an object, for
+  // surrogates that are half a character, and where values lie more than 1000 deep.
+  explicit JsonTree(std::string_view text);
+
+  const JsonNode& operator[](JsonId id) const { return nodes_[id]; }
+  static constexpr JsonId kRoot = 0;
+  static constexpr JsonId kNone = ~JsonId{0};
+  JsonId find(JsonId object, std::string_view name) const;  // kNone where it is absent
+  std::string pointer(JsonId id) const;                     // "#/properties/a"
+  std::size_t size() const { return nodes_.size(); }
+  bool equal(JsonId a, JsonId b) const;
+
+ private:
+  friend class JsonReader;
+  std::vector<JsonNode> nodes_;
+};
+
+// A number as sign, digits and the power of ten of the last digit: no zeros at either end; zero has
+// no digits.
+struct Decimal {
+  bool negative = false;
+  std::string digits;
+  long long exponent = 0;
+
+  static Decimal of(std::string_view number);  // REQUIRES: a JSON number
+  bool zero() const { return digits.empty(); }
+  bool whole() const { return exponent >= 0; }
+  // Digits before and behind the point, without sign; whole part "0" where there is none.
+  std::string whole_part() const;
+  std::string fraction() const;
+  std::string text() const;  // -12.5
+  bool operator==(const Decimal&) const = default;
+  Decimal operator-() const;
+};
+// Negative, zero, positive.
+int compare(const Decimal& a, const Decimal& b);
+
+std::u32string code_points(std::string_view utf8);
+
+}  // namespace weft::grammar

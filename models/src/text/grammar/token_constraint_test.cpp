@@ -1,0 +1,131 @@
+#include "weft/models/token_constraint.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "weft/graph/error.h"
+#include "weft/models/sampler.h"
+
+#include "support/vocabulary.h"
+#include "text/grammar/engine.h"
+
+namespace weft {
+namespace {
+
+using grammar::ConfigId;
+using grammar::Engine;
+
+// All bytes, and some tokens that cross the borders of rules.
+std::shared_ptr<const Tokenizer> small_tokenizer() {
+  test::VocabularyBuilder builder;
+  builder.parts.kind = "llama";
+  for (int byte = 0; byte < 256; ++byte)
+    builder.add(fmt::format("<0x{:02X}>", byte), TokenType::byte, 0);
+  for (const char* text :
+       {"\"",  "{\"", "\":",      "\",\"",      "ab", "abc",   "b\"",  "\"}",      "[[",    "]]",
+        "],[", "1",   "12",       "true",       "tr", "null,", "aab",  "(",        ")",     "((",
+        "))",  "+1",  "\xC3\xA9", "\xC3\xA9\"", "a1", "}}",    ", \"", "{\"a\": ", "\": \""})
+    builder.add(text, TokenType::normal, 0);
+  builder.parts.special.eos = builder.add("</s>", TokenType::control, 0);
+  builder.add("<tool>", TokenType::control, 0);
+  return make_tokenizer(builder.build());
+}
+
+// Whether a token may come next, by feeding its bytes to an engine of its own.
+bool allowed_by_bytes(const std::shared_ptr<const Grammar>& g, const std::string& so_far,
+                      std::string_view bytes) {
+  Engine engine(g->program());
+  return engine.feed(engine.start(), so_far + std::string(bytes)) != Engine::kDead;
+}
+
+void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
+  static const auto tokenizer = small_tokenizer();
+  static const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  const Vocabulary& vocabulary = tokenizer->vocabulary();
+  TokenConstraint constraint(g, tree);
+  Random random(seed);
+  std::string text;
+  for (int step = 0; step < 40; ++step) {
+    std::vector<TokenId> allowed;
+    for (TokenId id = 0; id < vocabulary.size(); ++id) {
+      bool expected;
+      if (vocabulary.ends_generation(id))
+        expected = g->accepts(text);
+      else
+        expected = !tokenizer->hidden(id) && allowed_by_bytes(g, text, tokenizer->bytes(id));
+      CAPTURE(text);
+      CAPTURE(id);
+      REQUIRE(constraint.allows(id) == expected);
+      if (expected) allowed.push_back(id);
+    }
+    // No dead ends: something is always allowed.
+    REQUIRE_FALSE(allowed.empty());
+    const TokenId chosen = allowed[random.next() % allowed.size()];
+    REQUIRE(constraint.accept(chosen));
+    if (vocabulary.ends_generation(chosen)) {
+      CHECK(g->accepts(text));
+      return;
+    }
+    text += tokenizer->bytes(chosen);
+  }
+}
+
+TEST_CASE("masks allow what leads to a text of the grammar, and nothing else") {
+  const std::shared_ptr<const Grammar> grammars[] = {
+      Grammar::from_gbnf("root ::= \"(\" root? \")\" | [0-9]+ (\"+\" root)?"),
+      Grammar::from_gbnf("root ::= s\ns ::= \"a\" s s | \"ab\" | \"abc\""),
+      Grammar::from_gbnf("root ::= (x | y)* \"\\\"\"\nx ::= \"a\"? \"ab\"\ny ::= [^a\"]{1,3}"),
+      Grammar::from_gbnf("root ::= \"[\" (root (\",\" root)*)? \"]\""),
+      Grammar::from_json_schema(R"({"type": "object", "properties": {"a": {"type": "string",
+          "maxLength": 5}, "ab": {"type": "array", "items": {"type": "boolean"}}},
+          "additionalProperties": {"type": "integer"}})"),
+      Grammar::from_json_schema(R"({"type": "array", "items": {"$ref": "#"}, "minItems": 1,
+          "maxItems": 3, "contains": {"maxItems": 1}})"),
+      Grammar::from_regex("(a|ab)*(12|1|\xC3\xA9)+"),
+  };
+  for (const auto& g : grammars)
+    for (std::uint64_t seed = 0; seed < 8; ++seed) check_masks(g, seed);
+}
+
+TEST_CASE("tokens that a grammar names") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  const TokenId tool = tokenizer->vocabulary().find("<tool>");
+  const auto g = Grammar::from_gbnf(
+      "root ::= <tool> \"ab\" !<tool>",
+      {.find_token = [&](std::string_view text) { return tokenizer->vocabulary().find(text); }});
+  TokenConstraint constraint(g, tree);
+  CHECK(constraint.allows(tool));
+  CHECK_FALSE(constraint.allows(tokenizer->vocabulary().find("ab")));
+  CHECK(constraint.accept(tool));
+  CHECK(constraint.forced(10) == "ab");
+  CHECK(constraint.accept(tokenizer->vocabulary().find("ab")));
+  CHECK_FALSE(constraint.allows(tool));
+  CHECK(constraint.accept(tokenizer->vocabulary().find("abc")));
+  CHECK(constraint.complete());
+  CHECK_FALSE(constraint.goes_on());
+}
+
+TEST_CASE("forced bytes and logits") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  TokenConstraint constraint(Grammar::from_json_schema(R"({"const": {"ab": true, "b": 12}})"),
+                             tree);
+  CHECK(constraint.accept(tokenizer->vocabulary().find("{\"")));
+  CHECK(constraint.forced(100) == "ab\":");
+  CHECK(constraint.forced(3) == "ab\"");
+  std::vector<float> logits(static_cast<std::size_t>(tokenizer->vocabulary().size()) + 3, 1.0F);
+  constraint.apply(logits);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const bool allowed = i + 3 < logits.size() && constraint.allows(static_cast<TokenId>(i));
+    CHECK((logits[i] == 1.0F) == allowed);
+  }
+  std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+  CHECK_THROWS_AS(constraint.apply(logits), ValueError);
+  CHECK_FALSE(constraint.accept(tokenizer->vocabulary().find("12")));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,20 @@
+// Any bytes as a pattern: it compiles or is refused with an error; what compiles reads a
+// few texts. Behind a NUL byte stands a text for the pattern.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "weft/graph/error.h"
+#include "weft/models/grammar.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view all(reinterpret_cast<const char*>(data), size);
+  const std::size_t nul = all.find('\0');
+  try {
+    const auto grammar = weft::Grammar::from_regex(all.substr(0, nul));
+    grammar->accepts("");
+    if (nul != all.npos) grammar->accepts(all.substr(nul + 1, 256));
+  } catch (const weft::Error&) {
+  }
+  return 0;
+}
