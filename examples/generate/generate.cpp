@@ -203,7 +203,8 @@ int generate(Options options) {
   } catch (const CancelledError&) {
     why = "stopped: interrupted\n";
   }
-  cli::print_now("\n");
+  // What an interruption left.
+  cli::print_now(rules.show(text.finish()) + rules.rest() + "\n");
 
   std::cerr << '\n' << why << fed.to_text("prompt") << generated.to_text("generated");
   if (n_kept > 0)

@@ -1,5 +1,6 @@
 """`generate` on the bundled model: prompts of all kinds, same text every time, and ways to stop it."""
 
+import json
 import os
 import re
 import signal
@@ -22,6 +23,43 @@ class TokenHealing(SystemTest):
         for prompt in ("", "a"):
             args = ("generate", "-n", "4", "--temp", "0", "-p", prompt)
             self.assertTrue(self.runs(*args, "--token-healing").out.startswith(prompt.encode()))
+
+
+class Constraints(SystemTest):
+    def generate(self, *args):
+        r = self.runs("generate", "-p", "Once upon a time", "--no-display-prompt", "-s", "3", *args)
+        return r.out.decode()
+
+    def test_text_is_of_the_grammar(self):
+        text = self.generate("-n", "200", "--grammar", 'root ::= " " [a-z]{3,9} (", " [a-z]{3,9}){2} "."')
+        self.assertRegex(text, r"\A [a-z]{3,9}(, [a-z]{3,9}){2}\.\n\Z")
+        schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 12},
+                                                   "age": {"type": "integer", "minimum": 1, "maximum": 99}},
+                  "required": ["name", "age"], "additionalProperties": False}
+        value = json.loads(self.generate("-n", "200", "--json-schema", json.dumps(schema)))
+        self.assertEqual(list(value), ["name", "age"])
+        self.assertTrue(len(value["name"]) <= 12 and 1 <= value["age"] <= 99)
+        self.assertRegex(self.generate("-n", "99", "--regex", "[0-9]{4}-[0-9]{2}"), r"\A\d{4}-\d\d\n\Z")
+
+    def test_stop_and_ban(self):
+        text = self.generate("-n", "60", "--temp", "0")
+        word = re.findall(r"\w{4,}", text)[5]
+        stopped = self.generate("-n", "60", "--temp", "0", "--stop", word)
+        self.assertEqual(stopped, text[:text.index(word)] + "\n")
+        self.assertNotIn(word, self.generate("-n", "60", "--temp", "0", "--ban", word))
+
+    def test_samples_share_the_prompt(self):
+        texts = self.generate("-n", "12", "--samples", "3").split("\n--- ")
+        self.assertEqual(len(texts), 3)
+        self.assertEqual(len({t.split("\n", 1)[-1] for t in texts[1:]}), 2)
+
+    def test_samplers(self):
+        for flags in ("--mirostat 1", "--mirostat 2", "--dry-multiplier 0.8", "--tfs 0.9", "--adaptive-target 0.3",
+                      "--samplers top_k;temperature", "--typical 0.9 --xtc-probability 1", "--dynatemp-range 0.5"):
+            self.assertEqual(self.generate("-n", "8", *flags.split()), self.generate("-n", "8", *flags.split()))
+        self.refuses(2, "there is no sampler 'top_q'", "generate", "--samplers", "top_q")
+        self.refuses(2, "ID+BIAS", "generate", "--logit-bias", "x")
+        self.refuses(1, "1:10: rule 'foo' is not defined", "generate", "--grammar", "root ::= foo")
 
 
 class PromptCache(SystemTest):

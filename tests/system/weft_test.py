@@ -107,6 +107,20 @@ class Tokenize(SystemTest):
                 self.refuses(1, "line 1: must be a JSON string", "weft", "tokenize", "-m", MODEL, "--jsonl", stdin=bad + b"\n")
 
 
+class Grammar(SystemTest):
+    def test_lines(self):
+        lines = '"aa"\n"b"\n"\\u00e9"\n7\n"\\ud800"\n'
+        r = self.runs("weft", "grammar", "--regex", "a+|\u00e9", "--jsonl", stdin=lines.encode())
+        answers = [json.loads(line) for line in r.out.splitlines()]
+        self.assertEqual(answers[:3], ["accept", "reject", "accept"])
+        self.assertTrue(all("error" in a for a in answers[3:]))
+
+    def test_what_cannot_be_honoured(self):
+        schema = self.folder / "schema.json"
+        schema.write_text('{"properties": {"a": {"type": "array", "uniqueItems": true}}}')
+        self.refuses(1, "#/properties/a/uniqueItems", "weft", "grammar", "--json-schema-file", schema)
+
+
 class Bench(SystemTest):
     SMALL = ("-p", "16", "-n", "4", "-r", "2", "--no-bandwidth")
 

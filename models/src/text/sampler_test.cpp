@@ -175,6 +175,61 @@ TEST_CASE("stages are known by name and their parameters are checked") {
   CHECK_THROWS_AS(all_banned.sample(std::vector<float>{1, 2}), ValueError);
 }
 
+TEST_CASE("mirostat steers the surprise towards its target") {
+  // 256 tokens whose probabilities fall by Zipf's law.
+  std::vector<float> logits;
+  for (int i = 0; i < 256; ++i) logits.push_back(-1.2F * std::log(1.0F + static_cast<float>(i)));
+  for (const StageSpec& spec : {StageSpec{"mirostat", {3, 0.1, 100}},
+                                StageSpec{"mirostat_v2", {3, 0.1}}}) {
+    CAPTURE(spec.name);
+    Sampler sampler(std::vector<StageSpec>{spec}, 5);
+    double surprise = 0;
+    constexpr int kDraws = 4000;
+    for (int i = 0; i < kDraws; ++i) {
+      const TokenId id = sampler.sample(logits);
+      for (const Candidate& c : sampler.candidates())
+        if (c.id == id) surprise -= std::log2(static_cast<double>(c.p));
+      sampler.accept(id);
+    }
+    // mu stays bounded, so that the mean error is below its range / (eta n).
+    CHECK(std::abs(surprise / kDraws - 3) < 20 / (0.1 * kDraws));
+  }
+}
+
+TEST_CASE("adaptive-p draws near its target, tail-free cuts the flat tail") {
+  const std::vector<float> logits = {std::log(0.5F), std::log(0.3F), std::log(0.15F),
+                                     std::log(0.05F)};
+  Sampler sampler(std::vector<StageSpec>{{"adaptive_p", {0.15, 0.9}}}, 5);
+  std::vector<int> count(4);
+  double sum = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const TokenId id = sampler.sample(logits);
+    sampler.accept(id);
+    ++count[static_cast<std::size_t>(id)];
+    sum += std::exp(static_cast<double>(logits[static_cast<std::size_t>(id)]));
+  }
+  CHECK(count[2] > count[0]);
+  CHECK(std::abs(sum / 4000 - 0.15) < 0.1);
+  // Second differences of .5 .3 .15 .05: .05 .05, so that half of the bend lies at each.
+  CHECK(survivors({{"tail_free", {0.4, 1}}}, {logits}) == Ids{0, 1});
+  CHECK(survivors({{"tail_free", {1, 1}}}, {logits}).size() == 4);
+}
+
+TEST_CASE("chains keep the order they are given") {
+  SamplerOptions options;
+  options.order = {"temperature", "top_k"};
+  options.logit_bias = {{3, -1.5F}};
+  std::vector<std::string> names;
+  for (const StageSpec& spec : sampler_chain(options)) names.push_back(spec.name);
+  CHECK(names == std::vector<std::string>{"logit_bias", "temp", "top_k"});
+  options.order = {"top_q"};
+  CHECK_THROWS_AS(sampler_chain(options), UnsupportedError);
+  const std::vector<float> logits = {0, std::log(3.0F)};
+  CHECK(most_likely(logits, 1)[0].id == 1);
+  CHECK(most_likely(logits, 5)[1].logprob == doctest::Approx(std::log(0.25)));
+  CHECK(logprob(logits, 1) == doctest::Approx(std::log(0.75)));
+}
+
 // One case of golden/samplers/samplers.json: the survivors and their probabilities.
 void check_case(const nlohmann::json& c, std::span<const float> logits) {
   std::vector<StageSpec> chain;
