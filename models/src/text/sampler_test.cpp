@@ -179,8 +179,8 @@ TEST_CASE("mirostat steers the surprise towards its target") {
   // 256 tokens whose probabilities fall by Zipf's law.
   std::vector<float> logits;
   for (int i = 0; i < 256; ++i) logits.push_back(-1.2F * std::log(1.0F + static_cast<float>(i)));
-  for (const StageSpec& spec : {StageSpec{"mirostat", {3, 0.1, 100}},
-                                StageSpec{"mirostat_v2", {3, 0.1}}}) {
+  for (const StageSpec& spec :
+       {StageSpec{"mirostat", {3, 0.1, 100}}, StageSpec{"mirostat_v2", {3, 0.1}}}) {
     CAPTURE(spec.name);
     Sampler sampler(std::vector<StageSpec>{spec}, 5);
     double surprise = 0;

@@ -161,8 +161,10 @@ void Engine::gather_calls(StateId state, FrameId frame) {
     } else {
       parents.push_back({edge.to, frame});
     }
-    if (parents.size() > 64) sort_unique(parents);
-    check_ways(parents.size());
+    if (parents.size() > kMaxWays) {
+      sort_unique(parents);
+      check_ways(parents.size());
+    }
   }
 }
 

@@ -25,10 +25,10 @@ string date() {
                  leap});
 }
 string time() {
-  return "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:Z|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)";
+  return "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)";
 }
 string date_time() {
-  return date() + "T" + time();
+  return date() + "[Tt]" + time();
 }
 
 // RFC 3339, appendix A
@@ -74,30 +74,48 @@ string ipv6() {
   return text + ")";
 }
 
-// RFC 3986
-const char* const kChar = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
-string query_and_fragment() {
-  const string c = any_of({kChar, "[/?]"});
+// RFC 3986, and with `more` of Unicode RFC 3987
+const char* const kMore = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{1FFFD}";
+string characters(const string& marks, bool more) {
+  return string("(?:[A-Za-z0-9._~!$&'()*+,;=") + marks + (more ? kMore : "") +
+         "-]|%[0-9A-Fa-f]{2})";
+}
+string query_and_fragment(bool more) {
+  const string c = characters(":@/?", more);
   return string("(?:\\?") + c + "*)?(?:#" + c + "*)?";
 }
-string authority_and_path() {
-  const string c = "(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})";
-  return string("//(?:") + any_of({c, ":"}) + "*@)?" +
-         any_of({c + "*", string("\\[") + ipv6() + "\\]"}) + "(?::\\d*)?(?:/" + kChar + "*)*";
+string segments(bool more) {
+  return string("(?:/") + characters(":@", more) + "*)*";
 }
-string more_segments() {
-  return string("(?:/") + kChar + "*)*";
+string authority_and_path(bool more) {
+  const string user = characters(":", more), host_name = characters("", more);
+  return string("//(?:") + user + "*@)?" +
+         any_of({host_name + "*", string("\\[") + ipv6() + "\\]"}) + "(?::\\d*)?" + segments(more);
+}
+string absolute(bool more) {
+  return string("[A-Za-z][A-Za-z0-9+.-]*:") +
+         any_of({authority_and_path(more),
+                 string("/?") + characters(":@", more) + "+" + segments(more), "/?"}) +
+         query_and_fragment(more);
+}
+string reference(bool more) {
+  return any_of(
+      {absolute(more), any_of({authority_and_path(more),
+                               string("/") + characters(":@", more) + "+" + segments(more),
+                               characters("@", more) + "+" + segments(more), "/?"}) +
+                           query_and_fragment(more)});
 }
 string uri() {
-  return "[A-Za-z][A-Za-z0-9+.-]*:" +
-         any_of({authority_and_path(), string("/?") + kChar + "+" + more_segments(), "/?"}) +
-         query_and_fragment();
+  return absolute(false);
+}
+string iri() {
+  return absolute(true);
 }
 string uri_reference() {
-  const string no_colon = "(?:[A-Za-z0-9._~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})+";
-  return any_of({uri(), any_of({authority_and_path(), string("/") + kChar + "+" + more_segments(),
-                                no_colon + more_segments(), "/?"}) +
-                            query_and_fragment()});
+  return reference(false);
+}
+string iri_reference() {
+  return reference(true);
 }
 
 // RFC 6901
@@ -127,13 +145,12 @@ constexpr Format kFormats[] = {
     {"email", email, 254},
     {"idn-email", email, 254},
     {"hostname", host, 253},
-    {"idn-hostname", host, 253},
     {"ipv4", ipv4},
     {"ipv6", ipv6},
     {"uri", uri},
-    {"iri", uri},
+    {"iri", iri},
     {"uri-reference", uri_reference},
-    {"iri-reference", uri_reference},
+    {"iri-reference", iri_reference},
     {"uuid", uuid},
     {"json-pointer", json_pointer},
     {"relative-json-pointer", relative_json_pointer},
@@ -142,7 +159,8 @@ constexpr Format kFormats[] = {
 }  // namespace
 
 FormatKind find_format(std::string_view name, std::optional<Dfa>& dfa) {
-  if (name == "regex" || name == "uri-template") return FormatKind::unsupported;
+  if (name == "regex" || name == "uri-template" || name == "idn-hostname")
+    return FormatKind::unsupported;
   const auto* format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                     [name](const Format& f) { return f.name == name; });
   if (format == std::end(kFormats)) return FormatKind::unknown;

@@ -49,6 +49,7 @@ References::References(const JsonTree& json) : json_(json) {
       old_draft_ |= json[schema].text.find(draft) != std::string::npos;
   }
   documents_[""] = JsonTree::kRoot;
+  base_of_[JsonTree::kRoot] = "";
   visit(JsonTree::kRoot, "");
 }
 
@@ -77,10 +78,34 @@ void References::visit(JsonId id, std::string base) {
     }
     base_of_[id] = base;
   }
-  for (std::size_t i = 0; i < node.items.size(); ++i) {
-    if (node.kind == Kind::object && (node.names[i] == "enum" || node.names[i] == "const"))
-      continue;
-    visit(node.items[i], base);
+  // Only where schemas are: what looks like one elsewhere names nothing.
+  static constexpr std::string_view kSchemas[] = {"allOf",
+                                                  "anyOf",
+                                                  "oneOf",
+                                                  "not",
+                                                  "if",
+                                                  "then",
+                                                  "else",
+                                                  "items",
+                                                  "prefixItems",
+                                                  "additionalItems",
+                                                  "additionalProperties",
+                                                  "contains",
+                                                  "propertyNames",
+                                                  "unevaluatedItems",
+                                                  "unevaluatedProperties"};
+  static constexpr std::string_view kMaps[] = {
+      "$defs",       "definitions", "properties", "patternProperties", "dependentSchemas",
+      "dependencies"};
+  for (std::size_t i = 0; node.kind == Kind::object && i < node.items.size(); ++i) {
+    const auto has = [&](const auto& names) {
+      return std::find(std::begin(names), std::end(names), node.names[i]) != std::end(names);
+    };
+    const JsonNode& value = json_[node.items[i]];
+    if (has(kMaps) || (has(kSchemas) && value.kind == Kind::array))
+      for (const JsonId inner : value.items) visit(inner, base);
+    else if (has(kSchemas))
+      visit(node.items[i], base);
   }
 }
 
@@ -113,7 +138,7 @@ JsonId References::resolve(JsonId keyword) const {
     fragment = percent_decoded(std::string_view(uri).substr(hash + 1));
     uri.resize(hash);
   }
-  uri = join(base == base_of_.end() ? "" : base->second, uri);
+  uri = join((base == base_of_.end() ? base_of_.find(JsonTree::kRoot) : base)->second, uri);
   const auto document = documents_.find(uri);
   if (document == documents_.end())
     fail<UnsupportedError>("schema {}: '{}' is another document", where(), ref.text);

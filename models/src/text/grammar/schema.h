@@ -121,6 +121,7 @@ class SchemaExpander {
   std::map<std::string, DfaRef> known_;
   std::size_t steps_ = 0;
   int depth_ = 0;
+  int looking_ = 0;  // inside a question whether there may be a value
 };
 
 Program compile_schema(std::string_view text);

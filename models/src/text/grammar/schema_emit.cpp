@@ -133,7 +133,7 @@ class SchemaEmitter {
     const Piece p = b_.piece();
     for (const Type type : kTypes) {
       for (const Term& term : expander_.expand(what, type)) {
-        if (expander_.possible(term, type, 1)) add(p, emit(term, type));
+        if (expander_.possible(term, type, 0)) add(p, emit(term, type));
       }
     }
     return p;
@@ -268,7 +268,9 @@ class SchemaEmitter {
   void counted_items(const Term& term, std::uint64_t named, StateId open, StateId close) {
     using Key = std::vector<std::uint64_t>;  // index, then how many of each kind
     const bool limited = term.max != Dfa::kUnbounded;
-    const std::uint64_t most = std::max({named, term.min, limited ? term.max : 0});
+    // Zero items are always told from some: a comma stands between items.
+    const std::uint64_t most =
+        std::max({std::uint64_t{1}, named, term.min, limited ? term.max : 0});
     std::map<Key, StateId> known;
     std::vector<std::pair<Key, StateId>> work;
     const auto state = [&](const Key& key) {

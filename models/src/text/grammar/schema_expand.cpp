@@ -14,7 +14,7 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-constexpr std::size_t kMaxSteps = 300'000;
+constexpr std::size_t kMaxSteps = 3'000'000;
 constexpr int kMaxDepth = 40;
 
 bool contains(const Conjunction& set, const Literal& literal) {
@@ -171,7 +171,9 @@ class Expansion {
 
   bool combine(const std::string& key, const std::vector<JsonId>& schemas, State& state) {
     if (key == "allOf") {
-      for (const JsonId schema : schemas) state.todo.push_back({schema});
+      // The first one is worked off first: members come in this order.
+      for (auto schema = schemas.rbegin(); schema != schemas.rend(); ++schema)
+        state.todo.push_back({*schema});
       return true;
     }
     std::vector<Choice> choices;
@@ -186,10 +188,16 @@ class Expansion {
 
   // Each schema with the opposite of those that could hold beside it.
   std::vector<Choice> exactly_one(const std::vector<JsonId>& schemas) {
+    std::vector<Choice> choices;
+    if (e_.looking_ > 0) {
+      // Only whether there may be a value is asked: one schema or another will do, so that no
+      // question is asked within a question.
+      for (const JsonId schema : schemas) choices.push_back({{{schema}}, {}});
+      return choices;
+    }
     std::vector<JsonId> likely;
     for (const JsonId schema : schemas)
       if (possible({{schema}})) likely.push_back(schema);
-    std::vector<Choice> choices;
     for (const JsonId schema : likely) choices.push_back({{{schema}}, {}});
     for (std::size_t i = 0; i < likely.size(); ++i) {
       for (std::size_t j = i + 1; j < likely.size(); ++j) {
@@ -202,10 +210,13 @@ class Expansion {
     return choices;
   }
 
-  bool possible(Conjunction what) {
-    for (const Term& term : e_.expand(what, type_))
-      if (e_.possible(term, type_, 2)) return true;
-    return false;
+  bool possible(const Conjunction& what) {
+    ++e_.looking_;
+    const std::vector<Term> terms = e_.expand(what, type_);
+    const bool any = std::any_of(terms.begin(), terms.end(),
+                                 [&](const Term& term) { return e_.possible(term, type_, 2); });
+    --e_.looking_;
+    return any;
   }
 
   void conditional(JsonId schema, JsonId condition, State& state) {
@@ -342,7 +353,9 @@ class Expansion {
         for (const JsonId value : values) {
           texts.push_back(code_points(json_[value].text));
           const Decimal d = Decimal::of(json_[value].text);
-          if (std::abs(d.exponent) < 100) texts.push_back(code_points(d.text()));
+          if (std::abs(d.exponent) >= 100) continue;
+          texts.push_back(code_points(d.text()));
+          if (d.whole()) texts.push_back(code_points(d.text() + ".0"));
         }
         return Dfa::literals(texts);
       }
@@ -642,8 +655,8 @@ class Expansion {
     std::vector<Choice> choices{{{}, [name](Term& t) { forbid(t, name); }}, {{}, {}}};
     if (!names) choices[1].literals.push_back({value});
     choices[1].change = [name, others](Term& t) {
-      t.required.push_back(name);
       t.required.insert(t.required.end(), others.begin(), others.end());
+      t.required.push_back(name);
     };
     state.open.push_back(std::move(choices));
   }
