@@ -139,9 +139,9 @@ bool TextRules::accept(TokenId id) {
 
 // The last token of a forced text could also be the beginning of a longer one: it is left to be
 // chosen.
-std::vector<TokenId> TextRules::forced() const {
+std::vector<TokenId> TextRules::forced() {
   if (!constraint_ || !banned_.empty()) return {};
-  const std::string text = const_cast<TokenConstraint&>(*constraint_).forced(kMostForced);
+  const std::string text = constraint_->forced(kMostForced);
   if (text.size() < 2) return {};
   std::vector<TokenId> ids =
       model_.tokenizer().encode(text, {.add_special = false, .parse_special = false});

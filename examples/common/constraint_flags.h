@@ -29,8 +29,7 @@ void add_constraint_flags(CLI::App& app, ConstraintFlags& flags);
 // What holds for the text of one conversation.
 class TextRules {
  public:
-  // Throws like Grammar. Tokens that sampler flags name by their text are looked up here:
-  // dry_breakers of `sampler`.
+  // Throws like Grammar.
   TextRules(const Model& model, const ConstraintFlags& flags);
 
   void reset();  // a new text
@@ -39,7 +38,7 @@ class TextRules {
   // A token that was chosen, and its text as far as it is shown. True where the text ends here.
   bool accept(TokenId id);
   // Tokens that must come next, at least two of them where there are any: they can be fed at once.
-  std::vector<TokenId> forced() const;
+  std::vector<TokenId> forced();
   // Takes text that a token completed; gives what may be shown, and keeps back what could become a
   // stop string. Sets stopped() when one is complete: it is not shown.
   std::string show(std::string_view text);

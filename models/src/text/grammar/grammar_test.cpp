@@ -1,10 +1,13 @@
 #include "weft/models/grammar.h"
 
+#include <functional>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/graph/error.h"
 
+#include "support/npy.h"
 #include "support/reference.h"
 #include "text/grammar/engine.h"
 

@@ -218,20 +218,6 @@ std::string JsonTree::pointer(JsonId id) const {
   return text;
 }
 
-bool JsonTree::equal(JsonId x, JsonId y) const {
-  const JsonNode& a = nodes_[x];
-  const JsonNode& b = nodes_[y];
-  if (a.kind != b.kind || a.items.size() != b.items.size()) return false;
-  if (a.kind == JsonNode::Kind::boolean) return a.truth == b.truth;
-  if (a.kind == JsonNode::Kind::number) return Decimal::of(a.text) == Decimal::of(b.text);
-  if (a.kind == JsonNode::Kind::string) return a.text == b.text;
-  for (std::size_t i = 0; i < a.items.size(); ++i) {
-    const JsonId other = a.kind == JsonNode::Kind::array ? b.items[i] : find(y, a.names[i]);
-    if (other == kNone || !equal(a.items[i], other)) return false;
-  }
-  return true;
-}
-
 Decimal Decimal::of(std::string_view number) {
   Decimal d;
   d.negative = number.starts_with('-');

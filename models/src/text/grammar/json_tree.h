@@ -33,7 +33,6 @@ class JsonTree {
   JsonId find(JsonId object, std::string_view name) const;  // kNone where it is absent
   std::string pointer(JsonId id) const;                     // "#/properties/a"
   std::size_t size() const { return nodes_.size(); }
-  bool equal(JsonId a, JsonId b) const;
 
  private:
   friend class JsonReader;
