@@ -83,9 +83,9 @@ TEST_CASE("faults of a grammar are named with their place") {
 
 TEST_CASE("hostile grammars cost little") {
   std::string deep = "root ::= ";
-  for (int i = 0; i < 100'000; ++i) deep += "(";
+  for (int i = 0; i < 10'000; ++i) deep += "(";
   deep += "\"a\"";
-  for (int i = 0; i < 100'000; ++i) deep += ")";
+  for (int i = 0; i < 10'000; ++i) deep += ")";
   CHECK(Grammar::from_gbnf(deep)->accepts("a"));
   CHECK(has(gbnf_error(std::string(1'000'000, '(')), "1:1"));
   const auto nested = Grammar::from_gbnf("root ::= (((((\"a\"?){99}){99}){99}){99}){99} \"b\"");
