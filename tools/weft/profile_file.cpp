@@ -35,9 +35,10 @@ auto read_trace(const std::string& path, F read) {
   }
 }
 
+// A time or a size: what cannot be one counts as nothing.
 double number(const Json& json) {
   const double value = json.get<double>();
-  return value >= 0 && value < 1e18 ? value : 0;
+  return value >= 0 && value < 1e15 ? value : 0;
 }
 
 ProfiledPlan plan_of(const Json& json) {
@@ -61,8 +62,8 @@ Spans spans_of(const Json& events, const std::string& plan) {
   Spans spans;
   for (const Json& event : events) {
     if (event.value("cat", "") != "step" || event.at("args").value("plan", "") != plan) continue;
-    const double begin = event.at("ts").get<double>();
-    spans.emplace_back(begin, begin + event.at("dur").get<double>());
+    const double begin = number(event.at("ts"));
+    spans.emplace_back(begin, begin + number(event.at("dur")));
   }
   return spans;
 }
@@ -79,7 +80,7 @@ TimedStep median_step(const Json& json, const std::string& path, const std::stri
   TimedStep step{.ns = (end - begin) * 1e3, .calls = {}};
   for (const Json& event : events) {
     if (event.value("ph", "") != "X" || event.value("cat", "") == "step") continue;
-    const double from = event.at("ts").get<double>(), to = from + event.at("dur").get<double>();
+    const double from = number(event.at("ts")), to = from + number(event.at("dur"));
     if (from < begin || from >= end) continue;
     step.calls.push_back({.path = event.at("name").get<std::string>(),
                           .worker = event.at("tid").get<int>() - 1,

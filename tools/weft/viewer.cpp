@@ -135,7 +135,7 @@ function keep(name) {
 function goTo(name) {
   const node = document.getElementById(name);
   if (!node) return;
-  const box = node.getBBox(), matrix = node.getCTM(), root = svg.getCTM();
+  const box = node.getBBox(), matrix = node.getScreenCTM(), root = svg.getScreenCTM();
   const to = root.inverse().multiply(matrix);
   const middle = new DOMPoint(box.x + box.width / 2, box.y + box.height / 2).matrixTransform(to);
   const w = Math.min(all.w, Math.max(box.width * 6, 500));
