@@ -106,6 +106,7 @@ void read_special_tokens(const std::string& directory, const JsonObject& config,
                   named.find_bool("add_bos_token").value_or(tokenizer.begins));
   writer.add_bool("tokenizer.ggml.add_eos_token",
                   named.find_bool("add_eos_token").value_or(tokenizer.ends));
+  if (tokenizer.separates) writer.add_bool("tokenizer.ggml.add_sep_token", tokenizer.ends);
   const std::string text = read_template(directory, named);
   if (!text.empty()) writer.add_string("tokenizer.chat_template", text);
 }

@@ -234,7 +234,10 @@ TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, Ggu
   } else if (type == "WordPiece") {
     read_token_ids(*model, tokens);
     read_added_tokens(json, tokens);
+    // Before the texts are rewritten: the unknown token is no word, even where it is no added one.
+    tokens.set_type(model->find_string("unk_token").value_or("[UNK]"), TokenType::unknown);
     read_wordpiece(json, *model, tokens, writer);
+    tokens.facts.separates = true;
   } else {
     fail<UnsupportedError>(
         "{}: a tokenizer of type '{}' is not supported (supported: BPE, Unigram, WordPiece)",

@@ -146,6 +146,24 @@ TEST_CASE("WordPiece: words are marked, their later parts are not") {
   CHECK(v->text(1) == "do");
   CHECK(v->flags().strip_accents);
   CHECK(make_tokenizer(v)->encode("UNDO un") == std::vector<TokenId>{2, 0, 1, 0, 3});
+  dir.tokenizer.erase("post_processor");
+  dir.write("tokenizer.json", dir.tokenizer.dump());
+  const auto bare = vocabulary(dir);
+  CHECK(!bare->flags().add_sep);
+  CHECK(make_tokenizer(bare)->encode("un") == std::vector<TokenId>{0});
+}
+
+TEST_CASE("WordPiece: the unknown token is no word, where it is no added token either") {
+  TinyDirectory dir;
+  dir.tokenizer = {
+      {"normalizer", {{"type", "BertNormalizer"}}},
+      {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+      {"model",
+       {{"type", "WordPiece"}, {"unk_token", "[UNK]"}, {"vocab", {{"un", 0}, {"[UNK]", 1}}}}}};
+  const auto v = vocabulary(dir);
+  CHECK(v->text(1) == "[UNK]");
+  CHECK(v->type(1) == TokenType::unknown);
+  CHECK(make_tokenizer(v)->encode("un x") == std::vector<TokenId>{0, 1});
 }
 
 TEST_CASE("what stands in several files: names before ids, the newer file before the older") {

@@ -10,10 +10,9 @@
 #include "weft/models/vocabulary.h"
 
 #include "safetensors/tokenizer_json.h"
+#include "text/space_symbol.h"
 
 namespace weft::safetensors {
-
-inline constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 
 [[noreturn]] void unsupported(const JsonObject& json, std::string_view key, const Json* value);
 [[noreturn]] void refuse_normalizer(const JsonObject& json, std::string_view type);

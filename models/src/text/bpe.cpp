@@ -306,8 +306,11 @@ void BpeTokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& o
   Encoder encoder(*this, out);
   if (rule_->notation == PreTokenizerRule::Notation::space_symbols)
     return pre_tokenize(rule_->stages, with_space_symbols(text), encoder);
-  if (rule_->notation == PreTokenizerRule::Notation::plain && vocabulary().flags().lowercase)
-    return pre_tokenize(rule_->stages, lower_case(text), encoder);
+  if (rule_->notation == PreTokenizerRule::Notation::plain && vocabulary().flags().lowercase) {
+    const std::string lower = lower_case(text);
+    check_grown_text(lower.size(), kMaxText);
+    return pre_tokenize(rule_->stages, lower, encoder);
+  }
   pre_tokenize(rule_->stages, text, encoder);
 }
 

@@ -4,7 +4,6 @@
 
 #include "weft/graph/error.h"
 
-#include "text/space_symbol.h"
 #include "text/utf8.h"
 
 namespace weft {
@@ -87,7 +86,7 @@ Charsmap::Match Charsmap::longest(std::string_view text, std::size_t at) const {
 }
 
 std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
-                      std::string_view text) {
+                      std::string_view text, std::size_t limit) {
   std::string out;
   out.reserve(text.size() + text.size() / 4 + kSpaceSymbol.size());
   bool skip_spaces = rules.remove_extra_spaces;
@@ -109,6 +108,7 @@ std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
       }
     }
     skip_spaces = rules.remove_extra_spaces && piece.back() == ' ';
+    check_grown_text(out.size(), limit);
   };
   for (std::size_t at = 0; at < text.size();) {
     if (const Charsmap::Match match = charsmap.longest(text, at); match.length > 0) {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/space_symbol.h"
+
 namespace weft {
 
 class Charsmap {
@@ -42,8 +44,9 @@ struct SentencePieceRules {
 };
 
 // What a SentencePiece model makes of a text before it looks for tokens: characters replaced, bytes
-// that are not UTF-8 become U+FFFD, spaces become U+2581.
+// that are not UTF-8 become U+FFFD, spaces become U+2581. Throws ValueError where that is longer
+// than `limit` bytes: a table may make a text a thousand times as long as it was.
 std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
-                      std::string_view text);
+                      std::string_view text, std::size_t limit = kMaxText);
 
 }  // namespace weft

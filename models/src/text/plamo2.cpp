@@ -88,6 +88,8 @@ void Plamo2Tokenizer::encode_stretch(std::string_view text, std::vector<TokenId>
     std::size_t at = end - 1;  // where the character before `end` begins
     while (at > 0 && end - at < 4 && (text[at] & 0xC0) == 0x80) --at;
     if (const Utf8Char c = decode_utf8(text, at); !c.valid || c.length != end - at) at = end - 1;
+    // Before the tokens are looked at: one of them may end inside this very character.
+    for (std::size_t i = at + 1; i < end; ++i) first[i] = kInside;
     std::int64_t& here = best[at % best.size()];
     std::int64_t most = kUnknownScore + best[end % best.size()];
     tokens_.for_each_prefix(text, at, [&](std::size_t length, TokenId id) {
@@ -99,7 +101,6 @@ void Plamo2Tokenizer::encode_stretch(std::string_view text, std::vector<TokenId>
       first[at] = id;
     });
     here = most;
-    for (std::size_t i = at + 1; i < end; ++i) first[i] = kInside;
     end = at;
   }
   for (std::size_t at = 0; at < text.size();) {

@@ -1,6 +1,18 @@
 #include "text/space_symbol.h"
 
+#include <algorithm>
+
+#include "weft/graph/error.h"
+
 namespace weft {
+
+void check_grown_text(std::size_t size, std::size_t limit) {
+  if (size <= limit) return;
+  fail<ValueError>(
+      "a text has grown to more than {} bytes while spaces and characters were replaced: it is too "
+      "long to encode at once",
+      limit);
+}
 
 int hex_value(std::string_view digits) {
   int value = 0;
@@ -25,9 +37,13 @@ std::string with_spaces(std::string_view text) {
   return out;
 }
 
-std::string with_space_symbols(std::string_view text, bool prefix) {
+std::string with_space_symbols(std::string_view text, bool prefix, std::size_t limit) {
+  const auto n_spaces = static_cast<std::size_t>(std::count(text.begin(), text.end(), ' '));
+  const std::size_t size =
+      text.size() + n_spaces * (kSpaceSymbol.size() - 1) + (prefix ? kSpaceSymbol.size() : 0);
+  check_grown_text(size, limit);
   std::string out;
-  out.reserve(text.size() + text.size() / 2 + kSpaceSymbol.size());
+  out.reserve(size);
   if (prefix) out += kSpaceSymbol;
   for (const char c : text) {
     if (c == ' ') {

@@ -1,10 +1,10 @@
 #include "weft/models/tokenizer.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "weft/graph/error.h"
 
+#include "text/space_symbol.h"
 #include "text/special_splitter.h"
 
 namespace weft {
@@ -73,7 +73,7 @@ std::vector<SpecialMatch> Tokenizer::find_special(std::string_view text,
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  if (text.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+  if (text.size() > kMaxText) {
     fail<ValueError>("a text of {} bytes is too long to encode at once", text.size());
   }
   std::vector<TokenId> ids;

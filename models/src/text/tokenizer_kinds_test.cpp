@@ -11,6 +11,7 @@
 #include "support/vocabulary.h"
 #include "text/byte_trie.h"
 #include "text/charsmap.h"
+#include "text/space_symbol.h"
 
 namespace weft {
 namespace {
@@ -95,6 +96,16 @@ TEST_CASE("PLaMo-2: fixed-point scores, the longer token of equally good ones, b
   test::VocabularyBuilder b = test::plamo2_builder();
   b.add("b", TokenType::normal, -1.0F);
   CHECK(Texts(b).encode("ab") == Ids{t.id("ab")});  // as good as "a", "b"
+}
+
+TEST_CASE("PLaMo-2: tokens of a broken file that end inside a character are not used") {
+  for (const char* token : {"\xE3", "\xE3\x81", "a\xE3"}) {
+    test::VocabularyBuilder b = test::plamo2_builder();
+    b.add(token, TokenType::normal, 0.0F);
+    const Texts t(b);
+    CHECK(t.encode("\u3042") == Ids{3 + 0xE3, 3 + 0x81, 3 + 0x82});
+    CHECK(t.encode("a\u3042ab") == Ids{t.id("a"), 3 + 0xE3, 3 + 0x81, 3 + 0x82, t.id("ab")});
+  }
 }
 
 TEST_CASE("Gemma 4: characters are merged, line ends apart from the rest") {
@@ -225,6 +236,22 @@ TEST_CASE("character maps: broken ones are refused, sentence ends and spaces are
   CHECK(normalize(map, {.space_prefix = true, .remove_extra_spaces = true}, "  x  a ") ==
         kSpace + "x" + kSpace + "bb");
   CHECK(normalize(Charsmap(), {.space_prefix = true}, "\xFF ") == kSpace + "\uFFFD" + kSpace);
+  CHECK(normalize(map, {}, "aaa", 6) == "bbbbbb");
+  CHECK_THROWS_AS(normalize(map, {}, "aaa", 5), ValueError);
+}
+
+TEST_CASE("texts that grow beyond what their places are counted with are refused") {
+  CHECK(with_space_symbols("a b", true, 8) == kSpace + "a" + kSpace + "b");
+  CHECK_THROWS_AS(with_space_symbols("a b", true, 7), ValueError);
+  CHECK_THROWS_AS(normalize(Charsmap(), {}, "a b", 4), ValueError);
+  CHECK_THROWS_AS(normalize(Charsmap(), {.space_prefix = true}, "\xFF", 5), ValueError);
+}
+
+TEST_CASE("texts that lead to a broken place of a character map are refused") {
+  test::VocabularyBuilder b = test::unigram_builder();
+  b.parts.charsmap = std::string("\4\0\0\0\0\x34\1\0x\0", 10);
+  const Texts t(b);
+  CHECK_THROWS_AS(t.encode("a"), FormatError);
 }
 
 TEST_CASE("kinds that need scores say so") {
