@@ -3,25 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "weft/graph/error.h"
 
 #include "common/program.h"
 
 namespace weft::chat {
 namespace {
-
-std::unique_ptr<const ChatTemplate> choose_template(const Vocabulary& vocabulary,
-                                                    const std::string& name) {
-  if (!name.empty()) return make_named_chat_template(name);
-  if (!vocabulary.chat_template().empty()) return make_chat_template(vocabulary.chat_template());
-  std::string names;
-  for (const std::string_view known : chat_template_names())
-    names.append(names.empty() ? "" : ", ").append(known);
-  fail<UnsupportedError>(
-      "the model has no chat template (it may not be made for chats); "
-      "--chat-template names one: {}",
-      names);
-}
 
 std::string text_of(const Vocabulary& vocabulary, TokenId id) {
   return id == kNoToken ? "" : std::string(vocabulary.text(id));
@@ -34,7 +23,7 @@ Chat::Chat(Session& session, const SamplerOptions& sampler, const ChatOptions& o
       tokenizer_(session.model().tokenizer()),
       vocabulary_(session.model().vocabulary()),
       options_(options),
-      template_(choose_template(vocabulary_, options.template_name)),
+      template_(cli::load_template(options.chat_template, vocabulary_)),
       sampler_(sampler),
       rules_(session.model(), options.constraint) {
   reset();
@@ -69,7 +58,9 @@ std::vector<TokenId> Chat::encode(std::string_view text, std::span<const TextRan
 std::vector<TokenId> Chat::tokens_to_feed() {
   const SpecialTokens& special = vocabulary_.special();
   RenderedChat chat = template_->render(messages_, {.bos = text_of(vocabulary_, special.bos),
-                                                    .eos = text_of(vocabulary_, special.eos)});
+                                                    .eos = text_of(vocabulary_, special.eos),
+                                                    .tools = options_.tools,
+                                                    .kwargs = options_.chat_template.kwargs});
   const std::string& text = chat.text;
   if (!cached_text_.empty() && text.size() > cached_text_.size() &&
       text.starts_with(cached_text_)) {
@@ -110,61 +101,152 @@ void Chat::feed(std::span<const TokenId> tokens, const std::atomic<bool>& interr
   for (const TokenId token : tokens) sampler_.accept(token);
 }
 
-ReplyEnd Chat::say(std::string message, const std::atomic<bool>& interrupted,
-                   const std::function<void(std::string_view)>& print) {
+ReplyEnd Chat::say(std::string message, const std::atomic<bool>& interrupted, const Show& show) {
+  return take({"user", std::move(message)}, interrupted, show);
+}
+
+std::vector<ToolCall> Chat::open_calls() const {
+  std::size_t answered = 0;
+  for (auto m = messages_.rbegin(); m != messages_.rend(); ++m) {
+    if (m->role == "tool") {
+      ++answered;
+    } else {
+      const auto& calls = m->tool_calls;
+      if (answered >= calls.size()) return {};
+      return {calls.begin() + static_cast<std::ptrdiff_t>(answered), calls.end()};
+    }
+  }
+  return {};
+}
+
+ReplyEnd Chat::answer_call(std::string result, const std::atomic<bool>& interrupted,
+                           const Show& show) {
+  const std::vector<ToolCall> open = open_calls();
+  ChatMessage message{.role = "tool",
+                      .content = std::move(result),
+                      .tool_call_id = open.front().id,
+                      .name = open.front().name};
+  if (open.size() == 1) return take(std::move(message), interrupted, show);
+  messages_.push_back(std::move(message));
+  return ReplyEnd::complete;
+}
+
+ReplyEnd Chat::take(ChatMessage message, const std::atomic<bool>& interrupted, const Show& show) {
   const std::size_t before = messages_.size();
-  messages_.push_back({"user", std::move(message)});
-  std::string text;
+  messages_.push_back(std::move(message));
+  ChatMessage answer{.role = "assistant", .content = ""};
   ReplyEnd end = ReplyEnd::interrupted;
+  const auto empty = [&] {
+    return answer.content.empty() && answer.reasoning.empty() && answer.tool_calls.empty();
+  };
   try {
     const std::vector<TokenId> tokens = tokens_to_feed();
     const auto start = cli::Clock::now();
     feed(tokens, interrupted);
     last_prompt_ = {static_cast<std::int64_t>(tokens.size()), cli::seconds_since(start)};
     last_reply_ = {};
-    end = reply(interrupted, print, text);
+    end = reply(interrupted, show, answer);
   } catch (const CancelledError&) {
-    if (text.empty()) messages_.resize(before);
+    if (empty()) messages_.resize(before);
   } catch (...) {
     messages_.resize(before);
     throw;
   }
-  if (messages_.size() > before) messages_.push_back({"assistant", std::move(text)});
+  if (messages_.size() > before) messages_.push_back(std::move(answer));
   return end;
 }
 
-ReplyEnd Chat::reply(const std::atomic<bool>& interrupted,
-                     const std::function<void(std::string_view)>& print, std::string& text) {
-  Detokenizer detokenizer(tokenizer_);
+// Control tokens are not shown, but for those that mark thoughts and calls.
+std::string_view Chat::shown(TokenId token, const ReplyParser& parser,
+                             Detokenizer& detokenizer) const {
+  if (tokenizer_.hidden(token)) {
+    const std::string_view text = tokenizer_.bytes(token);
+    const auto& markers = parser.markers();
+    const auto speaks_of_it = [&](const std::string& marker) {
+      return !text.empty() && marker.find(text) != std::string::npos;
+    };
+    if (std::none_of(markers.begin(), markers.end(), speaks_of_it)) return {};
+  }
+  return detokenizer.push(token);
+}
+
+namespace {
+
+// What a reply becomes part of.
+void keep(const ReplyEvent& event, ChatMessage& message, std::vector<ToolCall>& calls) {
+  const auto n = static_cast<std::size_t>(event.call);
+  switch (event.kind) {
+    case ReplyEvent::Kind::content:
+      message.content += event.text;
+      break;
+    case ReplyEvent::Kind::reasoning:
+      message.reasoning += event.text;
+      break;
+    case ReplyEvent::Kind::call_begin:
+      calls.resize(n + 1);
+      calls[n] = {event.id, event.text, ""};
+      break;
+    case ReplyEvent::Kind::call_arguments:
+      calls[n].arguments += event.text;
+      break;
+    case ReplyEvent::Kind::call_end:
+      if (!event.id.empty()) calls[n].id = event.id;
+      // Some templates want an id, of nine letters and digits.
+      if (calls[n].id.empty()) calls[n].id = fmt::format("call{:05}", message.tool_calls.size());
+      message.tool_calls.push_back(calls[n]);
+      break;
+    case ReplyEvent::Kind::call_dropped:
+      break;
+  }
+}
+
+}  // namespace
+
+ReplyEnd Chat::reply(const std::atomic<bool>& interrupted, const Show& show, ChatMessage& message) {
+  Detokenizer detokenizer(tokenizer_, {.decode = {.show_special = true}});
+  ReplyParser parser(reply_syntax(template_->source()),
+                     {.prompt = cached_text_, .tools = options_.tools});
+  std::vector<ToolCall> calls;
   rules_.reset();
   const auto start = cli::Clock::now();
-  const auto show = [&](std::string_view piece) {
-    text += piece;
+  const auto pass = [&](const std::vector<ReplyEvent>& events) {
+    for (const ReplyEvent& event : events) {
+      keep(event, message, calls);
+      show(event);
+    }
+  };
+  const auto add = [&](std::string_view piece) {
     cached_text_ += piece;
-    print(piece);
+    pass(parser.push(piece));
   };
   ReplyEnd end = ReplyEnd::max_reply;
-  for (std::int64_t n = 0; options_.max_reply < 0 || n < options_.max_reply; ++n) {
-    const TokenId token = sampler_.sample(rules_.allowed(session_.logits()));
-    if (vocabulary_.ends_generation(token)) {
-      end = ReplyEnd::complete;
-      break;
+  try {
+    for (std::int64_t n = 0; options_.max_reply < 0 || n < options_.max_reply; ++n) {
+      const TokenId token = sampler_.sample(rules_.allowed(session_.logits()));
+      if (vocabulary_.ends_generation(token)) {
+        end = ReplyEnd::complete;
+        break;
+      }
+      const bool last = rules_.accept(token);
+      if (session_.length(0) == session_.options().context) {
+        end = ReplyEnd::context_full;
+        break;
+      }
+      add(rules_.show(shown(token, parser, detokenizer)));
+      if (rules_.stopped()) cached_text_.clear();  // the cache has more than the text
+      feed({&token, 1}, interrupted);
+      last_reply_ = {n + 1, cli::seconds_since(start)};
+      if (last || rules_.stopped()) {
+        end = ReplyEnd::complete;
+        break;
+      }
     }
-    const bool last = rules_.accept(token);
-    if (session_.length(0) == session_.options().context) {
-      end = ReplyEnd::context_full;
-      break;
-    }
-    show(rules_.show(detokenizer.push(token)));
-    if (rules_.stopped()) cached_text_.clear();  // the cache has more than the text
-    feed({&token, 1}, interrupted);
-    last_reply_ = {n + 1, cli::seconds_since(start)};
-    if (last || rules_.stopped()) {
-      end = ReplyEnd::complete;
-      break;
-    }
+  } catch (const CancelledError&) {
+    pass(parser.finish());
+    throw;
   }
-  show(rules_.show(detokenizer.finish()) + rules_.rest());
+  add(rules_.show(detokenizer.finish()) + rules_.rest());
+  pass(parser.finish());
   if (rules_.stopped()) cached_text_.clear();
   return end;
 }

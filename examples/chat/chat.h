@@ -11,18 +11,21 @@
 #include <vector>
 
 #include "weft/models/chat_template.h"
+#include "weft/models/reply_parser.h"
 #include "weft/models/sampler.h"
 #include "weft/models/session.h"
 #include "weft/models/tokenizer.h"
 
 #include "common/constraint_flags.h"
+#include "common/template_flags.h"
 
 namespace weft::chat {
 
 struct ChatOptions {
   std::string system;
-  std::string template_name;        // empty: the file's template
   cli::ConstraintFlags constraint;  // of every reply
+  cli::TemplateFlags chat_template;
+  std::string tools;            // a JSON array of definitions; empty for none
   std::int64_t max_reply = -1;  // tokens; -1: until the model ends its turn or the context is full
 };
 
@@ -35,14 +38,21 @@ enum class ReplyEnd { complete, max_reply, context_full, interrupted };
 
 class Chat {
  public:
-  // Throws UnsupportedError where the model has no template that is known.
+  // Throws UnsupportedError where the model has no template, ChatTemplateError for a malformed one.
   Chat(Session& session, const SamplerOptions& sampler, const ChatOptions& options);
 
-  // Takes the user's message and passes the reply to `print` as it comes. Throws ValueError, and
-  // forgets the message, where it does not fit into the context any more. A reply that was cut
-  // short stays in the conversation; a message that was interrupted before any reply does not.
-  ReplyEnd say(std::string message, const std::atomic<bool>& interrupted,
-               const std::function<void(std::string_view)>& print);
+  using Show = std::function<void(const ReplyEvent&)>;
+
+  // Takes the user's message and passes the reply to `show` as it comes. Throws ValueError, and
+  // forgets the message, where it does not fit into the context any more or the template refuses
+  // it. A reply that was cut short stays in the conversation; a message that was interrupted before
+  // any reply does not.
+  ReplyEnd say(std::string message, const std::atomic<bool>& interrupted, const Show& show);
+  // The result of the first tool call that has none. With the last one the model goes on.
+  // REQUIRES: open_calls() is not empty.
+  ReplyEnd answer_call(std::string result, const std::atomic<bool>& interrupted, const Show& show);
+  // The calls of the last reply that wait for their results.
+  std::vector<ToolCall> open_calls() const;
   // Takes back the last message with its reply and returns it; empty where there is none.
   std::string take_back();
 
@@ -58,8 +68,10 @@ class Chat {
   std::vector<TokenId> tokens_to_feed();
   std::vector<TokenId> encode(std::string_view text, std::span<const TextRange> foreign) const;
   void feed(std::span<const TokenId> tokens, const std::atomic<bool>& interrupted);
-  ReplyEnd reply(const std::atomic<bool>& interrupted,
-                 const std::function<void(std::string_view)>& print, std::string& text);
+  ReplyEnd take(ChatMessage message, const std::atomic<bool>& interrupted, const Show& show);
+  ReplyEnd reply(const std::atomic<bool>& interrupted, const Show& show, ChatMessage& message);
+  // The text of a token as the reply's parser is to see it.
+  std::string_view shown(TokenId token, const ReplyParser& parser, Detokenizer& detokenizer) const;
 
   Session& session_;
   const Tokenizer& tokenizer_;

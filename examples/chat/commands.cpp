@@ -38,6 +38,22 @@ CommandResult again(Chat& chat, std::string& text) {
   return CommandResult::done;
 }
 
+CommandResult result(Chat& chat, std::string&) {
+  if (!chat.open_calls().empty()) return CommandResult::answer_call;
+  std::cerr << "No tool call waits for a result.\n";
+  return CommandResult::done;
+}
+
+// A message as text for people.
+std::string readable(const ChatMessage& message) {
+  std::string text = fmt::format("## {}\n\n", message.role);
+  if (!message.reasoning.empty()) text += fmt::format("> {}\n\n", message.reasoning);
+  text += message.content + "\n\n";
+  for (const ToolCall& call : message.tool_calls)
+    text += fmt::format("[call {}] {}\n\n", call.name, call.arguments);
+  return text;
+}
+
 CommandResult save(Chat& chat, std::string& text) {
   if (text.empty()) {
     std::cerr << "/save needs the name of a file.\n";
@@ -45,8 +61,7 @@ CommandResult save(Chat& chat, std::string& text) {
   }
   try {
     OutputFile file(text);
-    for (const ChatMessage& message : chat.messages())
-      file.write(fmt::format("## {}\n\n{}\n\n", message.role, message.content));
+    for (const ChatMessage& message : chat.messages()) file.write(readable(message));
     file.commit();
     std::cerr << fmt::format("{} messages in {}\n", chat.messages().size(), text);
   } catch (const IoError& error) {
@@ -78,6 +93,8 @@ constexpr Command kCommands[] = {
     {"reset", "", "forget the conversation, keep the system prompt", reset},
     {"system", " TEXT", "another system prompt, and begin anew", system},
     {"again", "", "another reply to the last message", again},
+    {"result", " TEXT", "what the first open tool call gave; after the last one the model goes on",
+     result},
     {"save", " FILE", "write the conversation to a file", save},
     {"stats", "", "speeds, context, memory", stats},
     {"quit", "", "leave; so does Ctrl-D", quit},

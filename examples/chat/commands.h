@@ -11,7 +11,8 @@ namespace weft::chat {
 enum class CommandResult {
   done,
   quit,
-  say,  // `text` holds a message for the model
+  say,          // `text` holds a message for the model
+  answer_call,  // `text` holds the result of a tool call
 };
 
 bool is_command(std::string_view line);  // "//" begins a message with a slash

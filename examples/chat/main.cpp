@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "weft/graph/error.h"
 
@@ -10,6 +11,7 @@
 #include "chat/line_reader.h"
 #include "common/flags.h"
 #include "common/program.h"
+#include "common/read_text.h"
 
 namespace {
 
@@ -20,6 +22,7 @@ struct Options {
   cli::ModelFlags model;
   SamplerOptions sampler;
   ChatOptions chat;
+  std::string tools_file;
 };
 
 const char* remark(ReplyEnd end) {
@@ -36,30 +39,91 @@ const char* remark(ReplyEnd end) {
   return "";
 }
 
-void take_turn(Chat& chat, std::string message) {
-  const ReplyEnd end = chat.say(std::move(message), cli::interrupted(), cli::print_now);
-  cli::print_now("\n");
+// The answer goes to stdout, and so do calls, each on a line of its own; thoughts go to stderr, dim
+// on a terminal.
+class Display {
+ public:
+  void show(const ReplyEvent& event) {
+    using Kind = ReplyEvent::Kind;
+    const bool thought = event.kind == Kind::reasoning;
+    if (thinking_ && !thought) end_thoughts();
+    switch (event.kind) {
+      case Kind::reasoning:
+        if (!thinking_ && colored_) std::cerr << "\x1b[2m";
+        thinking_ = true;
+        std::cerr << event.text << std::flush;
+        break;
+      case Kind::content:
+        cli::print_now(event.text);
+        line_open_ = !event.text.ends_with('\n');
+        break;
+      case Kind::call_begin:
+        cli::print_now(fmt::format("{}[call {}] ", line_open_ ? "\n" : "", event.text));
+        break;
+      case Kind::call_arguments:
+        cli::print_now(event.text);
+        break;
+      case Kind::call_end:
+        cli::print_now("\n");
+        line_open_ = false;
+        break;
+      case Kind::call_dropped:
+        cli::print_now(" [no call: as it was written]\n");
+        line_open_ = false;
+        break;
+    }
+  }
+  void end() {
+    if (thinking_) end_thoughts();
+    if (line_open_) cli::print_now("\n");
+  }
+
+ private:
+  void end_thoughts() {
+    std::cerr << (colored_ ? "\x1b[0m\n" : "\n") << std::flush;
+    thinking_ = false;
+  }
+  bool colored_ = isatty(STDERR_FILENO) != 0;
+  bool thinking_ = false;
+  bool line_open_ = true;  // an empty reply is an empty line
+};
+
+void take_turn(Chat& chat, std::string message, bool is_result) {
+  Display display;
+  const auto show = [&](const ReplyEvent& event) { display.show(event); };
+  const ReplyEnd end = is_result ? chat.answer_call(std::move(message), cli::interrupted(), show)
+                                 : chat.say(std::move(message), cli::interrupted(), show);
+  display.end();
   std::cerr << remark(end);
+  for (const ToolCall& call : chat.open_calls())
+    std::cerr << fmt::format("[/result TEXT gives the result of {}]\n", call.name);
 }
 
 // One line of input, whatever it is. False: leave.
 bool handle(Chat& chat, std::string text) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) return true;
+  bool is_result = false;
   try {
     if (is_command(text)) {
       const CommandResult result = run_command(chat, text);
-      if (result != CommandResult::say) return result != CommandResult::quit;
+      if (result == CommandResult::done || result == CommandResult::quit)
+        return result == CommandResult::done;
+      is_result = result == CommandResult::answer_call;
     } else if (text.starts_with("//")) {
       text.erase(0, 1);
     }
-    take_turn(chat, std::move(text));
+    take_turn(chat, std::move(text), is_result);
   } catch (const ValueError& error) {
     std::cerr << error.what() << "\n[the message was not taken; /reset begins anew]\n";
   }
   return true;
 }
 
-int run(const Options& options) {
+int run(Options options) {
+  if (!options.tools_file.empty()) {
+    options.chat.tools = cli::read_text(options.tools_file);
+    ReplyParser({}, {.tools = options.chat.tools});  // are they tools?
+  }
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = cli::load_model(options.model, cli::not_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
@@ -92,11 +156,10 @@ int main(int argc, char** argv) {
   Options options;
   cli::add_model_flags(app, options.model);
   app.add_option("--system", options.chat.system, "the system prompt");
-  app.add_option(
-         "--chat-template", options.chat.template_name,
-         "how messages become text: " + fmt::format("{}", fmt::join(chat_template_names(), ", ")) +
-             " (default: the file's)")
-      ->type_name("NAME");
+  cli::add_template_flags(app, options.chat.chat_template);
+  app.add_option("--tools", options.tools_file,
+                 "tools that the model may call: a JSON array of definitions in a file")
+      ->type_name("FILE");
   app.add_option("-n,--predict,--n-predict", options.chat.max_reply,
                  "most tokens of a reply; -1: until it ends")
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
@@ -107,6 +170,7 @@ int main(int argc, char** argv) {
       "  chat\n"
       "  chat -m model.gguf --system 'Answer in one sentence.' -c 4096\n"
       "  echo 'Tell me a story about a fox named Pip.' | chat -s 7\n"
+      "  chat -m model.gguf --tools tools.json --template-kwargs '{\"enable_thinking\": false}'\n"
       "Without a terminal every line of stdin is a message. Lines typed on a terminal are kept in\n"
       "~/.local/state/weft/chat_history.");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;

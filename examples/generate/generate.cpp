@@ -18,6 +18,7 @@
 #include "common/program.h"
 #include "common/prompt_cache.h"
 #include "common/read_text.h"
+#include "common/template_flags.h"
 
 namespace {
 
@@ -35,6 +36,9 @@ struct Options {
   bool ignore_eos = false;
   bool hide_prompt = false;
   bool token_healing = false;
+  bool conversation = false;
+  std::string system;
+  cli::TemplateFlags chat_template;
 };
 
 struct Stage {
@@ -46,6 +50,23 @@ struct Stage {
     return fmt::format("{:<10}{:>6} tokens {:10.1f} tokens/s\n", name, tokens, speed);
   }
 };
+
+// The prompt as what a user says, up to where the model answers.
+std::vector<TokenId> encode_conversation(const Model& model, const Options& options) {
+  const Vocabulary& vocabulary = model.vocabulary();
+  const auto text = [&](TokenId id) {
+    return id == kNoToken ? std::string() : std::string(vocabulary.text(id));
+  };
+  std::vector<ChatMessage> messages;
+  if (!options.system.empty()) messages.push_back({"system", options.system});
+  messages.push_back({"user", options.prompt});
+  const RenderedChat chat = cli::load_template(options.chat_template, vocabulary)
+                                ->render(messages, {.bos = text(vocabulary.special().bos),
+                                                    .eos = text(vocabulary.special().eos),
+                                                    .kwargs = options.chat_template.kwargs});
+  return model.tokenizer().encode(
+      chat.text, {.add_special = false, .parse_special = true, .foreign = chat.foreign});
+}
 
 std::vector<TokenId> encode_prompt(const Model& model, const std::string& prompt) {
   std::vector<TokenId> tokens = model.tokenizer().encode(prompt);
@@ -159,7 +180,8 @@ int generate(Options options) {
 
   const auto model = cli::load_model(options.model, cli::not_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
-  std::vector<TokenId> tokens = encode_prompt(*model, options.prompt);
+  std::vector<TokenId> tokens = options.conversation ? encode_conversation(*model, options)
+                                                     : encode_prompt(*model, options.prompt);
   std::optional<TokenHealing> healing;
   if (options.token_healing) healing.emplace(model->tokenizer(), tokens);
 
@@ -237,6 +259,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->type_name("N");
   cli::add_constraint_flags(app, options.constraint);
+  auto* conversation =
+      app.add_flag("--conversation,--cnv", options.conversation,
+                   "the prompt is what a user says: the chat template puts it into words");
+  app.add_option("--system", options.system, "the system prompt")->needs(conversation);
+  for (auto* flag : cli::add_template_flags(app, options.chat_template)) flag->needs(conversation);
   cli::add_sampler_flags(app, options.sampler);
   cli::add_prompt_cache_flags(app, options.cache);
   app.footer(

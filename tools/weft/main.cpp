@@ -30,6 +30,7 @@ constexpr Subcommand kSubcommands[] = {
     {"quantize", "a GGUF file with other weight types", quantize},
     {"selftest", "a model against itself: chunks, workers, batches, memory, tensors, tokenizer",
      selftest},
+    {"template", "renders a chat template with the arguments on stdin", render_template},
     {"tokenize", "text on stdin, token ids on stdout", tokenize},
     {"trace", "a hash of every node's output in every step", trace},
     {"trace-diff", "the first node that differs between two traces", trace_diff},

@@ -33,6 +33,7 @@ int plan(int argc, char** argv);
 int quantize(int argc, char** argv);
 int profile(int argc, char** argv);
 int selftest(int argc, char** argv);
+int render_template(int argc, char** argv);
 int tokenize(int argc, char** argv);
 int trace(int argc, char** argv);
 int trace_diff(int argc, char** argv);

@@ -1,0 +1,247 @@
+#include "text/reply/call_parser.h"
+
+#include <algorithm>
+
+namespace weft::reply {
+namespace {
+
+constexpr std::size_t kMaxName = 256;
+
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.' || c == ':' || c == '/';
+}
+
+}  // namespace
+
+CallParser::CallParser(const CallRow& row, Events& events, const Tools& tools, bool bare,
+                       std::string_view opening)
+    : row_(row), events_(events), tools_(tools), bare_(bare), raw_(opening) {
+  enter(row.section_open.empty() || bare ? Phase::name : Phase::section);
+}
+
+// What comes next, where there is something to skip.
+Step CallParser::enter(Phase phase) {
+  matched_ = 0;
+  text_.clear();
+  phase_ = phase;
+  const bool whole = row_.style == CallStyle::object || row_.style == CallStyle::bare;
+  if (phase_ == Phase::name) {
+    call_.emplace(events_, tools_, false);
+    parameters_ = 0;
+    if (whole) phase_ = row_.after_name.empty() ? Phase::json : Phase::after_name;
+  }
+  if (phase_ == Phase::after_name && row_.after_name.empty())
+    return enter(row_.style == CallStyle::tagged ? Phase::parameters : Phase::arguments);
+  if (phase_ == Phase::json) object_.emplace(events_, tools_, bare_);
+  if (phase_ == Phase::arguments) scan_ = JsonScan();
+  if (phase_ == Phase::parameters && parameters_ == 0) call_->begin();
+  if (phase_ == Phase::value_open && row_.value_open.empty()) return enter(Phase::value);
+  if (phase_ == Phase::close && (row_.close.empty() || bare_)) return complete();
+  return Step::more;
+}
+
+// A call is whole. In a section more may come.
+Step CallParser::complete() {
+  if (!object_ && !call_->end()) return Step::bad;
+  object_.reset();
+  ++calls_;
+  if (row_.section_open.empty() || bare_) return Step::done;
+  raw_.clear();
+  return enter(Phase::section);
+}
+
+Step CallParser::feed(char c) {
+  raw_ += c;
+  const Step step = advance(c);
+  if (step == Step::bad) raw_.pop_back();
+  return step;
+}
+
+Step CallParser::advance(char c) {
+  const bool keeps_space = phase_ == Phase::value || phase_ == Phase::key ||
+                           phase_ == Phase::attribute || matched_ > 0 || !text_.empty();
+  Step step = Step::more;
+  if (!is_space(c) || keeps_space || phase_ == Phase::json || phase_ == Phase::arguments) {
+    switch (phase_) {
+      case Phase::section:
+        step = calls_ == 0 ? literal(row_.open, c, Phase::name)
+                           : choice(row_.open, Phase::name, row_.section_close, Phase::open, c);
+        break;
+      case Phase::open:
+        break;
+      case Phase::name:
+        step = name(c);
+        break;
+      case Phase::after_name: {
+        const bool whole = row_.style == CallStyle::object;
+        const Phase next = whole                             ? Phase::json
+                           : row_.style == CallStyle::tagged ? Phase::parameters
+                                                             : Phase::arguments;
+        step = row_.name == "mistral-args"
+                   ? choice(row_.after_name, next, "[CALL_ID]", Phase::id, c)
+                   : literal(row_.after_name, c, next);
+        break;
+      }
+      case Phase::id:
+        if (is_name_char(c) && text_.size() < kMaxName) {
+          text_ += c;
+        } else {
+          call_->id(text_);
+          enter(Phase::after_name);
+          step = advance(c);
+        }
+        break;
+      case Phase::arguments:
+        step = arguments(c);
+        break;
+      case Phase::json:
+        step = json(c);
+        break;
+      case Phase::parameters:
+        step = choice(row_.parameter, Phase::key, row_.close, Phase::close, c);
+        if (step == Step::more && phase_ == Phase::close) {
+          call_->arguments(parameters_ == 0 ? "{}" : "}");
+          step = complete();
+        }
+        break;
+      case Phase::key:
+        text_ += c;
+        if (text_.ends_with(row_.after_key)) {
+          key_ = text_.substr(0, text_.size() - row_.after_key.size());
+          const bool attribute = row_.after_key.ends_with("=\"");
+          enter(attribute ? Phase::attribute : Phase::value_open);
+        } else if (text_.size() > kMaxName) {
+          step = Step::bad;
+        }
+        break;
+      case Phase::attribute:
+        text_ += c;
+        if (text_.ends_with(row_.value_open)) {
+          attribute_ = text_.substr(0, text_.size() - row_.value_open.size());
+          enter(Phase::value);
+        } else if (text_.size() > kMaxName) {
+          step = Step::bad;
+        }
+        break;
+      case Phase::value_open:
+        step = literal(row_.value_open, c, Phase::value);
+        break;
+      case Phase::value:
+        step = value(c);
+        break;
+      case Phase::close:
+        step = literal(row_.close, c, Phase::close);
+        break;
+    }
+  }
+  return step;
+}
+
+// A byte of a text that must come now.
+Step CallParser::literal(std::string_view text, char c, Phase next) {
+  if (text[matched_] != c) return Step::bad;
+  if (++matched_ < text.size()) return Step::more;
+  if (phase_ == Phase::close) {
+    matched_ = 0;
+    return complete();
+  }
+  return enter(next);
+}
+
+Step CallParser::choice(std::string_view a, Phase then_a, std::string_view b, Phase then_b,
+                        char c) {
+  text_ += c;
+  const auto fits = [&](std::string_view text) { return text.starts_with(text_); };
+  if (!fits(a) && !fits(b)) {
+    matched_ = text_.size() - 1;
+    return Step::bad;
+  }
+  if (text_ != a && text_ != b) {
+    matched_ = text_.size();
+    return Step::more;
+  }
+  const Phase next = text_ == a ? then_a : then_b;
+  if (phase_ == Phase::section && next == Phase::open) return Step::done;
+  if (next == Phase::close) {
+    matched_ = 0;
+    text_.clear();
+    phase_ = Phase::close;
+    return Step::more;
+  }
+  return enter(next);
+}
+
+Step CallParser::name(char c) {
+  if (is_name_char(c) && text_.size() < kMaxName) {
+    text_ += c;
+    return Step::more;
+  }
+  std::string_view name = text_;
+  if (!row_.name_prefix.empty()) {
+    call_->id(name);
+    if (name.starts_with(row_.name_prefix)) name.remove_prefix(row_.name_prefix.size());
+    name = name.substr(0, name.find(':'));
+  }
+  if (!call_->name(name)) return Step::bad;
+  enter(Phase::after_name);
+  return is_space(c) ? Step::more : advance(c);
+}
+
+Step CallParser::arguments(char c) {
+  const JsonScan::Event event = scan_.feed(c);
+  if (event == JsonScan::Event::bad || (scan_.depth() == 0 && event != JsonScan::Event::close &&
+                                        !(is_space(c) && scan_.expects_value())))
+    return Step::bad;
+  if (scan_.depth() == 0 && event != JsonScan::Event::close) return Step::more;
+  if (event == JsonScan::Event::open && scan_.depth() == 1 && c != '{') return Step::bad;
+  call_->begin();
+  call_->arguments({&c, 1});
+  return scan_.done() ? enter(Phase::close) : Step::more;
+}
+
+Step CallParser::json(char c) {
+  const int before = object_->calls();
+  const Step step = object_->feed(c);
+  if (object_->calls() > before) raw_.clear();
+  return step == Step::done ? enter(Phase::close) : step;
+}
+
+Step CallParser::value(char c) {
+  text_ += c;
+  if (!text_.ends_with(row_.value_close)) return Step::more;
+  std::string_view value =
+      std::string_view(text_).substr(0, text_.size() - row_.value_close.size());
+  if (value.starts_with('\n')) value.remove_prefix(1);
+  if (value.ends_with('\n')) value.remove_suffix(1);
+  add_parameter(value);
+  ++parameters_;
+  attribute_.clear();
+  return enter(Phase::parameters);
+}
+
+void CallParser::add_parameter(std::string_view text) {
+  const bool string =
+      attribute_ == "true" || (attribute_.empty() ? call_->is_string(key_, text) : !is_json(text));
+  call_->arguments(parameters_ == 0 ? "{" : ", ");
+  call_->arguments(encode_json_string(key_));
+  call_->arguments(": ");
+  call_->arguments(string ? encode_json_string(text) : std::string(text));
+}
+
+Step CallParser::finish() {
+  const bool may_end = row_.close_optional && phase_ == Phase::close && matched_ == 0;
+  if (may_end && complete() == Step::done) return Step::done;
+  if (phase_ == Phase::section && calls_ > 0 && matched_ == 0) return Step::done;
+  return Step::bad;
+}
+
+void CallParser::drop() {
+  if (object_) object_->drop();
+  if (call_) call_->drop();
+}
+
+}  // namespace weft::reply

@@ -1,0 +1,60 @@
+#pragma once
+// JSON as it comes, byte by byte: whether it is well-formed so far, and where its parts begin and
+// end. Takes no stack for nesting, and keeps nothing but the kinds of the brackets that are open.
+
+#include <string>
+
+namespace weft::reply {
+
+class JsonScan {
+ public:
+  enum class Event {
+    none,
+    bad,     // not JSON
+    open,    // { or [
+    close,   // } or ]: depth() is what is left
+    string,  // the closing quote of a value
+    key,     // the closing quote of a member's name
+    scalar,  // the first byte of a number, true, false or null
+  };
+  // After the value's end only white space is taken.
+  Event feed(char c);
+  bool done() const { return state_ == State::after && open_.empty(); }
+  std::size_t depth() const { return open_.size(); }
+  bool in_string() const {
+    return state_ == State::string || state_ == State::escape || state_ == State::hex;
+  }
+  bool expects_value() const { return state_ == State::value || state_ == State::value_or_end; }
+
+ private:
+  enum class State {
+    value,
+    value_or_end,  // after [
+    key_or_end,    // after {
+    key,           // after a comma
+    colon,
+    after,  // a value
+    string,
+    escape,
+    hex,
+    scalar,
+  };
+  Event begin_value(char c);
+  Event end_bracket(char c);
+  bool scalar_is_good() const;
+
+  State state_ = State::value;
+  bool is_key_ = false;
+  int hex_left_ = 0;
+  std::string scalar_;
+  std::string open_;
+};
+
+// Whether a text is one JSON value.
+bool is_json(std::string_view text);
+// A string literal with its quotes as what it means; U+FFFD for lone surrogates. REQUIRES: one that
+// JsonScan took.
+std::string decode_json_string(std::string_view literal);
+std::string encode_json_string(std::string_view text);
+
+}  // namespace weft::reply

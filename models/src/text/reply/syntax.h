@@ -1,0 +1,37 @@
+#pragma once
+// The customs of models as data: one row for each way of writing thoughts or calls.
+
+#include <span>
+#include <string_view>
+
+namespace weft::reply {
+
+struct ReasoningRow {
+  std::string_view name, begin, end;
+};
+
+enum class CallStyle {
+  object,  // open, an object with name and arguments or an array of such, close
+  bare,    // as object, without anything around it, at the beginning of the answer
+  named,   // open, NAME, after_name, the arguments as JSON, close
+  tagged,  // open, NAME, after_name, (parameter, KEY, after_key, value_open, VALUE, value_close)*,
+           // close
+  channels,  // the harmony format: messages with a channel and a recipient
+  sections,  // NAME newline arguments, apart by open; "all" for content
+};
+
+struct CallRow {
+  std::string_view name;
+  CallStyle style = CallStyle::object;
+  std::string_view marks[2] = {};  // a template that contains both is of this custom
+  std::string_view section_open = {}, section_close = {};  // around all calls
+  std::string_view open = {}, after_name = {}, close = {};
+  std::string_view parameter = {}, after_key = {}, value_open = {}, value_close = {};
+  bool close_optional = false;        // the reply may end without it
+  std::string_view name_prefix = {};  // is no part of the name
+};
+
+std::span<const ReasoningRow> reasoning_rows();
+std::span<const CallRow> call_rows();
+
+}  // namespace weft::reply

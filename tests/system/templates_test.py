@@ -1,0 +1,94 @@
+"""`weft template`, and what `chat` and `generate` make of templates and tools."""
+
+import json
+import unittest
+
+from support import MODEL, SystemTest, run
+
+
+class WithFiles(SystemTest):
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+
+class Template(WithFiles):
+    def render(self, template, *arguments, args=()):
+        lines = "".join((a if isinstance(a, str) else json.dumps(a)) + "\n" for a in arguments)
+        path = self.write("t.jinja", template)
+        r = self.runs("weft", "template", "--chat-template-file", path, "--jsonl", *args, stdin=lines.encode())
+        return [json.loads(line) for line in r.out.decode().splitlines()]
+
+    def test_a_line_for_a_line(self):
+        got = self.render("{% for m in messages %}{{ m.role }}: {{ m.content + '\\n' }}{% endfor %}",
+                          {"messages": [{"role": "user", "content": "hé"}]}, {"messages": [{"role": "user", "content": None}]},
+                          "[]", "nonsense", {"messages": []})
+        self.assertEqual(got[0], {"output": "user: hé\n"})
+        self.assertEqual((got[1]["line"], got[1]["column"]), (1, 51))
+        self.assertIn("line 1, column 51: unsupported operand", got[1]["error"])
+        self.assertIn("JSON object", got[2]["error"])
+        self.assertIn("is not JSON", got[3]["error"])
+        self.assertEqual(got[4], {"output": ""})
+
+    def test_clock_and_refusal(self):
+        got = self.render("{{ strftime_now('%Y') }}{% if no %}{{ raise_exception('I refuse') }}{% endif %}",
+                          {"strftime_now": "1999-12-31T23:59:59"}, {"no": True})
+        self.assertEqual(got[0], {"output": "1999"})
+        self.assertEqual(got[1]["error"], "I refuse")
+
+    def test_of_a_model(self):
+        source = self.runs("weft", "template", "-m", MODEL).out.decode()
+        self.assertIn("message", source)
+        line = json.dumps({"messages": [{"role": "user", "content": "Hi"}], "add_generation_prompt": True})
+        r = self.runs("weft", "template", "-m", MODEL, "--jsonl", stdin=line.encode())
+        self.assertIn("Hi", json.loads(r.out)["output"])
+
+    def test_bad_templates_are_one_error(self):
+        self.refuses(1, "line 1, column 4: this 'if' has no end", "weft", "template", "--jsonl",
+                     "--chat-template-file", self.write("a", "{% if x %}"))
+        self.refuses(1, "nested more than", "weft", "template", "--jsonl",
+                     "--chat-template-file", self.write("b", "{% if 1 %}" * 1000000))
+        self.refuses(1, "o such file", "weft", "template", "--chat-template-file", self.folder / "none")
+        self.refuses(2, "--chat-template-file", "weft", "template", "--jsonl")
+        loop = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"
+        self.assertIn("more than", self.render(loop, {})[0]["error"])
+
+
+class Programs(WithFiles):
+    CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n\n"
+
+    def test_chat_takes_another_template(self):
+        say = b"Tell me a story about a fox named Pip.\n"
+        plain = self.runs("chat", "--temp", "0", "-n", "24", stdin=say).out
+        path = self.write("c.jinja", self.CHATML)
+        self.assertEqual(self.runs("chat", "--temp", "0", "-n", "24", "--chat-template-file", path, stdin=say).out, plain)
+        path = self.write("d.jinja", "{% if shout %}{{ raise_exception('no shouting') }}{% endif %}" + self.CHATML)
+        r = run("chat", "--chat-template-file", path, "--template-kwargs", '{"shout": true}', stdin=say)
+        self.assertIn("no shouting", r.err)
+        self.assertIn("was not taken", r.err)
+        self.refuses(1, "line 2, column 4", "chat", "--chat-template-file", self.write("e.jinja", "\n{{ }"), stdin=say)
+        self.refuses(1, "JSON", "chat", "--template-kwargs", "nonsense", stdin=say)
+        self.refuses(1, "tools", "chat", "--tools", self.write("t.json", "{}"), stdin=say)
+
+    def test_thoughts_and_calls_are_shown_apart(self):
+        """A template that puts words into the model's mouth: what it opened is a thought."""
+        path = self.write("t.jinja", self.CHATML + "<think>\n{# </think> #}")
+        r = self.runs("chat", "--temp", "0", "-n", "8", "--chat-template-file", path, stdin=b"Tell me a story.\n")
+        self.assertEqual(r.out.strip(), b"")
+        self.assertGreater(len(r.err.split("[cut")[0].strip()), 3)
+        tools = self.write("tools.json", json.dumps([{"type": "function", "function": {"name": "f"}}]))
+        r = self.runs("chat", "--temp", "0", "-n", "8", "--tools", tools, stdin=b"/result 3\nTell me a story.\n")
+        self.assertIn("No tool call waits", r.err)
+        self.assertGreater(len(r.out), 3)
+
+    def test_generate_a_conversation(self):
+        say = "Tell me a story about a fox named Pip."
+        reply = self.runs("chat", "--temp", "0", "-n", "12", stdin=say.encode()).out
+        r = self.runs("generate", "--conversation", "--temp", "0", "-n", "12", "--no-display-prompt", "-p", say)
+        self.assertEqual(r.out.strip(), reply.strip())
+        self.refuses(2, "--conversation", "generate", "--system", "x")
+
+
+if __name__ == "__main__":
+    unittest.main()

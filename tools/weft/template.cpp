@@ -1,0 +1,91 @@
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "weft/graph/error.h"
+#include "weft/models/chat_template.h"
+#include "weft/models/gguf.h"
+#include "weft/models/vocabulary.h"
+
+#include "common/template_flags.h"
+#include "subcommand.h"
+
+namespace weft::tools {
+namespace {
+
+// The words of the template itself as they are; other errors with their place.
+std::string message_of(const ChatTemplateError& error) {
+  if (error.raised()) return error.message();
+  return fmt::format("line {}, column {}: {}", error.line(), error.column(), error.message());
+}
+
+nlohmann::ordered_json render(const ChatTemplate& chat_template, const std::string& line,
+                              const ChatRenderOptions& defaults) {
+  try {
+    return {{"output", chat_template.render_arguments(line, defaults).text}};
+  } catch (const ChatTemplateError& error) {
+    return {{"error", message_of(error)}, {"line", error.line()}, {"column", error.column()}};
+  } catch (const FormatError& error) {
+    return {{"error", error.what()}};
+  }
+}
+
+}  // namespace
+
+int render_template(int argc, char** argv) {
+  CLI::App app(
+      "Renders a chat template: an object of arguments per line of stdin, an object with the "
+      "output "
+      "or the error per line of stdout. Without --jsonl it prints the template itself.",
+      "weft template");
+  std::string model, file;
+  bool jsonl = false;
+  app.add_option("-m,--model", model, "GGUF file whose template, BOS and EOS are used")
+      ->type_name("FILE");
+  app.add_option("--chat-template-file", file,
+                 "a template in a file, before the model's; - is stdin")
+      ->type_name("FILE");
+  app.add_flag("--jsonl", jsonl,
+               "the arguments: messages, tools, documents, add_generation_prompt, bos_token, "
+               "eos_token, strftime_now (the clock) and whatever the template reads");
+  app.footer(
+      "Examples:\n"
+      "  weft template -m model.gguf\n"
+      "  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}' | weft template -m "
+      "model.gguf --jsonl");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+  if (model.empty() && file.empty())
+    fail<cli::UsageError>("give a model with -m or a template with --chat-template-file");
+
+  ChatRenderOptions defaults;
+  std::string source;
+  if (!model.empty()) {
+    const GgufFile gguf = GgufFile::open(model);
+    const auto vocabulary = Vocabulary::from_gguf(gguf);
+    const auto text = [&](TokenId id) {
+      return id == kNoToken ? std::string() : std::string(vocabulary->text(id));
+    };
+    defaults.bos = text(vocabulary->special().bos);
+    defaults.eos = text(vocabulary->special().eos);
+    source = vocabulary->chat_template();
+    if (source.empty() && file.empty())
+      fail<ValueError>("the model has no chat template; --chat-template-file names one");
+  }
+  if (!file.empty()) source = cli::read_template(file);
+  const auto chat_template = make_chat_template(source);
+  std::ios::sync_with_stdio(false);
+  if (!jsonl) {
+    std::cout << chat_template->source() << '\n';
+    return 0;
+  }
+  for (std::string line; std::getline(std::cin, line);) {
+    std::cout << render(*chat_template, line, defaults)
+                     .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+              << '\n';
+  }
+  return 0;
+}
+
+}  // namespace weft::tools
