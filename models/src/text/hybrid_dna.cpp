@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kOpen = "<dna>";
 constexpr std::string_view kClose = "</dna>";
+constexpr std::string_view kBorders[] = {kOpen, kClose};
 constexpr std::string_view kUnknown = "<oov>";
 // Stands behind the texts of the sequence tokens, so that they differ from words of the same
 // letters.
@@ -19,7 +20,7 @@ constexpr std::size_t kLetters = 6;                   // of one sequence token
 class HybridDnaTokenizer final : public Tokenizer {
  public:
   explicit HybridDnaTokenizer(const std::shared_ptr<const Vocabulary>& vocabulary)
-      : Tokenizer(vocabulary),
+      : Tokenizer(vocabulary, kBorders),
         words_(make_bpe(vocabulary)),
         open_(vocabulary->find(kOpen)),
         close_(vocabulary->find(kClose)),

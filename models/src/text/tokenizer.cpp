@@ -20,12 +20,14 @@ bool is_ascii_space(char c) {
 
 }  // namespace
 
-Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary)
+Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary,
+                     std::span<const std::string_view> own)
     : vocabulary_(std::move(vocabulary)), warnings_(vocabulary_->warnings()) {
   std::vector<TokenId> user_defined;
   std::vector<TokenId> all;
   for (TokenId id = 0; id < vocabulary_->size(); ++id) {
     const TokenType type = vocabulary_->type(id);
+    if (std::find(own.begin(), own.end(), vocabulary_->text(id)) != own.end()) continue;
     if (type == TokenType::user_defined) user_defined.push_back(id);
     if (type == TokenType::user_defined || is_special(type)) {
       all.push_back(id);

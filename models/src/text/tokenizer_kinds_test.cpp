@@ -125,11 +125,27 @@ TEST_CASE("whitespace: characters are merged, white space is dropped") {
   CHECK(Texts(b).encode("ABC") == t.ids({"a", "bc"}));
 }
 
-TEST_CASE("hybriddna: six letters of a sequence are a token") {
+test::VocabularyBuilder hybrid_dna_builder(TokenType borders) {
   test::VocabularyBuilder b = test::byte_level_builder("gpt-2");
   b.parts.kind = "hybriddna";
-  for (const char* text : {"<dna>", "</dna>", "<oov>", "ACGTAC\xEE\x80\x80", "GTAAAA\xEE\x80\x80"})
-    b.add(text);
+  for (const char* text : {"<dna>", "</dna>"}) b.add(text, borders);
+  for (const char* text : {"<oov>", "ACGTAC\xEE\x80\x80", "GTAAAA\xEE\x80\x80"}) b.add(text);
+  return b;
+}
+
+TEST_CASE("hybriddna: the borders of a sequence are found whatever their type is") {
+  for (const TokenType type : {TokenType::normal, TokenType::control, TokenType::user_defined}) {
+    const Texts t(hybrid_dna_builder(type));
+    for (const bool special : {false, true}) {
+      CHECK(t.tokenizer->encode("he<dna>ACGTAC</dna>he",
+                                {.add_special = false, .parse_special = special}) ==
+            t.ids({"he", "<dna>", "ACGTAC\xEE\x80\x80", "</dna>", "he"}));
+    }
+  }
+}
+
+TEST_CASE("hybriddna: six letters of a sequence are a token") {
+  const test::VocabularyBuilder b = hybrid_dna_builder(TokenType::normal);
   const Texts t(b);
   const Ids ids = t.encode("he<dna>acgtacGT</dna><dna>NACGTA");
   CHECK(ids == t.ids({"he", "<dna>", "ACGTAC\xEE\x80\x80", "GTAAAA\xEE\x80\x80", "</dna>", "<dna>",

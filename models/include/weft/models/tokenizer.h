@@ -45,8 +45,9 @@ class Tokenizer {
   // by one. A byte for which the vocabulary has no token becomes the unknown token, or is left out
   // where there is none. Kinds that change texts before they look for tokens ("bert", "t5",
   // "whitespace", "llama" with a character map) take such bytes for U+FFFD. Throws ValueError for
-  // texts of 2 GiB and more, and for foreign stretches that are out of order or reach beyond the
-  // text.
+  // texts of 2 GiB and more, as they come or with their spaces and characters replaced, and for
+  // foreign stretches that are out of order or reach beyond the text; FormatError where a text
+  // leads to a broken place of the vocabulary's character map.
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   // The bytes of the tokens, one after the other; decode(encode(x)) = x for every x where the
@@ -68,7 +69,9 @@ class Tokenizer {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  protected:
-  explicit Tokenizer(std::shared_ptr<const Vocabulary> vocabulary);
+  // `own`: the texts of special tokens that the kind finds by itself, whatever their types are.
+  explicit Tokenizer(std::shared_ptr<const Vocabulary> vocabulary,
+                     std::span<const std::string_view> own = {});
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
   // Nothing where `n` is 0.
   void warn_of_long_tokens(std::size_t n, std::size_t limit);
