@@ -198,11 +198,10 @@ BpeTokenizer::BpeTokenizer(std::shared_ptr<const Vocabulary> shared)
   }
 }
 
-// Two kinds stand for a rule of the same name.
 void BpeTokenizer::choose_rule() {
-  const std::string& kind = vocabulary().kind();
-  const bool named_by_kind = kind == "gemma4" || kind == "whitespace";
-  rule_ = find_pre_tokenizer_rule(named_by_kind ? kind : vocabulary().pre());
+  const TokenizerKind* kind = find_tokenizer_kind(vocabulary().kind());
+  const bool named_by_kind = kind != nullptr && !kind->rule.empty();
+  rule_ = find_pre_tokenizer_rule(named_by_kind ? kind->rule : vocabulary().pre());
   if (rule_ != nullptr) {
     if (vocabulary().pre().empty() && !named_by_kind)
       warn(
@@ -319,10 +318,6 @@ void BpeTokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& o
 KindDefaults bpe_defaults(std::string_view pre) {
   const PreTokenizerRule* rule = find_pre_tokenizer_rule(pre);
   return {.flags = {.add_bos = rule != nullptr && rule->add_bos}, .special = {}};
-}
-
-KindDefaults gemma4_defaults(std::string_view) {
-  return bpe_defaults("gemma4");
 }
 
 std::shared_ptr<const Tokenizer> make_bpe(std::shared_ptr<const Vocabulary> vocabulary) {

@@ -11,7 +11,6 @@
 namespace weft {
 
 KindDefaults bpe_defaults(std::string_view pre);
-KindDefaults gemma4_defaults(std::string_view pre);
 
 // Merges that name unknown tokens are left out with a warning; an unknown pre-tokenizer name means
 // the default rule, with a warning.

@@ -18,8 +18,9 @@ namespace {
 constexpr TokenizerKind kKinds[] = {
     {"llama", spm_defaults, make_spm},
     {"gpt2", bpe_defaults, make_bpe},
-    {"gemma4", gemma4_defaults, make_bpe},
-    {"whitespace", bpe_defaults, make_bpe},
+    // Early files of this kind ask for no BOS by mistake.
+    {"gemma4", bpe_defaults, make_bpe, /*rule=*/"gemma4", /*needs_bos=*/true},
+    {"whitespace", bpe_defaults, make_bpe, /*rule=*/"whitespace"},
     {"hybriddna", bpe_defaults, make_hybrid_dna},
     {"bert", wordpiece_defaults, make_wordpiece},
     {"t5", unigram_defaults, make_unigram},

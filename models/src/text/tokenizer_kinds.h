@@ -20,6 +20,9 @@ struct TokenizerKind {
   std::string_view name;
   KindDefaults (*defaults)(std::string_view pre);
   std::shared_ptr<const Tokenizer> (*make)(std::shared_ptr<const Vocabulary> vocabulary);
+  // The pre-tokenizer rule that the kind stands for; empty: the one that the file names.
+  std::string_view rule = {};
+  bool needs_bos = false;  // whatever the file says
 };
 
 std::span<const TokenizerKind> tokenizer_kinds();

@@ -95,7 +95,7 @@ void read_special_ids(const GgufFile& file, std::int64_t n_tokens, VocabularyPar
 void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
   const TokenizerKind* kind = find_tokenizer_kind(parts.kind);
   if (kind == nullptr) return;
-  const KindDefaults defaults = kind->defaults(parts.pre);
+  const KindDefaults defaults = kind->defaults(kind->rule.empty() ? parts.pre : kind->rule);
   parts.flags = defaults.flags;
   parts.special = defaults.special;
   for (const auto& [name, member] : kIdKeys) {
@@ -103,31 +103,61 @@ void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
   }
 }
 
-// Files do not say which special tokens take the white space around them. These are known to, by
-// the names of the models.
+// Files do not say which special tokens take the white space around them. These are known to: by
+// the name of the pre-tokenizer rule where it tells them apart, by those of the model otherwise.
+// The first row that fits counts.
+struct Stripping {
+  const char* key;
+  std::string_view part;   // of its value in lower case
+  std::string_view token;  // takes what is before it; empty: every special token but three takes
+                           // what is behind it
+};
+
+constexpr Stripping kStripping[] = {
+    {"tokenizer.ggml.pre", "jina-v2-de", "<mask>"},
+    {"tokenizer.ggml.pre", "jina-v2-es", "<mask>"},
+    {"tokenizer.ggml.pre", "jina-v2-code", "<mask>"},
+    {"tokenizer.ggml.pre", "modern-bert", "[MASK]"},
+    {"general.architecture", "nomic-bert-moe", "<mask>"},
+    {"general.architecture", "jina-bert-v3", "<mask>"},
+    {"general.name", "phi-3", ""},
+    {"general.name", "phi3", ""},
+};
+
+const Stripping* find_stripping(const GgufFile& file) {
+  for (const Stripping& row : kStripping) {
+    std::string value(file.find_string(row.key).value_or(""));
+    for (char& c : value) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (value.find(row.part) != value.npos) return &row;
+  }
+  return nullptr;
+}
+
 void find_stripping_tokens(const GgufFile& file, VocabularyParts& parts) {
-  const std::string_view arch = file.find_string("general.architecture").value_or("");
-  std::string name(file.find_string("general.name").value_or(""));
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  const auto has = [](std::string_view text, std::string_view part) {
-    return text.find(part) != text.npos;
-  };
-  const bool mask = has(parts.pre, "jina-v2-de") || has(parts.pre, "jina-v2-es") ||
-                    has(parts.pre, "jina-v2-code") || has(arch, "nomic-bert-moe") ||
-                    has(arch, "jina-bert-v3");
-  const bool phi3 = !mask && (has(name, "phi-3") || has(name, "phi3"));
-  const bool modern_bert = !mask && !phi3 && has(name, "modern-bert");
-  if (!mask && !phi3 && !modern_bert) return;
+  const Stripping* row = find_stripping(file);
+  if (row == nullptr) return;
   for (std::size_t i = 0; i < parts.tokens.size(); ++i) {
     const std::string_view text = parts.tokens[i];
     const auto id = static_cast<TokenId>(i);
+    if (!row->token.empty()) {
+      if (text == row->token) parts.strip_left.push_back(id);
+      continue;
+    }
     const TokenType type = i < parts.types.size() ? parts.types[i] : TokenType::normal;
-    if (mask && text == "<mask>") parts.strip_left.push_back(id);
-    if (modern_bert && text == "[MASK]") parts.strip_left.push_back(id);
     const bool special = type == TokenType::control || type == TokenType::user_defined;
-    if (phi3 && special && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
+    if (special && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
       parts.strip_right.push_back(id);
   }
+}
+
+// Where the model needs a BOS although the file asks for none.
+void force_bos(VocabularyParts& parts) {
+  const TokenizerKind* kind = find_tokenizer_kind(parts.kind);
+  if (kind == nullptr || !kind->needs_bos || parts.flags.add_bos) return;
+  parts.flags.add_bos = true;
+  parts.warnings.push_back(
+      fmt::format("{} is false, but a vocabulary of kind '{}' needs a BOS: it is added",
+                  key("add_bos_token"), parts.kind));
 }
 
 std::int64_t read_bare_size(const GgufFile& file) {
@@ -173,12 +203,7 @@ std::shared_ptr<const Vocabulary> Vocabulary::from_gguf(const GgufFile& file) {
     parts.flags.strip_accents = parts.flags.lowercase;
   parts.charsmap = read_charsmap(file);
   find_stripping_tokens(file, parts);
-  if (parts.kind == "gemma4" && !parts.flags.add_bos) {
-    parts.flags.add_bos = true;  // early files say otherwise by mistake; the model needs it
-    parts.warnings.push_back(
-        fmt::format("{} is false, but a vocabulary of kind 'gemma4' needs a BOS: it is added",
-                    key("add_bos_token")));
-  }
+  force_bos(parts);
   try {
     return std::make_shared<const Vocabulary>(std::move(parts));
   } catch (const FormatError& error) {

@@ -64,6 +64,41 @@ TEST_CASE("defaults depend on the kind, keys override them") {
   CHECK(llama3->special().bos == 1);
 }
 
+TEST_CASE("tokens that take white space are known by the pre-tokenizer, or by the model") {
+  const auto with = [](const char* key, const char* value) {
+    return read([&](GgufWriter& w) {
+      add_tokens(w, "gpt2", {"a", "<mask>", "[MASK]", "<|end|>", "<s>"});
+      w.add_i32s("tokenizer.ggml.token_type", std::vector<std::int32_t>{1, 4, 4, 3, 3});
+      w.add_string(key, value);
+    });
+  };
+  const auto modern = with("tokenizer.ggml.pre", "modern-bert");
+  CHECK(modern->strips_left(2));
+  CHECK_FALSE(modern->strips_left(1));
+  CHECK(with("tokenizer.ggml.pre", "jina-v2-code")->strips_left(1));
+  const auto phi = with("general.name", "Phi-3 mini");
+  CHECK(phi->strips_right(3));
+  CHECK_FALSE(phi->strips_right(4));
+  CHECK_FALSE(phi->strips_left(1));
+  CHECK_FALSE(with("general.name", "another")->strips_right(3));
+}
+
+TEST_CASE("a kind may need a BOS, and may stand for a rule of its own") {
+  const auto v = read([](GgufWriter& w) {
+    add_tokens(w, "gemma4", {"a", "<bos>"});
+    w.add_string("tokenizer.ggml.pre", "gpt-2");
+    w.add_bool("tokenizer.ggml.add_bos_token", false);
+  });
+  CHECK(v->flags().add_bos);
+  CHECK(v->warnings().size() == 1);
+  CHECK_FALSE(read([](GgufWriter& w) {
+                add_tokens(w, "whitespace", {"a", "<bos>"});
+                w.add_string("tokenizer.ggml.pre", "llama3");
+              })
+                  ->flags()
+                  .add_bos);
+}
+
 TEST_CASE("special ids outside the vocabulary are ignored with a warning") {
   const auto v = read([](GgufWriter& w) {
     add_tokens(w, "llama", {"<unk>", "<s>", "</s>"});
