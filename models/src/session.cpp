@@ -7,6 +7,7 @@
 #include "weft/backends/backend.h"
 #include "weft/backends/memory.h"
 #include "weft/graph/error.h"
+#include "weft/models/nan_error.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/scheduler/workers.h"
 
@@ -243,9 +244,9 @@ void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& 
     if (has_nan({rows.row<const float>(row++), static_cast<std::size_t>(rows.cols())})) {
       const auto same = [&](const StepToken& t) { return t.sequence == tokens[i].sequence; };
       const auto before = std::count_if(tokens.begin(), tokens.begin() + std::ptrdiff_t(i), same);
-      fail<Error>("{}: logits are NaN at position {}: weights or file damaged; run weft verify",
-                  model->file().path(),
-                  lengths[static_cast<std::size_t>(tokens[i].sequence)] + before);
+      fail<NanError>("{}: logits are NaN at position {}: weights or file damaged; run weft verify",
+                     model->file().path(),
+                     lengths[static_cast<std::size_t>(tokens[i].sequence)] + before);
     }
   }
 }

@@ -54,7 +54,10 @@ double ulp_of(float value) {
   return std::isinf(next) ? 0x1p104 : static_cast<double>(next) - magnitude;
 }
 
+// Infinite where either is: a bound that has no end would allow everything.
 double ratio_of(double error, double bound) {
+  if (!std::isfinite(error) || !std::isfinite(bound))
+    return std::numeric_limits<double>::infinity();
   if (error <= bound) return bound > 0 ? error / bound : 0;
   return bound > 0 ? error / bound : std::numeric_limits<double>::infinity();
 }

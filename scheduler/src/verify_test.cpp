@@ -6,6 +6,7 @@
 
 #include "weft/graph/error.h"
 #include "weft/ops/add.h"
+#include "weft/ops/silu.h"
 #include "weft/scheduler/passes.h"
 
 #include "support/session.h"
@@ -18,9 +19,11 @@ using namespace weft::test;
 
 // The reference, but one op's last element is off by more than any bound, or NaN.
 float spoil = 0;
+bool number_instead = false;  // of the first element
 void wrong(const KernelArgs& args, const Region&) noexcept {
   args.op->reference(*args.attrs, args.in, args.out);
   args.out.row<float>(args.out.rows() - 1)[args.out.cols() - 1] += spoil;
+  if (number_instead) args.out.row<float>(0)[0] = 7;
 }
 
 class WrongBackend : public Backend {
@@ -104,6 +107,27 @@ TEST_CASE("ops that state no bound get four ulp of the result") {
     CHECK(verifier.report().nodes.at(0).worst_ratio == doctest::Approx(ulps / 4.0));
     CHECK((verifier.report().first_bad() == nullptr) == (ulps == 4));
   }
+}
+
+TEST_CASE("a bound without an end allows nothing, wherever it is") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {1, 4}});
+  g.output("y", silu(x).named("y"));
+  REQUIRE((g[g.find("y")].op->bound != nullptr));
+  const WrongBackend backend("y");
+  Memory memory;
+  Workers workers(1);
+  for (const bool right : {true, false}) {
+    spoil = 0;
+    number_instead = !right;
+    TestSession session(g, backend, {.lanes = 1}, memory, workers);
+    const float values[] = {std::numeric_limits<float>::infinity(), 1, 1, 1};
+    std::memcpy(session.executor.input("x").data(), values, sizeof(values));
+    Verifier verifier(g, session.plan);
+    session.executor.run({}, nullptr, &verifier);
+    CHECK(verifier.report().nodes.at(0).passed() == right);
+  }
+  number_instead = false;
 }
 
 TEST_CASE("verify wants one lane") {

@@ -50,13 +50,13 @@ void print_passes(const Model& model, const Flags& flags) {
   options.passes_off = {"all"};
   options.mem_budget = std::numeric_limits<std::int64_t>::max();
   const PlannedModel plain = plan_model(model, options);
+  const Graph& plan_graph = plain.graphs[find_phase(plain, flags.phase)];
   std::cout << fmt::format("{:<24} {:>6}  {}\n", "pass", "ops", "does");
   const auto seen = [](const Pass* pass, const Graph& graph, void*) {
     std::cout << fmt::format("{:<24} {:>6}  {}\n", pass ? pass->name : "(as built)",
                              count_ops(graph), pass ? pass->summary : "");
   };
-  optimize(flags.phase == "decode" ? plain.graphs.front() : plain.graphs.back(),
-           *choose_backend(flags.model.session.backend, flags.model.session.route),
+  optimize(plan_graph, *choose_backend(flags.model.session.backend, flags.model.session.route),
            {.off = flags.model.session.passes_off,
             .resident = flags.model.session.weights != WeightMode::mapped},
            seen, nullptr);

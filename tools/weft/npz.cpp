@@ -7,6 +7,7 @@
 
 #include "weft/graph/error.h"
 #include "weft/models/gguf.h"
+#include "weft/scheduler/budget.h"
 
 #include "npy.h"
 
@@ -26,6 +27,10 @@ class Archive {
     const std::size_t n = u16(at + 10);
     std::size_t entry = u32(at + 16);
     Dump dump;
+    // Entries may point anywhere, at the same bytes too: all together are no longer than the file.
+    packed_left_ = bytes_.size();
+    // Arrays of 16 bits take twice as much as floats, and the one being read lies beside them.
+    unpacked_left_ = static_cast<std::size_t>(default_budget() / 3);
     for (std::size_t i = 0; i < n; ++i) entry = read_entry(entry, dump);
     return dump;
   }
@@ -49,9 +54,10 @@ class Archive {
     return std::string_view(bytes_).substr(at, n);
   }
   std::string inflated(std::string_view packed, std::size_t n, const std::string& name) const;
-  std::size_t read_entry(std::size_t at, Dump& dump) const;
+  std::size_t read_entry(std::size_t at, Dump& dump);
 
   std::string path_, bytes_;
+  std::size_t packed_left_ = 0, unpacked_left_ = 0;
 };
 
 std::string Archive::inflated(std::string_view packed, std::size_t n,
@@ -73,7 +79,7 @@ std::string Archive::inflated(std::string_view packed, std::size_t n,
 }
 
 // One entry of the directory; returns where the next one begins.
-std::size_t Archive::read_entry(std::size_t at, Dump& dump) const {
+std::size_t Archive::read_entry(std::size_t at, Dump& dump) {
   constexpr std::size_t kEntry = 46, kLocal = 30, kTooLarge = 0xffffffff;
   if (part(at, 4) != "PK\x01\x02") broken("its directory is damaged");
   const std::size_t flags = u16(at + 8), method = u16(at + 10), crc = u32(at + 16),
@@ -90,6 +96,13 @@ std::size_t Archive::read_entry(std::size_t at, Dump& dump) const {
   const std::string_view packed =
       part(local + kLocal + u16(local + 26) + u16(local + 28), n_packed);
   if (method == 0 && n != n_packed) broken(fmt::format("'{}' has two sizes", shown));
+  if (n_packed > packed_left_) broken(fmt::format("'{}' shares bytes with others", shown));
+  if (n > unpacked_left_) {
+    fail<BudgetError>("{}: with '{}' of {} its arrays take more memory than there is", path_, shown,
+                      human_bytes(static_cast<std::int64_t>(n)));
+  }
+  packed_left_ -= n_packed;
+  unpacked_left_ -= n;
   const std::string array = method == 8 ? inflated(packed, n, shown) : std::string(packed);
   if (crc32_z(0, reinterpret_cast<const Bytef*>(array.data()), array.size()) != crc)
     broken(fmt::format("'{}' is damaged: its checksum differs", shown));

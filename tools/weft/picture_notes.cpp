@@ -27,6 +27,11 @@ std::string heat_colour(double heat) {
   return fmt::format("#ff{:02x}{:02x}", channel(255, 138), channel(250, 101));
 }
 
+// Sums of what files say may be past every integer.
+std::string bytes_text(double bytes) {
+  return human_bytes(static_cast<std::int64_t>(std::clamp(bytes, 0.0, 0x1p62)));
+}
+
 std::string lanes_text(const PlanStep& step, int lanes) {
   if (lanes == 1) return "";
   const std::string all = lanes == 2 ? "both lanes" : fmt::format("{} lanes", lanes);
@@ -140,8 +145,7 @@ class Notes {
       box.pen = 1 + 5 * (most_bytes > 0 ? std::sqrt(bytes / most_bytes) : 0);
     } else if (options_.bytes_heat) {
       box.lines.push_back(
-          {fmt::format("{}, {:.1f} % of all bytes", human_bytes(static_cast<std::int64_t>(bytes)),
-                       share_of_bytes(bytes)),
+          {fmt::format("{}, {:.1f} % of all bytes", bytes_text(bytes), share_of_bytes(bytes)),
            PictureLine::Style::bold});
       box.fill = heat_colour(most_bytes > 0 ? bytes / most_bytes : 0);
     }
@@ -200,7 +204,7 @@ class Notes {
     const double ns = ns_of(box), bytes = bytes_of(box);
     row("time", fmt::format("{}{}, {:.2f} % of the step{}", human_ns(ns / n), each,
                             share_of_time(ns), n > 1 ? " together" : ""));
-    row("bytes", fmt::format("{}{}", human_bytes(static_cast<std::int64_t>(bytes / n)), each));
+    row("bytes", fmt::format("{}{}", bytes_text(bytes / n), each));
     if (ns > 0) row("rate of a worker", fmt::format("{:.1f} GB/s", bytes / ns));
   }
 

@@ -32,19 +32,32 @@ auto read_trace(const std::string& path, F read) {
     return read(json);
   } catch (const Json::exception& e) {
     fail<FormatError>("{}: no trace of weft profile -o FILE ({})", path, e.what());
+  } catch (const FormatError& e) {
+    fail<FormatError>("{}: {}", path, e.what());
   }
 }
 
-// A time or a size: what cannot be one counts as nothing.
-double number(const Json& json) {
+// Bytes, nanoseconds, microseconds and counts lie far below: so sums of them fit everywhere.
+constexpr double kMost = 1e15;
+
+// What is no number is a Json::exception; what a number cannot be, FormatError.
+double number(const Json& json, double least = 0, double most = kMost) {
   const double value = json.get<double>();
-  return value >= 0 && value < 1e15 ? value : 0;
+  if (!(value >= least && value <= most))
+    fail<FormatError>("no trace of weft profile -o FILE: numbers must be {} to {}, got {}", least,
+                      most, value);
+  return value;
+}
+
+template <class T>
+T whole_number(const Json& json, double least, double most) {
+  return static_cast<T>(number(json, least, most));
 }
 
 ProfiledPlan plan_of(const Json& json) {
   ProfiledPlan plan{.name = json.at("name").get<std::string>(),
                     .signature = json.at("signature").get<std::string>(),
-                    .steps = json.at("steps").get<std::int64_t>(),
+                    .steps = whole_number<std::int64_t>(json.at("steps"), 0, kMost),
                     .wall_ns = number(json.at("wall_ns")),
                     .nodes = {}};
   for (const Json& node : json.at("nodes")) {
@@ -62,7 +75,7 @@ Spans spans_of(const Json& events, const std::string& plan) {
   Spans spans;
   for (const Json& event : events) {
     if (event.value("cat", "") != "step" || event.at("args").value("plan", "") != plan) continue;
-    const double begin = number(event.at("ts"));
+    const double begin = number(event.at("ts"), -kMost);
     spans.emplace_back(begin, begin + number(event.at("dur")));
   }
   return spans;
@@ -80,13 +93,14 @@ TimedStep median_step(const Json& json, const std::string& path, const std::stri
   TimedStep step{.ns = (end - begin) * 1e3, .calls = {}};
   for (const Json& event : events) {
     if (event.value("ph", "") != "X" || event.value("cat", "") == "step") continue;
-    const double from = number(event.at("ts")), to = from + number(event.at("dur"));
+    const double from = number(event.at("ts"), -kMost), to = from + number(event.at("dur"));
     if (from < begin || from >= end) continue;
-    step.calls.push_back({.path = event.at("name").get<std::string>(),
-                          .worker = event.at("tid").get<int>() - 1,
-                          .stage = event.at("args").at("stage").get<std::int32_t>(),
-                          .begin_ns = (from - begin) * 1e3,
-                          .end_ns = (to - begin) * 1e3});
+    step.calls.push_back(
+        {.path = event.at("name").get<std::string>(),
+         .worker = whole_number<int>(event.at("tid"), 1, kMostWorkers) - 1,
+         .stage = whole_number<std::int32_t>(event.at("args").at("stage"), 0, INT32_MAX),
+         .begin_ns = (from - begin) * 1e3,
+         .end_ns = (to - begin) * 1e3});
   }
   return step;
 }
@@ -151,14 +165,12 @@ ProfileFile read_profile(const std::string& path, SessionOptions& options) {
     ProfileFile file{.model = json.at("model").get<std::string>(),
                      .weights = json.at("weights").get<std::string>(),
                      .backend = json.at("backend").get<std::string>(),
-                     .context = json.at("context").get<std::int64_t>(),
-                     .workers = json.at("workers").get<int>(),
+                     .context = whole_number<std::int64_t>(json.at("context"), 1, kMost),
+                     .workers = whole_number<int>(json.at("workers"), 1, kMostWorkers),
                      .plans = {}};
     for (const Json& plan : json.at("plans")) file.plans.push_back(plan_of(plan));
     return file;
   });
-  if (profile.context < 1 || profile.workers < 1 || profile.workers > kMostWorkers)
-    fail<FormatError>("{}: a context of {} and {} workers", path, profile.context, profile.workers);
   if (options.context == 0) options.context = profile.context;
   if (options.workers == 0) options.workers = profile.workers;
   return profile;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "weft/graph/error.h"
+#include "weft/models/nan_error.h"
 #include "weft/models/verify_model.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/routing.h"
@@ -106,9 +107,7 @@ Search::Logits Search::logits(const SessionOptions& o) {
   const auto steps = prefill_then_decode(options_.tokens.size(), session.options().prefill_width);
   try {
     return all_logits(session, 0, options_.tokens, steps);
-  } catch (const CancelledError&) {
-    throw;
-  } catch (const Error&) {  // logits that are NaN
+  } catch (const NanError&) {  // wrong like any other; what else is thrown is no wrong result
     return {};
   }
 }
@@ -202,7 +201,7 @@ bool Search::find_pass(const Logits& plain) {
     result_.passes.push_back(pass);
     if (!is_wrong("also without " + pass, without, limit)) return true;
   }
-  fail<Error>("no pass that is switched off makes the logits right");
+  fail<ValueError>("no pass that is switched off makes the logits right");
 }
 
 Paths Search::nodes_of(const std::vector<std::string>& rows) const {
@@ -222,7 +221,7 @@ void Search::find_kernel() {
     result_.nmse_without = trial("also without " + row, reference_backend(), nodes_of(guilty));
     if (result_.nmse_without <= result_.limit) return narrow_rows(guilty);
   }
-  fail<Error>("no kernel that is switched off makes the logits right");
+  fail<ValueError>("no kernel that is switched off makes the logits right");
 }
 
 // Leaves out rows that are not to blame, then looks at the nodes.
@@ -288,7 +287,7 @@ void Search::try_other_isas(const Paths& nodes) {
 Bisection Search::run() {
   const Logits plain = by_definitions({"all"});
   if (plain.empty())
-    fail<Error>(
+    fail<ValueError>(
         "{}: the plain graph by definitions gives NaN: the weights or the model's builder "
         "are wrong, no kernel is; weft verify names the first node",
         model_->file().path());

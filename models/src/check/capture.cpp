@@ -20,6 +20,8 @@ void Capture::after(const PlanStep& step, int worker, const KernelArgs& args,
   try {
     Value& value = values_[step.path];
     value.cols = args.out.cols();
+    value.values.reserve(value.values.size() +
+                         static_cast<std::size_t>(args.out.rows() * value.cols));
     for (std::int64_t r = 0; r < args.out.rows(); ++r) {
       const std::size_t done = value.values.size();
       value.values.resize(done + static_cast<std::size_t>(value.cols));

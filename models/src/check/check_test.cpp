@@ -124,10 +124,25 @@ TEST_CASE("dumps that do not fit are refused") {
   CHECK(text_of<ValueError>([&] {
           verify_with({{"a", {{1}, {0}}}});
         }).starts_with("dump: none of its 1 names is a node of this graph ('a'"));
+  dump = make_dump({kNode});
+  dump[kNode].values.pop_back();
+  CHECK(text_of<ShapeError>([&] { verify_with(dump); }) ==
+        "dump: 'blk.1.ffn_residual' must have 448 values, as it is [7, 64], got 447");
   // Dimensions of one and heads that are not apart do not matter.
   dump = make_dump({"blk.0.attn"});
   dump["blk.0.attn"].shape = {1, 7, 4, 16};
   CHECK(verify_with(dump).dump_matched == 1);
+}
+
+TEST_CASE("steps are as wide as there is memory for the values of their nodes") {
+  SessionOptions options{.context = 16, .workers = 1, .weights = WeightMode::mapped};
+  options.mem_budget = Session(model(), options).memory().total() + 4096;
+  const ModelVerification result =
+      verify_model(model(), {.session = options, .tokens = kIds, .plain = false});
+  CHECK(result.passed());
+  CHECK(result.steps.size() > 2);
+  CHECK(result.to_text().find("\nsteps of at most ") != std::string::npos);
+  CHECK(verify_with(make_dump({kNode})).narrowed.empty());
 }
 
 TEST_CASE("NaN is found in the first node that has it, and stops the run") {
@@ -205,6 +220,17 @@ TEST_CASE("the first node that differs is named") {
   CHECK(found.step == 0);
   CHECK(found.path == "blk.1.attn_residual");
   CHECK(found.to_text(a, b).find("'blk.1.attn_residual' in step 0") != std::string::npos);
+
+  // The second of two nodes of one path; names from files do nothing to the terminal.
+  const TracedNode same{.path = "p", .op = "o", .kernel = "first", .spec = "s"};
+  TracedNode other_hash = same;
+  other_hash.kernel = "\x1b[2J";
+  Trace c{.steps = {{.plan = "d", .nodes = {same, other_hash}}}}, d = c;
+  d.steps[0].nodes[1].hash = 1;
+  const std::string text = compare(c, d).to_text(c, d);
+  CHECK(text.find("0000000000000001 by ") != std::string::npos);
+  CHECK(text.find("first by") == std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("traces that cannot be compared are refused") {

@@ -1,9 +1,11 @@
 #include "check/made_source.h"
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "weft/graph/error.h"
+#include "weft/models/gguf.h"
 #include "weft/models/gguf_writer.h"
 #include "weft/ops/formats/format.h"
 
@@ -108,8 +110,12 @@ void MadeSource::write(const std::string& path) const {
     if (const auto* number = std::get_if<double>(&value))
       writer.add_f32(key, static_cast<float>(*number));
     if (const auto* flag = std::get_if<bool>(&value)) writer.add_bool(key, *flag);
-    if (const auto* count = std::get_if<std::int64_t>(&value))
-      writer.add_u32(key, static_cast<std::uint32_t>(*count));
+    const auto* count = std::get_if<std::int64_t>(&value);
+    if (!count) continue;
+    if (*count < 0 || *count > std::numeric_limits<std::uint32_t>::max())
+      fail<ValueError>("key '{}' must be 0 to {}, got {}", printable(key),
+                       std::numeric_limits<std::uint32_t>::max(), *count);
+    writer.add_u32(key, static_cast<std::uint32_t>(*count));
   }
   for (const auto& [name, spec] : tensors_) {
     writer.add_tensor(name, spec, [&name = name, &spec = spec](const GgufWriter::Put& put) {

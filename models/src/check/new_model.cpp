@@ -242,8 +242,11 @@ SelfReport NewModelChecks::run() {
   check("passes = plain", [&] { return passes(); });
   for (const DType type : {f32, q8_0, q4_k})
     check(fmt::format("nodes, {}", type.name()), [&] { return nodes(type); });
-  model_ = load(q8_0, false);
-  check("cache types", [&] { return caches(); });
+  check("cache types", [&] {
+    model_ = load(q8_0, false);
+    return caches();
+  });
+  if (!model_) return std::move(report_);
   check("plans and memory", [&] { return plans(); });
   SelftestOptions options{.tokens = {}, .progress = options_.progress};
   for (SelfCheck& c : check_sessions(model_, options)) report_.checks.push_back(std::move(c));

@@ -41,9 +41,11 @@ class Checks {
     std::mt19937 random(1);
     while (tokens_.size() < (options.tokens.empty() ? kTokens : 3))
       tokens_.push_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n_vocab)));
-    tokens_.resize(std::min<std::size_t>(
-        tokens_.size(),
-        static_cast<std::size_t>(std::min<std::int64_t>(model->facts().context, 512))));
+    std::int64_t most = std::min<std::int64_t>(model->facts().context, 512);
+    if (options.session.context > 0) most = std::min(most, options.session.context);
+    if (std::ssize(tokens_) <= most) return;
+    about = fmt::format("tokens: {} of {}, as many as the context holds\n", most, tokens_.size());
+    tokens_.resize(static_cast<std::size_t>(most));
   }
 
   const std::vector<std::int32_t>& tokens() const { return tokens_; }
@@ -63,6 +65,7 @@ class Checks {
   void sessions();
 
   std::vector<SelfCheck> all;
+  std::string about;  // what was not done as asked
 
  private:
   std::int64_t n() const { return std::ssize(tokens_); }
@@ -245,7 +248,7 @@ SelfReport selftest(const std::shared_ptr<const Model>& model, const SelftestOpt
   checks.run("tensors", [&] { return check_tensors(*model); });
   checks.sessions();
   checks.run("tokenizer", [&] { return check_round_trip(*model); });
-  return {.about = describe(*model, options), .checks = std::move(checks.all)};
+  return {.about = describe(*model, options) + checks.about, .checks = std::move(checks.all)};
 }
 
 bool SelfReport::passed() const {

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "weft/graph/error.h"
+#include "weft/models/gguf.h"
 
 #include "check/capture.h"
 #include "session_plan.h"
@@ -67,9 +68,11 @@ void check_same_graph(std::size_t i, const TracedStep& a, const TracedStep& b) {
            fmt::format("[{}]", fmt::join(b.tokens, ",")));
   for (std::size_t n = 0; n < std::min(a.nodes.size(), b.nodes.size()); ++n) {
     const TracedNode &x = a.nodes[n], &y = b.nodes[n];
-    if (x.path != y.path) refuse("node", x.path, y.path);
-    if (x.op != y.op) refuse(fmt::format("at '{}' op", x.path), x.op, y.op);
-    if (x.spec != y.spec) refuse(fmt::format("at '{}'", x.path), x.spec, y.spec);
+    if (x.path != y.path) refuse("node", printable(x.path), printable(y.path));
+    if (x.op != y.op)
+      refuse(fmt::format("at '{}' op", printable(x.path)), printable(x.op), printable(y.op));
+    if (x.spec != y.spec)
+      refuse(fmt::format("at '{}'", printable(x.path)), printable(x.spec), printable(y.spec));
   }
   if (a.nodes.size() != b.nodes.size()) refuse("nodes:", a.nodes.size(), b.nodes.size());
 }
@@ -130,7 +133,7 @@ std::string Trace::to_json() const {
 Trace Trace::parse(const std::string& text, const std::string& name) {
   Trace trace;
   const auto broken = [&](std::string_view what) {
-    fail<FormatError>("{}: is no trace of weft trace: {}", name, what);
+    fail<FormatError>("{}: is no trace of weft trace: {}", printable_path(name), what);
   };
   const auto parsed = nlohmann::json::parse(text, nullptr, false);
   if (parsed.is_discarded()) broken("it is not JSON");
@@ -149,11 +152,11 @@ Trace Trace::parse(const std::string& text, const std::string& name) {
         const char* end = digits.data() + digits.size();
         const auto [stop, error] = std::from_chars(digits.data(), end, n.hash, 16);
         if (error != std::errc() || stop != end || digits.size() != 16)
-          broken(fmt::format("the hash of '{}' is not 16 hexadecimal digits", n.path));
+          broken(fmt::format("the hash of '{}' is not 16 hexadecimal digits", printable(n.path)));
       }
     }
   } catch (const nlohmann::json::exception& e) {
-    broken(e.what());
+    broken(printable(e.what()));
   }
   return trace;
 }
@@ -171,6 +174,7 @@ TraceDifference compare(const Trace& a, const Trace& b) {
       if (!found.differs) {
         found.step = i;
         found.path = a.steps[i].nodes[k].path;
+        found.node = k;
       }
       found.differs = true;
       ++found.n_nodes;
@@ -184,16 +188,15 @@ TraceDifference compare(const Trace& a, const Trace& b) {
 
 std::string TraceDifference::to_text(const Trace& a, const Trace& b) const {
   if (!differs) return fmt::format("no difference: {} nodes have the same hash\n", n_compared);
-  const auto node = [&](const Trace& t) {
-    return *std::ranges::find(t.steps[step].nodes, path, &TracedNode::path);
-  };
-  const TracedNode x = node(a), y = node(b);
+  const TracedNode& x = a.steps.at(step).nodes.at(node);
+  const TracedNode& y = b.steps.at(step).nodes.at(node);
   return fmt::format(
       "the first node that differs: {} '{}' in step {} ({}), {}\n  {:016x} by {} ({})\n  {:016x} "
       "by "
       "{} ({})\n{} of {} nodes differ\n",
-      x.op, path, step, a.steps[step].plan, x.spec, x.hash, x.kernel, a.backend, y.hash, y.kernel,
-      b.backend, n_nodes, n_compared);
+      printable(x.op), printable(path), step, printable(a.steps[step].plan), printable(x.spec),
+      x.hash, printable(x.kernel), printable(a.backend), y.hash, printable(y.kernel),
+      printable(b.backend), n_nodes, n_compared);
 }
 
 }  // namespace weft

@@ -11,6 +11,8 @@
 
 #include "weft/graph/error.h"
 #include "weft/models/gguf.h"
+#include "weft/models/nan_error.h"
+#include "weft/scheduler/budget.h"
 
 #include "check/capture.h"
 #include "session_plan.h"
@@ -65,6 +67,20 @@ SessionOptions plain_options(const Model& model, SessionOptions o) {
   return o;
 }
 
+// What Capture keeps of a step of n tokens.
+std::int64_t kept_bytes(const Session& session, std::int64_t n) {
+  const Graph& graph = session.graph(session.plan_for(n));
+  std::int64_t total = 0;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].kind != NodeKind::op || graph[id].op->storage != Storage::fresh) continue;
+    const Shape& shape = graph[id].spec.shape;
+    const bool varies = shape.rank() > 0 && shape[0].varies() && shape[0].bound > 0;
+    const std::int64_t each = varies ? shape.elems() / shape[0].bound : shape.elems();
+    total += each * (varies ? std::min(n, shape[0].bound) : 1) * std::int64_t{sizeof(float)};
+  }
+  return total;
+}
+
 class ModelVerifier {
  public:
   ModelVerifier(const std::shared_ptr<const Model>& model, const VerifyOptions& options)
@@ -81,12 +97,12 @@ class ModelVerifier {
     result_.backend = backend_of(resolved)->description();
     result_.passes_off = resolved.passes_off;
     if (options.dump) check_dump();
+    narrow();
   }
 
   ModelVerification run() {
     std::size_t done = 0;
-    for (const std::size_t n :
-         prefill_then_decode(options_.tokens.size(), session_.options().prefill_width)) {
+    for (const std::size_t n : prefill_then_decode(options_.tokens.size(), width_)) {
       if (!step(done, n)) break;
       done += n;
     }
@@ -100,15 +116,36 @@ class ModelVerifier {
                const Capture& got);
   void compare_logits(std::span<const float> got, std::span<const float> want);
   void check_dump();
+  void narrow();
   const NamedTensor* in_dump(const std::string& path) const;
 
   const VerifyOptions& options_;
   Session session_;
   std::optional<Session> plain_;
   Capture plain_values_;
+  std::int64_t width_ = 1;  // of steps, at most
   ModelVerification result_;
   double error_plain_ = 0, power_plain_ = 0;
 };
+
+// Halves steps until the values of their nodes fit into the memory that is left.
+void ModelVerifier::narrow() {
+  const SessionOptions& o = session_.options();
+  std::int64_t left = o.mem_budget - session_.memory().total();
+  if (plain_) left -= plain_->memory().total() - plain_->memory().weights_mapped;
+  const auto kept = [&](std::int64_t n) {
+    return kept_bytes(session_, n) + (plain_ ? kept_bytes(*plain_, n) : 0);
+  };
+  const std::int64_t widest =
+      std::clamp<std::int64_t>(std::ssize(options_.tokens) - 1, 1, o.prefill_width);
+  width_ = widest;
+  while (width_ > 1 && kept(width_) > left) width_ /= 2;
+  if (width_ == widest) return;
+  result_.narrowed = fmt::format(
+      "steps of at most {} tokens instead of {}, whose values would take {}: the memory budget "
+      "leaves {}",
+      width_, widest, human_bytes(kept(widest)), human_bytes(std::max<std::int64_t>(left, 0)));
+}
 
 const NamedTensor* ModelVerifier::in_dump(const std::string& path) const {
   if (!options_.dump) return nullptr;
@@ -128,12 +165,18 @@ void ModelVerifier::check_dump() {
       continue;
     }
     const Shape64 want = full_shape(graph[node].spec.shape, n_tokens);
-    Shape64 flat{want.front(), 1};
+    Shape64 flat{want.empty() ? 1 : want.front(), 1};
     for (std::size_t i = 1; i < want.size(); ++i) flat[1] *= want[i];
     const Shape64 got = without_ones(tensor.shape);
     if (got != without_ones(want) && got != without_ones(flat)) {
       fail<ShapeError>("dump: '{}' must be {}, as it has one row for each of the {} tokens, got {}",
                        printable(name), text_of(want), n_tokens, text_of(tensor.shape));
+    }
+    std::size_t n_values = 1;
+    for (const std::int64_t d : tensor.shape) n_values *= static_cast<std::size_t>(d);
+    if (n_values != tensor.values.size()) {
+      fail<ShapeError>("dump: '{}' must have {} values, as it is {}, got {}", printable(name),
+                       n_values, text_of(tensor.shape), tensor.values.size());
     }
     ++result_.dump_matched;
   }
@@ -160,10 +203,18 @@ void ModelVerifier::compare(VerifyReport& report, const Graph& graph, std::size_
     if (!dumped && is_logits) dumped = in_dump("logits");
     if (!dumped) continue;
     // Rows of this step, where there is one per token.
-    const bool by_token = graph[check.node].spec.shape.rows().varies();
-    const auto cols = static_cast<std::size_t>(value->cols);
-    const std::span<const float> all = dumped->values;
-    check.from_dump = distance(value->values, by_token ? all.subspan(done * cols, n * cols) : all);
+    const Shape& shape = graph[check.node].spec.shape;
+    const bool by_token = shape.rank() > 0 && shape[0].varies();
+    const std::size_t size = value->values.size(), first = by_token ? size / n * done : 0;
+    std::span<const float> all = dumped->values;
+    // Plans of other widths may have other nodes of the same name.
+    if (first > all.size() || size > all.size() - first || (!by_token && size != all.size())) {
+      fail<ShapeError>("dump: '{}' has {} values, but plan '{}' makes {} from the {}th on",
+                       printable(check.path), all.size(),
+                       session_.plan(session_.plan_for(static_cast<std::int64_t>(n))).name, size,
+                       first);
+    }
+    check.from_dump = distance(value->values, all.subspan(first, size));
     if (is_logits)
       result_.nmse_from_dump = std::max(result_.nmse_from_dump, std::pow(check.from_dump, 2));
   }
@@ -197,7 +248,7 @@ bool ModelVerifier::step(std::size_t done, std::size_t n) {
       want.assign(rows.begin(), rows.end());
       plain_values_.throw_failure();
     }
-  } catch (const Error& e) {  // the file's own numbers: the nodes are still compared
+  } catch (const NanError& e) {  // the file's own numbers: the nodes are still compared
     result_.stopped = e.what();
     plain_.reset();
   }
@@ -252,6 +303,7 @@ std::string ModelVerification::to_text() const {
   for (const std::string& name : passes_off) off += ", without " + name;
   std::string text =
       fmt::format("backend: {}{}\n", backend, off == ", without all" ? ", no passes" : off);
+  if (!narrowed.empty()) text += narrowed + '\n';
   for (const VerifiedStep& step : steps)
     text += fmt::format("plan {}\n{}\n", step.plan, step.report.to_text());
   if (nmse_from_plain >= 0) {
@@ -284,6 +336,7 @@ std::string ModelVerification::to_json() const {
                    {"logits_nmse", number(nmse_from_plain)},
                    {"dump_nmse", number(nmse_from_dump)},
                    {"stopped", stopped},
+                   {"narrowed", narrowed},
                    {"report", nlohmann::ordered_json::parse(step.report.to_json())}});
   }
   return all.dump();

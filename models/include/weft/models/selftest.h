@@ -28,15 +28,19 @@ struct SelfReport {
 };
 
 struct SelftestOptions {
-  SessionOptions session;            // workers 0: checks with one and with two
-  std::vector<std::int32_t> tokens;  // empty: 24 ids by chance, the same ones every time
+  SessionOptions session;  // `workers` is not looked at: checks say how many they need
+  // Empty: 24 ids by chance, the same ones every time. Of these, as many as the context holds, at
+  // most 512; one or two are made three.
+  std::vector<std::int32_t> tokens;
   std::function<void(const std::string&)> progress;  // the name of each check before it; may be
                                                      // empty. An exception that it throws ends all
 };
 
-// The checks, in order: every tensor's numbers, prefill = decode, chunks, workers, batches, prefix
-// reuse, memory, NaN and Inf in nodes, the tokenizer's round trip. A check that throws has failed
-// with that text; throws only where no session can be opened, and CancelledError.
+// The checks, in order: memory, every tensor's numbers, prefill = decode, chunks, prefix reuse,
+// batches, workers (1, 2 and 3), NaN and Inf in nodes, the tokenizer's round trip. A check that
+// throws has failed with that text, one that opens no session too; those that compare with prefill
+// are then left out. Throws CancelledError, ValueError for an unknown backend, and what
+// `progress` throws.
 SelfReport selftest(const std::shared_ptr<const Model>& model, const SelftestOptions& options);
 
 // Those that are about sessions alone, for models that were made to be checked.

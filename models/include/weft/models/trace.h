@@ -41,8 +41,10 @@ struct TraceDifference {
   bool differs = false;
   std::size_t step = 0;
   std::string path;         // the first node that differs
+  std::size_t node = 0;     // which of the step's it is: paths may be there twice
   std::size_t n_nodes = 0;  // that differ, in all steps
   std::size_t n_compared = 0;
+  // REQUIRES: the traces that were compared.
   std::string to_text(const Trace& a, const Trace& b) const;
 };
 

@@ -36,7 +36,9 @@ struct ModelVerification {
   std::string backend;  // its description
   std::vector<std::string> passes_off;
   std::vector<VerifiedStep> steps;
-  std::string stopped;  // what ended it early: logits that are NaN; or empty
+  std::string stopped;   // what ended it early: logits that are NaN; or empty
+  std::string narrowed;  // why steps are less wide than prefill: their nodes' values are kept, and
+                         // must fit into what the memory budget leaves; or empty
   // Of the logits; negative where there is nothing to compare with.
   double nmse_from_plain = -1, nmse_from_dump = -1;
   std::int64_t logits_rows = 0,
@@ -52,8 +54,8 @@ struct ModelVerification {
 
 // All tokens but the last go through prefill plans, the last one through the decode plan. Throws
 // what Session throws, ValueError where there are no tokens, and ShapeError for a dump whose tensor
-// has another shape than the node: "dump: 'blk.0.attn_q' must be [5, 64], got [4, 64]"; ValueError
-// for one none of whose names is a node.
+// has another shape than the node: "dump: 'blk.0.attn_q' must be [5, 64], got [4, 64]", or other
+// values than its shape says; ValueError for one none of whose names is a node.
 ModelVerification verify_model(const std::shared_ptr<const Model>& model,
                                const VerifyOptions& options);
 
