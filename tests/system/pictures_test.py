@@ -128,18 +128,6 @@ class Dot(SystemTest):
             self.refuses(1, "other.json", "weft", "dot", "--profile", other)
         self.refuses(1, "no-such", "weft", "dot", "--profile", self.folder / "no-such.json")
         self.refuses(2, "--phase must be one of", "weft", "dot", "--passes", "--phase", "sideways")
-        # Numbers that no run gives.
-        for key, value in [("tid", -2**31), ("ts", 1e308), ("dur", 1e308), ("dur", -1)]:
-            damaged = json.loads(trace.read_text())
-            for event in damaged["traceEvents"]:
-                if key in event:
-                    event[key] = value
-            other.write_text(json.dumps(damaged))
-            self.refuses(1, "numbers must be", "weft", "plan", "--svg", self.folder / "x.svg", "--profile", other)
-        damaged = json.loads(trace.read_text())
-        damaged["otherData"]["weft"]["plans"][0]["nodes"][0]["bytes"] = 1e18
-        other.write_text(json.dumps(damaged))
-        self.refuses(1, "numbers must be", "weft", "dot", "--profile", other)
 
     def test_layers(self):
         for bad in ("x", "2-1", "1-", "-3"):
