@@ -77,7 +77,8 @@ class Running(SystemTest):
         return json.loads(self.runs("weft", "plan", "--json", *args).out)
 
     def test_same_text_and_verified(self):
-        plain = self.runs("generate", *TEXT).out
+        # The cpu's own rewrites, which round activations to 8 bits, are left out beside a plug-in.
+        plain = self.runs("generate", *TEXT, "--no-pass", "all").out
         self.assertEqual(self.runs("generate", *TEXT, *on(SKELETON)).out, plain)
         report = self.runs("weft", "verify", *on(SKELETON)).out.decode()
         self.assertIn("rms_norm_mul f32 skeleton", report)
