@@ -126,7 +126,7 @@ std::string Checks::batches() const {
   o.prefill_width = std::max<std::int64_t>(o.prefill_width, 2);
   o.logits_rows = std::max<std::int64_t>(o.logits_rows, 2);
   Session session(model_, o);
-  constexpr std::size_t kBehind = 3;
+  const std::size_t kBehind = std::min<std::size_t>(3, tokens_.size());  // no step may be empty
   Logits got[2];
   for (std::size_t i = 0; i < tokens_.size() + kBehind; ++i) {
     std::vector<StepToken> step;

@@ -89,7 +89,7 @@ class Session {
 
   // One step of at most prefill_width tokens of any sequences, of which at most logits_rows ask for
   // logits. Returns their rows [n, V], in order; valid until the next call. Throws like feed(), and
-  // Error where logits come out as NaN; after an exception no token of the step counts.
+  // NanError where logits come out as NaN; after an exception no token of the step counts.
   std::span<const float> step(std::span<const StepToken> tokens,
                               const std::atomic<bool>* cancel = nullptr,
                               NodeObserver* observer = nullptr);
