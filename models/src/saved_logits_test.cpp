@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -11,6 +9,7 @@
 #include "weft/graph/error.h"
 #include "weft/models/perplexity.h"
 
+#include "support/file_bytes.h"
 #include "support/temp_folder.h"
 
 namespace weft {
@@ -25,21 +24,13 @@ std::vector<float> logits_of(int row) {
   return logits;
 }
 
-std::vector<std::byte> bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
-}
-
 std::vector<std::byte> sample() {
   const test::TempFolder folder;
   const std::string path = folder / "x";
   LogitsWriter writer(path, kWindow, kVocab, kTokens);
   for (int row = 0; row < 4; ++row) writer.add(logits_of(row));
   writer.commit();
-  return bytes_of(path);
+  return test::file_bytes(path);
 }
 
 void put(std::vector<std::byte>& bytes, std::size_t at, auto value) {

@@ -1,9 +1,6 @@
 // Saved sequences: they go on with the same bits, and nothing damaged or foreign gets in.
 #include "weft/models/saved_sequence.h"
 
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -11,6 +8,7 @@
 #include "weft/graph/error.h"
 #include "weft/ops/formats/q8_0.h"
 
+#include "support/file_bytes.h"
 #include "support/temp_folder.h"
 #include "tiny_model.h"
 
@@ -30,14 +28,6 @@ std::vector<float> logits_after(Session& session, std::int32_t sequence,
                                 std::span<const std::int32_t> ids) {
   session.feed(sequence, ids);
   return {session.logits().begin(), session.logits().end()};
-}
-
-std::vector<std::byte> bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
 }
 
 template <class E>
@@ -118,7 +108,7 @@ TEST_CASE("no byte of a saved sequence can change unnoticed") {
   Session session(tiny_model({}), {.context = 64});
   session.feed(0, ids);
   save_sequence(session, 0, ids, "note", path);
-  const std::vector<std::byte> good = bytes_of(path);
+  const std::vector<std::byte> good = test::file_bytes(path);
   REQUIRE(!good.empty());
   SavedSequence::parse(good, "F").restore(session, 0, 5);
   for (std::size_t i = 0; i < good.size(); i += i < 200 ? 1 : 997) {
