@@ -96,6 +96,7 @@ struct Session::Impl {
   void check_tokens(std::span<const std::int32_t> tokens) const;
   void check_sequence(std::int64_t sequence) const;
   void check_room(std::int64_t sequence, std::int64_t length) const;
+  void check_length(std::int64_t sequence, std::int64_t length) const;
   void check_step(std::span<const StepToken> tokens);
   std::size_t write_inputs(Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
@@ -194,6 +195,13 @@ void Session::Impl::check_room(std::int64_t sequence, std::int64_t length) const
     fail<ValueError>("sequence {} would have {} tokens, its context holds {}", sequence, length,
                      planned.options.context);
   }
+}
+
+// That the sequence may have so many tokens.
+void Session::Impl::check_length(std::int64_t sequence, std::int64_t length) const {
+  check_sequence(sequence);
+  if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
+  check_room(sequence, length);
 }
 
 // Leaves the lengths after the step in `next`.
@@ -318,9 +326,7 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
 }
 
 SequenceCells Session::cells(std::int32_t sequence, std::int64_t length) {
-  impl_->check_sequence(sequence);
-  if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
-  impl_->check_room(sequence, length);
+  impl_->check_length(sequence, length);
   const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
   SequenceCells cells;
   for (const Node* state : impl_->states_in_order()) {
@@ -336,9 +342,7 @@ SequenceCells Session::cells(std::int32_t sequence, std::int64_t length) {
 }
 
 void Session::adopt(std::int32_t sequence, std::int64_t length) {
-  impl_->check_sequence(sequence);
-  if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
-  impl_->check_room(sequence, length);
+  impl_->check_length(sequence, length);
   impl_->lengths[static_cast<std::size_t>(sequence)] = length;
 }
 
