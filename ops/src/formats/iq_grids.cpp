@@ -173,6 +173,28 @@ constexpr Grid<kDims, kPoints> expand(const std::uint64_t (&bits)[kWords],
   return n == kPoints ? grid : throw "a grid has as many points as bits";
 }
 
+template <std::size_t kPoints, std::size_t kValues>
+constexpr GridNumbers<kPoints> numbers(const Grid<4, kPoints>& grid,
+                                       const std::array<std::int8_t, kValues>& values) {
+  GridNumbers<kPoints> all{};
+  for (std::size_t p = 0; p < kPoints; ++p) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      unsigned n = 0;
+      while (values.at(n) != grid[p][i]) ++n;
+      all[p] = static_cast<std::uint16_t>(all[p] | n << 4 * i);
+    }
+  }
+  return all;
+}
+
+constexpr Grid<8, 2048> raise(Grid<8, 2048> grid) {
+  for (auto& point : grid) {
+    for (std::int8_t& coordinate : point)
+      coordinate = static_cast<std::int8_t>(8 * coordinate + kIQ1Raise + 1);
+  }
+  return grid;
+}
+
 }  // namespace
 
 alignas(64) constexpr Grid<8, 256> kIQ2_XXSGrid = expand<8, 256>(kIQ2_XXSPoints, kIQ2Values);
@@ -181,5 +203,8 @@ alignas(64) constexpr Grid<8, 1024> kIQ2_SGrid = expand<8, 1024>(kIQ2_SPoints, k
 alignas(64) constexpr Grid<4, 256> kIQ3_XXSGrid = expand<4, 256>(kIQ3_XXSPoints, kIQ3_XXSValues);
 alignas(64) constexpr Grid<4, 512> kIQ3_SGrid = expand<4, 512>(kIQ3_SPoints, kIQ3_SValues);
 alignas(64) constexpr Grid<8, 2048> kIQ1Grid = expand<8, 2048>(kIQ1Points, kIQ1Values);
+alignas(64) constexpr GridNumbers<256> kIQ3_XXSNumbers = numbers(kIQ3_XXSGrid, kIQ3_XXSValues);
+alignas(64) constexpr GridNumbers<512> kIQ3_SNumbers = numbers(kIQ3_SGrid, kIQ3_SValues);
+alignas(64) constexpr Grid<8, 2048> kIQ1Raised = raise(kIQ1Grid);
 
 }  // namespace weft

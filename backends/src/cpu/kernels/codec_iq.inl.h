@@ -26,6 +26,56 @@ struct IQCodec : BlockCodec {
   static WEFT_INLINE std::int32_t four(const void* grid, unsigned point) {
     return read<std::int32_t>(static_cast<const std::byte*>(grid) + 4 * point);
   }
+
+#ifdef __AVX512VNNI__
+  // 2 * n + 1 for numbers n of 4 bits, the lowest first, two of each byte; for the upper 4 bits of
+  // each dword.
+  template <int kBytes>
+  static WEFT_INLINE __m128i odd_of_nibbles(const std::byte* p) {
+    const __m128i all = kBytes == 4 ? _mm_cvtsi32_si128(read<std::int32_t>(p))
+                                    : _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    const __m128i bits = _mm_set1_epi8(30), one = _mm_set1_epi8(1);
+    const __m128i low = _mm_and_si128(_mm_slli_epi16(all, 1), bits),
+                  high = _mm_and_si128(_mm_srli_epi16(all, 3), bits);
+    return _mm_or_si128(_mm_unpacklo_epi8(low, high), one);
+  }
+  static WEFT_INLINE __m128i odd_of_high(__m256i dwords) {
+    const __m256i twice = _mm256_and_si256(_mm256_srli_epi32(dwords, 27), _mm256_set1_epi32(30));
+    return _mm256_cvtepi32_epi8(_mm256_or_si256(twice, _mm256_set1_epi32(1)));
+  }
+  // Which of 8 words each of 32 is that repeat them four times.
+  static WEFT_INLINE __m512i fourfold() {
+    constexpr long long kOnes = 0x0001000100010001;
+    return _mm512_setr_epi64(0, kOnes, 2 * kOnes, 3 * kOnes, 4 * kOnes, 5 * kOnes, 6 * kOnes,
+                             7 * kOnes);
+  }
+  // Bytes with 7 bits: the eighth makes their number even. Of dwords with four times 7 bits.
+  static WEFT_INLINE __m256i even_of_7(__m256i s) {
+    __m256i odd = _mm256_xor_si256(s, _mm256_slli_epi16(s, 4));
+    odd = _mm256_xor_si256(odd, _mm256_slli_epi16(odd, 2));
+    odd = _mm256_xor_si256(odd, _mm256_slli_epi16(odd, 1));
+    return _mm256_ternarylogic_epi32(_mm256_set1_epi8(-128), odd, s, 0xea);
+  }
+  static WEFT_INLINE __m256i even_of_28(__m256i s) {
+    __m256i all = _mm256_and_si256(s, _mm256_set1_epi32(0x7f));
+    all = _mm256_ternarylogic_epi32(_mm256_set1_epi32(0x7f00), _mm256_slli_epi32(s, 1), all, 0xea);
+    all =
+        _mm256_ternarylogic_epi32(_mm256_set1_epi32(0x7f0000), _mm256_slli_epi32(s, 2), all, 0xea);
+    all = _mm256_ternarylogic_epi32(_mm256_set1_epi32(0x7f000000), _mm256_slli_epi32(s, 3), all,
+                                    0xea);
+    return even_of_7(all);
+  }
+  // dots + (codes * activations), codes being magnitudes with signs, or raised (kIQ1Raised) and
+  // lowered by 2 where the shift is down.
+  static WEFT_INLINE __m512i add_signed(__m512i dots, __m512i codes, __mmask64 signs, __m512i x) {
+    return _mm512_dpbusd_epi32(dots, codes,
+                               _mm512_mask_sub_epi8(x, signs, _mm512_setzero_si512(), x));
+  }
+  static WEFT_INLINE __m512i add_shifted(__m512i dots, __m512i codes, __mmask64 down, __m512i x) {
+    return _mm512_dpbusd_epi32(dots, _mm512_mask_sub_epi8(codes, down, codes, _mm512_set1_epi8(2)),
+                               x);
+  }
+#endif
 };
 
 // A scale for each of kCount sub-blocks.

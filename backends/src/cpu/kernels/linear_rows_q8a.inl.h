@@ -34,7 +34,13 @@ struct RowsQ8A {
 
   static WEFT_INLINE void run(const LinearArgs& a) {
     if (a.row1 - a.row0 == 1) {
-      for (std::int64_t c = a.col0; c < a.col1; c += kRows) one_token(a, a.row0, c);
+      for (std::int64_t c = a.col0; c < a.col1; c += kRows) {
+        if constexpr (requires { typename C::OneToken; }) {
+          C::OneToken::run(a, a.row0, c);
+        } else {
+          one_token(a, a.row0, c);
+        }
+      }
       return;
     }
     std::int64_t most = kCached / (a.k / 32 * A::kBytes);

@@ -2,7 +2,7 @@
 // IQ1_M: 32 points of 8 bits, their high 3 bits with the signs of their shifts, 16 numbers of 3
 // bits for scales, and the 16 bits of d in four places (ops/formats/iq1_m.h).
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
 
@@ -32,6 +32,45 @@ struct Codec<Arch, IQ1_MWeights> : IQCodec {
     return Lookup<Arch>::eightfold(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
                                    Lookup<Arch>::negate(Lookup<Arch>::all(1), down));
   }
+#ifdef __AVX512VNNI__
+  using OneToken = LatticeEights<Arch, Codec>;
+  static constexpr int kRaised = 4;
+  static constexpr float kUnit = 0.125f;
+  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
+    const auto all = read<std::uint64_t>(block + 48);
+    return static_cast<std::uint16_t>((all >> 12 & 0xf) | (all >> 24 & 0xf0) | (all >> 36 & 0xf00) |
+                                      (all >> 48 & 0xf000));
+  }
+  static WEFT_INLINE const std::byte* table() {
+    return reinterpret_cast<const std::byte*>(&kIQ1Raised);
+  }
+  // Of each point its nibble, and other bits above.
+  static WEFT_INLINE __m512i highs(const std::byte* block) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 32));
+    const __m512i pairs = _mm512_cvtepu8_epi32(bytes);
+    return _mm512_or_si512(pairs, _mm512_slli_epi32(pairs, 12));
+  }
+  static WEFT_INLINE __m512i points(const std::byte* block) {
+    const __m512i low = _mm512_cvtepu8_epi16(Bytes<Arch>::load(block).v);
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0x700), _mm512_slli_epi16(highs(block), 8),
+                                     low, 0xea);
+  }
+  // Of shifts.
+  static WEFT_INLINE __m256i signs(const std::byte* block) {
+    return _mm256_movm_epi8(_mm512_test_epi16_mask(highs(block), _mm512_set1_epi16(8)));
+  }
+  static WEFT_INLINE __m128i steps(const std::byte* block) {
+    const __m128i words = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 48));
+    const __m256i each =
+        _mm256_permutexvar_epi16(_mm512_castsi512_si256(fourfold()), _mm256_castsi128_si256(words));
+    const __m256i n = _mm256_srlv_epi16(each, _mm256_set1_epi64x(0x0009000600030000));
+    const __m256i twice = _mm256_slli_epi16(_mm256_and_si256(n, _mm256_set1_epi16(7)), 1);
+    return _mm256_cvtepi16_epi8(_mm256_or_si256(twice, _mm256_set1_epi16(1)));
+  }
+  static WEFT_INLINE __m512i add(__m512i dots, __m512i points, __mmask64 down, __m512i x) {
+    return add_shifted(dots, points, down, x);
+  }
+#endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);

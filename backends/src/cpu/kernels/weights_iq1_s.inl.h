@@ -2,7 +2,7 @@
 // IQ1_S: d (f16), 32 points of 8 bits, for each sub-block their high 3 bits, a number of 3 bits for
 // its scale and the sign of its shift (ops/formats/iq1_s.h).
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
 
@@ -25,6 +25,40 @@ struct Codec<Arch, IQ1_SWeights> : IQCodec {
     return Lookup<Arch>::eightfold(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
                                    Lookup<Arch>::all(high >> 15 ? -1 : 1));
   }
+#ifdef __AVX512VNNI__
+  using OneToken = LatticeEights<Arch, Codec>;
+  static constexpr int kRaised = 4;
+  static constexpr float kUnit = 0.125f;
+  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
+    return read<std::uint16_t>(block);
+  }
+  static WEFT_INLINE const std::byte* table() {
+    return reinterpret_cast<const std::byte*>(&kIQ1Raised);
+  }
+  static WEFT_INLINE __m128i highs(const std::byte* block) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 34));
+  }
+  static WEFT_INLINE __m512i points(const std::byte* block) {
+    const __m512i low = _mm512_cvtepu8_epi16(Bytes<Arch>::load(block + 2).v);
+    const __m512i words =
+        _mm512_permutexvar_epi16(fourfold(), _mm512_castsi128_si512(highs(block)));
+    const __m512i moved = _mm512_srlv_epi16(words, _mm512_set1_epi64(0x0009000600030000));
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0x700), _mm512_slli_epi16(moved, 8), low,
+                                     0xea);
+  }
+  // Of shifts: the same for all weights of a sub-block.
+  static WEFT_INLINE __m256i signs(const std::byte* block) {
+    return _mm256_cvtepi16_epi32(_mm_srai_epi16(highs(block), 15));
+  }
+  static WEFT_INLINE __m128i steps(const std::byte* block) {
+    const __m128i twice = _mm_and_si128(_mm_srli_epi16(highs(block), 11), _mm_set1_epi16(14));
+    const __m128i words = _mm_or_si128(twice, _mm_set1_epi16(1));
+    return _mm_packus_epi16(words, words);
+  }
+  static WEFT_INLINE __m512i add(__m512i dots, __m512i points, __mmask64 down, __m512i x) {
+    return add_shifted(dots, points, down, x);
+  }
+#endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);

@@ -2,7 +2,7 @@
 // IQ2_S: d (f16), 32 points of 8 bits, 256 signs, the points' high 2 bits, 16 numbers of 4 bits for
 // scales (ops/formats/iq2_s.h).
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
 
@@ -24,6 +24,35 @@ struct Codec<Arch, IQ2_SWeights> : IQCodec {
     return Lookup<Arch>::negate(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
                                 read<std::uint32_t>(block + 34 + 4 * group));
   }
+#ifdef __AVX512VNNI__
+  using OneToken = LatticeEights<Arch, Codec>;
+  static constexpr int kRaised = 0;
+  static constexpr float kUnit = 0.125f;
+  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
+    return read<std::uint16_t>(block);
+  }
+  static WEFT_INLINE const std::byte* table() {
+    return reinterpret_cast<const std::byte*>(&kIQ2_SGrid);
+  }
+  static WEFT_INLINE __m512i points(const std::byte* block) {
+    const __m512i low = _mm512_cvtepu8_epi16(Bytes<Arch>::load(block + 2).v);
+    // Every high byte to four words, above their middle.
+    const __m128i highs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 66));
+    const __m512i words = _mm512_permutexvar_epi16(
+        fourfold(), _mm512_castsi256_si512(_mm256_slli_epi16(_mm256_cvtepu8_epi16(highs), 8)));
+    const __m512i moved = _mm512_srlv_epi16(words, _mm512_set1_epi64(0x0006000400020000));
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0x300), moved, low, 0xea);
+  }
+  static WEFT_INLINE __m256i signs(const std::byte* block) {
+    return Bytes<Arch>::load(block + 34).v;
+  }
+  static WEFT_INLINE __m128i steps(const std::byte* block) {
+    return odd_of_nibbles<8>(block + 74);
+  }
+  static WEFT_INLINE __m512i add(__m512i dots, __m512i points, __mmask64 signs, __m512i x) {
+    return add_signed(dots, points, signs, x);
+  }
+#endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);

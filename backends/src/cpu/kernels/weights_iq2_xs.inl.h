@@ -2,7 +2,7 @@
 // IQ2_XS: d (f16), 32 points of 9 bits with 7 bits of signs, 16 numbers of 4 bits for scales
 // (ops/formats/iq2_xs.h).
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
 
@@ -26,6 +26,29 @@ struct Codec<Arch, IQ2_XSWeights> : IQCodec {
     return Lookup<Arch>::negate(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
                                 Signs<Arch>::even(signs));
   }
+#ifdef __AVX512VNNI__
+  using OneToken = LatticeEights<Arch, Codec>;
+  static constexpr int kRaised = 0;
+  static constexpr float kUnit = 0.125f;
+  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
+    return read<std::uint16_t>(block);
+  }
+  static WEFT_INLINE const std::byte* table() {
+    return reinterpret_cast<const std::byte*>(&kIQ2_XSGrid);
+  }
+  static WEFT_INLINE __m512i points(const std::byte* block) {
+    return _mm512_and_si512(_mm512_loadu_si512(block + 2), _mm512_set1_epi16(511));
+  }
+  static WEFT_INLINE __m256i signs(const std::byte* block) {
+    return even_of_7(_mm512_cvtepi16_epi8(_mm512_srli_epi16(_mm512_loadu_si512(block + 2), 9)));
+  }
+  static WEFT_INLINE __m128i steps(const std::byte* block) {
+    return odd_of_nibbles<8>(block + 66);
+  }
+  static WEFT_INLINE __m512i add(__m512i dots, __m512i points, __mmask64 signs, __m512i x) {
+    return add_signed(dots, points, signs, x);
+  }
+#endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);

@@ -2,7 +2,7 @@
 // IQ2_XXS: d (f16), for each sub-block 4 points of 8 bits, 28 bits of signs and a number of 4 bits
 // for its scale (ops/formats/iq2_xxs.h).
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
 
@@ -25,6 +25,34 @@ struct Codec<Arch, IQ2_XXSWeights> : IQCodec {
                              eight(&kIQ2_XXSGrid, byte(sub, 3))),
         Signs<Arch>::even(read<std::uint32_t>(sub + 4)));
   }
+#ifdef __AVX512VNNI__
+  using OneToken = LatticeEights<Arch, Codec>;
+  static constexpr int kRaised = 0;
+  static constexpr float kUnit = 0.125f;
+  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
+    return read<std::uint16_t>(block);
+  }
+  static WEFT_INLINE const std::byte* table() {
+    return reinterpret_cast<const std::byte*>(&kIQ2_XXSGrid);
+  }
+  static WEFT_INLINE __m512i points(const std::byte* block) {
+    const __m128i low = _mm_setr_epi8(0, -1, 1, -1, 2, -1, 3, -1, 8, -1, 9, -1, 10, -1, 11, -1);
+    return _mm512_shuffle_epi8(_mm512_loadu_si512(block + 2), _mm512_broadcast_i32x4(low));
+  }
+  // Of each sub-block, 28 bits of signs and above them the number of its scale.
+  static WEFT_INLINE __m256i upper(const std::byte* block) {
+    return _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_loadu_si512(block + 2), 32));
+  }
+  static WEFT_INLINE __m256i signs(const std::byte* block) {
+    return even_of_28(upper(block));
+  }
+  static WEFT_INLINE __m128i steps(const std::byte* block) {
+    return odd_of_high(upper(block));
+  }
+  static WEFT_INLINE __m512i add(__m512i dots, __m512i points, __mmask64 signs, __m512i x) {
+    return add_signed(dots, points, signs, x);
+  }
+#endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);

@@ -2,7 +2,7 @@
 // IQ3_S: d (f16), 64 points of 8 bits, their ninth bits, 256 signs, 8 numbers of 4 bits for scales
 // (ops/formats/iq3_s.h).
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/lattice_fours.inl.h"
 
 namespace weft::cpu {
 
@@ -25,6 +25,44 @@ struct Codec<Arch, IQ3_SWeights> : IQCodec {
     return Lookup<Arch>::negate(Lookup<Arch>::fours(points),
                                 read<std::uint32_t>(block + 74 + 4 * group));
   }
+#ifdef __AVX512VNNI__
+  using OneToken = LatticeFours<Arch, Codec>;
+  static constexpr int kPoints = 512;
+  static constexpr float kUnit = 1;
+  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
+    return read<std::uint16_t>(block);
+  }
+  static WEFT_INLINE const std::uint16_t* numbers() {
+    return reinterpret_cast<const std::uint16_t*>(&kIQ3_SNumbers);
+  }
+  static WEFT_INLINE __m128i values() {
+    const __m128i all = _mm_setr_epi8(1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15);
+    return _mm_xor_si128(all, _mm_set1_epi8(-128));
+  }
+  // The ninth bits of a sub-block above the middle of its four words, then word i moved by i times
+  // two and `first`.
+  static WEFT_INLINE __m512i ninths(const std::byte* block, long long shifts) {
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 66));
+    const __m256i words = _mm256_slli_epi16(_mm256_cvtepu8_epi16(bytes), 8);
+    return _mm512_srlv_epi16(_mm512_permutexvar_epi16(fourfold(), _mm512_castsi256_si512(words)),
+                             _mm512_set1_epi64(shifts));
+  }
+  static WEFT_INLINE __m512i even(const std::byte* block) {
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0xff), _mm512_loadu_si512(block + 2),
+                                     ninths(block, 0x0006000400020000), 0xca);
+  }
+  static WEFT_INLINE __m512i odd(const std::byte* block) {
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0xff),
+                                     _mm512_srli_epi16(_mm512_loadu_si512(block + 2), 8),
+                                     ninths(block, 0x0007000500030001), 0xca);
+  }
+  static WEFT_INLINE __m256i signs(const std::byte* block) {
+    return Bytes<Arch>::load(block + 74).v;
+  }
+  static WEFT_INLINE __m128i steps(const std::byte* block) {
+    return odd_of_nibbles<4>(block + 106);
+  }
+#endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);

@@ -2,7 +2,7 @@
 // IQ3_XXS: d (f16), 64 points of 8 bits, for each sub-block 28 bits of signs and a number of 4 bits
 // for its scale (ops/formats/iq3_xxs.h).
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/lattice_fours.inl.h"
 
 namespace weft::cpu {
 
@@ -24,6 +24,35 @@ struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
     return Lookup<Arch>::negate(Lookup<Arch>::fours(points),
                                 Signs<Arch>::even(read<std::uint32_t>(block + 66 + 4 * group)));
   }
+#ifdef __AVX512VNNI__
+  using OneToken = LatticeFours<Arch, Codec>;
+  static constexpr int kPoints = 256;
+  static constexpr float kUnit = 0.25f;
+  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
+    return read<std::uint16_t>(block);
+  }
+  static WEFT_INLINE const std::uint16_t* numbers() {
+    return reinterpret_cast<const std::uint16_t*>(&kIQ3_XXSNumbers);
+  }
+  static WEFT_INLINE __m128i values() {
+    const __m128i all =
+        _mm_setr_epi8(4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62);
+    return _mm_xor_si128(all, _mm_set1_epi8(-128));
+  }
+  static WEFT_INLINE __m512i even(const std::byte* block) {
+    return _mm512_loadu_si512(block + 2);
+  }
+  // Of each sub-block, 28 bits of signs and above them the number of its scale.
+  static WEFT_INLINE __m256i upper(const std::byte* block) {
+    return Bytes<Arch>::load(block + 66).v;
+  }
+  static WEFT_INLINE __m256i signs(const std::byte* block) {
+    return even_of_28(upper(block));
+  }
+  static WEFT_INLINE __m128i steps(const std::byte* block) {
+    return odd_of_high(upper(block));
+  }
+#endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {
     Decode<Arch, Codec>::blocks(row, begin, end, out);

@@ -32,6 +32,16 @@ alignas(64) extern const Grid<4, 256> kIQ3_XXSGrid;
 alignas(64) extern const Grid<4, 512> kIQ3_SGrid;
 alignas(64) extern const Grid<8, 2048> kIQ1Grid;
 
+// The same for kernels. A point of IQ3 as one word: bits 4i .. 4i + 2 say which of the grid's
+// values coordinate i is. A point of IQ1 shifted up, eight times as large and without signs:
+// 8 * coordinate + 1 + kIQ1Raise.
+template <std::size_t kPoints>
+using GridNumbers = std::array<std::uint16_t, kPoints>;
+inline constexpr int kIQ1Raise = 16;
+alignas(64) extern const GridNumbers<256> kIQ3_XXSNumbers;
+alignas(64) extern const GridNumbers<512> kIQ3_SNumbers;
+alignas(64) extern const Grid<8, 2048> kIQ1Raised;
+
 // The coordinates that a grid uses, in ascending order.
 inline constexpr std::array<std::int8_t, 3> kIQ2Values{8, 25, 43};
 inline constexpr std::array<std::int8_t, 8> kIQ3_XXSValues{4, 12, 20, 28, 36, 44, 52, 62};
