@@ -26,7 +26,7 @@ View view_of(DType panels, Bytes& bytes, std::int64_t n, std::int64_t k) {
   return v;
 }
 
-TEST_CASE("panels: the same bytes in another order, every row comes back") {
+TEST_CASE("panels: as many bytes in another order, every row comes back") {
   int n_forms = 0;
   for (const Format* format : all_formats()) {
     const DType plain = format->dtype, panels = panels_of(plain);
@@ -36,7 +36,7 @@ TEST_CASE("panels: the same bytes in another order, every row comes back") {
     CHECK(panels.plain() == plain);
     CHECK(panels.bytes(512) == plain.bytes(512));
     for (const std::int64_t n : {1, 15, 16, 17, 31, 32, 70}) {
-      for (const std::int64_t n_blocks : {1, 2, 3}) {
+      for (const std::int64_t n_blocks : {1, 2, 3, 6}) {
         const std::int64_t k = n_blocks * plain.block_elems(), row_bytes = plain.bytes(k);
         const Bytes from = numbered(n * row_bytes);
         Bytes to(from.size());
@@ -52,7 +52,7 @@ TEST_CASE("panels: the same bytes in another order, every row comes back") {
       }
     }
   }
-  CHECK(n_forms == 16);
+  CHECK(n_forms == 21);
 }
 
 TEST_CASE("panels: units of 16 rows side by side, halves before two blocks, odd rows last") {
@@ -76,6 +76,42 @@ TEST_CASE("panels: units of 16 rows side by side, halves before two blocks, odd 
   CHECK(same(1088 + 2 * 3, unit(3, 68), 2));  // third, with its halves
   CHECK(same(1088 + 32 + 64, unit(0, 68 + 2 + 4), 4));
   CHECK(same(16 * row_bytes, unit(16, 0), 2 * 102));  // rows that fill no panel
+}
+
+TEST_CASE("panels: halves of one byte stand before four blocks") {
+  const DType mxfp4 = find_format_by_name("MXFP4")->dtype;  // half at 0, units at 1, 5, ...
+  const std::int64_t row_bytes = 6 * 17, n = 16;
+  const Bytes from = numbered(n * row_bytes);
+  Bytes to(from.size());
+  to_panels(mxfp4, from.data(), to.data(), n, row_bytes, 0, n);
+  const auto same = [&](std::int64_t at, std::int64_t r, std::int64_t byte, std::size_t size) {
+    return std::memcmp(&to[static_cast<std::size_t>(at)],
+                       &from[static_cast<std::size_t>(r * row_bytes + byte)], size) == 0;
+  };
+  CHECK(same(7, 7, 0, 1));
+  CHECK(same(3 * 16 + 5, 5, 3 * 17, 1));
+  CHECK(same(64 + 4 * 9, 9, 1, 4));
+  CHECK(same(64 + 3 * 256 + 64 * 3 + 4 * 2, 2, 3 * 17 + 13, 4));
+  CHECK(same(4 * 272 + 16 + 15, 15, 5 * 17, 1));  // two blocks are left
+  CHECK(same(4 * 272 + 32 + 256 + 4 * 8, 8, 5 * 17 + 1, 4));
+}
+
+TEST_CASE("panels: four neighbours come to lie at the same bits of four bytes") {
+  struct Case {
+    std::string_view name;
+    std::int64_t bits;
+  };
+  for (const Case& c : {Case{"Q1_0", 1}, Case{"Q2_0", 2}}) {
+    CAPTURE(c.name);
+    const DType type = find_format_by_name(c.name)->dtype;
+    for (std::int64_t i = 0; i < 32 / c.bits; ++i) {
+      Bytes from(static_cast<std::size_t>(16 * 18)), to(from.size());
+      from[static_cast<std::size_t>(2 + i * c.bits / 8)] = std::byte{1} << (i * c.bits % 8);
+      to_panels(type, from.data(), to.data(), 16, 18, 0, 16);
+      const std::int64_t four = i / 4, place = c.bits == 1 ? 4 * (four % 2) + four / 2 : 2 * four;
+      CHECK(to[static_cast<std::size_t>(32 + i % 4)] == std::byte{1} << place);
+    }
+  }
 }
 
 }  // namespace

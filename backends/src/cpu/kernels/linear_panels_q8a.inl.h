@@ -21,7 +21,7 @@ namespace weft::cpu {
 // How kernels read a format in panels. Each format that has an integer row specializes it beside
 // its Codec. Of a block of 16 rows:
 //   kSubs, kUnits    sub-blocks of 32 elements, vectors of units
-//   kHasHalves       besides units
+//   kHasHalves       besides units, of kHalfBytes
 //   kScales          scales per sub-block: 1, or 2 for 16 elements each
 //   kHasMins         a minimum for every scale
 //   kOffset          power of two, what codes have to be lowered by; 0 for none
@@ -37,15 +37,15 @@ struct PanelCodec {
 
 struct PanelCodecBase {
   static constexpr bool kExists = true, kHasMins = false, kHasHalves = true;
-  static constexpr int kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
+  static constexpr int kHalfBytes = 2, kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
+  static constexpr bool kOneToken = false;  // C::one_token(units, x, dots) of a whole block
 
   // Of a format whose halves are its only scales.
   static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
                                  __m512*) {
     *scales = load_halves(halves);
   }
-  // Unit i of the 16 rows, their halves as floats, the two bits or nibbles of every byte that come
-  // `which`-th from below.
+  // Unit i of 16 rows, their halves as floats, the `which`-th two bits or nibbles of every byte.
   static WEFT_INLINE __m512i unit(const std::byte* block, int i) {
     return _mm512_loadu_si512(block + 64 * i);
   }
@@ -62,12 +62,12 @@ struct PanelCodecBase {
   static WEFT_INLINE __m512 high_halves(__m512i unit) {
     return low_halves(_mm512_srli_epi32(unit, 16));
   }
-  // Bits 4i .. 4i + 3 of every unit to bit 4 of its bytes.
-  static WEFT_INLINE __m512i fifth_bits(__m512i bits, int i) {
-    const __m512i four = _mm512_and_si512(_mm512_srli_epi32(bits, static_cast<unsigned>(4 * i)),
-                                          _mm512_set1_epi32(15));
-    const __m512i spread = _mm512_mullo_epi32(four, _mm512_set1_epi32(0x02040810));
-    return _mm512_and_si512(spread, _mm512_set1_epi8(0x10));
+  // Where 4i .. 4i + 3 are in a unit of one bit per element: at this bit of its bytes (panels.cpp).
+  static constexpr int bit_of(int i) { return 4 * (i % 2) + i / 2; }
+  static WEFT_INLINE __m512i with_fifth(__m512i codes, __m512i bits, int i) {
+    const int up = 4 - bit_of(i);
+    const __m512i moved = up > 0 ? _mm512_slli_epi16(bits, up) : _mm512_srli_epi16(bits, -up);
+    return _mm512_ternarylogic_epi64(codes, moved, _mm512_set1_epi8(0x10), 0xf8);
   }
   static WEFT_INLINE __m512i nibbles(__m512i bytes, int which) {
     return _mm512_and_si512(which == 0 ? bytes : _mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
@@ -83,11 +83,11 @@ struct PanelsQ8A {
   static constexpr int kDirect = 4;      // up to so many tokens nothing is decoded into scratch
   static constexpr int kPieceSubs = 16;  // sub-blocks of a piece
   static constexpr int kBlockElems = 32 * C::kSubs;
-  static constexpr int kHalves = C::kHasHalves ? 2 * kRows : 0;
+  static constexpr int kHalves = C::kHasHalves ? C::kHalfBytes * kRows : 0;
+  static constexpr int kSharing = 4 / C::kHalfBytes;            // blocks whose halves lie together
   static constexpr int kBlockBytes = 64 * C::kUnits + kHalves;  // of 16 rows
 
-  // The same sub-block of T tokens. Three tokens share a pointer, or there would be too few
-  // registers for addresses.
+  // The same sub-block of T tokens. Three share a pointer, or registers for addresses run out.
   template <int T>
   struct Tokens {
     const std::byte* at[(T + 2) / 3];
@@ -184,18 +184,18 @@ struct PanelsQ8A {
     const std::byte *units, *halves;
     std::int64_t n, at = 0;
 
-    // From block b on, an even number.
+    // From block b on, a multiple of kSharing.
     WEFT_INLINE Blocks(const LinearArgs& a, std::int64_t c, std::int64_t b) {
       n = a.k / kBlockElems - b;
       halves = a.w + c / kRows * kRows * a.w_stride + b * kBlockBytes;
-      units = halves + (n > 1 ? 2 : 1) * kHalves;
+      units = halves + (n < kSharing ? n : kSharing) * kHalves;
     }
     WEFT_INLINE void next() {
       units += C::kUnits * 64;
       halves += kHalves;
-      if (++at % 2 == 0 && C::kHasHalves) {
+      if (++at % kSharing == 0 && C::kHasHalves) {
         halves = units;
-        units += (at + 1 < n ? 2 : 1) * kHalves;
+        units += (n - at < kSharing ? n - at : kSharing) * kHalves;
       }
     }
   };
@@ -208,17 +208,18 @@ struct PanelsQ8A {
                                 const __m512* mins, __m512 (&acc)[T]) {
     Dots<T> dots[C::kParts];
     Tokens<T> part = x;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].template start<C::kOffset>(part);
 #pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < (T == 1 && C::kOneToken ? 0 : 8); ++i) {
       __m512i codes[C::kParts];
       C::codes(units, g, i, codes);
       part = x;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].add(part, i, codes[p]);
     }
-#pragma GCC unroll 4
+    if constexpr (T == 1 && C::kOneToken) C::one_token(units, x, dots);
+#pragma GCC unroll 8
     for (int p = 0; p < C::kParts; ++p, x += 1) {
 #pragma GCC unroll 2
       for (int s = 0; s < C::kScales; ++s) dots[p].finish(x, s, scales + p * C::kScales, acc);
@@ -256,15 +257,14 @@ struct PanelsQ8A {
                              __attribute__((always_inline)) { direct<T>(a, a.row0 + j, c); });
   }
 
-  // ---- many tokens
+  // ---- many tokens: a piece of a panel is decoded
 
-  // A piece of a panel, decoded.
   struct Piece {
     alignas(64) __m512i codes[kPieceSubs][8];
     __m512 scales[kPieceSubs][C::kScales];
     __m512 mins[C::kHasMins ? kPieceSubs : 1][C::kScales];
   };
-  static_assert(sizeof(Piece) <= kPanelPiece && kPieceSubs / C::kSubs % 2 == 0);
+  static_assert(sizeof(Piece) <= kPanelPiece && kPieceSubs / C::kSubs % kSharing == 0);
   static constexpr int kRaised = C::kOffset == 0 ? 0 : 128;
 
   // The first n blocks.
@@ -277,7 +277,7 @@ struct PanelsQ8A {
         for (int i = 0; i < 8; ++i) {
           __m512i codes[C::kParts];
           C::codes(b.units, g, i, codes);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
           for (int p = 0; p < C::kParts; ++p) {
             if constexpr (kRaised != C::kOffset) codes[p] = _mm512_add_epi8(codes[p], raise);
             out.codes[at + g * C::kParts + p][i] = codes[p];
@@ -287,8 +287,8 @@ struct PanelsQ8A {
     }
   }
 
-  // T tokens of a block; their sums go on from where the piece before left them. What comes after
-  // the piece is asked for meanwhile, some lines per sub-block, or memory would idle.
+  // T tokens of a block; their sums go on from where the piece before left them. Meanwhile what
+  // comes after the piece is asked for, some lines per sub-block, or memory would idle.
   template <int T>
   static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x0,
                                              std::int64_t x_stride, float* sums,
@@ -332,7 +332,7 @@ struct PanelsQ8A {
   }
 
   // The pieces of a block of columns: panel by panel, as they lie, while the activations fit the
-  // second cache whole; else piece by piece of K, so that their part does.
+  // second cache; else piece by piece of K, so that their part does.
   struct Walk {
     static constexpr std::int64_t kCached = 512 * 1024;
     static constexpr std::int64_t kBlocks = kPieceSubs / C::kSubs;  // of a piece

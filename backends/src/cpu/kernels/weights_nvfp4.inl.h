@@ -2,8 +2,7 @@
 // NVFP4: 4 scales of 8 bits, 4 times 8 bytes of nibbles: low ones first (ops/formats/nvfp4.h).
 // Codes are what the nibbles stand for, doubled.
 
-#include "cpu/kernels/weights.inl.h"
-#include "cpu/simd/lookup.inl.h"
+#include "cpu/kernels/codec_e2m1.inl.h"
 
 namespace weft::cpu {
 
@@ -35,5 +34,32 @@ struct Codec<Arch, NVFP4Weights> : BlockCodec {
     Decode<Arch, Codec>::blocks(row, begin, end, out);
   }
 };
+
+#ifdef __AVX512VNNI__
+// Units: scales, four times two of nibbles.
+template <class Arch>
+struct PanelCodec<Arch, NVFP4Weights> : E2M1Panel<Arch> {
+  using P = PanelCodecBase;
+  static constexpr int kSubs = 2, kUnits = 9, kGroups = 2, kScales = 2;
+  static constexpr bool kHasHalves = false;
+  // As Codec::half_scale.
+  static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
+                                 __m512*) {
+    const __m512i all = P::unit(block, 0), nothing = _mm512_set1_epi8(0x7f);
+    const __m512i bytes = _mm512_maskz_mov_epi8(_mm512_cmpneq_epi8_mask(all, nothing), all);
+#pragma GCC unroll 4
+    for (int s = 0; s < 4; ++s) {
+      const __m512i moved =
+          s < 3 ? _mm512_slli_epi32(bytes, 20 - 8 * s) : _mm512_srli_epi32(bytes, 4);
+      const __m512i bits = _mm512_and_si512(moved, _mm512_set1_epi32(0x7f << 20));
+      scales[s] = _mm512_mul_ps(_mm512_castsi512_ps(bits), _mm512_set1_ps(0x1p119f));
+    }
+  }
+  static WEFT_INLINE void codes(const std::byte* block, int group, int i, __m512i (&out)[1]) {
+    const __m512i bytes = P::unit(block, 1 + 4 * group + i / 4 * 2 + i % 2);
+    out[0] = E2M1Panel<Arch>::raised(P::nibbles(bytes, i % 4 / 2));
+  }
+};
+#endif
 
 }  // namespace weft::cpu

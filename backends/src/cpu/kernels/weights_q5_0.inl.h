@@ -30,7 +30,7 @@ template <class Arch>
 struct PanelCodec<Arch, Q5_0Weights> : PanelCodecBase {
   static constexpr int kSubs = 1, kUnits = 5, kOffset = 16;
   static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
-    out[0] = _mm512_or_si512(nibbles(unit(block, 1 + i % 4), i / 4), fifth_bits(unit(block, 0), i));
+    out[0] = with_fifth(nibbles(unit(block, 1 + i % 4), i / 4), unit(block, 0), i);
   }
 };
 #endif

@@ -42,7 +42,7 @@ struct PanelCodec<Arch, Q5_1Weights> : PanelCodecBase {
     *mins = _mm512_sub_ps(_mm512_setzero_ps(), high_halves(unit(block, 0)));
   }
   static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
-    out[0] = _mm512_or_si512(nibbles(unit(block, 2 + i % 4), i / 4), fifth_bits(unit(block, 1), i));
+    out[0] = with_fifth(nibbles(unit(block, 2 + i % 4), i / 4), unit(block, 1), i);
   }
 };
 #endif

@@ -43,4 +43,102 @@ struct Codec<Arch, TQ1_0Weights> : IQCodec {
   }
 };
 
+#ifdef __AVX512VNNI__
+// Units: bytes 0-31, those from 32 on between them: 0, 32, 4, 36, ... 12, 44, 16, 48, 20, 24, 28.
+// Halves: d.
+template <class Arch>
+struct PanelCodec<Arch, TQ1_0Weights> : PanelCodecBase {
+  static constexpr int kSubs = 8, kUnits = 13, kParts = 8, kOffset = 1;
+  static constexpr bool kOneToken = true;
+
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    const __m512 d = load_halves(halves);
+#pragma GCC unroll 8
+    for (int s = 0; s < 8; ++s) scales[s] = d;
+  }
+  // Of bytes 4i .. 4i + 3, of 32 + 4i .. 35 + 4i, and the last four.
+  static WEFT_INLINE __m512i first(const std::byte* block, int i) {
+    return unit(block, i < 5 ? 2 * i : 5 + i);
+  }
+  static WEFT_INLINE __m512i second(const std::byte* block, int i) {
+    return unit(block, 2 * i + 1);
+  }
+  static WEFT_INLINE __m512i last(const std::byte* block) {
+    return unit(block, 9);
+  }
+
+  static WEFT_INLINE __m512i thrice(__m512i b) {
+    return _mm512_add_epi8(b, _mm512_add_epi8(b, b));
+  }
+  static WEFT_INLINE __m512i trits(__m512i b) {
+    const __m512i one = _mm512_maskz_set1_epi8(_mm512_cmpgt_epu8_mask(b, _mm512_set1_epi8(85)), 1);
+    const __mmask64 two = _mm512_cmpgt_epu8_mask(b, _mm512_set1_epi8(static_cast<char>(170)));
+    return _mm512_mask_mov_epi8(one, two, _mm512_set1_epi8(2));
+  }
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[8]) {
+    __m512i left = first(block, i);
+#pragma GCC unroll 5
+    for (int n = 0; n < 5; ++n, left = thrice(left)) out[n] = trits(left);
+    left = second(block, i % 4);
+    if (i < 4) {
+      out[5] = trits(left);
+      left = thrice(thrice(left));
+      out[6] = trits(left);
+      out[7] = trits(thrice(thrice(left)));
+    } else {
+      left = thrice(left);
+      out[5] = trits(left);
+      out[6] = trits(thrice(thrice(left)));
+      left = last(block);
+#pragma GCC unroll 3
+      for (int n = 4; n < i; ++n) left = thrice(left);
+      out[7] = trits(left);
+    }
+  }
+
+  // What is left of a byte times 3 is 256 times the trit and what is left then. So the trits need
+  // not be found: the dot products of both lefts give theirs.
+  struct Lefts {
+    __m512i before = _mm512_setzero_si512(), after = _mm512_setzero_si512();
+
+    WEFT_INLINE void add(__m512i& left, __m512i x) {
+      before = _mm512_dpbusd_epi32(before, left, x);
+      left = thrice(left);
+      after = _mm512_dpbusd_epi32(after, left, x);
+    }
+    WEFT_INLINE __m512i dots() const {
+      const __m512i three = _mm512_add_epi32(before, _mm512_add_epi32(before, before));
+      return _mm512_srai_epi32(_mm512_sub_epi32(three, after), 8);
+    }
+  };
+  template <class X, class D>
+  static WEFT_INLINE void one_token(const std::byte* block, const X& x, D (&dots)[8]) {
+    X at[8] = {x, x, x, x, x, x, x, x};
+    Lefts lefts[8];
+#pragma GCC unroll 8
+    for (int s = 0; s < 8; ++s) at[s] += s;
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {  // in the order in which they lie
+      __m512i left = first(block, i);
+#pragma GCC unroll 5
+      for (int s = 0; s < 5; ++s) lefts[s].add(left, at[s].codes(0, i));
+      if (i < 4) {
+        left = second(block, i);
+#pragma GCC unroll 5
+        for (int n = 0; n < 5; ++n)
+          lefts[5 + n / 2].add(left, at[5 + n / 2].codes(0, i + n % 2 * 4));
+      } else if (i == 4) {
+        left = last(block);
+#pragma GCC unroll 4
+        for (int n = 0; n < 4; ++n) lefts[7].add(left, at[7].codes(0, 4 + n));
+      }
+    }
+#pragma GCC unroll 8
+    for (int s = 0; s < 8; ++s)
+      dots[s].v[0][0] = _mm512_add_epi32(dots[s].v[0][0], lefts[s].dots());
+  }
+};
+#endif
+
 }  // namespace weft::cpu
