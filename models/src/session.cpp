@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <unordered_map>
 
 #include "weft/backends/backend.h"
@@ -15,51 +16,15 @@
 #include "model_impl.h"
 #include "noise.h"
 #include "session_plan.h"
+#include "session_runner.h"
 
 namespace weft {
 namespace {
-
-std::span<std::int32_t> as_ints(std::span<std::byte> bytes) {
-  return {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / sizeof(std::int32_t)};
-}
-
-std::size_t index_of(const std::vector<Variable>& variables, std::string_view name) {
-  const auto it = std::ranges::find(variables, name, &Variable::name);
-  return static_cast<std::size_t>(it - variables.begin());
-}
 
 bool has_nan(std::span<const float> values) {
   bool found = false;
   for (const float v : values) found |= v != v;
   return found;
-}
-
-// One width class, compiled.
-struct Runner {
-  Runner(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
-         Workers& workers)
-      : executor(graph, plan, backend, bindings, workers),
-        tokens(input(graph, "tokens")),
-        pos(input(graph, "pos")),
-        cells(input(graph, "cells")),
-        first(input(graph, "first")),
-        out_rows(input(graph, "out_rows")),
-        t(index_of(graph.variables(), "T")),
-        o(index_of(graph.variables(), "O")) {}
-
-  // Empty where the graph has no use for the input.
-  std::span<std::int32_t> input(const Graph& graph, std::string_view path) {
-    return graph.find(path) == kNoNode ? std::span<std::int32_t>() : as_ints(executor.input(path));
-  }
-
-  Executor executor;
-  std::span<std::int32_t> tokens, pos, cells, first, out_rows;
-  std::size_t t, o;  // indices of the variables
-  Extents extents{};
-};
-
-void put(std::span<std::int32_t> where, std::size_t i, std::int64_t value) {
-  if (!where.empty()) where[i] = static_cast<std::int32_t>(value);
 }
 
 }  // namespace
@@ -81,11 +46,21 @@ struct Session::Impl {
     for (const DeviceUse& use : device_use(planned.graphs, planned.plans))
       devices.push_back(std::make_unique<DeviceMemory>(*model, use));
     for (const Node* state : states_in_order()) {
-      if (is_on_device(*state)) continue;
+      if (is_on_device(*state)) {
+        off_host = state->path;
+        continue;
+      }
       state_at.emplace(state->path, at);
+      caches.push_back({at, cell_bytes(state->spec)});
       at += align_up(state->spec.bytes());
     }
   }
+
+  // A state in the host's memory.
+  struct Cache {
+    std::byte* cells;
+    std::int64_t cell_bytes;
+  };
 
   std::vector<const Node*> states_in_order() const;
   bool is_on_device(const Node& state) const;
@@ -97,6 +72,7 @@ struct Session::Impl {
   void check_sequence(std::int64_t sequence) const;
   void check_room(std::int64_t sequence, std::int64_t length) const;
   void check_length(std::int64_t sequence, std::int64_t length) const;
+  void check_on_host() const;
   void check_step(std::span<const StepToken> tokens);
   std::size_t write_inputs(Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
@@ -110,6 +86,8 @@ struct Session::Impl {
   Buffer states, arena, scratch;
   std::vector<std::unique_ptr<DeviceMemory>> devices;
   std::unordered_map<std::string, std::byte*> state_at;
+  std::vector<Cache> caches;  // in the order of the graph
+  std::string off_host;       // a state in the memory of a device; empty where there is none
   std::vector<std::unique_ptr<Runner>> runners;  // by width class; null until first used
   std::vector<std::int64_t> lengths;             // by sequence
   std::vector<std::int64_t> next;                // lengths after the step that is being made
@@ -202,6 +180,12 @@ void Session::Impl::check_length(std::int64_t sequence, std::int64_t length) con
   check_sequence(sequence);
   if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
   check_room(sequence, length);
+}
+
+void Session::Impl::check_on_host() const {
+  if (off_host.empty()) return;
+  fail<UnsupportedError>("the cache '{}' lies in the memory of a device: the host cannot read it",
+                         off_host);
 }
 
 // Leaves the lengths after the step in `next`.
@@ -327,18 +311,38 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
 
 SequenceCells Session::cells(std::int32_t sequence, std::int64_t length) {
   impl_->check_length(sequence, length);
+  impl_->check_on_host();
   const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
   SequenceCells cells;
-  for (const Node* state : impl_->states_in_order()) {
-    if (impl_->is_on_device(*state)) {
-      fail<UnsupportedError>(
-          "the cache '{}' lies in the memory of a device: the host cannot read it", state->path);
-    }
-    const std::int64_t bytes = cell_bytes(state->spec);
-    cells.emplace_back(impl_->state_at.at(state->path) + first * bytes,
-                       static_cast<std::size_t>(whole_blocks(length) * bytes));
+  for (const Impl::Cache& cache : impl_->caches) {
+    cells.emplace_back(cache.cells + first * cache.cell_bytes,
+                       static_cast<std::size_t>(whole_blocks(length) * cache.cell_bytes));
   }
   return cells;
+}
+
+void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length, std::int64_t same) {
+  impl_->check_sequence(to);
+  if (new_length < 0 || new_length > length(from)) {
+    fail<ValueError>("sequence {} has {} tokens, {} cannot be copied", from, length(from),
+                     new_length);
+  }
+  if (same < 0 || same > std::min(new_length, length(to))) {
+    fail<ValueError>("sequences {} and {} cannot have {} tokens in common: {} are copied, to {}",
+                     from, to, same, new_length, length(to));
+  }
+  impl_->check_on_host();
+  if (from != to) {
+    const std::int64_t room = cells_per_sequence(impl_->planned.options);
+    const std::int64_t begin = same / kCellsPerBlock * kCellsPerBlock;
+    const std::int64_t n_cells = whole_blocks(new_length) - begin;
+    for (const Impl::Cache& cache : impl_->caches) {
+      std::memcpy(cache.cells + (to * room + begin) * cache.cell_bytes,
+                  cache.cells + (from * room + begin) * cache.cell_bytes,
+                  static_cast<std::size_t>(n_cells * cache.cell_bytes));
+    }
+  }
+  impl_->lengths[static_cast<std::size_t>(to)] = new_length;
 }
 
 void Session::adopt(std::int32_t sequence, std::int64_t length) {

@@ -193,6 +193,88 @@ TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
   CHECK(same_bits(a, b));
 }
 
+TEST_CASE("a copied sequence and its original go on like two fresh ones") {
+  const auto ids = some_tokens(150);
+  for (const DType cache : {f16, q8_0}) {
+    const auto model = tiny_model({.heads = 2});
+    const SessionOptions options{
+        .context = 200, .sequences = 3, .cache_k = cache, .cache_v = cache};
+    for (const std::size_t kept : {150, 128, 70, 64, 63, 1}) {
+      CAPTURE(kept);
+      Session session(model, options), fresh(model, options);
+      session.feed(1, some_tokens(90, 9));  // what is overwritten
+      session.feed(0, ids);
+      session.copy(0, 1, std::ssize(ids));
+      session.copy(0, 2, static_cast<std::int64_t>(kept));
+      CHECK(session.length(1) == 150);
+      CHECK(session.length(2) == static_cast<std::int64_t>(kept));
+      for (const std::int32_t sequence : {0, 1}) fresh.feed(sequence, ids);
+      fresh.feed(2, {ids.data(), kept});
+      // All together, and each with other tokens.
+      for (std::uint32_t round = 0; round < 20; ++round) {
+        std::vector<StepToken> step;
+        for (const std::int32_t sequence : {0, 1, 2})
+          step.push_back({.token = static_cast<std::int32_t>(round * 7 + 3) % 50 + sequence % 2,
+                          .sequence = sequence,
+                          .logits = true});
+        const auto rows = session.step(step);
+        const std::vector<float> got(rows.begin(), rows.end());
+        const auto expected = fresh.step(step);
+        CHECK(same_bits(got, {expected.begin(), expected.end()}));
+      }
+    }
+  }
+}
+
+TEST_CASE("a copy leaves alone what both sequences have already") {
+  const auto model = tiny_model();
+  const auto ids = some_tokens(100);
+  for (const std::size_t same : {0, 1, 63, 64, 65, 99}) {
+    CAPTURE(same);
+    Session session(model, {.context = 200, .sequences = 2}), fresh(model, {.context = 200});
+    session.feed(0, ids);
+    session.feed(1, {ids.data(), same});
+    session.feed(1, some_tokens(20, 5));
+    session.copy(0, 1, 100, static_cast<std::int64_t>(same));
+    const std::int32_t next[] = {7};
+    session.feed(1, next);
+    fresh.feed(0, ids);
+    fresh.feed(0, next);
+    const std::vector<float> a(session.logits().begin(), session.logits().end());
+    const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
+    CHECK(same_bits(a, b));
+  }
+  // The first block is believed to be the same, and is not looked at.
+  Session session(model, {.context = 200, .sequences = 2});
+  session.feed(0, ids);
+  session.feed(1, some_tokens(70, 5));
+  const auto before = session.cells(1, 64).front();
+  const std::vector<std::byte> first(before.begin(), before.end());
+  session.copy(0, 1, 100, 64);
+  CHECK(std::ranges::equal(session.cells(1, 64).front(), first));
+}
+
+TEST_CASE("copies of what is not there are refused, and nothing changes") {
+  Session session(tiny_model(), {.context = 100, .sequences = 2});
+  session.feed(0, some_tokens(10));
+  session.feed(1, some_tokens(4, 2));
+  const auto copy = [&](std::int32_t from, std::int32_t to, std::int64_t n, std::int64_t same = 0) {
+    return text_of([&] { session.copy(from, to, n, same); });
+  };
+  CHECK(copy(0, 2, 1) == "there is no sequence 2: the session has 2");
+  CHECK(copy(-1, 1, 1) == "there is no sequence -1: the session has 2");
+  CHECK(copy(0, 1, 11) == "sequence 0 has 10 tokens, 11 cannot be copied");
+  CHECK(copy(0, 1, -1) == "sequence 0 has 10 tokens, -1 cannot be copied");
+  CHECK(copy(0, 1, 10, 5) ==
+        "sequences 0 and 1 cannot have 5 tokens in common: 10 are copied, to 4");
+  CHECK(copy(0, 1, 2, 3) == "sequences 0 and 1 cannot have 3 tokens in common: 2 are copied, to 4");
+  CHECK(session.length(1) == 4);
+  CHECK(copy(0, 0, 7) == "no error");  // no more than cutting it
+  CHECK(session.length(0) == 7);
+  CHECK(copy(1, 0, 0) == "no error");
+  CHECK(session.length(0) == 0);
+}
+
 TEST_CASE("steps that want no logits, and logits of the last one that did") {
   const auto model = tiny_model();
   Session session(model, {});
@@ -292,14 +374,18 @@ TEST_CASE("a budget narrows prefill step by step, then refuses with the numbers"
 TEST_CASE("a token costs no heap call once its plan is compiled") {
   REQUIRE(test::allocations() > 0);  // they are counted
   for (const SessionOptions& options :
-       {SessionOptions{.workers = 1}, SessionOptions{.workers = 2, .weights = WeightMode::resident},
-        SessionOptions{.workers = 2, .weights = WeightMode::mapped}}) {
+       {SessionOptions{.sequences = 2, .workers = 1},
+        SessionOptions{.sequences = 2, .workers = 2, .weights = WeightMode::resident},
+        SessionOptions{.sequences = 2, .workers = 2, .weights = WeightMode::mapped}}) {
     Session session(tiny_model({.matrices = q8_0}), options);
     session.feed(0, some_tokens(40));
     const std::int32_t one[] = {7};
     for (int i = 0; i < 20; ++i) session.feed(0, one);
     const std::int64_t before = test::allocations();
     for (int i = 0; i < 100; ++i) session.feed(0, one);
+    CHECK(test::allocations() - before == 0);
+    session.copy(0, 1, 100, 0);
+    session.copy(0, 1, 160, 100);
     CHECK(test::allocations() - before == 0);
   }
 }

@@ -97,6 +97,12 @@ class Session {
   std::span<const float> logits() const;                      // [V], of the last token fed
   std::int64_t length(std::int32_t sequence) const;           // tokens in its cache
   void truncate(std::int32_t sequence, std::int64_t length);  // forgets all tokens from `length` on
+  // From now on `to` has the first `length` tokens of `from` and goes on from them with the same
+  // bits as `from` would. Of these, `to` has the first `same` already: they are not copied, so what
+  // a copy takes is what differs. Allocates nothing. Throws ValueError for sequences that do not
+  // exist and numbers of tokens that they do not have, UnsupportedError where a cache lies in the
+  // memory of a device; `to` then is as it was.
+  void copy(std::int32_t from, std::int32_t to, std::int64_t length, std::int64_t same = 0);
   // Where the keys and values of the sequence's first `length` positions lie, in whole blocks of
   // cells (ops/cache_cells.h), whatever they hold now. Throws ValueError like feed().
   SequenceCells cells(std::int32_t sequence, std::int64_t length);

@@ -1,0 +1,51 @@
+#pragma once
+// A width class of a session, compiled: its executor and the inputs that a step writes.
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph/graph.h"
+#include "weft/scheduler/executor.h"
+
+namespace weft {
+
+inline std::span<std::int32_t> as_ints(std::span<std::byte> bytes) {
+  return {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / sizeof(std::int32_t)};
+}
+
+inline std::size_t index_of(const std::vector<Variable>& variables, std::string_view name) {
+  const auto it = std::ranges::find(variables, name, &Variable::name);
+  return static_cast<std::size_t>(it - variables.begin());
+}
+
+struct Runner {
+  Runner(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
+         Workers& workers)
+      : executor(graph, plan, backend, bindings, workers),
+        tokens(input(graph, "tokens")),
+        pos(input(graph, "pos")),
+        cells(input(graph, "cells")),
+        first(input(graph, "first")),
+        out_rows(input(graph, "out_rows")),
+        t(index_of(graph.variables(), "T")),
+        o(index_of(graph.variables(), "O")) {}
+
+  // Empty where the graph has no use for the input.
+  std::span<std::int32_t> input(const Graph& graph, std::string_view path) {
+    return graph.find(path) == kNoNode ? std::span<std::int32_t>() : as_ints(executor.input(path));
+  }
+
+  Executor executor;
+  std::span<std::int32_t> tokens, pos, cells, first, out_rows;
+  std::size_t t, o;  // indices of the variables
+  Extents extents{};
+};
+
+inline void put(std::span<std::int32_t> where, std::size_t i, std::int64_t value) {
+  if (!where.empty()) where[i] = static_cast<std::int32_t>(value);
+}
+
+}  // namespace weft
