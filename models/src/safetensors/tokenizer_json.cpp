@@ -56,7 +56,11 @@ void read_added_tokens(const JsonObject& json, Tokens& tokens) {
     const auto text = token.find_string("content");
     if (!text || text->empty()) token.mismatch("content", "a text");
     const bool special = token.find_bool("special").value_or(false);
-    tokens.add(*text, token.uint("id"), special ? TokenType::control : TokenType::user_defined);
+    const std::uint64_t id = token.uint("id");
+    tokens.add(*text, id, special ? TokenType::control : TokenType::user_defined);
+    for (const auto& [flag, ids] :
+         {std::pair("lstrip", &tokens.strip_left), std::pair("rstrip", &tokens.strip_right)})
+      if (token.find_bool(flag).value_or(false)) ids->push_back(static_cast<std::int32_t>(id));
   }
 }
 

@@ -153,6 +153,24 @@ TEST_CASE("WordPiece: words are marked, their later parts are not") {
   CHECK(make_tokenizer(bare)->encode("un") == std::vector<TokenId>{0});
 }
 
+TEST_CASE("added tokens that take the white space beside them") {
+  TinyDirectory dir;
+  make_sentencepiece(dir);
+  dir.tokenizer["added_tokens"] =
+      Json::array({{{"id", 0}, {"content", "<s>"}, {"special", true}},
+                   {{"id", 6}, {"content", "aa"}, {"lstrip", true}, {"rstrip", false}},
+                   {{"id", 7}, {"content", "<e>"}, {"special", true}, {"rstrip", true}}});
+  const auto v = vocabulary(dir);
+  CHECK(v->strips_left(6));
+  CHECK(!v->strips_right(6));
+  CHECK(v->strips_right(7));
+  CHECK(!v->strips_left(7));
+  CHECK(!v->strips_left(0));
+  const auto tokenizer = make_tokenizer(v);
+  const EncodeOptions bare{.add_special = false, .parse_special = true};
+  CHECK(tokenizer->encode("<e>  a", bare) == tokenizer->encode("<e>a", bare));
+}
+
 TEST_CASE("WordPiece: the unknown token is no word, where it is no added token either") {
   TinyDirectory dir;
   dir.tokenizer = {

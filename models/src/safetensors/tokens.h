@@ -11,6 +11,7 @@
 
 #include "safetensors/tokenizer_json.h"
 #include "text/space_symbol.h"
+#include "text/stripping_keys.h"
 
 namespace weft::safetensors {
 
@@ -57,6 +58,8 @@ class Tokens {
     }
     writer.add_strings("tokenizer.ggml.tokens", texts_);
     writer.add_i32s("tokenizer.ggml.token_type", types);
+    if (!strip_left.empty()) writer.add_i32s(kStripLeftKey, strip_left);
+    if (!strip_right.empty()) writer.add_i32s(kStripRightKey, strip_right);
   }
   std::size_t size() const { return texts_.size(); }
   const std::string& text(std::size_t id) const { return texts_[id]; }
@@ -65,6 +68,7 @@ class Tokens {
   void rewrite(std::size_t id, std::string text) { texts_[id] = std::move(text); }
 
   TokenizerFacts facts;
+  std::vector<std::int32_t> strip_left, strip_right;  // take the white space before, behind them
 
  private:
   const std::string& file_;

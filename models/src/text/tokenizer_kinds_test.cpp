@@ -50,6 +50,17 @@ TEST_CASE(
   CHECK(t.tokenizer->decode(t.encode("unable, e")) == " unable , e");
 }
 
+TEST_CASE("WordPiece: Hangul comes apart into all its letters, controls leave no gap") {
+  test::VocabularyBuilder b = test::wordpiece_builder();
+  b.add(kSpace + "\u1112");
+  for (const char* text : {"\u1161", "\u11AB", "\u1100", "\u1173", "\u11AF"}) b.add(text);
+  const Texts t(b);
+  CHECK(t.encode("\uD55C\uAE00") ==
+        t.ids({kSpace + "\u1112", "\u1161", "\u11AB", "\u1100", "\u1173", "\u11AF"}));
+  CHECK(t.encode("un\x0B\x0C"
+                 "able") == t.ids({kSpace + "un", "able"}));
+}
+
 TEST_CASE("WordPiece: case and accents as the file says") {
   test::VocabularyBuilder b = test::wordpiece_builder();
   b.parts.flags.lowercase = b.parts.flags.strip_accents = false;

@@ -7,6 +7,7 @@
 #include "weft/models/gguf.h"
 #include "weft/models/vocabulary.h"
 
+#include "text/stripping_keys.h"
 #include "text/tokenizer_kinds.h"
 
 namespace weft {
@@ -133,7 +134,24 @@ const Stripping* find_stripping(const GgufFile& file) {
   return nullptr;
 }
 
+// The ids under such a key, where the file has it.
+bool read_stripping(const GgufFile& file, std::string_view key, std::size_t n_tokens,
+                    std::vector<TokenId>& ids) {
+  const auto found = file.find_ints(key);
+  if (!found) return false;
+  for (const std::int64_t id : *found) {
+    if (id < 0 || id >= static_cast<std::int64_t>(n_tokens))
+      fail<FormatError>("{}: {} names token {} of {}", file.path(), key, id, n_tokens);
+    ids.push_back(static_cast<TokenId>(id));
+  }
+  return true;
+}
+
 void find_stripping_tokens(const GgufFile& file, VocabularyParts& parts) {
+  const std::size_t n = parts.tokens.size();
+  const bool left = read_stripping(file, kStripLeftKey, n, parts.strip_left);
+  const bool right = read_stripping(file, kStripRightKey, n, parts.strip_right);
+  if (left || right) return;
   const Stripping* row = find_stripping(file);
   if (row == nullptr) return;
   for (std::size_t i = 0; i < parts.tokens.size(); ++i) {
