@@ -78,6 +78,8 @@ TextRules::TextRules(const Model& model, const ConstraintFlags& flags)
     : model_(model), stops_(flags.stops), banned_(flags.banned) {
   std::erase(stops_, "");
   std::erase(banned_, "");
+  for (const auto* texts : {&stops_, &banned_})
+    for (const std::string& text : *texts) n_tail_ = std::max(n_tail_, text.size());
   if (!flags.any_grammar() && banned_.empty()) return;
   tree_ = std::make_shared<const TokenTree>(model.tokenizer());
   if (flags.any_grammar()) constraint_.emplace(read_grammar(model, flags), tree_);
@@ -128,13 +130,28 @@ void TextRules::ban(std::span<float> logits) const {
 bool TextRules::accept(TokenId id) {
   if (constraint_ && !constraint_->accept(id))
     fail<ValueError>("token {} is not what the grammar demands", id);
-  if (!banned_.empty()) {
+  if (n_tail_ > 0 && !model_.tokenizer().hidden(id)) {
+    if (tail_.size() > n_tail_) tail_.erase(0, tail_.size() - n_tail_);
     tail_ += model_.tokenizer().bytes(id);
-    std::size_t longest = 0;
-    for (const std::string& text : banned_) longest = std::max(longest, text.size());
-    if (tail_.size() > longest) tail_.erase(0, tail_.size() - longest);
   }
   return constraint_ && constraint_->complete() && !constraint_->goes_on();
+}
+
+TextRules::Place TextRules::place() const {
+  return {constraint_ ? constraint_->place() : TokenConstraint::Place{}, tail_};
+}
+
+void TextRules::go_to(const Place& place, std::span<const TokenId> text) {
+  if (constraint_ && !constraint_->go_to(place.grammar)) {
+    constraint_->reset();
+    for (const TokenId id : text) accept(id);
+  }
+  tail_ = place.tail;
+}
+
+bool TextRules::at_stop() const {
+  return std::ranges::any_of(
+      stops_, [this](const std::string& stop) { return tail_.find(stop) != tail_.npos; });
 }
 
 // The last token of a forced text could also be the beginning of a longer one: it is left to be

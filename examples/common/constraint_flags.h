@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,17 @@ class TextRules {
   // stop string. Sets stopped() when one is complete: it is not shown.
   std::string show(std::string_view text);
   std::string rest();  // what was kept back, at the end of the text
+
+  // For those who write several texts at once: where one is, and back to it. `text` are its tokens,
+  // for where memory of the grammar was given back since.
+  struct Place {
+    TokenConstraint::Place grammar;
+    std::string tail;
+  };
+  Place place() const;
+  void go_to(const Place& place, std::span<const TokenId> text);
+  bool any() const { return constraint_ || !banned_.empty() || !stops_.empty(); }
+  bool at_stop() const;  // the text as accept() knows it ends with a stop string
   bool stopped() const { return stopped_; }
 
  private:
@@ -54,7 +66,9 @@ class TextRules {
   std::optional<TokenConstraint> constraint_;
   std::vector<std::vector<TokenId>> containing_;  // tokens with a banned string in them
   std::vector<float> logits_;
-  std::string kept_, tail_;
+  std::string kept_;
+  std::string tail_;        // the end of the accepted text: the last token, and before it
+  std::size_t n_tail_ = 0;  // as many bytes as the longest banned or stop string has
   bool stopped_ = false;
 };
 

@@ -157,9 +157,7 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
 
 namespace {
 
-std::vector<std::string> dry_breakers{"\n", ":", "\"", "*"};
-
-void add_dry_flags(CLI::App& app, SamplerOptions& options) {
+void add_dry_flags(CLI::App& app, SamplerFlags& options) {
   const auto add = [&app](const char* names, auto& value, const char* what) {
     app.add_option(names, value, what)->capture_default_str()->type_name("X");
   };
@@ -169,9 +167,9 @@ void add_dry_flags(CLI::App& app, SamplerOptions& options) {
   add("--dry-penalty-last-n", options.dry_last_n, "tokens to look back at; -1: all");
   app.add_option_function<std::vector<std::string>>(
          "--dry-sequence-breaker",
-         [](const std::vector<std::string>& texts) {
-           dry_breakers = texts;
-           std::erase(dry_breakers, "none");
+         [&options](const std::vector<std::string>& texts) {
+           options.dry_breaker_texts = texts;
+           std::erase(options.dry_breaker_texts, "none");
          },
          "repetitions do not reach across tokens with this text (default: line end, ':', '\"', "
          "'*'; 'none')")
@@ -224,7 +222,7 @@ void add_order_flags(CLI::App& app, SamplerOptions& options) {
 
 }  // namespace
 
-void add_sampler_flags(CLI::App& app, SamplerOptions& options) {
+void add_sampler_flags(CLI::App& app, SamplerFlags& options) {
   options.seed = std::random_device{}();
   app.add_option_function<std::int64_t>(
          "-s,--seed",
@@ -265,9 +263,11 @@ void add_sampler_flags(CLI::App& app, SamplerOptions& options) {
   add_order_flags(app, options);
 }
 
-void finish_sampler_options(const Model& model, SamplerOptions& options) {
-  if (options.dry_multiplier == 0.0F || !model.vocabulary().has_texts()) return;
-  options.dry_breakers = tokens_with(model, dry_breakers);
+SamplerOptions sampler_options(const Model& model, const SamplerFlags& flags) {
+  SamplerOptions options = flags;
+  if (options.dry_multiplier != 0.0F && model.vocabulary().has_texts())
+    options.dry_breakers = tokens_with(model, flags.dry_breaker_texts);
+  return options;
 }
 
 }  // namespace weft::cli

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "weft/models/sampler.h"
 #include "weft/models/session.h"
@@ -29,9 +30,12 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
 // Call it before other flags are added: of a flag that is given twice, the last one counts.
 void add_model_flags(CLI::App& app, ModelFlags& flags);
 
+struct SamplerFlags : SamplerOptions {
+  std::vector<std::string> dry_breaker_texts{"\n", ":", "\"", "*"};
+};
 // --seed -1, the default, takes a seed by chance when the flags are parsed.
-void add_sampler_flags(CLI::App& app, SamplerOptions& options);
-// What of the options needs the vocabulary: breakers of repetitions.
-void finish_sampler_options(const Model& model, SamplerOptions& options);
+void add_sampler_flags(CLI::App& app, SamplerFlags& flags);
+// The options with what needs the vocabulary: the tokens that break repetitions.
+SamplerOptions sampler_options(const Model& model, const SamplerFlags& flags);
 
 }  // namespace weft::cli

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "weft/graph/error.h"
+#include "weft/models/gguf.h"
+#include "weft/models/logprobs.h"
 #include "weft/models/token_healing.h"
 #include "weft/models/tokenizer.h"
 
@@ -19,6 +21,7 @@
 #include "common/prompt_cache.h"
 #include "common/read_text.h"
 #include "common/template_flags.h"
+#include "generate/beams.h"
 
 namespace {
 
@@ -26,10 +29,13 @@ using namespace weft;
 
 struct Options {
   cli::ModelFlags model;
-  SamplerOptions sampler;
+  cli::SamplerFlags sampler;
   cli::PromptCache cache;
   cli::ConstraintFlags constraint;
+  cli::BeamFlags beams;
   std::int64_t samples = 1;
+  std::int64_t logprobs = -1;  // how many of the likeliest tokens are shown with each; -1: no
+  bool json = false;
   std::string prompt = "Once upon a time";
   std::string prompt_file;
   std::int64_t predict = -1;
@@ -89,8 +95,21 @@ std::span<const float> without_end(const Model& model, std::span<const float> lo
   return copy;
 }
 
+// " upon" -0.0123   " upon" -0.0123  " a" -4.5678
+std::string readable(const TokenLogprobs& logprobs) {
+  const auto shown = [](const TokenLogprob& t) {
+    return fmt::format("\"{}\"", printable(t.bytes));
+  };
+  std::string line =
+      fmt::format("{:<16} {:>9.4f}", shown(logprobs.chosen), logprobs.chosen.logprob);
+  for (const TokenLogprob& t : logprobs.top)
+    line += fmt::format("  {} {:.4f}", shown(t), t.logprob);
+  return line;
+}
+
 struct Writing {
   const Options& options;
+  const SamplerOptions& sampling;
   Session& session;
   Sampler& sampler;
   cli::TextRules& rules;
@@ -99,17 +118,28 @@ struct Writing {
   std::vector<TokenId>& tokens;  // the prompt and what was fed after it
   TokenHealing* healing;         // null: none
 
+  void print(std::string_view out) {
+    if (options.logprobs < 0) cli::print_now(out);
+  }
   void show(TokenId token) {
     sampler.accept(token);
     const std::string_view out = text.push(token);
-    cli::print_now(rules.show(healing ? healing->without_seen(out) : out));
+    print(rules.show(healing ? healing->without_seen(out) : out));
     ++generated.tokens;
+  }
+  // Before the next step: its logits are those that the token was chosen from.
+  void show_logprobs(TokenId token) {
+    if (options.logprobs < 0) return;
+    const TokenLogprobs found = token_logprobs(session.model().tokenizer(), session.logits(), token,
+                                               static_cast<std::size_t>(options.logprobs));
+    cli::print_now((options.json ? to_json(found) : readable(found)) + "\n");
   }
 };
 
 // Tokens that the grammar leaves no choice about: they are shown and fed in one go. False where the
 // limits do not let all of them in.
 bool write_forced(Writing& w, std::int64_t& n) {
+  if (w.options.logprobs >= 0) return false;  // each token's are wanted
   const std::vector<TokenId> forced = w.rules.forced();
   const auto count = static_cast<std::int64_t>(forced.size());
   const bool fits = (w.options.predict < 0 || n + count < w.options.predict) &&
@@ -143,6 +173,7 @@ std::string_view write_on(Writing& w) {
     const TokenId token = w.sampler.sample(logits);
     if (model.vocabulary().ends_generation(token)) return "";
     const bool done = w.rules.accept(token);
+    w.show_logprobs(token);
     w.show(token);
     if (done || w.rules.stopped() || n + 1 == options.predict) return "";
     if (session.length(0) == session.options().context) return "stopped: the context is full\n";
@@ -163,7 +194,7 @@ void write_more_samples(Writing& w) {
     cli::print_now(fmt::format("\n--- {}\n", i + 1));
     w.session.truncate(0, n_prompt - 1);
     w.session.feed(0, {&prompt.back(), 1}, &cli::interrupted());
-    SamplerOptions options = w.options.sampler;
+    SamplerOptions options = w.sampling;
     options.seed += static_cast<std::uint64_t>(i);
     w.sampler = Sampler(options);
     for (const TokenId token : prompt) w.sampler.accept(token);
@@ -173,9 +204,54 @@ void write_more_samples(Writing& w) {
   }
 }
 
-int generate(Options options) {
-  if (options.token_healing && (options.constraint.any_grammar() || options.samples > 1))
+// The text of a hypothesis as it would have been written.
+std::string text_of(const Writing& w, const Hypothesis& found) {
+  std::vector<TokenId> tokens = found.tokens;
+  if (!tokens.empty() && w.session.model().vocabulary().ends_generation(tokens.back()))
+    tokens.pop_back();
+  w.rules.reset();
+  const std::string text = w.session.model().tokenizer().decode(
+      tokens, {.strip_space_prefix = w.options.prompt.empty()});
+  std::string shown = w.rules.show(text);
+  return shown + w.rules.rest();
+}
+
+// --beams: the best texts for the prompt that the session holds. Returns why the search ended.
+std::string write_beams(Writing& w) {
+  const auto start = cli::Clock::now();
+  const std::int64_t room = w.session.options().context - w.session.length(0);
+  const bool limited = w.options.predict >= 0 && w.options.predict <= room;
+  const cli::FoundTexts found =
+      cli::search_texts(w.session, w.rules, w.options.beams, w.options.ignore_eos,
+                        limited ? w.options.predict : room);
+  w.generated = {found.n_steps, found.n_steps, cli::seconds_since(start)};
+  const auto n = std::min(found.best.size(), static_cast<std::size_t>(w.options.samples));
+  std::string why;
+  for (std::size_t i = 0; i < n; ++i) {
+    cli::print_now((i > 0 ? fmt::format("\n--- {}\n", i + 1) : "") + text_of(w, found.best[i]));
+    why += cli::describe(i + 1, found.best[i]);
+  }
+  w.rules.reset();
+  return why + (found.interrupted ? "stopped: interrupted\n" : "");
+}
+
+void check_flags(const Options& o) {
+  if (o.token_healing && (o.constraint.any_grammar() || o.samples > 1))
     fail<cli::UsageError>("--token-healing goes neither with a grammar nor with --samples");
+  if (o.beams.beams > 0 && o.samples > o.beams.beams)
+    fail<cli::UsageError>("{} beams find no more than {} texts, --samples asks for {}",
+                          o.beams.beams, o.beams.beams, o.samples);
+  if (o.logprobs >= 0 && o.samples > 1)
+    fail<cli::UsageError>("--logprobs shows one text, --samples asks for {}", o.samples);
+}
+
+int generate(Options options) {
+  check_flags(options);
+  if (options.beams.beams > 0) {
+    SessionOptions& s = options.model.session;
+    s.sequences = options.beams.beams;
+    s.prefill_width = std::max<std::int64_t>(s.prefill_width, s.sequences);
+  }
   if (!options.prompt_file.empty()) options.prompt = cli::read_text(options.prompt_file);
 
   const auto model = cli::load_model(options.model, cli::not_interrupted);
@@ -194,16 +270,17 @@ int generate(Options options) {
                      session.options().context);
   }
 
-  cli::finish_sampler_options(*model, options.sampler);
+  const SamplerOptions sampling = cli::sampler_options(*model, options.sampler);
   cli::TextRules rules(*model, options.constraint);
-  Sampler sampler(options.sampler);
+  Sampler sampler(sampling);
   Detokenizer text(model->tokenizer(), {.decode = {.strip_space_prefix = options.prompt.empty()}});
   const std::int64_t n_kept = cli::restore_prompt(options.cache, session, tokens);
   Stage fed{n_prompt, n_prompt - n_kept}, generated;
-  Writing writing{options, session,   sampler, rules,
-                  text,    generated, tokens,  healing ? &*healing : nullptr};
-  std::string_view why;
-  if (!options.hide_prompt) cli::print_now(options.prompt);
+  Writing writing{options,   sampling, session,
+                  sampler,   rules,    text,
+                  generated, tokens,   healing ? &*healing : nullptr};
+  std::string why;
+  if (!options.hide_prompt && options.logprobs < 0) cli::print_now(options.prompt);
   try {
     const auto start = cli::Clock::now();
     session.feed(0, std::span(tokens).subspan(static_cast<std::size_t>(n_kept)),
@@ -211,22 +288,22 @@ int generate(Options options) {
     fed.seconds = cli::seconds_since(start);
     for (const TokenId token : tokens) sampler.accept(token);
     if (!options.cache.all) cli::keep_prompt(options.cache, session, tokens);
-    why = write_on(writing);
+    why = options.beams.beams > 0 ? write_beams(writing) : write_on(writing);
   } catch (const CancelledError&) {
     why = "stopped: interrupted\n";
   }
   // A step that was broken off counts in the cache, but not in the text.
   const auto n_fed = std::min(static_cast<std::size_t>(session.length(0)), tokens.size());
   if (options.cache.all) cli::keep_prompt(options.cache, session, std::span(tokens).first(n_fed));
-  cli::print_now(rules.show(text.finish()) + rules.rest());
+  writing.print(rules.show(text.finish()) + rules.rest());
   try {
     tokens.resize(std::min(tokens.size(), static_cast<std::size_t>(n_prompt)));
-    write_more_samples(writing);
+    if (options.beams.beams == 0) write_more_samples(writing);
   } catch (const CancelledError&) {
     why = "stopped: interrupted\n";
   }
   // What an interruption left.
-  cli::print_now(rules.show(text.finish()) + rules.rest() + "\n");
+  writing.print(rules.show(text.finish()) + rules.rest() + "\n");
 
   std::cerr << '\n' << why << fed.to_text("prompt") << generated.to_text("generated");
   if (n_kept > 0)
@@ -252,19 +329,35 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
   app.add_flag("--ignore-eos", options.ignore_eos, "go on where the model would end the text");
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only what is new");
-  app.add_flag("--token-healing", options.token_healing,
-               "let the first new token begin with the text of the prompt's last one");
+  auto* healing =
+      app.add_flag("--token-healing", options.token_healing,
+                   "let the first new token begin with the text of the prompt's last one");
   app.add_option("--samples", options.samples,
                  "so many texts for the same prompt, each with a seed of its own")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->type_name("N");
+  auto* logprobs =
+      app.add_option("--logprobs", options.logprobs,
+                     "print a line for each token instead of the text: how likely the model found "
+                     "it, and its N likeliest ones (natural logarithms, before any sampler)")
+          ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20))
+          ->type_name("N");
+  app.add_flag("--json", options.json, "those lines as JSON, as OpenAI's interface has them")
+      ->needs(logprobs);
+  cli::add_beam_flags(app, options.beams);
   cli::add_constraint_flags(app, options.constraint);
   auto* conversation =
       app.add_flag("--conversation,--cnv", options.conversation,
                    "the prompt is what a user says: the chat template puts it into words");
   app.add_option("--system", options.system, "the system prompt")->needs(conversation);
   for (auto* flag : cli::add_template_flags(app, options.chat_template)) flag->needs(conversation);
+  const std::size_t n_options = app.get_options().size();
   cli::add_sampler_flags(app, options.sampler);
+  const auto flags = app.get_options();
+  // A search draws nothing. A seed does no harm.
+  std::vector<CLI::Option*> not_with_beams{logprobs, healing};
+  for (auto* flag : std::span(flags).subspan(n_options))
+    if (!flag->check_name("--seed")) not_with_beams.push_back(flag);
   cli::add_prompt_cache_flags(app, options.cache);
   app.footer(
       "Examples:\n"
@@ -274,8 +367,16 @@ int main(int argc, char** argv) {
       "  head -c 2000 story.txt | generate -m model.gguf -f - -n 200 -s 7\n"
       "  generate -m model.gguf -f long.txt --prompt-cache long.cache   # the second time from the "
       "file\n"
-      "  generate -m model.gguf -p 'Dear Mr. Wat' --token-healing");
+      "  generate -m model.gguf -p 'Dear Mr. Wat' --token-healing\n"
+      "  generate -m model.gguf -p 'A short poem:' -n 60 --beams 4 --samples 2\n"
+      "  generate -m model.gguf -p 'The capital of France is' -n 3 --logprobs 5 --json");
+  not_with_beams.push_back(app.get_option("--prompt-cache-all"));
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;
   cli::catch_interrupts(cli::Interrupts::once);
-  return cli::run_program("generate", [&] { return generate(options); });
+  return cli::run_program("generate", [&] {
+    for (const auto* flag : not_with_beams)
+      if (options.beams.beams > 0 && flag->count() > 0)
+        fail<cli::UsageError>("--beams does not go with {}", flag->get_name());
+    return generate(options);
+  });
 }

@@ -126,11 +126,15 @@ std::vector<StageSpec> sampler_chain(const SamplerOptions& options) {
   return chain;
 }
 
-float logprob(std::span<const float> logits, TokenId id) {
+double log_of_total(std::span<const float> logits) {
   const float max = *std::max_element(logits.begin(), logits.end());
   double total = 0;
   for (const float logit : logits) total += std::exp(static_cast<double>(logit) - max);
-  return static_cast<float>(logits[static_cast<std::size_t>(id)] - max - std::log(total));
+  return max + std::log(total);
+}
+
+float logprob(std::span<const float> logits, TokenId id) {
+  return static_cast<float>(logits[static_cast<std::size_t>(id)] - log_of_total(logits));
 }
 
 std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n) {
@@ -145,10 +149,11 @@ std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n) {
                     });
   std::vector<Likely> best;
   if (n == 0) return best;
-  const float first = logprob(logits, ids[0]);
-  for (std::size_t i = 0; i < n; ++i)
-    best.push_back({ids[i], first + logits[static_cast<std::size_t>(ids[i])] -
-                                logits[static_cast<std::size_t>(ids[0])]});
+  const double total = log_of_total(logits);
+  for (std::size_t i = 0; i < n; ++i) {
+    const float logit = logits[static_cast<std::size_t>(ids[i])];
+    best.push_back({ids[i], static_cast<float>(logit - total)});
+  }
   return best;
 }
 

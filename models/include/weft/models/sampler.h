@@ -117,6 +117,8 @@ struct Likely {
 };
 std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n);
 float logprob(std::span<const float> logits, TokenId id);
+// What to take off a logit for the logarithm of its probability. REQUIRES: one is above -inf.
+double log_of_total(std::span<const float> logits);
 
 class Sampler {
  public:

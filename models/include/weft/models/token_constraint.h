@@ -51,6 +51,15 @@ class TokenConstraint {
   TokenConstraint& operator=(TokenConstraint&&) noexcept;
 
   void reset();
+  // Where a text is, to come back to it after others. Cheap to keep and to copy.
+  struct Place {
+    std::uint32_t at = 0;
+    std::uint64_t epoch = 0;
+  };
+  Place place() const;
+  // False where the place is not known any more, because memory was given back since: reset() and
+  // accept() the text's tokens anew. REQUIRES: a place of this object.
+  bool go_to(const Place& place);
   // One bit per token, the lowest first: it may come next. Valid until the next call. Never empty
   // but where the text is complete and the vocabulary has no token that ends it. A token that no
   // bit allows leads to no text of the grammar; each one that is allowed can be continued to such a

@@ -137,6 +137,16 @@ void TokenConstraint::reset() {
   impl_->at = impl_->engine.start();
 }
 
+TokenConstraint::Place TokenConstraint::place() const {
+  return {impl_->at, impl_->engine.epoch()};
+}
+
+bool TokenConstraint::go_to(const Place& place) {
+  if (place.epoch != impl_->engine.epoch()) return false;
+  impl_->at = place.at;
+  return true;
+}
+
 std::span<const std::uint64_t> TokenConstraint::mask() {
   return impl_->mask();
 }
