@@ -16,6 +16,7 @@
 #include "weft/models/session.h"
 #include "weft/models/tokenizer.h"
 
+#include "chat/conversation.h"
 #include "common/constraint_flags.h"
 #include "common/template_flags.h"
 
@@ -56,6 +57,24 @@ class Chat {
   // Takes back the last message with its reply and returns it; empty where there is none.
   std::string take_back();
 
+  // Writes the conversation to a file that appears when it is complete: as JSON where its name ends
+  // with .json or the cache lies in the memory of a device, otherwise together with the cache.
+  // Returns whether the cache is in it. Throws IoError; UnsupportedError where a file of that name
+  // holds something else.
+  bool save(const std::string& path);
+  // Goes on with the conversation in such a file. The computed part is taken where it was computed
+  // by the same model in the same way; otherwise the next message computes it anew. Tools and
+  // template variables come from the file where the options have none. Throws IoError; FormatError
+  // and UnsupportedError where the file is damaged or holds something else: nothing has changed
+  // then.
+  struct Loaded {
+    std::size_t n_messages;
+    std::int64_t n_cached;  // tokens that need not be computed
+    std::string why_not;    // empty where the file's cache was taken, or has none
+  };
+  Loaded load(const std::string& path);
+  std::string text() const;  // the conversation for people to read
+
   void reset();                       // forgets everything but the system prompt
   void set_system(std::string text);  // and forgets the conversation
 
@@ -65,6 +84,7 @@ class Chat {
   const Speed& last_reply() const { return last_reply_; }
 
  private:
+  Conversation conversation() const;
   std::vector<TokenId> tokens_to_feed();
   std::vector<TokenId> encode(std::string_view text, std::span<const TextRange> foreign) const;
   void feed(std::span<const TokenId> tokens, const std::atomic<bool>& interrupted);

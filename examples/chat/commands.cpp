@@ -1,8 +1,10 @@
 #include "chat/commands.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "weft/graph/error.h"
 #include "weft/models/output_file.h"
@@ -44,30 +46,40 @@ CommandResult result(Chat& chat, std::string&) {
   return CommandResult::done;
 }
 
-// A message as text for people.
-std::string readable(const ChatMessage& message) {
-  std::string text = fmt::format("## {}\n\n", message.role);
-  if (!message.reasoning.empty()) text += fmt::format("> {}\n\n", message.reasoning);
-  text += message.content + "\n\n";
-  for (const ToolCall& call : message.tool_calls)
-    text += fmt::format("[call {}] {}\n\n", call.name, call.arguments);
-  return text;
-}
-
-CommandResult save(Chat& chat, std::string& text) {
-  if (text.empty()) {
-    std::cerr << "/save needs the name of a file.\n";
+// Runs what concerns a file; what goes wrong with it is told, and the conversation goes on.
+CommandResult with_file(std::string_view command, const std::string& path, const auto& body) {
+  if (path.empty()) {
+    std::cerr << fmt::format("/{} needs the name of a file.\n", command);
     return CommandResult::done;
   }
   try {
-    OutputFile file(text);
-    for (const ChatMessage& message : chat.messages()) file.write(readable(message));
-    file.commit();
-    std::cerr << fmt::format("{} messages in {}\n", chat.messages().size(), text);
-  } catch (const IoError& error) {
+    body();
+  } catch (const Error& error) {
     std::cerr << error.what() << '\n';
   }
   return CommandResult::done;
+}
+
+CommandResult save(Chat& chat, std::string& path) {
+  return with_file("save", path, [&] {
+    const bool with_cache = chat.save(path);
+    std::cerr << fmt::format("{} messages in {}{}\n", chat.messages().size(), path,
+                             with_cache ? ", with what was computed of them" : "");
+  });
+}
+
+CommandResult load(Chat& chat, std::string& path) {
+  return with_file("load", path,
+                   [&] { std::cerr << describe(chat.load(path), path) << recall(chat); });
+}
+
+CommandResult write_out(Chat& chat, std::string& path) {
+  return with_file("export", path, [&] {
+    OutputFile file(path);
+    file.write(chat.text());
+    file.commit();
+    std::cerr << fmt::format("{} messages in {}\n", chat.messages().size(), path);
+  });
 }
 
 CommandResult stats(Chat& chat, std::string&) {
@@ -95,7 +107,9 @@ constexpr Command kCommands[] = {
     {"again", "", "another reply to the last message", again},
     {"result", " TEXT", "what the first open tool call gave; after the last one the model goes on",
      result},
-    {"save", " FILE", "write the conversation to a file", save},
+    {"save", " FILE", "keep the conversation in a file, to go on later", save},
+    {"load", " FILE", "go on with a conversation that was kept", load},
+    {"export", " FILE", "write the conversation down for people to read", write_out},
     {"stats", "", "speeds, context, memory", stats},
     {"quit", "", "leave; so does Ctrl-D", quit},
 };
@@ -110,6 +124,36 @@ CommandResult help(Chat&, std::string&) {
 }
 
 }  // namespace
+
+std::string describe(const Chat::Loaded& loaded, const std::string& path) {
+  std::string text = fmt::format("{} messages from {}", loaded.n_messages, path);
+  if (loaded.n_cached > 0)
+    text += fmt::format(", {} tokens of them computed already", loaded.n_cached);
+  else
+    text += "; they are computed anew with the next message";
+  if (!loaded.why_not.empty()) text += ": " + loaded.why_not;
+  return text + '\n';
+}
+
+std::string recall(const Chat& chat) {
+  const auto& messages = chat.messages();
+  std::string text;
+  if (isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0) {
+    const auto said = std::find_if(messages.rbegin(), messages.rend(),
+                                   [](const ChatMessage& m) { return m.role == "user"; });
+    if (said != messages.rend()) text += fmt::format("\n> {}\n", said->content);
+    if (!messages.empty() && messages.back().role == "assistant")
+      text += messages.back().content + '\n';
+  }
+  return text + hints(chat);
+}
+
+std::string hints(const Chat& chat) {
+  std::string text;
+  for (const ToolCall& call : chat.open_calls())
+    text += fmt::format("[/result TEXT gives the result of {}]\n", call.name);
+  return text;
+}
 
 bool is_command(std::string_view line) {
   return line.starts_with('/') && !line.starts_with("//");

@@ -21,4 +21,11 @@ bool is_command(std::string_view line);  // "//" begins a message with a slash
 // is the line, and the message to send after CommandResult::say.
 CommandResult run_command(Chat& chat, std::string& text);
 
+// What /load says about what it loaded.
+std::string describe(const Chat::Loaded& loaded, const std::string& path);
+// On a terminal the last message and its reply, and hints().
+std::string recall(const Chat& chat);
+// What the program waits for: results of tool calls.
+std::string hints(const Chat& chat);
+
 }  // namespace weft::chat

@@ -20,9 +20,10 @@ using namespace weft::chat;
 
 struct Options {
   cli::ModelFlags model;
-  SamplerOptions sampler;
+  cli::SamplerFlags sampler;
   ChatOptions chat;
   std::string tools_file;
+  std::string resume;
 };
 
 const char* remark(ReplyEnd end) {
@@ -94,9 +95,7 @@ void take_turn(Chat& chat, std::string message, bool is_result) {
   const ReplyEnd end = is_result ? chat.answer_call(std::move(message), cli::interrupted(), show)
                                  : chat.say(std::move(message), cli::interrupted(), show);
   display.end();
-  std::cerr << remark(end);
-  for (const ToolCall& call : chat.open_calls())
-    std::cerr << fmt::format("[/result TEXT gives the result of {}]\n", call.name);
+  std::cerr << remark(end) << hints(chat);
 }
 
 // One line of input, whatever it is. False: leave.
@@ -130,9 +129,9 @@ int run(Options options) {
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
     std::cerr << "to keep the budget: " << given_up << '\n';
-  SamplerOptions sampler = options.sampler;
-  cli::finish_sampler_options(*model, sampler);
-  Chat chat(session, sampler, options.chat);
+  Chat chat(session, cli::sampler_options(*model, options.sampler), options.chat);
+  if (!options.resume.empty())
+    std::cerr << describe(chat.load(options.resume), options.resume) << recall(chat);
   LineReader reader;
   if (reader.interactive()) {
     const ModelFacts& facts = model->facts();
@@ -155,7 +154,11 @@ int main(int argc, char** argv) {
   CLI::App app("Talks with a model. Its words go to stdout, everything else to stderr.", "chat");
   Options options;
   cli::add_model_flags(app, options.model);
-  app.add_option("--system", options.chat.system, "the system prompt");
+  auto* system = app.add_option("--system", options.chat.system, "the system prompt");
+  app.add_option("--resume", options.resume,
+                 "go on with the conversation that /save wrote to this file")
+      ->excludes(system)
+      ->type_name("FILE");
   cli::add_template_flags(app, options.chat.chat_template);
   app.add_option("--tools", options.tools_file,
                  "tools that the model may call: a JSON array of definitions in a file")
@@ -171,6 +174,8 @@ int main(int argc, char** argv) {
       "  chat -m model.gguf --system 'Answer in one sentence.' -c 4096\n"
       "  echo 'Tell me a story about a fox named Pip.' | chat -s 7\n"
       "  chat -m model.gguf --tools tools.json --template-kwargs '{\"enable_thinking\": false}'\n"
+      "  chat -m model.gguf --json-schema-file answer.schema.json --temp 0\n"
+      "  chat -m model.gguf --resume talk.chat   # what /save talk.chat wrote\n"
       "Without a terminal every line of stdin is a message. Lines typed on a terminal are kept in\n"
       "~/.local/state/weft/chat_history.");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;

@@ -104,6 +104,13 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
   return s;
 }
 
+bool SavedSequence::is_one(const std::string& path) {
+  const MappedFile file(path);
+  const auto magic = std::as_bytes(std::span(kMagic));
+  return file.bytes().size() >= magic.size() &&
+         std::memcmp(file.bytes().data(), magic.data(), magic.size()) == 0;
+}
+
 SavedSequence SavedSequence::open(const std::string& path) {
   auto file = std::make_shared<const MappedFile>(path);
   SavedSequence s = parse(file->bytes(), path);

@@ -42,9 +42,9 @@ class FromPipe(SystemTest):
         for text in ("/reset", "context", "There is no /frobnicate", "no message yet"):
             self.assertIn(text, r.err)
 
-    def test_save(self):
+    def test_export(self):
         path = self.folder / "talk.md"
-        r = self.chat(f"Tell me a story.\n/save {path}\n/save {self.folder}/none/talk.md\n", "--system", "Be brave.")
+        r = self.chat(f"Tell me a story.\n/export {path}\n/export {self.folder}/none/talk.md\n", "--system", "Be brave.")
         saved = path.read_text()
         self.assertIn("## system\n\nBe brave.", saved)
         self.assertIn("## user\n\nTell me a story.", saved)

@@ -34,6 +34,8 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
 // Such a file, mapped and checked. Immutable.
 class SavedSequence {
  public:
+  // Whether the file begins like one. Throws IoError where it cannot be read.
+  static bool is_one(const std::string& path);
   // Throws IoError; UnsupportedError where the file is of another kind or version; FormatError
   // where a byte of it has changed.
   static SavedSequence open(const std::string& path);

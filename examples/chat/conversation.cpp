@@ -1,0 +1,143 @@
+#include "chat/conversation.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/graph/error.h"
+#include "weft/models/gguf.h"
+
+namespace weft::chat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kDeepest = 500;
+
+Json as_json(const ToolCall& call) {
+  return {{"id", call.id},
+          {"type", "function"},
+          {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
+}
+
+Json as_json(const ChatMessage& message) {
+  Json json{{"role", message.role}, {"content", message.content}};
+  if (!message.reasoning.empty()) json["reasoning_content"] = message.reasoning;
+  for (const ToolCall& call : message.tool_calls) json["tool_calls"].push_back(as_json(call));
+  if (!message.tool_call_id.empty()) json["tool_call_id"] = message.tool_call_id;
+  if (!message.name.empty()) json["name"] = message.name;
+  return json;
+}
+
+// Reads with one clear error for what is not as it should be. `where`: "messages[3]."
+struct Reader {
+  const std::string& name;
+
+  [[noreturn]] void wrong(const std::string& where, std::string_view expected,
+                          const Json& got) const {
+    fail<FormatError>("{}: {} must be {}, got {}", printable_path(name), where, expected,
+                      got.type_name());
+  }
+  std::string text(const Json& object, const std::string& where, const char* key) const {
+    const auto at = object.find(key);
+    if (at == object.end() || at->is_null()) return "";
+    if (!at->is_string()) wrong(where + key, "a string", *at);
+    return at->get<std::string>();
+  }
+  const Json& object(const Json& json, const std::string& where) const {
+    if (!json.is_object()) wrong(where, "an object", json);
+    return json;
+  }
+
+  ToolCall call(const Json& json, const std::string& where) const {
+    object(json, where);
+    const auto function = json.find("function");
+    const Json& f = function == json.end() ? json : object(*function, where + ".function");
+    ToolCall call{text(json, where + ".", "id"), text(f, where + ".", "name"), ""};
+    if (call.name.empty()) fail<FormatError>("{}: {} has no name", printable_path(name), where);
+    const auto arguments = f.find("arguments");
+    if (arguments == f.end()) return call;
+    call.arguments = arguments->is_string() ? arguments->get<std::string>() : arguments->dump();
+    return call;
+  }
+  ChatMessage message(const Json& json, const std::string& where) const {
+    object(json, where);
+    const std::string at = where + ".";
+    ChatMessage m{.role = text(json, at, "role"),
+                  .content = text(json, at, "content"),
+                  .reasoning = text(json, at, "reasoning_content"),
+                  .tool_call_id = text(json, at, "tool_call_id"),
+                  .name = text(json, at, "name")};
+    if (m.role.empty()) fail<FormatError>("{}: {} has no role", printable_path(name), where);
+    const auto calls = json.find("tool_calls");
+    if (calls == json.end() || calls->is_null()) return m;
+    if (!calls->is_array()) wrong(at + "tool_calls", "an array", *calls);
+    for (std::size_t i = 0; i < calls->size(); ++i)
+      m.tool_calls.push_back(call((*calls)[i], fmt::format("{}tool_calls[{}]", at, i)));
+    return m;
+  }
+};
+
+Json parse(std::string_view text, const std::string& name) {
+  const auto deep = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepest)
+      fail<FormatError>("{}: values lie more than {} deep", printable_path(name), kDeepest);
+    return true;
+  };
+  try {
+    return Json::parse(text, deep);
+  } catch (const Json::exception& e) {
+    fail<FormatError>("{}: is not JSON: {}", printable_path(name), printable(e.what(), 300));
+  }
+}
+
+}  // namespace
+
+std::string to_json(const Conversation& conversation) {
+  Json json{{"messages", Json::array()}};
+  for (const ChatMessage& message : conversation.messages)
+    json["messages"].push_back(as_json(message));
+  if (!conversation.tools.empty()) json["tools"] = Json::parse(conversation.tools);
+  if (!conversation.kwargs.empty()) json["template_kwargs"] = Json::parse(conversation.kwargs);
+  if (!conversation.cached_text.empty()) json["cached_text"] = conversation.cached_text;
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+Conversation parse_conversation(std::string_view text, const std::string& name) {
+  const Json json = parse(text, name);
+  const Reader reader{name};
+  const bool bare = json.is_array();
+  if (!bare) reader.object(json, "a conversation");
+  const auto found = bare ? json.end() : json.find("messages");
+  if (!bare && found == json.end())
+    fail<FormatError>("{}: is no conversation: it has no messages", printable_path(name));
+  const Json& messages = bare ? json : *found;
+  if (!messages.is_array()) reader.wrong("messages", "an array", messages);
+  Conversation conversation;
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    conversation.messages.push_back(reader.message(messages[i], fmt::format("messages[{}]", i)));
+  if (bare) return conversation;
+  if (const auto tools = json.find("tools"); tools != json.end()) {
+    if (!tools->is_array()) reader.wrong("tools", "an array", *tools);
+    conversation.tools = tools->dump();
+  }
+  if (const auto kwargs = json.find("template_kwargs"); kwargs != json.end())
+    conversation.kwargs = reader.object(*kwargs, "template_kwargs").dump();
+  conversation.cached_text = reader.text(json, "", "cached_text");
+  return conversation;
+}
+
+std::string to_text(const Conversation& conversation) {
+  std::string text;
+  for (const ChatMessage& message : conversation.messages) {
+    text += fmt::format("## {}\n\n", message.role);
+    if (!message.reasoning.empty()) text += fmt::format("> {}\n\n", message.reasoning);
+    if (!message.content.empty()) text += message.content + "\n\n";
+    for (const ToolCall& call : message.tool_calls)
+      text += fmt::format("[call {}] {}\n\n", call.name, call.arguments);
+  }
+  return text;
+}
+
+}  // namespace weft::chat
