@@ -15,7 +15,7 @@ SessionBeams::SessionBeams(Session& session, const std::atomic<bool>* cancel)
       n_prompt_(session.length(0)),
       slots_(static_cast<std::size_t>(session.options().sequences)),
       slot_of_{0},
-      rows_(session.logits().begin(), session.logits().end()),
+      rows_(session.logits()),
       n_vocab_(rows_.size()) {
   const SessionOptions& o = session.options();
   if (o.sequences > std::min(o.prefill_width, o.logits_rows)) {
@@ -27,7 +27,7 @@ SessionBeams::SessionBeams(Session& session, const std::atomic<bool>* cancel)
 
 std::span<const float> SessionBeams::logprobs(std::size_t beam) {
   constexpr float kNever = -std::numeric_limits<float>::infinity();
-  const std::span row = std::span(rows_).subspan(beam * n_vocab_, n_vocab_);
+  const std::span row = rows_.subspan(beam * n_vocab_, n_vocab_);
   const double total = log_of_total(row);
   row_.resize(n_vocab_);
   TokenId end = kNoToken;
@@ -89,8 +89,7 @@ void SessionBeams::advance(std::span<const BeamStep> chosen) {
                     .sequence = static_cast<std::int32_t>(slot_of_[i]),
                     .logits = true});
   }
-  const std::span<const float> rows = session_.step(step, cancel_);
-  rows_.assign(rows.begin(), rows.end());
+  rows_ = session_.step(step, cancel_);
   for (std::size_t i = 0; i < chosen.size(); ++i)
     slots_[slot_of_[i]].tokens.push_back(chosen[i].token);
 }

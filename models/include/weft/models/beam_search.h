@@ -133,8 +133,9 @@ class SessionBeams : public BeamModel {
   const std::int64_t n_prompt_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> slot_of_;  // by hypothesis
-  std::vector<float> rows_, row_;
+  std::span<const float> rows_;       // of all hypotheses, in the session's memory
   std::size_t n_vocab_;
+  std::vector<float> row_;
 };
 
 }  // namespace weft

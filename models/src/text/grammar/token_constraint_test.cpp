@@ -103,6 +103,48 @@ std::vector<double> mask_times(TokenConstraint& constraint, std::span<const Toke
   return times;
 }
 
+TEST_CASE("several texts under one constraint, each where it was left") {
+  const auto tokenizer = small_tokenizer();
+  TokenConstraint constraint(Grammar::from_gbnf("root ::= \"(\" root \")\" | \"1\"+"),
+                             std::make_shared<const TokenTree>(*tokenizer));
+  const auto allowed = [&] {
+    std::vector<TokenId> ids;
+    for (TokenId id = 0; id < tokenizer->vocabulary().size(); ++id)
+      if (constraint.allows(id)) ids.push_back(id);
+    return ids;
+  };
+  const auto write = [&](std::string_view text) {
+    for (const TokenId id : tokenizer->encode(text, {.add_special = false}))
+      REQUIRE(constraint.accept(id));
+  };
+  constraint.reset();
+  write("((1");
+  const auto nested = constraint.place();
+  const auto after_nested = allowed();
+  constraint.reset();
+  const auto start = constraint.place();
+  const auto at_start = allowed();
+  write("11");
+  const auto after_ones = allowed();
+  const auto ones = constraint.place();
+  CHECK(after_nested != after_ones);
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE(constraint.go_to(nested));
+    CHECK(allowed() == after_nested);
+    REQUIRE(constraint.go_to(ones));
+    CHECK(allowed() == after_ones);
+    REQUIRE(constraint.go_to(start));
+    CHECK(allowed() == at_start);
+  }
+  REQUIRE(constraint.go_to(nested));
+  write("1))");
+  CHECK(constraint.complete());
+  CHECK(!constraint.goes_on());
+  // A place from before memory was given back.
+  CHECK(!constraint.go_to({nested.at, nested.epoch + 1}));
+  CHECK(constraint.complete());
+}
+
 TEST_CASE("masks over a large vocabulary") {
   const auto path = test::reference("vocab/ggml-vocab-qwen2.gguf");
   if (!path) return;
