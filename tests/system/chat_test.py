@@ -143,6 +143,18 @@ class Terminal(SystemTest):
         self.assertEqual(self.exit_code(), 0)
         self.assertIn("story", (self.folder / "weft/chat_history").read_text())
 
+    def test_resuming_shows_where_it_was(self):
+        path = self.folder / "talk.chat"
+        self.runs("chat", "--temp", "0", "-n", "8", stdin=f"Tell me a story.\n/save {path}\n".encode())
+        self.start("--temp", "0", "-n", "8", "--resume", str(path))
+        self.until("Tell me a story.")
+        self.prompt()
+        self.type("/stats\r")
+        self.until(" of ")
+        self.prompt()
+        self.type("\x04")
+        self.assertEqual(self.exit_code(), 0)
+
     def test_interrupts(self):
         self.start("--temp", "0", "-c", "4096")
         self.type("Tell me a story.\r")
