@@ -8,6 +8,7 @@
 #include "weft/backends/plugins.h"
 #include "weft/graph/error.h"
 #include "weft/models/session.h"
+#include "weft/ops/formats/q8_0.h"
 
 #include "support/allocations.h"
 #include "tiny_model.h"
@@ -71,6 +72,37 @@ TEST_CASE("what a plug-in takes part in: same bits for workers and chunks, predi
       CHECK(session.allocated_bytes() == use.total() - use.weights_mapped);
       // The norms' weights lie on the device alone.
       CHECK(use.weights_mapped + use.weights_resident < model->facts().weight_bytes);
+    }
+  }
+}
+
+TEST_CASE("what stays on cpu beside a plug-in has cpu's types in every plan, and the same bits") {
+  const auto model = tiny_model({.matrices = q8_0});
+  const std::string weight = "blk.1.attn_output.weight";
+  const auto type_of = [&](const Session& session, std::size_t plan) {
+    const Graph& graph = session.graph(plan);
+    REQUIRE(graph.find(weight) != kNoNode);
+    return graph[graph.find(weight)].spec.dtype.name();
+  };
+  const Session alone(model, {.weights = WeightMode::resident});
+  std::vector<float> expected;
+  for (const int workers : {1, 2}) {
+    for (const std::int64_t width : {64, 7, 1}) {
+      Session session(model, {.prefill_width = width,
+                              .workers = workers,
+                              .backend = "skeleton",
+                              .weights = WeightMode::resident});
+      const auto got = logits_of(session, 50);
+      if (expected.empty()) expected = got;
+      CHECK(got == expected);
+      const MemoryUse& use = session.memory();
+      CHECK(session.allocated_bytes() == use.total() - use.weights_mapped);
+      for (std::size_t i = 0; i < session.n_plans(); ++i) {
+        const NodeId quantized = session.graph(i).find("blk.0.attn_norm.q8a");
+        REQUIRE(quantized != kNoNode);
+        CHECK(session.graph(i)[quantized].made_by.starts_with("quantize_activations"));
+        CHECK(type_of(session, i) == type_of(alone, 0));
+      }
     }
   }
 }

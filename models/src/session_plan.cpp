@@ -117,12 +117,12 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
   planned.options.weights = weights;
   planned.backend = backend_of(options);
   const auto* routing = dynamic_cast<const Routing*>(planned.backend.get());
-  const auto sent_home = [&] { return routing ? routing->states_sent_home() : 0; };
+  const auto changes = [&] { return routing ? routing->changes_of_mind() : 0; };
   for (std::size_t before = 0;;) {
     add_classes(model, planned);
-    if (sent_home() == before) break;
-    // A plan does not see where those before it left the states.
-    before = sent_home();
+    if (changes() == before) break;
+    // A plan does not see where those before it left states, nor what they did to weights.
+    before = changes();
     planned.graphs.clear();
     planned.plans.clear();
   }

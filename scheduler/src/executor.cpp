@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "weft/graph/error.h"
+#include "weft/scheduler/profiler.h"
 
 #include "host_copies.h"
 #include "memory_map.h"
@@ -25,6 +26,7 @@ struct Executor::Impl final : CrewJob {
   // Of the run in progress.
   const std::atomic<bool>* cancel = nullptr;
   NodeObserver* observer = nullptr;
+  Profiler* profiler = nullptr;  // the observer, where it is one
   std::atomic<bool> stopped{false};
 
   Impl(const Graph& g, const Plan& p, const Backend& backend, const Bindings& bindings, Workers& w,
@@ -70,6 +72,7 @@ void Executor::Impl::set_extents(const Extents& wanted) {
 }
 
 void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept {
+  if (profiler) profiler->begin(worker);
   for (const Call& call : calls) {
     if (stopped.load(std::memory_order_relaxed)) return;
     if (cancel && cancel->load(std::memory_order_relaxed)) {
@@ -79,9 +82,10 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
     for_each_region(call, [&](const Region& region) {
       if (observer && call.device) return run_observed(call, worker, region);
       if (poison && !call.device) Poison::before_call(call.args);
-      if (observer) observer->before(*call.step, worker, call.args, region);
+      if (observer && !profiler) observer->before(*call.step, worker, call.args, region);
       call.run(call.args, region);
       if (poison && !call.device) poison->after_call(*call.step, call.args, region);
+      if (profiler) return profiler->end(*call.step, worker, region);
       if (observer) observer->after(*call.step, worker, call.args, region);
     });
     if (call.args.prepared && failure.raised()) stopped.store(true, std::memory_order_relaxed);
@@ -140,6 +144,8 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->set_extents(extents);
   impl_->cancel = cancel;
   impl_->observer = observer;
+  // What it needs to know costs less to say.
+  impl_->profiler = dynamic_cast<Profiler*>(observer);
   impl_->stopped.store(false, std::memory_order_relaxed);
   Workers::Impl& workers = impl_->workers.impl();
   if (workers.crew && impl_->plan.lanes > 1 && !impl_->poison) {

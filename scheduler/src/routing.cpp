@@ -31,6 +31,10 @@ bool matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+bool is_built_in(const Backend& backend) {
+  return backend.name() == "cpu" || backend.name() == "reference";
+}
+
 bool does_work(const Node& node) {
   return node.op && node.op->storage != Storage::view;
 }
@@ -72,6 +76,15 @@ std::vector<NodeId> states_of(const Graph& graph, const Node& node) {
   return states;
 }
 
+// Whether a pass gave a weight another type, or an op other inputs.
+bool is_changed(const Graph& before, const Node& a, const Graph& after, const Node& b) {
+  if (a.kind == NodeKind::weight) return !(a.spec.dtype == b.spec.dtype);
+  const auto same = [&](NodeId x, NodeId y) {
+    return x == kNoNode || y == kNoNode ? x == y : before[x].path == after[y].path;
+  };
+  return a.op && !std::ranges::equal(a.inputs, b.inputs, same);
+}
+
 std::vector<RouteRule> read_rules(std::string_view text) {
   std::vector<RouteRule> rules;
   while (!text.empty()) {
@@ -93,7 +106,7 @@ Routing::Routing(std::string_view name, std::string_view rules)
   if (all != rules_.end()) otherwise_ = all->backend;
   name_ = otherwise_->name();
   const auto add = [&](const Backend* backend) {
-    built_in_ &= backend->name() == "cpu" || backend->name() == "reference";
+    built_in_ &= is_built_in(*backend);
     if (backend->device() && std::ranges::find(devices_, backend) == devices_.end())
       devices_.push_back(backend);
   };
@@ -146,11 +159,68 @@ std::optional<Kernel> Routing::find(const Graph& graph, const Node& node) const 
   return find_on(reference_backend(), graph, node);
 }
 
+// Whose rewrites are applied.
+const Backend& Routing::lowers() const {
+  return is_built_in(*otherwise_) ? *otherwise_ : cpu_backend();
+}
+
 std::span<const Pass> Routing::lowering() const {
-  return built_in_ ? otherwise_->lowering() : std::span<const Pass>();
+  return lowers().lowering();
 }
 std::span<const Pass> Routing::resident_lowering() const {
-  return built_in_ ? otherwise_->resident_lowering() : std::span<const Pass>();
+  return lowers().resident_lowering();
+}
+
+// An op, or a weight, whose type is the same for all who use it.
+bool Routing::may_rewrite(const Graph& graph, NodeId id) const {
+  const auto is_own = [&](const Node& node) {
+    const auto kernel = find(graph, node);
+    return kernel && kernel->backend == &lowers();
+  };
+  if (graph[id].op) return does_work(graph[id]) && is_own(graph[id]);
+  bool may = true;
+  for (NodeId user = 0; user < graph.size() && may; ++user) {
+    if (std::ranges::count(graph[user].inputs, id) != 0) may = is_own(graph[user]);
+  }
+  bool& so_far = repacked_.emplace(graph[id].path, may).first->second;
+  if (so_far && !may) ++taken_back_;
+  return so_far = so_far && may;
+}
+
+Graph Routing::only_own(const Graph& before, Graph after, std::string_view pass_name) const {
+  if (built_in_) return after;
+  Rewriter rewriter(before, pass_name);
+  std::map<NodeId, Tensor> added;  // by node of `after`
+  const auto inputs_of = [&](const auto& self, const Node& node) -> std::vector<Tensor> {
+    std::vector<Tensor> inputs;
+    for (const NodeId id : node.inputs) {
+      const NodeId old = id == kNoNode ? kNoNode : before.find(after[id].path);
+      if (id == kNoNode || old != kNoNode) {
+        inputs.push_back(id == kNoNode ? Tensor() : rewriter(old));
+        continue;
+      }
+      const Node& n = after[id];
+      const auto [at, is_new] = added.emplace(id, Tensor());
+      if (is_new) {
+        at->second = rewriter.insert(*n.op, self(self, n), n.attrs, n.path, n.where);
+      }
+      inputs.push_back(at->second);
+    }
+    return inputs;
+  };
+  for (NodeId id = 0; id < before.size(); ++id) {
+    const NodeId now = after.find(before[id].path);
+    const bool changed = now != kNoNode && is_changed(before, before[id], after, after[now]);
+    if (!changed || !may_rewrite(before, id)) {
+      rewriter.copy(id);
+    } else if (before[id].op) {
+      const Node& node = after[now];
+      rewriter.replace(id, *node.op, inputs_of(inputs_of, node), node.attrs);
+    } else {
+      rewriter.copy_as(id, after[now].spec.dtype);
+    }
+  }
+  return rewriter.finish();
 }
 
 std::int32_t Routing::memory_of(const Kernel& kernel) const {

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import xml.etree.ElementTree
 
-from support import SystemTest
+from support import MODEL, SystemTest
 
 
 class Dot(SystemTest):
@@ -128,6 +128,36 @@ class Dot(SystemTest):
             self.refuses(1, "other.json", "weft", "dot", "--profile", other)
         self.refuses(1, "no-such", "weft", "dot", "--profile", self.folder / "no-such.json")
         self.refuses(2, "--phase must be one of", "weft", "dot", "--passes", "--phase", "sideways")
+
+    def test_profile_of_another_machine(self):
+        report = self.folder / "report.json"
+        run = ("-p", "4", "-n", "4", "-r", "1", "--json")
+        report.write_bytes(self.runs("weft", "profile", *run, env={"WEFT_CPU_ISA": "sse2"}).out)
+        text = self.runs("weft", "dot", "--profile", report).out.decode()
+        self.assertIn("% of the time", text)
+        self.assertRegex(text, r"kernel: [^\n]* sse2")  # planned for the other one
+        self.assertNotIn("measured with", text)
+        self.assertIn("a step", self.runs("weft", "dot", "--profile", report, "--phase", "prefill").out.decode())
+        self.refuses(1, "is a report, which has no single calls", "weft", "plan", "--svg", self.folder / "x.svg", "--profile", report)
+
+        profile = json.loads(report.read_text())
+        for node in profile["profile"]["plans"][0]["nodes"]:
+            node["kernel"] = "a kernel of elsewhere"
+        report.write_text(json.dumps(profile))
+        text = self.runs("weft", "dot", "--profile", report).out.decode()
+        self.assertRegex(text, r"\d+ nodes measured with other kernels")
+        self.assertIn("measured with: a kernel of elsewhere", text)
+
+        profile["profile"]["plans"][0]["nodes"][2]["path"] = "blk.0.elsewhere"
+        profile["profile"]["plans"][0]["signature"] = "0"
+        report.write_text(json.dumps(profile))
+        self.refuses(1, "step 2 is 'blk.0.elsewhere' there, '", "weft", "dot", "--profile", report)
+
+    def test_profile_of_another_model(self):
+        other, trace = self.folder / "other.gguf", self.folder / "trace.json"
+        self.runs("weft", "quantize", "--allow-requantize", MODEL, other, "Q4_0")
+        self.runs("weft", "profile", "-m", other, "-p", "0", "-n", "2", "-r", "1", "-o", trace)
+        self.refuses(1, "the profile of another plan 'decode'", "weft", "dot", "--profile", trace)
 
     def test_layers(self):
         for bad in ("x", "2-1", "1-", "-3"):

@@ -8,6 +8,7 @@
 #include "weft/ops/cache_write.h"
 #include "weft/ops/concat.h"
 #include "weft/ops/formats/format.h"
+#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/get_rows.h"
@@ -124,27 +125,33 @@ void add_projections(Cases& cases, DType x, DType w, const Projection& p) {
                    }});
 }
 
+void add_type(Cases& cases, DType w) {
+  const std::int64_t block = std::max<std::int64_t>(32, w.block_elems());
+  for (const DType x : {f32, q8a}) {
+    add_projections(cases, x, w, {1, block, 1});
+    add_projections(cases, x, w, {7, block * 3, 37});
+    add_projections(cases, x, w, {33, 512, 100});
+    add_projections(cases, x, w, {1, 1024, 256, true});
+    add_projections(cases, x, w, {16, 1024, 256, true});
+  }
+  for (const std::int64_t t : kFew) {
+    cases.push_back(
+        {"get_rows", std::string(w.name()), fmt::format("{} of 19 x {}", t, block),
+         [=](Graph& g) {
+           done(g, apply(g, kGetRows,
+                         {g.weight("w", {w, {19, block}}), g.input("ids", {i32, {rows(g, t)}})}));
+         },
+         19});
+  }
+}
+
 void add_weights(Cases& cases) {
   for (const Format* format : all_formats()) {
     const DType w = format->dtype;
     if (format->whole || w.is_panels() || w.gguf_id() < 0) continue;
-    const std::int64_t block = std::max<std::int64_t>(32, w.block_elems());
-    for (const DType x : {f32, q8a}) {
-      add_projections(cases, x, w, {1, block, 1});
-      add_projections(cases, x, w, {7, block * 3, 37});
-      add_projections(cases, x, w, {33, 512, 100});
-      add_projections(cases, x, w, {1, 1024, 256, true});
-      add_projections(cases, x, w, {16, 1024, 256, true});
-    }
-    for (const std::int64_t t : kFew) {
-      cases.push_back(
-          {"get_rows", std::string(w.name()), fmt::format("{} of 19 x {}", t, block),
-           [=](Graph& g) {
-             done(g, apply(g, kGetRows,
-                           {g.weight("w", {w, {19, block}}), g.input("ids", {i32, {rows(g, t)}})}));
-           },
-           19});
-    }
+    add_type(cases, w);
+    // What only backends ask for that have rewrites of their own.
+    if (panels_of(w).valid()) add_type(cases, panels_of(w));
   }
 }
 

@@ -151,11 +151,12 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("NAME");
   auto* heat = app.add_option("--heat", flags.heat, "colour ops by the bytes they move at most")
                    ->check(CLI::IsMember({"bytes"}));
-  auto* profile = app.add_option("--profile", flags.profile,
-                                 "colour ops by their share of the time in a trace of weft profile "
-                                 "-o FILE; borders are as thick as they move bytes")
-                      ->type_name("FILE")
-                      ->excludes(heat);
+  auto* profile =
+      app.add_option("--profile", flags.profile,
+                     "colour ops by their share of the time in what weft profile -o FILE or "
+                     "--json wrote, here or elsewhere; borders are as thick as they move bytes")
+          ->type_name("FILE")
+          ->excludes(heat);
   app.add_option("--diff", flags.diff,
                  "what changes from one variant to another: default, as-built (no pass at all), "
                  "or a list such as no-pass=fuse_qkv,backend=reference,threads=1,weights=mapped")
@@ -171,6 +172,8 @@ void add_flags(CLI::App& app, Flags& flags) {
       "  weft dot -m model.gguf --layers 0 --no-pass all -o as_built.svg\n"
       "  weft profile -m model.gguf -p 0 -o trace.json\n"
       "  weft dot -m model.gguf --profile trace.json -o where_time_goes.svg\n"
+      "  weft profile -m model.gguf --json > elsewhere.json\n"
+      "  weft dot -m model.gguf --profile elsewhere.json -o where_time_went.svg\n"
       "  weft dot -m model.gguf --diff no-pass=fuse_qkv default -o what_fuse_qkv_does.svg\n"
       "  weft dot -m model.gguf --passes");
 }

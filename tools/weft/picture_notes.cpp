@@ -112,6 +112,12 @@ class Notes {
       return found == profiled_.end() ? 0 : found->second->bytes;
     });
   }
+  // The kernel that a profile measured, where it is another one: that of another machine.
+  const std::string* other_kernel(const PlanStep& step) const {
+    const auto found = profiled_.find(step.path);
+    if (found == profiled_.end() || found->second->kernel.empty()) return nullptr;
+    return found->second->kernel == step.kernel ? nullptr : &found->second->kernel;
+  }
   double share_of_time(double ns) const {
     const double all = options_.profile->wall_ns * plan_.lanes;
     return all > 0 ? 100 * ns / all : 0;
@@ -205,6 +211,7 @@ class Notes {
     row("time", fmt::format("{}{}, {:.2f} % of the step{}", human_ns(ns / n), each,
                             share_of_time(ns), n > 1 ? " together" : ""));
     row("bytes", fmt::format("{}{}", bytes_text(bytes / n), each));
+    if (const std::string* other = other_kernel(*step)) row("measured with", *other);
     if (ns > 0) row("rate of a worker", fmt::format("{:.1f} GB/s", bytes / ns));
   }
 
@@ -222,6 +229,10 @@ class Notes {
     if (options_.profile) {
       picture.facts += fmt::format(", {} a step, mean of {} steps",
                                    human_ns(options_.profile->wall_ns), options_.profile->steps);
+      const auto others = std::ranges::count_if(
+          plan_.steps, [&](const PlanStep& step) { return other_kernel(step) != nullptr; });
+      if (others > 0)
+        picture.facts += fmt::format(", {} nodes measured with other kernels", others);
     }
   }
 

@@ -82,8 +82,7 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
 }
 
-std::string text_of(const Model& model, const PlannedModel& planned, const std::string& phase,
-                    const ProfileFile* profile, const std::string& profile_path) {
+std::string head_of(const Model& model, const PlannedModel& planned) {
   const ModelFacts& facts = model.facts();
   const SessionOptions& o = planned.options;
   std::string out = fmt::format(
@@ -98,21 +97,27 @@ std::string text_of(const Model& model, const PlannedModel& planned, const std::
                      planned.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : planned.concessions)
     out += fmt::format("  {}\n", concession);
+  return out;
+}
+
+std::string text_of(const Model& model, const PlannedModel& planned, const std::string& phase,
+                    const ProfileFile* profile, const std::string& profile_path) {
+  std::string out = head_of(model, planned);
   for (std::size_t i = 0; i < planned.plans.size(); ++i) {
     const Plan& plan = planned.plans[i];
-    if (wanted(planned, plan, phase)) {
-      const Graph& graph = planned.graphs[i];
-      const std::string text = plan.to_text();
-      const std::size_t steps = std::min(text.find("stage 0\n"), text.size());
-      const ProfiledPlan* of_plan =
-          profile ? &profile_of(*profile, profile_path, graph, plan) : nullptr;
-      out += '\n';
-      out += text.substr(0, steps) + bounds_text(graph, plan, of_plan) + text.substr(steps);
-    } else {
+    if (!wanted(planned, plan, phase)) {
       out += fmt::format("\nplan {}: {} steps, {} joins, arena {}, scratch {}\n", plan.name,
                          plan.steps.size(), plan.joins(), human_bytes(plan.arena_bytes),
                          human_bytes(plan.scratch_bytes));
+      continue;
     }
+    const Graph& graph = planned.graphs[i];
+    const std::string text = plan.to_text();
+    const std::size_t steps = std::min(text.find("stage 0\n"), text.size());
+    const ProfiledPlan* of_plan =
+        profile ? &profile_of(*profile, profile_path, graph, plan) : nullptr;
+    out += '\n';
+    out += text.substr(0, steps) + bounds_text(graph, plan, of_plan) + text.substr(steps);
   }
   return out;
 }
@@ -156,6 +161,13 @@ struct Picture {
   std::string out, layers, profile;
 };
 
+struct Flags {
+  cli::ModelFlags model;
+  std::string phase = "decode";
+  bool json = false;
+  Picture picture;
+};
+
 void write_svg(const Model& model, const PlannedModel& planned, const std::string& phase,
                const Picture& picture, const ProfileFile* profile) {
   const std::size_t index = find_phase(planned, phase);
@@ -179,54 +191,57 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
   file.commit();
 }
 
-}  // namespace
-
-int plan(int argc, char** argv) {
-  CLI::App app("Prints what running a model would do and take, from the file's header alone.",
-               "weft plan");
-  cli::ModelFlags flags;
-  std::string phase = "decode";
-  bool json = false;
-  cli::add_model_flags(app, flags);
-  app.add_option("--sequences", flags.session.sequences, "conversations with a cache of their own")
+void add_flags(CLI::App& app, Flags& flags) {
+  cli::add_model_flags(app, flags.model);
+  app.add_option("--sequences", flags.model.session.sequences,
+                 "conversations with a cache of their own")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
-  app.add_option("--phase", phase,
+  app.add_option("--phase", flags.phase,
                  "which plan to show in full: decode, prefill (the widest), 'prefill 8', all")
       ->type_name("NAME");
-  auto* as_json = app.add_flag("--json", json, "print everything as one JSON object");
-  Picture picture;
-  auto* svg = app.add_option("--svg", picture.out,
+  auto* json = app.add_flag("--json", flags.json, "print everything as one JSON object");
+  auto* svg = app.add_option("--svg", flags.picture.out,
                              "no text: draw the arena over the steps and the lanes over the time")
                   ->type_name("FILE.svg")
-                  ->excludes(as_json);
-  app.add_option("--layers", picture.layers, "draw only the steps of these layers, as 0-1")
+                  ->excludes(json);
+  app.add_option("--layers", flags.picture.layers, "draw only the steps of these layers, as 0-1")
       ->type_name("A-B")
       ->needs(svg);
-  app.add_option("--profile", picture.profile,
+  app.add_option("--profile", flags.picture.profile,
                  "times measured by weft profile -o FILE in place of estimated ones")
       ->type_name("FILE")
-      ->excludes(as_json);
+      ->excludes(json);
   app.footer(
       "Examples:\n"
       "  weft plan -m model.gguf -c 8192\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
       "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
       "  weft plan -m model.gguf --json | jq .memory");
+}
+
+}  // namespace
+
+int plan(int argc, char** argv) {
+  CLI::App app("Prints what running a model would do and take, from the file's header alone.",
+               "weft plan");
+  Flags flags;
+  add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const auto model = cli::load_model(flags);
+  const auto model = cli::load_model(flags.model);
+  const Picture& picture = flags.picture;
   std::optional<ProfileFile> profile;
-  if (!picture.profile.empty()) profile = read_profile(picture.profile, flags.session);
+  if (!picture.profile.empty()) profile = read_profile(picture.profile, flags.model.session);
   const ProfileFile* measured = profile ? &*profile : nullptr;
-  const PlannedModel planned = plan_model(*model, flags.session);
-  check_phase(planned, phase);
+  const PlannedModel planned = plan_model(*model, flags.model.session);
+  check_phase(planned, flags.phase);
   if (!picture.out.empty()) {
-    write_svg(*model, planned, phase, picture, measured);
-  } else if (json) {
+    write_svg(*model, planned, flags.phase, picture, measured);
+  } else if (flags.json) {
     print_json(*model, planned);
   } else {
-    std::cout << text_of(*model, planned, phase, measured, picture.profile);
+    std::cout << text_of(*model, planned, flags.phase, measured, picture.profile);
   }
   return 0;
 }

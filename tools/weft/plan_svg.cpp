@@ -229,62 +229,64 @@ class Painter {
     return std::min(n, 64);
   }
 
-  void lanes(double top) {
-    struct Bar {
-      int lane;
-      std::size_t step;
-      double begin, end;
-    };
+  struct Bar {
+    int lane;
+    std::size_t step;
+    double begin, end;
+  };
+  struct Bars {
     std::vector<Bar> bars;
     std::vector<double> joins;
-    if (options_.measured) {
-      std::map<std::string_view, std::size_t> step_of;
-      for (std::size_t i = 0; i < plan_.steps.size(); ++i) step_of[plan_.steps[i].path] = i;
-      std::map<std::int32_t, double> begins;  // of stages
-      for (const TimedCall& call : options_.measured->calls) {
-        const auto found = step_of.find(call.path);
-        if (found == step_of.end() || call.worker < 0 || call.worker >= lane_count()) continue;
-        bars.push_back({call.worker, found->second, call.begin_ns, call.end_ns});
-        const auto [at, is_new] = begins.emplace(call.stage, call.begin_ns);
-        if (!is_new) at->second = std::min(at->second, call.begin_ns);
-      }
-      for (const auto& [stage, begin] : begins) {
-        if (stage > 0) joins.push_back(begin);
-      }
-    } else {
-      const Timeline timeline = estimate_timeline(graph_, plan_);
-      for (const LaneWork& work : timeline.work)
-        bars.push_back({work.lane, work.step, work.begin_ns, work.end_ns});
-      joins = timeline.joins_ns;
+  };
+
+  Bars estimated() const {
+    Bars all;
+    const Timeline timeline = estimate_timeline(graph_, plan_);
+    for (const LaneWork& work : timeline.work)
+      all.bars.push_back({work.lane, work.step, work.begin_ns, work.end_ns});
+    all.joins = timeline.joins_ns;
+    return all;
+  }
+
+  Bars measured(const TimedStep& step) const {
+    Bars all;
+    std::map<std::string_view, std::size_t> step_of;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) step_of[plan_.steps[i].path] = i;
+    std::map<std::int32_t, double> begins;  // of stages
+    for (const TimedCall& call : step.calls) {
+      const auto found = step_of.find(call.path);
+      if (found == step_of.end() || call.worker < 0 || call.worker >= lane_count()) continue;
+      all.bars.push_back({call.worker, found->second, call.begin_ns, call.end_ns});
+      const auto [at, is_new] = begins.emplace(call.stage, call.begin_ns);
+      if (!is_new) at->second = std::min(at->second, call.begin_ns);
     }
-    double begin = 1e300, end = 0;
-    for (const Bar& bar : bars) {
-      if (bar.step < first_ || bar.step >= last_) continue;
+    for (const auto& [stage, begin] : begins) {
+      if (stage > 0) all.joins.push_back(begin);
+    }
+    return all;
+  }
+
+  void lanes(double top) {
+    Bars all = options_.measured ? measured(*options_.measured) : estimated();
+    std::erase_if(all.bars, [&](const Bar& bar) { return bar.step < first_ || bar.step >= last_; });
+    double begin = all.bars.empty() ? 0 : all.bars.front().begin, end = begin;
+    for (const Bar& bar : all.bars) {
       begin = std::min(begin, bar.begin);
       end = std::max(end, bar.end);
     }
-    if (begin > end) begin = end = 0;
     const auto x = [&](double ns) {
       return kLeft + width_ * (ns - begin) / std::max(end - begin, 1.0);
     };
     const double bottom = top + lane_count() * (kLane + kLaneGap);
-    text(kLeft, top - 8,
-         options_.measured ? "lanes: time of the measured step of median length, to the right"
-                           : "lanes: estimated time to the right",
-         " fill=\"#4b5563\"");
-    for (int lane = 0; lane < lane_count(); ++lane)
-      text(kLeft - 6, top + lane * (kLane + kLaneGap) + kLane / 2 + 4,
-           fmt::format("{} {}", options_.measured ? "worker" : "lane", lane),
-           " text-anchor=\"end\"");
-    for (const Bar& bar : bars) {
-      if (bar.step < first_ || bar.step >= last_) continue;
+    lane_names(top);
+    for (const Bar& bar : all.bars) {
       const PlanStep& step = plan_.steps[bar.step];
       rect(x(bar.begin), top + bar.lane * (kLane + kLaneGap), x(bar.end) - x(bar.begin), kLane,
            colour_of(step.node), step.path,
            fmt::format("{}\n{}\nstage {}, {}", step.path, step.kernel, step.stage,
                        human_ns(bar.end - bar.begin)));
     }
-    for (const double at : joins) {
+    for (const double at : all.joins) {
       if (at > begin && at < end)
         line(x(at), top - 3, x(at), bottom, "stroke=\"#dc2626\" stroke-width=\"0.8\"");
     }
@@ -294,6 +296,17 @@ class Painter {
     }
     text(kLeft, bottom + 30, "red lines are joins: lanes wait for each other there",
          " fill=\"#4b5563\"");
+  }
+
+  void lane_names(double top) {
+    text(kLeft, top - 8,
+         options_.measured ? "lanes: time of the measured step of median length, to the right"
+                           : "lanes: estimated time to the right",
+         " fill=\"#4b5563\"");
+    for (int lane = 0; lane < lane_count(); ++lane)
+      text(kLeft - 6, top + lane * (kLane + kLaneGap) + kLane / 2 + 4,
+           fmt::format("{} {}", options_.measured ? "worker" : "lane", lane),
+           " text-anchor=\"end\"");
   }
 
   const Graph& graph_;

@@ -98,6 +98,7 @@ class Sums {
 
 struct Step {
   std::int64_t depth = 0, n_tokens = 0, begin_ns = 0, end_ns = 0;
+  double ns() const { return static_cast<double>(end_ns - begin_ns); }
 };
 
 // Adds up what the trace file says about each plan, over all phases.
@@ -107,7 +108,8 @@ class PlanTimes {
     for (std::size_t i = 0; i < session.n_plans(); ++i) {
       const Plan& plan = session.plan(i);
       plans_.push_back({plan.name, plan_signature(session.graph(i), plan), 0, 0, {}});
-      for (const PlanStep& step : plan.steps) plans_.back().nodes.push_back({step.path, 0, 0});
+      for (const PlanStep& step : plan.steps)
+        plans_.back().nodes.push_back({step.path, step.kernel, 0, 0});
     }
   }
 
@@ -122,7 +124,7 @@ class PlanTimes {
       const std::size_t at = session_.plan_for(step.n_tokens);
       ProfiledPlan& plan = plans_[at];
       ++plan.steps;
-      plan.wall_ns += static_cast<double>(step.end_ns - step.begin_ns);
+      plan.wall_ns += step.ns();
       const std::vector<PlanStep>& planned = session_.plan(at).steps;
       for (std::size_t s = 0; s < planned.size(); ++s) {
         plan.nodes[s].bytes +=
@@ -137,6 +139,8 @@ class PlanTimes {
     ProfileFile file{.model = session_.model().facts().name,
                      .weights = std::string(to_string(o.weights)),
                      .backend = o.backend,
+                     .route = o.route,
+                     .isa = cpu_isa_name(),
                      .context = o.context,
                      .workers = o.workers,
                      .plans = {}};
@@ -162,9 +166,9 @@ std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
   return tokens;
 }
 
-// Feeds the test's tokens; `after` sees every step: depth, tokens, begin and end.
-template <class After>
-void run_steps(Session& session, const Test& test, Profiler& clock, NodeObserver* observer,
+// Feeds the test's tokens. `observer_of` says who watches step i, `after` sees every step.
+template <class ObserverOf, class After>
+void run_steps(Session& session, const Test& test, Profiler& clock, ObserverOf observer_of,
                After after) {
   std::vector<StepToken> tokens = some_tokens(test.tokens, session.model().facts().n_vocab);
   const std::int64_t width =
@@ -176,51 +180,115 @@ void run_steps(Session& session, const Test& test, Profiler& clock, NodeObserver
         std::span(tokens).subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(n));
     part.back().logits = true;
     const std::int64_t begin_ns = clock.now_ns();
-    session.step(part, &cli::interrupted(), observer);
-    after(test.depth + done, n, begin_ns, clock.now_ns());
+    session.step(part, &cli::interrupted(), observer_of(done / width));
+    after(Step{test.depth + done, n, begin_ns, clock.now_ns()});
   }
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// All steps watched. What was recorded is looked at afterwards: doing it between steps would cool
+// the caches.
+std::vector<Step> run_watched(Session& session, const Test& test, Profiler& profiler) {
+  std::vector<Step> steps;
+  steps.reserve(static_cast<std::size_t>(test.tokens));
+  run_steps(
+      session, test, profiler, [&](auto) { return &profiler; },
+      [&](const Step& step) { steps.push_back(step); });
+  return steps;
+}
+
+// What watching costs: less than what steps differ, and less than what machines change from one
+// millisecond to the next. So watched and unwatched steps take turns, and each is compared with its
+// neighbour; in the next repetition they change their places.
+class Comparison {
+ public:
+  Comparison(Session& session, const Test& test, Profiler& ignored)
+      : session_(session), test_(test), ignored_(ignored) {}
+
+  // After the watched steps of a repetition.
+  void run(const std::vector<Step>& watched) {
+    std::vector<Step> steps;
+    steps.reserve(watched.size());
+    ignored_.clear();
+    run_steps(
+        session_, test_, ignored_,
+        [&](std::int64_t i) { return is_plain(i) ? nullptr : &ignored_; },
+        [&](const Step& step) { steps.push_back(step); });
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (!is_plain(static_cast<std::int64_t>(i))) continue;
+      const bool last = i + 1 == steps.size() || steps[i + 1].n_tokens != steps[i].n_tokens;
+      const Step& other = last ? watched[i] : steps[i + 1];
+      plain_.push_back(steps[i].ns());
+      ratios_.push_back(other.ns() / steps[i].ns());
+    }
+    ++turn_;
+  }
+
+  // Of phases of `steps` steps. Where there is but one, every second repetition has none to offer.
+  void finish(PhaseProfile& phase) const {
+    double sum = 0;
+    for (const double ns : plain_) sum += ns;
+    phase.plain_ns = sum / static_cast<double>(plain_.size()) * static_cast<double>(phase.steps);
+    phase.plain_median_ns = median(plain_);
+    phase.overhead = median(ratios_) - 1;
+  }
+
+ private:
+  bool is_plain(std::int64_t step) const { return (step + turn_) % 2 == 0; }
+
+  Session& session_;
+  const Test& test_;
+  Profiler& ignored_;
+  std::int64_t turn_ = 0;
+  std::vector<double> plain_, ratios_;
+};
+
+void add_to_trace(const Session& session, const Test& test, const std::vector<Step>& steps,
+                  const Profiler& profiler, Trace& trace) {
+  for (const Step& step : steps) {
+    trace.add_step(
+        fmt::format("{} of {} behind {}", to_string(test.phase), step.n_tokens, step.depth),
+        session.plan(session.plan_for(step.n_tokens)).name, step.begin_ns, step.end_ns);
+  }
+  trace.add_calls(profiler);
+}
+
 PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flags,
-                           Profiler& profiler, Trace* trace, PlanTimes& times) {
+                           Profiler& profiler, Profiler& ignored, Trace* trace, PlanTimes& times) {
   const int workers = session.options().workers;
   PhaseProfile phase{.test = test, .workers = workers};
   phase.busy_ns.resize(static_cast<std::size_t>(workers));
   Sums sums(session);
+  Comparison comparison(session, test, ignored);
   session.pretend(0, test.depth);
-  run_steps(session, test, profiler, nullptr, [](auto...) {});  // to warm up
+  run_watched(session, test, profiler);  // to warm up
+  profiler.clear();
   for (std::int64_t r = 0; r < flags.repeats; ++r) {
-    run_steps(session, test, profiler, nullptr, [&](auto, auto, auto begin_ns, auto end_ns) {
-      phase.plain_ns += static_cast<double>(end_ns - begin_ns);
-    });
-    // What was recorded is looked at afterwards: doing it between steps would cool the caches.
-    std::vector<Step> steps;
-    steps.reserve(static_cast<std::size_t>(test.tokens));
-    run_steps(session, test, profiler, &profiler,
-              [&](auto depth, auto n_tokens, auto begin_ns, auto end_ns) {
-                steps.push_back({depth, n_tokens, begin_ns, end_ns});
-              });
+    const std::vector<Step> steps = run_watched(session, test, profiler);
+    comparison.run(steps);
     for (const Step& step : steps) {
-      phase.wall_ns += static_cast<double>(step.end_ns - step.begin_ns);
+      phase.wall_ns += step.ns();
       sums.add_step(step.depth, step.n_tokens, phase);
-      if (trace && r == 0)
-        trace->add_step(
-            fmt::format("{} of {} behind {}", to_string(test.phase), step.n_tokens, step.depth),
-            session.plan(session.plan_for(step.n_tokens)).name, step.begin_ns, step.end_ns);
     }
-    phase.steps += std::ssize(steps);
+    phase.steps = std::ssize(steps);
+    phase.step_nodes = std::ssize(session.plan(session.plan_for(steps.front().n_tokens)).steps);
     sums.add_calls(profiler, phase);
     times.add(profiler, steps);
-    if (trace && r == 0) trace->add_calls(profiler);
+    if (trace && r == 0) add_to_trace(session, test, steps, profiler, *trace);
     profiler.clear();
   }
-  phase.plain_ns /= static_cast<double>(flags.repeats);
-  phase.wall_ns /= static_cast<double>(flags.repeats);
-  phase.steps /= flags.repeats;
-  phase.joins /= static_cast<double>(flags.repeats);
-  for (double& busy : phase.busy_ns) busy /= static_cast<double>(flags.repeats);
+  const auto n = static_cast<double>(flags.repeats);
+  phase.wall_ns /= n;
+  phase.joins /= n;
+  for (double& busy : phase.busy_ns) busy /= n;
   phase.rows = sums.rows(!flags.no_fold);
-  for (ProfileRow& row : phase.rows) row.divide(static_cast<double>(flags.repeats));
+  for (ProfileRow& row : phase.rows) row.divide(n);
+  comparison.finish(phase);
   return phase;
 }
 
@@ -245,7 +313,8 @@ int profile_all(Flags& flags) {
   Session session(model, options);
   std::int64_t age_s = 0;
   const Limits limits = kept_limits(session.options().workers, flags.again, age_s);
-  Profiler profiler(session.options().workers, room_for(session, flags));
+  const std::size_t room = room_for(session, flags);
+  Profiler profiler(session.options().workers, room), ignored(session.options().workers, room);
   std::optional<Trace> trace;
   if (!flags.trace.empty()) trace.emplace(flags.trace, session.options().workers);
 
@@ -255,14 +324,15 @@ int profile_all(Flags& flags) {
                            Test{Phase::decode, flags.predict, flags.depth}}) {
     if (test.tokens == 0) continue;
     phases.push_back(
-        profile_phase(session, test, flags, profiler, trace ? &*trace : nullptr, times));
+        profile_phase(session, test, flags, profiler, ignored, trace ? &*trace : nullptr, times));
     if (!flags.json) std::cout << to_text(phases.back(), limits, flags.top) << '\n';
   }
-  if (flags.json) std::cout << to_json(phases, limits);
+  const std::string about = to_json(times.file());
+  if (flags.json) std::cout << to_json(phases, limits, about);
   if (!flags.json) std::cout << to_text({limits});
   if (!flags.json && age_s > 0)
     std::cout << fmt::format("         measured {} min ago: --again measures now\n", age_s / 60);
-  if (trace) trace->commit(to_json(times.file()));
+  if (trace) trace->commit(about);
   return 0;
 }
 
@@ -288,7 +358,7 @@ int profile(int argc, char** argv) {
       ->type_name("FILE.json");
   app.add_flag("--no-fold", flags.no_fold, "a row for each layer's node");
   app.add_flag("--again", flags.again, "measure the machine's limits anew");
-  app.add_flag("--json", flags.json, "for programs");
+  app.add_flag("--json", flags.json, "for programs, and for weft dot --profile");
   app.footer(
       "Examples:\n"
       "  weft profile -m model.gguf\n"

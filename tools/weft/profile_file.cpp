@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/backends/backend.h"
 #include "weft/graph/error.h"
 #include "weft/graph/picture.h"
 #include "weft/scheduler/workers.h"
@@ -24,14 +25,17 @@ Json parsed(const std::string& path) {
   }
 }
 
-// Calls `read` with the trace; what is missing or of another type is said of the file.
+constexpr std::string_view kNeither =
+    "neither a trace of weft profile -o FILE nor a report of weft profile --json";
+
+// Calls `read` with the file; what is missing or of another type is said of the file.
 template <class F>
-auto read_trace(const std::string& path, F read) {
+auto read_file(const std::string& path, F read) {
   const Json json = parsed(path);
   try {
     return read(json);
   } catch (const Json::exception& e) {
-    fail<FormatError>("{}: no trace of weft profile -o FILE ({})", path, e.what());
+    fail<FormatError>("{}: {} ({})", path, kNeither, e.what());
   } catch (const FormatError& e) {
     fail<FormatError>("{}: {}", path, e.what());
   }
@@ -44,8 +48,7 @@ constexpr double kMost = 1e15;
 double number(const Json& json, double least = 0, double most = kMost) {
   const double value = json.get<double>();
   if (!(value >= least && value <= most))
-    fail<FormatError>("no trace of weft profile -o FILE: numbers must be {} to {}, got {}", least,
-                      most, value);
+    fail<FormatError>("{}: numbers must be {} to {}, got {}", kNeither, least, most, value);
   return value;
 }
 
@@ -62,6 +65,7 @@ ProfiledPlan plan_of(const Json& json) {
                     .nodes = {}};
   for (const Json& node : json.at("nodes")) {
     plan.nodes.push_back({.path = node.at("path").get<std::string>(),
+                          .kernel = node.value("kernel", ""),
                           .ns = number(node.at("ns")),
                           .bytes = number(node.at("bytes"))});
   }
@@ -82,6 +86,10 @@ Spans spans_of(const Json& events, const std::string& plan) {
 }
 
 TimedStep median_step(const Json& json, const std::string& path, const std::string& plan) {
+  if (!json.contains("traceEvents") && json.contains("profile")) {
+    fail<ValueError>(
+        "{} is a report, which has no single calls: make a trace with weft profile -o FILE", path);
+  }
   const Json& events = json.at("traceEvents");
   Spans spans = spans_of(events, plan);
   if (spans.empty()) fail<ValueError>("{} has no step of plan '{}'", path, plan);
@@ -131,8 +139,8 @@ std::string plan_signature(const Graph& graph, const Plan& plan) {
     const Node& node = graph[step.node];
     // What is as long as the context is no mark of a plan.
     const bool state = node.op->storage == Storage::state;
-    add(fmt::format("\n{} {} {} {} {} {} {}", step.path, step.op, step.backend, step.kernel,
-                    step.stage, to_string(step.split), state ? "" : spec_text(graph, node.spec)));
+    add(fmt::format("\n{} {} {} {} {} {}", step.path, step.op, step.backend, step.stage,
+                    to_string(step.split), state ? "" : spec_text(graph, node.spec)));
     for (const NodeId in : node.inputs) {
       if (in != kNoNode && graph[in].kind == NodeKind::weight)
         add(spec_text(graph, graph[in].spec));
@@ -146,7 +154,8 @@ std::string to_json(const ProfileFile& profile) {
   for (const ProfiledPlan& plan : profile.plans) {
     Json nodes = Json::array();
     for (const ProfiledNode& node : plan.nodes)
-      nodes.push_back({{"path", node.path}, {"ns", node.ns}, {"bytes", node.bytes}});
+      nodes.push_back(
+          {{"path", node.path}, {"kernel", node.kernel}, {"ns", node.ns}, {"bytes", node.bytes}});
     plans.push_back({{"name", plan.name},
                      {"signature", plan.signature},
                      {"steps", plan.steps},
@@ -154,17 +163,29 @@ std::string to_json(const ProfileFile& profile) {
                      {"nodes", std::move(nodes)}});
   }
   const Json json{{"model", profile.model},     {"weights", profile.weights},
-                  {"backend", profile.backend}, {"context", profile.context},
+                  {"backend", profile.backend}, {"route", profile.route},
+                  {"isa", profile.isa},         {"context", profile.context},
                   {"workers", profile.workers}, {"plans", std::move(plans)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string cpu_isa_name() {
+  const std::string own = cpu_backend().description();
+  for (const std::string_view name : cpu_isas()) {
+    if (cpu_backend(name).description() == own) return std::string(name);
+  }
+  return {};
+}
+
 ProfileFile read_profile(const std::string& path, SessionOptions& options) {
-  ProfileFile profile = read_trace(path, [](const Json& trace) {
-    const Json& json = trace.at("otherData").at("weft");
+  ProfileFile profile = read_file(path, [](const Json& whole) {
+    const Json& json =
+        whole.contains("profile") ? whole.at("profile") : whole.at("otherData").at("weft");
     ProfileFile file{.model = json.at("model").get<std::string>(),
                      .weights = json.at("weights").get<std::string>(),
                      .backend = json.at("backend").get<std::string>(),
+                     .route = json.value("route", ""),
+                     .isa = json.value("isa", ""),
                      .context = whole_number<std::int64_t>(json.at("context"), 1, kMost),
                      .workers = whole_number<int>(json.at("workers"), 1, kMostWorkers),
                      .plans = {}};
@@ -173,29 +194,55 @@ ProfileFile read_profile(const std::string& path, SessionOptions& options) {
   });
   if (options.context == 0) options.context = profile.context;
   if (options.workers == 0) options.workers = profile.workers;
+  if (options.weights == WeightMode::automatic) {
+    for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident}) {
+      if (profile.weights == to_string(mode)) options.weights = mode;
+    }
+  }
+  const bool left_open = options.backend == "cpu" && options.route.empty();
+  if (left_open && profile.backend == "cpu" && profile.isa != cpu_isa_name() &&
+      std::ranges::count(cpu_isas(), std::string_view(profile.isa)) != 0)
+    options.backend = "cpu:" + profile.isa;
   return profile;
 }
+
+namespace {
+
+// Where two plans part.
+std::string first_difference(const ProfiledPlan& profiled, const Plan& plan) {
+  const std::size_t n = std::min(profiled.nodes.size(), plan.steps.size());
+  std::size_t i = 0;
+  while (i < n && profiled.nodes[i].path == plan.steps[i].path) ++i;
+  const auto there = i < profiled.nodes.size() ? printable(profiled.nodes[i].path) : "nothing";
+  const auto here = i < plan.steps.size() ? plan.steps[i].path : "nothing";
+  if (i < profiled.nodes.size() || i < plan.steps.size())
+    return fmt::format("step {} is '{}' there, '{}' here", i, there, here);
+  return "its nodes have the same names, but not the same types, shapes, lanes or stages";
+}
+
+}  // namespace
 
 const ProfiledPlan& profile_of(const ProfileFile& profile, const std::string& path,
                                const Graph& graph, const Plan& plan) {
   std::string names;
   for (const ProfiledPlan& p : profile.plans) {
-    names += (names.empty() ? "" : ", ") + p.name;
+    names += (names.empty() ? "" : ", ") + printable(p.name);
     if (p.name != plan.name) continue;
-    const std::string own = plan_signature(graph, plan);
-    if (p.signature == own) return p;
+    if (p.signature == plan_signature(graph, plan)) return p;
     fail<ValueError>(
-        "{} is the profile of another plan '{}' ({}, here {}): it was made of '{}', context {}, {} "
-        "workers, backend {}, weights {}",
-        path, plan.name, p.signature, own, profile.model, profile.context, profile.workers,
-        profile.backend, profile.weights);
+        "{} is the profile of another plan '{}': {}. It was made of '{}', context {}, {} workers, "
+        "backend {}{}, instruction set {}, weights {}",
+        path, plan.name, first_difference(p, plan), printable(profile.model), profile.context,
+        profile.workers, printable(profile.backend),
+        profile.route.empty() ? "" : fmt::format(" ({})", printable(profile.route)),
+        printable(profile.isa.empty() ? "unknown" : profile.isa), printable(profile.weights));
   }
   fail<ValueError>("{} has no plan '{}', only {}", path, plan.name,
                    names.empty() ? "none at all" : names);
 }
 
 TimedStep read_median_step(const std::string& path, const std::string& plan) {
-  return read_trace(path, [&](const Json& json) { return median_step(json, path, plan); });
+  return read_file(path, [&](const Json& json) { return median_step(json, path, plan); });
 }
 
 }  // namespace weft::tools

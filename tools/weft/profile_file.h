@@ -1,5 +1,6 @@
 #pragma once
-// What a trace file of `weft profile` says about plans, for pictures of the same plans.
+// What `weft profile` wrote about plans, as a trace (-o FILE) or a report (--json), for pictures of
+// the same plans: also on another machine.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +13,7 @@
 namespace weft::tools {
 
 struct ProfiledNode {
-  std::string path;
+  std::string path, kernel;
   double ns = 0;     // of all workers together, mean of the steps
   double bytes = 0;  // likewise, at the depth that was measured
 };
@@ -27,7 +28,8 @@ struct ProfiledPlan {
 };
 
 struct ProfileFile {
-  std::string model, weights, backend;
+  std::string model, weights, backend, route;
+  std::string isa;  // of the cpu backend: "avx2"
   std::int64_t context = 0;
   int workers = 0;
   std::vector<ProfiledPlan> plans;
@@ -45,22 +47,26 @@ struct TimedStep {
   std::vector<TimedCall> calls;
 };
 
+// The instruction set of the cpu backend as `--backend cpu:NAME` takes it.
+std::string cpu_isa_name();
+
 // What plans have in common whose nodes can be compared one by one: paths, ops, types, shapes but
-// for what varies, kernels, stages and lanes; not the length of the context.
+// for what varies, backends, stages and lanes; neither the length of the context nor kernels.
 std::string plan_signature(const Graph& graph, const Plan& plan);
 
 // "12.3 us"
 std::string human_ns(double ns);
 
 std::string to_json(const ProfileFile& profile);
-// Context and workers that `options` leaves open become those of the profile. Throws IoError, and
-// FormatError where the file is no such trace.
+// Context, workers, place of the weights and instruction set that `options` leaves open become
+// those of the profile, as far as this machine has them. Throws IoError, and FormatError where the
+// file is neither a trace nor a report.
 ProfileFile read_profile(const std::string& path, SessionOptions& options);
-// The part that is of `plan`. Throws ValueError where the profile has none: it is of another model,
-// or was made with other settings.
+// The part that is of `plan`. Throws ValueError where the profile has none, because it is of
+// another model or was made with other settings, and names the first node that differs.
 const ProfiledPlan& profile_of(const ProfileFile& profile, const std::string& path,
                                const Graph& graph, const Plan& plan);
-// The step of median length of the plan of that name.
+// The step of median length of the plan of that name. Throws ValueError where the file is a report.
 TimedStep read_median_step(const std::string& path, const std::string& plan);
 
 }  // namespace weft::tools

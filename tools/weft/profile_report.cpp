@@ -59,6 +59,13 @@ std::string line(const PhaseProfile& p, const ProfileRow& row, const Limits& lim
                      human_time(std::max(0.0, ns - least_ns(row, limits)) / steps), row.kernel);
 }
 
+// Small models feel it: a node of theirs takes a microsecond.
+std::string cost_text(const PhaseProfile& p) {
+  const auto nodes = static_cast<double>(std::max<std::int64_t>(p.step_nodes, 1));
+  return fmt::format("watching costs {:.1f} %: {:.0f} ns for each of {} nodes", 100 * p.overhead,
+                     p.overhead * p.plain_median_ns / nodes, p.step_nodes);
+}
+
 Json json_of(const PhaseProfile& p, const Limits& limits) {
   Json json{{"phase", to_string(p.test.phase)},
             {"tokens", p.test.tokens},
@@ -67,6 +74,9 @@ Json json_of(const PhaseProfile& p, const Limits& limits) {
             {"steps", p.steps},
             {"wall_ns", p.wall_ns},
             {"unwatched_ns", p.plain_ns},
+            {"unwatched_step_ns", p.plain_median_ns},
+            {"step_nodes", p.step_nodes},
+            {"overhead", p.overhead},
             {"busy_ns", p.busy_ns},
             {"waiting_ns", p.waiting_ns()},
             {"joins", p.joins},
@@ -115,7 +125,7 @@ std::string to_text(const PhaseProfile& p, const Limits& limits, std::size_t top
       static_cast<double>(p.test.tokens) / p.plain_ns * 1e9, p.joins / steps);
   text += "\nworkers compute";
   for (const double busy : p.busy_ns) text += fmt::format(" {}", percent(busy, p.wall_ns));
-  text += fmt::format(" of the time; watching them cost {:.1f} %\n\n", 100 * p.overhead());
+  text += " of the time; " + cost_text(p) + "\n\n";
   text += fmt::format("{:<28}{:>4}{:>10}{:>8}{:>12}{:>8}{:>8}{:>10}{:>8}{:>10}  {}\n", "node", "x",
                       "time/step", "share", "bytes/step", "GB/s", "limit", "G mul-add", "limit",
                       "to win", "kernel");
@@ -133,9 +143,11 @@ std::string to_text(const PhaseProfile& p, const Limits& limits, std::size_t top
   return text;
 }
 
-std::string to_json(const std::vector<PhaseProfile>& profiles, const Limits& limits) {
+std::string to_json(const std::vector<PhaseProfile>& profiles, const Limits& limits,
+                    const std::string& about) {
   Json json{{"limits", Json::parse(to_json(limits))}, {"phases", Json::array()}};
   for (const PhaseProfile& p : profiles) json["phases"].push_back(json_of(p, limits));
+  json["profile"] = Json::parse(about);
   return json.dump(1) + '\n';
 }
 

@@ -25,8 +25,11 @@ struct PhaseProfile {
   Test test;
   int workers = 0;
   std::int64_t steps = 0;        // of one repetition, as all that follows: means
+  std::int64_t step_nodes = 0;   // of the plan of the first step
   double wall_ns = 0;            // of all steps
   double plain_ns = 0;           // of steps that nobody watched
+  double plain_median_ns = 0;    // of a step that nobody watched
+  double overhead = 0;           // of watching, as a share of a step
   std::vector<double> busy_ns;   // by worker
   double joins = 0;              // of all steps
   std::int64_t dropped = 0;      // calls that were not recorded
@@ -35,7 +38,6 @@ struct PhaseProfile {
   double time_ns(const ProfileRow& row) const { return row.busy_ns / workers; }
   // Neither computing: waiting for each other, and what lies between steps.
   double waiting_ns() const;
-  double overhead() const { return plain_ns > 0 ? wall_ns / plain_ns - 1 : 0; }
 };
 
 // Least time that the limits allow for the work of a row; 0 where none is known.
@@ -43,6 +45,8 @@ double least_ns(const ProfileRow& row, const Limits& limits);
 
 // Sorted by what could be won: time beyond what the limits allow. At most `top` rows; 0: all.
 std::string to_text(const PhaseProfile& profile, const Limits& limits, std::size_t top);
-std::string to_json(const std::vector<PhaseProfile>& profiles, const Limits& limits);
+// `about`: a JSON object, the plans and their nodes (profile_file.h).
+std::string to_json(const std::vector<PhaseProfile>& profiles, const Limits& limits,
+                    const std::string& about);
 
 }  // namespace weft::tools

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/graph/error.h"
+#include "weft/scheduler/routing.h"
 
 #include "matching.h"
 
@@ -41,15 +42,17 @@ Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& op
     return std::any_of(options.off.begin(), options.off.end(),
                        [&](const std::string& name) { return name == "all" || name == pass.name; });
   };
-  const auto apply = [&](const Pass& pass) {
+  const auto apply = [&](const Pass& pass, const Routing* shared) {
     if (is_off(pass)) return;
-    current = pass.apply(current);
+    Graph next = pass.apply(current);
+    current = shared ? shared->only_own(current, std::move(next), pass.name) : std::move(next);
     if (seen) seen(&pass, current, context);
   };
-  for (const Pass& pass : fusion_passes()) apply(pass);
-  for (const Pass& pass : backend.lowering()) apply(pass);
+  for (const Pass& pass : fusion_passes()) apply(pass, nullptr);
+  const auto* routing = dynamic_cast<const Routing*>(&backend);
+  for (const Pass& pass : backend.lowering()) apply(pass, routing);
   if (options.resident) {
-    for (const Pass& pass : backend.resident_lowering()) apply(pass);
+    for (const Pass& pass : backend.resident_lowering()) apply(pass, routing);
   }
   if (auto placed = backend.place_copies(current)) current = std::move(*placed);
   check(current);

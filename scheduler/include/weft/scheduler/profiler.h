@@ -4,10 +4,13 @@
 //   Profiler profiler(session.options().workers, 1 << 16);
 //   session.step(tokens, nullptr, &profiler);
 //   for (const ProfiledCall& call : profiler.calls(0)) ...
+//
+// Calls of small models take a microsecond and reading the processor's clock a hundredth of that:
+// so it is read once after each call and once before the first of those that follow each other.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "weft/scheduler/executor.h"
@@ -21,8 +24,8 @@ struct ProfiledCall {
   std::int64_t ns() const { return end_ns - begin_ns; }
 };
 
-// One thread per worker may call before() and after() at a time; everything else is for the thread
-// that runs plans, between runs.
+// One thread per worker may record at a time; everything else is for the thread that runs plans,
+// between runs.
 class Profiler final : public NodeObserver {
  public:
   // Room for `most_calls` of each worker is taken here and touched, so that recording takes no
@@ -30,26 +33,70 @@ class Profiler final : public NodeObserver {
   Profiler(int workers, std::size_t most_calls);
   bool reads_values() const override { return false; }
 
-  void before(const PlanStep& step, int worker, const KernelArgs& args,
-              const Region& region) noexcept override;
-  void after(const PlanStep& step, int worker, const KernelArgs& args,
-             const Region& region) noexcept override;
+  // A worker begins with one or more calls that follow each other.
+  void begin(int worker) noexcept { lane(worker).last = ticks(); }
+  // A call ended, and the next one begins, if there is one.
+  void end(const PlanStep& step, int worker, const Region& region) noexcept {
+    Lane& mine = lane(worker);
+    const std::int64_t now = ticks(), before = mine.last;
+    mine.last = now;
+    if (mine.n_calls == most_calls_) {
+      ++mine.dropped;
+      return;
+    }
+    // Other lines of the cache went through meanwhile: this one is asked for before it is needed.
+    __builtin_prefetch(mine.calls.data() + mine.n_calls + kAhead, 1);
+    const auto narrow = [](std::int64_t n) { return static_cast<std::int32_t>(n); };
+    mine.calls[mine.n_calls++] = {&step,
+                                  before,
+                                  now,
+                                  narrow(region.row0),
+                                  narrow(region.row1),
+                                  narrow(region.col0),
+                                  narrow(region.col1)};
+  }
+  void before(const PlanStep&, int worker, const KernelArgs&, const Region&) noexcept override {
+    begin(worker);
+  }
+  void after(const PlanStep& step, int worker, const KernelArgs&,
+             const Region& region) noexcept override {
+    end(step, worker, region);
+  }
 
   int workers() const { return static_cast<int>(lanes_.size()); }
-  std::span<const ProfiledCall> calls(int worker) const;  // in the order of time
-  std::int64_t dropped() const;                           // calls that there was no room for
-  std::int64_t now_ns() const;                            // since the profiler was made
-  void clear();                                           // forgets the calls, keeps the clock
+  std::vector<ProfiledCall> calls(int worker) const;            // in the order of time
+  std::int64_t dropped() const;                                 // calls that there was no room for
+  std::int64_t now_ns() const { return since_start(ticks()); }  // since the profiler was made
+  void clear();                                                 // forgets the calls, not the clock
 
  private:
+  struct Record {
+    const PlanStep* step;
+    std::int64_t begin, end;              // ticks
+    std::int32_t row0, row1, col0, col1;  // narrow: a record is written per call
+  };
   struct alignas(64) Lane {
-    std::vector<ProfiledCall> calls;
+    std::vector<Record> calls;
     std::size_t n_calls = 0;
-    std::int64_t dropped = 0, begin_ns = 0;
+    std::int64_t dropped = 0, last = 0;
   };
   Lane& lane(int worker) { return lanes_[static_cast<std::size_t>(worker)]; }
+  std::int64_t since_start(std::int64_t at) const {
+    return static_cast<std::int64_t>(static_cast<double>(at - start_) * ns_per_tick_);
+  }
+  static std::int64_t ticks() noexcept {
+#if defined(__x86_64__)
+    return static_cast<std::int64_t>(__builtin_ia32_rdtsc());
+#else
+    return std::chrono::steady_clock::now().time_since_epoch().count();
+#endif
+  }
+  static double measure_ns_per_tick();
+
+  static constexpr std::size_t kAhead = 3;  // records
 
   std::vector<Lane> lanes_;
+  std::size_t most_calls_;
   double ns_per_tick_;
   std::int64_t start_;  // ticks
 };
