@@ -40,6 +40,23 @@ class OpenCL(SystemTest):
         self.assertIn("attention opencl", out)
         self.assertEqual(out.count("all within their bounds"), 2)
 
+    def test_proven(self):
+        r = self.runs("weft", "selftest", "-m", MODEL, *ON, env=self.env)
+        self.assertIn(b", 0 failed, ", r.out)
+        traces = [self.folder / name for name in "ab"]
+        for trace in traces:
+            self.runs("weft", "trace", "--hash", "-o", trace, "--tokens", "1,2,3", "-m", MODEL, *ON, env=self.env)
+        self.assertIn(b"no difference", self.runs("weft", "trace-diff", *traces).out)
+        self.refuses(1, "bisect switches kernels of the host's memory alone", "weft", "bisect", "-q", "--tokens", "1,2", "-m", MODEL, *ON, env=self.env)
+
+    def test_profiled_and_drawn(self):
+        report = self.folder / "report.json"
+        report.write_bytes(self.runs("weft", "profile", "--json", "-p", "8", "-n", "4", "-r", "1", "-m", MODEL, *ON, env=self.env).out)
+        text = self.runs("weft", "dot", "--profile", report, "-m", MODEL, *ON, env=self.env).out.decode()
+        self.assertIn("% of the time", text)
+        self.assertIn("opencl", text)
+        self.refuses(1, "the profile of another plan 'decode': step 0 is", "weft", "dot", "--profile", report, "-m", MODEL)
+
     def test_same_text_as_cpu(self):
         text = ["-m", MODEL, "-p", "Once upon a time", "-n", 24, "--temp", 0]
         self.assertEqual(self.runs("generate", *text, *ON, env=self.env).out,

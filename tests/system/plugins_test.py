@@ -98,11 +98,12 @@ class Running(SystemTest):
         r = self.runs("weft", "selftest", *on(SKELETON))
         self.assertIn(b", 0 failed, ", r.out)
         self.assertIn(b"backend: skeleton", r.out)
+        self.assertIn(b"drivers of devices take memory of their own", r.out)
         a, b = self.folder / "a", self.folder / "b"
         for trace in (a, b):
             self.runs("weft", "trace", "--hash", "-o", trace, "--tokens", "1,2,3,4", *on(SKELETON))
         self.assertIn(b"no difference", self.runs("weft", "trace-diff", a, b).out)
-        self.refuses(1, "--isa is for the cpu backend", "weft", "verify", "--isa", "sse2", *on(SKELETON))
+        self.refuses(1, "--isa and --all-isas are for the cpu backend", "weft", "verify", "--isa", "sse2", *on(SKELETON))
         self.refuses(1, "bisect switches kernels of the host's memory alone; --route sends nodes of backend skeleton elsewhere",
                      "weft", "bisect", "-q", "--tokens", "1,2", *on(SKELETON))
 

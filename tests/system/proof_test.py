@@ -49,7 +49,7 @@ class Verify(Proof):
         self.assertTrue(any(n["kernel"].endswith("sse2") for n in r["report"]["nodes"]))
         self.assertFalse(any("avx" in n["kernel"] for n in r["report"]["nodes"]))
         self.refuses(1, "'mmx' is no instruction set of this machine; it has sse2", "weft", "verify", "--isa", "mmx")
-        self.refuses(1, "--isa is for the cpu backend", "weft", "verify", "--isa", "sse2", "--backend", "reference")
+        self.refuses(1, "--isa and --all-isas are for the cpu backend", "weft", "verify", "--isa", "sse2", "--backend", "reference")
 
     def test_random_ids(self):
         a, b, c = (self.runs("weft", "verify", "--random", "5", "-s", s, "--no-plain").out for s in ("1", "1", "2"))

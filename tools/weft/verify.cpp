@@ -32,7 +32,8 @@ std::vector<SessionOptions> variants(const Flags& flags) {
   std::vector<SessionOptions> list{flags.model.session};
   if (!flags.isa.empty() || flags.all_isas) {
     if (flags.model.session.backend != "cpu")
-      fail<ValueError>("--isa is for the cpu backend, not for '{}'", flags.model.session.backend);
+      fail<ValueError>("--isa and --all-isas are for the cpu backend, not for '{}'",
+                       flags.model.session.backend);
     list.clear();
     for (const std::string_view isa : cpu_isas()) {
       if (!flags.all_isas && isa != flags.isa) continue;

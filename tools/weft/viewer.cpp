@@ -46,7 +46,7 @@ constexpr std::string_view kSide = R"(</div>
 <div id="side">
 <input id="find" type="search" placeholder="find a path, for example blk.3.attn" autocomplete="off"/>
 <ul id="hits"></ul>
-<p><button id="fit">fit</button> <button id="in">+</button> <button id="out">&#8722;</button>
+<p><button id="top">top</button> <button id="fit">fit</button> <button id="in">+</button> <button id="out">&#8722;</button>
 <span class="hint"> drag to move, wheel to zoom, click to keep a box</span></p>
 <table id="facts"></table>
 </div>
@@ -73,6 +73,12 @@ svg.querySelectorAll("a").forEach(a => {
 function show(rect) {
   now = rect;
   svg.setAttribute("viewBox", `${rect.x} ${rect.y} ${rect.w} ${rect.h}`);
+}
+// All of it where it can be read then, otherwise its top, a pixel for each unit.
+function start() {
+  const w = Math.max(1, view.clientWidth), h = Math.max(1, view.clientHeight);
+  if (Math.min(w / all.w, h / all.h) > 0.8) return show({...all});
+  show({x: all.x + (all.w - w) / 2, y: all.y, w, h});
 }
 function scale() { return Math.max(now.w / view.clientWidth, now.h / view.clientHeight); }
 function zoom(factor, clientX, clientY) {
@@ -174,9 +180,11 @@ find.addEventListener("keydown", event => {
   if (event.key === "Enter" && hits.firstElementChild) hits.firstElementChild.click();
   if (event.key === "Escape") { find.value = ""; search(); }
 });
+document.getElementById("top").addEventListener("click", start);
 document.getElementById("fit").addEventListener("click", () => show({...all}));
 document.getElementById("in").addEventListener("click", () => zoomMiddle(0.7));
 document.getElementById("out").addEventListener("click", () => zoomMiddle(1 / 0.7));
+start();
 //]]></script>
 </body>
 </html>
