@@ -48,7 +48,7 @@ class Template(WithFiles):
         self.refuses(1, "line 1, column 4: this 'if' has no end", "weft", "template", "--jsonl",
                      "--chat-template-file", self.write("a", "{% if x %}"))
         self.refuses(1, "nested more than", "weft", "template", "--jsonl",
-                     "--chat-template-file", self.write("b", "{% if 1 %}" * 1000000))
+                     "--chat-template-file", self.write("b", "{% if 1 %}" * 150000))
         self.refuses(1, "o such file", "weft", "template", "--chat-template-file", self.folder / "none")
         self.refuses(2, "--chat-template-file", "weft", "template", "--jsonl")
         loop = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"

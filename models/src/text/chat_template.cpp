@@ -17,7 +17,8 @@ using jinja::Heap;
 using jinja::List;
 using jinja::Value;
 
-constexpr std::size_t kMaxSource = std::size_t{16} << 20;  // bytes; the longest in use have 50 kB
+// Bytes; the longest in use have 50 kB. A tree takes some 100 times as much.
+constexpr std::size_t kMaxSource = std::size_t{2} << 20;
 
 // Forms that frame every message in the same way, for models whose file has no template.
 struct Form {
@@ -77,9 +78,11 @@ Value tool_calls(Heap& heap, const ChatMessage& message, bool as_text) {
   for (const ToolCall& call : message.tool_calls) {
     Dict* function = heap.dict();
     function->set(heap, own(heap, "name"), foreign(heap, call.name));
-    const Value arguments = as_text || call.arguments.empty()
-                                ? foreign(heap, call.arguments)
-                                : from_json(heap, call.arguments, Foreign::all);
+    const Value arguments =
+        as_text || call.arguments.empty()
+            ? foreign(heap, call.arguments)
+            : from_json(heap, fmt::format("a call's argument text ({})", call.name), call.arguments,
+                        Foreign::all);
     function->set(heap, own(heap, "arguments"), arguments);
     Dict* one = heap.dict();
     if (!call.id.empty()) one->set(heap, own(heap, "id"), foreign(heap, call.id));
@@ -94,8 +97,12 @@ Value message_value(Heap& heap, const ChatMessage& message, bool arguments_as_te
   if (message.role.empty()) fail<ValueError>("a message has no role");
   Dict* m = heap.dict();
   const auto set = [&](std::string_view key, const Value& v) { m->set(heap, own(heap, key), v); };
-  for (const std::string* text : {&message.role, &message.content, &message.reasoning})
+  for (const std::string* text :
+       {&message.role, &message.content, &message.reasoning, &message.name, &message.tool_call_id})
     check_utf8(*text, "a message");
+  for (const ToolCall& call : message.tool_calls)
+    for (const std::string* text : {&call.id, &call.name, &call.arguments})
+      check_utf8(*text, "a tool call");
   set("role", foreign(heap, message.role));
   set("content", foreign(heap, message.content));
   if (!message.reasoning.empty()) set("reasoning_content", foreign(heap, message.reasoning));
@@ -137,8 +144,10 @@ class JinjaTemplate final : public ChatTemplate {
                                 const ChatRenderOptions& defaults) const override {
     jinja::Renderer renderer(*root_, source_, defaults.limits);
     Heap& heap = renderer.heap;
-    const Value given = from_json(heap, arguments, Foreign::messages);
-    if (!given.is(jinja::Kind::dict)) fail<FormatError>("the arguments must be a JSON object");
+    const Value given = from_json(heap, "the text of the arguments", arguments, Foreign::messages);
+    if (!given.is(jinja::Kind::dict)) {
+      fail<FormatError>("the arguments must be a JSON object, got {}", jinja::type_name(given));
+    }
     Dict* variables = heap.dict();
     for (const std::string_view name : {"tools", "documents"})
       variables->set(heap, own(heap, name), Value::none());
@@ -169,16 +178,20 @@ class JinjaTemplate final : public ChatTemplate {
     for (const ChatMessage& message : messages)
       all->items.push_back(message_value(heap, message, arguments_as_text));
     set("messages", Value::from(all));
-    set("tools",
-        options.tools.empty() ? Value::none() : from_json(heap, options.tools, Foreign::all));
+    set("tools", options.tools.empty()
+                     ? Value::none()
+                     : from_json(heap, "the list of tools", options.tools, Foreign::all));
     set("documents", Value::none());
     set("add_generation_prompt", Value::from(options.add_generation_prompt));
     set("bos_token", own(heap, options.bos));
     set("eos_token", own(heap, options.eos));
     if (!options.kwargs.empty()) {
-      const Value more = from_json(heap, options.kwargs, Foreign::none);
-      if (!more.is(jinja::Kind::dict))
-        fail<FormatError>("the template's variables must be a JSON object");
+      const Value more =
+          from_json(heap, "the text of the template's variables", options.kwargs, Foreign::none);
+      if (!more.is(jinja::Kind::dict)) {
+        fail<FormatError>("the template's variables must be a JSON object, got {}",
+                          jinja::type_name(more));
+      }
       for (const auto& [key, value] : more.dict->items) variables->set(heap, key, value);
     }
     return finish(renderer, *variables);

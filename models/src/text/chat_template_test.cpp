@@ -148,6 +148,27 @@ TEST_CASE("JSON with the options of Hugging Face") {
         R"({"b":[1,2.5,"é<&>\u0001"],"a":{}})");
 }
 
+TEST_CASE("errors say which JSON it is") {
+  const auto t = make_named_chat_template("chatml");
+  const auto refused = [&](const std::vector<ChatMessage>& messages, ChatRenderOptions options) {
+    try {
+      t->render(messages, options);
+    } catch (const FormatError& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  CHECK(refused(kTalk, {.tools = "[1"})
+            .starts_with("the list of tools is not JSON: parse error at line 1, column 3"));
+  CHECK(refused(kTalk, {.kwargs = "x"}).starts_with("the text of the template's variables is not"));
+  CHECK(refused(kTalk, {.kwargs = "[]"}) ==
+        "the template's variables must be a JSON object, got list");
+  CHECK(refused({{.role = "assistant", .content = "", .tool_calls = {{"1", "f", "{"}}}}, {})
+            .starts_with("a call's argument text (f) is not JSON"));
+  CHECK(refused({{.role = "tool", .content = "", .name = "\xff"}}, {}) ==
+        "a message is not UTF-8: byte 0xff at 0");
+}
+
 TEST_CASE("errors say where") {
   CHECK(failure("a\n{{ b }") == "2:6 unexpected '}'");
   CHECK(failure("{% if x %}\n") == "1:4 this 'if' has no end: 'endif' is missing");
@@ -174,6 +195,52 @@ TEST_CASE("arguments of calls as objects, and as text for templates that want th
   CHECK(make_chat_template(std::string(each) + "{{ c.function.name + c.function.arguments }}" + end)
             ->render(called, {})
             .text == R"(f{"a": 1})");
+}
+
+TEST_CASE("numbers at their limits") {
+  CHECK(render("{{ 'abc' | truncate(9223372036854775807) }}") == "abc");
+  CHECK(failure("{{ 'abcdef' | truncate(2) }}").ends_with("expected length >= 3, got 2"));
+  CHECK(render("{% set n = -9223372036854775807 - 1 %}{{ 'a' | center(n) }}{{ 'b'.center(n) }}"
+               "{{ 'c'.zfill(n) }}{{ 'd'.ljust(n) }}{{ 'abc'[n:] }}") == "abcdabc");
+  CHECK(render("{{ '9223372036854775808' | int }} {{ '-9223372036854775808' | int + 1 }} "
+               "{{ '-0x1F' | int(base=16) }} {{ '0b1' | int(base=16) }} {{ '0b1' | int(base=2) }} "
+               "{{ ' +1_000 ' | int }} {{ '9.5' | int }} {{ '+-1' | int(7) }}") ==
+        "9223372036854775808 -9223372036854775807 -31 177 1 1000 9 7");
+  CHECK(render("{{ 1e400 }} {{ '-1e400' | float }} {{ '1e400' | int(7) }} {{ 1e-400 }}") ==
+        "inf -inf 7 0.0");
+  CHECK(failure("{{ 1e30 | int }}").ends_with("does not fit into 64 bits"));
+  CHECK(failure("{{ '%d' % ('nan' | float) }}").ends_with("cannot convert float NaN to integer"));
+  CHECK(render("{{ range(0, 9223372036854775807, 5000000000000000000) | list }}") ==
+        "[0, 5000000000000000000]");
+  CHECK(render("{{ '\x7f\u0080' | tojson(ensure_ascii=true) }}") == R"("\u007f\u0080")");
+}
+
+TEST_CASE("what Python does with values of other kinds") {
+  CHECK(render("{{ 2.0 is even }} {{ 0.5 is odd }} {{ -3 is odd }} {{ 'a' % [] }} "
+               "{{ -0.5 | round(0, 'ceil') }} {{ [('a', 1), ('b', '&')] | urlencode }}") ==
+        "True False True a 0.0 a=1&b=%26");
+  CHECK(failure("{{ none[:2] }}").ends_with("'NoneType' object is not subscriptable"));
+  CHECK(failure("{{ {}[:2] }}").ends_with("unhashable type: 'slice'"));
+  CHECK(failure("{{ 'x' | filesizeformat }}").ends_with("could not convert string to float: 'x'"));
+}
+
+TEST_CASE("searches in texts") {
+  CHECK(render("{{ 'abcabc'.find('bc') }} {{ 'abcabc'.rfind('bc') }} {{ 'éabc'.rfind('bc') }} "
+               "{{ 'abc'.find('x') }} {{ 'abc'.find('') }} {{ 'abc'.rfind('') }} "
+               "{{ 'abcabc'.find('bc', 2) }} {{ 'abcabc'.rfind('bc', 0, 5) }}") ==
+        "1 4 2 -1 0 3 4 1");
+  CHECK(render("{{ 'a--b----c'.split('--') }} {{ 'a---b'.rsplit('--') }} "
+               "{{ 'a--b----c'.rsplit('--', 2) }} {{ 'aaaa'.count('aa') }} "
+               "{{ 'aaa'.replace('aa', 'b') }} {{ 'a.b.c'.rpartition('.') }} {{ '' in '' }}") ==
+        "['a', 'b', '', 'c'] ['a-', 'b'] ['a--b', '', 'c'] 2 ba ('a.b', '.', 'c') True");
+  // Where each place fits almost: a search that begins anew at each would take hours.
+  const std::string a =
+      "{% set a = 'a' * 1000000 %}{% set b = a ~ 'b' %}{% set c = 'b' ~ a %}"
+      "{% set a = a * 2 %}";
+  CHECK(render(a + "{{ b in a }} {{ a.find(b) }} {{ a.rfind(c) }} {{ a.count(b) }} "
+                   "{{ a.split(b) | length }} {{ a.rsplit(c) | length }} "
+                   "{{ a.replace(b, '') | length }} {{ a.rpartition(c)[0] }}") ==
+        "False -1 -1 0 1 1 2000000 ");
 }
 
 TEST_CASE("a clock that is given") {
@@ -207,22 +274,52 @@ TEST_CASE("hostile templates end soon, with one error") {
           "{{ n.x | tojson }}")
           .ends_with("200 deep"));
   CHECK(failure("{{ '%999999999d' % 1 }}").find("100000") != std::string::npos);
+  CHECK(failure("{{ ('&' * 60000) | escape }}", "{}", small).ends_with("longer than 65536 bytes"));
+  // What calls within calls have written so far counts.
+  CHECK(
+      failure("{% set t = 'x' * 60000 %}{% macro f(n) %}{{ t }}{% if n %}{{ f(n - 1) }}{% endif %}"
+              "{% endmacro %}{{ f(50) }}",
+              "{}", small)
+          .ends_with("bytes of memory"));
   const auto many = [](std::string_view text, int n) {
     std::string all;
     for (int i = 0; i < n; ++i) all += text;
     return all;
   };
+  constexpr int kMany = 150'000;
   for (const std::string& source :
-       {many("{% if 1 %}", 1'000'000), "{{ " + many("(", 1'000'000) + " }}",
-        "{{ " + many("[", 1'000'000), "{{ " + many("not ", 1'000'000) + "1 }}",
-        "{{ " + many("-", 1'000'000) + "1 }}", "{{ 1" + many("+1", 1'000'000) + " }}",
-        "{{ a" + many(".a", 1'000'000) + " }}", "{{ a" + many("|trim", 1'000'000) + " }}",
-        "{{ a" + many(" if a else a", 1'000'000) + " }}", "{{ a" + many("[0]", 1'000'000) + " }}",
-        "{{ {" + many("1:{", 1'000'000) + " }}", "{{ a" + many(" is a", 1'000'000) + " }}",
-        "{% set " + many("(", 1'000'000)}) {
+       {many("{% if 1 %}", kMany), "{{ " + many("(", kMany) + " }}", "{{ " + many("[", kMany),
+        "{{ " + many("not ", kMany) + "1 }}", "{{ " + many("-", kMany) + "1 }}",
+        "{{ 1" + many("+1", kMany) + " }}", "{{ a" + many(".a", kMany) + " }}",
+        "{{ a" + many("|trim", kMany) + " }}", "{{ a" + many(" if a else a", kMany) + " }}",
+        "{{ a" + many("[0]", kMany) + " }}", "{{ {" + many("1:{", kMany) + " }}",
+        "{{ a" + many(" is a", kMany) + " }}", "{% set " + many("(", kMany)}) {
     const std::string why = failure(source);
     CHECK_MESSAGE(why != "none", source.substr(0, 20));
   }
+  std::string nested = "a";
+  for (int i = 0; i < 50; ++i)
+    nested = fmt::format("f({}{}{})",
+                         i % 3 == 0   ? "*"
+                         : i % 3 == 1 ? "**"
+                                      : "x=",
+                         nested, many("|a", 250));
+  CHECK(failure("{{ " + nested + " }}").ends_with("nested more than 300 deep"));
+  // Names are looked for one by one.
+  const ChatRenderLimits few{.steps = 1'000'000};
+  std::string sets, parameters, members;
+  for (int i = 0; i < 20'000; ++i) {
+    sets += fmt::format("{{% set a{} = 1 %}}", i);
+    if (i < 3000) parameters += fmt::format("a{},", i);
+    members += fmt::format(R"({}"b{}": 1)", i > 0 ? ", " : "", i);
+  }
+  const std::string arguments = fmt::format(R"({{"d": {{{}}}}})", members);
+  CHECK(failure(sets, "{}", few).ends_with("more than 1000000 steps"));
+  CHECK(failure(fmt::format("{{% macro f({}) %}}{{% endmacro %}}{{{{ f(**d) }}}}", parameters),
+                arguments, few)
+            .ends_with("more than 1000000 steps"));
+  CHECK(failure("{{ ('{b19999}' * 20000).format(**d) }}", arguments, few)
+            .ends_with("more than 1000000 steps"));
   CHECK_THROWS_AS(make_chat_template("{{ x }}")->render_arguments(many("[", 100000)), FormatError);
   CHECK_THROWS_AS(make_chat_template("{{ x }}")->render_arguments(R"({"x": "\ud800"})"),
                   FormatError);

@@ -36,7 +36,7 @@ struct ChatMessage {
 struct ChatRenderLimits {
   std::size_t steps = 50'000'000;              // expressions and statements, long texts by length
   std::size_t memory = std::size_t{1} << 29;   // bytes of all values made
-  std::size_t output = std::size_t{64} << 20;  // bytes
+  std::size_t output = std::size_t{64} << 20;  // bytes, also of any text on the way
   int depth = 900;                             // macro calls and what is nested in them
 };
 

@@ -9,6 +9,7 @@ namespace weft::grammar {
 namespace {
 
 constexpr std::size_t kMaxNfaStates = 200'000;
+constexpr std::size_t kMaxNfaRanges = 4'000'000;  // of all edges
 constexpr std::size_t kMaxDfaStates = 50'000;
 constexpr std::size_t kMaxTable = 8'000'000;
 // Work of making an automaton deterministic, in visits of states.
@@ -40,6 +41,9 @@ Nfa::Piece Nfa::piece() {
 }
 
 void Nfa::edge(State from, const CodePoints& set, State to) {
+  n_ranges_ += set.ranges().size();
+  if (n_ranges_ > kMaxNfaRanges)
+    fail<BudgetError>("the pattern needs more than {} ranges of characters", kMaxNfaRanges);
   edges_[from].push_back({set, to});
 }
 

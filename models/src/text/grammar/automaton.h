@@ -24,6 +24,7 @@ class Nfa {
 
   State state();  // throws BudgetError past some 100 000
   Piece piece();
+  // Throws BudgetError past some million ranges of all edges.
   void edge(State from, const CodePoints& set, State to);
   void skip(State from, State to, Assert where = Assert::none);
 
@@ -39,6 +40,7 @@ class Nfa {
   };
   std::vector<std::vector<Edge>> edges_;
   std::vector<std::vector<Skip>> skips_;
+  std::size_t n_ranges_ = 0;
 };
 
 // A deterministic automaton; state 0 accepts nothing any more. Values are immutable.

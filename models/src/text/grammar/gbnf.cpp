@@ -54,13 +54,21 @@ class GbnfParser {
     std::size_t begin;
   };
 
+  struct Place {
+    std::size_t at = 0, line = 1, column = 1;
+  };
+
+  // Goes on from the place that was asked for before: every repetition asks.
   std::string position(std::size_t at) const {
-    const std::string_view before = text_.substr(0, at);
-    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    const std::size_t start = before.rfind('\n') + 1;  // npos + 1 = 0
-    std::size_t column = 1;
-    for (const char c : before.substr(start)) column += (c & 0xC0) != 0x80 ? 1 : 0;
-    return fmt::format("{}:{}", line, column);
+    if (at < place_.at) place_ = {};
+    for (; place_.at < std::min(at, text_.size()); ++place_.at) {
+      const char c = text_[place_.at];
+      if (c == '\n')
+        ++place_.line, place_.column = 1;
+      else if ((c & 0xC0) != 0x80)
+        ++place_.column;
+    }
+    return fmt::format("{}:{}", place_.line, place_.column);
   }
 
   [[noreturn]] void error(std::size_t at, const std::string& what) const {
@@ -361,6 +369,7 @@ class GbnfParser {
   std::string_view text_;
   const Grammar::GbnfOptions& options_;
   std::size_t at_ = 0;
+  mutable Place place_;
   ProgramBuilder builder_;
   std::map<std::string, Rule, std::less<>> rules_;
 };

@@ -100,6 +100,11 @@ TEST_CASE("hostile grammars cost little") {
   CHECK(nest->accepts(std::string(200'000, '[') + std::string(200'000, ']')));
   const auto right = Grammar::from_gbnf("root ::= \"a\" root | \"b\"");
   CHECK(right->accepts(std::string(1'000'000, 'a') + "b"));
+  // Each repetition is named by its place, and each copy of an atom by its category.
+  std::string repetitions = "root ::=";
+  for (int i = 0; i < 200'000; ++i) repetitions += " \"a\"{1}";
+  CHECK(Grammar::from_gbnf(repetitions)->accepts(std::string(200'000, 'a')));
+  CHECK(has(error_of([] { Grammar::from_regex("\\p{L}{60000}"); }), "ranges of characters"));
 }
 
 TEST_CASE("patterns") {
@@ -166,6 +171,23 @@ TEST_CASE("what a schema says and cannot be done is refused by its place") {
                             "required": ["a"]})"),
             "allows no value"));
   CHECK(has(schema_error(R"({"type": "strnig"})"), "#/type"));
+  CHECK(has(schema_error(R"({"required": "a"})"), "#/required: must be an array of names"));
+  CHECK(has(schema_error(R"({"required": ["a", 1]})"), "#/required/1: must be a name"));
+  CHECK(has(schema_error(R"({"properties": ["a"]})"), "#/properties: must be an object"));
+  CHECK(has(schema_error(R"({"prefixItems": {}})"), "#/prefixItems: must be an array"));
+  // 395137000000 is 8768 modulo 2^32.
+  CHECK(has(schema_error(R"({"multipleOf": 395137000000})"), "#/multipleOf"));
+  CHECK(has(schema_error(R"({"multipleOf": 19999})"), "#/multipleOf"));
+  CHECK(has(schema_error(R"({"not": {"const": 1e500}})"), "#/not/const"));
+  CHECK(has(schema_error(R"({"type": "string", "pattern": "^a*$", "minLength": 100000})"),
+            "#/minLength"));
+  CHECK(has(schema_error(R"({"propertyNames": {"maxLength": 100000}})"),
+            "#/propertyNames/maxLength"));
+  std::string contains;
+  for (int i = 0; i < 40; ++i)
+    contains += fmt::format(R"({}{{"contains": {{"const": {}}}}})", i > 0 ? ", " : "", i);
+  CHECK(has(schema_error(fmt::format(R"({{"type": "array", "allOf": [{}]}})", contains)),
+            "/contains: cannot be honoured: more than 6"));
   CHECK(has(schema_error("{\"a\": \"\\ud800\"}"), "surrogate"));
   CHECK(has(schema_error("{"), "JSON 1:2"));
   CHECK(has(schema_error(std::string(100'000, '[')), "deep"));

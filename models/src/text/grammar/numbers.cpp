@@ -175,10 +175,10 @@ Dfa multiples(const Decimal& factor) {
   const long long behind = std::max(0LL, -factor.exponent);
   if (factor.digits.size() > 6 || factor.exponent > 6 || behind > 30)
     fail<UnsupportedError>("multiples of a number of so many digits");
-  int modulus = std::stoi(factor.digits);
-  for (long long i = 0; i < factor.exponent; ++i) modulus *= 10;
-  if (modulus > kMaxFactor || modulus < 0)
-    fail<UnsupportedError>("multiples of a number of so many digits");
+  long long scaled = std::stoll(factor.digits);
+  for (long long i = 0; i < factor.exponent; ++i) scaled *= 10;
+  if (scaled > kMaxFactor) fail<UnsupportedError>("multiples of a number of so many digits");
+  const int modulus = static_cast<int>(scaled);
   // Key: phase, the digits so far as a number modulo the factor's, digits behind the point.
   return Dfa::explore(
       kPlain, {kStart, 0, 0},

@@ -1,6 +1,7 @@
 #include "text/grammar/regex.h"
 
 #include <cctype>
+#include <map>
 #include <string>
 
 #include <utf8proc.h>
@@ -442,7 +443,9 @@ class RegexParser {
     const std::size_t end = pattern_.find('}', at_);
     if (!take('{') || end == std::string_view::npos) error(begin, "\\p needs {NAME}");
     const std::string name(pattern_.substr(at_, end - at_));
-    const CodePoints set = category(name);
+    const auto [known, added] = categories_.try_emplace(name);
+    if (added) known->second = category(name);  // a repetition reads its atom again and again
+    const CodePoints& set = known->second;
     if (set.empty())
       fail<UnsupportedError>(
           "pattern '{}', column {}: the property '{}' is not known (general "
@@ -492,6 +495,7 @@ class RegexParser {
   std::string_view pattern_;
   bool whole_;
   bool anchored_ = false;
+  std::map<std::string, CodePoints> categories_;
   std::size_t at_ = 0;
   Nfa nfa_;
 };

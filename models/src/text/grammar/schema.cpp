@@ -293,6 +293,14 @@ void SchemaExpander::simplify(Conjunction& what) const {
 }
 
 DfaRef SchemaExpander::combined(const Term& term, Type type) {
+  try {
+    return combination(term, type);
+  } catch (const BudgetError& error) {
+    unsupported(term.bounds_at, error.what());
+  }
+}
+
+DfaRef SchemaExpander::combination(const Term& term, Type type) const {
   DfaRef all;
   for (const DfaRef& one : term.allowed)
     all = all ? std::make_shared<const Dfa>(all->both(*one)) : one;
@@ -308,8 +316,12 @@ DfaRef SchemaExpander::strings(const Conjunction& what) {
   for (const Term& term : expand(what, Type::string)) {
     DfaRef one = combined(term, Type::string);
     if (!one && term.min == 0 && term.max == Dfa::kUnbounded) return nullptr;
-    if (!one) one = std::make_shared<const Dfa>(Dfa::lengths(term.min, term.max));
-    all = all ? std::make_shared<const Dfa>(all->either(*one)) : one;
+    try {
+      if (!one) one = std::make_shared<const Dfa>(Dfa::lengths(term.min, term.max));
+      all = all ? std::make_shared<const Dfa>(all->either(*one)) : one;
+    } catch (const BudgetError& error) {
+      unsupported(term.bounds_at, error.what());
+    }
   }
   return all ? all : std::make_shared<const Dfa>(Dfa::literals({}));
 }

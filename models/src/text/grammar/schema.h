@@ -87,7 +87,8 @@ class SchemaExpander {
   // False only where no value can be.
   bool possible(const Term& term, Type type, int depth);
   bool possible(const Conjunction& what, int depth);
-  // All of term.allowed, bounds of the length included; null: everything of the type.
+  // All of term.allowed, bounds of the length included; null: everything of the type. Throws
+  // UnsupportedError where it needs too many states.
   DfaRef combined(const Term& term, Type type);
 
   // What a leaf says of the item at an index (kRest: of those behind all that are named), and of
@@ -112,6 +113,7 @@ class SchemaExpander {
 
  private:
   friend class Expansion;
+  DfaRef combination(const Term& term, Type type) const;
   DfaRef pattern(JsonId node, std::string_view text);
   DfaRef format(JsonId node);
   DfaRef kept(const std::string& key, const std::function<Dfa()>& make);

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMaxArrayStates = 50'000;
 constexpr std::size_t kMaxObjectStates = 500'000;
 constexpr std::size_t kMaxNameSets = 256;
+constexpr std::size_t kMaxContains = 6;  // each item is counted or not by each of them
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 31;
 
 class SchemaEmitter {
@@ -194,13 +195,7 @@ class SchemaEmitter {
   }
 
   Piece string_of(const Term& term) {
-    if (!term.allowed.empty()) {
-      try {
-        return quoted(characters(*expander_.combined(term, Type::string)));
-      } catch (const BudgetError& error) {
-        expander_.unsupported(term.bounds_at, error.what());
-      }
-    }
+    if (!term.allowed.empty()) return quoted(characters(*expander_.combined(term, Type::string)));
     if (term.min == 0 && term.max == Dfa::kUnbounded) return b_.call(string());
     check_count(term);
     const RuleId one = shared("character", &SchemaEmitter::make_character);
@@ -267,6 +262,10 @@ class SchemaEmitter {
   // A state for every number of items and of those that count.
   void counted_items(const Term& term, std::uint64_t named, StateId open, StateId close) {
     using Key = std::vector<std::uint64_t>;  // index, then how many of each kind
+    if (term.contains.size() > kMaxContains) {
+      expander_.unsupported(term.contains[kMaxContains].what.node,
+                            fmt::format("more than {} of them hold at once", kMaxContains));
+    }
     const bool limited = term.max != Dfa::kUnbounded;
     // Zero items are always told from some: a comma stands between items.
     const std::uint64_t most =

@@ -341,31 +341,34 @@ class Expansion {
   DfaRef scalar_set(const std::vector<JsonId>& values, bool negated) {
     std::string key = negated ? "not" : "one";
     for (const JsonId value : values) key.append(" ").append(std::to_string(value));
-    return e_.kept(key, [&] {
-      if (type_ == Type::string) {
-        std::vector<std::u32string> texts;
-        for (const JsonId value : values) texts.push_back(code_points(json_[value].text));
-        const Dfa dfa = Dfa::literals(texts);
-        return negated ? dfa.inverted() : dfa;
-      }
-      if (!negated) {
-        std::vector<std::u32string> texts;
-        for (const JsonId value : values) {
-          texts.push_back(code_points(json_[value].text));
-          const Decimal d = Decimal::of(json_[value].text);
-          if (std::abs(d.exponent) >= 100) continue;
-          texts.push_back(code_points(d.text()));
-          if (d.whole()) texts.push_back(code_points(d.text() + ".0"));
-        }
-        return Dfa::literals(texts);
-      }
-      std::optional<Dfa> all;
-      for (const JsonId value : values) {
-        const Dfa one = related(Decimal::of(json_[value].text), kLess | kGreater);
-        all = all ? all->both(one) : one;
-      }
-      return *all;
-    });
+    try {
+      return e_.kept(key, [&] { return negated ? all_but(values) : any_of(values); });
+    } catch (const Error& error) {
+      e_.unsupported(values.front(), error.what());
+    }
+  }
+
+  Dfa any_of(const std::vector<JsonId>& values) const {
+    std::vector<std::u32string> texts;
+    for (const JsonId value : values) {
+      texts.push_back(code_points(json_[value].text));
+      if (type_ == Type::string) continue;
+      const Decimal d = Decimal::of(json_[value].text);
+      if (std::abs(d.exponent) >= 100) continue;
+      texts.push_back(code_points(d.text()));
+      if (d.whole()) texts.push_back(code_points(d.text() + ".0"));
+    }
+    return Dfa::literals(texts);
+  }
+
+  Dfa all_but(const std::vector<JsonId>& values) const {
+    if (type_ == Type::string) return any_of(values).inverted();
+    std::optional<Dfa> all;
+    for (const JsonId value : values) {
+      const Dfa one = related(Decimal::of(json_[value].text), kLess | kGreater);
+      all = all ? all->both(one) : one;
+    }
+    return *all;
   }
 
   void exactly(JsonId value, Term& term) {
@@ -528,7 +531,7 @@ class Expansion {
         const DfaRef plain =
             e_.kept("plain", [] { return related({}, kLess | kEqual | kGreater); });
         return std::make_shared<const Dfa>(plain->without(*all));
-      } catch (const UnsupportedError& error) {
+      } catch (const Error& error) {
         e_.unsupported(value, error.what());
       }
     };
@@ -548,6 +551,8 @@ class Expansion {
       return either([&](Term& t) { t.unique = value; },
                     [this, value](Term&) { e_.unsupported(value, "its opposite is needed here"); });
     }
+    if (key == "prefixItems" && json_[value].kind != Kind::array)
+      e_.wrong(value, "must be an array of schemas");
     if (key == "contains") return contains_keyword(schema, value, negated, state, denials);
     if (!negated) return true;
     if (key == "prefixItems" || (key == "items" && json_[value].kind == Kind::array)) {
@@ -594,11 +599,17 @@ class Expansion {
   bool object_keyword(const std::string& key, JsonId value, bool negated, State& state,
                       std::vector<Choice>* denials, Either& either) {
     const JsonNode& node = json_[value];
+    static constexpr std::string_view kMaps[] = {"properties", "patternProperties", "dependencies",
+                                                 "dependentSchemas", "dependentRequired"};
+    if (node.kind != Kind::object && std::ranges::count(kMaps, key) > 0)
+      e_.wrong(value, "must be an object");
     if (key == "minProperties" || key == "maxProperties")
       return bound(key == "minProperties", value, either);
     if (key == "required") {
       if (node.kind == Kind::boolean) return true;  // draft 3
+      if (node.kind != Kind::array) e_.wrong(value, "must be an array of names");
       for (const JsonId name : node.items) {
+        if (json_[name].kind != Kind::string) e_.wrong(name, "must be a name");
         const std::string& text = json_[name].text;
         if (!negated)
           state.term.required.push_back(text);

@@ -4,6 +4,7 @@
 
 #include "weft/models/token_constraint.h"
 
+#include <algorithm>
 #include <limits>
 #include <unordered_map>
 
@@ -63,7 +64,9 @@ struct TokenConstraint::Impl {
     }
   }
 
+  // Valid until the next call.
   const Alone& alone(StateId state) {
+    if (kept > kMaxMasks) states.clear(), kept = 0;
     const auto [it, added] = states.try_emplace(state);
     if (added) {
       it->second.allowed.assign(n_words(), 0);
@@ -91,14 +94,30 @@ struct TokenConstraint::Impl {
     return bits;
   }
 
+  bool ends_text(TokenId id) const { return tree->tokenizer().vocabulary().ends_generation(id); }
+
+  // `!<x>` is no token that ends the text: the text would end where the grammar does not.
+  bool names(const Engine::TokenChoice& choice, TokenId id) const {
+    return choice.negated ? id != choice.token && !ends_text(id) : id == choice.token;
+  }
+
   void add_named_tokens(Bits& bits) {
     for (const auto& choice : engine.token_choices(at)) {
-      for (TokenId id = choice.negated ? 0 : choice.token;
-           id < (choice.negated ? tree->n_tokens() : choice.token + 1) && id < tree->n_tokens();
-           ++id) {
-        if ((id == choice.token) != choice.negated) set(bits, id);
+      if (choice.negated) {
+        for (TokenId id = 0; id < tree->n_tokens(); ++id)
+          if (names(choice, id)) set(bits, id);
+      } else if (choice.token < tree->n_tokens()) {
+        set(bits, choice.token);
       }
     }
+  }
+
+  // Where a token leads that the grammar names here.
+  ConfigId step_named(TokenId id) {
+    const auto choices = engine.token_choices(at);
+    const bool named = std::any_of(choices.begin(), choices.end(),
+                                   [&](const auto& choice) { return names(choice, id); });
+    return named ? engine.step_token(at, id) : Engine::kDead;
   }
 
   // The masks of configurations are forgotten together with the engine's memory of them.
@@ -111,7 +130,6 @@ struct TokenConstraint::Impl {
     const auto found = masks.find(at);
     if (found != masks.end()) return found->second;
     if (masks.size() * n_words() * 8 > kMaxMasks) masks.clear();
-    if (kept > kMaxMasks) states.clear(), kept = 0;
     return masks.emplace(at, compute()).first->second;
   }
 
@@ -178,8 +196,7 @@ bool TokenConstraint::accept(TokenId id) {
   if (!allows(id)) return false;
   Engine& engine = impl_->engine;
   const Tokenizer& tokenizer = impl_->tree->tokenizer();
-  const ConfigId named =
-      engine.program().has_tokens ? engine.step_token(impl_->at, id) : Engine::kDead;
+  const ConfigId named = impl_->step_named(id);
   const bool spelled = !tokenizer.hidden(id) && !tokenizer.vocabulary().ends_generation(id) &&
                        !tokenizer.bytes(id).empty();
   const ConfigId read = spelled ? engine.feed(impl_->at, tokenizer.bytes(id)) : Engine::kDead;

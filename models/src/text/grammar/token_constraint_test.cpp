@@ -194,6 +194,28 @@ TEST_CASE("tokens that a grammar names") {
   CHECK_FALSE(constraint.goes_on());
 }
 
+TEST_CASE("any token but one is none that ends the text, unless the text may end") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  const Vocabulary& vocabulary = tokenizer->vocabulary();
+  const TokenId end = vocabulary.find("</s>");
+  const auto g = Grammar::from_gbnf(
+      "root ::= !<tool>* <tool> !<tool>?",
+      {.find_token = [&](std::string_view text) { return vocabulary.find(text); }});
+  TokenConstraint constraint(g, tree);
+  for (const char* text : {"", "ab", "tr"}) {
+    if (*text) CHECK(constraint.accept(vocabulary.find(text)));
+    CHECK_FALSE(constraint.allows(end));
+    CHECK_FALSE(constraint.accept(end));
+    CHECK(constraint.allows(vocabulary.find("ab")));
+  }
+  CHECK(constraint.accept(vocabulary.find("<tool>")));
+  CHECK(constraint.allows(end));
+  CHECK(constraint.accept(end));
+  CHECK(constraint.accept(vocabulary.find("ab")));  // the end was no token of the grammar
+  CHECK_FALSE(constraint.goes_on());
+}
+
 TEST_CASE("forced bytes and logits") {
   const auto tokenizer = small_tokenizer();
   const auto tree = std::make_shared<const TokenTree>(*tokenizer);

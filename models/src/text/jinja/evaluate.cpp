@@ -100,7 +100,8 @@ Value Renderer::eval_slice(const Value& object, const Node& slice) {
   if (object.is(Kind::undefined)) missing(object);
   const bool text = object.is(Kind::string);
   const bool list = object.is(Kind::list) && object.list->type <= List::Type::range;
-  if (!text && !list) return no_element(object, heap.text("slice"));
+  if (object.is(Kind::dict)) heap.fail("unhashable type: 'slice'");
+  if (!text && !list) heap.fail("'{}' object is not subscriptable", type_name(object));
   const auto n = static_cast<std::int64_t>(text ? object.text->length : object.list->items.size());
   const auto number = [&](const Value& v, std::int64_t otherwise) {
     if (v.is(Kind::none)) return otherwise;
@@ -200,8 +201,7 @@ Value Renderer::eval_concat(const Node& node) {
   for (const NodePtr& kid : node.kids) {
     const Str* part = to_str(heap, eval(*kid));
     out.add(*part);
-    if (out.text.size() > heap.limits().output)
-      heap.fail("a text is longer than {} bytes", heap.limits().output);
+    heap.check_length(out.text.size());
   }
   return Value::from(heap.str(std::move(out)));
 }

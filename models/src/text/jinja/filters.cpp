@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "text/jinja/natives.h"
 #include "text/utf8.h"
@@ -100,9 +101,10 @@ Value f_indent(Renderer& r, const Value& v, Args& a) {
 Value f_center(Renderer& r, const Value& v, Args& a) {
   const Str& s = str(r, v);
   const Value* width = a.get(0, "width");
-  const std::int64_t pad = (width ? r.integer(*width) : 80) - static_cast<std::int64_t>(s.length);
-  const std::int64_t left = std::max<std::int64_t>(pad, 0) / 2 +
-                            (pad > 0 ? pad & (width ? r.integer(*width) : 80) & 1 : 0);
+  const std::int64_t wide = width ? r.integer(*width) : 80;
+  const auto n = static_cast<std::int64_t>(s.length);
+  if (wide <= n) return Value::from(&s);
+  const std::int64_t pad = wide - n, left = pad / 2 + (pad & wide & 1);
   TextBuilder out;
   out.add(spaces(r, left));
   out.add(s);
@@ -120,9 +122,11 @@ Value f_truncate(Renderer& r, const Value& v, Args& a) {
   const Str& end = given_end ? str(r, *given_end) : *r.heap.str("...");
   const std::int64_t leeway =
       given_leeway && !given_leeway->is(Kind::none) ? r.integer(*given_leeway) : 5;
-  if (static_cast<std::int64_t>(s.length) <= length + leeway) return Value::from(&s);
-  const std::int64_t keep =
-      std::max<std::int64_t>(length - static_cast<std::int64_t>(end.length), 0);
+  const auto n = static_cast<std::int64_t>(s.length), n_end = static_cast<std::int64_t>(end.length);
+  if (length < n_end) r.heap.fail("expected length >= {}, got {}", n_end, length);
+  if (leeway < 0) r.heap.fail("expected leeway >= 0, got {}", leeway);
+  if (n <= length || n - length <= leeway) return Value::from(&s);
+  const std::int64_t keep = length - n_end;
   std::size_t cut = byte_of(r, s, static_cast<std::size_t>(keep));
   if (!kill_words) {
     const std::size_t space = s.text.rfind(' ', cut == 0 ? 0 : cut - 1);
@@ -163,12 +167,19 @@ Value f_urlencode(Renderer& r, const Value& v, Args&) {
     }
   };
   std::string out;
+  const auto add_pair = [&](const Value& key, const Value& value) {
+    if (!out.empty()) out += '&';
+    encode(key, "_.-~", out);
+    out += '=';
+    encode(value, "_.-~", out);
+  };
   if (v.is(Kind::dict)) {
-    for (const auto& [key, value] : v.dict->items) {
-      if (!out.empty()) out += '&';
-      encode(key, "_.-~", out);
-      out += '=';
-      encode(value, "_.-~", out);
+    for (const auto& [key, value] : v.dict->items) add_pair(key, value);
+  } else if (v.is(Kind::list)) {
+    for (const Value& item : iterate(r.heap, v)) {
+      const std::vector<Value> pair = iterate(r.heap, item);
+      if (pair.size() != 2) r.heap.fail("urlencode: expected pairs, got {} items", pair.size());
+      add_pair(pair[0], pair[1]);
     }
   } else {
     encode(v, "_.-~/", out);
@@ -195,39 +206,54 @@ std::string_view stripped(std::string_view text) {
   return text.substr(skip_spaces(text, 0));
 }
 
+// A number as Python reads it: spaces around, a sign, '_' between digits.
+std::string number_text(const Value& v) {
+  std::string text(stripped(v.text->text));
+  std::erase(text, '_');
+  if (text.starts_with('+') && !text.starts_with("+-")) text.erase(0, 1);
+  return text;
+}
+
+std::optional<double> real_of(const std::string& text) {
+  double d = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, d);
+  if (read.ec == std::errc::result_out_of_range) d = std::strtod(text.c_str(), nullptr);
+  if (read.ec == std::errc::invalid_argument || read.ptr != end) return std::nullopt;
+  return d;
+}
+
+// int(text, base); nothing where it is none.
+std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) {
+  if (base < 2 || base > 36) return std::nullopt;
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  const char prefix = base == 16 ? 'x' : base == 8 ? 'o' : base == 2 ? 'b' : '\0';
+  if (prefix != '\0' && text.size() > sign + 2 && text[sign] == '0' &&
+      (text[sign + 1] | 0x20) == prefix)
+    text.erase(sign, 2);
+  std::int64_t n = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, n, static_cast<int>(base));
+  if (read.ec == std::errc::invalid_argument || read.ptr != end) return std::nullopt;
+  if (read.ec == std::errc()) return Value::from(n);
+  if (base != 10) r.heap.fail("the number does not fit into 64 bits");
+  return Value::from(r.heap.str(text), Kind::big);
+}
+
 Value f_int(Renderer& r, const Value& v, Args& a) {
-  const Value *otherwise = a.get(0, "default"), *base_given = a.get(1, "base");
+  const Value *otherwise = a.get(0, "default"), *base = a.get(1, "base");
   const Value fallback = otherwise ? *otherwise : Value::from(std::int64_t{0});
-  const int base = base_given ? static_cast<int>(r.integer(*base_given)) : 10;
   if (v.is(Kind::integer) || v.is(Kind::big)) return v;
   if (v.is(Kind::boolean)) return Value::from(static_cast<std::int64_t>(v.boolean));
-  double d = 0;
-  if (v.is(Kind::real)) {
-    d = v.real;
-  } else if (v.is(Kind::string)) {
-    std::string text(stripped(v.text->text));
-    std::erase(text, '_');
-    std::string_view digits = text;
-    const bool minus = digits.starts_with('-');
-    if (minus || digits.starts_with('+')) digits.remove_prefix(1);
-    if (base != 10 && digits.size() > 2 && digits[0] == '0' && !std::isdigit(digits[1]))
-      digits.remove_prefix(2);
-    std::int64_t n = 0;
-    if (base < 2 || base > 36) return fallback;
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), n, base);
-    if (!digits.starts_with('-') && read.ec == std::errc() &&
-        read.ptr == digits.data() + digits.size())
-      return Value::from(minus ? -n : n);
-    const auto real = std::from_chars(digits.data(), digits.data() + digits.size(), d);
-    if (digits.starts_with('-') || real.ec != std::errc() ||
-        real.ptr != digits.data() + digits.size())
-      return fallback;
-    if (minus) d = -d;
-  } else {
-    return fallback;
+  std::optional<double> d;
+  if (v.is(Kind::real)) d = v.real;
+  if (v.is(Kind::string)) {
+    const std::string text = number_text(v);
+    if (const auto n = whole_of(r, text, base ? r.integer(*base) : 10)) return *n;
+    d = real_of(text);
   }
-  if (!(std::abs(d) < 9.2e18)) return fallback;
-  return Value::from(static_cast<std::int64_t>(d));
+  if (!d || !std::isfinite(*d)) return fallback;
+  return Value::from(truncated(r, *d));
 }
 
 Value f_float(Renderer& r, const Value& v, Args& a) {
@@ -235,15 +261,8 @@ Value f_float(Renderer& r, const Value& v, Args& a) {
   const Value fallback = otherwise ? *otherwise : Value::from(0.0);
   if (v.is_number()) return Value::from(real(r, v));
   if (!v.is(Kind::string) && !v.is(Kind::big)) return fallback;
-  std::string_view digits = stripped(v.text->text);
-  const bool minus = digits.starts_with('-');
-  if (minus || digits.starts_with('+')) digits.remove_prefix(1);
-  double d = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), d);
-  if (digits.starts_with('-') || read.ec != std::errc() ||
-      read.ptr != digits.data() + digits.size())
-    return fallback;
-  return Value::from(minus ? -d : d);
+  const std::optional<double> d = real_of(number_text(v));
+  return d ? Value::from(*d) : fallback;
 }
 
 Value f_abs(Renderer& r, const Value& v, Args&) {
@@ -270,11 +289,11 @@ Value f_round(Renderer& r, const Value& v, Args& a) {
     }
     const double scale = std::pow(10.0, static_cast<double>(-precision));
     const double rounded = std::nearbyint(d / scale) * scale;
-    return v.is(Kind::real) ? Value::from(rounded)
-                            : Value::from(static_cast<std::int64_t>(rounded));
+    return v.is(Kind::real) ? Value::from(rounded) : Value::from(truncated(r, rounded));
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
-  return Value::from((how == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale);
+  // Python's ceil and floor give whole numbers, which have no -0.
+  return Value::from((how == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale + 0.0);
 }
 
 Value f_tojson(Renderer& r, const Value& v, Args& a) {
@@ -317,10 +336,12 @@ Value f_attr(Renderer& r, const Value& v, Args& a) {
 
 Value f_filesizeformat(Renderer& r, const Value& v, Args& a) {
   const bool binary = flag(a, 0, "binary");
-  const double bytes = v.is(Kind::string) ? std::strtod(v.text->text.c_str(), nullptr) : real(r, v);
+  const std::optional<double> given = v.is(Kind::string) ? real_of(number_text(v)) : real(r, v);
+  if (!given) r.heap.fail("could not convert string to float: {}", repr(r.heap, v));
+  const double bytes = *given;
   const double base = binary ? 1024 : 1000;
   if (bytes == 1) return r.heap.text("1 Byte");
-  if (bytes < base) return r.heap.text(fmt::format("{} Bytes", static_cast<std::int64_t>(bytes)));
+  if (bytes < base) return r.heap.text(fmt::format("{:.0f} Bytes", std::trunc(bytes)));
   static constexpr std::string_view kUnits = "kMGTPEZY";
   double unit = base;
   for (std::size_t i = 0;; ++i, unit *= base) {
@@ -381,6 +402,12 @@ Value escape_html(Renderer& r, const Value& v) {
   }
   out.add(s, plain, s.text.size());
   return Value::from(r.heap.str(std::move(out)));
+}
+
+std::int64_t truncated(Renderer& r, double d) {
+  if (std::isnan(d)) r.heap.fail("cannot convert float NaN to integer");
+  if (!(d >= -0x1p63 && d < 0x1p63)) r.heap.fail("the number does not fit into 64 bits");
+  return static_cast<std::int64_t>(d);
 }
 
 std::string spaces(Renderer& r, std::int64_t n) {

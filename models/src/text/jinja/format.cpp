@@ -44,8 +44,7 @@ std::string number_text(Renderer& r, const Spec& spec, const Value& v) {
         return fmt::format("{:.{}f}", d, precision) + (spec.type == '%' ? "%" : "");
     }
   }
-  const std::int64_t i =
-      v.is(Kind::real) ? static_cast<std::int64_t>(std::clamp(v.real, -9e18, 9e18)) : r.integer(v);
+  const std::int64_t i = v.is(Kind::real) ? truncated(r, v.real) : r.integer(v);
   switch (spec.type) {
     case 'x':
       return spec.alternate ? fmt::format("{:#x}", i) : fmt::format("{:x}", i);
@@ -211,7 +210,9 @@ Value format_percent(Renderer& r, const Str& format, const Value& args) {
     add_formatted(r, spec, v, out);
     r.heap.step();
   }
-  if (!by_name && next < all.size() && !args.is(Kind::dict))
+  // What can be looked into by a key, which Python takes a list for, may be left unused.
+  const bool keyed = args.is(Kind::dict) || (args.is(Kind::list) && !tuple);
+  if (!by_name && next < all.size() && !keyed)
     r.heap.fail("not all arguments converted during string formatting");
   return Value::from(r.heap.str(std::move(out)));
 }
@@ -252,6 +253,7 @@ Value format_braces(Renderer& r, const Value& self, Args& a) {
     const auto index = static_cast<std::size_t>(name.empty() ? static_cast<std::int64_t>(next++)
                                                 : number     ? digits(r, name, digit)
                                                              : 0);
+    r.heap.step(1 + named.size() / 16);
     const auto by_name = std::ranges::find(named, name, [](const auto& n) { return n.first; });
     if (number && index >= a.list.size())
       r.heap.fail("Replacement index {} out of range for positional args tuple", index);

@@ -240,11 +240,11 @@ Value is_sequence(Renderer&, const Value& v, Args&) {
 Value is_callable(Renderer&, const Value& v, Args&) {
   return Value::from(v.is(Kind::callable) || v.is(Kind::loop));
 }
-Value is_odd(Renderer& r, const Value& v, Args&) {
-  return Value::from(r.integer(v) % 2 != 0);
-}
-Value is_even(Renderer& r, const Value& v, Args&) {
-  return Value::from(r.integer(v) % 2 == 0);
+// v % 2 is Rest.
+template <int Rest>
+Value has_rest(Renderer& r, const Value& v, Args&) {
+  const Value two = Value::from(std::int64_t{2}), rest = Value::from(std::int64_t{Rest});
+  return Value::from(equal(r.heap, r.binary("%", v, two), rest));
 }
 const Value& other(Renderer& r, Args& a) {
   const Value* v = a.get(0, "other");
@@ -316,7 +316,7 @@ constexpr NativeRow kTests[] = {
     {"eq", is_equal},
     {"equalto", is_equal},
     {"escaped", is_escaped},
-    {"even", is_even},
+    {"even", has_rest<0>},
     {"false", is_false},
     {"filter", is_filter},
     {"float", is_kind<Kind::real>},
@@ -334,7 +334,7 @@ constexpr NativeRow kTests[] = {
     {"ne", is_unequal},
     {"none", is_kind<Kind::none>},
     {"number", is_number},
-    {"odd", is_odd},
+    {"odd", has_rest<1>},
     {"sameas", is_same},
     {"sequence", is_sequence},
     {"string", is_kind<Kind::string>},

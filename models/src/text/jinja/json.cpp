@@ -14,8 +14,7 @@ void string_to_json(const Str& s, bool ensure_ascii, TextBuilder& out) {
   std::size_t plain = 0;
   for (std::size_t at = 0; at < s.text.size();) {
     const Utf8Char c = decode_utf8(s.text, at);
-    if (c.code >= 0x20 && c.code != '"' && c.code != '\\' &&
-        (c.code < 0x7F || !ensure_ascii || c.code == 0x7F)) {
+    if (c.code >= 0x20 && c.code != '"' && c.code != '\\' && (c.code < 0x7F || !ensure_ascii)) {
       at += c.length;
       continue;
     }
@@ -87,7 +86,8 @@ class Items {
 // Builds values as the parser goes, without calling itself.
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Reader(Heap& heap, Foreign foreign) : heap_(heap), foreign_(foreign) {}
+  Reader(Heap& heap, std::string_view what, Foreign foreign)
+      : heap_(heap), what_(what), foreign_(foreign) {}
   Value result;
 
   bool null() override { return put(Value::none()); }
@@ -117,7 +117,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return open_.pop_back(), true; }
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::json::exception& error) override {
-    fail<FormatError>("is not JSON: {}", error.what());
+    const std::string_view why = error.what();  // "[json.exception.parse_error.101] parse error .."
+    fail<FormatError>("{} is not JSON: {}", what_, why.substr(why.find("] ") + 2));
   }
 
  private:
@@ -130,7 +131,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool open(const Value& v) {
     if (open_.size() + 8 > static_cast<std::size_t>(kMaxValueDepth))
-      fail<FormatError>("is nested more than {} deep", kMaxValueDepth - 8);
+      fail<FormatError>("{} is nested more than {} deep", what_, kMaxValueDepth - 8);
     put(v);
     open_.push_back(v);
     return true;
@@ -148,6 +149,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   Heap& heap_;
+  std::string_view what_;
   Foreign foreign_;
   bool from_messages_ = false;
   std::vector<Value> open_;
@@ -159,8 +161,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
 void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& out, int depth) {
   heap.step();
   if (depth > kMaxValueDepth) heap.fail("a value is nested more than {} deep", kMaxValueDepth);
-  if (out.text.size() > heap.limits().output)
-    heap.fail("a text is longer than {} bytes", heap.limits().output);
+  heap.check_length(out.text.size());
   Items items(style, out, depth);
   switch (v.kind) {
     case Kind::none:
@@ -208,8 +209,8 @@ void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& ou
   heap.fail("Object of type {} is not JSON serializable", type_name(v));
 }
 
-Value from_json(Heap& heap, std::string_view text, Foreign foreign) {
-  Reader reader(heap, foreign);
+Value from_json(Heap& heap, std::string_view what, std::string_view text, Foreign foreign) {
+  Reader reader(heap, what, foreign);
   nlohmann::json::sax_parse(text, &reader);
   return reader.result;
 }

@@ -20,10 +20,15 @@ Value strip(Renderer& r, const Str& s, const Value* chars, bool left, bool right
 Value replace(Renderer& r, const Str& s, const Str& from, const Str& to, std::int64_t count);
 Value escape_html(Renderer& r, const Value& v);
 double real(Renderer& r, const Value& v);
+std::int64_t truncated(Renderer& r, double d);  // int(d)
 // The lines of a text, as str.splitlines has them.
 std::vector<TextRange> split_lines(const Str& s, bool keep_ends);
 // A length in characters as spaces, for padding.
 std::string spaces(Renderer& r, std::int64_t n);
 std::size_t byte_of(Renderer& r, const Str& s, std::size_t character);
+// Where `part` stands in `text`, from byte `from` on; npos where it does not. Takes time linear in
+// the text whatever the two are, unlike the standard library's search.
+std::size_t find_text(std::string_view text, std::string_view part, std::size_t from = 0);
+std::size_t rfind_text(std::string_view text, std::string_view part);
 
 }  // namespace weft::jinja

@@ -144,7 +144,7 @@ bool Renderer::contains(const Value& all, const Value& one) {
       if (!one.is(Kind::string))
         heap.fail("'in <string>' requires string as left operand, not {}", type_name(one));
       heap.work(all.text->text.size());
-      return all.text->text.find(one.text->text) != std::string::npos;
+      return find_text(all.text->text, one.text->text) != std::string::npos;
     }
     case Kind::dict:
       return all.dict->find(heap, one) != nullptr;

@@ -41,6 +41,7 @@ class Parser {
   NodePtr condition();
   NodePtr or_expression();
   NodePtr and_expression();
+  NodePtr joined(std::string_view word, NodeKind kind, NodePtr (Parser::*operand)());
   NodePtr not_expression();
   NodePtr comparison();
   NodePtr binary(int level);
@@ -68,6 +69,7 @@ class Parser {
   NodePtr make(NodeKind kind, std::size_t at) const;
   NodePtr make(NodeKind kind, std::size_t at, NodePtr a, NodePtr b = nullptr) const;
   void adopt(Node& parent, NodePtr kid) const;
+  void raise(Node& parent, const Node& kid) const;
 
   struct Nested {
     explicit Nested(Parser& parser);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "text/jinja/parser.h"
 
@@ -58,20 +59,20 @@ NodePtr Parser::condition() {
 }
 
 NodePtr Parser::or_expression() {
-  NodePtr first = and_expression();
-  if (!is_name("or")) return first;
-  const std::size_t at = first->at;
-  NodePtr node = make(NodeKind::or_, at, std::move(first));
-  while (skip_name("or")) adopt(*node, and_expression());
-  return node;
+  return joined("or", NodeKind::or_, &Parser::and_expression);
 }
 
 NodePtr Parser::and_expression() {
-  NodePtr first = not_expression();
-  if (!is_name("and")) return first;
+  return joined("and", NodeKind::and_, &Parser::not_expression);
+}
+
+// Operands with a word between them; one alone stays what it is.
+NodePtr Parser::joined(std::string_view word, NodeKind kind, NodePtr (Parser::*operand)()) {
+  NodePtr first = (this->*operand)();
+  if (!is_name(word)) return first;
   const std::size_t at = first->at;
-  NodePtr node = make(NodeKind::and_, at, std::move(first));
-  while (skip_name("and")) adopt(*node, not_expression());
+  NodePtr node = make(kind, at, std::move(first));
+  while (skip_name(word)) adopt(*node, (this->*operand)());
   return node;
 }
 
@@ -179,9 +180,7 @@ NodePtr Parser::primary() {
       return node;
     }
     case Type::real: {
-      double number = 0;
-      std::from_chars(t.text.data(), t.text.data() + t.text.size(), number);
-      node->value = Value::from(number);
+      node->value = Value::from(std::strtod(t.text.c_str(), nullptr));
       ++next_;
       return node;
     }
@@ -286,7 +285,7 @@ NodePtr Parser::subscript(NodePtr node) {
     ++next_;
     if (t.type == Type::integer) {
       NodePtr index = make(NodeKind::constant, t.at);
-      index->value = Value::from(static_cast<std::int64_t>(std::atoll(t.text.c_str())));
+      index->value = Value::from(std::int64_t{std::strtoll(t.text.c_str(), nullptr, 10)});
       return make(NodeKind::item, at, std::move(node), std::move(index));
     }
     --next_;
@@ -332,16 +331,18 @@ void Parser::arguments(Node& call) {
     if (skip_op("**")) {
       if (call.all_named) fail(at, "** was given already");
       call.all_named = condition();
+      raise(call, *call.all_named);
     } else if (skip_op("*")) {
       if (call.all_args || call.all_named) fail(at, "* was given already");
       call.all_args = condition();
+      raise(call, *call.all_args);
     } else if (now().type == Type::name && tokens_[next_ + 1].type == Type::op &&
                tokens_[next_ + 1].text == "=") {
       if (call.all_named) fail(at, "an argument after **");
       std::string name = now().text;
       next_ += 2;
       NodePtr value = condition();
-      call.height = std::max<std::uint16_t>(call.height, value->height + 1);
+      raise(call, *value);
       call.named.emplace_back(std::move(name), std::move(value));
     } else {
       if (!call.named.empty() || call.all_args || call.all_named)

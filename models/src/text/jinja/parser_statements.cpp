@@ -65,12 +65,15 @@ NodePtr Parser::make(NodeKind kind, std::size_t at, NodePtr a, NodePtr b) const 
 }
 
 void Parser::adopt(Node& parent, NodePtr kid) const {
-  if (kid) {
-    const int height = kid->height + 1;
-    if (height > kMaxHeight) fail(kid->at, fmt::format("nested more than {} deep", kMaxHeight));
-    parent.height = std::max(parent.height, static_cast<std::uint16_t>(height));
-  }
+  if (kid) raise(parent, *kid);
   parent.kids.push_back(std::move(kid));
+}
+
+// To stand above this kid.
+void Parser::raise(Node& parent, const Node& kid) const {
+  const int height = kid.height + 1;
+  if (height > kMaxHeight) fail(kid.at, fmt::format("nested more than {} deep", kMaxHeight));
+  parent.height = std::max(parent.height, static_cast<std::uint16_t>(height));
 }
 
 NodePtr parse(std::string_view source, Heap& heap) {

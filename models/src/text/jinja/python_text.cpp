@@ -82,7 +82,9 @@ void repr_list(Heap& heap, const List& list, TextBuilder& out, int depth) {
     const auto n = static_cast<std::int64_t>(items.size());
     if (n == 0) return out.add("range(0, 0)");
     const std::int64_t step = n > 1 ? items[1].integer - items[0].integer : 1;
-    const std::int64_t end = items.back().integer + step;
+    std::int64_t end = 0;
+    if (__builtin_add_overflow(items.back().integer, step, &end))
+      end = step > 0 ? INT64_MAX : INT64_MIN;
     return out.add(step == 1 ? fmt::format("range({}, {})", items[0].integer, end)
                              : fmt::format("range({}, {}, {})", items[0].integer, end, step));
   }
@@ -124,8 +126,7 @@ std::string repr(double d) {
 void repr(Heap& heap, const Value& v, TextBuilder& out, int depth) {
   heap.step();
   if (depth > kMaxValueDepth) heap.fail("a value is nested more than {} deep", kMaxValueDepth);
-  if (out.text.size() > heap.limits().output)
-    heap.fail("a text is longer than {} bytes", heap.limits().output);
+  heap.check_length(out.text.size());
   switch (v.kind) {
     case Kind::undefined:
       return out.add("Undefined");

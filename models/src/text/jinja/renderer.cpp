@@ -36,9 +36,7 @@ Renderer::Flow Renderer::run(const Node& node) {
   heap.at = node.at;
   switch (node.kind) {
     case NodeKind::data:
-      if (out_->text.size() + node.text.size() > heap.limits().output)
-        heap.fail("the output is longer than {} bytes", heap.limits().output);
-      heap.work(node.text.size());
+      grow(node.text.size());
       out_->add(node.text);
       break;
     case NodeKind::output:
@@ -220,6 +218,7 @@ void Renderer::bind(const Callable& macro, Args& args) {
   const std::size_t first_default = node.words.size() - n_defaults;
   for (std::size_t i = 0; i < node.words.size(); ++i) {
     const std::string& name = node.words[i];
+    heap.step(1 + args.named.size() / 16);
     if (const Value* given = args.get(i, name))
       set_name(name, *given);
     else if (i >= first_default)
@@ -266,10 +265,17 @@ Value Renderer::call_macro(const Callable& macro, Args& args) {
 
 void Renderer::emit(const Value& v) {
   const Str* text = to_str(heap, v);
-  heap.work(text->text.size());
-  if (out_->text.size() + text->text.size() > heap.limits().output)
-    heap.fail("the output is longer than {} bytes", heap.limits().output);
+  grow(text->text.size());
   out_->add(*text);
+}
+
+// Before so many bytes are written. What a macro or a block writes is paid for as it grows: texts
+// that are not whole yet may lie in each other as deep as calls do.
+void Renderer::grow(std::size_t bytes) {
+  if (out_->text.size() + bytes > heap.limits().output)
+    heap.fail("the output is longer than {} bytes", heap.limits().output);
+  heap.work(bytes);
+  heap.charge(bytes);
 }
 
 void Renderer::assign(const Node& target, const Value& v) {
@@ -291,6 +297,7 @@ void Renderer::assign(const Node& target, const Value& v) {
 
 void Renderer::set_name(std::string_view name, const Value& v) {
   auto& names = scope_->names;
+  heap.step(1 + names.size() / 16);
   const auto it = std::ranges::find(names, name, [](const auto& n) { return n.first; });
   if (it != names.end()) {
     it->second = v;

@@ -84,6 +84,7 @@ class Renderer {
   void bind(const Callable& macro, Args& args);
   Value captured(const Node& body);
   void emit(const Value& v);
+  void grow(std::size_t bytes);
   void assign(const Node& target, const Value& v);
   void set_name(std::string_view name, const Value& v);
   void keep_scopes();

@@ -70,8 +70,7 @@ Value f_join(Renderer& r, const Value& v, Args& a) {
   for (const Value& item : items_of(r, v)) {
     if (!std::exchange(first, false)) out.add(*separator);
     out.add(*to_str(r.heap, given(attribute) ? follow(r, item, *attribute) : item));
-    if (out.text.size() > r.heap.limits().output)
-      r.heap.fail("a text is longer than {} bytes", r.heap.limits().output);
+    r.heap.check_length(out.text.size());
   }
   return Value::from(r.heap.str(std::move(out)));
 }

@@ -1,5 +1,6 @@
 // The methods of texts that only look.
 #include <algorithm>
+#include <cstring>
 
 #include <utf8proc.h>
 
@@ -57,7 +58,7 @@ Value m_find(Renderer& r, const Value& self, Args& a) {
   if (range.begin <= range.end) {
     const std::string_view text =
         std::string_view(s.text).substr(range.begin, range.end - range.begin);
-    at = Right ? text.rfind(part.text) : text.find(part.text);
+    at = Right ? rfind_text(text, part.text) : find_text(text, part.text);
   }
   if (at == std::string_view::npos) {
     if (Fails) r.heap.fail("substring not found");
@@ -82,7 +83,8 @@ Value m_count(Renderer& r, const Value& self, Args& a) {
     return Value::from(n);
   }
   std::int64_t n = 0;
-  for (std::size_t at = 0; (at = text.find(part.text, at)) != text.npos; at += part.text.size())
+  for (std::size_t at = 0; (at = find_text(text, part.text, at)) != text.npos;
+       at += part.text.size())
     ++n;
   return Value::from(n);
 }
@@ -170,6 +172,20 @@ constexpr NativeRow kMethods[] = {
 
 std::span<const NativeRow> string_search_methods() {
   return kMethods;
+}
+
+std::size_t find_text(std::string_view text, std::string_view part, std::size_t from) {
+  if (from > text.size()) return std::string_view::npos;
+  if (part.empty()) return from;
+  const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
+  return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text.data())
+               : std::string_view::npos;
+}
+
+std::size_t rfind_text(std::string_view text, std::string_view part) {
+  const std::string backwards(text.rbegin(), text.rend());
+  const std::size_t at = find_text(backwards, std::string(part.rbegin(), part.rend()));
+  return at == std::string_view::npos ? at : text.size() - at - part.size();
 }
 
 }  // namespace weft::jinja

@@ -42,7 +42,7 @@ std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int
   if (separator) {
     std::size_t at = 0;
     while (most < 0 || static_cast<std::int64_t>(parts.size()) < most) {
-      const std::size_t next = text.find(separator->text, at);
+      const std::size_t next = find_text(text, separator->text, at);
       if (next == std::string::npos) break;
       parts.push_back({at, next});
       at = next + separator->text.size();
@@ -71,12 +71,14 @@ std::vector<TextRange> split_from_right(const Str& s, const Str* separator, std:
   std::size_t end = separator ? text.size() : trim_right(text).size();
   const auto enough = [&] { return most >= 0 && static_cast<std::int64_t>(parts.size()) >= most; };
   if (separator) {
+    // Forwards in the text written backwards.
+    const std::string backwards(text.rbegin(), text.rend());
+    const std::string part(separator->text.rbegin(), separator->text.rend());
     while (!enough()) {
-      if (end < separator->text.size()) break;
-      const std::size_t at = text.rfind(separator->text, end - separator->text.size());
+      const std::size_t at = find_text(backwards, part, text.size() - end);
       if (at == std::string_view::npos) break;
-      parts.push_back({at + separator->text.size(), end});
-      end = at;
+      parts.push_back({text.size() - at, end});
+      end = text.size() - at - part.size();
     }
     parts.push_back({0, end});
   } else {
@@ -126,7 +128,8 @@ Value m_partition(Renderer& r, const Value& self, Args& a) {
   const Str* separator = text_arg(r, a.get(0, ""));
   if (!separator) r.heap.fail("partition() takes exactly one argument (0 given)");
   if (separator->text.empty()) r.heap.fail("empty separator");
-  const std::size_t at = Right ? s.text.rfind(separator->text) : s.text.find(separator->text);
+  const std::size_t at =
+      Right ? rfind_text(s.text, separator->text) : find_text(s.text, separator->text);
   r.heap.work(s.text.size());
   const auto part = [&](std::size_t begin, std::size_t end) {
     return Value::from(r.heap.slice(s, begin, end));
@@ -152,8 +155,7 @@ Value m_join(Renderer& r, const Value& self, Args& a) {
       r.heap.fail("sequence item {}: expected str instance, {} found", i, type_name(item));
     if (i++ > 0) out.add(*self.text);
     out.add(*item.text);
-    if (out.text.size() > r.heap.limits().output)
-      r.heap.fail("a text is longer than {} bytes", r.heap.limits().output);
+    r.heap.check_length(out.text.size());
   }
   return Value::from(r.heap.str(std::move(out)));
 }
@@ -177,8 +179,8 @@ Value m_pad(Renderer& r, const Value& self, Args& a) {
   const Value *width = a.get(0, ""), *fill = a.get(1, "");
   if (!width) r.heap.fail("expected at least 1 argument, got 0");
   const std::int64_t wide = r.integer(*width);
+  if (wide <= static_cast<std::int64_t>(s.length)) return self;
   const std::int64_t n = wide - static_cast<std::int64_t>(s.length);
-  if (n <= 0) return self;
   const Value with = fill ? *fill : r.heap.text(" ");
   if (r.string(with).length != 1)
     r.heap.fail("The fill character must be exactly one character long");
@@ -196,8 +198,9 @@ Value m_zfill(Renderer& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Value* width = a.get(0, "");
   if (!width) r.heap.fail("zfill() takes exactly one argument (0 given)");
-  const std::int64_t n = r.integer(*width) - static_cast<std::int64_t>(s.length);
-  if (n <= 0) return self;
+  const std::int64_t wide = r.integer(*width);
+  if (wide <= static_cast<std::int64_t>(s.length)) return self;
+  const std::int64_t n = wide - static_cast<std::int64_t>(s.length);
   const std::size_t sign = !s.text.empty() && (s.text[0] == '-' || s.text[0] == '+') ? 1 : 0;
   TextBuilder out;
   out.add(s, 0, sign);
@@ -326,7 +329,7 @@ Value replace(Renderer& r, const Str& s, const Str& from, const Str& to, std::in
       found = n == 0 ? 0 : at + decode_utf8(s.text, at).length;
       next = found;
     } else {
-      found = s.text.find(from.text, at);
+      found = find_text(s.text, from.text, at);
       if (found == std::string::npos) break;
       next = found + from.text.size();
     }

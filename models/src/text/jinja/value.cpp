@@ -62,11 +62,13 @@ void TextBuilder::add_foreign(std::string_view part) {
 }
 
 const Str* Heap::str(std::string_view text) {
+  check_length(text.size());
   charge(text.size() + sizeof(Str));
   return &strs_.emplace_back(Str{std::string(text), {}, false, count_characters(text)});
 }
 
 const Str* Heap::str(TextBuilder&& text) {
+  check_length(text.text.size());
   charge(text.text.size() + text.foreign.size() * sizeof(TextRange) + sizeof(Str));
   const std::size_t n = count_characters(text.text);
   return &strs_.emplace_back(Str{std::move(text.text), std::move(text.foreign), text.markup, n});
@@ -109,6 +111,10 @@ void Heap::charge(std::size_t bytes) {
 void Heap::step(std::size_t n) {
   if (n > limits_.steps - steps_) fail("rendering takes more than {} steps", limits_.steps);
   steps_ += n;
+}
+
+void Heap::check_length(std::size_t bytes) const {
+  if (bytes > limits_.output) fail("a text is longer than {} bytes", limits_.output);
 }
 
 void Heap::fail_text(std::string message, bool raised) const {

@@ -202,6 +202,8 @@ class Heap {
   void charge(std::size_t bytes);  // of memory
   void work(std::size_t bytes) { step(bytes / 32 + 1); }
   void step(std::size_t n = 1);
+  // No text is longer than the output may be, not even on its way. Call it while one grows.
+  void check_length(std::size_t bytes) const;
 
   const ChatRenderLimits& limits() const { return limits_; }
 
@@ -259,10 +261,11 @@ struct JsonStyle {
   std::string item_separator = ", ", key_separator = ": ";
 };
 void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& out, int depth = 0);
-// A JSON text as a value. Which of its strings are marked as foreign: `messages` are those within
-// the members messages, tools and documents. Throws FormatError.
+// A JSON text as a value; `what` it is stands in errors. Which of its strings are marked as
+// foreign: `messages` are those within the members messages, tools and documents. Throws
+// FormatError.
 enum class Foreign : std::uint8_t { none, messages, all };
-Value from_json(Heap& heap, std::string_view text, Foreign foreign);
+Value from_json(Heap& heap, std::string_view what, std::string_view text, Foreign foreign);
 
 // The deepest that values nest where something walks through them.
 inline constexpr int kMaxValueDepth = 200;

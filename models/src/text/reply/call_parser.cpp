@@ -7,9 +7,6 @@ namespace {
 
 constexpr std::size_t kMaxName = 256;
 
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '.' || c == ':' || c == '/';
@@ -63,82 +60,40 @@ Step CallParser::feed(char c) {
 
 Step CallParser::advance(char c) {
   const bool keeps_space = phase_ == Phase::value || phase_ == Phase::key ||
-                           phase_ == Phase::attribute || matched_ > 0 || !text_.empty();
-  Step step = Step::more;
-  if (!is_space(c) || keeps_space || phase_ == Phase::json || phase_ == Phase::arguments) {
-    switch (phase_) {
-      case Phase::section:
-        step = calls_ == 0 ? literal(row_.open, c, Phase::name)
-                           : choice(row_.open, Phase::name, row_.section_close, Phase::open, c);
-        break;
-      case Phase::open:
-        break;
-      case Phase::name:
-        step = name(c);
-        break;
-      case Phase::after_name: {
-        const bool whole = row_.style == CallStyle::object;
-        const Phase next = whole                             ? Phase::json
-                           : row_.style == CallStyle::tagged ? Phase::parameters
-                                                             : Phase::arguments;
-        step = row_.name == "mistral-args"
-                   ? choice(row_.after_name, next, "[CALL_ID]", Phase::id, c)
-                   : literal(row_.after_name, c, next);
-        break;
-      }
-      case Phase::id:
-        if (is_name_char(c) && text_.size() < kMaxName) {
-          text_ += c;
-        } else {
-          call_->id(text_);
-          enter(Phase::after_name);
-          step = advance(c);
-        }
-        break;
-      case Phase::arguments:
-        step = arguments(c);
-        break;
-      case Phase::json:
-        step = json(c);
-        break;
-      case Phase::parameters:
-        step = choice(row_.parameter, Phase::key, row_.close, Phase::close, c);
-        if (step == Step::more && phase_ == Phase::close) {
-          call_->arguments(parameters_ == 0 ? "{}" : "}");
-          step = complete();
-        }
-        break;
-      case Phase::key:
-        text_ += c;
-        if (text_.ends_with(row_.after_key)) {
-          key_ = text_.substr(0, text_.size() - row_.after_key.size());
-          const bool attribute = row_.after_key.ends_with("=\"");
-          enter(attribute ? Phase::attribute : Phase::value_open);
-        } else if (text_.size() > kMaxName) {
-          step = Step::bad;
-        }
-        break;
-      case Phase::attribute:
-        text_ += c;
-        if (text_.ends_with(row_.value_open)) {
-          attribute_ = text_.substr(0, text_.size() - row_.value_open.size());
-          enter(Phase::value);
-        } else if (text_.size() > kMaxName) {
-          step = Step::bad;
-        }
-        break;
-      case Phase::value_open:
-        step = literal(row_.value_open, c, Phase::value);
-        break;
-      case Phase::value:
-        step = value(c);
-        break;
-      case Phase::close:
-        step = literal(row_.close, c, Phase::close);
-        break;
-    }
+                           phase_ == Phase::attribute || phase_ == Phase::json ||
+                           phase_ == Phase::arguments || matched_ > 0 || !text_.empty();
+  if (is_space(c) && !keeps_space) return Step::more;
+  switch (phase_) {
+    case Phase::section:
+      return calls_ == 0 ? literal(row_.open, c, Phase::name)
+                         : choice(row_.open, Phase::name, row_.section_close, Phase::open, c);
+    case Phase::name:
+      return name(c);
+    case Phase::after_name:
+      return after_name(c);
+    case Phase::id:
+      return id(c);
+    case Phase::arguments:
+      return arguments(c);
+    case Phase::json:
+      return json(c);
+    case Phase::parameters:
+      return parameters(c);
+    case Phase::key:
+      return text_up_to(row_.after_key, c, key_,
+                        row_.after_key.ends_with("=\"") ? Phase::attribute : Phase::value_open);
+    case Phase::attribute:
+      return text_up_to(row_.value_open, c, attribute_, Phase::value);
+    case Phase::value_open:
+      return literal(row_.value_open, c, Phase::value);
+    case Phase::value:
+      return value(c);
+    case Phase::close:
+      return literal(row_.close, c, Phase::close);
+    case Phase::open:  // the end of a section, where choice() is done
+      break;
   }
-  return step;
+  return Step::more;
 }
 
 // A byte of a text that must come now.
@@ -189,6 +144,39 @@ Step CallParser::name(char c) {
   if (!call_->name(name)) return Step::bad;
   enter(Phase::after_name);
   return is_space(c) ? Step::more : advance(c);
+}
+
+Step CallParser::after_name(char c) {
+  const Phase next = row_.style == CallStyle::object   ? Phase::json
+                     : row_.style == CallStyle::tagged ? Phase::parameters
+                                                       : Phase::arguments;
+  return row_.name == "mistral-args" ? choice(row_.after_name, next, "[CALL_ID]", Phase::id, c)
+                                     : literal(row_.after_name, c, next);
+}
+
+Step CallParser::id(char c) {
+  if (is_name_char(c) && text_.size() < kMaxName) {
+    text_ += c;
+    return Step::more;
+  }
+  call_->id(text_);
+  enter(Phase::after_name);
+  return advance(c);
+}
+
+Step CallParser::parameters(char c) {
+  const Step step = choice(row_.parameter, Phase::key, row_.close, Phase::close, c);
+  if (step != Step::more || phase_ != Phase::close) return step;
+  call_->arguments(parameters_ == 0 ? "{}" : "}");
+  return complete();
+}
+
+// Short texts of the call, and the mark behind them.
+Step CallParser::text_up_to(std::string_view end, char c, std::string& out, Phase next) {
+  text_ += c;
+  if (!text_.ends_with(end)) return text_.size() > kMaxName ? Step::bad : Step::more;
+  out = text_.substr(0, text_.size() - end.size());
+  return enter(next);
 }
 
 Step CallParser::arguments(char c) {

@@ -120,6 +120,10 @@ class CallParser {
   Step choice(std::string_view a, Phase then_a, std::string_view b, Phase then_b, char c);
   Step enter(Phase phase);
   Step name(char c);
+  Step after_name(char c);
+  Step id(char c);
+  Step parameters(char c);
+  Step text_up_to(std::string_view end, char c, std::string& out, Phase next);
   Step json(char c);
   Step arguments(char c);
   Step value(char c);

@@ -11,9 +11,6 @@ using Kind = ReplyEvent::Kind;
 
 constexpr std::size_t kMaxHeader = 1024;
 
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);

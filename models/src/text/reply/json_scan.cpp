@@ -12,9 +12,6 @@ namespace {
 constexpr std::size_t kMaxDepth = 256;
 constexpr std::size_t kMaxScalar = 512;
 
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }

@@ -10,10 +10,6 @@ using Kind = ReplyEvent::Kind;
 // Frames around answers, which mean nothing.
 constexpr std::string_view kFrames[] = {"<|START_RESPONSE|>", "<|END_RESPONSE|>"};
 
-bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 std::string_view trimmed_right(std::string_view text) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
