@@ -1,6 +1,7 @@
 """`weft template`, and what `chat` and `generate` make of templates and tools."""
 
 import json
+import random
 import unittest
 
 from support import MODEL, SystemTest, run
@@ -36,6 +37,41 @@ class Template(WithFiles):
                           {"strftime_now": "1999-12-31T23:59:59"}, {"no": True})
         self.assertEqual(got[0], {"output": "1999"})
         self.assertEqual(got[1]["error"], "I refuse")
+
+    def test_expressions_mean_what_they_mean_in_python(self):
+        """Python itself says what comes out: these expressions are written alike in both languages."""
+        chance = random.Random(1)
+        one = chance.choice
+
+        def text():
+            return repr("".join(one(["a", "b", "ab", " ", "X", "--", "é", "ß", "\n", "1"]) for _ in range(chance.randrange(7))))
+
+        def part():
+            return repr(one(["a", "b", "ab", "-", "--", "X", " ", "é", "ba"]))
+
+        def number():
+            return str(one([0, 1, 2, -1, -2, 3, 5, 7, 13, -100]))
+
+        def expression():
+            s, p, n, m = text(), part(), number(), number()
+            return one([
+                f"{s}[{n}:{m}]", f"{s}[::{one([1, 2, -1, -2])}]", f"{s}[{n}:]", f"[1, 2, 3, 4][{n}:{m}]",
+                f"{s}.split({p})", f"{s}.split()", f"{s}.split({p}, {n})", f"{s}.rsplit({p}, {n})", f"{s}.rsplit(none, {n})",
+                f"{s}.partition({p})", f"{s}.rpartition({p})", f"{s}.splitlines()", f"{p}.join([{s}, {p}, {s}])",
+                f"{s}.find({p}, {n})", f"{s}.rfind({p})", f"{s}.rfind({p}, {n}, {m})", f"{s}.count({p})", f"{p} in {s}",
+                f"{s}.replace({p}, {part()})", f"{s}.replace({p}, {part()}, {n})", f"{s}.replace('', '.')", f"{s}.strip({p})",
+                f"{s}.startswith({p}, {n})", f"{s}.endswith({p})", f"{s}.upper()", f"{s}.title()", f"{s}.swapcase()",
+                f"{s}.center({n} + 9)", f"{s}.zfill({n})", f"{s} < {p}", f"{s} * {n}", f"{s}.isalpha()", f"{s}.expandtabs()",
+                f"{n} // {one([2, -3, 7])}", f"{n} % {one([2, -3, 7])}", f"{n} / {one([4, -8])}", f"{n} + 0.5 * {m}",
+                f"'%5d|%-4s|%.2f|%x' % ({n}, {p}, {m}, 254)", f"'{{:>6}}|{{:^5}}|{{:+d}}'.format({p}, {n}, {m})",
+                f"[{s}, {n}, none, ({m}, 0.1)]", f"{{{p}: {n}, 'k': [{s}]}}",
+            ])
+
+        expressions = [expression() for _ in range(1500)]
+        expected = [str(eval(e, {"none": None})) for e in expressions]
+        got = self.render("\0".join("{{ " + e + " }}" for e in expressions), {})[0]["output"].split("\0")
+        for e, want, have in zip(expressions, expected, got, strict=True):
+            self.assertEqual(have, want, e)
 
     def test_of_a_model(self):
         source = self.runs("weft", "template", "-m", MODEL).out.decode()

@@ -1,8 +1,10 @@
 """The subcommands of `weft` that look into a model."""
 
 import json
+import random
 import re
 import unittest
+from decimal import Decimal
 
 from support import MODEL, SystemTest
 
@@ -114,6 +116,43 @@ class Grammar(SystemTest):
         answers = [json.loads(line) for line in r.out.splitlines()]
         self.assertEqual(answers[:3], ["accept", "reject", "accept"])
         self.assertTrue(all("error" in a for a in answers[3:]))
+
+    def answers(self, texts, *args):
+        r = self.runs("weft", "grammar", "--jsonl", *args, stdin="".join(json.dumps(t) + "\n" for t in texts).encode())
+        return [json.loads(line) for line in r.out.splitlines()]
+
+    def test_patterns_mean_what_they_mean_in_python(self):
+        chance = random.Random(1)
+        one = chance.choice
+
+        def term(depth):
+            atoms = ["a", "b", "c", ".", "[ab]", "[^a]", "[a-c]", "\\w", "\\d", "\\.", "1", "é"]
+            groups = [f"({either(depth - 1)})", f"(?:{either(depth - 1)})"] if depth else []
+            return one(atoms + 4 * groups) + one(["", "", "", "*", "+", "?", "{2}", "{1,2}", "{2,}", "*?"])
+
+        def either(depth):
+            return "|".join("".join(term(depth) for _ in range(one([1, 2, 3]))) for _ in range(one([1, 1, 2])))
+
+        for _ in range(100):
+            pattern = one(["", "", "^", "(?=.*b)", "(?!aa)"]) + f"(?:{either(1)})" + one(["", "", "$"])
+            texts = ["".join(one("aabbc1.é") for _ in range(chance.randrange(8))) for _ in range(40)]
+            want = ["accept" if re.fullmatch(pattern, t, re.ASCII) else "reject" for t in texts]
+            if "accept" in want:  # a pattern that matches nothing is refused
+                self.assertEqual(self.answers(texts, "--regex", pattern), want, (pattern, texts))
+
+    def test_numbers_of_a_schema(self):
+        chance = random.Random(1)
+        schema = self.folder / "numbers.json"
+        for _ in range(60):
+            low, high = sorted(chance.choice(["-12", "-1.5", "0", "0.25", "3", "10", "99.5", "1e2"]) for _ in range(2))
+            step = chance.choice(["0.05", "0.5", "1", "3", "2.5", "7"])
+            schema.write_text(f'{{"type": "number", "minimum": {low}, "exclusiveMaximum": {high}, "multipleOf": {step}}}')
+            texts = [chance.choice(["-", ""]) + str(chance.randrange(120)) + chance.choice(["", ".0", ".5", ".25", ".050"])
+                     for _ in range(60)]
+            want = [Decimal(low) <= Decimal(t) < Decimal(high) and Decimal(t) % Decimal(step) == 0 for t in texts]
+            if True in want:
+                self.assertEqual([a == "accept" for a in self.answers(texts, "--json-schema-file", schema)], want,
+                                 (schema.read_text(), texts))
 
     def test_what_cannot_be_honoured(self):
         schema = self.folder / "schema.json"

@@ -33,7 +33,7 @@ class Grammar {
   static std::shared_ptr<const Grammar> from_gbnf(std::string_view text);
   // JSON texts that a schema allows (docs/constraints.md says in which form). Throws FormatError
   // for what is no schema, and for schemas that allow nothing; UnsupportedError with a JSON pointer
-  // for a keyword that cannot be honoured.
+  // for a keyword that cannot be honoured; BudgetError with one for what needs too much memory.
   static std::shared_ptr<const Grammar> from_json_schema(std::string_view schema);
   // Texts that match the pattern from their first to their last character, in the syntax of
   // ECMAScript. Throws FormatError with the column, UnsupportedError for what is not regular.

@@ -308,28 +308,54 @@ std::vector<std::pair<Dfa::State, CodePoints>> Dfa::moves(State s) const {
 }
 
 std::pair<std::uint64_t, std::uint64_t> Dfa::length_bounds() const {
-  if (empty()) return {kUnbounded, kUnbounded};
-  // Layer by layer; longer than there are states means that a way comes back to itself.
-  std::uint64_t least = kUnbounded, most = 0;
+  return empty() ? std::pair(kUnbounded, kUnbounded) : std::pair(shortest(), longest());
+}
+
+std::uint64_t Dfa::shortest() const {
+  std::vector<bool> seen(size());
   std::vector<State> layer{start_};
-  std::vector<bool> in_next(size());
-  for (std::uint64_t length = 0; !layer.empty(); ++length) {
-    if (length > size() || length > 4096) return {least, kUnbounded};
+  for (std::uint64_t length = 0;; ++length) {
     std::vector<State> following;
-    std::fill(in_next.begin(), in_next.end(), false);
     for (const State s : layer) {
-      if (accepts_[s]) {
-        least = std::min(least, length);
-        most = length;
-      }
+      if (accepts_[s]) return length;
       for (std::size_t c = 0; c < borders_.size(); ++c) {
         const State to = next(s, c);
-        if (to != kDead && !in_next[to]) in_next[to] = true, following.push_back(to);
+        if (to != kDead && !seen[to]) seen[to] = true, following.push_back(to);
       }
     }
     layer = std::move(following);
   }
-  return {least, most};
+}
+
+// Depth first. From every state some text is accepted, so that a way back to itself makes texts of
+// any length.
+std::uint64_t Dfa::longest() const {
+  enum : std::uint8_t { kNew, kOnTheWay, kDone };
+  std::vector<std::uint8_t> seen(size(), kNew);
+  std::vector<std::uint64_t> length(size(), 0);
+  std::vector<std::pair<State, std::size_t>> way{{start_, 0}};
+  seen[start_] = kOnTheWay;
+  while (!way.empty()) {
+    auto& [s, c] = way.back();
+    if (c == borders_.size()) {
+      seen[s] = kDone;
+      way.pop_back();
+      continue;
+    }
+    const State to = next(s, c);
+    if (to == kDead) {
+      ++c;
+    } else if (seen[to] == kOnTheWay) {
+      return kUnbounded;
+    } else if (seen[to] == kDone) {
+      length[s] = std::max(length[s], length[to] + 1);
+      ++c;
+    } else {
+      seen[to] = kOnTheWay;
+      way.push_back({to, 0});
+    }
+  }
+  return length[start_];
 }
 
 }  // namespace weft::grammar

@@ -77,6 +77,7 @@ class Dfa {
 
   State start() const { return start_; }
   std::size_t size() const { return accepts_.size(); }
+  std::size_t table_size() const { return table_.size(); }
   bool accepts(State s) const { return accepts_[s]; }
   // Where a state leads, and by which characters; the dead state left out.
   std::vector<std::pair<State, CodePoints>> moves(State s) const;
@@ -87,6 +88,8 @@ class Dfa {
   State next(State s, std::size_t c) const { return table_[s * borders_.size() + c]; }
   Dfa product(const Dfa& other, bool in_this, bool in_other) const;
   Dfa refined(const std::vector<char32_t>& borders) const;
+  std::uint64_t shortest() const;  // REQUIRES: not empty; so does longest()
+  std::uint64_t longest() const;
   void trim();  // states from which nothing is accepted become the dead one
 
   std::vector<char32_t> borders_{0};

@@ -10,6 +10,7 @@
 #include "support/npy.h"
 #include "support/reference.h"
 #include "text/grammar/engine.h"
+#include "text/grammar/regex.h"
 
 namespace weft {
 namespace {
@@ -107,6 +108,19 @@ TEST_CASE("hostile grammars cost little") {
   CHECK(has(error_of([] { Grammar::from_regex("\\p{L}{60000}"); }), "ranges of characters"));
 }
 
+TEST_CASE("lengths of a pattern's texts") {
+  const auto bounds = [](std::string_view pattern) {
+    return grammar::compile_regex(pattern, true).length_bounds();
+  };
+  constexpr auto kNoEnd = grammar::Dfa::kUnbounded;
+  CHECK(bounds("a|bcd|ef") == std::pair<std::uint64_t, std::uint64_t>(1, 3));
+  CHECK(bounds("") == std::pair<std::uint64_t, std::uint64_t>(0, 0));
+  CHECK(bounds("ab*c") == std::pair<std::uint64_t, std::uint64_t>(2, kNoEnd));
+  CHECK(bounds("(a|bb){3,5}c?") == std::pair<std::uint64_t, std::uint64_t>(3, 11));
+  CHECK(bounds("x{10000}|y") == std::pair<std::uint64_t, std::uint64_t>(1, 10000));
+  CHECK(grammar::Dfa::literals({}).length_bounds() == std::pair(kNoEnd, kNoEnd));
+}
+
 TEST_CASE("patterns") {
   const auto accepts = [](std::string_view pattern, std::string_view text) {
     CAPTURE(pattern);
@@ -160,6 +174,30 @@ TEST_CASE("schemas") {
   CHECK(accepts(conditional, R"({"a": 1, "b": 0})"));
 }
 
+TEST_CASE("hostile schemas cost little") {
+  const auto all_of = [](std::string_view each, int n) {
+    std::string parts;
+    for (int i = 0; i < n; ++i)
+      parts += fmt::format("{}{}", i > 0 ? ", " : "", fmt::format(fmt::runtime(each), i));
+    return fmt::format(R"({{"allOf": [{}]}})", parts);
+  };
+  CHECK(has(schema_error(fmt::format(R"({{"items": {}}})",
+                                     all_of(R"({{"anyOf": [{{"required": ["a{0}"]}}, {{"required":
+                                         ["b{0}"]}}]}})",
+                                            20))),
+            "schema #/items: more than 200000 combinations"));
+  CHECK(has(schema_error(fmt::format(R"({{"items": {}}})",
+                                     all_of(R"({{"anyOf": [{{"pattern": "a{0}"}}, {{"pattern":
+                                         "b{0}"}}]}})",
+                                            12))),
+            "schema #/items"));
+  std::string patterns;
+  for (int i = 1; i < 9; ++i)
+    patterns += fmt::format(R"({}"a.{{{}}}b": true)", i > 1 ? ", " : "", i);
+  CHECK(
+      has(schema_error(fmt::format(R"({{"patternProperties": {{{}}}}})", patterns)), "schema #: "));
+}
+
 TEST_CASE("what a schema says and cannot be done is refused by its place") {
   CHECK(has(schema_error(R"({"properties": {"a/b": {"type": "array", "uniqueItems": true}}})"),
             "#/properties/a~1b/uniqueItems"));
@@ -183,6 +221,7 @@ TEST_CASE("what a schema says and cannot be done is refused by its place") {
             "#/minLength"));
   CHECK(has(schema_error(R"({"propertyNames": {"maxLength": 100000}})"),
             "#/propertyNames/maxLength"));
+  CHECK(has(schema_error(R"({"not": {"enum": ["a", 2, 1e500]}})"), "schema #/not/enum/2: cannot"));
   std::string contains;
   for (int i = 0; i < 40; ++i)
     contains += fmt::format(R"({}{{"contains": {{"const": {}}}}})", i > 0 ? ", " : "", i);

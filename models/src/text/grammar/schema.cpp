@@ -16,6 +16,9 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
+// Of all combinations of patterns, names and lengths in one schema: some seconds.
+constexpr std::size_t kMaxTables = 30'000'000;
+
 bool has_scheme(const std::string& uri) {
   const std::size_t colon = uri.find(':');
   return colon != uri.npos && uri.find_first_of("/?#") > colon;
@@ -296,19 +299,26 @@ DfaRef SchemaExpander::combined(const Term& term, Type type) {
   try {
     return combination(term, type);
   } catch (const BudgetError& error) {
+    if (term.bounds_at == JsonTree::kRoot) throw;  // no keyword: the caller knows what is at hand
     unsupported(term.bounds_at, error.what());
   }
 }
 
-DfaRef SchemaExpander::combination(const Term& term, Type type) const {
+DfaRef SchemaExpander::counted(Dfa dfa) {
+  table_size_ += dfa.table_size();
+  if (table_size_ > kMaxTables)
+    fail<BudgetError>("its patterns and bounds have more than {} transitions together", kMaxTables);
+  return std::make_shared<const Dfa>(std::move(dfa));
+}
+
+DfaRef SchemaExpander::combination(const Term& term, Type type) {
   DfaRef all;
-  for (const DfaRef& one : term.allowed)
-    all = all ? std::make_shared<const Dfa>(all->both(*one)) : one;
+  for (const DfaRef& one : term.allowed) all = all ? counted(all->both(*one)) : one;
   if (type != Type::string || !all || all->empty()) return all;
   const auto [least, most] = all->length_bounds();
   if (term.min <= least && (term.max == Dfa::kUnbounded || most <= term.max)) return all;
-  if (term.min > most || least > term.max) return std::make_shared<const Dfa>(Dfa::literals({}));
-  return std::make_shared<const Dfa>(all->both(Dfa::lengths(term.min, std::min(term.max, most))));
+  if (term.min > most || least > term.max) return counted(Dfa::literals({}));
+  return counted(all->both(Dfa::lengths(term.min, std::min(term.max, most))));
 }
 
 DfaRef SchemaExpander::strings(const Conjunction& what) {
@@ -317,9 +327,10 @@ DfaRef SchemaExpander::strings(const Conjunction& what) {
     DfaRef one = combined(term, Type::string);
     if (!one && term.min == 0 && term.max == Dfa::kUnbounded) return nullptr;
     try {
-      if (!one) one = std::make_shared<const Dfa>(Dfa::lengths(term.min, term.max));
-      all = all ? std::make_shared<const Dfa>(all->either(*one)) : one;
+      if (!one) one = counted(Dfa::lengths(term.min, term.max));
+      all = all ? counted(all->either(*one)) : one;
     } catch (const BudgetError& error) {
+      if (term.bounds_at == JsonTree::kRoot) throw;
       unsupported(term.bounds_at, error.what());
     }
   }

@@ -107,13 +107,17 @@ class SchemaExpander {
   DfaRef strings(const Conjunction& what);
   void simplify(Conjunction& what) const;
 
+  // To be kept by more than one. Throws BudgetError where all of a schema together became too
+  // large.
+  DfaRef counted(Dfa dfa);
+
   const JsonTree& json() const { return json_; }
   [[noreturn]] void unsupported(JsonId keyword, const std::string& why) const;
   [[noreturn]] void wrong(JsonId keyword, const std::string& why) const;
 
  private:
   friend class Expansion;
-  DfaRef combination(const Term& term, Type type) const;
+  DfaRef combination(const Term& term, Type type);
   DfaRef pattern(JsonId node, std::string_view text);
   DfaRef format(JsonId node);
   DfaRef kept(const std::string& key, const std::function<Dfa()>& make);
@@ -122,6 +126,7 @@ class SchemaExpander {
   References references_;
   std::map<std::string, DfaRef> known_;
   std::size_t steps_ = 0;
+  std::size_t table_size_ = 0;  // of all that was counted
   int depth_ = 0;
   int looking_ = 0;  // inside a question whether there may be a value
 };

@@ -27,7 +27,12 @@ class SchemaEmitter {
     const RuleId rule = value(root);
     for (std::size_t i = 0; i < work_.size(); ++i) {
       const auto [what, id] = work_[i];
-      b_.define(id, types(what));
+      try {
+        b_.define(id, types(what));
+      } catch (const BudgetError& error) {
+        fail<BudgetError>("schema {}: {}", expander_.json().pointer(what.front().node),
+                          error.what());
+      }
     }
     try {
       return b_.finish(rule, false);
@@ -375,8 +380,7 @@ class SchemaEmitter {
       for (const Member& m : members) taken.push_back(code_points(m.name));
       const Dfa named = Dfa::literals(taken);
       for (Cell& cell : cells)
-        cell.names =
-            std::make_shared<const Dfa>(cell.names ? cell.names->without(named) : named.inverted());
+        cell.names = expander_.counted(cell.names ? cell.names->without(named) : named.inverted());
     }
     for (const Cell& cell : cells) {
       if ((cell.names && cell.names->empty()) || impossible(cell.what)) continue;
@@ -409,12 +413,11 @@ class SchemaEmitter {
       std::vector<Part> next;
       for (const Part& part : parts) {
         const DfaRef& names = part.cell.names;
-        Part in{{std::make_shared<const Dfa>(names ? names->both(*dfa) : *dfa), part.cell.what},
-                true};
+        Part in{{expander_.counted(names ? names->both(*dfa) : *dfa), part.cell.what}, true};
         in.cell.what.push_back(literal);
-        Part out{{std::make_shared<const Dfa>(names ? names->without(*dfa) : dfa->inverted()),
-                  part.cell.what},
-                 part.matched};
+        Part out{
+            {expander_.counted(names ? names->without(*dfa) : dfa->inverted()), part.cell.what},
+            part.matched};
         for (Part* p : {&in, &out})
           if (!p->cell.names->empty()) next.push_back(std::move(*p));
       }

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-constexpr std::size_t kMaxSteps = 3'000'000;
+constexpr std::size_t kMaxSteps = 200'000;  // ways to combine parts, of some kB each
 constexpr int kMaxDepth = 40;
 
 bool contains(const Conjunction& set, const Literal& literal) {
@@ -66,7 +66,7 @@ class Expansion {
 
   void go(State state) {
     if (++e_.steps_ > kMaxSteps)
-      fail<BudgetError>("schema: more than {} combinations of its parts", kMaxSteps);
+      fail<BudgetError>("more than {} combinations of its parts", kMaxSteps);
     for (;;) {
       while (!state.todo.empty()) {
         const Literal literal = state.todo.back();
@@ -344,7 +344,8 @@ class Expansion {
     try {
       return e_.kept(key, [&] { return negated ? all_but(values) : any_of(values); });
     } catch (const Error& error) {
-      e_.unsupported(values.front(), error.what());
+      e_.unsupported(values.size() > 1 ? json_[values.front()].parent : values.front(),
+                     error.what());
     }
   }
 
