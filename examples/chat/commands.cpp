@@ -1,6 +1,7 @@
 #include "chat/commands.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -46,8 +47,12 @@ CommandResult result(Chat& chat, std::string&) {
   return CommandResult::done;
 }
 
-// Runs what concerns a file; what goes wrong with it is told, and the conversation goes on.
-CommandResult with_file(std::string_view command, const std::string& path, const auto& body) {
+// Runs what concerns a file, whose name may begin with the home folder; what goes wrong with it is
+// told, and the conversation goes on.
+CommandResult with_file(std::string_view command, std::string& path, const auto& body) {
+  path.erase(path.find_last_not_of(" \t\n") + 1);
+  const char* home = std::getenv("HOME");
+  if (path.starts_with("~/") && home) path.replace(0, 1, home);
   if (path.empty()) {
     std::cerr << fmt::format("/{} needs the name of a file.\n", command);
     return CommandResult::done;

@@ -14,6 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kDeepest = 500;
+// Values take up to twenty times as much memory as text.
+constexpr std::size_t kLongest = std::size_t{32} << 20;
 
 Json as_json(const ToolCall& call) {
   return {{"id", call.id},
@@ -80,6 +82,9 @@ struct Reader {
 };
 
 Json parse(std::string_view text, const std::string& name) {
+  if (text.size() > kLongest)
+    fail<FormatError>("{}: {} bytes are too many for a conversation, of at most {}",
+                      printable_path(name), text.size(), kLongest);
   const auto deep = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > kDeepest)
       fail<FormatError>("{}: values lie more than {} deep", printable_path(name), kDeepest);

@@ -108,7 +108,8 @@ class Saved(Chat):
                                  ("call", '[{"role": "assistant", "tool_calls": [{}]}]', "tool_calls[0] has no name"),
                                  ("tools", '{"messages": [], "tools": 5}', "tools must be an array"),
                                  ("kwargs", '{"messages": [], "template_kwargs": []}', "template_kwargs must be an object"),
-                                 ("deep", "[" * 100000, "deep"), ("bytes", b'["\xff"]', "is not JSON")):
+                                 ("deep", "[" * 100000, "deep"), ("long", " " * (33 << 20) + "[]", "too many"),
+                                 ("bytes", b'["\xff"]', "is not JSON")):
             path = self.folder / name if data is None else self.write(name, data)
             r = self.refuses(1, text, "chat", "--resume", path)
             self.assertIn(name, r.err)
@@ -128,6 +129,11 @@ class Saved(Chat):
             self.assertEqual(path.read_text(), "precious")
         self.chat(f"/save {self.talk}")  # a conversation is
         self.assertIn("0 messages from", self.chat(f"/load {self.talk}").err)
+
+    def test_home_folder(self):
+        r = self.runs("chat", "-n", "4", stdin=b"/save ~/at home.json  \n", env={"HOME": str(self.folder)})
+        self.assertIn("0 messages in", r.err)
+        self.assertEqual(json.loads((self.folder / "at home.json").read_text())["messages"], [])
 
     def test_a_conversation_without_messages(self):
         path = self.folder / "nothing.chat"
