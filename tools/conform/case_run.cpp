@@ -25,15 +25,23 @@ class Contents {
   void fill(const TensorSpec& spec, std::span<std::byte> bytes) {
     if (spec.dtype.is_panels()) return fill_panels(spec, bytes);
     const Format* format = find_format(spec.dtype);
-    const std::int64_t n = spec.shape.elems();
-    if (format && format->encode) {
-      std::vector<float> values(static_cast<std::size_t>(n));
+    if (!format) return;
+    // Encoding is slow: blocks come again after a number of them that divides no row.
+    constexpr std::int64_t kBlocks = 61;
+    const std::int64_t per_block = spec.dtype.block_elems();
+    const std::int64_t all = spec.shape.elems() / per_block;
+    const std::int64_t n = per_block == 1 ? all : std::min(all, kBlocks);
+    if (format->encode) {
+      std::vector<float> values(static_cast<std::size_t>(n * per_block));
       for (float& v : values) v = uniform();
-      for (std::int64_t r = 0, cols = spec.shape.last(); r < n / cols; ++r)
-        format->encode(values.data() + r * cols, bytes.data() + r * spec.dtype.bytes(cols), cols);
-    } else if (format) {
-      for (std::int64_t i = 0; i < n / spec.dtype.block_elems(); ++i) fill_block(*format, bytes, i);
+      format->encode(values.data(), bytes.data(), n * per_block);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) fill_block(*format, bytes, i);
     }
+    const std::int64_t size = spec.dtype.block_bytes();
+    for (std::int64_t i = n; i < all; ++i)
+      std::memcpy(bytes.data() + i * size, bytes.data() + (i - n) * size,
+                  static_cast<std::size_t>(size));
   }
 
   // first <= last, cells all different, anything else by chance.
