@@ -173,11 +173,10 @@ class Constraints(Chat):
         self.assertNotIn(word, self.chat(FIRST, args=("-n", "60", "--ban", word)).text)
 
     def test_bad_ones(self):
-        for args, text in ((("--grammar", "root ::= ("), "1:11"), (("--json-schema", "{"), "line 1"),
-                           (("--json-schema", '{"type": "thing"}'), "#/type"), (("--regex", "("), "regex"),
+        for args, text in ((("--grammar", "root ::= ("), "1:10: the group"), (("--json-schema", "{"), "JSON 1:2"),
+                           (("--json-schema", '{"type": "thing"}'), "#/type"), (("--regex", "("), "pattern"),
                            (("--grammar-file", self.folder / "none"), "o such file")):
-            r = self.refuses(1, "", "chat", *args, stdin=b"Hello\n")
-            self.assertTrue(text in r.err or r.err.count("\n") == 1, r.err)
+            self.refuses(1, text, "chat", *args, stdin=b"Hello\n")
         self.refuses(2, "--grammar", "chat", "--grammar", "root ::= \"a\"", "--regex", "a")
 
     def test_calls_and_results(self):
