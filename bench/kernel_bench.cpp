@@ -31,7 +31,7 @@ namespace weft::bench {
 namespace {
 
 constexpr std::int64_t kCold = std::int64_t{256} << 20;  // bytes, more than caches hold
-constexpr std::int64_t kWidths[] = {1, 8, 64, 512};
+constexpr std::int64_t kWidths[] = {1, 4, 8, 16, 32, 64, 512};
 constexpr std::int64_t kModel = 2048, kHidden = 5632;  // of TinyLlama 1.1B
 
 // What is measured: a graph whose output is the node in question.

@@ -80,7 +80,8 @@ struct PanelsQ8A {
   static constexpr int kRows = 16;
   static constexpr int kTile = 12;       // tokens whose sums stay in registers
   static constexpr int kDirectTile = 4;  // likewise, where codes are taken out as they go
-  static constexpr int kDirect = 4;      // up to so many tokens nothing is decoded into scratch
+  static constexpr int kDirect = 16;     // up to so many tokens nothing is decoded into scratch
+  static constexpr int kAhead = 2048;    // bytes that several tokens ask ahead for
   static constexpr int kPieceSubs = 16;  // sub-blocks of a piece
   static constexpr int kBlockElems = 32 * C::kSubs;
   static constexpr int kHalves = C::kHasHalves ? C::kHalfBytes * kRows : 0;
@@ -202,6 +203,16 @@ struct PanelsQ8A {
 
   // ---- few tokens
 
+  // One token streams the panel and leaves the processor to fetch it. The rows of several tokens,
+  // which the stream keeps pushing out of the first cache, get in the way of that.
+  static WEFT_INLINE void ask_ahead(const std::byte* units, int step) {
+    constexpr int kSteps = 8 * C::kGroups, kLines = (C::kUnits + kSteps - 1) / kSteps;
+#pragma GCC unroll 8
+    for (int line = 0; line < kLines; ++line) {
+      __builtin_prefetch(units + kAhead + 64 * (kLines * step + line));
+    }
+  }
+
   // A group of sub-blocks at once, so that the panel is read once and in order.
   template <int T>
   static WEFT_INLINE void group(const std::byte* units, int g, Tokens<T>& x, const __m512* scales,
@@ -214,6 +225,7 @@ struct PanelsQ8A {
     for (int i = 0; i < (T == 1 && C::kOneToken ? 0 : 8); ++i) {
       __m512i codes[C::kParts];
       C::codes(units, g, i, codes);
+      if constexpr (T > 1) ask_ahead(units, 8 * g + i);
       part = x;
 #pragma GCC unroll 8
       for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].add(part, i, codes[p]);
