@@ -224,6 +224,17 @@ TEST_CASE("what Python does with values of other kinds") {
   CHECK(failure("{{ 'x' | filesizeformat }}").ends_with("could not convert string to float: 'x'"));
 }
 
+TEST_CASE("fields of formats") {
+  CHECK(render("{{ '{} {0[1]} {x.b[0]!r:>5} {{}}'.format([1, 2], x={'b': ['c']}) }}") ==
+        "[1, 2] 2   'c' {}");
+  CHECK(render("{{ '%(a)06.1f|%(b)s' % {'a': 2.5, 'b': none} }} {{ '%-3i|%+d%%' % (7, 8) }}") ==
+        "0002.5|None 7  |+8%");
+  CHECK(failure("{{ '{0[1]x}'.format([1, 2]) }}").ends_with("in format field specifier"));
+  CHECK(failure("{{ '{0[1}'.format([1, 2]) }}").ends_with("expected '}' before end of string"));
+  CHECK(failure("{{ '{1}'.format(1) }}").find("index 1 out of range") != std::string::npos);
+  CHECK(failure("{{ '%(a)s' % 1 }}").ends_with("format requires a mapping"));
+}
+
 TEST_CASE("searches in texts") {
   CHECK(render("{{ 'abcabc'.find('bc') }} {{ 'abcabc'.rfind('bc') }} {{ 'éabc'.rfind('bc') }} "
                "{{ 'abc'.find('x') }} {{ 'abc'.find('') }} {{ 'abc'.rfind('') }} "

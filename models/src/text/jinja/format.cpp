@@ -152,6 +152,66 @@ Spec brace_spec(Renderer& r, std::string_view text) {
   return spec;
 }
 
+// What stands between % and its letter, with the letter.
+Spec percent_spec(Renderer& r, std::string_view text, std::size_t& at) {
+  Spec spec;
+  for (; at < text.size() && std::string_view("-+ 0#").find(text[at]) != text.npos; ++at) {
+    if (text[at] == '-') spec.align = '<';
+    if (text[at] == '+' || text[at] == ' ') spec.sign = text[at];
+    if (text[at] == '0' && spec.align != '<') spec.fill = '0', spec.align = '=';
+    if (text[at] == '#') spec.alternate = true;
+  }
+  if (spec.align == '<') spec.fill = ' ';
+  if (spec.align == '\0') spec.align = '>';
+  spec.width = digits(r, text, at);
+  if (at < text.size() && text[at] == '.') spec.precision = digits(r, text, ++at);
+  if (at >= text.size()) r.heap.fail("incomplete format");
+  spec.type = text[at++];
+  if (std::string_view("cdeEfFgGiosuxXra").find(spec.type) == std::string_view::npos)
+    r.heap.fail("unsupported format character");
+  if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
+  if (spec.type == 'a') spec.type = 'r';
+  return spec;
+}
+
+// The value of "(name)", which begins at `at`.
+Value named_value(Renderer& r, const Value& args, std::string_view text, std::size_t& at) {
+  const std::size_t end = text.find(')', at);
+  if (end == std::string_view::npos) r.heap.fail("incomplete format key");
+  if (!args.is(Kind::dict)) r.heap.fail("format requires a mapping");
+  const std::string_view name = text.substr(at + 1, end - at - 1);
+  const Value* found = args.dict->find(name);
+  if (!found) r.heap.fail("'{}'", name);
+  at = end + 1;
+  return *found;
+}
+
+// Cuts off what stands behind the name of a field: !r and :08.3f.
+Spec take_spec(Renderer& r, std::string_view& field) {
+  Spec spec;
+  if (const std::size_t colon = field.find(':'); colon != std::string_view::npos) {
+    spec = brace_spec(r, field.substr(colon + 1));
+    field = field.substr(0, colon);
+  }
+  if (field.ends_with("!r")) spec.type = 'r';
+  field = field.substr(0, field.find('!'));
+  return spec;
+}
+
+// What ".a[0].b" of a field leads to.
+Value look_into(Renderer& r, Value value, std::string_view path) {
+  while (!path.empty()) {
+    const bool item = path[0] == '[';
+    if (!item && path[0] != '.')
+      r.heap.fail("Only '.' or '[' may follow ']' in format field specifier");
+    const std::size_t end = item ? path.find(']') : path.find_first_of(".[", 1);
+    if (item && end == path.npos) r.heap.fail("expected '}}' before end of string");
+    value = follow(r, value, r.heap.text(path.substr(1, end == path.npos ? end : end - 1)));
+    path.remove_prefix(std::min(item ? end + 1 : end, path.size()));
+  }
+  return value;
+}
+
 }  // namespace
 
 Value format_percent(Renderer& r, const Str& format, const Value& args) {
@@ -171,42 +231,16 @@ Value format_percent(Renderer& r, const Str& format, const Value& args) {
       ++at;
       continue;
     }
-    Value v;
-    bool named = false;
-    if (at < text.size() && text[at] == '(') {
-      const std::size_t end = text.find(')', at);
-      if (end == std::string_view::npos) r.heap.fail("incomplete format key");
-      if (!args.is(Kind::dict)) r.heap.fail("format requires a mapping");
-      const std::string_view name = text.substr(at + 1, end - at - 1);
-      const Value* found = args.dict->find(name);
-      if (!found) r.heap.fail("'{}'", name);
-      v = *found;
-      named = by_name = true;
-      at = end + 1;
-    }
-    Spec spec;
-    for (; at < text.size() && std::string_view("-+ 0#").find(text[at]) != text.npos; ++at) {
-      if (text[at] == '-') spec.align = '<';
-      if (text[at] == '+' || text[at] == ' ') spec.sign = text[at];
-      if (text[at] == '0' && spec.align != '<') spec.fill = '0', spec.align = '=';
-      if (text[at] == '#') spec.alternate = true;
-    }
-    if (spec.align == '<') spec.fill = ' ';
-    spec.width = digits(r, text, at);
-    if (at < text.size() && text[at] == '.') spec.precision = digits(r, text, ++at);
-    if (at >= text.size()) r.heap.fail("incomplete format");
-    spec.type = text[at++];
-    if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
-    if (std::string_view("cdeEfFgGosxXra").find(spec.type) == std::string_view::npos)
-      r.heap.fail("unsupported format character");
-    if (spec.type == 'a') spec.type = 'r';
+    const bool named = at < text.size() && text[at] == '(';
+    by_name |= named;
+    Value v = named ? named_value(r, args, text, at) : Value();
+    const Spec spec = percent_spec(r, text, at);
     if (!named) {
       if (next >= all.size()) r.heap.fail("not enough arguments for format string");
       v = all[next++];
     }
     if (spec.type != 's' && spec.type != 'r' && spec.type != 'c' && !v.is_number())
       r.heap.fail("%{} format: a number is required, not {}", spec.type, type_name(v));
-    if (spec.align == '\0') spec.align = '>';
     add_formatted(r, spec, v, out);
     r.heap.step();
   }
@@ -223,6 +257,18 @@ Value format_braces(Renderer& r, const Value& self, Args& a) {
   std::size_t next = 0;
   TextBuilder out;
   const auto named = std::exchange(a.named, {});
+  const auto argument = [&](std::string_view name) -> Value {
+    if (name.find_first_not_of("0123456789") == name.npos) {
+      std::size_t digit = 0;
+      const auto i = name.empty() ? next++ : static_cast<std::size_t>(digits(r, name, digit));
+      if (i < a.list.size()) return a.list[i];
+      r.heap.fail("Replacement index {} out of range for positional args tuple", i);
+    }
+    r.heap.step(1 + named.size() / 16);
+    const auto found = std::ranges::find(named, name, [](const auto& n) { return n.first; });
+    if (found == named.end()) r.heap.fail("'{}'", name);
+    return found->second;
+  };
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t brace = std::min(text.find_first_of("{}", at), text.size());
     out.add(format, at, brace);
@@ -238,36 +284,9 @@ Value format_braces(Renderer& r, const Value& self, Args& a) {
       r.heap.fail("Single '{}' encountered in format string", text[at]);
     std::string_view field = text.substr(at + 1, end - at - 1);
     at = end + 1;
-    Spec spec;
-    if (const std::size_t colon = field.find(':'); colon != std::string_view::npos) {
-      spec = brace_spec(r, field.substr(colon + 1));
-      field = field.substr(0, colon);
-    }
-    if (field.ends_with("!r")) spec.type = 'r';
-    if (const std::size_t bang = field.find('!'); bang != std::string_view::npos)
-      field = field.substr(0, bang);
+    const Spec spec = take_spec(r, field);
     const std::size_t path = std::min(field.find_first_of(".["), field.size());
-    const std::string_view name = field.substr(0, path);
-    std::size_t digit = 0;
-    const bool number = name.empty() || name.find_first_not_of("0123456789") == name.npos;
-    const auto index = static_cast<std::size_t>(name.empty() ? static_cast<std::int64_t>(next++)
-                                                : number     ? digits(r, name, digit)
-                                                             : 0);
-    r.heap.step(1 + named.size() / 16);
-    const auto by_name = std::ranges::find(named, name, [](const auto& n) { return n.first; });
-    if (number && index >= a.list.size())
-      r.heap.fail("Replacement index {} out of range for positional args tuple", index);
-    if (!number && by_name == named.end()) r.heap.fail("'{}'", name);
-    Value value = number ? a.list[index] : by_name->second;
-    for (std::string_view rest = field.substr(path); !rest.empty();) {
-      const bool item = rest[0] == '[';
-      const std::size_t stop =
-          item ? rest.find(']') : std::min(rest.find_first_of(".[", 1), rest.size());
-      if (stop == std::string_view::npos) r.heap.fail("expected '}}' before end of string");
-      value = follow(r, value, r.heap.text(rest.substr(1, stop - 1)));
-      rest.remove_prefix(std::min(stop + (item ? 1 : 0), rest.size()));
-    }
-    add_formatted(r, spec, value, out);
+    add_formatted(r, spec, look_into(r, argument(field.substr(0, path)), field.substr(path)), out);
   }
   a.rest(0);
   return Value::from(r.heap.str(std::move(out)));
