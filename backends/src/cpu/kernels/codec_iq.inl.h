@@ -28,12 +28,9 @@ struct IQCodec : BlockCodec {
   }
 
 #ifdef __AVX512VNNI__
-  // 2 * n + 1 for numbers n of 4 bits, the lowest first, two of each byte; for the upper 4 bits of
-  // each dword.
-  template <int kBytes>
+  // 2 * n + 1 for 16 numbers n of 4 bits, the lowest first; for the upper 4 bits of each dword.
   static WEFT_INLINE __m128i odd_of_nibbles(const std::byte* p) {
-    const __m128i all = kBytes == 4 ? _mm_cvtsi32_si128(read<std::int32_t>(p))
-                                    : _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    const __m128i all = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
     const __m128i bits = _mm_set1_epi8(30), one = _mm_set1_epi8(1);
     const __m128i low = _mm_and_si128(_mm_slli_epi16(all, 1), bits),
                   high = _mm_and_si128(_mm_srli_epi16(all, 3), bits);
@@ -64,6 +61,18 @@ struct IQCodec : BlockCodec {
     all = _mm256_ternarylogic_epi32(_mm256_set1_epi32(0x7f000000), _mm256_slli_epi32(s, 3), all,
                                     0xea);
     return even_of_7(all);
+  }
+  static WEFT_INLINE __m512i even_of_28(__m512i s) {
+    __m512i all = _mm512_and_si512(s, _mm512_set1_epi32(0x7f));
+    all = _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7f00), _mm512_slli_epi32(s, 1), all, 0xea);
+    all =
+        _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7f0000), _mm512_slli_epi32(s, 2), all, 0xea);
+    all = _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7f000000), _mm512_slli_epi32(s, 3), all,
+                                    0xea);
+    __m512i odd = _mm512_xor_si512(all, _mm512_slli_epi16(all, 4));
+    odd = _mm512_xor_si512(odd, _mm512_slli_epi16(odd, 2));
+    odd = _mm512_xor_si512(odd, _mm512_slli_epi16(odd, 1));
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi8(-128), odd, all, 0xea);
   }
   // dots + (codes * activations), codes being magnitudes with signs, or raised (kIQ1Raised) and
   // lowered by 2 where the shift is down.

@@ -6,6 +6,7 @@
 //   table()                      the grid
 //   points(block)                32 words, their numbers
 //   signs(block)                 32 bytes, the signs of their coordinates
+//   steps(block)                 bytes, one for each scale
 //   kRaised                      what codes are raised by, a power of two; 0 for none
 //   add(dots, points, signs, x)  dots + (codes * activations)
 
@@ -21,25 +22,33 @@ struct LatticeEights : LatticeRows<Arch, C> {
   using A = ActivationBlock;
   using Base::kRows, Base::kScales, Base::kSubs;
   using Rows = typename Base::Rows;
-  using Scales = typename Base::Scales;
 
   struct Block {
     alignas(64) std::uint16_t points[kRows][32];
     typename Base::template Columns<32> signs;
-    Scales scales;
+    typename Base::template Columns<kSubs * kScales> steps;
+    typename Base::Halves halves;
+    __m512 units;
 
+    WEFT_INLINE void read(const Rows& rows, int slot) {
+      const std::byte* block = rows.slot(slot);
+      _mm512_store_si512(points[slot], C::points(block));
+      const __m256i s = C::signs(block);
+      signs.put(slot, 0, _mm256_castsi256_si128(s));
+      signs.put(slot, 1, _mm256_extracti128_si256(s, 1));
+      steps.put(Base::row_of(slot), 0, C::steps(block));
+      halves.put(slot, block);
+    }
     WEFT_INLINE void read(const Rows& rows) {
-      for (int r = 0; r < kRows; ++r) {
-        const std::byte* block = rows.row(r);
-        const int slot = Base::slot_of(r);
-        _mm512_store_si512(points[slot], C::points(block));
-        const __m256i s = C::signs(block);
-        signs.put(slot, 0, _mm256_castsi256_si128(s));
-        signs.put(slot, 1, _mm256_extracti128_si256(s, 1));
-        scales.put(r, block);
-      }
+#pragma GCC unroll 16
+      for (int s = 0; s < kRows; ++s) read(rows, s);
       signs.turn();
-      scales.turn();
+      steps.turn();
+      units = halves.units();
+    }
+    WEFT_INLINE __m512 scale(int i) const {
+      const __m128i step = _mm_load_si128(reinterpret_cast<const __m128i*>(steps.bytes[i]));
+      return _mm512_mul_ps(units, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(step)));
     }
 
     WEFT_INLINE __m128i pair(const std::byte* grid, int slot, int p) const {
@@ -61,6 +70,31 @@ struct LatticeEights : LatticeRows<Arch, C> {
     }
   };
 
+  // Sub-block g.
+  static WEFT_INLINE __m512 add(const std::byte* grid, const Block& block, int g,
+                                const std::byte* x, __m512 acc) {
+    __m512i dots[2][2] = {};  // of slots 0-7 and 8-15, of the halves of the sub-block
+#pragma GCC unroll 4
+    for (int p = 0; p < 4; ++p) {
+      const __m512i acts = _mm512_set1_epi64(C::template read<std::int64_t>(x + A::kCodes + 8 * p));
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        __m512i& sums = dots[i][p / 2];
+        sums = C::add(sums, block.eight(grid, 8 * i, 4 * g + p), block.signs_of(8 * i, 4 * g + p),
+                      acts);
+      }
+    }
+    if constexpr (kScales == 1) {
+      const __m512i sums = Base::pairs(_mm512_add_epi32(dots[0][0], dots[0][1]),
+                                       _mm512_add_epi32(dots[1][0], dots[1][1]));
+      return Base::template add<C::kRaised>(sums, block.scale(g), x, A::kStart, acc);
+    }
+    const __m512i first = Base::pairs(dots[0][0], dots[1][0]),
+                  second = Base::pairs(dots[0][1], dots[1][1]);
+    acc = Base::template add<C::kRaised>(first, block.scale(2 * g), x, A::kStartLow, acc);
+    return Base::template add<C::kRaised>(second, block.scale(2 * g + 1), x, A::kStartHigh, acc);
+  }
+
   static __attribute__((noinline)) void run(const LinearArgs& a, std::int64_t t, std::int64_t c) {
     const std::byte* grid = C::table();
     __m512 acc = _mm512_setzero_ps();
@@ -71,31 +105,7 @@ struct LatticeEights : LatticeRows<Arch, C> {
       ahead.template next<kRows * C::kBlockBytes>();
       Block block;
       block.read(rows);
-      for (int g = 0; g < kSubs; ++g, x += A::kBytes) {
-        __m512i dots[2][2] = {};  // of slots 0-7 and 8-15, of the halves of the sub-block
-#pragma GCC unroll 4
-        for (int p = 0; p < 4; ++p) {
-          const __m512i acts =
-              _mm512_set1_epi64(C::template read<std::int64_t>(x + A::kCodes + 8 * p));
-#pragma GCC unroll 2
-          for (int i = 0; i < 2; ++i) {
-            __m512i& sums = dots[i][p / 2];
-            sums = C::add(sums, block.eight(grid, 8 * i, 4 * g + p),
-                          block.signs_of(8 * i, 4 * g + p), acts);
-          }
-        }
-        const Scales& scales = block.scales;
-        if constexpr (kScales == 1) {
-          const __m512i sums = Base::pairs(_mm512_add_epi32(dots[0][0], dots[0][1]),
-                                           _mm512_add_epi32(dots[1][0], dots[1][1]));
-          acc = Base::template add<C::kRaised>(sums, scales.of(g), x, A::kStart, acc);
-        } else {
-          const __m512i first = Base::pairs(dots[0][0], dots[1][0]),
-                        second = Base::pairs(dots[0][1], dots[1][1]);
-          acc = Base::template add<C::kRaised>(first, scales.of(2 * g), x, A::kStartLow, acc);
-          acc = Base::template add<C::kRaised>(second, scales.of(2 * g + 1), x, A::kStartHigh, acc);
-        }
-      }
+      for (int g = 0; g < kSubs; ++g, x += A::kBytes) acc = add(grid, block, g, x, acc);
     }
     Base::store(a, t, c, acc);
   }

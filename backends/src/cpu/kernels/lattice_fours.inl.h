@@ -5,9 +5,11 @@
 // `Codec` has
 //   kPoints, numbers()  256 or 512 points, as words (ops/formats/iq_grids.h)
 //   values()            what the 8 values of coordinates stand for, then those negated, plus 128
-//   even(block)         words: bits 0-8 are the number of points 0, 2, 4, ...
-//   odd(block)          and of points 1, 3, 5, ...; with 256 points these are bits 8-15 of even()
-//   signs(block)        32 bytes, the signs of the coordinates
+//   low(block)          64 bytes, the low 8 bits of the numbers of points
+//   ninths(block)       a word of their ninth bits, where there are 512 points
+//   signs(block)        32 bytes: a dword of the signs of each sub-block
+//   kSignsHaveSteps     of which 28 bits are signs, the upper 4 the number of a scale; otherwise
+//   numbers_of(block)   8 numbers of 4 bits for scales
 
 #include "cpu/kernels/lattice_rows.inl.h"
 
@@ -21,9 +23,8 @@ struct LatticeFours : LatticeRows<Arch, C> {
   using A = ActivationBlock;
   using Base::kRows, Base::kScales, Base::kSubs;
   using Rows = typename Base::Rows;
-  using Scales = typename Base::Scales;
   static_assert(kScales == 1);
-  static constexpr bool kHasOdd = C::kPoints > 256;
+  static constexpr bool kHasNinths = C::kPoints > 256;
 
   // Of 8 rows, a qword of each, by sub-blocks.
   using Qwords = __m512i[kSubs];
@@ -47,33 +48,72 @@ struct LatticeFours : LatticeRows<Arch, C> {
     }
   }
 
+  // Of 16 slots, a dword of each: from vectors of those of slot i and i + 4 for i < 4, of i + 4 and
+  // i + 8 for others.
+  static WEFT_INLINE void turn_dwords(const __m512i (&v)[8], __m512i (&out)[kSubs]) {
+    __m512i w[2][4];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const __m512i* from = v + 4 * i;
+      const __m512i a = _mm512_unpacklo_epi32(from[0], from[1]),
+                    b = _mm512_unpackhi_epi32(from[0], from[1]),
+                    c = _mm512_unpacklo_epi32(from[2], from[3]),
+                    d = _mm512_unpackhi_epi32(from[2], from[3]);
+      w[i][0] = _mm512_unpacklo_epi64(a, c);
+      w[i][1] = _mm512_unpackhi_epi64(a, c);
+      w[i][2] = _mm512_unpacklo_epi64(b, d);
+      w[i][3] = _mm512_unpackhi_epi64(b, d);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      out[i] = _mm512_shuffle_i64x2(w[0][i], w[1][i], 0x88);
+      out[4 + i] = _mm512_shuffle_i64x2(w[0][i], w[1][i], 0xdd);
+    }
+  }
+
   // Slots 0-7 and 8-15 of a block.
   struct Block {
-    Qwords even[2], odd[kHasOdd ? 2 : 1], signs[2];
-    Scales scales;
+    Qwords low[2];
+    __m512i signs[kSubs];
+    std::uint64_t ninths[kHasNinths ? kRows : 1];
+    std::uint32_t numbers[C::kSignsHaveSteps ? 1 : kRows];
+    typename Base::Halves halves;
 
     WEFT_INLINE void read(const Rows& rows) {
+      __m512i v[8];
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i) {
-        each(rows, i, even[i], [](const std::byte* block) { return C::even(block); });
-        if constexpr (kHasOdd)
-          each(rows, i, odd[i], [](const std::byte* block) { return C::odd(block); });
-        each(rows, i, signs[i], [](const std::byte* block) { return spread(C::signs(block)); });
-      }
-      for (int r = 0; r < kRows; ++r) scales.put(r, rows.row(r));
-      scales.turn();
-    }
-    template <class F>
-    static WEFT_INLINE void each(const Rows& rows, int i, Qwords& out, F f) {
-      __m512i v[8];
 #pragma GCC unroll 8
-      for (int s = 0; s < 8; ++s) v[s] = f(rows.row(Base::row_of(8 * i + s)));
-      turn(v, out);
+        for (int s = 0; s < 8; ++s) v[s] = C::low(rows.slot(8 * i + s));
+        turn(v, low[i]);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) {
+        const int s = i < 4 ? i : i + 4;
+        v[i] = _mm512_inserti64x4(_mm512_castsi256_si512(C::signs(rows.slot(s))),
+                                  C::signs(rows.slot(s + 4)), 1);
+      }
+      turn_dwords(v, signs);
+#pragma GCC unroll 16
+      for (int s = 0; s < kRows; ++s) {
+        halves.put(s, rows.slot(s));
+        if constexpr (kHasNinths) ninths[s] = C::ninths(rows.slot(s));
+        if constexpr (!C::kSignsHaveSteps) numbers[Base::row_of(s)] = C::numbers_of(rows.slot(s));
+      }
     }
-    // Byte b to word b: bits 0 .. 5 are its own, bits 8 .. 13 its bits 2 .. 7.
-    static WEFT_INLINE __m512i spread(__m256i signs) {
-      const __m512i s = _mm512_cvtepu8_epi16(signs);
-      return _mm512_or_si512(s, _mm512_slli_epi16(s, 6));
+    // Scales of sub-block g, divided by units.
+    WEFT_INLINE __m512 steps(int g) const {
+      const __m512i bits = _mm512_set1_epi32(30), one = _mm512_set1_epi32(1);
+      if constexpr (C::kSignsHaveSteps) {
+        const __m512i slots =
+            _mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+        const __m512i n = _mm512_permutexvar_epi32(slots, _mm512_srli_epi32(signs[g], 27));
+        return _mm512_cvtepi32_ps(_mm512_ternarylogic_epi32(bits, n, one, 0xea));
+      } else {
+        const __m512i n = _mm512_srl_epi32(_mm512_loadu_si512(numbers), _mm_cvtsi32_si128(4 * g));
+        return _mm512_cvtepi32_ps(
+            _mm512_ternarylogic_epi32(bits, _mm512_slli_epi32(n, 1), one, 0xea));
+      }
     }
   };
 
@@ -85,9 +125,6 @@ struct LatticeFours : LatticeRows<Arch, C> {
 #pragma GCC unroll 16
       for (int i = 0; i < C::kPoints / 32; ++i) words[i] = _mm512_load_si512(C::numbers() + 32 * i);
     }
-    WEFT_INLINE __m512i look(__m512i numbers) const {
-      return among<0, C::kPoints>(numbers);
-    }
     template <int kFirst, int kCount>
     WEFT_INLINE __m512i among(__m512i numbers) const {
       if constexpr (kCount == 64) {
@@ -98,31 +135,44 @@ struct LatticeFours : LatticeRows<Arch, C> {
                                      among<kFirst + kCount / 2, kCount / 2>(numbers));
       }
     }
+    WEFT_INLINE __m512i look(__m512i numbers, [[maybe_unused]] __mmask32 ninth) const {
+      if constexpr (kHasNinths) {
+        return _mm512_mask_mov_epi16(among<0, 256>(numbers), ninth, among<256, 256>(numbers));
+      } else {
+        return among<0, 256>(numbers);
+      }
+    }
   };
 
-  // Bits 0-2 say which value, bit 3 the sign; bit 7 is clear.
+  // Bits 0-2 say which value, bit 3 is the sign. Bit 7, which must be clear, is so in `values`.
   static WEFT_INLINE __m512i codes(__m512i values, __m512i signs) {
-    const __m512i which = _mm512_set1_epi8(7);
+    const __m512i which = _mm512_set1_epi8(static_cast<char>(0x87));
     const __m512i nibbles = _mm512_ternarylogic_epi32(which, values, signs, 0xca);
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(C::values()), nibbles);
   }
-  // Of 8 slots.
+  // Of 8 slots. Points 0, 2, 4 and 6 of each are the low bytes of its words, the others the high
+  // ones.
   static WEFT_INLINE __m512i dots(const Table& table, const Block& block, int i, int g,
-                                  const std::int64_t (&acts)[4]) {
-    const __m512i even = block.even[i][g], signs = block.signs[i][g];
-    __m512i odd;
-    if constexpr (kHasOdd) {
-      odd = block.odd[i][g];
-    } else {
-      odd = _mm512_srli_epi16(even, 8);
+                                  __m256i sign_bytes, const std::int64_t (&acts)[4]) {
+    const __m512i low = block.low[i][g];
+    __mmask32 even = 0, odd = 0;
+    if constexpr (kHasNinths) {
+      // The byte of the sub-block in all eight places.
+      const __m512i at =
+          _mm512_add_epi8(_mm512_broadcast_i32x4(_mm_set_epi64x(0x0808080808080808, 0)),
+                          _mm512_set1_epi8(static_cast<char>(g)));
+      const __m512i bits = _mm512_shuffle_epi8(_mm512_loadu_si512(block.ninths + 8 * i), at);
+      even = _mm512_test_epi16_mask(bits, _mm512_set1_epi64(0x0040001000040001));
+      odd = _mm512_test_epi16_mask(bits, _mm512_set1_epi64(0x0080002000080002));
     }
-    const __m512i v = table.look(even), w = table.look(odd);
-    const __m512i low = _mm512_and_si512(signs, _mm512_set1_epi8(0x03)),
-                  high = _mm512_and_si512(signs, _mm512_set1_epi8(0x30));
-    const __m512i all[] = {codes(v, _mm512_slli_epi16(low, 3)),
-                           codes(_mm512_srli_epi16(v, 4), _mm512_slli_epi16(low, 2)),
-                           codes(w, _mm512_srli_epi16(high, 1)),
-                           codes(_mm512_srli_epi16(w, 4), _mm512_srli_epi16(high, 2))};
+    const __m512i v = table.look(low, even), w = table.look(_mm512_srli_epi16(low, 8), odd);
+    // Byte b becomes word b: bits 0 .. 5 are its own, bits 8 .. 13 its bits 2 .. 7.
+    const __m512i s = _mm512_cvtepu8_epi16(sign_bytes);
+    const __m512i signs = _mm512_or_si512(s, _mm512_slli_epi16(s, 6));
+    const __m512i all[] = {codes(v, _mm512_slli_epi16(signs, 3)),
+                           codes(_mm512_srli_epi16(v, 4), _mm512_slli_epi16(signs, 2)),
+                           codes(w, _mm512_srli_epi16(signs, 1)),
+                           codes(_mm512_srli_epi16(w, 4), _mm512_srli_epi16(signs, 2))};
     __m512i sums = _mm512_setzero_si512();
 #pragma GCC unroll 4
     for (int p = 0; p < 4; ++p)
@@ -148,12 +198,17 @@ struct LatticeFours : LatticeRows<Arch, C> {
       ahead.template next<kRows * C::kBlockBytes>();
       Block block;
       block.read(rows);
+      const __m512 units = block.halves.units();
       for (int g = 0; g < kSubs; ++g, x += A::kBytes) {
         alignas(32) std::int64_t acts[4];
         order(x, acts);
+        __m512i signs = block.signs[g];
+        if constexpr (C::kSignsHaveSteps) signs = C::even_of_28(signs);
         const __m512i sums =
-            Base::pairs(dots(table, block, 0, g, acts), dots(table, block, 1, g, acts));
-        acc = Base::template add<7>(sums, block.scales.of(g), x, A::kStart, acc);
+            Base::pairs(dots(table, block, 0, g, _mm512_castsi512_si256(signs), acts),
+                        dots(table, block, 1, g, _mm512_extracti64x4_epi64(signs, 1), acts));
+        const __m512 scale = _mm512_mul_ps(units, block.steps(g));
+        acc = Base::template add<7>(sums, scale, x, A::kStart, acc);
       }
     }
     Base::store(a, t, c, acc);

@@ -7,7 +7,6 @@
 //   OneToken                LatticeEights or LatticeFours
 //   kUnit                   a scale is kUnit * half(block) * step
 //   half(block)             f16
-//   steps(block)            bytes, one for each scale
 // and what lattice_eights.inl.h or lattice_fours.inl.h ask for.
 
 #include "cpu/kernels/codec_iq.inl.h"
@@ -25,17 +24,22 @@ struct LatticeRows {
 
   // Vectors hold a qword of each of 8 rows: the first one those of slots 0-7, the second one those
   // of slots 8-15. Slots are such that the dwords of two vectors interleave to the order of rows.
-  static constexpr int slot_of(int row) { return (row & 1) | row >> 2 << 1 | (row & 2) << 2; }
-  static constexpr int row_of(int slot) { return (slot & 1) | (slot & 6) << 1 | (slot & 8) >> 2; }
+  static WEFT_INLINE constexpr int row_of(int slot) {
+    return (slot & 1) | (slot & 6) << 1 | (slot & 8) >> 2;
+  }
 
-  // The same block of 16 rows from column c on; where there are fewer, the last one again.
+  // The same block of 16 rows from column c on, by slots; where there are fewer rows, the last one
+  // again.
   struct Rows {
     const std::byte* first;
-    std::int64_t stride, last;
+    std::int64_t offsets[kRows];
 
-    WEFT_INLINE Rows(const LinearArgs& a, std::int64_t c)
-        : first(a.w + c * a.w_stride), stride(a.w_stride), last(a.col1 - 1 - c) {}
-    WEFT_INLINE const std::byte* row(int r) const { return first + (r < last ? r : last) * stride; }
+    WEFT_INLINE Rows(const LinearArgs& a, std::int64_t c) : first(a.w + c * a.w_stride) {
+      const std::int64_t last = a.col1 - 1 - c;
+      for (int s = 0; s < kRows; ++s)
+        offsets[s] = (row_of(s) < last ? row_of(s) : last) * a.w_stride;
+    }
+    WEFT_INLINE const std::byte* slot(int s) const { return first + offsets[s]; }
     WEFT_INLINE void next() { first += C::kBlockBytes; }
   };
 
@@ -75,24 +79,14 @@ struct LatticeRows {
     }
   };
 
-  // The scales of a block.
-  struct Scales {
-    Columns<kSubs * kScales> steps;
-    alignas(32) std::uint16_t halves[kRows];
-    __m512 units;
+  // The halves of 16 rows.
+  struct Halves {
+    alignas(32) std::uint16_t bits[kRows];
 
-    WEFT_INLINE void put(int r, const std::byte* block) {
-      steps.put(r, 0, C::steps(block));
-      halves[r] = C::half(block);
-    }
-    WEFT_INLINE void turn() {
-      steps.turn();
-      const __m256i h = _mm256_load_si256(reinterpret_cast<const __m256i*>(halves));
-      units = _mm512_mul_ps(_mm512_cvtph_ps(h), _mm512_set1_ps(C::kUnit));
-    }
-    WEFT_INLINE __m512 of(int i) const {
-      const __m128i step = _mm_load_si128(reinterpret_cast<const __m128i*>(steps.bytes[i]));
-      return _mm512_mul_ps(units, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(step)));
+    WEFT_INLINE void put(int slot, const std::byte* block) { bits[row_of(slot)] = C::half(block); }
+    WEFT_INLINE __m512 units() const {
+      const __m256i h = _mm256_load_si256(reinterpret_cast<const __m256i*>(bits));
+      return _mm512_mul_ps(_mm512_cvtph_ps(h), _mm512_set1_ps(C::kUnit));
     }
   };
 

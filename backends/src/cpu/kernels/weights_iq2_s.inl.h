@@ -47,7 +47,7 @@ struct Codec<Arch, IQ2_SWeights> : IQCodec {
     return Bytes<Arch>::load(block + 34).v;
   }
   static WEFT_INLINE __m128i steps(const std::byte* block) {
-    return odd_of_nibbles<8>(block + 74);
+    return odd_of_nibbles(block + 74);
   }
   static WEFT_INLINE __m512i add(__m512i dots, __m512i points, __mmask64 signs, __m512i x) {
     return add_signed(dots, points, signs, x);

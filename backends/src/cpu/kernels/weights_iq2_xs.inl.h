@@ -43,7 +43,7 @@ struct Codec<Arch, IQ2_XSWeights> : IQCodec {
     return even_of_7(_mm512_cvtepi16_epi8(_mm512_srli_epi16(_mm512_loadu_si512(block + 2), 9)));
   }
   static WEFT_INLINE __m128i steps(const std::byte* block) {
-    return odd_of_nibbles<8>(block + 66);
+    return odd_of_nibbles(block + 66);
   }
   static WEFT_INLINE __m512i add(__m512i dots, __m512i points, __mmask64 signs, __m512i x) {
     return add_signed(dots, points, signs, x);

@@ -39,28 +39,18 @@ struct Codec<Arch, IQ3_SWeights> : IQCodec {
     const __m128i all = _mm_setr_epi8(1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15);
     return _mm_xor_si128(all, _mm_set1_epi8(-128));
   }
-  // The ninth bits of a sub-block above the middle of its four words, then word i moved by i times
-  // two and `first`.
-  static WEFT_INLINE __m512i ninths(const std::byte* block, long long shifts) {
-    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 66));
-    const __m256i words = _mm256_slli_epi16(_mm256_cvtepu8_epi16(bytes), 8);
-    return _mm512_srlv_epi16(_mm512_permutexvar_epi16(fourfold(), _mm512_castsi256_si512(words)),
-                             _mm512_set1_epi64(shifts));
+  static constexpr bool kSignsHaveSteps = false;
+  static WEFT_INLINE __m512i low(const std::byte* block) {
+    return _mm512_loadu_si512(block + 2);
   }
-  static WEFT_INLINE __m512i even(const std::byte* block) {
-    return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0xff), _mm512_loadu_si512(block + 2),
-                                     ninths(block, 0x0006000400020000), 0xca);
-  }
-  static WEFT_INLINE __m512i odd(const std::byte* block) {
-    return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0xff),
-                                     _mm512_srli_epi16(_mm512_loadu_si512(block + 2), 8),
-                                     ninths(block, 0x0007000500030001), 0xca);
+  static WEFT_INLINE std::uint64_t ninths(const std::byte* block) {
+    return read<std::uint64_t>(block + 66);
   }
   static WEFT_INLINE __m256i signs(const std::byte* block) {
     return Bytes<Arch>::load(block + 74).v;
   }
-  static WEFT_INLINE __m128i steps(const std::byte* block) {
-    return odd_of_nibbles<4>(block + 106);
+  static WEFT_INLINE std::uint32_t numbers_of(const std::byte* block) {
+    return read<std::uint32_t>(block + 106);
   }
 #endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,

@@ -39,18 +39,12 @@ struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
         _mm_setr_epi8(4, 12, 20, 28, 36, 44, 52, 62, -4, -12, -20, -28, -36, -44, -52, -62);
     return _mm_xor_si128(all, _mm_set1_epi8(-128));
   }
-  static WEFT_INLINE __m512i even(const std::byte* block) {
+  static constexpr bool kSignsHaveSteps = true;
+  static WEFT_INLINE __m512i low(const std::byte* block) {
     return _mm512_loadu_si512(block + 2);
   }
-  // Of each sub-block, 28 bits of signs and above them the number of its scale.
-  static WEFT_INLINE __m256i upper(const std::byte* block) {
-    return Bytes<Arch>::load(block + 66).v;
-  }
   static WEFT_INLINE __m256i signs(const std::byte* block) {
-    return even_of_28(upper(block));
-  }
-  static WEFT_INLINE __m128i steps(const std::byte* block) {
-    return odd_of_high(upper(block));
+    return Bytes<Arch>::load(block + 66).v;
   }
 #endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
