@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <mutex>
@@ -23,7 +25,7 @@ constexpr std::size_t kMostFiles = 256;  // of a folder: more is a mistake
 
 struct Library {
   PluginInfo info;
-  const weft_backend* table = nullptr;                         // null: it cannot be used
+  std::unique_ptr<const weft_backend> table;                   // null: it cannot be used
   std::vector<std::unique_ptr<plugin::PluginBackend>> opened;  // by device; null until first asked
 };
 
@@ -68,7 +70,10 @@ std::string missing_functions(const weft_backend& t, bool host_memory) {
   return missing;
 }
 
-const weft_backend& table_of(const std::string& path) {
+// Later headers append members to the table: those that a library lacks are null.
+std::unique_ptr<const weft_backend> table_of(const std::string& path) {
+  constexpr std::size_t kFirstHeader =
+      offsetof(weft_backend, program_destroy) + sizeof(weft_backend::program_destroy);
   void* const library = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* why = dlerror();
@@ -87,11 +92,13 @@ const weft_backend& table_of(const std::string& path) {
     fail<UnsupportedError>("{}: speaks version {} of the backend ABI, this program version {}",
                            path, table->abi_version, WEFT_ABI_VERSION);
   }
-  if (table->struct_size < sizeof(weft_backend)) {
+  if (table->struct_size < kFirstHeader) {
     fail<UnsupportedError>("{}: its table of functions has {} bytes, {} are needed", path,
-                           table->struct_size, sizeof(weft_backend));
+                           table->struct_size, kFirstHeader);
   }
-  return *table;
+  auto known = std::make_unique<weft_backend>();
+  std::memcpy(known.get(), table, std::min<std::size_t>(table->struct_size, sizeof(*known)));
+  return known;
 }
 
 void check_name(const Registry& all, const std::string& path, std::string_view name) {
@@ -121,8 +128,8 @@ void read_devices(const std::string& path, const weft_backend& table, PluginInfo
 }
 
 Library open_library(const Registry& all, const std::string& path) {
-  Library library{.info = {.path = path}};
-  const weft_backend& table = table_of(path);
+  Library library{.info = {.path = path}, .table = table_of(path)};
+  const weft_backend& table = *library.table;
   if (const std::string missing = missing_functions(table, true); !missing.empty())
     fail<UnsupportedError>("{}: lacks {}", path, missing);
   PluginInfo& info = library.info;
@@ -133,7 +140,6 @@ Library open_library(const Registry& all, const std::string& path) {
   info.description = text(table.description);
   read_devices(path, table, info);
   library.opened.resize(info.devices.size());
-  library.table = &table;
   return library;
 }
 
