@@ -41,8 +41,11 @@ int32_t n_devices() {
 }
 
 std::string text_of(cl_device_id device, cl_device_info what) {
-  char text[160] = {};
-  clGetDeviceInfo(device, what, sizeof text - 1, text, nullptr);
+  std::size_t bytes = 0;
+  if (clGetDeviceInfo(device, what, 0, nullptr, &bytes) != CL_SUCCESS || bytes == 0) return "";
+  std::string text(bytes, '\0');
+  if (clGetDeviceInfo(device, what, bytes, text.data(), nullptr) != CL_SUCCESS) return "";
+  text.resize(bytes - 1);  // without the closing null
   return text;
 }
 
@@ -125,6 +128,11 @@ void event_destroy(weft_event* event) {
   delete event;
 }
 
+// Rows before the one that failed may still be on their way from or to the host's memory.
+weft_status broken_off(weft_queue* queue, cl_int error, const char* what) {
+  clFinish(queue->queue);
+  return result(error, what);
+}
 // The last row waits: the queue keeps its order.
 weft_status upload(weft_queue* queue, const weft_copy* c) {
   for (int64_t r = 0; r < c->n_rows && c->row_bytes > 0; ++r) {
@@ -132,7 +140,7 @@ weft_status upload(weft_queue* queue, const weft_copy* c) {
         queue->queue, c->buffer->mem, r + 1 == c->n_rows,
         static_cast<std::size_t>(c->offset + r * c->stride), static_cast<std::size_t>(c->row_bytes),
         static_cast<const char*>(c->host) + r * c->host_stride, 0, nullptr, nullptr);
-    if (error != CL_SUCCESS) return result(error, "clEnqueueWriteBuffer");
+    if (error != CL_SUCCESS) return broken_off(queue, error, "clEnqueueWriteBuffer");
   }
   return WEFT_OK;
 }
@@ -142,7 +150,7 @@ weft_status download(weft_queue* queue, const weft_copy* c) {
         queue->queue, c->buffer->mem, r + 1 == c->n_rows,
         static_cast<std::size_t>(c->offset + r * c->stride), static_cast<std::size_t>(c->row_bytes),
         static_cast<char*>(c->host) + r * c->host_stride, 0, nullptr, nullptr);
-    if (error != CL_SUCCESS) return result(error, "clEnqueueReadBuffer");
+    if (error != CL_SUCCESS) return broken_off(queue, error, "clEnqueueReadBuffer");
   }
   return WEFT_OK;
 }
