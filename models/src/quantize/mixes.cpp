@@ -1,8 +1,9 @@
 #include "quantize/mixes.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
+
+#include "quantize/types.h"
 
 namespace weft::quantize {
 namespace {
@@ -179,11 +180,6 @@ bool holds(Model condition, const ModelCase& model) {
       return model.has_imatrix;
   }
   return false;
-}
-
-bool same_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
 }
 
 }  // namespace

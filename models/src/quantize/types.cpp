@@ -26,12 +26,12 @@ constexpr StandIn kStandIns[] = {
 constexpr std::string_view kWantImportances[] = {"IQ1_S",  "IQ1_M", "IQ2_XXS",
                                                  "IQ2_XS", "IQ2_S", "IQ3_XXS"};
 
+}  // namespace
+
 bool same_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(
       a, b, [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
 }
-
-}  // namespace
 
 DType find_type(std::string_view name) {
   for (std::uint32_t id = 0; id < kNumbers; ++id) {
