@@ -128,7 +128,8 @@ void read_devices(const std::string& path, const weft_backend& table, PluginInfo
 }
 
 Library open_library(const Registry& all, const std::string& path) {
-  Library library{.info = {.path = path}, .table = table_of(path)};
+  Library library{.info = {.path = path}};
+  library.table = table_of(path);
   const weft_backend& table = *library.table;
   if (const std::string missing = missing_functions(table, true); !missing.empty())
     fail<UnsupportedError>("{}: lacks {}", path, missing);
