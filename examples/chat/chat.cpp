@@ -23,6 +23,8 @@ Chat::Chat(Session& session, const SamplerOptions& sampler, const ChatOptions& o
       tokenizer_(session.model().tokenizer()),
       vocabulary_(session.model().vocabulary()),
       options_(options),
+      own_tools_(options.tools),
+      own_kwargs_(options.chat_template.kwargs),
       template_(cli::load_template(options.chat_template, vocabulary_)),
       sampler_(sampler),
       rules_(session.model(), options.constraint) {

@@ -62,16 +62,16 @@ class Chat {
   // Returns whether the cache is in it. Throws IoError; UnsupportedError where a file of that name
   // holds something else.
   bool save(const std::string& path);
-  // Goes on with the conversation in such a file. The computed part is taken where it was computed
-  // by the same model in the same way; otherwise the next message computes it anew. Tools and
-  // template variables come from the file where the options have none. Throws IoError; FormatError
-  // and UnsupportedError where the file is damaged or holds something else: nothing has changed
-  // then.
   struct Loaded {
     std::size_t n_messages;
     std::int64_t n_cached;  // tokens that need not be computed
     std::string why_not;    // empty where the file's cache was taken, or has none
   };
+  // Goes on with the conversation in such a file. The computed part is taken where it was computed
+  // by the same model in the same way; otherwise the next message computes it anew. Tools and
+  // template variables come from the file where the options that this was made with have none.
+  // Throws IoError; FormatError and UnsupportedError where the file is damaged or holds something
+  // else: nothing has changed then.
   Loaded load(const std::string& path);
   std::string text() const;  // the conversation for people to read
 
@@ -97,6 +97,7 @@ class Chat {
   const Tokenizer& tokenizer_;
   const Vocabulary& vocabulary_;
   ChatOptions options_;
+  const std::string own_tools_, own_kwargs_;  // those that did not come from a file
   std::unique_ptr<const ChatTemplate> template_;
   Sampler sampler_;
   cli::TextRules rules_;

@@ -114,7 +114,7 @@ constexpr Command kCommands[] = {
      result},
     {"save", " FILE", "keep the conversation in a file, to go on later", save},
     {"load", " FILE", "go on with a conversation that was kept", load},
-    {"export", " FILE", "write the conversation down for people to read", write_out},
+    {"export", " FILE", "write the conversation down for people to read; replaces FILE", write_out},
     {"stats", "", "speeds, context, memory", stats},
     {"quit", "", "leave; so does Ctrl-D", quit},
 };

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kDeepest = 500;
+constexpr int kDeepest = 190;  // what templates and readers of tools take, too
 // Values take up to twenty times as much memory as text.
 constexpr std::size_t kLongest = std::size_t{32} << 20;
 
@@ -30,6 +30,25 @@ Json as_json(const ChatMessage& message) {
   if (!message.tool_call_id.empty()) json["tool_call_id"] = message.tool_call_id;
   if (!message.name.empty()) json["name"] = message.name;
   return json;
+}
+
+// `where`: which part of the file, with a colon, or nothing for all of it.
+Json parse(std::string_view text, const std::string& name, const std::string& where = "") {
+  if (text.size() > kLongest)
+    fail<FormatError>("{}: {}{} bytes are too many for a conversation, of at most {}",
+                      printable_path(name), where, text.size(), kLongest);
+  const auto deep = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepest)
+      fail<FormatError>("{}: {}values lie more than {} deep", printable_path(name), where,
+                        kDeepest);
+    return true;
+  };
+  try {
+    return Json::parse(text, deep);
+  } catch (const Json::exception& e) {
+    fail<FormatError>("{}: {}is not JSON: {}", printable_path(name), where,
+                      printable(e.what(), 300));
+  }
 }
 
 // Reads with one clear error for what is not as it should be. `where`: "messages[3]."
@@ -61,6 +80,7 @@ struct Reader {
     const auto arguments = f.find("arguments");
     if (arguments == f.end()) return call;
     call.arguments = arguments->is_string() ? arguments->get<std::string>() : arguments->dump();
+    if (!call.arguments.empty()) parse(call.arguments, name, where + ".function.arguments: ");
     return call;
   }
   ChatMessage message(const Json& json, const std::string& where) const {
@@ -80,22 +100,6 @@ struct Reader {
     return m;
   }
 };
-
-Json parse(std::string_view text, const std::string& name) {
-  if (text.size() > kLongest)
-    fail<FormatError>("{}: {} bytes are too many for a conversation, of at most {}",
-                      printable_path(name), text.size(), kLongest);
-  const auto deep = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepest)
-      fail<FormatError>("{}: values lie more than {} deep", printable_path(name), kDeepest);
-    return true;
-  };
-  try {
-    return Json::parse(text, deep);
-  } catch (const Json::exception& e) {
-    fail<FormatError>("{}: is not JSON: {}", printable_path(name), printable(e.what(), 300));
-  }
-}
 
 }  // namespace
 
@@ -131,6 +135,10 @@ Conversation parse_conversation(std::string_view text, const std::string& name) 
     conversation.kwargs = reader.object(*kwargs, "template_kwargs").dump();
   conversation.cached_text = reader.text(json, "", "cached_text");
   return conversation;
+}
+
+void check_kwargs(std::string_view text, const std::string& name) {
+  Reader{name}.object(parse(text, name), "the value");
 }
 
 std::string to_text(const Conversation& conversation) {

@@ -2,9 +2,8 @@
 // A conversation as JSON: what /save writes and /load reads, and, without the parts about the
 // cache, what programs for OpenAI's interface exchange.
 //
-//   {"messages": [{"role": "user", "content": "Hello"}, ..], "tools": [..], "template_kwargs":
-//   {..},
-//    "cached_text": ".."}
+//   {"messages": [{"role": "user", "content": "Hello"}, ..],
+//    "tools": [..], "template_kwargs": {..}, "cached_text": ".."}
 
 #include <string>
 #include <string_view>
@@ -25,6 +24,9 @@ std::string to_json(const Conversation& conversation);
 
 // Also takes a bare array of messages. Throws FormatError "NAME: ..." for what is no conversation.
 Conversation parse_conversation(std::string_view json, const std::string& name);
+
+// Variables for templates: throws FormatError "NAME: ..." for what is no JSON object.
+void check_kwargs(std::string_view json, const std::string& name);
 
 // The text for people to read.
 std::string to_text(const Conversation& conversation);

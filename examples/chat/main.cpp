@@ -8,6 +8,7 @@
 
 #include "chat/chat.h"
 #include "chat/commands.h"
+#include "chat/conversation.h"
 #include "chat/line_reader.h"
 #include "common/flags.h"
 #include "common/program.h"
@@ -98,6 +99,8 @@ void take_turn(Chat& chat, std::string message, bool is_result) {
   std::cerr << remark(end) << hints(chat);
 }
 
+constexpr const char* kNotTaken = "\n[the message was not taken; /reset begins anew]\n";
+
 // One line of input, whatever it is. False: leave.
 bool handle(Chat& chat, std::string text) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) return true;
@@ -113,7 +116,9 @@ bool handle(Chat& chat, std::string text) {
     }
     take_turn(chat, std::move(text), is_result);
   } catch (const ValueError& error) {
-    std::cerr << error.what() << "\n[the message was not taken; /reset begins anew]\n";
+    std::cerr << error.what() << kNotTaken;
+  } catch (const FormatError& error) {  // what a reply or a file brought, the template cannot read
+    std::cerr << error.what() << kNotTaken;
   }
   return true;
 }
@@ -123,6 +128,8 @@ int run(Options options) {
     options.chat.tools = cli::read_text(options.tools_file);
     ReplyParser({}, {.tools = options.chat.tools});  // are they tools?
   }
+  if (const std::string& kwargs = options.chat.chat_template.kwargs; !kwargs.empty())
+    check_kwargs(kwargs, "--template-kwargs");
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = cli::load_model(options.model, cli::not_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';

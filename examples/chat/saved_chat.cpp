@@ -27,13 +27,18 @@ void check_tokens(std::span<const TokenId> tokens, const Session& session,
 
 // What is there under that name is a conversation, or nothing is. Throws UnsupportedError.
 void check_replaceable(const std::string& path) {
+  std::error_code absent;
+  if (!std::filesystem::is_regular_file(path, absent) || SavedSequence::is_one(path)) return;
   std::ifstream file(path, std::ios::binary);
   char first = '\0';
-  if (!file.get(first) || first == '{' || first == '[') return;
-  file.close();
-  if (std::filesystem::is_regular_file(path) && !SavedSequence::is_one(path))
+  if (!file.get(first)) return;
+  try {
+    if (first != '{' && first != '[') fail<FormatError>("no JSON");
+    parse_conversation(cli::read_text(path), path);
+  } catch (const FormatError&) {
     fail<UnsupportedError>("{}: holds something else than a conversation: not replaced",
                            printable_path(path));
+  }
 }
 
 }  // namespace
@@ -98,8 +103,8 @@ Chat::Loaded Chat::load(const std::string& path) {
   messages_ = std::move(loaded.messages);
   const bool with_system = !messages_.empty() && messages_.front().role == "system";
   options_.system = with_system ? messages_.front().content : "";
-  if (options_.tools.empty()) options_.tools = loaded.tools;
-  if (options_.chat_template.kwargs.empty()) options_.chat_template.kwargs = loaded.kwargs;
+  options_.tools = own_tools_.empty() ? loaded.tools : own_tools_;
+  options_.chat_template.kwargs = own_kwargs_.empty() ? loaded.kwargs : own_kwargs_;
   sampler_.reset();
   if (result.n_cached > 0)
     for (const TokenId token : cached_) sampler_.accept(token);

@@ -54,7 +54,7 @@ class TextRules {
   Place place() const;
   void go_to(const Place& place, std::span<const TokenId> text);
   bool any() const { return constraint_ || !banned_.empty() || !stops_.empty(); }
-  bool at_stop() const;  // the text as accept() knows it ends with a stop string
+  bool at_stop() const;  // the text as accept() knows it has come to a stop string
   bool stopped() const { return stopped_; }
 
  private:

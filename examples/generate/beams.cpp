@@ -28,7 +28,12 @@ class RuledBeams : public SessionBeams {
     std::span<const float> row = SessionBeams::logprobs(beam);
     if (rules_.any()) {
       rules_.go_to(texts_[beam].place, texts_[beam].tokens);
-      row = rules_.allowed(row);
+      try {
+        row = rules_.allowed(row);
+      } catch (const ValueError&) {  // this hypothesis cannot go on: others may
+        row_.assign(row.size(), -std::numeric_limits<float>::infinity());
+        return row_;
+      }
     }
     if (!ignore_eos_) return row;
     row_.assign(row.begin(), row.end());
@@ -84,7 +89,7 @@ void add_beam_flags(CLI::App& app, BeamFlags& flags) {
   app.add_option("--length-penalty", flags.length_penalty,
                  "a text's log probability is divided by its length to this power; 0: short texts "
                  "win, above 1: long ones")
-      ->check(CLI::Range(-100.0, 100.0))
+      ->check(CLI::Range(-10.0, 10.0))
       ->capture_default_str()
       ->needs(beams)
       ->type_name("X");

@@ -219,7 +219,8 @@ std::string text_of(const Writing& w, const Hypothesis& found) {
 // --beams: the best texts for the prompt that the session holds. Returns why the search ended.
 std::string write_beams(Writing& w) {
   const auto start = cli::Clock::now();
-  const std::int64_t room = w.session.options().context - w.session.length(0);
+  // The last token is chosen, but not fed.
+  const std::int64_t room = w.session.options().context - w.session.length(0) + 1;
   const bool limited = w.options.predict >= 0 && w.options.predict <= room;
   const cli::FoundTexts found =
       cli::search_texts(w.session, w.rules, w.options.beams, w.options.ignore_eos,

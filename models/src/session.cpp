@@ -130,7 +130,7 @@ std::size_t Session::Impl::plan_for(std::size_t n_tokens) const {
   std::size_t i = 0;
   const auto bound = [&](std::size_t plan) {
     const std::vector<Variable>& variables = planned.graphs[plan].variables();
-    return static_cast<std::size_t>(variables[index_of(variables, "T")].bound);
+    return static_cast<std::size_t>(variables[Runner::index_of(variables, "T")].bound);
   };
   while (bound(i) < n_tokens) ++i;
   return i;
@@ -216,14 +216,14 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const StepToken& t = tokens[i];
     const std::int64_t pos = next[static_cast<std::size_t>(t.sequence)]++;
-    put(r.tokens, i, t.token);
-    put(r.pos, i, pos);
-    put(r.first, i, t.sequence * room);
-    put(r.cells, i, t.sequence * room + pos);
-    if (t.logits) put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
+    Runner::put(r.tokens, i, t.token);
+    Runner::put(r.pos, i, pos);
+    Runner::put(r.first, i, t.sequence * room);
+    Runner::put(r.cells, i, t.sequence * room + pos);
+    if (t.logits) Runner::put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
   }
   // An extent is at least 1: where nobody wants logits, one row is made and not looked at.
-  if (n_rows == 0) put(r.out_rows, 0, 0);
+  if (n_rows == 0) Runner::put(r.out_rows, 0, 0);
   r.extents[r.t] = static_cast<std::int64_t>(tokens.size());
   r.extents[r.o] = static_cast<std::int64_t>(std::max<std::size_t>(n_rows, 1));
   return n_rows;

@@ -12,15 +12,6 @@
 
 namespace weft {
 
-inline std::span<std::int32_t> as_ints(std::span<std::byte> bytes) {
-  return {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / sizeof(std::int32_t)};
-}
-
-inline std::size_t index_of(const std::vector<Variable>& variables, std::string_view name) {
-  const auto it = std::ranges::find(variables, name, &Variable::name);
-  return static_cast<std::size_t>(it - variables.begin());
-}
-
 struct Runner {
   Runner(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
          Workers& workers)
@@ -33,9 +24,18 @@ struct Runner {
         t(index_of(graph.variables(), "T")),
         o(index_of(graph.variables(), "O")) {}
 
+  static std::size_t index_of(const std::vector<Variable>& variables, std::string_view name) {
+    const auto it = std::ranges::find(variables, name, &Variable::name);
+    return static_cast<std::size_t>(it - variables.begin());
+  }
+  static void put(std::span<std::int32_t> where, std::size_t i, std::int64_t value) {
+    if (!where.empty()) where[i] = static_cast<std::int32_t>(value);
+  }
   // Empty where the graph has no use for the input.
   std::span<std::int32_t> input(const Graph& graph, std::string_view path) {
-    return graph.find(path) == kNoNode ? std::span<std::int32_t>() : as_ints(executor.input(path));
+    if (graph.find(path) == kNoNode) return {};
+    const std::span<std::byte> bytes = executor.input(path);
+    return {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / sizeof(std::int32_t)};
   }
 
   Executor executor;
@@ -43,9 +43,5 @@ struct Runner {
   std::size_t t, o;  // indices of the variables
   Extents extents{};
 };
-
-inline void put(std::span<std::int32_t> where, std::size_t i, std::int64_t value) {
-  if (!where.empty()) where[i] = static_cast<std::int32_t>(value);
-}
 
 }  // namespace weft

@@ -76,13 +76,13 @@ std::vector<NodeId> states_of(const Graph& graph, const Node& node) {
   return states;
 }
 
-// Whether a pass gave a weight another type, or an op other inputs.
+// Whether a pass gave a weight another type, or replaced an op or its inputs.
 bool is_changed(const Graph& before, const Node& a, const Graph& after, const Node& b) {
   if (a.kind == NodeKind::weight) return !(a.spec.dtype == b.spec.dtype);
   const auto same = [&](NodeId x, NodeId y) {
     return x == kNoNode || y == kNoNode ? x == y : before[x].path == after[y].path;
   };
-  return a.op && !std::ranges::equal(a.inputs, b.inputs, same);
+  return a.op && (a.op != b.op || !std::ranges::equal(a.inputs, b.inputs, same));
 }
 
 std::vector<RouteRule> read_rules(std::string_view text) {

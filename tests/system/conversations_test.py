@@ -106,6 +106,8 @@ class Saved(Chat):
                                  ("content", '[{"role": "user", "content": 5}]', "messages[0].content must be a string"),
                                  ("calls", '[{"role": "assistant", "tool_calls": 5}]', "tool_calls must be an array"),
                                  ("call", '[{"role": "assistant", "tool_calls": [{}]}]', "tool_calls[0] has no name"),
+                                 ("arguments", '[{"role": "assistant", "tool_calls": [{"name": "f", "arguments": "{oops"}]}]',
+                                  "arguments: is not JSON"),
                                  ("tools", '{"messages": [], "tools": 5}', "tools must be an array"),
                                  ("kwargs", '{"messages": [], "template_kwargs": []}', "template_kwargs must be an object"),
                                  ("deep", "[" * 100000, "deep"), ("long", " " * (33 << 20) + "[]", "too many"),
@@ -123,10 +125,10 @@ class Saved(Chat):
         self.assertIn("/save needs the name of a file", r.err)
         self.assertEqual(r.text, self.first)
         self.assertEqual(sorted(os.listdir(self.folder)), ["talk.chat"])
-        for name in ("other", "other.json"):
-            path = self.write(name, "precious")
+        for name, text in (("other", "precious"), ("other.json", "precious"), ("package.json", '{"name": "precious"}')):
+            path = self.write(name, text)
             self.assertIn("not replaced", self.chat(f"/save {path}").err)
-            self.assertEqual(path.read_text(), "precious")
+            self.assertEqual(path.read_text(), text)
         self.chat(f"/save {self.talk}")  # a conversation is
         self.assertIn("0 messages from", self.chat(f"/load {self.talk}").err)
 
@@ -134,6 +136,20 @@ class Saved(Chat):
         r = self.runs("chat", "-n", "4", stdin=b"/save ~/at home.json  \n", env={"HOME": str(self.folder)})
         self.assertIn("0 messages in", r.err)
         self.assertEqual(json.loads((self.folder / "at home.json").read_text())["messages"], [])
+
+    def test_each_file_brings_its_own_variables(self):
+        template = self.write("t", "{% for m in messages %}{{ m.content }}{% endfor %}{{ mood }}:")
+        first = self.write("first.json", json.dumps({"messages": [], "template_kwargs": {"mood": "merry"}}))
+        second = self.write("second.json", json.dumps({"messages": []}))
+        saved = self.folder / "saved.json"
+        args = ("--chat-template-file", template)
+        self.chat(f"/load {first}", f"/save {saved}", args=args)
+        self.assertEqual(json.loads(saved.read_text())["template_kwargs"], {"mood": "merry"})
+        self.chat(f"/load {first}", f"/load {second}", f"/save {saved}", args=args)
+        self.assertNotIn("template_kwargs", json.loads(saved.read_text()))
+        self.chat(f"/load {first}", f"/save {saved}", args=(*args, "--template-kwargs", '{"mood": "sad"}'))
+        self.assertEqual(json.loads(saved.read_text())["template_kwargs"], {"mood": "sad"})
+        self.refuses(1, "--template-kwargs: is not JSON", "chat", "--template-kwargs", "{bad", stdin=b"/save x\n")
 
     def test_a_conversation_without_messages(self):
         path = self.folder / "nothing.chat"

@@ -209,7 +209,7 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("A-B")
       ->needs(svg);
   app.add_option("--profile", flags.picture.profile,
-                 "times measured by weft profile -o FILE in place of estimated ones")
+                 "times measured by weft profile (-o FILE or --json) in place of estimated ones")
       ->type_name("FILE")
       ->excludes(json);
   app.footer(

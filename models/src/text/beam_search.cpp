@@ -100,8 +100,11 @@ bool BeamSearch::step() {
     }
     if (going.size() == n_beams || candidates.size() < n) break;
   }
-  if (going.empty() && ended.empty())
-    fail<ValueError>("no token may come after any of the hypotheses");
+  if (going.empty() && ended.empty()) {
+    if (n_tokens_ == 0) fail<ValueError>("no token may come first");
+    over_ = true;  // what there is cannot go on
+    return false;
+  }
   keep_best(ended);
 
   std::vector<Hypothesis> live;

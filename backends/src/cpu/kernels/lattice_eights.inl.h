@@ -7,7 +7,7 @@
 //   points(block)                32 words, their numbers
 //   signs(block)                 32 bytes, the signs of their coordinates
 //   steps(block)                 bytes, one for each scale
-//   kRaised                      what codes are raised by, a power of two; 0 for none
+//   kRaised                      codes are raised by 2 to this power; 0 for not
 //   add(dots, points, signs, x)  dots + (codes * activations)
 
 #include "cpu/kernels/lattice_rows.inl.h"

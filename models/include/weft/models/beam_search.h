@@ -2,7 +2,7 @@
 // Beam search: the most likely texts as a whole, instead of one drawn token by token. Each step
 // looks at every token after every hypothesis and goes on with the few best of them.
 //
-//   SessionBeams model(session, n_prompt);   // sequence 0 holds the prompt
+//   SessionBeams model(session);   // of 4 sequences; sequence 0 holds the prompt
 //   BeamSearch search(model, {.beams = 4, .max_tokens = 100});
 //   while (search.step()) {}
 //   search.best().front().tokens

@@ -214,15 +214,6 @@ std::string number_text(const Value& v) {
   return text;
 }
 
-std::optional<double> real_of(const std::string& text) {
-  double d = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, d);
-  if (read.ec == std::errc::result_out_of_range) d = std::strtod(text.c_str(), nullptr);
-  if (read.ec == std::errc::invalid_argument || read.ptr != end) return std::nullopt;
-  return d;
-}
-
 // int(text, base); nothing where it is none.
 std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) {
   if (base < 2 || base > 36) return std::nullopt;
@@ -250,7 +241,7 @@ Value f_int(Renderer& r, const Value& v, Args& a) {
   if (v.is(Kind::string)) {
     const std::string text = number_text(v);
     if (const auto n = whole_of(r, text, base ? r.integer(*base) : 10)) return *n;
-    d = real_of(text);
+    d = read_real(text);
   }
   if (!d || !std::isfinite(*d)) return fallback;
   return Value::from(truncated(r, *d));
@@ -261,7 +252,7 @@ Value f_float(Renderer& r, const Value& v, Args& a) {
   const Value fallback = otherwise ? *otherwise : Value::from(0.0);
   if (v.is_number()) return Value::from(real(r, v));
   if (!v.is(Kind::string) && !v.is(Kind::big)) return fallback;
-  const std::optional<double> d = real_of(number_text(v));
+  const std::optional<double> d = read_real(number_text(v));
   return d ? Value::from(*d) : fallback;
 }
 
@@ -336,7 +327,7 @@ Value f_attr(Renderer& r, const Value& v, Args& a) {
 
 Value f_filesizeformat(Renderer& r, const Value& v, Args& a) {
   const bool binary = flag(a, 0, "binary");
-  const std::optional<double> given = v.is(Kind::string) ? real_of(number_text(v)) : real(r, v);
+  const std::optional<double> given = v.is(Kind::string) ? read_real(number_text(v)) : real(r, v);
   if (!given) r.heap.fail("could not convert string to float: {}", repr(r.heap, v));
   const double bytes = *given;
   const double base = binary ? 1024 : 1000;

@@ -180,7 +180,7 @@ NodePtr Parser::primary() {
       return node;
     }
     case Type::real: {
-      node->value = Value::from(std::strtod(t.text.c_str(), nullptr));
+      node->value = Value::from(read_real(t.text).value_or(0));
       ++next_;
       return node;
     }

@@ -1,8 +1,12 @@
 #include "text/jinja/value.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
+
+#include <locale.h>
 
 #include "text/utf8.h"
 
@@ -362,6 +366,18 @@ std::vector<Value> iterate(Heap& heap, const Value& v) {
     default:
       heap.fail("'{}' object is not iterable", type_name(v));
   }
+}
+
+std::optional<double> read_real(const std::string& text) {
+  double d = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, d);
+  if (read.ec == std::errc::invalid_argument || read.ptr != end) return std::nullopt;
+  if (read.ec == std::errc::result_out_of_range) {
+    static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+    d = strtod_l(text.c_str(), nullptr, plain);
+  }
+  return d;
 }
 
 }  // namespace weft::jinja

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,10 @@
 #include "weft/models/chat_template.h"
 
 namespace weft::jinja {
+
+// A number with a point or an exponent, in any locale: what is too large is infinite, what is too
+// small is zero. Nothing where the text is none.
+std::optional<double> read_real(const std::string& text);
 
 enum class Kind : std::uint8_t {
   undefined,  // text: what is missing, or none
