@@ -73,8 +73,9 @@ class BeamSearch {
   // The model must outlive it. Throws ValueError for options that make no sense.
   BeamSearch(BeamModel& model, const BeamOptions& options);
 
-  // One token more; false where the search is over, and then nothing was done. After what the model
-  // throws, best() is what it was before the call, but the search cannot go on.
+  // One token more; false where the search is over or no hypothesis can go on, and then nothing was
+  // done. Throws ValueError where no token may come first. After what the model throws, best() is
+  // what it was before the call, but the search cannot go on.
   bool step();
 
   // The best `beams` hypotheses, best first. Those that had not ended count when they reached
