@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -72,6 +73,17 @@ void PoolFiller::on_scheduler_entry(bool) {
   group.wait();
 }
 
+void Retire::operator()(PoolFiller* filler) const {
+  struct Retired {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<PoolFiller>> all;
+  };
+  static auto& retired = *new Retired;  // threads may leave arenas while the process ends
+  const std::lock_guard lock(retired.mutex);
+  std::erase_if(retired.all, [](const auto& f) { return !f->is_observing(); });
+  retired.all.emplace_back(filler);
+}
+
 Workers::Workers(int n_workers) : count_(n_workers) {
   if (n_workers < 1 || n_workers > kMostWorkers)
     fail<ValueError>("workers must be 1 to {}, got {}", kMostWorkers, n_workers);
@@ -83,7 +95,7 @@ Workers::Workers(int n_workers) : count_(n_workers) {
                                                     static_cast<std::size_t>(n_workers));
   }
   impl_->arena.initialize(n_workers, 1);
-  impl_->pool_filler = std::make_unique<PoolFiller>(impl_->arena, n_workers);
+  impl_->pool_filler.reset(new PoolFiller(impl_->arena, n_workers));
   impl_->pool_filler->observe(true);
   if (n_workers == 1) return;
   bring_in(impl_->arena, n_workers);

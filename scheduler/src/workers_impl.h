@@ -23,13 +23,16 @@ namespace weft {
 // When a thread first needs either depends on who happens to finish last at a join, so this could
 // still happen after thousands of runs. Therefore every thread that enters the arena does both
 // first: at most one task per lane waits and one per thread runs.
+//
+// It is never switched off. Where observe(false) meets a thread that leaves the arena, oneTBB can
+// lose count of the observer and wait for it for ever when the arena goes. So it outlives the
+// arena, whose end detaches it, and is deleted after that.
 class PoolFiller : public oneapi::tbb::task_scheduler_observer {
  public:
   PoolFiller(oneapi::tbb::task_arena& arena, int n_workers)
       : task_scheduler_observer(arena),
         n_workers_(n_workers),
         slot_is_ready_(static_cast<std::size_t>(n_workers)) {}
-  ~PoolFiller() override { observe(false); }
   void on_scheduler_entry(bool is_worker) override;
 
  private:
@@ -37,11 +40,16 @@ class PoolFiller : public oneapi::tbb::task_scheduler_observer {
   std::vector<std::atomic<bool>> slot_is_ready_;
 };
 
+// Deletes the observer once its arena is gone.
+struct Retire {
+  void operator()(PoolFiller* filler) const;
+};
+
 struct Workers::Impl {
   std::unique_ptr<oneapi::tbb::global_control>
       allow;  // where more threads are asked for than oneTBB makes by itself
   oneapi::tbb::task_arena arena;
-  std::unique_ptr<PoolFiller> pool_filler;
+  std::unique_ptr<PoolFiller, Retire> pool_filler;
   std::unique_ptr<Crew> crew;  // none where there is one worker
   std::unique_ptr<Flow> flow;
 };
