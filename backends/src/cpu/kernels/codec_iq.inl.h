@@ -74,9 +74,13 @@ struct IQCodec : BlockCodec {
     odd = _mm512_xor_si512(odd, _mm512_slli_epi16(odd, 1));
     return _mm512_ternarylogic_epi32(_mm512_set1_epi8(-128), odd, all, 0xea);
   }
-  // dots + (codes * activations), codes being magnitudes with signs, or raised (kIQ1Raised) and
-  // lowered by 2 where the shift is down.
-  static WEFT_INLINE __m512i add_signed(__m512i dots, __m512i codes, __mmask64 signs, __m512i x) {
+  // As most of the formats have them (lattice_rows.inl.h, lattice_eights.inl.h).
+  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
+    return read<std::uint16_t>(block);
+  }
+  // dots + (codes * activations), codes being magnitudes with signs; with add_shifted() raised
+  // (kIQ1Raised) and lowered by 2 where the shift is down.
+  static WEFT_INLINE __m512i add(__m512i dots, __m512i codes, __mmask64 signs, __m512i x) {
     return _mm512_dpbusd_epi32(dots, codes,
                                _mm512_mask_sub_epi8(x, signs, _mm512_setzero_si512(), x));
   }

@@ -29,9 +29,6 @@ struct Codec<Arch, IQ1_SWeights> : IQCodec {
   using OneToken = LatticeEights<Arch, Codec>;
   static constexpr int kRaised = 4;
   static constexpr float kUnit = 0.125f;
-  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
-    return read<std::uint16_t>(block);
-  }
   static WEFT_INLINE const std::byte* table() {
     return reinterpret_cast<const std::byte*>(&kIQ1Raised);
   }

@@ -28,9 +28,6 @@ struct Codec<Arch, IQ2_SWeights> : IQCodec {
   using OneToken = LatticeEights<Arch, Codec>;
   static constexpr int kRaised = 0;
   static constexpr float kUnit = 0.125f;
-  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
-    return read<std::uint16_t>(block);
-  }
   static WEFT_INLINE const std::byte* table() {
     return reinterpret_cast<const std::byte*>(&kIQ2_SGrid);
   }
@@ -48,9 +45,6 @@ struct Codec<Arch, IQ2_SWeights> : IQCodec {
   }
   static WEFT_INLINE __m128i steps(const std::byte* block) {
     return odd_of_nibbles(block + 74);
-  }
-  static WEFT_INLINE __m512i add(__m512i dots, __m512i points, __mmask64 signs, __m512i x) {
-    return add_signed(dots, points, signs, x);
   }
 #endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,

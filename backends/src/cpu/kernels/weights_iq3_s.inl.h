@@ -29,9 +29,6 @@ struct Codec<Arch, IQ3_SWeights> : IQCodec {
   using OneToken = LatticeFours<Arch, Codec>;
   static constexpr int kPoints = 512;
   static constexpr float kUnit = 1;
-  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
-    return read<std::uint16_t>(block);
-  }
   static WEFT_INLINE const std::uint16_t* numbers() {
     return reinterpret_cast<const std::uint16_t*>(&kIQ3_SNumbers);
   }

@@ -28,9 +28,6 @@ struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
   using OneToken = LatticeFours<Arch, Codec>;
   static constexpr int kPoints = 256;
   static constexpr float kUnit = 0.25f;
-  static WEFT_INLINE std::uint16_t half(const std::byte* block) {
-    return read<std::uint16_t>(block);
-  }
   static WEFT_INLINE const std::uint16_t* numbers() {
     return reinterpret_cast<const std::uint16_t*>(&kIQ3_XXSNumbers);
   }
