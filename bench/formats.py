@@ -7,7 +7,9 @@
 Per format: bits per weight; the error that encoding leaves on the matrix DIR/input.npy (root mean square of the rows' errors, each
 relative to its row; with importances DIR/imatrix.npy in brackets, weighted by them); prefill and decode of a model of that shape with
 random weights in this format alone; perplexity of the bundled model over a text of its own kind, all its matrices in this format
-(from Q8_0, with the importances of another text of that kind). Needs numpy. Results are kept and added to, type by type.
+(from Q8_0, with the importances of another text of that kind). Types that are of no use without importances leave the token embedding
+as it is, Q8_0: its rows are looked up, so nothing says which of its columns matter. Needs numpy. Results are kept and added to, type
+by type.
 """
 
 import argparse
@@ -63,8 +65,9 @@ def perplexity(weft, name, folder):
     if not imatrix.exists():
         call(weft, "imatrix", "-m", bundled, "-f", folder / "other", "-o", imatrix)
     model = folder / "bundled.gguf"
+    kept = ["--tensor-type", "token_embd=Q8_0"] if name in NEEDS_IMPORTANCES else []
     call(weft, "quantize", bundled, model, "MXFP4_MOE" if name == "MXFP4" else name, "--allow-requantize", "--pure", "--imatrix", imatrix,
-         "--tensor-type", f".={name}")
+         *kept, "--tensor-type", f".={name}")
     out = json.loads(call(weft, "perplexity", "-m", model, "-f", folder / "text", "--json"))
     return out["perplexity"]
 

@@ -1,11 +1,14 @@
 #include "cpu/isa.h"
 
+#include <cstdlib>
 #include <iterator>
 #include <string>
 
 #include <cpuid.h>
 
 #include "weft/graph/error.h"
+
+#include "cpu/vbmi.h"
 
 namespace weft::cpu {
 namespace {
@@ -80,6 +83,14 @@ Isa choose_isa(const char* forced, bool (*has)(Isa)) {
     if (has(isa)) best = isa;
   }
   return best;
+}
+
+bool has_vbmi() {
+  static const bool has = [] {
+    const char* forced = std::getenv("WEFT_CPU_ISA");
+    return !(forced && *forced) && __builtin_cpu_supports("avx512vbmi");
+  }();
+  return has;
 }
 
 }  // namespace weft::cpu

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "weft/ops/formats/iq_grid_bytes.h"
+
 namespace weft {
 namespace {
 
@@ -187,6 +189,22 @@ constexpr GridNumbers<kPoints> numbers(const Grid<4, kPoints>& grid,
   return all;
 }
 
+template <std::size_t kDims, std::size_t kPoints, std::size_t kValues>
+constexpr GridBytes<kPoints> bytes(const Grid<kDims, kPoints>& grid,
+                                   const std::array<std::int8_t, kValues>& values) {
+  GridBytes<kPoints> all{};
+  for (std::size_t p = 0; p < kPoints; ++p) {
+    for (std::size_t i = 0; i < kDims; ++i) {
+      unsigned n = 0;
+      while (values.at(n) != grid[p][i]) ++n;
+      const std::size_t shift = kDims == 4 ? i % 2 * 5 : i / 4 * 4 + i % 2 * 2;
+      std::uint8_t& byte = all[i / 2 % 2][p];
+      byte = static_cast<std::uint8_t>(byte | n << shift);
+    }
+  }
+  return all;
+}
+
 constexpr Grid<8, 2048> raise(Grid<8, 2048> grid) {
   for (auto& point : grid) {
     for (std::int8_t& coordinate : point)
@@ -205,6 +223,10 @@ alignas(64) constexpr Grid<4, 512> kIQ3_SGrid = expand<4, 512>(kIQ3_SPoints, kIQ
 alignas(64) constexpr Grid<8, 2048> kIQ1Grid = expand<8, 2048>(kIQ1Points, kIQ1Values);
 alignas(64) constexpr GridNumbers<256> kIQ3_XXSNumbers = numbers(kIQ3_XXSGrid, kIQ3_XXSValues);
 alignas(64) constexpr GridNumbers<512> kIQ3_SNumbers = numbers(kIQ3_SGrid, kIQ3_SValues);
+alignas(64) constexpr GridBytes<256> kIQ2_XXSBytes = bytes(kIQ2_XXSGrid, kIQ2Values);
+alignas(64) constexpr GridBytes<512> kIQ2_XSBytes = bytes(kIQ2_XSGrid, kIQ2Values);
+alignas(64) constexpr GridBytes<256> kIQ3_XXSBytes = bytes(kIQ3_XXSGrid, kIQ3_XXSValues);
+alignas(64) constexpr GridBytes<512> kIQ3_SBytes = bytes(kIQ3_SGrid, kIQ3_SValues);
 alignas(64) constexpr Grid<8, 2048> kIQ1Raised = raise(kIQ1Grid);
 
 }  // namespace weft

@@ -62,6 +62,12 @@ struct IQCodec : BlockCodec {
                                     0xea);
     return even_of_7(all);
   }
+  static WEFT_INLINE __m512i even_of_7(__m512i s) {
+    __m512i odd = _mm512_xor_si512(s, _mm512_slli_epi16(s, 4));
+    odd = _mm512_xor_si512(odd, _mm512_slli_epi16(odd, 2));
+    odd = _mm512_xor_si512(odd, _mm512_slli_epi16(odd, 1));
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi8(-128), odd, s, 0xea);
+  }
   static WEFT_INLINE __m512i even_of_28(__m512i s) {
     __m512i all = _mm512_and_si512(s, _mm512_set1_epi32(0x7f));
     all = _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7f00), _mm512_slli_epi32(s, 1), all, 0xea);
@@ -69,14 +75,23 @@ struct IQCodec : BlockCodec {
         _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7f0000), _mm512_slli_epi32(s, 2), all, 0xea);
     all = _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x7f000000), _mm512_slli_epi32(s, 3), all,
                                     0xea);
-    __m512i odd = _mm512_xor_si512(all, _mm512_slli_epi16(all, 4));
-    odd = _mm512_xor_si512(odd, _mm512_slli_epi16(odd, 2));
-    odd = _mm512_xor_si512(odd, _mm512_slli_epi16(odd, 1));
-    return _mm512_ternarylogic_epi32(_mm512_set1_epi8(-128), odd, all, 0xea);
+    return even_of_7(all);
   }
   // As most of the formats have them (lattice_rows.inl.h, lattice_eights.inl.h).
   static WEFT_INLINE std::uint16_t half(const std::byte* block) {
     return read<std::uint16_t>(block);
+  }
+  // As some have them that look bytes up (lattice_bytes.inl.h).
+  static constexpr bool kEvenFirst = false, kHasSigns = false;
+  static constexpr int kTailDwords = 0, kTail[] = {0}, kSigns = 0;
+  template <class Highs>
+  static WEFT_INLINE Highs highs(const auto&, int, int) {
+    return {};
+  }
+  // The values of IQ2, and those negated, plus 128.
+  static WEFT_INLINE __m128i iq2_values() {
+    const __m128i all = _mm_setr_epi8(8, 25, 43, 0, 0, 0, 0, 0, -8, -25, -43, 0, 0, 0, 0, 0);
+    return _mm_xor_si128(all, _mm_set1_epi8(-128));
   }
   // dots + (codes * activations), codes being magnitudes with signs; with add_shifted() raised
   // (kIQ1Raised) and lowered by 2 where the shift is down.

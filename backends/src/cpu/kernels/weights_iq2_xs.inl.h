@@ -2,6 +2,7 @@
 // IQ2_XS: d (f16), 32 points of 9 bits with 7 bits of signs, 16 numbers of 4 bits for scales
 // (ops/formats/iq2_xs.h).
 
+#include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
@@ -27,7 +28,7 @@ struct Codec<Arch, IQ2_XSWeights> : IQCodec {
                                 Signs<Arch>::even(signs));
   }
 #ifdef __AVX512VNNI__
-  using OneToken = LatticeEights<Arch, Codec>;
+  using OneToken = LatticeEither<LatticeEights<Arch, Codec>, LatticeBytes<Arch, Codec>>;
   static constexpr int kRaised = 0;
   static constexpr float kUnit = 0.125f;
   static WEFT_INLINE const std::byte* table() {
@@ -41,6 +42,30 @@ struct Codec<Arch, IQ2_XSWeights> : IQCodec {
   }
   static WEFT_INLINE __m128i steps(const std::byte* block) {
     return odd_of_nibbles(block + 66);
+  }
+  static constexpr int kCoordinates = 8;
+  static WEFT_INLINE const std::byte* grid_bytes() {
+    return reinterpret_cast<const std::byte*>(&kIQ2_XSBytes);
+  }
+  static WEFT_INLINE __m128i values() {
+    return iq2_values();
+  }
+  static constexpr int kPoints = 512;
+  static constexpr bool kEvenFirst = true;
+  static constexpr int kTailDwords = 2, kTail[] = {66, 70};
+  static WEFT_INLINE __m512i numbers(const auto& block, int, int g) {
+    return block.dwords[2 * g];
+  }
+  template <class Highs>
+  static WEFT_INLINE Highs highs(const auto& block, int, int g) {
+    return {_mm512_test_epi8_mask(block.dwords[2 * g + 1], _mm512_set1_epi8(1))};
+  }
+  static WEFT_INLINE __m512i signs(const auto& block, int g) {
+    const __m512i seven = _mm512_srli_epi16(block.dwords[2 * g + 1], 1);
+    return even_of_7(_mm512_and_si512(seven, _mm512_set1_epi8(0x7f)));
+  }
+  static WEFT_INLINE __m512i step_bits(const auto& block, int i) {
+    return block.tail_number(0, i);
   }
 #endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,

@@ -2,6 +2,7 @@
 // IQ2_XXS: d (f16), for each sub-block 4 points of 8 bits, 28 bits of signs and a number of 4 bits
 // for its scale (ops/formats/iq2_xxs.h).
 
+#include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
@@ -26,7 +27,7 @@ struct Codec<Arch, IQ2_XXSWeights> : IQCodec {
         Signs<Arch>::even(read<std::uint32_t>(sub + 4)));
   }
 #ifdef __AVX512VNNI__
-  using OneToken = LatticeEights<Arch, Codec>;
+  using OneToken = LatticeEither<LatticeEights<Arch, Codec>, LatticeBytes<Arch, Codec>>;
   static constexpr int kRaised = 0;
   static constexpr float kUnit = 0.125f;
   static WEFT_INLINE const std::byte* table() {
@@ -45,6 +46,23 @@ struct Codec<Arch, IQ2_XXSWeights> : IQCodec {
   }
   static WEFT_INLINE __m128i steps(const std::byte* block) {
     return odd_of_high(upper(block));
+  }
+  static constexpr int kCoordinates = 8;
+  static WEFT_INLINE const std::byte* grid_bytes() {
+    return reinterpret_cast<const std::byte*>(&kIQ2_XXSBytes);
+  }
+  static WEFT_INLINE __m128i values() {
+    return iq2_values();
+  }
+  static constexpr int kPoints = 256;
+  static WEFT_INLINE __m512i numbers(const auto& block, int, int g) {
+    return block.dwords[2 * g];
+  }
+  static WEFT_INLINE __m512i signs(const auto& block, int g) {
+    return even_of_28(block.dwords[2 * g + 1]);
+  }
+  static WEFT_INLINE __m512i step_bits(const auto& block, int g) {
+    return _mm512_srli_epi32(block.dwords[2 * g + 1], 28);
   }
 #endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,

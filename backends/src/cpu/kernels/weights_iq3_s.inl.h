@@ -2,6 +2,7 @@
 // IQ3_S: d (f16), 64 points of 8 bits, their ninth bits, 256 signs, 8 numbers of 4 bits for scales
 // (ops/formats/iq3_s.h).
 
+#include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_fours.inl.h"
 
 namespace weft::cpu {
@@ -26,7 +27,7 @@ struct Codec<Arch, IQ3_SWeights> : IQCodec {
                                 read<std::uint32_t>(block + 74 + 4 * group));
   }
 #ifdef __AVX512VNNI__
-  using OneToken = LatticeFours<Arch, Codec>;
+  using OneToken = LatticeEither<LatticeFours<Arch, Codec>, LatticeBytes<Arch, Codec>>;
   static constexpr int kPoints = 512;
   static constexpr float kUnit = 1;
   static WEFT_INLINE const std::uint16_t* numbers() {
@@ -48,6 +49,28 @@ struct Codec<Arch, IQ3_SWeights> : IQCodec {
   }
   static WEFT_INLINE std::uint32_t numbers_of(const std::byte* block) {
     return read<std::uint32_t>(block + 106);
+  }
+  static constexpr int kCoordinates = 4;
+  static constexpr bool kEvenFirst = true, kHasSigns = true;
+  static WEFT_INLINE const std::byte* grid_bytes() {
+    return reinterpret_cast<const std::byte*>(&kIQ3_SBytes);
+  }
+  static WEFT_INLINE __m512i numbers(const auto& block, int i, int g) {
+    return block.dwords[2 * g + i];
+  }
+  static constexpr int kSigns = 74;
+  static constexpr int kTailDwords = 3, kTail[] = {66, 70, 106};
+  template <class Highs>
+  static WEFT_INLINE Highs highs(const auto& block, int i, int g) {
+    const std::uint32_t bits = i == 0 ? 0x40100401 : 0x80200802;
+    return {
+        _mm512_test_epi8_mask(block.tail_byte(0, g), _mm512_set1_epi32(static_cast<int>(bits)))};
+  }
+  static WEFT_INLINE __m512i signs(const auto& block, int g) {
+    return block.signs[g];
+  }
+  static WEFT_INLINE __m512i step_bits(const auto& block, int g) {
+    return block.tail_number(2, g);
   }
 #endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,

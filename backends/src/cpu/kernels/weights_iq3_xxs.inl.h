@@ -2,6 +2,7 @@
 // IQ3_XXS: d (f16), 64 points of 8 bits, for each sub-block 28 bits of signs and a number of 4 bits
 // for its scale (ops/formats/iq3_xxs.h).
 
+#include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_fours.inl.h"
 
 namespace weft::cpu {
@@ -25,7 +26,7 @@ struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
                                 Signs<Arch>::even(read<std::uint32_t>(block + 66 + 4 * group)));
   }
 #ifdef __AVX512VNNI__
-  using OneToken = LatticeFours<Arch, Codec>;
+  using OneToken = LatticeEither<LatticeFours<Arch, Codec>, LatticeBytes<Arch, Codec>>;
   static constexpr int kPoints = 256;
   static constexpr float kUnit = 0.25f;
   static WEFT_INLINE const std::uint16_t* numbers() {
@@ -42,6 +43,21 @@ struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
   }
   static WEFT_INLINE __m256i signs(const std::byte* block) {
     return Bytes<Arch>::load(block + 66).v;
+  }
+  static constexpr int kCoordinates = 4;
+  static constexpr bool kEvenFirst = true, kHasSigns = true;
+  static WEFT_INLINE const std::byte* grid_bytes() {
+    return reinterpret_cast<const std::byte*>(&kIQ3_XXSBytes);
+  }
+  static WEFT_INLINE __m512i numbers(const auto& block, int i, int g) {
+    return block.dwords[2 * g + i];
+  }
+  static constexpr int kSigns = 66;
+  static WEFT_INLINE __m512i signs(const auto& block, int g) {
+    return even_of_28(block.signs[g]);
+  }
+  static WEFT_INLINE __m512i step_bits(const auto& block, int g) {
+    return _mm512_srli_epi32(block.signs[g], 28);
   }
 #endif
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
