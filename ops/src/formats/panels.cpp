@@ -39,8 +39,10 @@ struct Swap {
   std::uint32_t mask = 0;
   int by = 0;
 
-  constexpr std::uint32_t operator()(std::uint32_t word) const {
-    const std::uint32_t change = (word >> by ^ word) & mask;
+  // Of a word, or of every one in a vector of them.
+  template <class Word>
+  constexpr Word operator()(Word word) const {
+    const Word change = (word >> by ^ word) & mask;
     return word ^ change ^ change << by;
   }
 };
@@ -154,6 +156,10 @@ constexpr Layout kLayouts[] = {
     layout("NVFP4_R16", kNVFP4Info, 4),
 };
 
+static_assert(std::ranges::all_of(kLayouts, [](const Layout& l) {
+  return l.half_at <= 0 || l.half_at + l.half_bytes == l.info.block_bytes;
+}));
+
 const Layout* find(DType plain) {
   for (const Layout& l : kLayouts) {
     if (DType(l.info.plain) == plain) return &l;
@@ -161,10 +167,11 @@ const Layout* find(DType plain) {
   return nullptr;
 }
 
-// Calls f<size>(bytes from the start of a row in plain form, bytes from the start of the panel for
-// row 0, whether bits are swapped) for every unit and half of a row; row r lies r * size further.
-template <int kUnit, class F>
-void each_unit(const Layout& l, std::int64_t row_bytes, F f) {
+// Calls halves<size>(bytes from the start of a row in plain form, bytes from the start of the panel
+// for row 0) for every half of a row, and block(b, from, to) with where the units of a block begin;
+// row r of a half lies r * size further in the panel.
+template <class Half, class Block>
+void each_block(const Layout& l, std::int64_t row_bytes, Half on_half, Block on_block) {
   const std::int64_t block = l.info.block_bytes, half = l.half();
   const std::int64_t n_blocks = row_bytes / block, sharing = half == 0 ? 1 : 4 / half;
   std::int64_t to = 0;  // of what comes next in the panel
@@ -172,17 +179,28 @@ void each_unit(const Layout& l, std::int64_t row_bytes, F f) {
     if (half != 0 && b % sharing == 0) {
       for (std::int64_t h = b; h < std::min(b + sharing, n_blocks); ++h, to += half * kPanelRows) {
         const std::int64_t from = h * block + l.half_at;
-        half == 1 ? f.template operator()<1>(from, to, false)
-                  : f.template operator()<2>(from, to, false);
+        half == 1 ? on_half.template operator()<1>(from, to)
+                  : on_half.template operator()<2>(from, to);
       }
     }
-    const std::int64_t n_units = (block - half) / kUnit;
-    for (std::int64_t i = 0; i < n_units; ++i, to += kUnit * kPanelRows) {
-      const std::int64_t u = kUnit * (l.order.empty() ? i : l.order[static_cast<std::size_t>(i)]);
-      const std::int64_t skip = half != 0 && u >= l.half_at ? half : 0;
-      f.template operator()<kUnit>(b * block + u + skip, to, l.swaps.in(u / kUnit));
-    }
+    on_block(b * block + (l.half_at == 0 ? half : 0), to);
+    to += (block - half) * kPanelRows;
   }
+}
+
+// Calls f<size>(from, to, whether bits are swapped) likewise for every unit and half of a row.
+template <int kUnit, class F>
+void each_unit(const Layout& l, std::int64_t row_bytes, F f) {
+  const std::int64_t n_units = (l.info.block_bytes - l.half()) / kUnit;
+  const auto half = [&]<int kSize>(std::int64_t from, std::int64_t to) {
+    f.template operator()<kSize>(from, to, false);
+  };
+  each_block(l, row_bytes, half, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = 0; i < n_units; ++i) {
+      const std::int64_t u = l.order.empty() ? i : l.order[static_cast<std::size_t>(i)];
+      f.template operator()<kUnit>(from + u * kUnit, to + i * kUnit * kPanelRows, l.swaps.in(u));
+    }
+  });
 }
 
 template <class F>
@@ -199,12 +217,114 @@ void copy(const std::byte* from, std::byte* to, const Swaps* swaps) {
   std::memcpy(to, &word, kSize);
 }
 
-void pack_panel(const Layout& l, const std::byte* rows, std::byte* panel, std::int64_t row_bytes) {
-  each_unit(l, row_bytes, [&]<int kSize>(std::int64_t from, std::int64_t to, bool swapped) {
-    const Swaps* swaps = swapped ? &l.swaps : nullptr;
-    for (std::int64_t r = 0; r < kPanelRows; ++r)
-      copy<kSize>(rows + r * row_bytes + from, panel + to + r * kSize, swaps);
-  });
+// ---- rows to panels: a vector of units of some rows at a time, as fast as memory
+
+constexpr std::int64_t kVector = 16;
+using Words = std::uint32_t __attribute__((vector_size(kVector)));
+using Shorts = std::uint16_t __attribute__((vector_size(kVector)));
+
+Words deal_low(Words a, Words b) {
+  return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+Words deal_high(Words a, Words b) {
+  return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+Shorts deal_low(Shorts a, Shorts b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+Shorts deal_high(Shorts a, Shorts b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
+// The vectors' elements form a square, of which rows become columns: every step moves the first
+// digit of an element's number to the end.
+template <class V, std::size_t kSide>
+void transpose(V (&v)[kSide]) {
+  for (std::size_t step = 1; step < kSide; step *= 2) {
+    V next[kSide];
+    for (std::size_t i = 0; i < kSide / 2; ++i) {
+      next[2 * i] = deal_low(v[i], v[i + kSide / 2]);
+      next[2 * i + 1] = deal_high(v[i], v[i + kSide / 2]);
+    }
+    std::copy_n(next, kSide, v);
+  }
+}
+
+template <class V>
+class Packer {
+ public:
+  Packer(const Layout& l, std::int64_t row_bytes) : l_(l), row_bytes_(row_bytes) {
+    for (std::size_t i = 0; i < l.order.size(); ++i)
+      place_[l.order[i]] = static_cast<std::uint8_t>(i);
+  }
+
+  // A panel. Its 16 streams are more than processors look after, so the next panel, which lies
+  // behind it, is asked for in order meanwhile.
+  void pack(const std::byte* rows, std::byte* panel) const {
+    const std::byte* const next = rows + kPanelRows * row_bytes_;
+    // Where blocks only follow each other, a row is as good as one of them.
+    if (l_.half() == 0 && l_.order.empty() && l_.swaps.unit == kNoUnit)
+      return pack_block<false>(rows, panel, row_bytes_, next);
+    const auto half = [&]<int kSize>(std::int64_t from, std::int64_t to) {
+      for (std::int64_t r = 0; r < kPanelRows; ++r)
+        copy<kSize>(rows + r * row_bytes_ + from, panel + to + r * kSize, nullptr);
+    };
+    const std::int64_t n_bytes = l_.info.block_bytes - l_.half();
+    each_block(l_, row_bytes_, half, [&](std::int64_t from, std::int64_t to) {
+      l_.order.empty() ? pack_block<false>(rows + from, panel + to, n_bytes, next + to)
+                       : pack_block<true>(rows + from, panel + to, n_bytes, next + to);
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kUnit = sizeof(V{}[0]), kSide = kVector / kUnit;
+
+  // `n_bytes` of units in each row.
+  template <bool kOrdered>
+  void pack_block(const std::byte* rows, std::byte* to, std::int64_t n_bytes,
+                  const std::byte* next) const {
+    const std::int64_t stride = row_bytes_;  // locals: writing bytes might change members
+    const Swaps swaps = l_.swaps;
+    const auto place = [&](std::int64_t u) {
+      return (kOrdered ? place_[static_cast<std::size_t>(u)] : u) * kUnit * kPanelRows;
+    };
+    std::int64_t u = 0;
+    for (; (u + kSide) * kUnit <= n_bytes; u += kSide) {
+      for (std::int64_t r = 0; r < kPanelRows; r += kSide) {
+        for (std::int64_t i = 0; i < kSide * kVector; i += 64, next += 64)
+          __builtin_prefetch(next, 0, 2);
+        V v[kSide];
+        for (std::int64_t i = 0; i < kSide; ++i)
+          std::memcpy(&v[i], rows + (r + i) * stride + u * kUnit, sizeof v[i]);
+        transpose(v);
+        for (std::int64_t i = 0; i < kSide; ++i) {
+          if constexpr (kUnit == 4) {
+            if (swaps.in(u + i)) v[i] = swaps.second(swaps.first(v[i]));
+          }
+          std::memcpy(to + place(u + i) + r * kUnit, &v[i], sizeof v[i]);
+        }
+      }
+    }
+    for (; u * kUnit < n_bytes; ++u) {
+      const Swaps* const swapped = swaps.in(u) ? &swaps : nullptr;
+      for (std::int64_t r = 0; r < kPanelRows; ++r)
+        copy<kUnit>(rows + r * stride + u * kUnit, to + place(u) + r * kUnit, swapped);
+    }
+  }
+
+  const Layout& l_;
+  std::int64_t row_bytes_;
+  std::array<std::uint8_t, 256> place_{};  // of each unit, the other way round than in `order`
+};
+
+template <class V>
+std::int64_t pack_panels(const Layout& l, const std::byte* from, std::byte* to,
+                         std::int64_t row_bytes, std::int64_t first, std::int64_t last) {
+  const Packer<V> packer(l, row_bytes);
+  std::int64_t r = first;
+  for (; r + kPanelRows <= last; r += kPanelRows)
+    packer.pack(from + r * row_bytes, to + r * row_bytes);
+  return r;
 }
 
 }  // namespace
@@ -217,9 +337,8 @@ DType panels_of(DType plain) {
 void to_panels(DType plain, const std::byte* from, std::byte* to, std::int64_t n_rows,
                std::int64_t row_bytes, std::int64_t first, std::int64_t last) noexcept {
   const Layout& l = *find(plain);
-  std::int64_t r = first;
-  for (; r + kPanelRows <= last; r += kPanelRows)
-    pack_panel(l, from + r * row_bytes, to + r * row_bytes, row_bytes);
+  const std::int64_t r = l.unit == 4 ? pack_panels<Words>(l, from, to, row_bytes, first, last)
+                                     : pack_panels<Shorts>(l, from, to, row_bytes, first, last);
   if (last == n_rows) {
     std::memcpy(to + r * row_bytes, from + r * row_bytes,
                 static_cast<std::size_t>((n_rows - r) * row_bytes));
