@@ -305,6 +305,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
       ahead.template next<kRows * C::kBlockBytes>();
       Block block;
       block.read(rows);
+      rows.ask();
       tables.grid.load();
       for (int g = 0; g < kSubs; ++g, x += A::kBytes) acc = add(tables, block, g, x, acc);
     }

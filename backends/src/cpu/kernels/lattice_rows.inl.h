@@ -41,6 +41,15 @@ struct LatticeRows {
     }
     WEFT_INLINE const std::byte* slot(int s) const { return first + offsets[s]; }
     WEFT_INLINE void next() { first += C::kBlockBytes; }
+    // The next blocks, which Ahead brought near, come into the first cache.
+    WEFT_INLINE void ask() const {
+#pragma GCC unroll 16
+      for (int s = 0; s < kRows; ++s) {
+#pragma GCC unroll 2
+        for (int i = 0; i < C::kBlockBytes; i += 64)
+          __builtin_prefetch(slot(s) + C::kBlockBytes + i, 0, 3);
+      }
+    }
   };
 
   // Bytes of 16 rows, by columns.

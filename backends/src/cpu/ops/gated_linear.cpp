@@ -1,6 +1,7 @@
 // Gate and up projections go to scratch, a block of tokens and columns at a time, and come out
 // combined. Where weights lie in panels, blocks are as tall as the tokens that share a look at
-// them.
+// them. Blocks of one token are wide: kernels ask ahead for weights of their own columns only, so
+// that each block begins with weights that nobody asked for.
 
 #include "weft/ops/gated_linear.h"
 
@@ -14,15 +15,15 @@
 namespace weft::cpu {
 namespace {
 
-constexpr std::int64_t kCols = 64;
+constexpr std::int64_t kCols = 64, kColsOfOne = 1024;
 
 // Tokens of a block.
 std::int64_t block_rows(DType gate, DType up) {
   return gate.is_panels() || up.is_panels() ? kPanelTokens : 32;
 }
-// Bytes of one of the two parts of a block.
+// Bytes of one of the two parts of a block of that many tokens or one.
 std::int64_t part_bytes(std::int64_t rows) {
-  return align_up(rows * kCols * static_cast<std::int64_t>(sizeof(float)));
+  return align_up(std::max(rows * kCols, kColsOfOne) * static_cast<std::int64_t>(sizeof(float)));
 }
 
 template <Isa kIsa>
@@ -55,10 +56,11 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
 template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const std::int64_t rows = block_rows(args.in[1].dtype, args.in[2].dtype);
-  for (std::int64_t c = region.col0; c < region.col1; c += kCols) {
+  const std::int64_t cols = region.row1 - region.row0 == 1 ? kColsOfOne : kCols;
+  for (std::int64_t c = region.col0; c < region.col1; c += cols) {
     for (std::int64_t t = region.row0; t < region.row1; t += rows) {
       run_block<kIsa>(args,
-                      {t, std::min(t + rows, region.row1), c, std::min(c + kCols, region.col1)});
+                      {t, std::min(t + rows, region.row1), c, std::min(c + cols, region.col1)});
     }
   }
 }
