@@ -108,7 +108,8 @@ void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t
     const Tensor k = g.state("k", {cache, cache_shape(depth + t, heads.G, heads.E)});
     const Tensor v = g.state("v", {cache, cache_shape(depth + t, heads.G, heads.E)});
     const Tensor first = g.input("first", {i32, {t}}), last = g.input("last", {i32, {t}});
-    g.output("y", attention(q, k, v, first, last, {.scale = 0.125f}));
+    const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
+    g.output("y", attention(rows, k, v, first, last, {.scale = 0.125f}));
   };
   add({.name = fmt::format("attention/{}/H:{}/G:{}/E:{}/T:{}/depth:{}", cache.name(), heads.H,
                            heads.G, heads.E, t, depth),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/ops/cache_cells.h"
+#include "weft/ops/formats/q8a.h"
 
 #include "op_support.h"
 
@@ -12,7 +13,7 @@ namespace {
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &q = in[0], &k = in[1], &v = in[2], &first = in[3], &last = in[4];
   expect_finite("scale", attrs.as<AttentionAttrs>().scale);
-  expect_dtype("q", q, f32);
+  if (q.dtype != q8a) expect_dtype("q", q, f32);
   expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
   expect_cache("k", k);
   const std::int64_t heads = q.shape[1].bound, e = q.shape[2].bound;
@@ -44,6 +45,7 @@ class Lookup {
         v_(in[2]),
         first_(in[3].row<const std::int32_t>(0)),
         last_(in[4].row<const std::int32_t>(0)),
+        q_rows_(decode_rows(q_)),
         k_rows_(decode_rows(k_)),
         v_rows_(decode_rows(v_)),
         group_(q_.dim(1) / k_.dim(1)) {}
@@ -55,7 +57,7 @@ class Lookup {
   Head weights(std::int64_t t, std::int64_t h) const {
     Head head;
     const std::int64_t e = q_.dim(2);
-    const float* q = q_.row<const float>(t) + h * e;
+    const float* q = q_rows_.data() + t * q_.cols() + h * e;
     double largest = 0, magnitude = 0, sum = 0;
     for (std::int64_t s = first_[t]; s <= last_[t]; ++s) {
       const float* k = cell(k_, k_rows_, s, h);
@@ -85,7 +87,7 @@ class Lookup {
   double scale_;
   const View &q_, &k_, &v_;
   const std::int32_t *first_, *last_;
-  std::vector<float> k_rows_, v_rows_;
+  std::vector<float> q_rows_, k_rows_, v_rows_;
   std::int64_t group_;
 };
 
@@ -112,6 +114,30 @@ void reference(const Attrs& attrs, Views in, View out) {
   });
 }
 
+// Where values are blocks of codes, what multiplies a cell's codes (p times the block's scale) may
+// be rounded to a whole number up to 2^15 - 1, that of the largest in the block of cells: off by at
+// most half of one, times a code no larger than those that made the scale. Blocks of cells whose p
+// are all below 2^-60 of the largest may be left out.
+double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t, std::int64_t h,
+                       std::int64_t width) {
+  double peaks = 0, largest = 0, top = 0;
+  std::vector<double> peak(head.p.size() / kCellsPerBlock + 2);
+  const std::int64_t first = lookup.first(t);
+  const auto peak_of = [&](std::size_t n) -> double& {
+    return peak[static_cast<std::size_t>(first % kCellsPerBlock + static_cast<std::int64_t>(n)) /
+                kCellsPerBlock];
+  };
+  for (std::size_t n = 0; n < head.p.size(); ++n) {
+    peak_of(n) = std::max(peak_of(n), head.p[n]);
+    top = std::max(top, head.p[n]);
+    const float* v = lookup.value(first + static_cast<std::int64_t>(n), h);
+    for (std::int64_t i = 0; i < width; ++i)
+      largest = std::max(largest, std::fabs(static_cast<double>(v[i])));
+  }
+  for (std::size_t n = 0; n < head.p.size(); ++n) peaks += peak_of(n) / 65534 + 0x1p-60 * top;
+  return peaks * largest;
+}
+
 // A score is off by d = gamma_{E+4} * scale * sum |q k| (the subtraction of the maximum included),
 // so exp(score) by a factor within exp(+-d), and so is the sum that divides it: exp(2 d) for a
 // weight. Products, sum, division, exp and the rescaling of online softmax add two roundings per
@@ -121,6 +147,8 @@ void bound(const Attrs& attrs, Views in, View bounds) {
   const std::int64_t width = bounds.dim(2);
   for_each_head(lookup, bounds, [&](std::int64_t t, std::int64_t h, const Head& head) {
     const double n_roundings = 2 * static_cast<double>(head.p.size()) + 16;
+    const double rounded =
+        in[2].dtype.block_elems() > 1 ? rounded_weights(head, lookup, t, h, width) : 0;
     const double share = std::expm1(2 * head.score_error) + rounding(n_roundings);
     float* b = bounds.row<float>(t) + h * width;
     for (std::int64_t i = 0; i < width; ++i) {
@@ -131,7 +159,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
         total += head.p[n] * v;
         largest = std::max(largest, v);
       }
-      b[i] = bound_up(share * total + n_roundings * kFlushed * (1 + largest));
+      b[i] = bound_up(share * total + rounded + n_roundings * kFlushed * (1 + largest));
     }
   });
 }

@@ -90,9 +90,9 @@ TEST_CASE("quantize: every row, within half a step, a reciprocal keeps within th
 
 TEST_CASE("quantize: refusals") {
   CHECK(refusal(kQuantize, {}, {{f16, {2, 64}}}) == "DTypeError: x must be F32, got F16");
-  CHECK(refusal(kQuantize, {}, {{f32, {64}}}) == "ShapeError: x must be [T, K], got [64]");
+  CHECK(refusal(kQuantize, {}, {{f32, {64}}}) == "ShapeError: x must be [T, .., K], got [64]");
   CHECK(refusal(kQuantize, {}, {{f32, {2, 33}}}) ==
-        "ShapeError: x must be [T, K] with K a multiple of 32, got [2, 33]");
+        "ShapeError: x must be [T, .., K] with K a multiple of 32, got [2, 33]");
 }
 
 }  // namespace

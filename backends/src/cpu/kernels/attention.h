@@ -26,6 +26,19 @@ struct AttentionValues {
   std::int64_t width = 0;  // whole vectors
 };
 
+// The same in whole numbers. A row sees the cells begin .. end[row] - 1 of the block.
+struct AttentionCodeValues {
+  const std::byte* v = nullptr;
+  std::int64_t cell = 0, e = 0, begin = 0;
+  const std::int64_t* end = nullptr;
+  const float* scales = nullptr;  // [E' / 32][kCells], of the cells' blocks
+  const float *p = nullptr, *peaks = nullptr, *rescale = nullptr;  // peaks: the largest p of a row
+  float* y = nullptr;
+  std::int64_t width = 0;
+  // Below it a row's block of cells adds nothing; the largest p of all cells is 1.
+  static constexpr float kLeastPeak = 0x1p-60f;
+};
+
 struct AttentionAhead;  // what is asked of memory meanwhile
 
 // What the kernel must know of a type of cache: what it does with a group's part of a block of
@@ -41,13 +54,25 @@ struct AttentionCells {
                      std::int64_t padded, float* tile) noexcept = nullptr;
   void (*scores)(const AttentionScores& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
   void (*values)(const AttentionValues& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
+
+  // With VNNI, of blocks of codes; null elsewhere. Keys need q in Q8A.
+  // Tile: dwords of codes, lanes are cells, the codes raised to have no sign; their scales.
+  void (*key_codes)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
+                    float* tile) noexcept = nullptr;
+  int raised = 0;
+  // scales[b][s] of the cells' blocks.
+  void (*value_scales)(const std::byte* v, std::int64_t cell, std::int64_t n, std::int64_t e,
+                       float* scales) noexcept = nullptr;
+  void (*code_values)(const AttentionCodeValues& a, int n_rows,
+                      AttentionAhead& ahead) noexcept = nullptr;
 };
 
 // Some query heads of one group for some tokens whose runs of cells begin at the same one. A *row*
 // is one head of one token. Strides in bytes.
 struct AttentionArgs {
-  const std::byte* q = nullptr;  // [n_tokens][n_heads, E] f32
+  const std::byte* q = nullptr;  // [n_tokens][n_heads, E] f32, or Q8A
   std::int64_t q_stride = 0;
+  bool q_in_blocks = false;  // Q8A
   // This group's part of the block that cell `first` lies in; those of the next blocks follow at
   // the stride.
   const std::byte *k = nullptr, *v = nullptr;

@@ -9,7 +9,12 @@
 // that a row's bits depend on nothing but its own inputs, however many rows go together.
 
 #include "cpu/kernels/attention_steps.inl.h"
+#include "cpu/simd/dot.inl.h"
 #include "cpu/simd/exp.inl.h"
+#ifdef __AVX512VNNI__
+#include "cpu/kernels/attention_code_keys.inl.h"
+#include "cpu/kernels/attention_code_values.inl.h"
+#endif
 
 namespace weft::cpu {
 
@@ -29,7 +34,7 @@ struct AttentionBlocks {
     float *keys, *values, *p, *q, *y, *largest, *sums;
     const std::byte *k = nullptr, *v = nullptr;  // this block, in the cache or in a tile
     std::int64_t v_cell = 0;                     // bytes
-    bool keys_in_tile = false;
+    bool keys_in_tile = false, keys_in_codes = false, values_in_codes = false;
     decltype(AttentionCells::values) add_values = nullptr;
     // The block of cells: n from s on, counted from the first one of the run's first block. Those
     // before `begin` (in that block) do not belong to the run.
@@ -49,6 +54,8 @@ struct AttentionBlocks {
       const std::int64_t n = a.last[t] - first_of_block(a) + 1;
       n_cells = n > n_cells ? n : n_cells;
     }
+    state.keys_in_codes = a.q_in_blocks && a.k_cells.key_codes != nullptr;
+    state.values_in_codes = a.v_cells.code_values != nullptr;
     start(state, n_rows);
     state.begin = a.first % kCells;
     for (state.s = 0; state.s < n_cells; state.s += kCells, state.begin = 0) {
@@ -70,6 +77,8 @@ struct AttentionBlocks {
   static WEFT_INLINE void take_keys(State& state, std::int64_t n_rows) {
     const AttentionArgs& a = state.a;
     state.k = a.k + state.s / kCells * a.k_stride;
+    if (state.keys_in_codes)
+      return a.k_cells.key_codes(state.k, a.k_bytes, state.n, a.e, state.keys);
     // Without quads the shuffles do not hide behind the products: the tile is faster.
     state.keys_in_tile = n_rows > kRows || KeyQuads<Arch, CellsF32<Arch>>::kElements == 0;
     if (state.keys_in_tile) a.k_cells.key_tile(state.k, a.k_bytes, state.n, a.e, state.keys);
@@ -78,6 +87,10 @@ struct AttentionBlocks {
   static WEFT_INLINE void take_values(State& state, std::int64_t n_rows) {
     const AttentionArgs& a = state.a;
     const std::byte* v = a.v + state.s / kCells * a.v_stride;
+    if (state.values_in_codes) {
+      state.v = v;
+      return a.v_cells.value_scales(v, a.v_bytes, state.n, a.e_out, state.values);
+    }
     const bool whole = a.e_out == state.at.padded_e_out;
     if (whole && n_rows <= kRows) {
       state.v = v;
@@ -123,9 +136,7 @@ struct AttentionBlocks {
         n_rows, [&](std::int64_t r0, int n) __attribute__((always_inline)) {
           for (int r = 0; r < n; ++r) {
             const std::int64_t t = (r0 + r) / a.n_heads, h = (r0 + r) % a.n_heads;
-            const float* from = reinterpret_cast<const float*>(a.q + t * a.q_stride) + h * a.e;
-            float* to = state.q + r0 * a.e + r;
-            for (std::int64_t i = 0; i < a.e; ++i) to[i * n] = from[i];
+            take_query(state, t, h, state.q + r0 * a.e, r, n);
           }
         });
     for (std::int64_t r = 0; r < n_rows; ++r) {
@@ -133,6 +144,31 @@ struct AttentionBlocks {
       V(0.0f).store_aligned(state.sums + r * kLanes);
       for (std::int64_t i = 0; i < state.at.padded_e_out; i += kLanes)
         V(0.0f).store_aligned(state.y + r * state.at.padded_e_out + i);
+    }
+  }
+
+  // Row r of n from the head of a token.
+  static WEFT_INLINE void take_query(const State& state, std::int64_t t, std::int64_t h, float* to,
+                                     int r, int n) {
+    const AttentionArgs& a = state.a;
+    const std::byte* from = a.q + t * a.q_stride;
+    if (!a.q_in_blocks) {
+      const float* q = reinterpret_cast<const float*>(from) + h * a.e;
+      for (std::int64_t i = 0; i < a.e; ++i) to[i * n + r] = q[i];
+      return;
+    }
+    using Block = ActivationBlock;
+    from += h * a.e / Block::kElements * Block::kBytes;
+#ifdef __AVX512VNNI__
+    if (state.keys_in_codes)
+      return CodeKeys<Arch>::take_query(from, a.e, a.scale, a.k_cells.raised, {to, n, a.e}, r, n);
+#endif
+    for (std::int64_t i = 0; i < a.e; ++i) {
+      const std::byte* block = from + i / Block::kElements * Block::kBytes;
+      float scale;
+      std::memcpy(&scale, block + Block::kScale, 4);
+      const auto code = static_cast<std::int8_t>(block[Block::kCodes + i % Block::kElements]);
+      to[i * n + r] = scale * static_cast<float>(code);
     }
   }
 
@@ -167,30 +203,56 @@ struct AttentionBlocks {
       least = n[r] < least ? n[r] : least;
     }
     if (most == 0) return;
-    if (state.keys_in_tile) {
-      scores<R>(state, r0, most);
-    } else {
-      const AttentionScores step{.k = state.k,
-                                 .cell = state.a.k_bytes,
-                                 .n = most,
-                                 .e = state.a.e,
-                                 .q = state.q + r0 * state.a.e,
-                                 .scale = state.a.scale,
-                                 .p = state.p};
-      const std::byte* const v = state.a.v + state.s / kCells * state.a.v_stride;
-      state.ahead.soon = {v, v + state.n * state.a.v_bytes};
-      state.a.k_cells.scores(step, R, state.ahead);
-      const std::byte* const k = state.a.k + (state.s / kCells + 1) * state.a.k_stride;
-      state.ahead.soon = {k, k + state.n_next * state.a.k_bytes};
+    score<R>(state, r0, most);
+    alignas(64) float rescale[16], peaks[16];
+    softmax<R>(state, r0, n, rescale, peaks);
+    if (state.values_in_codes) {
+      const AttentionCodeValues step{.v = state.v,
+                                     .cell = state.a.v_bytes,
+                                     .e = state.a.e_out,
+                                     .begin = state.begin,
+                                     .end = n,
+                                     .scales = state.values,
+                                     .p = state.p,
+                                     .peaks = peaks,
+                                     .rescale = rescale,
+                                     .y = state.y + r0 * state.at.padded_e_out,
+                                     .width = state.at.padded_e_out};
+      return state.a.v_cells.code_values(step, R, state.ahead);
     }
-    alignas(64) float rescale[16];
-    softmax<R>(state, r0, n, rescale);
     values(state, state.p, r0, R, state.begin, least, rescale);
     if (least == most) return;
     const float one[1] = {1};
     for (int r = 0; r < R; ++r) {
       if (n[r] > least) values(state, state.p + r * kCells, r0 + r, 1, least, n[r], one);
     }
+  }
+
+  // Of R rows with n cells, by the way that was chosen for the keys. What is read next comes into
+  // the nearest cache meanwhile.
+  template <int R>
+  static WEFT_INLINE void score(State& state, std::int64_t r0, std::int64_t n) {
+    if (state.keys_in_tile) return scores<R>(state, r0, n);
+    const AttentionArgs& a = state.a;
+    float* const q = state.q + r0 * a.e;
+    const std::byte* const v = a.v + state.s / kCells * a.v_stride;
+    state.ahead.soon = {v, v + state.n * a.v_bytes};
+    if (state.keys_in_codes) {
+#ifdef __AVX512VNNI__
+      CodeKeys<Arch>::template scores<R>(state.keys, q, n, a.e, state.p, state.ahead);
+#endif
+    } else {
+      const AttentionScores step{.k = state.k,
+                                 .cell = a.k_bytes,
+                                 .n = n,
+                                 .e = a.e,
+                                 .q = q,
+                                 .scale = a.scale,
+                                 .p = state.p};
+      a.k_cells.scores(step, R, state.ahead);
+    }
+    const std::byte* const k = a.k + (state.s / kCells + 1) * a.k_stride;
+    state.ahead.soon = {k, k + state.n_next * a.k_bytes};
   }
 
   // The same as AttentionSteps::scores, from the tile.
@@ -233,28 +295,32 @@ struct AttentionBlocks {
   }
 
   // Turns each row's n scores into exp(score - largest), adds them to its sums and returns the
-  // factors for what was added up before.
+  // factors for what was added up before, and the largest of these exponentials.
   template <int R>
   static __attribute__((noinline)) void softmax(const State& state, std::int64_t r0,
-                                                const std::int64_t (&n)[R], float (&rescale)[16]) {
+                                                const std::int64_t (&n)[R], float (&rescale)[16],
+                                                float (&peaks)[16]) {
     float base[R];
-    for (int r = 0; r < 16; ++r) rescale[r] = 0;
+    for (int r = 0; r < 16; ++r) rescale[r] = peaks[r] = 0;
     for (int r = 0; r < R; ++r) {
       float* const p = state.p + r * kCells;
       float& largest = state.largest[r0 + r];
       for (std::int64_t i = 0; i < state.begin; ++i) p[i] = kMinusInfinity;
       for (std::int64_t i = n[r]; i < kCells; ++i) p[i] = kMinusInfinity;
-      V top = V(largest);
+      V top(kMinusInfinity);
 #pragma GCC unroll 16
       for (int i = 0; i < kCells; i += kLanes) top = xsimd::max(top, V::load_aligned(p + i));
-      const float now = Simd<Arch>::max(top);
+      const float here = Simd<Arch>::max(top), now = here > largest ? here : largest;
       // Nothing but -inf so far: their exponentials are 0, not exp(-inf + inf).
       base[r] = now == kMinusInfinity ? 0 : now;
       rescale[r] = largest - base[r];
+      peaks[r] = here - base[r];
       largest = now;
     }
-    for (int i = 0; i < R; i += kLanes)
+    for (int i = 0; i < R; i += kLanes) {
       Exp<Arch>::of_negative(V::load_aligned(rescale + i)).store_aligned(rescale + i);
+      Exp<Arch>::of_negative(V::load_aligned(peaks + i)).store_aligned(peaks + i);
+    }
     for (int r = 0; r < R; ++r) {
       float* const p = state.p + r * kCells;
       float* const sums = state.sums + (r0 + r) * kLanes;
@@ -289,13 +355,27 @@ struct AttentionFunctions {
   static void run(const AttentionArgs& a) noexcept { AttentionBlocks<Arch>::run(a); }
 };
 
+template <class Arch, class Cells>
+constexpr AttentionCells attention_cells() {
+  AttentionCells cells = AttentionSteps<Arch, Cells>::kKernels;
+#ifdef __AVX512VNNI__
+  if constexpr (Cells::kBytes == 0) {
+    cells.key_codes = &CodeKeys<Arch>::template key_codes<Cells>;
+    cells.raised = CodeKeys<Arch>::raised(Cells());
+    cells.value_scales = &CodeValues<Arch, Cells>::scales;
+    cells.code_values = &CodeValues<Arch, Cells>::add;
+  }
+#endif
+  return cells;
+}
+
 template <class Arch>
 AttentionKernels Attention<Arch>::run() noexcept {
   return {.run = &AttentionFunctions<Arch>::run,
-          .f32 = AttentionSteps<Arch, CellsF32<Arch>>::kKernels,
-          .f16 = AttentionSteps<Arch, CellsF16<Arch>>::kKernels,
-          .q8_0 = AttentionSteps<Arch, CellsQ8_0<Arch>>::kKernels,
-          .q4_0 = AttentionSteps<Arch, CellsQ4_0<Arch>>::kKernels};
+          .f32 = attention_cells<Arch, CellsF32<Arch>>(),
+          .f16 = attention_cells<Arch, CellsF16<Arch>>(),
+          .q8_0 = attention_cells<Arch, CellsQ8_0<Arch>>(),
+          .q4_0 = attention_cells<Arch, CellsQ4_0<Arch>>()};
 }
 
 }  // namespace weft::cpu

@@ -15,6 +15,7 @@ struct KeyQuads {
 
 #ifdef __AVX512BW__
 // Quarter l of a vector: the elements i .. i + 3 of the cell 4 * l cells behind `cell`.
+template <class Arch>
 struct QuadLoads {
   template <class Load>
   static WEFT_INLINE __m256i of_8_bytes(const std::byte* p, std::int64_t four_cells, Load load) {
@@ -35,7 +36,7 @@ struct QuadLoads {
   }
   static WEFT_INLINE __m128i load_4(const std::byte* p) { return _mm_loadu_si32(p); }
 
-  static WEFT_INLINE __m512 load(CellsF32<Avx512>, const std::byte* cell, std::int64_t four_cells,
+  static WEFT_INLINE __m512 load(CellsF32<Arch>, const std::byte* cell, std::int64_t four_cells,
                                  std::int64_t i) {
     const auto at = [&](int n) __attribute__((always_inline)) {
       return _mm_loadu_ps(reinterpret_cast<const float*>(cell + n * four_cells) + i);
@@ -45,16 +46,16 @@ struct QuadLoads {
     v = _mm512_mask_broadcast_f32x4(v, 0x0f00, at(2));
     return _mm512_mask_broadcast_f32x4(v, 0xf000, at(3));
   }
-  static WEFT_INLINE __m512 load(CellsF16<Avx512>, const std::byte* cell, std::int64_t four_cells,
+  static WEFT_INLINE __m512 load(CellsF16<Arch>, const std::byte* cell, std::int64_t four_cells,
                                  std::int64_t i) {
     return _mm512_cvtph_ps(of_8_bytes(cell + 2 * i, four_cells, load_8));
   }
-  static WEFT_INLINE __m512 load(CellsQ8_0<Avx512>, const std::byte* cell, std::int64_t four_cells,
+  static WEFT_INLINE __m512 load(CellsQ8_0<Arch>, const std::byte* cell, std::int64_t four_cells,
                                  std::int64_t i) {
     const __m128i codes = of_4_bytes(cell + i / 32 * 34 + 2 + i % 32, four_cells, load_4);
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes));
   }
-  static WEFT_INLINE __m512 load(CellsQ4_0<Avx512>, const std::byte* cell, std::int64_t four_cells,
+  static WEFT_INLINE __m512 load(CellsQ4_0<Arch>, const std::byte* cell, std::int64_t four_cells,
                                  std::int64_t i) {
     const __m128i pairs = of_4_bytes(cell + i / 32 * 18 + 2 + i % 16, four_cells, load_4);
     const __m512i wide = _mm512_cvtepu8_epi32(pairs);
@@ -64,16 +65,17 @@ struct QuadLoads {
   }
 };
 
-template <class Cells>
-struct KeyQuads<Avx512, Cells> {
-  using V = Simd<Avx512>::V;
+template <class Arch, class Cells>
+requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
+  using V = typename Simd<Arch>::V;
   static constexpr int kElements = 4;
 
   static WEFT_INLINE void load(const std::byte* cell, std::int64_t stride, std::int64_t i,
                                V (&r)[4]) {
 #pragma GCC unroll 4
-    for (int c = 0; c < 4; ++c) r[c] = QuadLoads::load(Cells(), cell + c * stride, 4 * stride, i);
-    TransposeQuarters<Avx512>::run(r[0], r[1], r[2], r[3]);
+    for (int c = 0; c < 4; ++c)
+      r[c] = QuadLoads<Arch>::load(Cells(), cell + c * stride, 4 * stride, i);
+    TransposeQuarters<Arch>::run(r[0], r[1], r[2], r[3]);
   }
 
   // Of the blocks that element i of the cells lies in.
@@ -82,7 +84,7 @@ struct KeyQuads<Avx512, Cells> {
 #pragma GCC unroll 16
     for (int c = 0; c < 16; ++c)
       std::memcpy(halves + 2 * c, cell + c * stride + i / 32 * Cells::kBlockBytes, 2);
-    return Simd<Avx512>::load_f16(halves);
+    return Simd<Arch>::load_f16(halves);
   }
 };
 #endif

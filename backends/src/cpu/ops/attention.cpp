@@ -4,6 +4,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/ops/cache_cells.h"
+#include "weft/ops/formats/q8a.h"
 
 #include "cpu/cache_kernels.h"
 #include "cpu/cpu_ops.h"
@@ -12,7 +13,7 @@
 namespace weft::cpu {
 namespace {
 
-constexpr auto kRows = float_rows<Attention>();
+constexpr auto kRows = integer_rows<Attention>();
 
 static_assert(AttentionKernels::kCells == kCellsPerBlock);
 
@@ -42,8 +43,9 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     for (std::int64_t t = region.row0; t < region.row1;) {
       const std::int64_t most = std::min(tile_tokens(end - h), region.row1 - t);
       const std::int64_t n = same_first(first, t, most), begin = first[t] % kCellsPerBlock;
-      kernels.run({.q = reinterpret_cast<const std::byte*>(floats(q, t, h * e)),
+      kernels.run({.q = q.row<const std::byte>(t) + q.dtype.bytes(h * e),
                    .q_stride = q.row_stride,
+                   .q_in_blocks = q.dtype == q8a,
                    .k = cell_at<const std::byte>(k, first[t] - begin, group),
                    .v = cell_at<const std::byte>(v, first[t] - begin, group),
                    .k_stride = k.row_stride,
@@ -68,9 +70,10 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
-// "attention f16", "attention q8_0 f16"
-std::string name_of(DType k, DType v) {
-  const std::string name = fmt::format("attention {}", find_cache_kernels(k)->name);
+// "attention f16", "attention q8_0 f16", "attention q8a q8_0"
+std::string name_of(DType q, DType k, DType v) {
+  const std::string name =
+      fmt::format("attention {}{}", q == q8a ? "q8a " : "", find_cache_kernels(k)->name);
   return k == v ? name : fmt::format("{} {}", name, find_cache_kernels(v)->name);
 }
 
@@ -84,7 +87,7 @@ std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   const std::int64_t most_rows =
       std::min(std::max(AttentionKernels::kTileRows, per_group), per_group * q.shape[0].bound);
   const AttentionScratch scratch(most_rows, q.shape[2].bound, node.spec.shape.last());
-  return Kernel{.row = row_name(name_of(k.dtype, v.dtype), best_row(kRows, isa).isa),
+  return Kernel{.row = row_name(name_of(q.dtype, k.dtype, v.dtype), best_row(kRows, isa).isa),
                 .run = at(kRun, isa),
                 .scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),
                 .granule = per_group * node.spec.shape.last()};

@@ -9,6 +9,8 @@
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/formats/q8a.h"
+#include "weft/ops/quantize.h"
 
 #include "cpu/kernel_test.h"
 #include "support/cells.h"
@@ -19,6 +21,7 @@ namespace {
 struct Case {
   DType k = f32, v = f32;
   std::int64_t t = 1, s = 1, heads = 1, groups = 1, e = 8, e_out = 8;
+  bool q_in_blocks = false;
 };
 
 void check_attention(const Case& c, std::uint32_t seed) {
@@ -31,8 +34,8 @@ void check_attention(const Case& c, std::uint32_t seed) {
   const Tensor k = g.state("k", {c.k, cache_shape(c.s, c.groups, c.e)}),
                v = g.state("v", {c.v, cache_shape(c.s, c.groups, c.e_out)});
   const Tensor first = g.input("first", {i32, {c.t}}), last = g.input("last", {i32, {c.t}});
-  g.output("y",
-           attention(q, k, v, first, last, {.scale = 1.0f / std::sqrt(static_cast<float>(c.e))}));
+  g.output("y", attention(c.q_in_blocks ? quantize(q) : q, k, v, first, last,
+                          {.scale = 1.0f / std::sqrt(static_cast<float>(c.e))}));
   Evaluator eval(g, kOddRows);
   const auto fill = [&](const char* path, std::int64_t n, std::uint32_t from, float scale) {
     Floats values = noise(static_cast<std::size_t>(n), from);
@@ -97,13 +100,14 @@ TEST_CASE("attention: many tokens") {
 }
 
 TEST_CASE("attention: a token's bits do not depend on which blocks its run lies in") {
-  for (const DType cache : {f32, f16}) {
+  for (const DType cache : {f32, f16, q8_0, q4_0}) {
     Graph g;
-    const Tensor q = g.input("q", {f32, {2, 2, 20}});
-    const Tensor k = g.state("k", {cache, cache_shape(256, 1, 20)}),
-                 v = g.state("v", {cache, cache_shape(256, 1, 20)});
+    const Tensor q = g.input("q", {f32, {2, 2, 32}});
+    const Tensor k = g.state("k", {cache, cache_shape(256, 1, 32)}),
+                 v = g.state("v", {cache, cache_shape(256, 1, 32)});
     const Tensor first = g.input("first", {i32, {2}}), last = g.input("last", {i32, {2}});
-    g.output("y", attention(q, k, v, first, last, {.scale = 0.2f}));
+    const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
+    g.output("y", attention(rows, k, v, first, last, {.scale = 0.2f}));
     const auto doubled = [&](std::size_t n, std::uint32_t seed) {
       const Floats half = noise(n, seed);
       Floats both = half;
@@ -111,10 +115,10 @@ TEST_CASE("attention: a token's bits do not depend on which blocks its run lies 
       return both;
     };
     Evaluator eval(g);
-    eval.floats("q", doubled(40, 1)).floats("k", doubled(2560, 2)).floats("v", doubled(2560, 3));
+    eval.floats("q", doubled(64, 1)).floats("k", doubled(4096, 2)).floats("v", doubled(4096, 3));
     eval.ints("first", {3, 131}).ints("last", {90, 218}).run();
     const Floats y = run_kernel(g, eval, "y");
-    CHECK(Floats(y.begin(), y.begin() + 40) == Floats(y.begin() + 40, y.end()));
+    CHECK(Floats(y.begin(), y.begin() + 64) == Floats(y.begin() + 64, y.end()));
   }
 }
 
@@ -124,16 +128,32 @@ TEST_CASE("attention: every pair of types, heads of whole blocks") {
     for (const DType v : {f32, f16, q8_0, q4_0}) {
       for (const std::int64_t e : {32, 64, 96, 160, 256}) {
         for (const std::int64_t t : {1, 5}) {
-          check_attention({.k = k,
-                           .v = v,
-                           .t = t,
-                           .s = 70,
-                           .heads = 6,
-                           .groups = 2,
-                           .e = e,
-                           .e_out = e == 64 ? 128 : e},
-                          ++seed);
+          Case c{.k = k, .v = v, .t = t, .s = 70, .heads = 6, .groups = 2, .e = e, .e_out = e};
+          if (e == 64) c.e_out = 128;
+          check_attention(c, ++seed);
+          c.q_in_blocks = true;
+          check_attention(c, seed);
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("attention in whole numbers: numbers of cells around the block, groups of every size") {
+  std::uint32_t seed = 500;
+  for (const DType cache : {q8_0, q4_0}) {
+    for (const std::int64_t s : {1, 2, 15, 17, 63, 64, 65, 131, 700}) {
+      for (const std::int64_t heads : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+        check_attention({.k = cache,
+                         .v = cache,
+                         .t = 5,
+                         .s = s,
+                         .heads = heads * 2,
+                         .groups = 2,
+                         .e = 64,
+                         .e_out = 64,
+                         .q_in_blocks = true},
+                        ++seed);
       }
     }
   }
@@ -150,7 +170,8 @@ TEST_CASE("attention: a token has the same bits alone and among others") {
                    v = g.state("v", {cache, cache_shape(2 * kRoom, 2, 32)});
       const Tensor first = g.input("first", {i32, {kTokens}}),
                    last = g.input("last", {i32, {kTokens}});
-      const Tensor y = attention(q, k, v, first, last, {.scale = 0.2f});
+      const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
+      const Tensor y = attention(rows, k, v, first, last, {.scale = 0.2f});
       g.output("y", y);
       Evaluator eval(g, kOddRows);
       eval.floats("q", noise(static_cast<std::size_t>(kTokens * 2 * heads * 32), 1));
@@ -170,30 +191,49 @@ TEST_CASE("attention: a token has the same bits alone and among others") {
 }
 
 TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not even a NaN") {
+  for (const DType cache : {f32, q8_0}) {  // Q4_0 cannot hold a NaN
+    CAPTURE(cache.name());
+    Graph g;
+    const Tensor q = g.input("q", {f32, {40, 2, 32}});
+    const Tensor k = g.state("k", {cache, cache_shape(40, 1, 32)}),
+                 v = g.state("v", {cache, cache_shape(40, 1, 32)});
+    const Tensor first = g.input("first", {i32, {40}}), last = g.input("last", {i32, {40}});
+    const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
+    g.output("y", attention(rows, k, v, first, last, {.scale = 0.2f}));
+    Evaluator eval(g);
+    Floats ks = noise(40 * 32, 2), vs = noise(40 * 32, 3);
+    for (std::size_t i = 30 * 32; i < 40 * 32; ++i)
+      ks[i] = vs[i] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<std::int32_t> begin(40, 0), end;
+    for (std::int32_t t = 0; t < 40; ++t) end.push_back(t);
+    eval.floats("q", noise(40 * 64, 1))
+        .floats("k", in_cells(ks, 1, 32))
+        .floats("v", in_cells(vs, 1, 32));
+    eval.ints("first", begin).ints("last", end).run();
+    const Floats y = run_kernel(g, eval, "y");
+    for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i >= 30 * 64));
+  }
+}
+
+TEST_CASE("attention in whole numbers: a NaN among the values reaches its block of elements") {
   Graph g;
-  const Tensor q = g.input("q", {f32, {40, 2, 16}});
-  const Tensor k = g.state("k", {f32, cache_shape(40, 1, 16)}),
-               v = g.state("v", {f32, cache_shape(40, 1, 16)});
-  const Tensor first = g.input("first", {i32, {40}}), last = g.input("last", {i32, {40}});
-  g.output("y", attention(q, k, v, first, last, {.scale = 0.2f}));
+  const Tensor q = g.input("q", {f32, {1, 2, 64}}), first = g.input("first", {i32, {1}});
+  const Tensor k = g.state("k", {q8_0, cache_shape(70, 1, 64)}),
+               v = g.state("v", {q8_0, cache_shape(70, 1, 64)});
+  g.output("y", attention(quantize(q), k, v, first, g.input("last", {i32, {1}}), {.scale = 0.2f}));
   Evaluator eval(g);
-  Floats ks = noise(40 * 16, 2), vs = noise(40 * 16, 3);
-  for (std::size_t i = 30 * 16; i < 40 * 16; ++i)
-    ks[i] = vs[i] = std::numeric_limits<float>::quiet_NaN();
-  std::vector<std::int32_t> begin(40, 0), end;
-  for (std::int32_t t = 0; t < 40; ++t) end.push_back(t);
-  eval.floats("q", noise(40 * 32, 1))
-      .floats("k", in_cells(ks, 1, 16))
-      .floats("v", in_cells(vs, 1, 16));
-  eval.ints("first", begin).ints("last", end).run();
+  Floats vs = noise(128 * 64, 3);
+  std::fill_n(vs.begin() + 5 * 64 + 32, 32, std::numeric_limits<float>::quiet_NaN());
+  eval.floats("q", noise(128, 1)).floats("k", noise(128 * 64, 2)).floats("v", vs);
+  eval.ints("first", {0}).ints("last", {69}).run();
   const Floats y = run_kernel(g, eval, "y");
-  for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i >= 30 * 32));
+  for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i % 64 >= 32));
 }
 
 TEST_CASE("attention: rows name the types of the cache") {
-  const auto name = [](DType k, DType v) {
+  const auto name = [](DType k, DType v, DType rows = f32) {
     Graph g;
-    const Tensor q = g.input("q", {f32, {1, 1, 32}}), ids = g.input("ids", {i32, {1}});
+    const Tensor q = g.input("q", {rows, {1, 1, 32}}), ids = g.input("ids", {i32, {1}});
     const Tensor y = attention(q, g.state("k", {k, cache_shape(8, 1, 32)}),
                                g.state("v", {v, cache_shape(8, 1, 32)}), ids, ids, {.scale = 1});
     const auto kernel = cpu_backend().find(g, g[y.id()]);
@@ -201,6 +241,7 @@ TEST_CASE("attention: rows name the types of the cache") {
   };
   CHECK(name(f16, f16) == "attention f16");
   CHECK(name(q8_0, q4_0) == "attention q8_0 q4_0");
+  CHECK(name(q8_0, q8_0, q8a) == "attention q8a q8_0");
 }
 
 // One token and one head over 40 cells with a key or a query changed.

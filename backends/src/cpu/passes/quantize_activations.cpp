@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weft/ops/attention.h"
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/quantize.h"
 
@@ -13,13 +14,19 @@
 namespace weft::cpu {
 namespace {
 
+// What input 0 is multiplied with.
+std::span<const NodeId> factors(const Node& node) {
+  if (node.op == &kAttention) return std::span(node.inputs).subspan(1, 1);
+  return projection_weights(node);
+}
+
+// Keys in blocks are Q8_0 or Q4_0: both are multiplied as integers.
 bool wants_q8a(const Graph& graph, const Node& node) {
-  const std::span<const NodeId> weights = projection_weights(node);
-  if (weights.empty()) return false;
+  const std::span<const NodeId> with = factors(node);
+  if (with.empty()) return false;
   const TensorSpec& x = graph[node.inputs[0]].spec;
-  return x.dtype == f32 && x.shape.cols() % q8a.block_elems() == 0 &&
-         std::ranges::all_of(weights,
-                             [&](NodeId w) { return has_integer_row(graph[w].spec.dtype); });
+  return x.dtype == f32 && x.shape.last() % q8a.block_elems() == 0 &&
+         std::ranges::all_of(with, [&](NodeId w) { return has_integer_row(graph[w].spec.dtype); });
 }
 
 Graph apply(const Graph& graph) {
@@ -48,7 +55,8 @@ Graph apply(const Graph& graph) {
 const Pass kQuantizeActivations{
     .name = "quantize_activations",
     .summary =
-        "activations of quantized weights become blocks of 8-bit integers, once per activation",
+        "activations of quantized weights or keys become blocks of 8-bit integers, once per "
+        "activation",
     .apply = apply};
 
 }  // namespace weft::cpu

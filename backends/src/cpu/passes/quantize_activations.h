@@ -4,8 +4,8 @@
 
 namespace weft::cpu {
 
-// linear, linear_concat and gated_linear whose weights all have integer rows read their activation
-// through one `quantize` node, "<path of x>.q8a".
+// linear, linear_concat and gated_linear whose weights all have integer rows, and attention over
+// keys in blocks of codes, read their activation through one `quantize` node, "<path of x>.q8a".
 extern const Pass kQuantizeActivations;
 
 }  // namespace weft::cpu

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "weft/backends/backend.h"
+#include "weft/ops/attention.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/formats/q8a.h"
@@ -56,6 +58,22 @@ TEST_CASE("projections of one activation share one quantize node") {
     CHECK(low[node.inputs[0]].path == "blk.0.norm.q8a");
     CHECK(node.where.line() == at(g, path).where.line());
   }
+}
+
+TEST_CASE("queries are quantized where keys lie in blocks of codes") {
+  const auto queries = [](DType keys, std::int64_t e) {
+    Graph g;
+    const Tensor q = g.input("q", {f32, {2, 4, e}}), ids = g.input("ids", {i32, {2}});
+    const Tensor k = g.state("k", {keys, cache_shape(64, 2, e)});
+    const Tensor v = g.state("v", {q8_0, cache_shape(64, 2, 32)});
+    g.output("y", attention(q, k, v, ids, ids, {.scale = 1}).named("attn"));
+    const Graph low = kQuantizeActivations.apply(g);
+    check(low);
+    return std::string(low[at(low, "attn").inputs[0]].spec.dtype.name());
+  };
+  CHECK(queries(q8_0, 64) == "Q8A");
+  CHECK(queries(q4_0, 32) == "Q8A");
+  CHECK(queries(f16, 64) == "F32");
 }
 
 TEST_CASE("weights without an integer row keep float activations, also beside ones that have it") {

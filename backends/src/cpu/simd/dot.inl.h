@@ -15,7 +15,7 @@ namespace weft::cpu {
 
 // Where things lie in a block of Q8A (ops/formats/q8a.h).
 struct ActivationBlock {
-  static constexpr int kBytes = 52;
+  static constexpr int kElements = 32, kBytes = 52;
   static constexpr int kScale = 0, kScaledSum = 4, kStart = 8, kStartLow = 12, kStartHigh = 16;
   static constexpr int kCodes = 20;
 };

@@ -38,6 +38,8 @@ struct Quarters<Avx512> {
   static WEFT_INLINE R low_pairs(R a, R b) { return _mm512_shuffle_ps(a, b, 0x44); }
   static WEFT_INLINE R high_pairs(R a, R b) { return _mm512_shuffle_ps(a, b, 0xee); }
 };
+template <>
+struct Quarters<Avx512Vnni> : Quarters<Avx512> {};
 #endif
 
 // 4 x 4 within each 128 bits of four vectors.

@@ -4,7 +4,7 @@
 //   y[t, h, :] = sum_s p[s] v[s, g, :],  p = softmax_s(scale * q[t, h, :] . k[s, g, :])
 //   with s = first[t] .. last[t] and g = h / (H / G)
 //
-//   q [T, H, E] f32     y [T, H, E'] f32
+//   q [T, H, E] f32 or Q8A     y [T, H, E'] f32
 //   k [B, G, 64, E]     v [B, G, 64, E']     of S = 64 B cells; k[s, g, :] lies where cell_place()
 //   of cache_cells.h says; of cache_types(), each its own; E and E' whole blocks of it
 //   first, last [T] i32, 0 <= first <= last < S (the caller checks)
