@@ -117,7 +117,7 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   if (planned.options.weights == WeightMode::resident) return region;
   // What does not fit would only push out what was read before.
   if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
-    bring_in_mapped(layout, options);
+    bring_in_mapped(model->file(), layout, options);
   return region;
 }
 

@@ -47,6 +47,16 @@ void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
     chunks.push_back({&weight, r, std::min(r + step, n_rows), n_rows, row_bytes});
 }
 
+// Throws IoError where the file's bytes of a chunk cannot be read.
+void bring_in(const GgufFile& file, const Chunk& c) {
+  if (weft::bring_in(c.bytes())) return;
+  const GgufTensor& tensor = *c.weight->tensor;
+  const std::uint64_t from = tensor.file_offset + static_cast<std::uint64_t>(c.first * c.row_bytes);
+  fail<IoError>("{}: cannot read bytes {} to {}, of tensor '{}' (cut short since it was opened?)",
+                printable_path(file.part_paths()[static_cast<std::size_t>(tensor.part)]), from,
+                from + c.bytes().size(), printable(tensor.name));
+}
+
 // What went wrong first, in the order of the chunks, whichever thread met it.
 class FirstError {
  public:
@@ -220,7 +230,7 @@ ResidentWeights::ResidentWeights(const GgufFile& file, WeightLayout layout,
   }
   const LettingGo letting_go(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
-    bring_in(c.bytes());
+    bring_in(file, c);
     copy_chunk(file.path(), c, region_.data());
     letting_go.copied(c);
   });
@@ -244,12 +254,12 @@ std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tenso
   return bytes;
 }
 
-void bring_in_mapped(const WeightLayout& layout, const LoadOptions& options) {
+void bring_in_mapped(const GgufFile& file, const WeightLayout& layout, const LoadOptions& options) {
   std::vector<Chunk> chunks;
   for (const PlacedWeight& w : layout.weights) {
     if (w.offset == kInFile && w.whole) add_chunks(w, chunks);
   }
-  for_all(chunks, options, [](const Chunk& c) { bring_in(c.bytes()); });
+  for_all(chunks, options, [&](const Chunk& c) { bring_in(file, c); });
 }
 
 }  // namespace weft

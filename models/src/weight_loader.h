@@ -24,8 +24,8 @@ struct LoadOptions {
 // held, but for a few MiB that are being copied. Immutable: any number of sessions may share it.
 class ResidentWeights {
  public:
-  // Throws IoError where the memory cannot be had, FormatError where weights that are to be
-  // converted are not finite, CancelledError, and what `progress` throws.
+  // Throws IoError where the memory cannot be had or the file cannot be read, FormatError where
+  // weights that are to be converted are not finite, CancelledError, and what `progress` throws.
   ResidentWeights(const GgufFile& file, WeightLayout layout, const LoadOptions& options);
 
   const WeightLayout& layout() const { return layout_; }
@@ -42,8 +42,8 @@ class ResidentWeights {
 // the region.
 std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tensor, DType dtype);
 
-// Reads those weights that stay in the file and that every step reads whole. Throws CancelledError
-// and what `progress` throws.
-void bring_in_mapped(const WeightLayout& layout, const LoadOptions& options);
+// Reads those weights that stay in the file and that every step reads whole. Throws IoError where
+// it cannot be read, CancelledError and what `progress` throws.
+void bring_in_mapped(const GgufFile& file, const WeightLayout& layout, const LoadOptions& options);
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -190,6 +191,23 @@ TEST_CASE("loading tells how far it is, can be stopped, and leaves nothing behin
     options.progress = nullptr;
     Session again(model, options);
     CHECK(logits_of(again).size() == 50);
+  }
+}
+
+TEST_CASE("weights that cannot be read any more are refused while loading") {
+  const test::TempFolder folder;
+  const std::string path = folder / "short.gguf";
+  test::write_tiny_model({.matrices = q8_0}, path);
+  const auto model = Model::load(path);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 3 * 4096);
+  for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident}) {
+    for (const int workers : {1, 2}) {
+      const std::string text =
+          text_of([&] { const Session session(model, {.workers = workers, .weights = mode}); });
+      CAPTURE(text);
+      CHECK(text.find(path + ": cannot read bytes ") == 0);
+      CHECK(model->impl().resident_bytes() == 0);
+    }
   }
 }
 

@@ -40,16 +40,19 @@ void read_ahead(std::span<const std::byte> bytes) noexcept {
   if (!bytes.empty()) advise(pages_of(bytes), MADV_WILLNEED);
 }
 
-void bring_in(std::span<const std::byte> bytes) noexcept {
-  if (bytes.empty()) return;
+bool bring_in(std::span<const std::byte> bytes) noexcept {
+  if (bytes.empty()) return true;
   const Pages pages = pages_of(bytes);
-  // Any other error is one of reading, which touching would turn into a signal.
-  if (advise(pages, kPopulateRead) == 0 || errno != EINVAL) return;
+  if (advise(pages, kPopulateRead) == 0) return true;
+  // The errors of reading, which touching would turn into a signal.
+  if (errno == EFAULT || errno == EHWPOISON || errno == EIO) return false;
+  if (errno != EINVAL) return true;
   read_ahead(bytes);
   for (std::size_t at = 0; at < pages.size; at += page_bytes()) {
     [[maybe_unused]] const volatile std::byte touched =
         *static_cast<const volatile std::byte*>(pages.begin + at);
   }
+  return true;
 }
 
 void let_go(std::span<const std::byte> bytes) noexcept {

@@ -12,8 +12,10 @@ namespace weft {
 // Starts reading the pages from disk, where they are not in memory, and does not wait.
 void read_ahead(std::span<const std::byte> bytes) noexcept;
 
-// Waits until every page is in memory and mapped, so that using it does not fault.
-void bring_in(std::span<const std::byte> bytes) noexcept;
+// Waits until every page is in memory and mapped, so that using it does not fault. False where some
+// cannot be read, since the disk fails or the file was cut short: using them would end the process.
+// Linux before 5.14 cannot tell.
+[[nodiscard]] bool bring_in(std::span<const std::byte> bytes) noexcept;
 
 // Takes the pages out of this process; the system keeps them in its cache of the file. What is used
 // again comes back.
