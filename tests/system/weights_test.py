@@ -72,6 +72,9 @@ class Weights(SystemTest):
             self.assertEqual(plan["memory"]["weights_resident"] > 0, mode == "resident")
         text = self.runs("weft", "plan", "-m", self.model, "--weights", "mapped").out.decode()
         self.assertIn("weights mapped: asked for\n", text)
+        self.assertIn("\nstart: ", text)
+        self.assertIn("where they lie in the file", text)
+        self.assertIn("of new memory", self.runs("weft", "plan", "-m", self.model, "--weights", "resident").out.decode())
         self.assertIn("backend reference", self.plan("--backend", "reference")["weights"]["reason"])
         self.refuses(2, "--weights", "weft", "plan", "--weights", "paged")
 

@@ -82,6 +82,18 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
 }
 
+// What there is to do before the first token.
+std::string start_text(const MemoryUse& use) {
+  if (use.weights_resident == 0)
+    return fmt::format("start: {} are used where they lie in the file\n",
+                       human_bytes(use.weights_mapped));
+  return fmt::format(
+      "start: weights are copied into {} of new memory; where the system has to get that first, as "
+      "a "
+      "virtual machine from its host, that is what takes long\n",
+      human_bytes(use.weights_resident));
+}
+
 std::string head_of(const Model& model, const PlannedModel& planned) {
   const ModelFacts& facts = model.facts();
   const SessionOptions& o = planned.options;
@@ -97,7 +109,7 @@ std::string head_of(const Model& model, const PlannedModel& planned) {
                      planned.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : planned.concessions)
     out += fmt::format("  {}\n", concession);
-  return out;
+  return out + start_text(planned.memory);
 }
 
 std::string text_of(const Model& model, const PlannedModel& planned, const std::string& phase,
