@@ -188,19 +188,22 @@ void copy_chunk(std::string_view file, const Chunk& c, std::byte* region) {
 class LettingGo {
  public:
   LettingGo(const GgufFile& file, std::span<const Chunk> chunks, const LoadOptions& options)
-      : chunks_(chunks), lag_(2 * n_threads(options)) {
+      : chunks_(chunks), copied_(chunks.size()), lag_(2 * n_threads(options)) {
     if (!options.drop_cache) return;
     for (const std::string& path : file.part_paths()) droppers_.emplace_back(path);
   }
-  // What was copied shortly before stays a while: faults map neighbours along, in large folios up
-  // to a chunk of them, which would come back and stay.
-  void copied(const Chunk& c) const {
-    const auto i = static_cast<std::size_t>(&c - chunks_.data());
-    if (i >= lag_) let_go_of(chunks_[i - lag_]);
+  // At once, since the chunks before it may still wait for the disk. Then once more, when all
+  // before it were copied, too: faults map neighbours along, in large folios up to a chunk of them.
+  void copied(const Chunk& c) {
+    let_go(c.bytes());
+    const std::lock_guard lock(mutex_);
+    copied_[static_cast<std::size_t>(&c - chunks_.data())] = true;
+    while (before_ < chunks_.size() && copied_[before_]) ++before_;
+    for (; gone_ + lag_ < before_; ++gone_) let_go_of(chunks_[gone_]);
   }
   // REQUIRES: no thread copies any more.
-  void end() const {
-    for (const Chunk& c : chunks_) let_go_of(c);
+  void end() {
+    for (; gone_ < chunks_.size(); ++gone_) let_go_of(chunks_[gone_]);
   }
 
  private:
@@ -213,6 +216,9 @@ class LettingGo {
   }
 
   std::span<const Chunk> chunks_;
+  std::mutex mutex_;
+  std::vector<bool> copied_;
+  std::size_t before_ = 0, gone_ = 0;  // all chunks before it were copied; are gone
   std::size_t lag_;
   std::vector<CacheDropper> droppers_;
 };
@@ -228,7 +234,7 @@ ResidentWeights::ResidentWeights(const GgufFile& file, WeightLayout layout,
     offsets_.emplace(w.tensor->name, w.offset);
     add_chunks(w, chunks);
   }
-  const LettingGo letting_go(file, chunks, options);
+  LettingGo letting_go(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
     bring_in(file, c);
     copy_chunk(file.path(), c, region_.data());
