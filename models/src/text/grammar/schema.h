@@ -117,6 +117,7 @@ class SchemaExpander {
 
  private:
   friend class Expansion;
+  friend class ValueKeywords;
   DfaRef combination(const Term& term, Type type);
   DfaRef pattern(JsonId node, std::string_view text);
   DfaRef format(JsonId node);
