@@ -8,7 +8,7 @@
 namespace weft::cpu {
 
 struct IQCodec : BlockCodec {
-  static constexpr bool kSigned = true, kByRows = true;
+  static constexpr bool kSigned = true, kByRows = true, kHasShifts = false;
 
   template <class T>
   static WEFT_INLINE T read(const std::byte* from) {

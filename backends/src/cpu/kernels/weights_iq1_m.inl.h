@@ -2,13 +2,15 @@
 // IQ1_M: 32 points of 8 bits, their high 3 bits with the signs of their shifts, 16 numbers of 3
 // bits for scales, and the 16 bits of d in four places (ops/formats/iq1_m.h).
 
+#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
 
 template <class Arch>
 struct Codec<Arch, IQ1_MWeights> : IQCodec {
-  static constexpr int kBlockElems = 256, kBlockBytes = 56, kGroups = 8;
+  static constexpr int kBlockElems = 256, kBlockBytes = 56, kGroups = 8, kCoordinates = 8;
+  static constexpr bool kHasShifts = true;
   static constexpr bool kTwoScales = true;
   using Header = IQHeader<Arch, 16>;
   static WEFT_INLINE Header header(const std::byte* block) {
@@ -32,6 +34,29 @@ struct Codec<Arch, IQ1_MWeights> : IQCodec {
     return Lookup<Arch>::eightfold(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
                                    Lookup<Arch>::negate(Lookup<Arch>::all(1), down));
   }
+#ifdef __AVX2__
+  using Taken = LatticeTaken;
+  using Words = LatticeWords<Arch>;
+  static WEFT_INLINE const void* grid() {
+    return &kIQ1Raised;
+  }
+  static WEFT_INLINE void take(const std::byte* block, Taken& taken) {
+    const __m128i highs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 32));
+    const __m256i shifts = _mm256_set1_epi32(0x00100100);  // a byte's lower bits, then its upper
+    __m256i down[2];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const __m128i twice =
+          i == 0 ? _mm_unpacklo_epi8(highs, highs) : _mm_unpackhi_epi8(highs, highs);
+      const __m256i high = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(twice), shifts);
+      const __m256i three = _mm256_and_si256(high, _mm256_set1_epi16(0x700));
+      Words::store(taken.points + 16 * i, _mm256_or_si256(Words::bytes_at(block + 16 * i), three));
+      down[i] = _mm256_and_si256(_mm256_srli_epi16(high, 10), _mm256_set1_epi16(2));
+    }
+    Words::store(taken.signs,
+                 _mm256_add_epi8(Words::narrow(down[0], down[1]), _mm256_set1_epi8(kIQ1Raise)));
+  }
+#endif
 #ifdef __AVX512VNNI__
   using OneToken = LatticeEights<Arch, Codec>;
   static constexpr int kRaised = 4;

@@ -2,13 +2,15 @@
 // IQ1_S: d (f16), 32 points of 8 bits, for each sub-block their high 3 bits, a number of 3 bits for
 // its scale and the sign of its shift (ops/formats/iq1_s.h).
 
+#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
 
 template <class Arch>
 struct Codec<Arch, IQ1_SWeights> : IQCodec {
-  static constexpr int kBlockElems = 256, kBlockBytes = 50, kGroups = 8;
+  static constexpr int kBlockElems = 256, kBlockBytes = 50, kGroups = 8, kCoordinates = 8;
+  static constexpr bool kHasShifts = true;
   using Header = IQHeader<Arch, 8>;
   static WEFT_INLINE Header header(const std::byte* block) {
     std::uint64_t numbers = 0;
@@ -25,6 +27,32 @@ struct Codec<Arch, IQ1_SWeights> : IQCodec {
     return Lookup<Arch>::eightfold(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
                                    Lookup<Arch>::all(high >> 15 ? -1 : 1));
   }
+#ifdef __AVX2__
+  using Taken = LatticeTaken;
+  using Words = LatticeWords<Arch>;
+  static WEFT_INLINE const void* grid() {
+    return &kIQ1Raised;
+  }
+  static WEFT_INLINE void take(const std::byte* block, Taken& taken) {
+    const __m128i highs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 34));
+    // Bits 0-2, 3-5 and 6-8 go up to bits 8-10; bits 9-11 go down.
+    const __m256i up = _mm256_set1_epi64x(0x0000000400200100);
+    const __m256i first = _mm256_set1_epi64x(0x0000070007000700),
+                  last = _mm256_set1_epi64x(0x0700000000000000);
+    __m256i down[2];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const __m256i high = Words::fourfold(highs, i);
+      const __m256i three = _mm256_or_si256(_mm256_and_si256(_mm256_mullo_epi16(high, up), first),
+                                            _mm256_and_si256(_mm256_srli_epi16(high, 1), last));
+      Words::store(taken.points + 16 * i,
+                   _mm256_or_si256(Words::bytes_at(block + 2 + 16 * i), three));
+      down[i] = _mm256_slli_epi16(_mm256_srli_epi16(high, 15), 1);
+    }
+    Words::store(taken.signs,
+                 _mm256_add_epi8(Words::narrow(down[0], down[1]), _mm256_set1_epi8(kIQ1Raise)));
+  }
+#endif
 #ifdef __AVX512VNNI__
   using OneToken = LatticeEights<Arch, Codec>;
   static constexpr int kRaised = 4;

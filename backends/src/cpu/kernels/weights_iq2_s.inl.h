@@ -2,13 +2,14 @@
 // IQ2_S: d (f16), 32 points of 8 bits, 256 signs, the points' high 2 bits, 16 numbers of 4 bits for
 // scales (ops/formats/iq2_s.h).
 
+#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
 
 template <class Arch>
 struct Codec<Arch, IQ2_SWeights> : IQCodec {
-  static constexpr int kBlockElems = 256, kBlockBytes = 82, kGroups = 8;
+  static constexpr int kBlockElems = 256, kBlockBytes = 82, kGroups = 8, kCoordinates = 8;
   static constexpr bool kTwoScales = true;
   using Header = IQHeader<Arch, 16>;
   static WEFT_INLINE Header header(const std::byte* block) {
@@ -24,6 +25,26 @@ struct Codec<Arch, IQ2_SWeights> : IQCodec {
     return Lookup<Arch>::negate(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
                                 read<std::uint32_t>(block + 34 + 4 * group));
   }
+#ifdef __AVX2__
+  using Taken = LatticeTaken;
+  using Words = LatticeWords<Arch>;
+  static WEFT_INLINE const void* grid() {
+    return &kIQ2_SGrid;
+  }
+  static WEFT_INLINE void take(const std::byte* block, Taken& taken) {
+    const __m128i highs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 66));
+    const __m256i shifts = _mm256_set1_epi64x(0x0004001000400100);
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const __m256i high = Words::fourfold(_mm_cvtepu8_epi16(highs), i);
+      const __m256i two =
+          _mm256_and_si256(_mm256_mullo_epi16(high, shifts), _mm256_set1_epi16(0x300));
+      Words::store(taken.points + 16 * i,
+                   _mm256_or_si256(Words::bytes_at(block + 2 + 16 * i), two));
+    }
+    Words::store(taken.signs, Bytes<Arch>::load(block + 34).v);
+  }
+#endif
 #ifdef __AVX512VNNI__
   using OneToken = LatticeEights<Arch, Codec>;
   static constexpr int kRaised = 0;

@@ -2,6 +2,7 @@
 // IQ2_XS: d (f16), 32 points of 9 bits with 7 bits of signs, 16 numbers of 4 bits for scales
 // (ops/formats/iq2_xs.h).
 
+#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
@@ -9,7 +10,7 @@ namespace weft::cpu {
 
 template <class Arch>
 struct Codec<Arch, IQ2_XSWeights> : IQCodec {
-  static constexpr int kBlockElems = 256, kBlockBytes = 74, kGroups = 8;
+  static constexpr int kBlockElems = 256, kBlockBytes = 74, kGroups = 8, kCoordinates = 8;
   static constexpr bool kTwoScales = true;
   using Header = IQHeader<Arch, 16>;
   static WEFT_INLINE Header header(const std::byte* block) {
@@ -27,6 +28,21 @@ struct Codec<Arch, IQ2_XSWeights> : IQCodec {
     return Lookup<Arch>::negate(Lookup<Arch>::eights(point(0), point(1), point(2), point(3)),
                                 Signs<Arch>::even(signs));
   }
+#ifdef __AVX2__
+  using Taken = LatticeTaken;
+  using Words = LatticeWords<Arch>;
+  static WEFT_INLINE const void* grid() {
+    return &kIQ2_XSGrid;
+  }
+  static WEFT_INLINE void take(const std::byte* block, Taken& taken) {
+    const __m256i a = Bytes<Arch>::load(block + 2).v, b = Bytes<Arch>::load(block + 34).v;
+    const __m256i nine = _mm256_set1_epi16(511);
+    Words::store(taken.points, _mm256_and_si256(a, nine));
+    Words::store(taken.points + 16, _mm256_and_si256(b, nine));
+    Words::store(taken.signs,
+                 Words::even_of_7(Words::narrow(_mm256_srli_epi16(a, 9), _mm256_srli_epi16(b, 9))));
+  }
+#endif
 #ifdef __AVX512VNNI__
   using OneToken = LatticeEither<LatticeEights<Arch, Codec>, LatticeBytes<Arch, Codec>>;
   static constexpr int kRaised = 0;
@@ -43,7 +59,6 @@ struct Codec<Arch, IQ2_XSWeights> : IQCodec {
   static WEFT_INLINE __m128i steps(const std::byte* block) {
     return odd_of_nibbles(block + 66);
   }
-  static constexpr int kCoordinates = 8;
   static WEFT_INLINE const std::byte* grid_bytes() {
     return reinterpret_cast<const std::byte*>(&kIQ2_XSBytes);
   }

@@ -2,6 +2,7 @@
 // IQ2_XXS: d (f16), for each sub-block 4 points of 8 bits, 28 bits of signs and a number of 4 bits
 // for its scale (ops/formats/iq2_xxs.h).
 
+#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
@@ -9,7 +10,7 @@ namespace weft::cpu {
 
 template <class Arch>
 struct Codec<Arch, IQ2_XXSWeights> : IQCodec {
-  static constexpr int kBlockElems = 256, kBlockBytes = 66, kGroups = 8;
+  static constexpr int kBlockElems = 256, kBlockBytes = 66, kGroups = 8, kCoordinates = 8;
   using Header = IQHeader<Arch, 8>;
   static WEFT_INLINE Header header(const std::byte* block) {
     std::uint64_t numbers = 0;
@@ -26,6 +27,24 @@ struct Codec<Arch, IQ2_XXSWeights> : IQCodec {
                              eight(&kIQ2_XXSGrid, byte(sub, 3))),
         Signs<Arch>::even(read<std::uint32_t>(sub + 4)));
   }
+#ifdef __AVX2__
+  using Taken = LatticeTaken;
+  using Words = LatticeWords<Arch>;
+  static WEFT_INLINE const void* grid() {
+    return &kIQ2_XXSGrid;
+  }
+  static WEFT_INLINE void take(const std::byte* block, Taken& taken) {
+    const __m256i a = Bytes<Arch>::load(block + 2).v, b = Bytes<Arch>::load(block + 34).v;
+    // Words: the points of two sub-blocks, then 8 bytes of signs, by 16 bytes; and dwords.
+    const __m256i low = _mm256_setr_epi8(0, -1, 1, -1, 2, -1, 3, -1, 8, -1, 9, -1, 10, -1, 11, -1,
+                                         0, -1, 1, -1, 2, -1, 3, -1, 8, -1, 9, -1, 10, -1, 11, -1);
+    Words::store(taken.points, _mm256_shuffle_epi8(a, low));
+    Words::store(taken.points + 16, _mm256_shuffle_epi8(b, low));
+    const __m256 odd = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd);
+    const __m256i dwords = _mm256_permute4x64_epi64(_mm256_castps_si256(odd), 0xd8);
+    Words::store(taken.signs, Words::even_of_28(dwords));
+  }
+#endif
 #ifdef __AVX512VNNI__
   using OneToken = LatticeEither<LatticeEights<Arch, Codec>, LatticeBytes<Arch, Codec>>;
   static constexpr int kRaised = 0;
@@ -47,7 +66,6 @@ struct Codec<Arch, IQ2_XXSWeights> : IQCodec {
   static WEFT_INLINE __m128i steps(const std::byte* block) {
     return odd_of_high(upper(block));
   }
-  static constexpr int kCoordinates = 8;
   static WEFT_INLINE const std::byte* grid_bytes() {
     return reinterpret_cast<const std::byte*>(&kIQ2_XXSBytes);
   }

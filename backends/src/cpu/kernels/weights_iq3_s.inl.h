@@ -2,6 +2,7 @@
 // IQ3_S: d (f16), 64 points of 8 bits, their ninth bits, 256 signs, 8 numbers of 4 bits for scales
 // (ops/formats/iq3_s.h).
 
+#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_fours.inl.h"
 
@@ -9,7 +10,7 @@ namespace weft::cpu {
 
 template <class Arch>
 struct Codec<Arch, IQ3_SWeights> : IQCodec {
-  static constexpr int kBlockElems = 256, kBlockBytes = 110, kGroups = 8;
+  static constexpr int kBlockElems = 256, kBlockBytes = 110, kGroups = 8, kCoordinates = 4;
   using Header = IQHeader<Arch, 8>;
   static WEFT_INLINE Header header(const std::byte* block) {
     const auto numbers = read<std::uint32_t>(block + 106);
@@ -26,6 +27,29 @@ struct Codec<Arch, IQ3_SWeights> : IQCodec {
     return Lookup<Arch>::negate(Lookup<Arch>::fours(points),
                                 read<std::uint32_t>(block + 74 + 4 * group));
   }
+#ifdef __AVX2__
+  using Taken = LatticeTaken;
+  using Words = LatticeWords<Arch>;
+  static WEFT_INLINE const void* grid() {
+    return &kIQ3_SGrid;
+  }
+  static WEFT_INLINE void take(const std::byte* block, Taken& taken) {
+    const __m256i bits =
+        _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      // The bytes of two sub-blocks, in all words of 16 bytes each.
+      const __m256i ninths =
+          _mm256_shuffle_epi8(_mm256_set1_epi16(read<std::int16_t>(block + 66 + 2 * i)),
+                              _mm256_setr_epi64x(0, 0, 0x0101010101010101, 0x0101010101010101));
+      const __m256i set = _mm256_cmpeq_epi16(_mm256_and_si256(ninths, bits), bits);
+      Words::store(taken.points + 16 * i,
+                   _mm256_or_si256(Words::bytes_at(block + 2 + 16 * i),
+                                   _mm256_and_si256(set, _mm256_set1_epi16(0x100))));
+    }
+    Words::store(taken.signs, Bytes<Arch>::load(block + 74).v);
+  }
+#endif
 #ifdef __AVX512VNNI__
   using OneToken = LatticeEither<LatticeFours<Arch, Codec>, LatticeBytes<Arch, Codec>>;
   static constexpr int kPoints = 512;
@@ -50,7 +74,6 @@ struct Codec<Arch, IQ3_SWeights> : IQCodec {
   static WEFT_INLINE std::uint32_t numbers_of(const std::byte* block) {
     return read<std::uint32_t>(block + 106);
   }
-  static constexpr int kCoordinates = 4;
   static constexpr bool kEvenFirst = true, kHasSigns = true;
   static WEFT_INLINE const std::byte* grid_bytes() {
     return reinterpret_cast<const std::byte*>(&kIQ3_SBytes);

@@ -2,6 +2,7 @@
 // IQ3_XXS: d (f16), 64 points of 8 bits, for each sub-block 28 bits of signs and a number of 4 bits
 // for its scale (ops/formats/iq3_xxs.h).
 
+#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_fours.inl.h"
 
@@ -9,7 +10,7 @@ namespace weft::cpu {
 
 template <class Arch>
 struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
-  static constexpr int kBlockElems = 256, kBlockBytes = 98, kGroups = 8;
+  static constexpr int kBlockElems = 256, kBlockBytes = 98, kGroups = 8, kCoordinates = 4;
   using Header = IQHeader<Arch, 8>;
   static WEFT_INLINE Header header(const std::byte* block) {
     std::uint64_t numbers = 0;
@@ -25,6 +26,18 @@ struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
     return Lookup<Arch>::negate(Lookup<Arch>::fours(points),
                                 Signs<Arch>::even(read<std::uint32_t>(block + 66 + 4 * group)));
   }
+#ifdef __AVX2__
+  using Taken = LatticeTaken;
+  using Words = LatticeWords<Arch>;
+  static WEFT_INLINE const void* grid() {
+    return &kIQ3_XXSGrid;
+  }
+  static WEFT_INLINE void take(const std::byte* block, Taken& taken) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 64; i += 16) Words::store(taken.points + i, Words::bytes_at(block + 2 + i));
+    Words::store(taken.signs, Words::even_of_28(Bytes<Arch>::load(block + 66).v));
+  }
+#endif
 #ifdef __AVX512VNNI__
   using OneToken = LatticeEither<LatticeFours<Arch, Codec>, LatticeBytes<Arch, Codec>>;
   static constexpr int kPoints = 256;
@@ -44,7 +57,6 @@ struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
   static WEFT_INLINE __m256i signs(const std::byte* block) {
     return Bytes<Arch>::load(block + 66).v;
   }
-  static constexpr int kCoordinates = 4;
   static constexpr bool kEvenFirst = true, kHasSigns = true;
   static WEFT_INLINE const std::byte* grid_bytes() {
     return reinterpret_cast<const std::byte*>(&kIQ3_XXSBytes);
