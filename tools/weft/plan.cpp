@@ -88,9 +88,8 @@ std::string start_text(const MemoryUse& use) {
     return fmt::format("start: {} are used where they lie in the file\n",
                        human_bytes(use.weights_mapped));
   return fmt::format(
-      "start: weights are copied into {} of new memory; where the system has to get that first, as "
-      "a "
-      "virtual machine from its host, that is what takes long\n",
+      "start: weights are copied into {} of new memory; where the system has to get that first, "
+      "as a virtual machine from its host, that is what takes long\n",
       human_bytes(use.weights_resident));
 }
 
