@@ -13,6 +13,7 @@
 #include "weft/ops/formats/panels.h"
 
 #include "gguf/pages.h"
+#include "gguf/tensor_pages.h"
 #include "quantize/row_converter.h"
 
 namespace weft {
@@ -47,14 +48,8 @@ void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
     chunks.push_back({&weight, r, std::min(r + step, n_rows), n_rows, row_bytes});
 }
 
-// Throws IoError where the file's bytes of a chunk cannot be read.
 void bring_in(const GgufFile& file, const Chunk& c) {
-  if (weft::bring_in(c.bytes())) return;
-  const GgufTensor& tensor = *c.weight->tensor;
-  const std::uint64_t from = tensor.file_offset + static_cast<std::uint64_t>(c.first * c.row_bytes);
-  fail<IoError>("{}: cannot read bytes {} to {}, of tensor '{}' (cut short since it was opened?)",
-                printable_path(file.part_paths()[static_cast<std::size_t>(tensor.part)]), from,
-                from + c.bytes().size(), printable(tensor.name));
+  bring_in_rows(file, *c.weight->tensor, c.row_bytes, c.first, c.last);
 }
 
 // What went wrong first, in the order of the chunks, whichever thread met it.
@@ -196,10 +191,7 @@ class LettingGo {
   // before it were copied, too: faults map neighbours along, in large folios up to a chunk of them.
   void copied(const Chunk& c) {
     let_go(c.bytes());
-    const std::lock_guard lock(mutex_);
-    copied_[static_cast<std::size_t>(&c - chunks_.data())] = true;
-    while (before_ < chunks_.size() && copied_[before_]) ++before_;
-    for (; gone_ + lag_ < before_; ++gone_) let_go_of(chunks_[gone_]);
+    for (const Chunk& chunk : behind(c)) let_go_of(chunk);
   }
   // REQUIRES: no thread copies any more.
   void end() {
@@ -213,6 +205,16 @@ class LettingGo {
     const GgufTensor& tensor = *c.weight->tensor;
     droppers_[static_cast<std::size_t>(tensor.part)].drop(
         tensor.file_offset + static_cast<std::uint64_t>(c.first * c.row_bytes), c.bytes().size());
+  }
+
+  // What can be let go of once more, now that c was copied.
+  std::span<const Chunk> behind(const Chunk& c) {
+    const std::lock_guard lock(mutex_);
+    copied_[static_cast<std::size_t>(&c - chunks_.data())] = true;
+    while (before_ < chunks_.size() && copied_[before_]) ++before_;
+    const std::size_t first = gone_;
+    gone_ = std::max(gone_, before_ - std::min(before_, lag_));
+    return chunks_.subspan(first, gone_ - first);
   }
 
   std::span<const Chunk> chunks_;
@@ -256,7 +258,10 @@ std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tenso
   std::vector<std::byte> bytes(static_cast<std::size_t>(dtype.bytes(tensor.spec.shape.elems())));
   std::vector<Chunk> chunks;
   add_chunks(weight, chunks);
-  for (const Chunk& chunk : chunks) copy_chunk(file.path(), chunk, bytes.data());
+  for (const Chunk& chunk : chunks) {
+    bring_in(file, chunk);
+    copy_chunk(file.path(), chunk, bytes.data());
+  }
   return bytes;
 }
 

@@ -39,7 +39,7 @@ class ResidentWeights {
 };
 
 // One weight in the type that a graph gives it, rows in the graph's order. Throws FormatError like
-// the region.
+// the region. Throws IoError where the file cannot be read, FormatError as ResidentWeights does.
 std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tensor, DType dtype);
 
 // Reads those weights that stay in the file and that every step reads whole. Throws IoError where

@@ -9,12 +9,15 @@
 #include "cpu/cpu_ops.h"
 #include "cpu/passes/pack_weights.h"
 #include "cpu/passes/quantize_activations.h"
+#include "cpu/vbmi.h"
 
 namespace weft {
 namespace cpu {
 
 CpuBackend::CpuBackend(Isa isa)
-    : isa_(isa), lowering_(kQuantizeActivations), resident_lowering_(pack_weights(isa)) {}
+    : isa_(isa), lowering_(kQuantizeActivations), resident_lowering_(pack_weights(isa)) {
+  has_vbmi();  // WEFT_CPU_ISA is read now, and not from a worker
+}
 
 std::string CpuBackend::description() const {
   return "cpu, " + std::string(describe(isa_));

@@ -46,8 +46,7 @@ bool bring_in(std::span<const std::byte> bytes) noexcept {
   if (advise(pages, kPopulateRead) == 0) return true;
   // The errors of reading, which touching would turn into a signal.
   if (errno == EFAULT || errno == EHWPOISON || errno == EIO) return false;
-  if (errno != EINVAL) return true;
-  read_ahead(bytes);
+  read_ahead(bytes);  // EINVAL: unknown before Linux 5.14
   for (std::size_t at = 0; at < pages.size; at += page_bytes()) {
     [[maybe_unused]] const volatile std::byte touched =
         *static_cast<const volatile std::byte*>(pages.begin + at);

@@ -6,6 +6,7 @@
 #include "weft/graph/error.h"
 
 #include "gguf/pages.h"
+#include "gguf/tensor_pages.h"
 #include "quantize/tensors.h"
 
 namespace weft::quantize {
@@ -88,9 +89,8 @@ void Converter::make(const Piece& piece, Slot& slot, RowConverter& rows) {
   const std::int64_t n_cols = rows_of(t.tensor->spec).n_cols;
   const std::int64_t n_elems = piece.n_rows * n_cols;
   std::span<const std::byte> in = source(piece);
-  if (!bring_in(in))
-    fail<IoError>("{}: tensor '{}' cannot be read (cut short since it was opened?)",
-                  printable_path(file_.path()), printable(t.tensor->name));
+  bring_in_rows(file_, *t.tensor, from.bytes(n_cols), piece.first_row,
+                piece.first_row + piece.n_rows);
   if (t.tensor->paired_rows != 0) {  // other rows than those that lie there, from near by
     slot.in_order.resize(in.size());
     copy_rows(*t.tensor, piece.first_row, piece.first_row + piece.n_rows, slot.in_order.data());

@@ -258,10 +258,9 @@ class Packer {
       place_[l.order[i]] = static_cast<std::uint8_t>(i);
   }
 
-  // A panel. Its 16 streams are more than processors look after, so the next panel, which lies
-  // behind it, is asked for in order meanwhile.
-  void pack(const std::byte* rows, std::byte* panel) const {
-    const std::byte* const next = rows + kPanelRows * row_bytes_;
+  // A panel. Its 16 streams are more than processors look after, so the rows of the next one are
+  // asked for in order meanwhile.
+  void pack(const std::byte* rows, std::byte* panel, const std::byte* next) const {
     // Where blocks only follow each other, a row is as good as one of them.
     if (l_.half() == 0 && l_.order.empty() && l_.swaps.unit == kNoUnit)
       return pack_block<false>(rows, panel, row_bytes_, next);
@@ -322,8 +321,10 @@ std::int64_t pack_panels(const Layout& l, const std::byte* from, std::byte* to,
                          std::int64_t row_bytes, std::int64_t first, std::int64_t last) {
   const Packer<V> packer(l, row_bytes);
   std::int64_t r = first;
-  for (; r + kPanelRows <= last; r += kPanelRows)
-    packer.pack(from + r * row_bytes, to + r * row_bytes);
+  for (; r + kPanelRows <= last; r += kPanelRows) {
+    const std::int64_t next = r + 2 * kPanelRows <= last ? r + kPanelRows : r;
+    packer.pack(from + r * row_bytes, to + r * row_bytes, from + next * row_bytes);
+  }
   return r;
 }
 

@@ -37,7 +37,7 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
     LinearArgs a = projection_args(x, w, args.scratch.subspan(static_cast<std::size_t>(2 * part)));
     a.x += block.row0 * a.x_stride;
     a.y = parts[i];
-    a.y_stride = kCols * static_cast<std::int64_t>(sizeof(float));
+    a.y_stride = kCols * static_cast<std::int64_t>(sizeof(float));  // one token needs none
     a.y_col = block.col0;
     a.row1 = block.row1 - block.row0;
     a.col0 = block.col0;
