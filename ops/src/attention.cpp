@@ -115,9 +115,10 @@ void reference(const Attrs& attrs, Views in, View out) {
 }
 
 // Where values are blocks of codes, what multiplies a cell's codes (p times the block's scale) may
-// be rounded to a whole number up to 2^15 - 1, that of the largest in the block of cells: off by at
-// most half of one, times a code no larger than those that made the scale. Blocks of cells whose p
-// are all below 2^-60 of the largest may be left out.
+// be rounded to a multiple of (largest p times largest scale in the block of cells) / (2^15 - 1):
+// off by at most half of that, times a code no larger than those that made a scale. So caches are
+// taken to be as encoders write them, with a code at the end of its range in every block. Blocks of
+// cells whose p are all below 2^-60 of the largest may be left out.
 double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t, std::int64_t h,
                        std::int64_t width) {
   double peaks = 0, largest = 0, top = 0;
@@ -141,7 +142,7 @@ double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t, s
 // A score is off by d = gamma_{E+4} * scale * sum |q k| (the subtraction of the maximum included),
 // so exp(score) by a factor within exp(+-d), and so is the sum that divides it: exp(2 d) for a
 // weight. Products, sum, division, exp and the rescaling of online softmax add two roundings per
-// key and 16.
+// key and 16. What the rounding of weights adds is itself off by as much: its unit comes from a p.
 void bound(const Attrs& attrs, Views in, View bounds) {
   const Lookup lookup(attrs, in);
   const std::int64_t width = bounds.dim(2);
@@ -159,7 +160,8 @@ void bound(const Attrs& attrs, Views in, View bounds) {
         total += head.p[n] * v;
         largest = std::max(largest, v);
       }
-      b[i] = bound_up(share * total + rounded + n_roundings * kFlushed * (1 + largest));
+      b[i] =
+          bound_up(share * total + rounded * (1 + share) + n_roundings * kFlushed * (1 + largest));
     }
   });
 }

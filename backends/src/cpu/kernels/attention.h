@@ -26,16 +26,19 @@ struct AttentionValues {
   std::int64_t width = 0;  // whole vectors
 };
 
-// The same in whole numbers. A row sees the cells begin .. end[row] - 1 of the block.
+// The same in whole numbers, of values [cells][E']. A row sees the cells begin .. end[row] - 1 of
+// the block.
 struct AttentionCodeValues {
   const std::byte* v = nullptr;
-  std::int64_t cell = 0, e = 0, begin = 0;
+  std::int64_t cell = 0, e = 0, begin = 0;  // bytes of a cell, E', the first cell
   const std::int64_t* end = nullptr;
   const float* scales = nullptr;  // [E' / 32][kCells], of the cells' blocks
-  const float *p = nullptr, *peaks = nullptr, *rescale = nullptr;  // peaks: the largest p of a row
-  float* y = nullptr;
-  std::int64_t width = 0;
-  // Below it a row's block of cells adds nothing; the largest p of all cells is 1.
+  // p [rows][kCells]; of each row the largest p in this block of cells, and the factor for what was
+  // added up before.
+  const float *p = nullptr, *peaks = nullptr, *rescale = nullptr;
+  float* y = nullptr;      // [rows][width]
+  std::int64_t width = 0;  // whole vectors
+  // Below it a row's block of cells adds nothing; the largest p of all cells so far is 1.
   static constexpr float kLeastPeak = 0x1p-60f;
 };
 
@@ -44,7 +47,7 @@ struct AttentionAhead;  // what is asked of memory meanwhile
 // What the kernel must know of a type of cache: what it does with a group's part of a block of
 // cells, `cell` bytes a cell, `n` of at most kCells cells. Either they become tiles of floats that
 // several blocks of rows share, or the only block of rows reads them where they lie; the bits are
-// the same.
+// the same. Blocks of codes may have a way of their own in integers, for values then the only one.
 struct AttentionCells {
   // tile[i][s] = element i of cell s (that is, transposed), 0 for s >= n, i < e.
   void (*key_tile)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,

@@ -6,7 +6,9 @@
 //   softmax  lanes are cells: exp(score - largest); largest and sums are kept per row
 //   values   lanes are elements: p of each row and cell times a vector of the cell's elements
 // Every score and every output element is one chain of FMAs in the order of E and of the cells, so
-// that a row's bits depend on nothing but its own inputs, however many rows go together.
+// that a row's bits depend on nothing but its own inputs, however many rows go together. With VNNI
+// blocks of codes are multiplied as integers instead: keys always by way of a tile (CodeKeys),
+// values where they lie (CodeValues), the chains one FMA per block.
 
 #include "cpu/kernels/attention_steps.inl.h"
 #include "cpu/simd/dot.inl.h"
@@ -129,7 +131,7 @@ struct AttentionBlocks {
     }
   }
 
-  // Each block of rows of q as [E][rows].
+  // Each block of rows of q as [E][rows], or as CodeKeys::Queries.
   static WEFT_INLINE void start(const State& state, std::int64_t n_rows) {
     const AttentionArgs& a = state.a;
     for_row_blocks(
@@ -360,6 +362,8 @@ constexpr AttentionCells attention_cells() {
   AttentionCells cells = AttentionSteps<Arch, Cells>::kKernels;
 #ifdef __AVX512VNNI__
   if constexpr (Cells::kBytes == 0) {
+    cells.value_tile = nullptr;
+    cells.values = nullptr;
     cells.key_codes = &CodeKeys<Arch>::template key_codes<Cells>;
     cells.raised = CodeKeys<Arch>::raised(Cells());
     cells.value_scales = &CodeValues<Arch, Cells>::scales;

@@ -103,7 +103,7 @@ struct CodeKeys {
     Codes::template all_scales<Cells>(k, cell, n, e, tile + kCells * e / 4);
   }
 
-  // One for each row, so that there are chains enough of products.
+  // Vectors of cells side by side: the fewer rows, the more, so that enough chains are under way.
   static constexpr int columns(int r) {
     return r > 4 ? 1 : r > 2 ? 2 : 4;
   }

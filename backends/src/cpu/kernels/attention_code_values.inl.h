@@ -1,7 +1,8 @@
 #pragma once
 // Sums of values in whole numbers: lanes are elements, two cells a lane. What a cell's codes are
-// multiplied with is p times the scale of the cell's block, rounded to 16 bits of the largest one
-// among the cells that the row sees; from there on the products of all 64 cells are exact.
+// multiplied with is p times the scale of the cell's block, rounded to a multiple of the largest p
+// times the largest scale among the cells that the row sees, over 2^15 - 1; from there on the
+// products of all 64 cells are exact.
 
 #include "cpu/kernels/attention_codes.inl.h"
 
@@ -52,7 +53,8 @@ struct CodeValues {
     float factor;
   };
 
-  // Scales of the cells that a row sees, the largest of them 2^15 - 1, zeros for the others.
+  // Scales of the cells that a row sees, scaled so that the largest is 2^15 - 1, zeros for the
+  // others.
   struct Relative {
     __m512 scale[kCells / kLanes];
     float factor;  // of the scales

@@ -215,6 +215,31 @@ TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not e
   }
 }
 
+// One key is far ahead of all others, so that whole blocks of cells fall below kLeastPeak, and the
+// scales of neighbouring cells are far apart.
+TEST_CASE("attention in whole numbers: blocks of cells that add next to nothing, unequal scales") {
+  for (const DType cache : {q8_0, q4_0}) {
+    for (const std::size_t ahead : {3, 70, 130}) {
+      Graph g;
+      const Tensor q = g.input("q", {f32, {1, 4, 32}}), first = g.input("first", {i32, {1}});
+      const Tensor k = g.state("k", {cache, cache_shape(190, 1, 32)}),
+                   v = g.state("v", {cache, cache_shape(190, 1, 32)});
+      const Tensor last = g.input("last", {i32, {1}});
+      g.output("y", attention(quantize(q), k, v, first, last, {.scale = 1}));
+      Floats ks = noise(192 * 32, 2), vs = noise(192 * 32, 3);
+      for (std::size_t i = 0; i < 32; ++i) ks[ahead * 32 + i] = 8;
+      for (std::size_t i = 0; i < vs.size(); ++i)
+        vs[i] *= std::ldexp(1.0f, -static_cast<int>(i / 32 % 12));
+      Evaluator eval(g);
+      eval.floats("q", Floats(128, 1)).floats("k", ks).floats("v", vs);
+      eval.ints("first", {0}).ints("last", {189}).run();
+      CAPTURE(cache.name());
+      CAPTURE(ahead);
+      check_kernel(g, eval, "y", 1);
+    }
+  }
+}
+
 TEST_CASE("attention in whole numbers: a NaN among the values reaches its block of elements") {
   Graph g;
   const Tensor q = g.input("q", {f32, {1, 2, 64}}), first = g.input("first", {i32, {1}});

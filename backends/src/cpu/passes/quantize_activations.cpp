@@ -20,7 +20,8 @@ std::span<const NodeId> factors(const Node& node) {
   return projection_weights(node);
 }
 
-// Keys in blocks are Q8_0 or Q4_0: both are multiplied as integers.
+// Keys in blocks are Q8_0 or Q4_0. Graphs are the same on all instruction sets, and so is what
+// rounding costs, although keys are multiplied as integers with VNNI alone.
 bool wants_q8a(const Graph& graph, const Node& node) {
   const std::span<const NodeId> with = factors(node);
   if (with.empty()) return false;
