@@ -88,8 +88,7 @@ std::string start_text(const MemoryUse& use) {
     return fmt::format("start: {} are used where they lie in the file\n",
                        human_bytes(use.weights_mapped));
   return fmt::format(
-      "start: weights are copied into {} of new memory; where the system has to get that first, "
-      "as a virtual machine from its host, that is what takes long\n",
+      "start: {} of new memory for weights, slow to get where a virtual machine's host has it\n",
       human_bytes(use.weights_resident));
 }
 

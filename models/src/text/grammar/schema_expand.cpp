@@ -232,12 +232,7 @@ class Expansion {
       } else if (key == "not") {
         choices.push_back({{{value}}, {}});
       } else if (key == "if") {
-        const JsonId then = find(schema, "then"), otherwise = find(schema, "else");
-        if (!absent(then)) choices.push_back({{{value}, {then, Literal::Kind::schema, true}}, {}});
-        if (!absent(otherwise))
-          choices.push_back(
-              {{{value, Literal::Kind::schema, true}, {otherwise, Literal::Kind::schema, true}},
-               {}});
+        deny_conditional(schema, value, choices);
       } else if (key == "unevaluatedItems" || key == "unevaluatedProperties") {
         if (type_ == Type::array || type_ == Type::object)
           e_.unsupported(value, "its opposite is needed here");
@@ -247,6 +242,15 @@ class Expansion {
     }
     state.open.push_back(std::move(choices));
     return true;
+  }
+
+  void deny_conditional(JsonId schema, JsonId condition, std::vector<Choice>& choices) {
+    const JsonId then = find(schema, "then"), otherwise = find(schema, "else");
+    if (!absent(then)) choices.push_back({{{condition}, {then, Literal::Kind::schema, true}}, {}});
+    if (!absent(otherwise))
+      choices.push_back(
+          {{{condition, Literal::Kind::schema, true}, {otherwise, Literal::Kind::schema, true}},
+           {}});
   }
 
   void deny_all(const std::string& key, const std::vector<JsonId>& schemas,
