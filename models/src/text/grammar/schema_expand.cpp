@@ -110,7 +110,7 @@ class Expansion {
         conditional(schema, value, state);
       } else if (key == "unevaluatedItems" || key == "unevaluatedProperties") {
         check_unevaluated(schema, value);
-      } else if (!keywords_.assertion(schema, key, value, false, state, nullptr)) {
+      } else if (!keywords_.assertion(schema, key, value, state, nullptr)) {
         return false;
       }
     }
@@ -236,7 +236,7 @@ class Expansion {
       } else if (key == "unevaluatedItems" || key == "unevaluatedProperties") {
         if (type_ == Type::array || type_ == Type::object)
           e_.unsupported(value, "its opposite is needed here");
-      } else if (!keywords_.assertion(schema, key, value, true, state, &choices)) {
+      } else if (!keywords_.assertion(schema, key, value, state, &choices)) {
         return true;  // this one never holds
       }
     }

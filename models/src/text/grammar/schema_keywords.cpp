@@ -107,7 +107,7 @@ bool ValueKeywords::number_keyword(JsonId schema, const std::string& key, JsonId
 }
 
 template <class Either>
-bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId value, bool negated,
+bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId value,
                                   ExpansionState& state, std::vector<Choice>* denials,
                                   Either& either) {
   if (key == "minItems" || key == "maxItems") return bound(key == "minItems", value, either);
@@ -118,8 +118,8 @@ bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId 
   }
   if (key == "prefixItems" && json_[value].kind != Kind::array)
     e_.wrong(value, "must be an array of schemas");
-  if (key == "contains") return contains_keyword(schema, value, negated, state, denials);
-  if (!negated) return true;
+  if (key == "contains") return contains_keyword(schema, value, state, denials);
+  if (!denials) return true;
   if (key == "prefixItems" || (key == "items" && json_[value].kind == Kind::array)) {
     for (std::uint64_t i = 0; i < json_[value].items.size(); ++i) {
       const Literal other{json_[value].items[i], Literal::Kind::schema, true};
@@ -140,13 +140,13 @@ bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId 
   return true;
 }
 
-bool ValueKeywords::contains_keyword(JsonId schema, JsonId value, bool negated,
-                                     ExpansionState& state, std::vector<Choice>* denials) {
+bool ValueKeywords::contains_keyword(JsonId schema, JsonId value, ExpansionState& state,
+                                     std::vector<Choice>* denials) {
   const JsonId least = find(schema, "minContains"), most = find(schema, "maxContains");
   const std::uint64_t min = absent(least) ? 1 : count(least);
   const std::uint64_t max = absent(most) ? Dfa::kUnbounded : count(most);
   const Literal what{value};
-  if (!negated) {
+  if (!denials) {
     state.term.contains.push_back({what, min, max});
     return min <= max;
   }
@@ -159,9 +159,8 @@ bool ValueKeywords::contains_keyword(JsonId schema, JsonId value, bool negated,
 }
 
 template <class Either>
-bool ValueKeywords::object_keyword(const std::string& key, JsonId value, bool negated,
-                                   ExpansionState& state, std::vector<Choice>* denials,
-                                   Either& either) {
+bool ValueKeywords::object_keyword(const std::string& key, JsonId value, ExpansionState& state,
+                                   std::vector<Choice>* denials, Either& either) {
   const JsonNode& node = json_[value];
   static constexpr std::string_view kMaps[] = {"properties", "patternProperties", "dependencies",
                                                "dependentSchemas", "dependentRequired"};
@@ -175,21 +174,21 @@ bool ValueKeywords::object_keyword(const std::string& key, JsonId value, bool ne
     for (const JsonId name : node.items) {
       if (json_[name].kind != Kind::string) e_.wrong(name, "must be a name");
       const std::string& text = json_[name].text;
-      if (!negated)
+      if (!denials)
         state.term.required.push_back(text);
       else
         denials->push_back({{}, [text](Term& t) { forbid(t, text); }});
     }
   } else if (key == "propertyNames") {
-    if (!negated)
+    if (!denials)
       state.term.names.push_back({value});
     else
       denials->push_back(
           {{}, [this, value](Term&) { e_.unsupported(value, "its opposite is needed here"); }});
   } else if (key == "dependentRequired" || key == "dependentSchemas" || key == "dependencies") {
     for (std::size_t i = 0; i < node.items.size(); ++i)
-      dependency(node.names[i], node.items[i], negated, state, denials);
-  } else if (negated && key == "properties") {
+      dependency(node.names[i], node.items[i], state, denials);
+  } else if (denials && key == "properties") {
     for (std::size_t i = 0; i < node.items.size(); ++i) {
       const Literal other{node.items[i], Literal::Kind::schema, true};
       const std::string name = node.names[i];
@@ -198,7 +197,7 @@ bool ValueKeywords::object_keyword(const std::string& key, JsonId value, bool ne
                             t.members.push_back({name, other});
                           }});
     }
-  } else if (negated && (key == "patternProperties" || key == "additionalProperties")) {
+  } else if (denials && (key == "patternProperties" || key == "additionalProperties")) {
     if (node.kind == Kind::boolean && node.truth) return true;
     denials->push_back(
         {{}, [this, value](Term&) { e_.unsupported(value, "its opposite is needed here"); }});
@@ -206,8 +205,8 @@ bool ValueKeywords::object_keyword(const std::string& key, JsonId value, bool ne
   return true;
 }
 
-void ValueKeywords::dependency(const std::string& name, JsonId value, bool negated,
-                               ExpansionState& state, std::vector<Choice>* denials) {
+void ValueKeywords::dependency(const std::string& name, JsonId value, ExpansionState& state,
+                               std::vector<Choice>* denials) {
   const JsonNode& node = json_[value];
   std::vector<std::string> others;
   for (const JsonId other : node.kind == Kind::array ? node.items : std::vector<JsonId>{})
@@ -215,7 +214,7 @@ void ValueKeywords::dependency(const std::string& name, JsonId value, bool negat
   if (node.kind == Kind::string) others.push_back(node.text);
   const bool names = node.kind == Kind::array || node.kind == Kind::string;
   if (names && others.empty()) return;
-  if (negated) {
+  if (denials) {
     if (!names)
       denials->push_back({{{value, Literal::Kind::schema, true}},
                           [name](Term& t) { t.required.push_back(name); }});
@@ -235,10 +234,10 @@ void ValueKeywords::dependency(const std::string& name, JsonId value, bool negat
   state.open.push_back(std::move(choices));
 }
 
-bool ValueKeywords::assertion(JsonId schema, const std::string& key, JsonId value, bool negated,
+bool ValueKeywords::assertion(JsonId schema, const std::string& key, JsonId value,
                               ExpansionState& state, std::vector<Choice>* denials) {
   const auto either = [&](auto&& positive, auto&& negative) {
-    if (!negated)
+    if (!denials)
       positive(state.term);
     else
       denials->push_back({{}, negative});
@@ -254,7 +253,7 @@ bool ValueKeywords::assertion(JsonId schema, const std::string& key, JsonId valu
   if (key == "const" || key == "enum") {
     if (key == "enum" && json_[value].kind != Kind::array) e_.wrong(value, "must be an array");
     const auto values = key == "enum" ? json_[value].items : std::vector<JsonId>{value};
-    if (!negated) return equals(values, false, state);
+    if (!denials) return equals(values, false, state);
     return deny_values(values, *denials);
   }
   switch (type_) {
@@ -263,9 +262,9 @@ bool ValueKeywords::assertion(JsonId schema, const std::string& key, JsonId valu
     case Type::number:
       return number_keyword(schema, key, value, either);
     case Type::array:
-      return array_keyword(schema, key, value, negated, state, denials, either);
+      return array_keyword(schema, key, value, state, denials, either);
     case Type::object:
-      return object_keyword(key, value, negated, state, denials, either);
+      return object_keyword(key, value, state, denials, either);
     default:
       return true;
   }

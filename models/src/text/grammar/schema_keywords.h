@@ -31,10 +31,10 @@ class ValueKeywords {
   int allowed_types(JsonId keyword);
   // The value is one of these, or (negated) none of them. False where it cannot be.
   bool equals(const std::vector<JsonId>& values, bool negated, ExpansionState& state);
-  // Makes a keyword hold (false: it cannot), or adds the ways not to fulfil it to `denials` (false:
-  // it is certainly not fulfilled).
-  bool assertion(JsonId schema, const std::string& key, JsonId value, bool negated,
-                 ExpansionState& state, std::vector<Choice>* denials);
+  // Makes a keyword hold (false: it cannot), or, where there are `denials`, adds the ways not to
+  // fulfil it to them (false: it is certainly not fulfilled).
+  bool assertion(JsonId schema, const std::string& key, JsonId value, ExpansionState& state,
+                 std::vector<Choice>* denials);
 
  private:
   DfaRef scalar_set(const std::vector<JsonId>& values, bool negated);
@@ -52,15 +52,15 @@ class ValueKeywords {
   template <class Either>
   bool number_keyword(JsonId schema, const std::string& key, JsonId value, Either& either);
   template <class Either>
-  bool array_keyword(JsonId schema, const std::string& key, JsonId value, bool negated,
-                     ExpansionState& state, std::vector<Choice>* denials, Either& either);
-  bool contains_keyword(JsonId schema, JsonId value, bool negated, ExpansionState& state,
+  bool array_keyword(JsonId schema, const std::string& key, JsonId value, ExpansionState& state,
+                     std::vector<Choice>* denials, Either& either);
+  bool contains_keyword(JsonId schema, JsonId value, ExpansionState& state,
                         std::vector<Choice>* denials);
   template <class Either>
-  bool object_keyword(const std::string& key, JsonId value, bool negated, ExpansionState& state,
+  bool object_keyword(const std::string& key, JsonId value, ExpansionState& state,
                       std::vector<Choice>* denials, Either& either);
   // Where `name` is a member, other members must be, or the whole must be valid by a schema.
-  void dependency(const std::string& name, JsonId value, bool negated, ExpansionState& state,
+  void dependency(const std::string& name, JsonId value, ExpansionState& state,
                   std::vector<Choice>* denials);
 
   static void at_least(Term& term, std::uint64_t n, JsonId at) {
