@@ -4,7 +4,7 @@
 // outputs. K is taken in pieces of 128 whose sums begin at zero and are added up in the order of K,
 // so that an output's bits are the same whatever is computed beside it.
 //
-// Few tokens convert weights as they go, several panels at a time, since each sum waits for the one
+// Few tokens convert weights as they go, two panels at a time, since each sum waits for the one
 // before. More go through pieces of a pair of panels that are converted into scratch once for all
 // tokens of a block.
 
@@ -113,9 +113,7 @@ struct PanelsF32 {
 
   static WEFT_INLINE void direct(const LinearArgs& a, std::int64_t c0) {
     std::int64_t c = c0;
-    if (a.row1 - a.row0 == 1) {  // the other tiles have chains enough with two panels
-      for (; c + 4 * kRows <= a.col1; c += 4 * kRows) direct<4, 1>(a, a.row0, c);
-    }
+    // Two panels: more would be more streams than memory likes, fewer too few chains of sums.
     for (; c + 2 * kRows <= a.col1; c += 2 * kRows) direct_panels<2>(a, c);
     for (; c < a.col1; c += kRows) direct_panels<1>(a, c);
   }
