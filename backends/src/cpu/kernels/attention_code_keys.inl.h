@@ -40,21 +40,10 @@ struct CodeKeys {
     }
   }
 
-  static WEFT_INLINE __m512i quarters(const std::byte* p, std::int64_t four_cells) {
-    const auto at = [&](int n) __attribute__((always_inline)) {
-      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + n * four_cells));
-    };
-    __m512i v = _mm512_castsi128_si512(at(0));
-    v = _mm512_mask_broadcast_i32x4(v, 0x00f0, at(1));
-    v = _mm512_mask_broadcast_i32x4(v, 0x0f00, at(2));
-    return _mm512_mask_broadcast_i32x4(v, 0xf000, at(3));
-  }
   // r[j] = dword j of the 16 bytes at p and at the same place of the 15 cells behind it.
   static WEFT_INLINE void dwords(const std::byte* p, std::int64_t cell, __m512i (&r)[4]) {
     typename Simd<Arch>::V v[4];
-#pragma GCC unroll 4
-    for (int c = 0; c < 4; ++c) v[c] = _mm512_castsi512_ps(quarters(p + c * cell, 4 * cell));
-    TransposeQuarters<Arch>::run(v[0], v[1], v[2], v[3]);
+    KeyQuads<Arch, CellsF32<Arch>>::load(p, cell, 0, v);  // bits, whatever they mean
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) r[j] = _mm512_castps_si512(v[j]);
   }

@@ -80,11 +80,14 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
 
   // Of the blocks that element i of the cells lies in.
   static WEFT_INLINE V scales(const std::byte* cell, std::int64_t stride, std::int64_t i) {
-    alignas(64) std::byte halves[32];
-#pragma GCC unroll 16
-    for (int c = 0; c < 16; ++c)
-      std::memcpy(halves + 2 * c, cell + c * stride + i / 32 * Cells::kBlockBytes, 2);
-    return Simd<Arch>::load_f16(halves);
+    const auto four = [&](int c) __attribute__((always_inline)) {
+      const std::byte* block = cell + 4 * c * stride + i / 32 * Cells::kBlockBytes;
+      return QuadLoads<Arch>::of_4_bytes(block, stride, QuadLoads<Arch>::load_4);
+    };
+    const __m512i all =
+        _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(four(1), four(0))),
+                           _mm256_set_m128i(four(3), four(2)), 1);
+    return V(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(all)));
   }
 };
 #endif
