@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/backends/backend.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/format.h"

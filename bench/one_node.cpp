@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/panels.h"
 

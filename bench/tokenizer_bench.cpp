@@ -13,9 +13,10 @@
 
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/files/gguf.h"
+#include "weft/files/vocabulary_file.h"
+#include "weft/tokenize/tokenizer.h"
 
 namespace {
 
@@ -39,7 +40,7 @@ int bench(const std::string& vocabulary, const std::string& path, int runs) {
   if (!file) fail<IoError>("{}: cannot be read", path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto opened = std::chrono::steady_clock::now();
-  const auto tokenizer = make_tokenizer(Vocabulary::from_gguf(GgufFile::open(vocabulary)));
+  const auto tokenizer = make_tokenizer(read_vocabulary(GgufFile::open(vocabulary)));
   const std::chrono::duration<double> load = std::chrono::steady_clock::now() - opened;
   std::vector<TokenId> ids;
   std::string back;

@@ -1,22 +1,44 @@
-# The layers of the house and the only place that knows their order.
+# The rooms of the house and the only place that knows their order.
 #
-#   weft_layer(NAME SOURCES ... [DEPENDS layers...] [PRIVATE_LIBRARIES ...] [PUBLIC_LIBRARIES ...])
+#   weft_layer(NAME SOURCES ... [DEPENDS rooms...] [PRIVATE_LIBRARIES ...] [PUBLIC_LIBRARIES ...])
 #
-# makes the static library weft_NAME (alias weft::NAME) with NAME/include as its public headers. A dependency that does not
-# point down the list stops the configuration, and because include folders travel only with declared dependencies,
-# a forbidden #include does not compile either.
-set(WEFT_LAYERS graph ops backends scheduler models)
+# makes the static library weft_NAME (alias weft::NAME) with include/ as its public headers
+# (include/weft/NAME/) and src/ for itself. A dependency that does not point down the list stops the
+# configuration, and because include folders travel only with declared dependencies, a forbidden
+# #include does not compile either.
+
+# NAME=FOLDER, low to high. tests/layers reads this list too.
+set(WEFT_LAYERS
+  base=graph/base
+  graph=graph
+  ops=ops
+  backends=backends
+  scheduler=scheduler
+  tokenize=models/text/tokenize
+  sample=models/text/sample
+  template=models/text/template
+  grammar=models/text/grammar
+  reply=models/text/reply
+  files=models/files
+  arch=models/arch
+  quantize=models/quantize
+  run=models/run
+  measure=models/measure
+  check=models/check)
+set(WEFT_LAYER_NAMES ${WEFT_LAYERS})
+list(TRANSFORM WEFT_LAYER_NAMES REPLACE "=.*" "")
 
 function(weft_layer name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES;PRIVATE_LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})
-  list(FIND WEFT_LAYERS ${name} own_rank)
+  list(FIND WEFT_LAYER_NAMES ${name} own_rank)
   if(own_rank LESS 0)
-    message(FATAL_ERROR "'${name}' is not a layer; the layers are ${WEFT_LAYERS}")
+    message(FATAL_ERROR "'${name}' is not a layer; the layers are ${WEFT_LAYER_NAMES}")
   endif()
   foreach(dependency IN LISTS ARG_DEPENDS)
-    list(FIND WEFT_LAYERS ${dependency} rank)
+    list(FIND WEFT_LAYER_NAMES ${dependency} rank)
     if(rank LESS 0 OR NOT rank LESS own_rank)
-      message(FATAL_ERROR "layer '${name}' may not depend on '${dependency}': arrows go down only (${WEFT_LAYERS})")
+      message(FATAL_ERROR
+        "layer '${name}' may not depend on '${dependency}': arrows go down only (${WEFT_LAYER_NAMES})")
     endif()
   endforeach()
 
@@ -33,6 +55,7 @@ function(weft_layer name)
     PRIVATE $<BUILD_INTERFACE:weft_compile_options> ${ARG_PRIVATE_LIBRARIES})
   weft_check_headers(${name})
   set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_LAYERS ${name})
+  set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/include/weft)
 endfunction()
 
 # Every public header compiles alone: one generated source per header.

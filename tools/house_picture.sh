@@ -30,7 +30,7 @@ box() { # box NAME TITLE LINE COLOUR
   box chat "chat" "talks" "#fdf3d8"
   box weft "weft" "looks into models and graphs" "#fdf3d8"
   box models "models/" "files, tokenizers, samplers, sessions" "#dcebf7"
-  box arch "models/src/arch/" "builder code: a page per architecture" "#dcebf7"
+  box arch "models/arch/src/" "builder code: a page per architecture" "#dcebf7"
   box scheduler "scheduler/" "passes, plan, replay on two lanes, verify" "#e3f1de"
   box backends "backends/" "reference loops and SIMD kernels" "#f6e2dd"
   box ops "ops/" "an op: formula, shapes, scalar truth; formats" "#ebe4f4"

@@ -109,7 +109,7 @@ if step "build release" build release; then
     for isa in "${isas[@]}"; do
       if machine_has "$isa"; then
         # Tests of the kernels run once per instruction set anyway.
-        run_ctest "tests with $isa" "isa-$isa" -R "^(system|models_test|session_test|scheduler_test):"
+        run_ctest "tests with $isa" "isa-$isa" -R "^(system|quantize_test|run_test|measure_test|scheduler_test):"
       else
         skip "tests with $isa" "this machine lacks it"
       fi
@@ -128,7 +128,7 @@ fi
 
 if ! $quick; then
   step "build with ASan and UBSan" build dev && run_ctest "tests, ASan and UBSan" dev
-  step "build with TSan" build tsan --target scheduler_test session_test && run_ctest "tests, TSan" tsan -R '^(scheduler|session)_test:'
+  step "build with TSan" build tsan --target scheduler_test run_test && run_ctest "tests, TSan" tsan -R '^(scheduler|run)_test:'
   if step "build fuzz targets" build fuzz; then
     for program in build/fuzz/bin/*_fuzz; do
       name=$(basename "$program" _fuzz)

@@ -4,7 +4,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/backends/plugins.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft {
 namespace {

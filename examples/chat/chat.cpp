@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "common/program.h"
 

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/models/chat_template.h"
-#include "weft/models/reply_parser.h"
-#include "weft/models/sampler.h"
-#include "weft/models/session.h"
-#include "weft/models/tokenizer.h"
+#include "weft/reply/reply_parser.h"
+#include "weft/run/session.h"
+#include "weft/sample/sampler.h"
+#include "weft/template/chat_template.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "chat/conversation.h"
 #include "common/constraint_flags.h"

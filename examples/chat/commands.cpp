@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/output_file.h"
+#include "weft/base/error.h"
+#include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
 
 namespace weft::chat {

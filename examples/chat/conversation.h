@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/models/chat_template.h"
+#include "weft/template/chat_template.h"
 
 namespace weft::chat {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "chat/chat.h"
 #include "chat/commands.h"

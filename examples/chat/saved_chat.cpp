@@ -3,10 +3,11 @@
 #include <fstream>
 #include <optional>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
-#include "weft/models/output_file.h"
-#include "weft/models/saved_sequence.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
+#include "weft/files/output_file.h"
+#include "weft/run/saved_sequence.h"
 
 #include "chat/chat.h"
 #include "common/read_text.h"

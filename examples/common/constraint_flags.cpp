@@ -5,8 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "common/read_text.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/model.h"
-#include "weft/models/sampler.h"
-#include "weft/models/token_constraint.h"
+#include "weft/grammar/token_constraint.h"
+#include "weft/run/model.h"
+#include "weft/sample/sampler.h"
 
 namespace CLI {
 class App;

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "weft/backends/plugins.h"
-#include "weft/graph/error.h"
-#include "weft/models/quantize.h"
+#include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
+#include "weft/quantize/quantize.h"
 #include "weft/scheduler/budget.h"
 
 #include "common/constraint_flags.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/sampler.h"
-#include "weft/models/session.h"
+#include "weft/run/session.h"
+#include "weft/sample/sampler.h"
 
 namespace CLI {
 class App;

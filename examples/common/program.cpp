@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace CLI {
 class App;

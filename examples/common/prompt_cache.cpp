@@ -10,9 +10,10 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
-#include "weft/models/saved_sequence.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
+#include "weft/run/saved_sequence.h"
 
 namespace weft::cli {
 namespace {

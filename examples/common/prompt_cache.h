@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/session.h"
+#include "weft/run/session.h"
 
 namespace CLI {
 class App;

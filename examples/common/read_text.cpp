@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft::cli {
 

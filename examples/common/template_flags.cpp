@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "common/read_text.h"
 

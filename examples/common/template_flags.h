@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/chat_template.h"
-#include "weft/models/vocabulary.h"
+#include "weft/template/chat_template.h"
+#include "weft/tokenize/vocabulary.h"
 
 namespace CLI {
 class App;

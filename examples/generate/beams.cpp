@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "common/program.h"
 

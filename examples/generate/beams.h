@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/beam_search.h"
-#include "weft/models/session.h"
+#include "weft/run/session.h"
+#include "weft/sample/beam_search.h"
 
 #include "common/constraint_flags.h"
 

@@ -9,11 +9,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
-#include "weft/models/logprobs.h"
-#include "weft/models/token_healing.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
+#include "weft/sample/logprobs.h"
+#include "weft/tokenize/token_healing.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "common/constraint_flags.h"
 #include "common/flags.h"

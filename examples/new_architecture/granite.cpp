@@ -8,15 +8,15 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "weft/graph/error.h"
-#include "weft/models/blocks.h"
-#include "weft/models/new_model.h"
-#include "weft/models/session.h"
+#include "weft/arch/blocks.h"
+#include "weft/base/error.h"
+#include "weft/check/new_model.h"
 #include "weft/ops/add.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/rope.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/views.h"
+#include "weft/run/session.h"
 
 using namespace weft;
 

@@ -1,7 +1,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/graph/graph.h"
 
 #include "with_place.h"

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/graph/pass.h"
 
 namespace weft {

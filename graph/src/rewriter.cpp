@@ -1,4 +1,4 @@
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/graph/pass.h"
 
 namespace weft {

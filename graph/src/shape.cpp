@@ -1,6 +1,6 @@
 #include "weft/graph/shape.h"
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/graph/op_def.h"
 
 namespace weft {

@@ -1,11 +1,11 @@
 #pragma once
 // Gives what an op's functions throw the place of the node: "linear 'blk.3.attn_q': w must be
-// [N, 4], got [4, 5] (models/src/arch/llama.cpp:41)".
+// [N, 4], got [4, 5] (models/arch/src/llama.cpp:41)".
 
 #include <source_location>
 #include <string_view>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/graph/op_def.h"
 
 namespace weft {

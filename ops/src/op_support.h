@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/graph/graph.h"
 #include "weft/ops/formats/format.h"
 

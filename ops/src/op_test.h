@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/graph/graph.h"
 
 #include "support/compare.h"

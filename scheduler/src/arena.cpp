@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "cgroup.h"
 

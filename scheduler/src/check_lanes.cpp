@@ -1,6 +1,6 @@
 #include <unordered_map>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "check_plan.h"
 

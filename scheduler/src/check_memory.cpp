@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "check_plan.h"
 

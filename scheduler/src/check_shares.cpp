@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "check_plan.h"
 #include "crew.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/scheduler/planner.h"
 #include "weft/scheduler/workers.h"
 

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/scheduler/profiler.h"
 
 #include "host_copies.h"

@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/profiler.h"
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 

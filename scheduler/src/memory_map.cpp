@@ -1,7 +1,7 @@
 #include "memory_map.h"
 
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/copy.h"
 
 #include "arena.h"

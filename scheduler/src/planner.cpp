@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/copy.h"
 #include "weft/scheduler/workers.h"
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/linear.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft {
 namespace {

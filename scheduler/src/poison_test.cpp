@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/scheduler/passes.h"
 
 #include "support/region_backend.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft {
 namespace {

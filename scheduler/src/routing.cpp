@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "weft/backends/device.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/graph/pass.h"
 #include "weft/ops/copy.h"
 

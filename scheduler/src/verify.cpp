@@ -6,7 +6,7 @@
 #include <exception>
 #include <limits>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft {

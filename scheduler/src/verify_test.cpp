@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/add.h"
 #include "weft/ops/silu.h"
 #include "weft/scheduler/passes.h"

@@ -10,7 +10,7 @@
 #include <oneapi/tbb/task_group.h>
 #include <sched.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "cgroup.h"
 #include "workers_impl.h"

@@ -6,9 +6,10 @@
 #include <cstring>
 #include <string>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
-#include "weft/models/gguf_writer.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
+#include "weft/files/gguf_writer.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "weft/graph/error.h"
-#include "weft/models/imatrix.h"
+#include "weft/base/error.h"
+#include "weft/quantize/imatrix.h"
 
 namespace {
 

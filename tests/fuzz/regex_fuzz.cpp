@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "weft/graph/error.h"
-#include "weft/models/grammar.h"
+#include "weft/base/error.h"
+#include "weft/grammar/grammar.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view all(reinterpret_cast<const char*>(data), size);

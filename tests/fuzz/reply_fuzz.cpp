@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/models/reply_parser.h"
+#include "weft/reply/reply_parser.h"
 
 namespace {
 

@@ -12,9 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/files/gguf.h"
+#include "weft/files/vocabulary_file.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "support/temp_folder.h"
 
@@ -72,7 +73,7 @@ void read_all(const weft::GgufFile& file) {
     if (t.spec.shape.rank() >= 2) copy_rows(t, 0, t.n_bytes / row_bytes, rows.data());
     if (file.find_tensor(t.name) != &t) std::abort();
   }
-  weft::make_tokenizer(weft::Vocabulary::from_gguf(file))->encode("ab <e> a");
+  weft::make_tokenizer(weft::read_vocabulary(file))->encode("ab <e> a");
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "weft/graph/error.h"
-#include "weft/models/perplexity.h"
+#include "weft/base/error.h"
+#include "weft/measure/perplexity.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // A copy begins at an even address.

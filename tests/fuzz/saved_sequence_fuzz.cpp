@@ -9,8 +9,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/saved_sequence.h"
+#include "weft/base/error.h"
+#include "weft/run/saved_sequence.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::uint64_t sum = XXH3_64bits(data, size);

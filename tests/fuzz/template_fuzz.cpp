@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "weft/graph/error.h"
-#include "weft/models/chat_template.h"
+#include "weft/base/error.h"
+#include "weft/template/chat_template.h"
 
 namespace {
 

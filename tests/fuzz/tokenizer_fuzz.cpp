@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "weft/graph/error.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "support/vocabulary.h"
 

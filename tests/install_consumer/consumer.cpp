@@ -1,10 +1,10 @@
-// consumer MODEL: the example in weft/models/session.h.
+// consumer MODEL: the example in weft/run/session.h.
 #include <algorithm>
 #include <iostream>
 #include <vector>
 
-#include "weft/models/session.h"
-#include "weft/models/tokenizer.h"
+#include "weft/run/session.h"
+#include "weft/tokenize/tokenizer.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

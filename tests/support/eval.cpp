@@ -5,7 +5,7 @@
 #include <limits>
 #include <memory>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft::test {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/add.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/planner.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/models/vocabulary.h"
+#include "weft/tokenize/vocabulary.h"
 
 namespace weft::test {
 

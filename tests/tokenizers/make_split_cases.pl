@@ -2,7 +2,7 @@
 # Cases for the pre-tokenizer rules: random texts, split by the published patterns (split_patterns.tsv: a name of tokenizer.ggml.pre, then
 # its patterns, each splitting what the one before left) with Perl's regular expressions, which know Unicode's classes and look-ahead.
 #
-#     perl tests/tokenizers/make_split_cases.pl [TEXTS [SEED]] > models/src/text/split_cases.jsonl
+#     perl tests/tokenizers/make_split_cases.pl [TEXTS [SEED]] > models/text/tokenize/src/split_cases.jsonl
 #
 # One line per case: {"pre": NAME, "pieces": [...]}; the pieces together are the text.
 use strict;

@@ -9,7 +9,7 @@
 
 #include "weft/backends/device.h"
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/panels.h"
 #include "weft/scheduler/planner.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/backends/plugins.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "common/program.h"
 #include "conform/case_run.h"

@@ -7,8 +7,8 @@
 
 #include "weft/backends/backend.h"
 #include "weft/backends/plugins.h"
-#include "weft/graph/error.h"
-#include "weft/models/session.h"
+#include "weft/base/error.h"
+#include "weft/run/session.h"
 #include "weft/scheduler/budget.h"
 
 #include "common/flags.h"

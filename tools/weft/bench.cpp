@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/session.h"
+#include "weft/base/error.h"
+#include "weft/run/session.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 

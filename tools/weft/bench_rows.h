@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/session.h"
+#include "weft/run/session.h"
 
 #include "bench_work.h"
 

@@ -1,4 +1,4 @@
-#include "weft/models/bisect.h"
+#include "weft/check/bisect.h"
 
 #include <iostream>
 

@@ -6,9 +6,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
-#include "weft/models/output_file.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
+#include "weft/files/output_file.h"
 #include "weft/ops/formats/format.h"
 
 #include "npy.h"

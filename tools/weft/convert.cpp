@@ -1,4 +1,4 @@
-#include "weft/models/convert.h"
+#include "weft/files/convert.h"
 
 #include <iostream>
 #include <string>
@@ -7,9 +7,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/model.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
 #include "weft/ops/formats/format.h"
+#include "weft/run/model.h"
 #include "weft/scheduler/budget.h"
 
 #include "subcommand.h"

@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include "weft/backends/backend.h"
-#include "weft/graph/error.h"
-#include "weft/models/output_file.h"
-#include "weft/models/session.h"
+#include "weft/base/error.h"
+#include "weft/files/output_file.h"
+#include "weft/run/session.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/routing.h"
 

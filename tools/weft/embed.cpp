@@ -5,10 +5,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/output_file.h"
-#include "weft/models/session.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/files/output_file.h"
+#include "weft/run/session.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "common/flags.h"
 #include "npy.h"

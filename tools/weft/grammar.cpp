@@ -1,4 +1,4 @@
-#include "weft/models/grammar.h"
+#include "weft/grammar/grammar.h"
 
 #include <iostream>
 #include <string>
@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "common/read_text.h"
 #include "subcommand.h"

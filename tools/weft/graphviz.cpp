@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 extern char** environ;
 

@@ -1,4 +1,4 @@
-#include "weft/models/imatrix.h"
+#include "weft/quantize/imatrix.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,8 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/imatrix_collector.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/measure/imatrix_collector.h"
 
 #include "common/flags.h"
 #include "progress.h"

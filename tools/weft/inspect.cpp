@@ -10,7 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/models/gguf.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
 #include "weft/scheduler/budget.h"
 
 #include "subcommand.h"

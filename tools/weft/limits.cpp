@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/output_file.h"
+#include "weft/base/error.h"
+#include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 

@@ -4,9 +4,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/output_file.h"
-#include "weft/models/session.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/output_file.h"
+#include "weft/run/session.h"
 
 #include "common/flags.h"
 #include "npy.h"

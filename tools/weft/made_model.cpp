@@ -11,12 +11,13 @@
 
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf_writer.h"
-#include "weft/models/quantize.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf_writer.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
+#include "weft/quantize/quantize.h"
 
 namespace weft::tools {
 namespace {

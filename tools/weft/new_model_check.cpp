@@ -2,9 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/builder.h"
-#include "weft/models/new_model.h"
+#include "weft/arch/builder.h"
+#include "weft/base/error.h"
+#include "weft/check/new_model.h"
 
 #include "subcommand.h"
 
@@ -52,7 +52,7 @@ int new_model_check(int argc, char** argv) {
   app.add_flag("--json", json, "print the report as JSON");
   app.footer(
       "Programs with an architecture of their own call check_new_model() of "
-      "weft/models/new_model.h "
+      "weft/check/new_model.h "
       "(docs/adding_a_model.md).\n"
       "Examples:\n"
       "  weft new-model-check qwen3\n"

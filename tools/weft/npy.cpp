@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft::tools {

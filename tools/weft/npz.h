@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "weft/models/verify_model.h"
+#include "weft/check/verify_model.h"
 
 namespace weft::tools {
 

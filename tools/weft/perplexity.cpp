@@ -1,4 +1,4 @@
-#include "weft/models/perplexity.h"
+#include "weft/measure/perplexity.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
 
 #include "common/flags.h"
 #include "perplexity_report.h"

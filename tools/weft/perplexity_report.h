@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "weft/models/perplexity.h"
+#include "weft/measure/perplexity.h"
 
 namespace weft::tools {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "weft/backends/memory.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/scheduler/budget.h"
 
 namespace weft::tools {

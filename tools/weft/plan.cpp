@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/output_file.h"
-#include "weft/models/session.h"
+#include "weft/base/error.h"
+#include "weft/files/output_file.h"
+#include "weft/run/session.h"
 #include "weft/scheduler/timeline.h"
 
 #include "common/flags.h"

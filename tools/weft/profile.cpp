@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "weft/graph/error.h"
-#include "weft/models/output_file.h"
+#include "weft/base/error.h"
+#include "weft/files/output_file.h"
 #include "weft/scheduler/profiler.h"
 
 #include "common/flags.h"

@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/backends/backend.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
 #include "weft/graph/picture.h"
 #include "weft/scheduler/workers.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
-#include "weft/models/session.h"
+#include "weft/run/session.h"
 #include "weft/scheduler/plan.h"
 
 namespace weft::tools {

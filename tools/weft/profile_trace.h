@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "weft/models/output_file.h"
+#include "weft/files/output_file.h"
 #include "weft/scheduler/profiler.h"
 
 namespace weft::tools {

@@ -1,4 +1,4 @@
-#include "weft/models/quantize.h"
+#include "weft/quantize/quantize.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,7 +12,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
 
 #include "subcommand.h"
 

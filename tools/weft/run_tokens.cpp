@@ -5,9 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/model.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/run/model.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "token_list.h"
 

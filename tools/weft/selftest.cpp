@@ -1,4 +1,4 @@
-#include "weft/models/selftest.h"
+#include "weft/check/selftest.h"
 
 #include <iostream>
 

@@ -4,10 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/chat_template.h"
-#include "weft/models/gguf.h"
-#include "weft/models/vocabulary.h"
+#include "weft/base/error.h"
+#include "weft/files/gguf.h"
+#include "weft/files/vocabulary_file.h"
+#include "weft/template/chat_template.h"
+#include "weft/tokenize/vocabulary.h"
 
 #include "common/template_flags.h"
 #include "subcommand.h"
@@ -63,7 +64,7 @@ int render_template(int argc, char** argv) {
   std::string source;
   if (!model.empty()) {
     const GgufFile gguf = GgufFile::open(model);
-    const auto vocabulary = Vocabulary::from_gguf(gguf);
+    const auto vocabulary = read_vocabulary(gguf);
     const auto text = [&](TokenId id) {
       return id == kNoToken ? std::string() : std::string(vocabulary->text(id));
     };

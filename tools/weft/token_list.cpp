@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
 
 namespace weft::tools {
 

@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "weft/graph/error.h"
-#include "weft/models/gguf.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
+#include "weft/files/vocabulary_file.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "subcommand.h"
 
@@ -66,7 +68,7 @@ int tokenize(int argc, char** argv) {
 
   options.add_special = !no_bos;
   const GgufFile file = GgufFile::open(model);
-  const auto tokenizer = make_tokenizer(Vocabulary::from_gguf(file));
+  const auto tokenizer = make_tokenizer(read_vocabulary(file));
   for (const std::string& warning : tokenizer->warnings())
     std::cerr << "weft tokenize: warning: " << warning << '\n';
   std::ios::sync_with_stdio(false);

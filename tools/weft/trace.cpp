@@ -1,10 +1,10 @@
-#include "weft/models/trace.h"
+#include "weft/check/trace.h"
 
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 
-#include "weft/models/output_file.h"
+#include "weft/files/output_file.h"
 
 #include "common/flags.h"
 #include "npy.h"

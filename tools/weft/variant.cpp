@@ -4,7 +4,8 @@
 #include <limits>
 #include <string_view>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
 
 #include "subcommand.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "weft/models/session.h"
+#include "weft/run/session.h"
 
 namespace weft::tools {
 

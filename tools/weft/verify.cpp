@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/backends/backend.h"
-#include "weft/graph/error.h"
-#include "weft/models/verify_model.h"
+#include "weft/base/error.h"
+#include "weft/check/verify_model.h"
 
 #include "common/flags.h"
 #include "npz.h"

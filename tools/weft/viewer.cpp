@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/base/error.h"
 #include "weft/graph/dot.h"
-#include "weft/graph/error.h"
 
 namespace weft::tools {
 namespace {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "weft/graph/error.h"
-#include "weft/models/tokenizer.h"
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/tokenize/tokenizer.h"
 
 #include "common/read_text.h"
 

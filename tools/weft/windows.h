@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "weft/models/model.h"
-#include "weft/models/session.h"
+#include "weft/run/model.h"
+#include "weft/run/session.h"
 
 namespace weft::tools {
 

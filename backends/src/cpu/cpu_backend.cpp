@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "cpu/cpu_ops.h"
 #include "cpu/passes/pack_weights.h"

@@ -6,7 +6,7 @@
 
 #include <cpuid.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "cpu/vbmi.h"
 

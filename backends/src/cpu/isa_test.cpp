@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/silu.h"
 
 #include "cpu/cpu_backend.h"

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "plugin/plugin_device.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/copy.h"
 
 #include "intern.h"

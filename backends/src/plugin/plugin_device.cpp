@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft::plugin {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <dlfcn.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 #include "plugin/plugin_backend.h"
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/backends/backend.h"
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 
 namespace weft {
 namespace {

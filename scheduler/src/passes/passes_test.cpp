@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/graph/error.h"
+#include "weft/base/error.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/linear_concat.h"
 #include "weft/ops/rms_norm_mul.h"

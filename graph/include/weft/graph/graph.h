@@ -65,7 +65,7 @@ class Graph {
   // Applies an op. Its path is the scope plus `name` (default: the op's name); a taken path gets
   // "_1", "_2", ... so that every path is unique and stable. Throws ShapeError, DTypeError or
   // ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097]
-  // (models/src/arch/llama.cpp:41)".
+  // (models/arch/src/llama.cpp:41)".
   Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
              std::source_location where, std::string_view name = {});
   // The same with a full path in place of scope and name: for nodes named after a weight, whose

@@ -1,0 +1,48 @@
+#include "weft/base/utf8.h"
+
+#include <doctest/doctest.h>
+
+namespace weft {
+namespace {
+
+TEST_CASE("every Unicode scalar value survives encoding and decoding") {
+  for (char32_t code = 0; code <= 0x10FFFF; ++code) {
+    if (code >= 0xD800 && code <= 0xDFFF) continue;
+    std::string text;
+    append_utf8(code, text);
+    const Utf8Char c = decode_utf8(text, 0);
+    if (!c.valid || c.code != code || c.length != text.size())
+      FAIL("code point " << static_cast<unsigned>(code));
+    for (std::size_t n = 1; n < text.size(); ++n) {
+      if (unfinished_utf8(text.substr(0, n)) != n)
+        FAIL("prefix of code point " << static_cast<unsigned>(code));
+    }
+    if (unfinished_utf8(text) != 0) FAIL("complete code point " << static_cast<unsigned>(code));
+  }
+}
+
+TEST_CASE("what is not UTF-8 is taken byte by byte") {
+  for (const char* text :
+       {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
+        "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE2\x82", "\xC3"}) {
+    CAPTURE(text);
+    const Utf8Char c = decode_utf8(text, 0);
+    CHECK_FALSE(c.valid);
+    CHECK(c.length == 1);
+    CHECK(c.code == kReplacementCharacter);
+  }
+}
+
+TEST_CASE("only what may still become a character counts as unfinished") {
+  CHECK(unfinished_utf8("") == 0);
+  CHECK(unfinished_utf8("abc") == 0);
+  CHECK(unfinished_utf8("abc\xE2\x82") == 2);
+  CHECK(unfinished_utf8("\xE0\x80") == 0);      // overlong
+  CHECK(unfinished_utf8("\xED\xA0") == 0);      // a surrogate
+  CHECK(unfinished_utf8("\xF4\x90") == 0);      // past U+10FFFF
+  CHECK(unfinished_utf8("\x80\x80\x80") == 0);  // no first byte
+  CHECK(unfinished_utf8("\xC3\xA9\xF0\x9F\x98") == 3);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,126 @@
+#pragma once
+// What builder code is written with. A model is one file in models/arch/src/ with one function that
+// makes the graph, and one line in architectures.cpp, or one file of another project that registers
+// it; see docs/adding_a_model.md. Builder code sees
+// graph and ops alone: it knows no backend, no cache layout, no fusion and no thread.
+//
+// Dimension letters: T tokens in the step, O rows that need logits, S cells of the cache, D model
+// width, H query heads, G kv heads, E width of a head, F ffn width, V vocabulary, L layers, R
+// rotated elements of a head. Weights are [out, in].
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/arch/hparams.h"
+#include "weft/graph/graph.h"
+#include "weft/ops/attention.h"
+
+namespace weft {
+
+// Hands out the weights of a file, each declared where it is used. Copies are cheap and share one
+// record of what was used.
+class Weights {
+ public:
+  using Where = std::source_location;
+
+  // REQUIRES: both outlive every copy.
+  Weights(Graph& graph, const ModelSource& source);
+
+  // The weight of this name; `block` weights have their prefix in front: block(3)("attn_q.weight",
+  // ..) is "blk.3.attn_q.weight". Asking twice gives the same tensor. Throws FormatError "FILE:
+  // tensor 'NAME' is missing (models/arch/src/llama.cpp:41)" and ShapeError "FILE: tensor 'NAME'
+  // must be [64, 64], got [64, 32] (...)".
+  Tensor operator()(std::string_view name, const Shape& shape,
+                    Where where = Where::current()) const;
+  // The same, or no tensor where the file has none.
+  Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
+  bool has(std::string_view name) const;
+  // A tensor that such files may hold and this graph has no use for: not an error.
+  void ignore(std::string_view name) const;
+
+  // Weights of layer i. Nodes made while the result (or a copy) lives have paths that start with
+  // "blk.<i>.". One block at a time.
+  Weights block(std::int64_t i) const;
+
+ private:
+  friend class GraphBuilder;
+  struct Used;
+  Weights(const Weights& parent, const std::string& prefix);
+
+  Graph* graph_;
+  const ModelSource* source_;
+  std::string prefix_;
+  std::shared_ptr<Used> used_;
+  std::shared_ptr<Graph::Scope> scope_;
+};
+
+// The memory of attention. Which cells a token owns and sees comes with each step; how cells are
+// laid out is the session's affair.
+class Cache {
+ public:
+  // Keeps this step's k [T, G, E] and v [T, G, E'] and lets every token attend to the tokens of its
+  // sequence up to itself: q [T, H, E] -> [T, H, E'].
+  Tensor attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
+                std::source_location where = std::source_location::current()) const;
+
+ private:
+  friend class GraphBuilder;
+  std::int64_t n_cells_ = 0;  // S
+  DType k_type_, v_type_;
+  Tensor cells_, first_;  // [T] i32
+};
+
+// The data of a step.
+struct Inputs {
+  Tensor tokens;    // [T] i32, ids
+  Tensor pos;       // [T] i32, positions within the sequence
+  Tensor out_rows;  // [O] i32, rows of the step that need logits
+  Cache cache;
+  std::int64_t context = 0;  // positions a sequence of this session may have
+  bool embeddings = false;   // head() gives the normalized rows instead of their logits
+};
+
+struct Architecture {
+  std::string_view name;  // general.architecture
+  // Returns what head() gives: the logits, [O, V] f32, or the embeddings, [O, D] f32.
+  Tensor (*build)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
+  // Reads keys of its own and refuses what it cannot build. Null: nothing to do.
+  void (*configure)(const ModelSource& source, Hparams& c) = nullptr;
+};
+
+// The one list of architectures: those that are built in, then those that were registered.
+std::vector<const Architecture*> architectures();
+
+// Adds an architecture from outside: models whose general.architecture is `name` then load like
+// others. The string outlives the program's use of it. Any thread, at any time; throws ValueError
+// where the name is taken or empty, or build is null.
+void register_architecture(const Architecture& architecture);
+
+// The architecture that the file names. Throws FormatError where it names none and UnsupportedError
+// "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3".
+const Architecture& find_architecture(const ModelSource& source);
+
+// Checked hyper-parameters of the file.
+Hparams configure(const ModelSource& source, const Architecture& architecture);
+
+struct GraphOptions {
+  std::int64_t tokens = 1;       // bound of T
+  std::int64_t logits_rows = 1;  // bound of O
+  std::int64_t cells = 1;        // S
+  std::int64_t context = 1;      // positions per sequence
+  DType cache_k = f16, cache_v = f16;
+  bool embeddings = false;
+};
+
+// The graph of one width class. Inputs: "tokens", "pos", "cells", "first" [T] i32 and "out_rows"
+// [O] i32; output "logits" [O, V] or "embeddings" [O, D]; states "cache.k.<layer>",
+// "cache.v.<layer>". Throws what Weights throws, and FormatError naming the tensors of the file
+// that the architecture does not know.
+Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,
+                  const GraphOptions& options);
+
+}  // namespace weft

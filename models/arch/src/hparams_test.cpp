@@ -1,0 +1,143 @@
+#include "weft/arch/hparams.h"
+
+#include <cmath>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "weft/arch/builder.h"
+#include "weft/base/error.h"
+
+#include "support/fake_source.h"
+
+using namespace weft;
+using weft::test::FakeSource;
+using weft::test::tiny_decoder;
+
+namespace {
+
+Hparams read(const FakeSource& source) {
+  return configure(source, find_architecture(source));
+}
+
+// The message for a llama file with `key` set to `value`.
+std::string message(const std::string& key, FakeSource::Value value) {
+  FakeSource source = tiny_decoder("llama");
+  source.keys["llama." + key] = std::move(value);
+  try {
+    read(source);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string bad(const std::string& key, const std::string& rest) {
+  return "tiny.gguf: key 'llama." + key + "' is " + rest;
+}
+
+}  // namespace
+
+TEST_CASE("hyper-parameters and their defaults") {
+  const Hparams c = read(tiny_decoder("llama"));
+  CHECK(c.L == 2);
+  CHECK(c.D == 64);
+  CHECK(c.H == 4);
+  CHECK(c.G == 2);
+  CHECK(c.E == 16);
+  CHECK(c.Ev == 16);
+  CHECK(c.F == 96);
+  CHECK(c.V == 50);
+  CHECK(c.context == 256);
+  CHECK(c.attention_scale == 0.25f);
+  CHECK(c.rope.n_rot == 16);
+  CHECK(c.rope.base == 10000);
+  CHECK(c.rope.freq_scale == 1);
+  CHECK(c.rope.ext_factor == 0);
+  CHECK(c.rope.attn_factor == 1);
+  CHECK(c.rope.original_context == 256);
+
+  FakeSource source = tiny_decoder("llama");
+  source.keys.erase("llama.attention.head_count_kv");
+  source.keys["llama.attention.key_length"] = 32;
+  const Hparams wide = read(source);
+  CHECK(wide.G == 4);
+  CHECK(wide.E == 32);
+  CHECK(wide.rope.n_rot == 32);
+  CHECK(wide.attention_scale == 1 / std::sqrt(32.0f));
+}
+
+TEST_CASE("the vocabulary is as long as the tokens, or as vocab_size says") {
+  FakeSource source = tiny_decoder("llama");
+  source.keys["tokenizer.ggml.tokens"] = std::vector<std::int64_t>(77);
+  CHECK(read(source).V == 77);
+}
+
+TEST_CASE("rope scaling") {
+  FakeSource source = tiny_decoder("qwen2");
+  source.keys["qwen2.rope.scale_linear"] = 2.0;
+  CHECK(read(source).rope.freq_scale == 0.5f);
+  source.keys["qwen2.rope.scaling.factor"] = 4.0;
+  CHECK(read(source).rope.freq_scale == 0.25f);
+  source.keys["qwen2.rope.scaling.type"] = std::string("none");
+  CHECK(read(source).rope.freq_scale == 1);
+  source.keys["qwen2.rope.scaling.type"] = std::string("yarn");
+  source.keys["qwen2.rope.scaling.original_context_length"] = 64;
+  source.keys["qwen2.rope.scaling.yarn_beta_fast"] = 16.0;
+  const Hparams yarn = read(source);
+  CHECK(yarn.rope.freq_scale == 0.25f);
+  CHECK(yarn.rope.ext_factor == 1);
+  CHECK(yarn.rope.beta_fast == 16);
+  CHECK(yarn.rope.beta_slow == 1);
+  CHECK(yarn.rope.original_context == 64);
+  source.keys["qwen2.rope.scaling.type"] = std::string("ntk");
+  CHECK_THROWS_WITH_AS(read(source),
+                       "tiny.gguf: key 'qwen2.rope.scaling.type' is 'ntk'; known are none, linear, "
+                       "yarn and longrope",
+                       UnsupportedError);
+}
+
+TEST_CASE("numbers out of range are refused with file, key, value and range") {
+  CHECK(message("block_count", 4294967295) == bad("block_count", "4294967295, must be 1..4096"));
+  CHECK(message("embedding_length", 0) == bad("embedding_length", "0, must be 1..16777216"));
+  CHECK(message("context_length", 0) == bad("context_length", "0, must be 1..2147483647"));
+  CHECK(message("feed_forward_length", -1) ==
+        bad("feed_forward_length", "-1, must be 1..16777216"));
+  CHECK(message("attention.head_count", 2147483648) ==
+        bad("attention.head_count", "2147483648, must be 1..65536"));
+  CHECK(message("attention.head_count_kv", 3) ==
+        bad("attention.head_count_kv", "3, must be a divisor of the 4 heads"));
+  CHECK(message("attention.head_count", 6) ==
+        bad("attention.head_count", "6, must be a divisor of the embedding length 64"));
+  CHECK(message("rope.dimension_count", 15) == bad("rope.dimension_count", "15, must be even"));
+  CHECK(message("rope.dimension_count", 18) ==
+        bad("rope.dimension_count", "18, must be at most the 16 elements of a head"));
+  CHECK(message("rope.dimension_count", 8) ==
+        bad("rope.dimension_count", "8, must be the 16 elements of a head"));
+  CHECK(message("rope.freq_base", std::nan("")) ==
+        bad("rope.freq_base", "nan, must be within 0.001..1e+18"));
+  CHECK(message("rope.scaling.factor", -2.0) ==
+        bad("rope.scaling.factor", "-2, must be within 0..1000000"));
+  CHECK(message("attention.layer_norm_rms_epsilon", 0.0) ==
+        bad("attention.layer_norm_rms_epsilon", "0, must be within 1e-30..1"));
+  CHECK(message("attention.head_count_kv", std::vector<std::int64_t>{2, 1}) ==
+        "tiny.gguf: key 'llama.attention.head_count_kv' differs from layer to layer, which "
+        "architecture 'llama' cannot have");
+  CHECK(message("attention.head_count_kv", std::vector<std::int64_t>{2, 2}) == "no error");
+  CHECK(message("expert_count", 8) ==
+        "tiny.gguf: mixture of 8 experts (llama.expert_count) is not supported");
+  CHECK(message("expert_count", -1) ==
+        "tiny.gguf: key 'llama.expert_count' is 18446744073709551615, must be 0..65536");
+}
+
+TEST_CASE("keys that must be there") {
+  for (const char* key :
+       {"context_length", "embedding_length", "block_count", "feed_forward_length", "vocab_size",
+        "attention.head_count", "attention.layer_norm_rms_epsilon"}) {
+    FakeSource source = tiny_decoder("llama");
+    source.keys.erase("llama." + std::string(key));
+    CHECK_THROWS_WITH_AS(read(source),
+                         ("tiny.gguf: key 'llama." + std::string(key) + "' is missing").c_str(),
+                         FormatError);
+  }
+}

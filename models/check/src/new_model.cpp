@@ -1,0 +1,264 @@
+#include "weft/check/new_model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "weft/arch/builder.h"
+#include "weft/backends/backend.h"
+#include "weft/base/error.h"
+#include "weft/check/verify_model.h"
+#include "weft/files/gguf_writer.h"
+#include "weft/files/output_file.h"
+#include "weft/graph/dot.h"
+#include "weft/ops/cache_cells.h"
+#include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/scheduler/planner.h"
+
+#include "made_source.h"
+#include "sanity.h"
+
+namespace weft {
+namespace {
+
+constexpr GraphOptions kWide{.tokens = 8, .logits_rows = 8, .cells = 64, .context = 64};
+// Passes that only rewrite differ by the order of sums.
+constexpr double kRewriteLimit = 1e-8;
+
+// Removed again; a model that was loaded from it keeps its mapping.
+struct TemporaryFile {
+  TemporaryFile() {
+    static std::atomic<int> n_made{0};
+    path = (std::filesystem::temp_directory_path() /
+            fmt::format("weft-new-model-{}-{}.gguf", getpid(), n_made++))
+               .string();
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  std::string path;
+};
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail<IoError>("{}: cannot be read", path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class NewModelChecks {
+ public:
+  NewModelChecks(const Architecture& architecture, const NewModelOptions& options)
+      : architecture_(architecture), options_(options) {}
+
+  SelfReport run();
+
+ private:
+  MadeSource made(DType matrices, bool optional) const {
+    return {std::string(architecture_.name), options_.keys, matrices, optional};
+  }
+  Graph graph_of(const MadeSource& source, const GraphOptions& options) const {
+    Graph graph = build_graph(source, architecture_, configure(source, architecture_), options);
+    weft::check(graph);
+    return graph;
+  }
+  std::shared_ptr<const Model> load(DType matrices, bool optional) const {
+    const MadeSource source = made(matrices, optional);
+    graph_of(source, kWide);
+    const TemporaryFile file;
+    source.write(file.path);
+    return Model::load(file.path);
+  }
+  void check(const std::string& name, const std::function<std::string()>& f) {
+    if (options_.progress) options_.progress(name);
+    report_.checks.push_back(run_check(name, f));
+  }
+
+  std::string shapes(bool optional) const;
+  std::string round_trip() const;
+  std::string passes() const;
+  std::string nodes(DType matrices) const;
+  std::string caches() const;
+  std::string plans() const;
+  std::string snapshot() const;
+
+  const Architecture& architecture_;
+  const NewModelOptions& options_;
+  SelfReport report_;
+  std::shared_ptr<const Model> model_;  // in Q8_0
+  const std::vector<std::int32_t> ids_ = {7, 3, 11, 3, 42, 9, 1, 95};
+};
+
+std::string NewModelChecks::shapes(bool optional) const {
+  const MadeSource source = made(f32, optional);
+  const Hparams c = configure(source, architecture_);
+  std::size_t n_weights = 0, n_ops = 0;
+  for (GraphOptions options : {kWide, GraphOptions{}, kWide}) {
+    options.embeddings = n_ops > 0 && options.tokens > 1;  // the last one
+    const Graph graph = graph_of(source, options);
+    const TensorSpec& out = graph[graph.outputs().front().node].spec;
+    const std::int64_t width = options.embeddings ? c.D : c.V;
+    if (out.dtype != f32 || out.shape.rank() != 2 || out.shape[1].bound != width ||
+        !out.shape[0].varies() || out.shape[0].bound != options.logits_rows)
+      throw Failed{fmt::format("the output must be F32 [O, {}], got {}", width, to_string(out))};
+    if (options.embeddings) break;
+    const auto users = graph.users();
+    n_weights = n_ops = 0;
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      n_weights += graph[id].kind == NodeKind::weight;
+      n_ops += graph[id].kind == NodeKind::op;
+      if (graph[id].kind == NodeKind::weight && users[static_cast<std::size_t>(id)].empty())
+        throw Failed{fmt::format("weight '{}' is declared and not used ({})", graph[id].path,
+                                 to_string(graph[id].where))};
+    }
+  }
+  return fmt::format("{} ops, {} weights, logits [O, {}], embeddings [O, {}]", n_ops, n_weights,
+                     c.V, c.D);
+}
+
+// Written, read, and written again: the same bytes.
+std::string NewModelChecks::round_trip() const {
+  const MadeSource source = made(q8_0, false);
+  graph_of(source, kWide);
+  const TemporaryFile first, second;
+  source.write(first.path);
+  const GgufFile file = GgufFile::open(first.path);
+  GgufWriter writer;
+  for (const MetaEntry& entry : file.metadata()) writer.add(entry.key, entry.value);
+  for (const GgufTensor& tensor : file.tensors()) {
+    writer.add_tensor(std::string(tensor.name), tensor.spec,
+                      {tensor.data, static_cast<std::size_t>(tensor.n_bytes)});
+  }
+  writer.write(second.path);
+  const std::string a = read_text(first.path), b = read_text(second.path);
+  if (a != b) throw Failed{"a file written from what was read differs from the file read"};
+  const auto loaded = Model::load(second.path);
+  return fmt::format("{} keys, {} tensors, {} bytes", file.metadata().size(), file.tensors().size(),
+                     loaded->file().file_bytes());
+}
+
+// Definitions as kernels: what the passes that only rewrite leave must be the same.
+std::string NewModelChecks::passes() const {
+  const auto model = load(f32, true);
+  const ModelVerification result = verify_model(
+      model, {.session = {.backend = "reference", .cache_k = f32, .cache_v = f32}, .tokens = ids_});
+  if (!(result.nmse_from_plain <= kRewriteLimit))
+    throw Failed{
+        fmt::format("logits with passes have a normalized squared error of {:.3g} from "
+                    "those without",
+                    result.nmse_from_plain)};
+  return fmt::format("normalized squared error {:.2g} of the logits", result.nmse_from_plain);
+}
+
+// Every instruction set, with and without passes.
+std::string NewModelChecks::nodes(DType matrices) const {
+  const auto model = load(matrices, true);
+  std::size_t n_nodes = 0;
+  double ratio = 0, error = 0;
+  for (const std::string_view isa : cpu_isas()) {
+    for (const bool fused : {true, false}) {
+      SessionOptions session{.backend = "cpu:" + std::string(isa)};
+      if (!fused) session.passes_off = {"all"};
+      const ModelVerification result = verify_model(model, {.session = session, .tokens = ids_});
+      for (const VerifiedStep& step : result.steps) {
+        n_nodes += step.report.nodes.size();
+        for (const NodeCheck& n : step.report.nodes) ratio = std::max(ratio, n.worst_ratio);
+      }
+      error = std::max(error, result.nmse_from_plain);
+      if (const NodeCheck* bad = result.first_bad())
+        throw Failed{fmt::format("{}{}: {} '{}', {:.3g} times the bound ({})", isa,
+                                 fused ? "" : ", no passes", bad->op, bad->path, bad->worst_ratio,
+                                 bad->where)};
+      if (!result.stopped.empty()) throw Failed{fmt::format("{}: {}", isa, result.stopped)};
+    }
+  }
+  return fmt::format("{} instruction sets, {} nodes, at most {:.2g} of the bound; logits {:.2g}",
+                     cpu_isas().size(), n_nodes, ratio, error);
+}
+
+std::string NewModelChecks::caches() const {
+  std::string text;
+  for (const DType type : cache_types()) {
+    const ModelVerification result =
+        verify_model(model_, {.session = {.cache_k = type, .cache_v = type}, .tokens = ids_});
+    if (const NodeCheck* bad = result.first_bad())
+      throw Failed{
+          fmt::format("cache {}: {} '{}' ({})", type.name(), bad->op, bad->path, bad->where)};
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", type.name());
+  }
+  return text;
+}
+
+std::string NewModelChecks::plans() const {
+  std::size_t n_plans = 0;
+  for (const int workers : {1, 2}) {
+    const PlannedModel planned = plan_model(*model_, {.workers = workers});
+    for (std::size_t i = 0; i < planned.plans.size(); ++i)
+      weft::check(planned.plans[i], planned.graphs[i]);
+    n_plans += planned.plans.size();
+  }
+  return fmt::format("{} plans proved; {}", n_plans,
+                     check_memory(model_, {.context = 64, .workers = 1}, ids_));
+}
+
+std::string NewModelChecks::snapshot() const {
+  if (options_.snapshot.empty()) throw Skipped{"no file was named"};
+  const MadeSource source = made(f32, false);
+  const std::string dot =
+      to_dot(graph_of(source, kWide), {.title = std::string(architecture_.name)});
+  std::error_code ignored;
+  if (!std::filesystem::exists(options_.snapshot, ignored)) {
+    OutputFile file(options_.snapshot);
+    file.write(dot);
+    file.commit();
+    return "written to " + options_.snapshot;
+  }
+  const std::string before = read_text(options_.snapshot);
+  if (before == dot) return "as in " + options_.snapshot;
+  const auto at = std::ranges::mismatch(before, dot).in1 - before.begin();
+  const auto line = 1 + std::count(before.begin(), before.begin() + at, '\n');
+  throw Failed{fmt::format("the graph differs from line {} of {}; remove it where that is meant",
+                           line, options_.snapshot)};
+}
+
+SelfReport NewModelChecks::run() {
+  report_.about =
+      fmt::format("new model: {}, a tiny one with random weights\n", architecture_.name);
+  check("graph", [&] { return shapes(false); });
+  check("graph, optional tensors", [&] { return shapes(true); });
+  if (!report_.passed()) return std::move(report_);  // nothing to run
+  check("GGUF round trip", [&] { return round_trip(); });
+  check("passes = plain", [&] { return passes(); });
+  for (const DType type : {f32, q8_0, q4_k})
+    check(fmt::format("nodes, {}", type.name()), [&] { return nodes(type); });
+  check("cache types", [&] {
+    model_ = load(q8_0, false);
+    return caches();
+  });
+  if (!model_) return std::move(report_);
+  check("plans and memory", [&] { return plans(); });
+  SelftestOptions options{.tokens = {}, .progress = options_.progress};
+  for (SelfCheck& c : check_sessions(model_, options)) report_.checks.push_back(std::move(c));
+  check("snapshot", [&] { return snapshot(); });
+  return std::move(report_);
+}
+
+}  // namespace
+
+SelfReport check_new_model(const std::string& architecture, const NewModelOptions& options) {
+  const MadeSource named(architecture, options.keys, f32, false);
+  return NewModelChecks(find_architecture(named), options).run();
+}
+
+}  // namespace weft

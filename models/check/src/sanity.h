@@ -1,0 +1,24 @@
+#pragma once
+// Parts of the selftest.
+
+#include "weft/check/selftest.h"
+
+namespace weft {
+
+// Runs f, which returns the detail or throws; Failed fails the check, Skipped skips it.
+struct Failed {
+  std::string why;
+};
+struct Skipped {
+  std::string why;
+};
+SelfCheck run_check(const std::string& name, const std::function<std::string()>& f);
+
+// Throw Failed; return what was looked at.
+std::string check_tensors(const Model& model);
+std::string check_round_trip(const Model& model);
+// Opens a session of its own, so that no other one may hold the same resident weights.
+std::string check_memory(const std::shared_ptr<const Model>& model, const SessionOptions& options,
+                         const std::vector<std::int32_t>& tokens);
+
+}  // namespace weft

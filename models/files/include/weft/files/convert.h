@@ -1,0 +1,24 @@
+#pragma once
+// A directory of safetensors as a GGUF file.
+
+#include <functional>
+#include <string>
+
+#include "weft/files/gguf.h"
+#include "weft/graph/dtype.h"
+
+namespace weft {
+
+struct ConvertOptions {
+  DType matrices;                // F32, F16 or BF16; none: as they are. Norms and biases stay F32
+  bool allow_nonfinite = false;  // keep weights that are infinite or no numbers, and make such
+  std::function<bool(double)> progress;  // 0..1; false: CancelledError
+};
+
+// Writes what GgufFile::open(directory) reads, a piece of a tensor at a time; the file appears
+// under its name when it is complete and synced. Throws IoError, CancelledError, FormatError "DIR:
+// tensor 'T' holds nan at element 5" for weights that are not finite, or would not be in their new
+// type.
+void write_gguf(const GgufFile& file, const std::string& path, const ConvertOptions& options = {});
+
+}  // namespace weft

@@ -1,0 +1,18 @@
+#pragma once
+// The vocabulary that a model file carries.
+// Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+
+#include <memory>
+
+#include "weft/files/gguf.h"
+#include "weft/tokenize/vocabulary.h"
+
+namespace weft {
+
+// Reads the keys tokenizer.* of `file`, and ARCH.vocab_size if the file carries no tokens. Keys
+// that are absent take the defaults of the tokenizer's kind. Throws FormatError if a key has the
+// wrong type or arrays differ in length; a special id outside the vocabulary is ignored with a
+// warning.
+std::shared_ptr<const Vocabulary> read_vocabulary(const GgufFile& file);
+
+}  // namespace weft

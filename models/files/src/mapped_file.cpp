@@ -1,0 +1,89 @@
+#include "weft/files/mapped_file.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf.h"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse(const std::string& path, const char* what) {
+  const int code = errno;
+  fail<IoError>("{}: {}: {}", printable_path(path), what, std::generic_category().message(code));
+}
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() { ::close(fd); }
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) {
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) refuse(path, "cannot open");
+  const Descriptor closes_itself{fd};
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) refuse(path, "cannot examine");
+  if (S_ISDIR(info.st_mode))
+    fail<IoError>("{}: is a directory, expected a file", printable_path(path));
+  if (!S_ISREG(info.st_mode)) fail<IoError>("{}: is not a regular file", printable_path(path));
+  map(fd, static_cast<std::uintmax_t>(info.st_size), path);
+}
+
+MappedFile MappedFile::anonymous(std::span<const std::byte> bytes) {
+  const std::string name = "a file in memory";
+  const int fd = ::memfd_create("weft", MFD_CLOEXEC);
+  if (fd < 0) refuse(name, "cannot make");
+  const Descriptor closes_itself{fd};
+  for (std::span<const std::byte> rest = bytes; !rest.empty();) {
+    const ssize_t n = ::write(fd, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) refuse(name, "cannot write");
+    rest = rest.subspan(static_cast<std::size_t>(n));
+  }
+  MappedFile file;
+  file.map(fd, bytes.size(), name);
+  return file;
+}
+
+void MappedFile::map(int fd, std::uintmax_t size, const std::string& path) {
+  if (size == 0) return;
+  if (size > SIZE_MAX / 2)
+    fail<IoError>("{}: {} bytes are too many to map", printable_path(path), size);
+  void* data = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) refuse(path, "cannot map");
+  data_ = static_cast<const std::byte*>(data);
+  size_ = static_cast<std::size_t>(size);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+}  // namespace weft

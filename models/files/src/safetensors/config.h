@@ -1,0 +1,27 @@
+#pragma once
+// config.json: the numbers of a model, as the keys that GGUF files have for them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/files/gguf_writer.h"
+
+#include "safetensors/json.h"
+#include "safetensors/names.h"
+
+namespace weft::safetensors {
+
+struct Config {
+  const HfModel* model = nullptr;
+  std::uint64_t n_heads = 0, n_kv_heads = 0, n_vocab = 0;
+  bool tied = false;                // the output matrix is the table of embeddings
+  std::vector<float> rope_factors;  // divisors of the angles of rope; empty where there are none
+};
+
+// Adds the keys to the writer. Throws FormatError for what is missing or of the wrong type and
+// UnsupportedError for what the architecture could not compute: sliding windows, quantized
+// weights, other activations, other ways to stretch rope.
+Config read_config(const JsonObject& json, const std::string& name, GgufWriter& writer);
+
+}  // namespace weft::safetensors

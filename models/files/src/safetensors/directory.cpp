@@ -1,0 +1,235 @@
+#include "safetensors/directory.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf_writer.h"
+#include "weft/ops/formats/format.h"
+
+#include "safetensors/config.h"
+#include "safetensors/json.h"
+#include "safetensors/names.h"
+#include "safetensors/shards.h"
+#include "safetensors/special_tokens.h"
+#include "safetensors/tokenizer_json.h"
+
+namespace weft::safetensors {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxConfig = std::size_t{16} << 20;
+constexpr std::size_t kMaxTokenizer = std::size_t{64} << 20;
+constexpr std::uint64_t kMaxVocabulary = std::uint64_t{1} << 22;
+constexpr std::int64_t kMaxVector = std::int64_t{1} << 24;  // elements of norms and biases
+
+// The last part of the directory's own name, whatever the path to it looks like.
+std::string model_name(const std::string& path) {
+  std::error_code error;
+  const fs::path full = fs::canonical(path, error);
+  return error ? std::string() : printable(full.filename().string());
+}
+
+// A tensor that stays in its shard.
+struct Mapped {
+  std::uint32_t order = 0;
+  std::string name;
+  GgufTensor tensor;
+};
+
+// Makes the parts of the model out of the files.
+class Reader {
+ public:
+  explicit Reader(const std::string& path)
+      : path_(path), shards_(open_shards(path)), config_path_(join("config.json")) {
+    const auto text = read_text(config_path_, kMaxConfig);
+    if (!text) fail<IoError>("{}: 'config.json' is missing", printable_path(path_));
+    config_json_ = parse_json(*text, config_path_);
+  }
+
+  Directory read() {
+    const JsonObject json(config_json_, config_path_);
+    config_ = read_config(json, model_name(path_), writer_);
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      for (const StoredTensor& tensor : shards_[i].tensors) add(tensor, i);
+    }
+    check_output();
+    check_vocabulary(json);
+    if (!config_.rope_factors.empty()) {
+      add_floats("rope_freqs.weight", config_.rope_factors);
+    }
+    read_text_files(json);
+    return finish();
+  }
+
+ private:
+  std::string join(const char* name) const { return (fs::path(path_) / name).string(); }
+
+  template <class E = FormatError, class... Args>
+  [[noreturn]] void refuse(const StoredTensor& tensor, std::size_t shard,
+                           fmt::format_string<Args...> text, Args&&... args) const {
+    throw E(fmt::format("{}: tensor '{}': ", printable_path(shards_[shard].path),
+                        printable(tensor.name)) +
+            fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  void add(const StoredTensor& stored, std::size_t shard) {
+    TensorRole role = find_role(stored.name);
+    if (!role.known) {
+      refuse(stored, shard, "models of type '{}' have no such tensor", config_.model->type);
+    }
+    if (role.name.empty()) return;
+    if (config_.tied && role.name == "output.weight") return;
+    if (!names_.insert(role.name).second) refuse(stored, shard, "is there under two names");
+    if (!stored.type.valid()) {
+      refuse<UnsupportedError>(
+          stored, shard, "dtype {} is not supported (supported: F32, F16, BF16)", stored.type_name);
+    }
+    GgufTensor tensor{.spec = {stored.type, shape_of(stored, shard)},
+                      .data = shards_[shard].map.bytes().data() + stored.offset,
+                      .n_bytes = static_cast<std::int64_t>(stored.n_bytes),
+                      .part = static_cast<std::int32_t>(shard + 1),
+                      .file_offset = stored.offset};
+    if (config_.model->rows_in_pairs && role.rows != TensorRole::Rows::as_stored)
+      tensor.paired_rows = head_rows(stored, shard, role.rows);
+    const bool vector = tensor.spec.shape.rank() == 1;
+    if (vector && (stored.type != f32 || tensor.paired_rows != 0)) {
+      add_floats(role.name, floats_of(tensor, stored, shard));
+    } else {
+      mapped_.push_back({role.order, std::move(role.name), tensor});
+    }
+  }
+
+  Shape shape_of(const StoredTensor& stored, std::size_t shard) const {
+    if (stored.shape.size() > kMaxRank)
+      refuse(stored, shard, "has {} dimensions, at most {} are read", stored.shape.size(),
+             kMaxRank);
+    std::array<Dim, kMaxRank> dims{1};  // a tensor without dimensions is one element
+    for (std::size_t i = 0; i < stored.shape.size(); ++i) {
+      if (stored.shape[i] == 0) refuse(stored, shard, "dimension {} is 0", i);
+      dims[i] = stored.shape[i];
+    }
+    return Shape(std::span(dims).first(std::max<std::size_t>(stored.shape.size(), 1)));
+  }
+
+  // Rows of one head.
+  std::int64_t head_rows(const StoredTensor& stored, std::size_t shard,
+                         TensorRole::Rows rows) const {
+    const bool query = rows == TensorRole::Rows::query_heads;
+    const std::uint64_t heads = query ? config_.n_heads : config_.n_kv_heads;
+    const auto n_rows = static_cast<std::uint64_t>(stored.shape.empty() ? 1 : stored.shape[0]);
+    if (n_rows % (2 * heads) != 0)
+      refuse(stored, shard, "{} rows are not {} heads of an even number of rows", n_rows, heads);
+    return static_cast<std::int64_t>(n_rows / heads);
+  }
+
+  // Norms and biases, which GGUF files have in F32.
+  std::vector<float> floats_of(const GgufTensor& tensor, const StoredTensor& stored,
+                               std::size_t shard) const {
+    const std::int64_t n = tensor.spec.shape.last();
+    if (n > kMaxVector)
+      refuse(stored, shard, "has {} elements, at most {} are read", n, kMaxVector);
+    std::vector<float> stored_order(static_cast<std::size_t>(n));
+    find_format(tensor.spec.dtype)->decode(tensor.data, stored_order.data(), n);
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < n; ++i)
+      values.push_back(stored_order[static_cast<std::size_t>(stored_row(tensor, i))]);
+    return values;
+  }
+
+  void add_floats(const std::string& name, const std::vector<float>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    writer_.add_tensor(name, {f32, {std::ssize(values)}},
+                       [owned = std::vector(bytes.begin(), bytes.end())](
+                           const GgufWriter::Put& put) { put(owned); });
+  }
+
+  // A model whose output matrix is missing would give the logits of another one.
+  void check_output() const {
+    if (config_.tied || names_.contains("output.weight") || !has_whole_model()) return;
+    fail<FormatError>(
+        "{}: there is no tensor 'lm_head.weight', and 'tie_word_embeddings' in config.json is not "
+        "true",
+        printable_path(path_));
+  }
+  // Checkpoints of the body alone, made for embeddings, have names without this prefix.
+  bool has_whole_model() const {
+    for (const Shard& shard : shards_) {
+      for (const StoredTensor& t : shard.tensors) {
+        if (t.name.starts_with("model.")) return true;
+      }
+    }
+    return false;
+  }
+
+  // Before anything is made for every token: so many rows are there.
+  void check_vocabulary(const JsonObject& json) const {
+    for (const Mapped& mapped : mapped_) {
+      if (mapped.name != "token_embd.weight") continue;
+      const std::int64_t rows = mapped.tensor.spec.shape.rows().bound;
+      if (static_cast<std::uint64_t>(rows) == config_.n_vocab) break;
+      fail<FormatError>("{}: 'vocab_size' is {}, the table of embeddings has {} rows",
+                        printable_path(json.file()), config_.n_vocab, rows);
+    }
+    if (config_.n_vocab > 0 && config_.n_vocab <= kMaxVocabulary) return;
+    json.mismatch("vocab_size", fmt::format("1 to {}", kMaxVocabulary));
+  }
+
+  void read_text_files(const JsonObject& config) {
+    const std::string file = join("tokenizer.json");
+    const auto text = read_text(file, kMaxTokenizer);
+    if (!text) {  // ids can still be fed
+      writer_.add_string("tokenizer.ggml.model", "none");
+      return;
+    }
+    const Json json = parse_json(*text, file);
+    const auto facts = read_tokenizer(JsonObject(json, file), config_.n_vocab, writer_);
+    read_special_tokens(path_, config, facts, writer_);
+  }
+
+  Directory finish() {
+    Directory result;
+    result.paths.push_back(path_);
+    result.maps.push_back(MappedFile::anonymous(writer_.to_bytes()));
+    result.head = gguf::parse_part(result.maps.front().bytes(), path_);
+    for (Shard& shard : shards_) {
+      result.paths.push_back(shard.path);
+      result.file_bytes += std::ssize(shard.map.bytes());
+      result.maps.push_back(std::move(shard.map));
+    }
+    std::ranges::sort(mapped_, [](const Mapped& a, const Mapped& b) {
+      return std::tie(a.order, a.name) < std::tie(b.order, b.name);
+    });
+    std::vector<std::string> names;
+    for (Mapped& mapped : mapped_) names.push_back(std::move(mapped.name));
+    result.names = std::make_shared<const std::vector<std::string>>(std::move(names));
+    for (std::size_t i = 0; i < mapped_.size(); ++i) {
+      mapped_[i].tensor.name = (*result.names)[i];
+      result.head.tensors.push_back(mapped_[i].tensor);
+    }
+    return result;
+  }
+
+  const std::string& path_;
+  std::vector<Shard> shards_;
+  std::string config_path_;
+  Json config_json_;
+  Config config_;
+  GgufWriter writer_;
+  std::set<std::string> names_;  // of all tensors, as GGUF files have them
+  std::vector<Mapped> mapped_;
+};
+
+}  // namespace
+
+Directory open_directory(const std::string& path) {
+  return Reader(path).read();
+}
+
+}  // namespace weft::safetensors

@@ -1,0 +1,20 @@
+#pragma once
+// rope_theta and rope_scaling of config.json.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "weft/files/gguf_writer.h"
+
+#include "safetensors/json.h"
+
+namespace weft::safetensors {
+
+// Adds the keys "ARCH.rope.*". Returns the divisors of the angles, one per pair of a head, where
+// the way to stretch is one that needs them ("llama3"), otherwise nothing. Throws UnsupportedError
+// for ways that are not linear, yarn or llama3, FormatError for missing or impossible numbers.
+std::vector<float> read_rope(const JsonObject& json, std::string_view arch,
+                             std::uint64_t head_width, GgufWriter& writer);
+
+}  // namespace weft::safetensors

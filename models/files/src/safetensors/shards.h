@@ -1,0 +1,24 @@
+#pragma once
+// The safetensors files of a directory: model.safetensors, or the shards that
+// model.safetensors.index.json names.
+
+#include <string>
+#include <vector>
+
+#include "weft/files/mapped_file.h"
+
+#include "safetensors/header.h"
+
+namespace weft::safetensors {
+
+struct Shard {
+  std::string path;
+  MappedFile map;
+  std::vector<StoredTensor> tensors;
+};
+
+// Throws IoError and FormatError, which name the directory and what is missing in it, and what
+// parse_header throws. No two tensors have the same name.
+std::vector<Shard> open_shards(const std::string& directory);
+
+}  // namespace weft::safetensors

@@ -1,0 +1,19 @@
+#pragma once
+// What stands around the vocabulary: tokenizer_config.json, generation_config.json, chat templates.
+
+#include <string>
+
+#include "weft/files/gguf_writer.h"
+
+#include "safetensors/json.h"
+#include "safetensors/tokenizer_json.h"
+
+namespace weft::safetensors {
+
+// Adds the ids with a special meaning, whether texts begin and end with them, and the chat
+// template. The names in tokenizer_config.json count before the ids in generation_config.json, and
+// these before those in config.json. Further ids that end a reply become eot and eom.
+void read_special_tokens(const std::string& directory, const JsonObject& config,
+                         const TokenizerFacts& tokenizer, GgufWriter& writer);
+
+}  // namespace weft::safetensors

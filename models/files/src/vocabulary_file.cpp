@@ -1,0 +1,232 @@
+#include "weft/files/vocabulary_file.h"
+
+#include <limits>
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/files/gguf.h"
+#include "weft/tokenize/tokenizer_kinds.h"
+#include "weft/tokenize/vocabulary.h"
+
+#include "stripping_keys.h"
+
+namespace weft {
+namespace {
+
+// Some ids have two spellings in use.
+constexpr std::pair<const char*, TokenId SpecialTokens::*> kIdKeys[] = {
+    {"bos_token_id", &SpecialTokens::bos},         {"eos_token_id", &SpecialTokens::eos},
+    {"eot_token_id", &SpecialTokens::eot},         {"eom_token_id", &SpecialTokens::eom},
+    {"unknown_token_id", &SpecialTokens::unk},     {"separator_token_id", &SpecialTokens::sep},
+    {"seperator_token_id", &SpecialTokens::sep},   {"padding_token_id", &SpecialTokens::pad},
+    {"cls_token_id", &SpecialTokens::cls},         {"mask_token_id", &SpecialTokens::mask},
+    {"prefix_token_id", &SpecialTokens::fim_pre},  {"fim_pre_token_id", &SpecialTokens::fim_pre},
+    {"suffix_token_id", &SpecialTokens::fim_suf},  {"fim_suf_token_id", &SpecialTokens::fim_suf},
+    {"middle_token_id", &SpecialTokens::fim_mid},  {"fim_mid_token_id", &SpecialTokens::fim_mid},
+    {"fim_pad_token_id", &SpecialTokens::fim_pad}, {"fim_rep_token_id", &SpecialTokens::fim_rep},
+    {"fim_sep_token_id", &SpecialTokens::fim_sep},
+};
+
+constexpr std::pair<const char*, bool TokenizerFlags::*> kFlagKeys[] = {
+    {"add_bos_token", &TokenizerFlags::add_bos},
+    {"add_eos_token", &TokenizerFlags::add_eos},
+    {"add_sep_token", &TokenizerFlags::add_sep},
+    {"add_space_prefix", &TokenizerFlags::add_space_prefix},
+    {"remove_extra_whitespaces", &TokenizerFlags::remove_extra_whitespaces},
+    {"normalizer.lowercase", &TokenizerFlags::lowercase},
+    {"normalizer.strip_accents", &TokenizerFlags::strip_accents},
+};
+
+std::string key(std::string_view name) {
+  return fmt::format("tokenizer.ggml.{}", name);
+}
+
+bool without_tokenizer(std::string_view kind) {
+  return kind.empty() || kind == "none" || kind == "no_vocab";
+}
+
+std::vector<TokenType> read_types(const GgufFile& file, std::vector<std::string>& warnings) {
+  std::vector<TokenType> types;
+  const auto numbers = file.find_ints(key("token_type"));
+  if (!numbers) return types;
+  types.reserve(numbers->size());
+  std::size_t n_unknown = 0;
+  for (const std::int64_t number : *numbers) {
+    const bool known = number >= 0 && number <= static_cast<std::int64_t>(TokenType::byte);
+    if (!known) ++n_unknown;
+    types.push_back(known ? static_cast<TokenType>(number) : TokenType::undefined);
+  }
+  if (n_unknown > 0)
+    warnings.push_back(
+        fmt::format("{} tokens have an unknown type and are taken as ordinary ones", n_unknown));
+  return types;
+}
+
+std::string read_charsmap(const GgufFile& file) {
+  const auto numbers = file.find_ints(key("precompiled_charsmap"));
+  std::string bytes;
+  if (!numbers) return bytes;
+  bytes.reserve(numbers->size());
+  for (const std::int64_t number : *numbers) {
+    if (number < -128 || number > 255) {
+      fail<FormatError>("{}: {} holds {}, which is no byte", file.path(),
+                        key("precompiled_charsmap"), number);
+    }
+    bytes += static_cast<char>(number);
+  }
+  return bytes;
+}
+
+void read_special_ids(const GgufFile& file, std::int64_t n_tokens, VocabularyParts& parts) {
+  for (const auto& [name, member] : kIdKeys) {
+    const auto id = file.find_int(key(name));
+    if (!id) continue;
+    if (*id >= 0 && *id < n_tokens) {
+      parts.special.*member = static_cast<TokenId>(*id);
+    } else {
+      parts.special.*member = kNoToken;
+      parts.warnings.push_back(fmt::format(
+          "{} {} is outside the vocabulary of {} tokens and is ignored", key(name), *id, n_tokens));
+    }
+  }
+}
+
+// Defaults are guesses about files that do not say: ids that do not exist are dropped without a
+// word.
+void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
+  const TokenizerKind* kind = find_tokenizer_kind(parts.kind);
+  if (kind == nullptr) return;
+  const KindDefaults defaults = kind->defaults(kind->rule.empty() ? parts.pre : kind->rule);
+  parts.flags = defaults.flags;
+  parts.special = defaults.special;
+  for (const auto& [name, member] : kIdKeys) {
+    if (parts.special.*member >= n_tokens) parts.special.*member = kNoToken;
+  }
+}
+
+// Files do not say which special tokens take the white space around them. These are known to: by
+// the name of the pre-tokenizer rule where it tells them apart, by those of the model otherwise.
+// The first row that fits counts.
+struct Stripping {
+  const char* key;
+  std::string_view part;   // of its value in lower case
+  std::string_view token;  // takes what is before it; empty: every special token but three takes
+                           // what is behind it
+};
+
+constexpr Stripping kStripping[] = {
+    {"tokenizer.ggml.pre", "jina-v2-de", "<mask>"},
+    {"tokenizer.ggml.pre", "jina-v2-es", "<mask>"},
+    {"tokenizer.ggml.pre", "jina-v2-code", "<mask>"},
+    {"tokenizer.ggml.pre", "modern-bert", "[MASK]"},
+    {"general.architecture", "nomic-bert-moe", "<mask>"},
+    {"general.architecture", "jina-bert-v3", "<mask>"},
+    {"general.name", "phi-3", ""},
+    {"general.name", "phi3", ""},
+};
+
+const Stripping* find_stripping(const GgufFile& file) {
+  for (const Stripping& row : kStripping) {
+    std::string value(file.find_string(row.key).value_or(""));
+    for (char& c : value) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (value.find(row.part) != value.npos) return &row;
+  }
+  return nullptr;
+}
+
+// The ids under such a key, where the file has it.
+bool read_stripping(const GgufFile& file, std::string_view key, std::size_t n_tokens,
+                    std::vector<TokenId>& ids) {
+  const auto found = file.find_ints(key);
+  if (!found) return false;
+  for (const std::int64_t id : *found) {
+    if (id < 0 || id >= static_cast<std::int64_t>(n_tokens))
+      fail<FormatError>("{}: {} names token {} of {}", file.path(), key, id, n_tokens);
+    ids.push_back(static_cast<TokenId>(id));
+  }
+  return true;
+}
+
+void find_stripping_tokens(const GgufFile& file, VocabularyParts& parts) {
+  const std::size_t n = parts.tokens.size();
+  const bool left = read_stripping(file, kStripLeftKey, n, parts.strip_left);
+  const bool right = read_stripping(file, kStripRightKey, n, parts.strip_right);
+  if (left || right) return;
+  const Stripping* row = find_stripping(file);
+  if (row == nullptr) return;
+  for (std::size_t i = 0; i < parts.tokens.size(); ++i) {
+    const std::string_view text = parts.tokens[i];
+    const auto id = static_cast<TokenId>(i);
+    if (!row->token.empty()) {
+      if (text == row->token) parts.strip_left.push_back(id);
+      continue;
+    }
+    const TokenType type = i < parts.types.size() ? parts.types[i] : TokenType::normal;
+    const bool special = type == TokenType::control || type == TokenType::user_defined;
+    if (special && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
+      parts.strip_right.push_back(id);
+  }
+}
+
+// Where the model needs a BOS although the file asks for none.
+void force_bos(VocabularyParts& parts) {
+  const TokenizerKind* kind = find_tokenizer_kind(parts.kind);
+  if (kind == nullptr || !kind->needs_bos || parts.flags.add_bos) return;
+  parts.flags.add_bos = true;
+  parts.warnings.push_back(
+      fmt::format("{} is false, but a vocabulary of kind '{}' needs a BOS: it is added",
+                  key("add_bos_token"), parts.kind));
+}
+
+std::int64_t read_bare_size(const GgufFile& file) {
+  const auto arch = file.find_string("general.architecture");
+  if (!arch) return 0;
+  const std::string name = fmt::format("{}.vocab_size", *arch);
+  const std::uint64_t size = file.find_uint(name).value_or(0);
+  if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max())) {
+    fail<FormatError>("{}: {} is {}, more than 2^31 - 1", file.path(), name, size);
+  }
+  return static_cast<std::int64_t>(size);
+}
+
+}  // namespace
+
+std::shared_ptr<const Vocabulary> read_vocabulary(const GgufFile& file) {
+  VocabularyParts parts;
+  parts.kind = file.find_string(key("model")).value_or("none");
+  parts.pre = file.find_string(key("pre")).value_or("");
+  parts.chat_template = file.find_string("tokenizer.chat_template").value_or("");
+  if (without_tokenizer(parts.kind)) {
+    parts.n_tokens = read_bare_size(file);
+    read_special_ids(file, parts.n_tokens, parts);
+    return std::make_shared<const Vocabulary>(std::move(parts));
+  }
+
+  auto tokens = file.find_strings(key("tokens"));
+  if (!tokens || tokens->empty()) {
+    fail<FormatError>("{}: tokenizer.ggml.model is '{}', but there are no tokenizer.ggml.tokens",
+                      file.path(), parts.kind);
+  }
+  parts.tokens = std::move(*tokens);
+  parts.scores = file.find_floats(key("scores")).value_or(std::vector<float>{});
+  parts.types = read_types(file, parts.warnings);
+  parts.merges = file.find_strings(key("merges")).value_or(std::vector<std::string_view>{});
+  const auto n_tokens = static_cast<std::int64_t>(parts.tokens.size());
+  apply_defaults(n_tokens, parts);
+  read_special_ids(file, n_tokens, parts);
+  for (const auto& [name, member] : kFlagKeys)
+    parts.flags.*member = file.find_bool(key(name)).value_or(parts.flags.*member);
+  // Accents go with the case of letters where the file does not say otherwise.
+  if (!file.find_bool(key("normalizer.strip_accents")))
+    parts.flags.strip_accents = parts.flags.lowercase;
+  parts.charsmap = read_charsmap(file);
+  find_stripping_tokens(file, parts);
+  force_bos(parts);
+  try {
+    return std::make_shared<const Vocabulary>(std::move(parts));
+  } catch (const FormatError& error) {
+    fail<FormatError>("{}: {}", file.path(), error.what());
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,181 @@
+#include "weft/measure/perplexity.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+// e^x for x <= 0, to 2 ulp; 0 below -87. Plain arithmetic without calls, so that compilers turn a
+// loop over it into vectors: x = n ln 2 + r, |r| <= ln 2 / 2, e^x = 2^n e^r, and e^r by its series.
+float exp_of_negative(float x) {
+  constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: added, it rounds to a whole number
+  constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
+  const float clamped = x < -87.0f ? -87.0f : x;
+  const float shifted = clamped * 0x1.715476p+0f + kMagic;
+  const float n = shifted - kMagic;
+  const float r = (clamped - n * kLn2High) - n * kLn2Low;
+  float e = 1.0f / 5040;
+  e = e * r + 1.0f / 720;
+  e = e * r + 1.0f / 120;
+  e = e * r + 1.0f / 24;
+  e = e * r + 1.0f / 6;
+  e = e * r + 0.5f;
+  e = e * r + 1.0f;
+  e = e * r + 1.0f;
+  const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23) +
+                                           (std::uint32_t{127} << 23));
+  return x < -87.0f ? 0.0f : e * power;
+}
+
+// Eight maxima side by side: one alone would wait for itself.
+float largest(std::span<const float> values) {
+  constexpr std::size_t kLanes = 8;
+  std::array<float, kLanes> most;
+  most.fill(values[0]);
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes)
+    for (std::size_t k = 0; k < kLanes; ++k)
+      most[k] = values[i + k] > most[k] ? values[i + k] : most[k];
+  for (; i < values.size(); ++i) most[0] = std::max(most[0], values[i]);
+  return *std::ranges::max_element(most);
+}
+
+// sum_i f(i), in blocks whose terms are computed first and then added: the first is a loop for
+// vectors, the second keeps one order.
+constexpr std::size_t kBlock = 256, kSums = 4;
+
+template <class Term>
+double sum_of(std::size_t n, Term term) {
+  std::array<float, kBlock> terms;
+  std::array<double, kSums> sums{};
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t count = std::min(kBlock, n - begin);
+    for (std::size_t i = 0; i < count; ++i) terms[i] = term(begin + i);
+    for (std::size_t i = count; i < (count + kSums - 1) / kSums * kSums; ++i) terms[i] = 0;
+    for (std::size_t i = 0; i < count; i += kSums)
+      for (std::size_t k = 0; k < kSums; ++k) sums[k] += static_cast<double>(terms[i + k]);
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+template <class Values>
+std::vector<double> sorted(const Values& values) {
+  std::vector<double> all(values.begin(), values.end());
+  std::ranges::sort(all);
+  return all;
+}
+
+}  // namespace
+
+double log_sum_exp(std::span<const float> logits) {
+  const float most = largest(logits);
+  const float* x = logits.data();
+  return static_cast<double>(most) + std::log(sum_of(logits.size(), [=](std::size_t i) {
+           return exp_of_negative(x[i] - most);
+         }));
+}
+
+double negative_log_likelihood(std::span<const float> logits, std::int32_t token) {
+  return log_sum_exp(logits) - static_cast<double>(logits[static_cast<std::size_t>(token)]);
+}
+
+Estimate Mean::get() const {
+  if (count_ < 1) return {};
+  const auto n = static_cast<double>(count_);
+  const double mean = sum_ / n, variance = squares_ / n - mean * mean;
+  return {mean, count_ > 1 && variance > 0 ? std::sqrt(variance / (n - 1)) : 0};
+}
+
+Estimate perplexity(const Mean& nll) {
+  const Estimate e = nll.get();
+  const double value = std::exp(e.value);
+  return {value, value * e.error};
+}
+
+Compared compare(std::span<const float> logits, const SavedRow& base, std::int32_t token) {
+  constexpr float kLeast = -16;  // e^-16 and less: what 16 bits do not hold
+  const std::size_t n = logits.size();
+  const double total = log_sum_exp(logits);
+  const auto norm = static_cast<float>(total);
+  const float* x = logits.data();
+  const std::uint16_t* steps = base.steps.data();
+  const float scale = base.scale, minimum = base.minimum;
+  Compared c;
+  c.divergence = sum_of(n, [=](std::size_t i) {
+    const float log_base = scale * static_cast<float>(steps[i]) + minimum;
+    const float bounded = log_base < 0 ? log_base : 0;
+    const float term = exp_of_negative(bounded) * (log_base - (x[i] - norm));
+    return log_base > kLeast ? term : 0.0f;
+  });
+  // What rounding the norm left out; the base's probabilities add up to 1.
+  c.divergence += total - static_cast<double>(norm);
+  const auto at = static_cast<std::size_t>(token);
+  c.nll = total - static_cast<double>(logits[at]);
+  c.base_nll = -base.log_probability(at);
+  c.difference = std::exp(-c.nll) - std::exp(-c.base_nll);
+  c.same_top = std::ranges::max_element(logits) - logits.begin() ==
+               std::ranges::max_element(base.steps) - base.steps.begin();
+  return c;
+}
+
+void Comparison::add(const Compared& c) {
+  nll_.add(c.nll);
+  base_.add(c.base_nll);
+  divergence_.add(c.divergence);
+  difference_.add(c.difference);
+  squared_.add(c.difference * c.difference);
+  products_ += c.nll * c.base_nll;
+  same_ += c.same_top;
+  divergences_.push_back(static_cast<float>(c.divergence));
+  differences_.push_back(static_cast<float>(c.difference));
+}
+
+double Comparison::covariance() const {
+  const auto n = static_cast<double>(count());
+  if (count() < 2) return 0;
+  return (products_ / n - nll_.get().value * base_.get().value) / (n - 1);
+}
+
+Estimate Comparison::log_ratio() const {
+  const Estimate p = nll_.get(), b = base_.get();
+  const double variance = p.error * p.error + b.error * b.error - 2 * covariance();
+  return {p.value - b.value, variance > 0 ? std::sqrt(variance) : 0};
+}
+
+double Comparison::correlation() const {
+  const double errors = nll_.get().error * base_.get().error;
+  return errors > 0 ? covariance() / errors : 0;
+}
+
+Estimate Comparison::rms_difference() const {
+  const Estimate e = squared_.get();
+  const double rms = std::sqrt(e.value);
+  return {rms, rms > 0 ? e.error / (2 * rms) : 0};
+}
+
+Estimate Comparison::same_top() const {
+  if (count() < 1) return {};
+  const auto n = static_cast<double>(count());
+  const double share = static_cast<double>(same_) / n;
+  return {share, count() > 1 ? std::sqrt(share * (1 - share) / (n - 1)) : 0};
+}
+
+std::vector<double> Comparison::sorted_divergences() const {
+  return sorted(divergences_);
+}
+std::vector<double> Comparison::sorted_differences() const {
+  return sorted(differences_);
+}
+
+double percentile(std::span<const double> sorted, double fraction) {
+  const double at = std::clamp(fraction, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = at - static_cast<double>(below);
+  return (1 - part) * sorted[below] + part * sorted[above];
+}
+
+}  // namespace weft

@@ -1,0 +1,78 @@
+#include "weft/quantize/quantize.h"
+
+#include <map>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf_writer.h"
+#include "weft/scheduler/workers.h"
+
+#include "converter.h"
+
+namespace weft {
+namespace {
+
+// Of the block formats as they are since 2023. Source: docs/gguf.md of
+// https://github.com/ggml-org/ggml
+constexpr std::uint64_t kQuantizationVersion = 2;
+
+void check_obstacles(const QuantizePlan& plan) {
+  for (const QuantizedTensor& t : plan.tensors) {
+    if (t.obstacle.empty()) continue;
+    fail<UnsupportedError>("tensor '{}' cannot become {}: {}", printable(t.tensor->name),
+                           t.to.name(), t.obstacle);
+  }
+}
+
+void add_metadata(const GgufFile& file, const QuantizePlan& plan, const Imatrix* imatrix,
+                  GgufWriter& writer) {
+  std::map<std::string_view, MetaValue> set;
+  if (plan.file_type) set["general.file_type"] = {MetaType::uint32, std::uint64_t{*plan.file_type}};
+  set["general.quantization_version"] = {MetaType::uint32, kQuantizationVersion};
+  if (imatrix) {
+    const auto u32 = [](std::int64_t n) {
+      return MetaValue{MetaType::uint32, static_cast<std::uint64_t>(n)};
+    };
+    set["quantize.imatrix.file"] = {MetaType::string, std::string_view(imatrix->source)};
+    if (!imatrix->datasets.empty())
+      set["quantize.imatrix.dataset"] = {MetaType::string,
+                                         std::string_view(imatrix->datasets.front())};
+    set["quantize.imatrix.entries_count"] = u32(std::ssize(imatrix->entries));
+    if (imatrix->chunk_count > 0) set["quantize.imatrix.chunks_count"] = u32(imatrix->chunk_count);
+  }
+  for (const MetaEntry& entry : file.metadata()) {
+    // The writer records the alignment; the output is not split.
+    if (entry.key == "general.alignment" || entry.key.starts_with("split.")) continue;
+    const auto found = set.find(entry.key);
+    writer.add(entry.key, found == set.end() ? entry.value : found->second);
+    if (found != set.end()) set.erase(found);
+  }
+  for (const auto& [key, value] : set) writer.add(key, value);
+}
+
+}  // namespace
+
+void quantize_file(const GgufFile& file, const QuantizePlan& plan, const QuantizeOptions& options,
+                   const QuantizeRun& run, const std::string& path) {
+  check_output(file, path);
+  check_obstacles(plan);
+  GgufWriter writer(file.alignment());
+  add_metadata(file, plan, options.imatrix, writer);
+  quantize::Converter converter(file, plan, options,
+                                run.workers > 0 ? run.workers : default_workers());
+  const auto after_piece = [&](double share) {
+    if (run.progress && !run.progress(share)) fail<CancelledError>("quantizing was stopped");
+  };
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const QuantizedTensor& t = plan.tensors[i];
+    writer.add_tensor(std::string(t.tensor->name), {t.to, t.tensor->spec.shape},
+                      [&, i](const GgufWriter::Put& put) {
+                        converter.put_tensor(i, put, after_piece);
+                        if (run.finished) run.finished(plan.tensors[i]);
+                      });
+  }
+  after_piece(0);
+  writer.write(path);
+}
+
+}  // namespace weft

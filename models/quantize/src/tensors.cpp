@@ -1,0 +1,147 @@
+#include "tensors.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace weft::quantize {
+namespace {
+
+// Parts of names of tensors that always stay as they are. Source: what llama-quantize of
+// https://github.com/ggml-org/llama.cpp leaves alone.
+constexpr std::string_view kKept[] = {
+    "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel",
+    "per_layer_model_proj", "ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight",
+    "indexer.q_proj.weight", "attn_rel_b.weight",
+    // The low-rank parts of recurrent mixing.
+    "time_mix_first.weight", "time_mix_w0.weight", "time_mix_w1.weight", "time_mix_w2.weight",
+    "time_mix_v0.weight", "time_mix_v1.weight", "time_mix_v2.weight", "time_mix_a0.weight",
+    "time_mix_a1.weight", "time_mix_a2.weight", "time_mix_g1.weight", "time_mix_g2.weight",
+    "time_mix_decay_w1.weight", "time_mix_decay_w2.weight", "time_mix_lerp_fused.weight",
+    // Images and sound.
+    ".position_embd", "sam.pos_embd", "sam.neck.", "sam.net_", ".rel_pos", ".patch_embd",
+    ".patch_merger", "a.rvq.codebook", "mm.a.code_embd"};
+constexpr std::string_view kKeptNames[] = {"position_embd.weight", "token_types.weight"};
+
+struct ClassName {
+  std::string_view part;
+  TensorClass of;
+};
+constexpr ClassName kClasses[] = {
+    {"attn_qkv.weight", TensorClass::attn_v}, {"attn_kv_b.weight", TensorClass::attn_v},
+    {"attn_v.weight", TensorClass::attn_v},   {"attn_k.weight", TensorClass::attn_k},
+    {"attn_q.weight", TensorClass::attn_q},   {"attn_output.weight", TensorClass::attn_output},
+    {"ffn_up", TensorClass::ffn_up},          {"ffn_gate", TensorClass::ffn_gate},
+    {"ffn_down", TensorClass::ffn_down},
+};
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+constexpr std::int64_t kMost = 1 << 30;  // more than any model has of anything counted here
+
+std::int64_t number(const GgufFile& file, std::string_view key, std::int64_t otherwise) {
+  const auto arch = file.find_string("general.architecture");
+  if (!arch) return otherwise;
+  const MetaValue* value = file.find(fmt::format("{}.{}", *arch, key));
+  if (value == nullptr) return otherwise;
+  if (const auto* n = std::get_if<std::uint64_t>(&value->value)) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(*n, kMost));
+  }
+  if (const auto* n = std::get_if<std::int64_t>(&value->value))
+    return std::clamp<std::int64_t>(*n, 0, kMost);
+  // One per layer: the first one speaks for all.
+  const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value->value);
+  if (array == nullptr || !*array) return otherwise;
+  if (const auto* n = std::get_if<std::vector<std::int64_t>>(&(*array)->values); n && !n->empty())
+    return std::clamp<std::int64_t>(n->front(), 0, kMost);
+  if (const auto* n = std::get_if<std::vector<std::uint64_t>>(&(*array)->values); n && !n->empty())
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(n->front(), kMost));
+  return otherwise;
+}
+
+std::int64_t count_layers(const GgufFile& file) {
+  std::int64_t last = -1;
+  for (const GgufTensor& tensor : file.tensors()) last = std::max(last, layer_of(tensor.name));
+  return number(file, "block_count", last + 1);
+}
+
+}  // namespace
+
+Rows rows_of(const TensorSpec& spec) {
+  const Shape& shape = spec.shape;
+  Rows rows{.n_cols = shape.last(),
+            .n_rows = shape.elems() / std::max<std::int64_t>(shape.last(), 1)};
+  for (int i = 0; i + 2 < shape.rank(); ++i) rows.n_matrices *= shape[i].bound;
+  return rows;
+}
+
+bool may_quantize(const GgufTensor& tensor) {
+  const std::string_view name = tensor.name;
+  if (rows_of(tensor.spec).n_rows < 2 || !name.ends_with("weight")) return false;
+  if (std::ranges::find(kKeptNames, name) != std::end(kKeptNames)) return false;
+  return std::ranges::none_of(kKept, [&](std::string_view part) { return contains(name, part); });
+}
+
+TensorClass class_of(std::string_view name) {
+  if (name == "output.weight") return TensorClass::output;
+  if (name == "token_embd.weight" || name == "per_layer_token_embd.weight")
+    return TensorClass::token_embd;
+  const auto* found = std::ranges::find_if(
+      kClasses, [&](const ClassName& known) { return contains(name, known.part); });
+  return found == std::end(kClasses) ? TensorClass::other : found->of;
+}
+
+std::int64_t layer_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (!name.starts_with(kPrefix)) return -1;
+  name.remove_prefix(kPrefix.size());
+  std::int32_t layer = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
+  const bool whole = error == std::errc() && end != name.data() + name.size() && *end == '.';
+  return whole && layer >= 0 ? layer : -1;
+}
+
+ModelCase model_case(const GgufFile& file) {
+  const std::int64_t heads = number(file, "attention.head_count", 1);
+  const std::int64_t key_heads = number(file, "attention.head_count_kv", heads);
+  return {.sharing = key_heads > 0 ? heads / key_heads : 0,
+          .experts = number(file, "expert_count", 0),
+          .of_80_layers = count_layers(file) == 80 && heads != key_heads};
+}
+
+std::vector<TensorCase> tensor_cases(const GgufFile& file) {
+  const auto tensors = file.tensors();
+  const bool tied = file.find_tensor("output.weight") == nullptr;
+  const std::int64_t n_layers = count_layers(file);
+  const std::int64_t n_attn_v = std::ranges::count_if(
+      tensors, [](const GgufTensor& t) { return class_of(t.name) == TensorClass::attn_v; });
+
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    return std::tuple(layer_of(tensors[i].name), tensors[i].name);
+  });
+  std::map<TensorClass, std::int64_t> seen;
+  std::vector<TensorCase> cases(tensors.size());
+  for (const std::size_t i : order) {
+    if (!may_quantize(tensors[i])) continue;
+    TensorClass of = class_of(tensors[i].name);
+    if (tied && of == TensorClass::token_embd) of = TensorClass::output;
+    cases[i] = {.of = of,
+                .rank = seen[of]++,
+                .layer = layer_of(tensors[i].name),
+                .layers = of == TensorClass::attn_v ? n_attn_v : n_layers,
+                .stacked = rows_of(tensors[i].spec).n_matrices > 1};
+  }
+  return cases;
+}
+
+}  // namespace weft::quantize

@@ -1,0 +1,120 @@
+#include "device_memory.h"
+
+#include <algorithm>
+#include <set>
+
+#include "weft/backends/backend.h"
+#include "weft/backends/memory.h"
+#include "weft/base/error.h"
+
+#include "weight_loader.h"
+
+namespace weft {
+namespace {
+
+Device& device_of(const std::string& backend) {
+  Device* const device = find_backend(backend).device();
+  if (!device) fail<Error>("backend {} has no memory of its own", backend);
+  return *device;
+}
+
+DeviceUse& use_of(std::vector<DeviceUse>& all, const std::string& backend) {
+  const auto at = std::ranges::find(all, backend, &DeviceUse::backend);
+  return at != all.end() ? *at : all.emplace_back(DeviceUse{.backend = backend});
+}
+
+}  // namespace
+
+std::int64_t DeviceUse::bytes() const {
+  std::int64_t sum = arena + scratch;
+  for (const auto& [path, tensor] : tensors) sum += align_up(tensor.spec.bytes());
+  return sum;
+}
+
+std::vector<DeviceUse> device_use(const std::vector<Graph>& graphs,
+                                  const std::vector<Plan>& plans) {
+  std::vector<DeviceUse> all;
+  for (std::size_t n = 0; n < plans.size(); ++n) {
+    for (std::size_t i = 0; i < plans[n].devices.size(); ++i) {
+      const PlanDevice& device = plans[n].devices[i];
+      DeviceUse& use = use_of(all, device.backend);
+      use.arena = std::max(use.arena, device.arena_bytes);
+      use.scratch = std::max(use.scratch, device.scratch_bytes);
+      const auto memory = static_cast<std::int32_t>(i) + 1;
+      for (NodeId id = 0; id < graphs[n].size(); ++id) {
+        const Node& node = graphs[n][id];
+        const Placement& p = plans[n].placements[static_cast<std::size_t>(id)];
+        const bool weight = node.kind == NodeKind::weight;
+        const bool here = weight ? (p.weight_in >> memory & 1) != 0
+                                 : node.kind == NodeKind::state && p.memory == memory;
+        if (here) use.tensors.emplace(node.path, DeviceTensor{node.spec, weight});
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> weights_off_host(const std::vector<Graph>& graphs,
+                                          const std::vector<Plan>& plans) {
+  std::set<std::string> off, on;
+  for (std::size_t n = 0; n < plans.size(); ++n) {
+    for (NodeId id = 0; id < graphs[n].size(); ++id) {
+      const Placement& p = plans[n].placements[static_cast<std::size_t>(id)];
+      if (graphs[n][id].kind != NodeKind::weight) continue;
+      const bool only_there = p.weight_in > 1 && (p.weight_in & 1) == 0;
+      (only_there ? off : on).insert(graphs[n][id].path);
+    }
+  }
+  std::vector<std::string> paths;
+  std::ranges::set_difference(off, on, std::back_inserter(paths));
+  return paths;
+}
+
+DeviceMemory::DeviceMemory(const Model& model, const DeviceUse& use)
+    : use_(use), device_(device_of(use.backend)) {
+  for (const auto& [path, tensor] : use_.tensors) fill(model, path, tensor);
+  arena_ = DeviceBuffer(device_, use_.arena);
+  scratch_ = DeviceBuffer(device_, use_.scratch);
+}
+
+void DeviceMemory::fill(const Model& model, const std::string& path, const DeviceTensor& tensor) {
+  const auto n_bytes = static_cast<std::size_t>(tensor.spec.bytes());
+  DeviceBuffer& buffer =
+      tensors_.emplace(path, DeviceBuffer(device_, align_up(tensor.spec.bytes()))).first->second;
+  if (!tensor.weight) return upload(buffer.data(), std::vector<std::byte>(n_bytes));
+  const GgufTensor& from = *model.file().find_tensor(path);
+  if (from.spec.dtype == tensor.spec.dtype && from.paired_rows == 0)
+    return upload(buffer.data(), {from.data, n_bytes});
+  upload(buffer.data(), read_weight(model.file(), from, tensor.spec.dtype));
+}
+
+void DeviceMemory::upload(std::byte* to, std::span<const std::byte> bytes) {
+  device_.upload({.n_rows = 1,
+                  .row_bytes = std::ssize(bytes),
+                  .device = to,
+                  .device_stride = std::ssize(bytes),
+                  .host = const_cast<std::byte*>(bytes.data()),  // an upload only reads there
+                  .host_stride = std::ssize(bytes)});
+}
+
+std::int64_t DeviceMemory::bytes() const {
+  std::int64_t sum = arena_.size() + scratch_.size();
+  for (const auto& [path, buffer] : tensors_) sum += buffer.size();
+  return sum;
+}
+
+DeviceBindings DeviceMemory::bindings() const {
+  return {.at = [this](const Node& node) { return tensors_.at(node.path).data(); },
+          .arena = arena_.bytes(),
+          .scratch = scratch_.bytes()};
+}
+
+bool DeviceMemory::write_state(const std::string& path, std::int64_t offset,
+                               std::span<std::byte> bytes) {
+  const auto at = tensors_.find(path);
+  if (at == tensors_.end()) return false;
+  upload(at->second.data() + offset, bytes);
+  return true;
+}
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+#pragma once
+// What a session has in the memory of devices: weights and states that kernels there read, and
+// activations. The same list serves prediction and allocation.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/backends/device.h"
+#include "weft/run/model.h"
+#include "weft/scheduler/executor.h"
+#include "weft/scheduler/plan.h"
+
+namespace weft {
+
+struct DeviceTensor {
+  TensorSpec spec;
+  bool weight = false;  // otherwise a state
+};
+
+struct DeviceUse {
+  std::string backend;
+  std::map<std::string, DeviceTensor> tensors;  // by path
+  std::int64_t arena = 0, scratch = 0;          // one step runs at a time: the largest of all plans
+  std::int64_t bytes() const;
+};
+
+// Of all plans of a session together, by backend. REQUIRES: one plan per graph.
+std::vector<DeviceUse> device_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans);
+
+// Paths of weights that nobody reads in the host's memory.
+std::vector<std::string> weights_off_host(const std::vector<Graph>& graphs,
+                                          const std::vector<Plan>& plans);
+
+class DeviceMemory {
+ public:
+  // Allocates, uploads the weights, clears the states. Throws Error.
+  DeviceMemory(const Model& model, const DeviceUse& use);
+
+  std::string_view backend() const { return use_.backend; }
+  std::int64_t bytes() const;  // counted at the allocations
+  DeviceBindings bindings() const;
+  // Writes `bytes` of a state, from byte `offset` on; false where it is not here.
+  bool write_state(const std::string& path, std::int64_t offset, std::span<std::byte> bytes);
+
+ private:
+  void fill(const Model& model, const std::string& path, const DeviceTensor& tensor);
+  void upload(std::byte* to, std::span<const std::byte> bytes);
+
+  const DeviceUse use_;
+  Device& device_;
+  std::unordered_map<std::string, DeviceBuffer> tensors_;
+  DeviceBuffer arena_, scratch_;
+};
+
+}  // namespace weft

@@ -1,0 +1,105 @@
+// What the keys and values of a session depend on, as one number.
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "weft/files/gguf.h"
+#include "weft/run/saved_sequence.h"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t kSample = 256;  // bytes at either end of a tensor
+
+class Hash {
+ public:
+  Hash() { XXH3_64bits_reset(&state_); }
+
+  void add(std::span<const std::byte> bytes) {
+    XXH3_64bits_update(&state_, bytes.data(), bytes.size());
+  }
+  void add(std::string_view text) {
+    add(text.size());
+    add(std::as_bytes(std::span(text)));
+  }
+  void add(const MetaValue& value) {
+    std::visit([&](const auto& v) { add_value(v); }, value.value);
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void add(T value) { add(std::as_bytes(std::span(&value, 1))); }
+
+  std::uint64_t value() const { return XXH3_64bits_digest(&state_); }
+
+ private:
+  template <class T>
+  void add_value(const T& value) {
+    add(value);
+  }
+  void add_value(const std::shared_ptr<const MetaArray>& array) {
+    add(array->size());
+    std::visit(
+        [&](const auto& values) {
+          using T = typename std::decay_t<decltype(values)>::value_type;
+          for (const T& v : values) add(v);
+        },
+        array->values);
+  }
+
+  XXH3_state_t state_;
+};
+
+void add_file(const GgufFile& file, Hash& hash) {
+  for (const MetaEntry& entry : file.metadata()) {
+    hash.add(entry.key);
+    hash.add(entry.value);
+  }
+  for (const GgufTensor& tensor : file.tensors()) {
+    hash.add(tensor.name);
+    hash.add(tensor.spec.dtype.name());
+    for (const Dim& dim : tensor.spec.shape) hash.add(dim.bound);
+    const std::span bytes(tensor.data, static_cast<std::size_t>(tensor.n_bytes));
+    const std::size_t n = std::min(bytes.size(), kSample);
+    hash.add(bytes.first(n));
+    hash.add(bytes.last(n));
+  }
+}
+
+// Raise it where a kernel gives other bits under the same name.
+constexpr int kComputation = 1;
+
+// Graphs of all widths give the same bits, so one of them speaks for all.
+void add_computation(const Session& session, Hash& hash) {
+  hash.add(kComputation);
+  const Graph& graph = session.graph(0);
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (node.kind == NodeKind::input) continue;
+    hash.add(node.path);
+    hash.add(node.spec.dtype.name());
+    for (const NodeId input : node.inputs) hash.add(input);
+    if (node.op) hash.add(node.op->name);
+    if (node.op) hash.add(node.attrs.to_json());
+  }
+  for (const PlanStep& step : session.plan(0).steps) {
+    hash.add(step.path);
+    hash.add(step.backend);
+    hash.add(step.kernel);
+  }
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(const Session& session) {
+  Hash hash;
+  add_file(session.model().file(), hash);
+  add_computation(session, hash);
+  return hash.value();
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+#pragma once
+// A GGUF file as builder code sees it.
+
+#include <map>
+#include <string_view>
+
+#include "weft/arch/hparams.h"
+#include "weft/files/gguf.h"
+
+namespace weft {
+
+class GgufSource : public ModelSource {
+ public:
+  explicit GgufSource(GgufFile file) : file_(std::move(file)) {}
+
+  const GgufFile& gguf() const { return file_; }
+  // The tensor of this name is to be taken for one of another type.
+  void retype(std::string_view name, const TensorSpec& spec) { retyped_[name] = spec; }
+
+  std::string_view file() const override { return file_.path(); }
+  std::optional<std::uint64_t> find_uint(std::string_view key) const override {
+    return file_.find_uint(key);
+  }
+  std::optional<double> find_float(std::string_view key) const override {
+    return file_.find_float(key);
+  }
+  std::optional<bool> find_bool(std::string_view key) const override {
+    return file_.find_bool(key);
+  }
+  std::optional<std::string_view> find_string(std::string_view key) const override {
+    return file_.find_string(key);
+  }
+  std::vector<std::int64_t> find_ints(std::string_view key) const override {
+    if (array_size(key) > 0) return *file_.find_ints(key);
+    const auto value = file_.find_int(key);
+    return value ? std::vector{*value} : std::vector<std::int64_t>{};
+  }
+  std::int64_t array_size(std::string_view key) const override {
+    const MetaValue* value = file_.find(key);
+    if (!value || value->type != MetaType::array) return 0;
+    return static_cast<std::int64_t>(
+        std::get<std::shared_ptr<const MetaArray>>(value->value)->size());
+  }
+  const TensorSpec* find_tensor(std::string_view name) const override {
+    if (const auto it = retyped_.find(name); it != retyped_.end()) return &it->second;
+    const GgufTensor* tensor = file_.find_tensor(name);
+    return tensor ? &tensor->spec : nullptr;
+  }
+  std::vector<std::string_view> tensor_names() const override {
+    std::vector<std::string_view> names;
+    for (const GgufTensor& tensor : file_.tensors()) names.push_back(tensor.name);
+    return names;
+  }
+
+ private:
+  GgufFile file_;
+  std::map<std::string_view, TensorSpec> retyped_;  // names view the file
+};
+
+}  // namespace weft

@@ -1,0 +1,172 @@
+#include "weft/run/model.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/vocabulary_file.h"
+#include "weft/quantize/quantize.h"
+
+#include "model_impl.h"
+
+namespace weft {
+namespace {
+
+void report(const ModelOptions& options, double share) {
+  if (options.progress && !options.progress(share)) {
+    fail<CancelledError>("loading was stopped");
+  }
+}
+
+// Norms and biases are small, and one bad number in them spoils every result: looked at now. Large
+// weights show when logits come out.
+void check_finite(const GgufFile& file, const GgufTensor& tensor) {
+  constexpr std::int64_t kSmall = 1 << 20;
+  if (tensor.spec.dtype != f32 || tensor.spec.shape.rank() != 1) return;
+  if (tensor.spec.shape.last() > kSmall) return;
+  for (std::int64_t i = 0; i < tensor.spec.shape.last(); ++i) {
+    float value = 0;
+    std::memcpy(&value, tensor.data + i * std::int64_t{sizeof(float)}, sizeof(float));
+    if (std::isfinite(value)) continue;
+    fail<FormatError>("{}: tensor '{}' holds {} at element {}: the file is damaged", file.path(),
+                      printable(tensor.name), value, i);
+  }
+}
+
+// Every weight of the graph, once: small ones are finite, and what there is in all.
+void check_weights(const GgufFile& file, const Graph& graph, ModelFacts& facts) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (node.kind != NodeKind::weight) continue;
+    const GgufTensor& tensor = *file.find_tensor(node.path);
+    check_finite(file, tensor);
+    facts.n_params += tensor.spec.shape.elems();
+    facts.weight_bytes += node.spec.bytes();
+  }
+}
+
+// Gives the source the types that the mix gives its tensors.
+void retype(const std::string& mix, GgufSource& source) {
+  const QuantizePlan plan = plan_quantize(source.gguf(), {.type = mix, .keep_others = true});
+  for (const QuantizedTensor& t : plan.tensors) {
+    if (!t.converts()) continue;
+    if (!t.obstacle.empty())
+      fail<UnsupportedError>("{}: tensor '{}' cannot become {}: {}", source.file(),
+                             printable(t.tensor->name), t.to.name(), t.obstacle);
+    source.retype(t.tensor->name, {t.to, t.tensor->spec.shape});
+  }
+}
+
+void read_text(const GgufFile& file, Model::Impl& model) {
+  model.vocabulary = read_vocabulary(file);
+  model.warnings = model.vocabulary->warnings();
+  if (model.vocabulary->size() != model.hparams.V) {
+    fail<FormatError>("{}: the vocabulary has {} tokens, the model {}", file.path(),
+                      model.vocabulary->size(), model.hparams.V);
+  }
+  if (!model.vocabulary->has_texts()) {
+    model.no_tokenizer = fmt::format("{} has no tokenizer", file.path());
+    return;
+  }
+  try {
+    model.tokenizer = make_tokenizer(model.vocabulary);
+    model.warnings = model.tokenizer->warnings();
+  } catch (const UnsupportedError& e) {  // token ids still work
+    model.no_tokenizer = fmt::format("{}: {}", file.path(), e.what());
+    model.warnings.push_back(e.what());
+  } catch (const FormatError& e) {
+    fail<FormatError>("{}: {}", file.path(), e.what());
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
+  report(options, 0);
+  auto impl = std::make_unique<Impl>(GgufFile::open(path));
+  GgufSource& source = impl->source;
+  impl->architecture = &find_architecture(source);
+  impl->hparams = configure(source, *impl->architecture);
+  for (const GgufTensor& tensor : source.gguf().tensors()) source.gguf().require_format(tensor);
+  if (!options.quantize.empty()) retype(options.quantize, source);
+  impl->quantized_to = options.quantize;
+  report(options, 0.1);
+  read_text(source.gguf(), *impl);
+  report(options, 0.8);
+
+  const Hparams& c = impl->hparams;
+  const Graph graph = build_graph(source, *impl->architecture, c, {});
+  check(graph);
+  impl->facts = {.architecture = c.arch,
+                 .name = std::string(source.find_string("general.name").value_or("")),
+                 .n_layers = c.L,
+                 .n_embd = c.D,
+                 .n_vocab = c.V,
+                 .context = c.context};
+  check_weights(source.gguf(), graph, impl->facts);
+  report(options, 1);
+  return std::shared_ptr<const Model>(new Model(std::move(impl)));
+}
+
+std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayout& layout) const {
+  const std::lock_guard lock(regions_mutex_);
+  std::erase_if(regions_, [](const auto& region) { return region.expired(); });
+  for (const auto& region : regions_) {
+    auto weights = region.lock();
+    if (weights && weights->layout() == layout) return weights;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
+    const WeightLayout& layout, const LoadOptions& options) const {
+  const std::lock_guard loading(loading_mutex_);
+  if (auto weights = find_region(layout)) return weights;
+  auto weights = std::make_shared<const ResidentWeights>(source.gguf(), layout, options);
+  const std::lock_guard lock(regions_mutex_);
+  regions_.push_back(weights);
+  return weights;
+}
+
+std::int64_t Model::Impl::region_bytes(const WeightLayout& layout) const {
+  const auto weights = find_region(layout);
+  return weights ? weights->bytes() : 0;
+}
+
+std::int64_t Model::Impl::resident_bytes() const {
+  const std::lock_guard lock(regions_mutex_);
+  std::int64_t sum = 0;
+  for (const auto& region : regions_) {
+    if (const auto weights = region.lock()) sum += weights->bytes();
+  }
+  return sum;
+}
+
+Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Model::~Model() = default;
+
+const GgufFile& Model::file() const {
+  return impl_->source.gguf();
+}
+const ModelFacts& Model::facts() const {
+  return impl_->facts;
+}
+const std::string& Model::quantized_to() const {
+  return impl_->quantized_to;
+}
+const Vocabulary& Model::vocabulary() const {
+  return *impl_->vocabulary;
+}
+bool Model::has_tokenizer() const {
+  return impl_->tokenizer != nullptr;
+}
+const Tokenizer& Model::tokenizer() const {
+  if (!impl_->tokenizer) fail<UnsupportedError>("{}", impl_->no_tokenizer);
+  return *impl_->tokenizer;
+}
+const std::vector<std::string>& Model::warnings() const {
+  return impl_->warnings;
+}
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+#pragma once
+// What sessions need of a model beyond its public face.
+
+#include <mutex>
+
+#include "weft/arch/builder.h"
+#include "weft/run/model.h"
+#include "weft/tokenize/tokenizer.h"
+
+#include "gguf_source.h"
+#include "weight_loader.h"
+
+namespace weft {
+
+struct Model::Impl {
+  explicit Impl(GgufFile file) : source(std::move(file)) {}
+
+  GgufSource source;
+  const Architecture* architecture = nullptr;
+  Hparams hparams;
+  ModelFacts facts;
+  std::string quantized_to;
+  std::shared_ptr<const Vocabulary> vocabulary;
+  std::shared_ptr<const Tokenizer> tokenizer;  // null where the file has none that we know
+  std::string no_tokenizer;                    // why
+  std::vector<std::string> warnings;
+
+  // The region of this layout: that of another session, or a new one. Whoever wants to fill one
+  // while another thread does so waits.
+  std::shared_ptr<const ResidentWeights> resident_weights(const WeightLayout& layout,
+                                                          const LoadOptions& options) const;
+  // Bytes of the region of this layout where a session holds one now, else 0.
+  std::int64_t region_bytes(const WeightLayout& layout) const;
+  // Of all regions that sessions hold now.
+  std::int64_t resident_bytes() const;
+
+ private:
+  std::shared_ptr<const ResidentWeights> find_region(const WeightLayout& layout) const;
+
+  mutable std::mutex loading_mutex_;  // taken first
+  mutable std::mutex regions_mutex_;
+  mutable std::vector<std::weak_ptr<const ResidentWeights>> regions_;
+};
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+#include "noise.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "weft/base/error.h"
+#include "weft/ops/formats/format.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kElems = 1 << 16;  // encoded once and repeated
+
+}  // namespace
+
+void fill_with_noise(DType dtype, std::span<std::byte> bytes) {
+  const Format* format = find_format(dtype.plain());
+  if (!format || !format->encode)
+    fail<UnsupportedError>("nothing can be written in type {}", dtype.name());
+  std::vector<float> values(kElems);
+  std::uint32_t state = 1;
+  for (float& v : values) {
+    state = state * 1664525 + 1013904223;  // Knuth's and Lewis's generator
+    v = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31f;
+  }
+  std::vector<std::byte> encoded(static_cast<std::size_t>(dtype.bytes(kElems)));
+  format->encode(values.data(), encoded.data(), kElems);
+  for (std::size_t done = 0; done < bytes.size(); done += encoded.size()) {
+    const std::size_t n = std::min(encoded.size(), bytes.size() - done);
+    std::copy_n(encoded.begin(), n, bytes.begin() + static_cast<std::ptrdiff_t>(done));
+  }
+}
+
+}  // namespace weft

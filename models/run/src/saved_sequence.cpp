@@ -1,0 +1,144 @@
+#include "weft/run/saved_sequence.h"
+
+#include <algorithm>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/cursor.h"
+#include "weft/files/gguf.h"
+#include "weft/files/mapped_file.h"
+#include "weft/files/output_file.h"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kMagic = "weftseq1";
+
+// Writes and sums up what was written.
+class Writer {
+ public:
+  explicit Writer(const std::string& path) : file_(path) { XXH3_64bits_reset(&sum_); }
+
+  void bytes(std::span<const std::byte> bytes) {
+    XXH3_64bits_update(&sum_, bytes.data(), bytes.size());
+    file_.write(bytes);
+  }
+  void number(std::uint64_t value) { bytes(std::as_bytes(std::span(&value, 1))); }
+  void block(std::span<const std::byte> content) {
+    number(content.size());
+    bytes(content);
+  }
+  void commit() {
+    number(XXH3_64bits_digest(&sum_));
+    file_.commit();
+  }
+
+ private:
+  OutputFile file_;
+  XXH3_state_t sum_;
+};
+
+// All but the sum at the end, which must be right.
+std::span<const std::byte> checked(std::span<const std::byte> bytes, const std::string& name) {
+  const auto magic = std::as_bytes(std::span(kMagic));
+  if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
+    fail<UnsupportedError>("{}: is no saved sequence: it does not begin with '{}'",
+                           printable_path(name), kMagic);
+  std::uint64_t sum = 0;
+  if (bytes.size() < magic.size() + sizeof sum)
+    fail<FormatError>("{}: ends after {} bytes, within a saved sequence", printable_path(name),
+                      bytes.size());
+  const auto content = bytes.first(bytes.size() - sizeof sum);
+  std::memcpy(&sum, bytes.data() + content.size(), sizeof sum);
+  const std::uint64_t found = XXH3_64bits(content.data(), content.size());
+  if (found != sum)
+    fail<FormatError>("{}: is damaged: the sum of its bytes is {:016x}, it says {:016x}",
+                      printable_path(name), found, sum);
+  return content;
+}
+
+std::span<const std::byte> read_block(gguf::Cursor& cursor, std::string_view what) {
+  return cursor.take(cursor.read<std::uint64_t>(what), 1, what);
+}
+
+}  // namespace
+
+void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
+                   std::string_view note, const std::string& path) {
+  if (std::ssize(tokens) != session.length(sequence)) {
+    fail<ValueError>("sequence {} has {} tokens, not the {} that are to be saved", sequence,
+                     session.length(sequence), tokens.size());
+  }
+  Writer writer(path);
+  writer.bytes(std::as_bytes(std::span(kMagic)));
+  writer.number(fingerprint(session));
+  writer.number(tokens.size());
+  writer.bytes(std::as_bytes(tokens));
+  writer.block(std::as_bytes(std::span(note)));
+  const SequenceCells states = session.cells(sequence, std::ssize(tokens));
+  writer.number(states.size());
+  for (const std::span<std::byte> cells : states) writer.block(cells);
+  writer.commit();
+}
+
+SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::string& name) {
+  gguf::Cursor cursor(checked(bytes, name), name);
+  SavedSequence s;
+  s.name_ = name;
+  cursor.take(kMagic.size(), 1, kMagic);
+  s.fingerprint_ = cursor.read<std::uint64_t>("fingerprint");
+  const auto n_tokens = cursor.read<std::uint64_t>("number of tokens");
+  const auto tokens = cursor.take(n_tokens, sizeof(std::int32_t), "tokens");
+  s.tokens_.resize(static_cast<std::size_t>(n_tokens));
+  if (!tokens.empty()) std::memcpy(s.tokens_.data(), tokens.data(), tokens.size());
+  const auto note = read_block(cursor, "note");
+  s.note_ = {reinterpret_cast<const char*>(note.data()), note.size()};
+  const auto n_states = cursor.read<std::uint64_t>("number of states");
+  cursor.require(n_states, sizeof(std::uint64_t), "states");
+  for (std::uint64_t i = 0; i < n_states; ++i) s.states_.push_back(read_block(cursor, "cells"));
+  if (cursor.remaining() > 0) cursor.fail_here("{} bytes follow the states", cursor.remaining());
+  return s;
+}
+
+bool SavedSequence::is_one(const std::string& path) {
+  const MappedFile file(path);
+  const auto magic = std::as_bytes(std::span(kMagic));
+  return file.bytes().size() >= magic.size() &&
+         std::memcmp(file.bytes().data(), magic.data(), magic.size()) == 0;
+}
+
+SavedSequence SavedSequence::open(const std::string& path) {
+  auto file = std::make_shared<const MappedFile>(path);
+  SavedSequence s = parse(file->bytes(), path);
+  s.file_ = std::move(file);
+  return s;
+}
+
+bool SavedSequence::fits(const Session& session) const {
+  return fingerprint_ == fingerprint(session);
+}
+
+void SavedSequence::restore(Session& session, std::int32_t sequence, std::int64_t n_tokens) const {
+  if (!fits(session)) {
+    fail<ValueError>("{}: was saved with another model, other types of caches or other kernels",
+                     printable_path(name_));
+  }
+  if (n_tokens < 0 || n_tokens > std::ssize(tokens_))
+    fail<ValueError>("{}: holds {} tokens, {} were asked for", printable_path(name_),
+                     tokens_.size(), n_tokens);
+  const SequenceCells states = session.cells(sequence, n_tokens);
+  const auto too_short = [](auto cells, auto saved) { return saved.size() < cells.size(); };
+  if (states.size() != states_.size() ||
+      !std::ranges::equal(states, states_, [&](auto c, auto s) { return !too_short(c, s); }))
+    fail<FormatError>("{}: holds fewer cells than its {} tokens need", printable_path(name_),
+                      tokens_.size());
+  for (std::size_t i = 0; i < states.size(); ++i)
+    std::memcpy(states[i].data(), states_[i].data(), states[i].size());
+  session.adopt(sequence, n_tokens);
+}
+
+}  // namespace weft

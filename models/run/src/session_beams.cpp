@@ -1,0 +1,99 @@
+#include "weft/run/session_beams.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/base/error.h"
+#include "weft/run/session.h"
+#include "weft/run/session_beams.h"
+#include "weft/sample/beam_search.h"
+#include "weft/sample/sampler.h"
+
+namespace weft {
+
+SessionBeams::SessionBeams(Session& session, const std::atomic<bool>* cancel)
+    : session_(session),
+      cancel_(cancel),
+      n_prompt_(session.length(0)),
+      slots_(static_cast<std::size_t>(session.options().sequences)),
+      slot_of_{0},
+      rows_(session.logits()),
+      n_vocab_(rows_.size()) {
+  const SessionOptions& o = session.options();
+  if (o.sequences > std::min(o.prefill_width, o.logits_rows)) {
+    fail<ValueError>("{} beams do not fit into steps of {} tokens and {} rows of logits",
+                     o.sequences, o.prefill_width, o.logits_rows);
+  }
+  slots_[0].has_prompt = true;
+}
+
+std::span<const float> SessionBeams::logprobs(std::size_t beam) {
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  const std::span row = rows_.subspan(beam * n_vocab_, n_vocab_);
+  const double total = log_of_total(row);
+  row_.resize(n_vocab_);
+  TokenId end = kNoToken;
+  for (std::size_t i = 0; i < n_vocab_; ++i) {
+    row_[i] = static_cast<float>(row[i] - total);
+    const auto id = static_cast<TokenId>(i);
+    if (!SessionBeams::ends(beam, id)) continue;
+    const bool likelier = end == kNoToken || row[i] > row[static_cast<std::size_t>(end)];
+    const TokenId other = likelier ? std::exchange(end, id) : id;
+    if (other != kNoToken) row_[static_cast<std::size_t>(other)] = kNever;
+  }
+  return row_;
+}
+
+bool SessionBeams::ends(std::size_t, TokenId token) {
+  return session_.model().vocabulary().ends_generation(token);
+}
+
+// How many tokens two sequences have in common.
+std::int64_t SessionBeams::copied(std::size_t from, std::size_t to) const {
+  if (!slots_[to].has_prompt) return 0;
+  const auto& a = slots_[from].tokens;
+  const auto& b = slots_[to].tokens;
+  return n_prompt_ + (std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+// Gives every chosen hypothesis a sequence with what its origin holds: the first that goes on from
+// a sequence keeps it, the others take one that nobody goes on from.
+void SessionBeams::move_to(std::span<const BeamStep> chosen) {
+  constexpr std::size_t kNone = ~std::size_t{0};
+  std::vector<std::size_t> slot_of(chosen.size(), kNone);
+  std::vector<bool> taken(slots_.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const std::size_t origin = slot_of_[chosen[i].beam];
+    if (taken[origin]) continue;
+    taken[origin] = true;
+    slot_of[i] = origin;
+  }
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (slot_of[i] != kNone) continue;
+    const std::size_t origin = slot_of_[chosen[i].beam];
+    const auto free = static_cast<std::size_t>(std::ranges::find(taken, false) - taken.begin());
+    session_.copy(static_cast<std::int32_t>(origin), static_cast<std::int32_t>(free),
+                  session_.length(static_cast<std::int32_t>(origin)), copied(origin, free));
+    slots_[free] = slots_[origin];
+    taken[free] = true;
+    slot_of[i] = free;
+  }
+  slot_of_ = std::move(slot_of);
+}
+
+void SessionBeams::advance(std::span<const BeamStep> chosen) {
+  if (chosen.size() > slots_.size())
+    fail<ValueError>("the session has {} sequences for {} beams", slots_.size(), chosen.size());
+  move_to(chosen);
+  std::vector<StepToken> step;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    step.push_back({.token = chosen[i].token,
+                    .sequence = static_cast<std::int32_t>(slot_of_[i]),
+                    .logits = true});
+  }
+  rows_ = session_.step(step, cancel_);
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    slots_[slot_of_[i]].tokens.push_back(chosen[i].token);
+}
+
+}  // namespace weft

@@ -1,0 +1,350 @@
+#include "session_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "weft/backends/backend.h"
+#include "weft/backends/memory.h"
+#include "weft/base/error.h"
+#include "weft/ops/cache_cells.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/scheduler/passes.h"
+#include "weft/scheduler/planner.h"
+#include "weft/scheduler/routing.h"
+#include "weft/scheduler/workers.h"
+
+#include "device_memory.h"
+#include "model_impl.h"
+
+namespace weft {
+namespace {
+
+// Width classes: a step runs in the narrowest plan that holds it. Narrow ones serve decoding of one
+// and of several sequences and the tail of a prompt, wide ones prefill.
+constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
+constexpr std::int64_t kNarrowest = 8;  // the budget never takes prefill below this
+// Nor below this to keep weights resident: what they bring would be lost.
+constexpr std::int64_t kNarrowestResident = 128;
+// What resident weights must leave of the budget where nobody asked for them: the program itself
+// takes some, and pages of ours cannot be dropped.
+constexpr std::int64_t kSpare = std::int64_t{64} << 20;
+constexpr std::int64_t kMaxCells = (std::int64_t{1} << 31) - 1;  // cells are numbered with i32
+constexpr std::int64_t kDefaultContext = 4096;
+constexpr std::int64_t kDefaultLogitsRows = 16;
+
+void check_range(std::string_view name, std::int64_t value, std::int64_t min, std::int64_t max) {
+  if (value < min || value > max) {
+    fail<ValueError>("{} must be {}..{}, got {}", name, min, max, value);
+  }
+}
+
+void check_cache_type(std::string_view which, DType dtype) {
+  if (std::ranges::find(cache_types(), dtype) != cache_types().end()) return;
+  fail<UnsupportedError>("the cache of {} must be one of {}, got {}", which, cache_type_names(),
+                         dtype.name());
+}
+
+// Zeros replaced, everything checked.
+SessionOptions resolve(const Model& model, SessionOptions o) {
+  if (o.context == 0) o.context = std::min(model.facts().context, kDefaultContext);
+  check_range("context", o.context, 1, kMaxCells);
+  check_range("sequences", o.sequences, 1, 1 << 16);
+  if (cells_per_sequence(o) * o.sequences > kMaxCells) {
+    fail<ValueError>("{} sequences of {} positions are more than {} cells", o.sequences, o.context,
+                     kMaxCells);
+  }
+  check_range("prefill width", o.prefill_width, 1, kMaxPrefillWidth);
+  o.prefill_width = std::min(o.prefill_width, o.context * o.sequences);
+  if (o.logits_rows == 0) {
+    o.logits_rows = std::max<std::int64_t>(o.sequences, kDefaultLogitsRows);
+  }
+  check_range("rows of logits", o.logits_rows, 1, kMaxCells);
+  o.logits_rows = std::min(o.logits_rows, o.prefill_width);
+  if (o.workers == 0) o.workers = default_workers();
+  check_range("workers", o.workers, 1, kMostWorkers);
+  if (!o.cache_k.valid()) o.cache_k = f16;
+  if (!o.cache_v.valid()) o.cache_v = f16;
+  check_cache_type("K", o.cache_k);
+  check_cache_type("V", o.cache_v);
+  if (!model.quantized_to().empty()) {
+    if (o.weights == WeightMode::mapped)
+      fail<ValueError>("weights that become {} cannot stay mapped", model.quantized_to());
+    o.weights = WeightMode::resident;
+  }
+  check_range("memory budget", o.mem_budget, 0, INT64_MAX);
+  if (o.mem_budget == 0) o.mem_budget = default_budget();
+  return o;
+}
+
+void add_class(const Model& model, const Backend& backend, std::int64_t width,
+               PlannedModel& planned) {
+  const SessionOptions& o = planned.options;
+  const Model::Impl& impl = model.impl();
+  const Graph plain = build_graph(impl.source, *impl.architecture, impl.hparams,
+                                  {.tokens = width,
+                                   .logits_rows = std::min(width, o.logits_rows),
+                                   .cells = cells_per_sequence(o) * o.sequences,
+                                   .context = o.context,
+                                   .cache_k = o.cache_k,
+                                   .cache_v = o.cache_v,
+                                   .embeddings = o.embeddings});
+  const bool resident = o.weights == WeightMode::resident;
+  planned.graphs.push_back(optimize(plain, backend, {.off = o.passes_off, .resident = resident}));
+  planned.plans.push_back(
+      make_plan(planned.graphs.back(), backend,
+                {.name = width == 1 ? "decode" : fmt::format("prefill {}", width),
+                 .lanes = o.workers,
+                 .may_take_one_lane = true,
+                 .reuse_arena = o.reuse_arena}));
+}
+
+void count_memory(const Model& model, PlannedModel& planned) {
+  planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
+}
+
+void add_classes(const Model& model, PlannedModel& planned) {
+  const std::int64_t widest = planned.options.prefill_width;
+  for (const std::int64_t width : kWidths) {
+    if (width < widest) add_class(model, *planned.backend, width, planned);
+  }
+  add_class(model, *planned.backend, widest, planned);
+}
+
+// Every width class with weights of this mode, whatever it takes.
+PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
+  PlannedModel planned{.options = options};
+  planned.options.weights = weights;
+  planned.backend = backend_of(options);
+  const auto* routing = dynamic_cast<const Routing*>(planned.backend.get());
+  const auto changes = [&] { return routing ? routing->changes_of_mind() : 0; };
+  for (std::size_t before = 0;;) {
+    add_classes(model, planned);
+    if (changes() == before) break;
+    // A plan does not see where those before it left states, nor what they did to weights.
+    before = changes();
+    planned.graphs.clear();
+    planned.plans.clear();
+  }
+  if (routing) routing->check_patterns(planned.graphs.front());
+  count_memory(model, planned);
+  return planned;
+}
+
+// A rung of the ladder of concessions: gives something up and returns true, or false where there is
+// nothing left to give.
+struct Limits {
+  std::int64_t narrowest = kNarrowest;  // how far prefill may go
+  bool stated = true;                   // the budget was, so that only we keep it
+  bool cache_stated = true;             // the types of the cache were, and are kept
+};
+using Rung = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
+
+// A budget that was found is the system's to keep: it drops rows of tables that nobody reads now.
+bool drop_tables(const Model& model, const Limits& limits, PlannedModel& planned) {
+  if (limits.stated || planned.dropped > 0) return false;
+  planned.dropped = layout_weights(model, planned).table_bytes;
+  if (planned.dropped == 0) return false;
+  planned.concessions.push_back(
+      fmt::format("tables of which a step reads some rows, {}: the system may drop and read them "
+                  "again",
+                  human_bytes(planned.dropped)));
+  return true;
+}
+
+bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
+  const std::int64_t before = planned.memory.total();
+  const std::int64_t width = planned.options.prefill_width;
+  if (planned.graphs.size() == 1) return false;
+  const std::vector<Variable>& variables = planned.graphs[planned.graphs.size() - 2].variables();
+  const std::int64_t next = std::ranges::find(variables, "T", &Variable::name)->bound;
+  if (next < limits.narrowest) return false;
+  planned.graphs.pop_back();
+  planned.plans.pop_back();
+  planned.options.prefill_width = next;
+  planned.options.logits_rows = std::min(planned.options.logits_rows, next);
+  count_memory(model, planned);
+  planned.concessions.push_back(fmt::format("prefill width {} -> {}: saves {}", width, next,
+                                            human_bytes(before - planned.memory.total())));
+  return true;
+}
+
+// Halves the cache, where the model's heads are whole blocks.
+bool shrink_cache(const Model& model, const Limits& limits, PlannedModel& planned) {
+  SessionOptions smaller = planned.options;
+  if (limits.cache_stated || smaller.cache_k == q8_0) return false;
+  smaller.cache_k = smaller.cache_v = q8_0;
+  try {
+    PlannedModel with = plan_all(model, smaller, smaller.weights);
+    with.concessions = planned.concessions;
+    with.concessions.push_back(
+        fmt::format("cache {} -> {}: saves {}", planned.options.cache_k.name(), q8_0.name(),
+                    human_bytes(planned.memory.total() - with.memory.total())));
+    with.dropped = planned.dropped;
+    with.weights_reason = planned.weights_reason;
+    planned = std::move(with);
+  } catch (const Error&) {  // heads of another width
+    return false;
+  }
+  return true;
+}
+
+constexpr Rung kLadder[] = {drop_tables, narrow, shrink_cache};
+
+// Goes down the ladder until `needed` of the plans fit; false where they do not even at its end.
+template <class Needed>
+bool fit(const Model& model, const Limits& limits, PlannedModel& planned, Needed needed) {
+  for (const Rung rung : kLadder) {
+    while (needed(planned) > planned.options.mem_budget) {
+      if (!rung(model, limits, planned)) break;
+    }
+  }
+  return needed(planned) <= planned.options.mem_budget;
+}
+
+std::int64_t all_of_it(const PlannedModel& planned) {
+  return planned.memory.total() - planned.dropped;
+}
+
+// Small models leave less to spare: it is a share of theirs.
+std::int64_t spare(const PlannedModel& planned) {
+  return std::min(kSpare, planned.memory.weights_resident / 16);
+}
+std::int64_t with_spare(const PlannedModel& planned) {
+  return all_of_it(planned) + spare(planned);
+}
+
+// What cannot be dropped.
+std::int64_t without_file(const PlannedModel& planned) {
+  return planned.memory.total() - planned.memory.weights_mapped + kSpare;
+}
+
+[[noreturn]] void refuse(const Model& model, const PlannedModel& planned) {
+  const SessionOptions& o = planned.options;
+  fail<BudgetError>("{}: needs {} with a context of {} x {}, may use {}\n{}", model.file().path(),
+                    human_bytes(planned.memory.total()), o.sequences, o.context,
+                    human_bytes(o.mem_budget), planned.memory.to_text());
+}
+
+// Resident if they were asked for, or if that is faster and fits. Otherwise nothing, and `reason`
+// says why.
+std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptions& options,
+                                          Limits limits, std::string& reason) {
+  const bool asked = options.weights == WeightMode::resident;
+  if (!asked && backend_of(options)->resident_lowering().empty()) {
+    reason = fmt::format("backend {} computes from the file's layout", options.backend);
+    return std::nullopt;
+  }
+  PlannedModel planned = plan_all(model, options, WeightMode::resident);
+  if (!limits
+           .stated) {  // what another session holds already and this one shares is not taken twice
+    const std::int64_t shared = model.impl().region_bytes(layout_weights(model, planned));
+    planned.options.mem_budget = default_budget(shared);
+  }
+  if (asked) {
+    const std::string& mix = model.quantized_to();
+    planned.weights_reason =
+        mix.empty() ? "asked for" : fmt::format("those in F32, F16 and BF16 become {}", mix);
+    if (!fit(model, limits, planned, all_of_it)) refuse(model, planned);
+    return planned;
+  }
+  if (!layout_weights(model, planned).changes_types) {
+    reason = fmt::format("backend {} has no other layout for these weights", options.backend);
+    return std::nullopt;
+  }
+  planned.weights_reason = fmt::format("backend {} is faster from another layout", options.backend);
+  limits.narrowest = kNarrowestResident;
+  limits.cache_stated = true;  // what is only faster must not change what a cache holds
+  if (fit(model, limits, planned, with_spare)) return planned;
+  reason = fmt::format("resident they would leave less than {} of the budget free",
+                       human_bytes(spare(planned)));
+  return std::nullopt;
+}
+
+PlannedModel plan_mapped(const Model& model, const SessionOptions& options, const Limits& limits,
+                         std::string reason) {
+  PlannedModel planned = plan_all(model, options, WeightMode::mapped);
+  planned.weights_reason = std::move(reason);
+  if (fit(model, limits, planned, all_of_it)) return planned;
+  // A stated budget is kept. One that was found the system keeps by dropping pages of the file:
+  // slow, but it works.
+  if (limits.stated) refuse(model, planned);
+  PlannedModel all = plan_all(model, options, WeightMode::mapped);
+  all.weights_reason = planned.weights_reason;
+  if (!fit(model, limits, all, without_file)) refuse(model, planned);
+  all.dropped = all.memory.total() - options.mem_budget;
+  all.concessions.push_back(
+      fmt::format("weights do not fit: of {}, at least {} is read from disk in every step",
+                  human_bytes(all.memory.weights_mapped), human_bytes(all.dropped)));
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<const Backend> backend_of(const SessionOptions& options) {
+  if (options.engine) return {std::shared_ptr<const Backend>(), options.engine};
+  return choose_backend(options.backend, options.route);
+}
+
+std::int64_t cells_per_sequence(const SessionOptions& options) {
+  return whole_blocks(options.context);
+}
+
+std::int64_t state_bytes(const Graph& graph, const Plan& plan) {
+  std::int64_t sum = 0;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const bool here = plan.placements[static_cast<std::size_t>(id)].memory == 0;
+    if (graph[id].kind == NodeKind::state && here) sum += align_up(graph[id].spec.bytes());
+  }
+  return sum;
+}
+
+MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans,
+                     const WeightLayout& weights) {
+  MemoryUse use{.weights_mapped = weights.mapped_bytes,
+                .weights_resident = weights.region_bytes,
+                .state = state_bytes(graphs.front(), plans.front())};
+  for (const DeviceUse& device : device_use(graphs, plans)) use.device += device.bytes();
+  for (const Plan& plan : plans) {  // one step runs at a time: arena and scratch are shared
+    use.arena = std::max(use.arena, plan.arena_bytes);
+    use.scratch = std::max(use.scratch, plan.scratch_bytes);
+  }
+  return use;
+}
+
+WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
+  const bool resident = planned.options.weights == WeightMode::resident;
+  const auto off_host = weights_off_host(planned.graphs, planned.plans);
+  WeightLayout layout = layout_weights(model.file(), planned.graphs.front(), resident, off_host);
+  for (const Graph& graph : planned.graphs) {
+    if (layout_weights(model.file(), graph, resident, off_host) != layout)
+      fail<Error>("plans of one session want their weights in different types");
+  }
+  return layout;
+}
+
+LoadOptions load_options(const Model& model, const PlannedModel& planned) {
+  const SessionOptions& o = planned.options;
+  // Where the cache of the file and the copy do not fit together, the system would have to make
+  // room for every page of ours.
+  const bool tight = o.mem_budget - planned.memory.total() < model.file().file_bytes();
+  return {.threads = o.workers, .drop_cache = tight, .progress = o.progress};
+}
+
+std::string_view to_string(WeightMode mode) {
+  constexpr std::string_view kNames[] = {"auto", "mapped", "resident"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
+
+PlannedModel plan_model(const Model& model, const SessionOptions& options) {
+  const SessionOptions resolved = resolve(model, options);
+  const Limits limits{.stated = options.mem_budget != 0,
+                      .cache_stated = options.cache_k.valid() || options.cache_v.valid()};
+  std::string reason = "asked for";
+  if (resolved.weights != WeightMode::mapped) {
+    if (auto planned = plan_resident(model, resolved, limits, reason)) return std::move(*planned);
+  }
+  return plan_mapped(model, resolved, limits, std::move(reason));
+}
+
+}  // namespace weft

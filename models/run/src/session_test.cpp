@@ -1,0 +1,478 @@
+#include "weft/run/session.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/ops/cache_cells.h"
+#include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q8_0.h"
+
+#include "support/allocations.h"
+#include "support/tiny_model.h"
+
+using namespace weft;
+using test::tiny_model;
+
+namespace {
+
+// `n` token ids below the tiny models' vocabulary of 50.
+std::vector<std::int32_t> some_tokens(std::size_t n, std::uint32_t seed = 1) {
+  std::mt19937 random(seed);
+  std::vector<std::int32_t> ids(n);
+  for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % 50);
+  return ids;
+}
+
+// Logits of all tokens, fed to a sequence in steps of `chunk`.
+std::vector<float> all_logits(Session& session, std::span<const std::int32_t> ids,
+                              std::size_t chunk, std::int32_t sequence = 0) {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < ids.size(); i += chunk) {
+    std::vector<StepToken> step;
+    for (std::size_t k = i; k < std::min(i + chunk, ids.size()); ++k) {
+      step.push_back({.token = ids[k], .sequence = sequence, .logits = true});
+    }
+    const std::span<const float> rows = session.step(step);
+    out.insert(out.end(), rows.begin(), rows.end());
+  }
+  return out;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::string text_of(auto f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("the same bits for any number of workers and any chunks") {
+  for (const char* backend : {"reference", "cpu"}) {
+    for (const char* arch : {"llama", "qwen2", "qwen3"}) {
+      for (const DType dtype : {f32, q8_0}) {
+        const auto model = tiny_model({.arch = arch, .matrices = dtype});
+        const auto ids = some_tokens(100);
+        std::vector<float> expected;
+        for (const int workers : {1, 2}) {
+          for (const std::size_t chunk : {100, 64, 7, 1}) {
+            CAPTURE(backend);
+            CAPTURE(arch);
+            CAPTURE(std::string(dtype.name()));
+            CAPTURE(workers);
+            CAPTURE(chunk);
+            Session session(
+                model,
+                {.prefill_width = 100, .logits_rows = 100, .workers = workers, .backend = backend});
+            const auto got = all_logits(session, ids, chunk);
+            REQUIRE(got.size() == 100 * 50);
+            if (expected.empty()) expected = got;
+            CHECK(same_bits(got, expected));
+          }
+        }
+      }
+    }
+  }
+}
+
+// The reference backend on the graphs that the cpu backend makes: queries are rounded there, too.
+struct ReferenceOfLowered : Backend {
+  std::string_view name() const override { return "reference"; }
+  std::string description() const override { return "reference of the cpu backend's graphs"; }
+  std::optional<Kernel> find(const Graph& graph, const Node& node) const override {
+    return reference_backend().find(graph, node);
+  }
+  std::span<const Pass> lowering() const override { return cpu_backend().lowering(); }
+};
+
+TEST_CASE("quantized caches: the same bits for any workers and chunks, as the reference has it") {
+  const auto model = tiny_model({.heads = 2});
+  const auto ids = some_tokens(100);
+  const auto logits = [&](SessionOptions options, std::size_t chunk) {
+    options.prefill_width = options.logits_rows = 100;
+    Session session(model, options);
+    return all_logits(session, ids, chunk);
+  };
+  const auto distance = [](const std::vector<float>& a, const std::vector<float>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += std::pow(static_cast<double>(a[i]) - b[i], 2);
+    return std::sqrt(sum);
+  };
+  const auto plain = logits({.backend = "reference", .cache_k = f32, .cache_v = f32}, 100);
+  for (const auto& [k, v] : {std::pair{q8_0, q8_0}, {q4_0, q4_0}, {q8_0, q4_0}, {f16, q8_0}}) {
+    CAPTURE(k.name());
+    CAPTURE(v.name());
+    std::vector<float> expected;
+    for (const int workers : {1, 2}) {
+      for (const std::size_t chunk : {100, 64, 7, 1}) {
+        const auto got = logits({.workers = workers, .cache_k = k, .cache_v = v}, chunk);
+        if (expected.empty()) expected = got;
+        CHECK(same_bits(got, expected));
+      }
+    }
+    // What the types lose is theirs. A kernel that reads or writes codes wrongly is as far from the
+    // reference as the reference is from f32; where both are right, they differ by roundings and
+    // the few codes that these flip.
+    const ReferenceOfLowered lowered;
+    const auto reference = logits({.engine = &lowered, .cache_k = k, .cache_v = v}, 100);
+    const double lost = distance(reference, plain), apart = distance(expected, reference);
+    CAPTURE(lost);
+    CHECK(lost > 0);
+    CHECK(apart < lost / 10);
+  }
+}
+
+TEST_CASE("sequences in one batch give what each gives alone") {
+  const auto model = tiny_model({.matrices = q8_0});
+  const std::vector<std::vector<std::int32_t>> texts{some_tokens(20, 1), some_tokens(13, 2),
+                                                     some_tokens(30, 3)};
+  Session batched(model, {.context = 40, .sequences = 3, .prefill_width = 32});
+  std::vector<std::vector<float>> got(3);
+  std::vector<std::size_t> fed(3);
+  // Uneven shares of each step, in changing order.
+  for (std::size_t round = 0; fed != std::vector<std::size_t>{20, 13, 30}; ++round) {
+    std::vector<StepToken> step;
+    std::vector<std::size_t> owner;
+    for (std::size_t k = 0; k < 9; ++k) {
+      const std::size_t s = (k * (round + 1) + round) % 3;
+      if (fed[s] == texts[s].size()) continue;
+      step.push_back(
+          {.token = texts[s][fed[s]++], .sequence = static_cast<std::int32_t>(s), .logits = true});
+      owner.push_back(s);
+    }
+    if (step.empty()) continue;
+    const auto rows = batched.step(step);
+    for (std::size_t i = 0; i < owner.size(); ++i) {
+      const auto row = rows.subspan(i * 50, 50);
+      got[owner[i]].insert(got[owner[i]].end(), row.begin(), row.end());
+    }
+  }
+  for (std::size_t s = 0; s < 3; ++s) {
+    Session alone(model, {.context = 40, .prefill_width = 32});
+    CHECK(same_bits(got[s], all_logits(alone, texts[s], 16)));
+    CHECK(batched.length(static_cast<std::int32_t>(s)) == std::ssize(texts[s]));
+  }
+}
+
+TEST_CASE("a sequence that pretends to have tokens goes on behind them") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 40, .sequences = 2});
+  session.feed(0, some_tokens(5));
+  const auto after = [&](std::int64_t length) {
+    session.pretend(1, length);
+    session.feed(1, some_tokens(3));
+    CHECK(session.length(1) == length + 3);
+    return std::vector<float>(session.logits().begin(), session.logits().end());
+  };
+  CHECK(same_bits(after(37), after(37)));
+  CHECK(!same_bits(after(37), after(0)));
+  CHECK(session.length(0) == 5);
+  CHECK_THROWS_AS(session.pretend(1, 41), ValueError);
+  CHECK_THROWS_AS(session.pretend(1, -1), ValueError);
+  CHECK_THROWS_AS(session.pretend(2, 1), ValueError);
+}
+
+TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
+  const auto model = tiny_model();
+  const auto ids = some_tokens(30);
+  Session session(model, {});
+  session.feed(0, some_tokens(50, 9));
+  session.truncate(0, 50);
+  session.truncate(0, 0);
+  session.feed(0, {ids.data(), 20});
+  session.feed(0, some_tokens(7, 5));
+  session.truncate(0, 20);
+  CHECK(session.length(0) == 20);
+  session.feed(0, std::span(ids).subspan(20));
+  Session fresh(model, {});
+  fresh.feed(0, ids);
+  const std::vector<float> a(session.logits().begin(), session.logits().end());
+  const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
+  CHECK(same_bits(a, b));
+}
+
+TEST_CASE("a copied sequence and its original go on like two fresh ones") {
+  const auto ids = some_tokens(150);
+  for (const DType cache : {f16, q8_0}) {
+    const auto model = tiny_model({.heads = 2});
+    const SessionOptions options{
+        .context = 200, .sequences = 3, .cache_k = cache, .cache_v = cache};
+    for (const std::size_t kept : {150, 128, 70, 64, 63, 1}) {
+      CAPTURE(kept);
+      Session session(model, options), fresh(model, options);
+      session.feed(1, some_tokens(90, 9));  // what is overwritten
+      session.feed(0, ids);
+      session.copy(0, 1, std::ssize(ids));
+      session.copy(0, 2, static_cast<std::int64_t>(kept));
+      CHECK(session.length(1) == 150);
+      CHECK(session.length(2) == static_cast<std::int64_t>(kept));
+      for (const std::int32_t sequence : {0, 1}) fresh.feed(sequence, ids);
+      fresh.feed(2, {ids.data(), kept});
+      // All together, and each with other tokens.
+      for (std::uint32_t round = 0; round < 20; ++round) {
+        std::vector<StepToken> step;
+        for (const std::int32_t sequence : {0, 1, 2})
+          step.push_back({.token = static_cast<std::int32_t>(round * 7 + 3) % 50 + sequence % 2,
+                          .sequence = sequence,
+                          .logits = true});
+        const auto rows = session.step(step);
+        const std::vector<float> got(rows.begin(), rows.end());
+        const auto expected = fresh.step(step);
+        CHECK(same_bits(got, {expected.begin(), expected.end()}));
+      }
+    }
+  }
+}
+
+TEST_CASE("a copy leaves alone what both sequences have already") {
+  const auto model = tiny_model();
+  const auto ids = some_tokens(100);
+  for (const std::size_t same : {0, 1, 63, 64, 65, 99}) {
+    CAPTURE(same);
+    Session session(model, {.context = 200, .sequences = 2}), fresh(model, {.context = 200});
+    session.feed(0, ids);
+    session.feed(1, {ids.data(), same});
+    session.feed(1, some_tokens(20, 5));
+    session.copy(0, 1, 100, static_cast<std::int64_t>(same));
+    const std::int32_t next[] = {7};
+    session.feed(1, next);
+    fresh.feed(0, ids);
+    fresh.feed(0, next);
+    const std::vector<float> a(session.logits().begin(), session.logits().end());
+    const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
+    CHECK(same_bits(a, b));
+  }
+  // The first block is believed to be the same, and is not looked at.
+  Session session(model, {.context = 200, .sequences = 2});
+  session.feed(0, ids);
+  session.feed(1, some_tokens(70, 5));
+  const auto before = session.cells(1, 64).front();
+  const std::vector<std::byte> first(before.begin(), before.end());
+  session.copy(0, 1, 100, 64);
+  CHECK(std::ranges::equal(session.cells(1, 64).front(), first));
+}
+
+TEST_CASE("copies of what is not there are refused, and nothing changes") {
+  Session session(tiny_model(), {.context = 100, .sequences = 2});
+  session.feed(0, some_tokens(10));
+  session.feed(1, some_tokens(4, 2));
+  const auto copy = [&](std::int32_t from, std::int32_t to, std::int64_t n, std::int64_t same = 0) {
+    return text_of([&] { session.copy(from, to, n, same); });
+  };
+  CHECK(copy(0, 2, 1) == "there is no sequence 2: the session has 2");
+  CHECK(copy(-1, 1, 1) == "there is no sequence -1: the session has 2");
+  CHECK(copy(0, 1, 11) == "sequence 0 has 10 tokens, 11 cannot be copied");
+  CHECK(copy(0, 1, -1) == "sequence 0 has 10 tokens, -1 cannot be copied");
+  CHECK(copy(0, 1, 10, 5) ==
+        "sequences 0 and 1 cannot have 5 tokens in common: 10 are copied, to 4");
+  CHECK(copy(0, 1, 2, 3) == "sequences 0 and 1 cannot have 3 tokens in common: 2 are copied, to 4");
+  CHECK(session.length(1) == 4);
+  CHECK(copy(0, 0, 7) == "no error");  // no more than cutting it
+  CHECK(session.length(0) == 7);
+  CHECK(copy(1, 0, 0) == "no error");
+  CHECK(session.length(0) == 0);
+}
+
+TEST_CASE("steps that want no logits, and logits of the last one that did") {
+  const auto model = tiny_model();
+  Session session(model, {});
+  CHECK(text_of([&] { session.logits(); }) ==
+        "there are no logits: no token that wants them was fed");
+  CHECK(session.step(std::vector<StepToken>{{.token = 3}}).empty());
+  CHECK(session.length(0) == 1);
+  const auto rows = session.step(std::vector<StepToken>{
+      {.token = 3, .logits = true}, {.token = 4}, {.token = 5, .logits = true}, {.token = 6}});
+  REQUIRE(rows.size() == 100);
+  CHECK(session.logits().data() == rows.data() + 50);
+  session.feed(0, {});
+  CHECK(session.logits().size() == 50);
+}
+
+TEST_CASE("embeddings are rows of the model's width, the same bits for any chunks") {
+  const auto model = tiny_model({.arch = "qwen3"});
+  const auto ids = some_tokens(20);
+  std::vector<float> expected;
+  for (const std::size_t chunk : {20, 7, 1}) {
+    CAPTURE(chunk);
+    Session session(model, {.prefill_width = 20, .logits_rows = 20, .embeddings = true});
+    const auto got = all_logits(session, ids, chunk);
+    REQUIRE(std::ssize(got) == 20 * model->facts().n_embd);
+    if (expected.empty()) expected = got;
+    CHECK(same_bits(got, expected));
+  }
+  CHECK(expected.front() != expected[static_cast<std::size_t>(model->facts().n_embd)]);
+}
+
+TEST_CASE("what was predicted is what is allocated") {
+  const auto model = tiny_model({.matrices = q8_0});
+  for (const SessionOptions& options :
+       {SessionOptions{}, SessionOptions{.context = 100, .sequences = 7, .prefill_width = 33},
+        SessionOptions{.workers = 1, .backend = "reference", .cache_k = f32, .cache_v = f32},
+        SessionOptions{.prefill_width = 1, .reuse_arena = false},
+        SessionOptions{.weights = WeightMode::mapped},
+        SessionOptions{.weights = WeightMode::resident}}) {
+    const MemoryUse predicted = plan_model(*model, options).memory;
+    Session session(model, options);
+    CHECK(session.memory() == predicted);
+    CHECK(session.allocated_bytes() == predicted.total() - predicted.weights_mapped);
+    const std::int64_t weights = predicted.weights_mapped + predicted.weights_resident;
+    CHECK(weights >= model->facts().weight_bytes);  // aligned where they are resident
+    CHECK(weights <= model->facts().weight_bytes + 64 * std::ssize(model->file().tensors()));
+    CHECK((predicted.weights_resident > 0) == (session.options().weights == WeightMode::resident));
+    // 2 layers, K and V, 2 heads of 16 elements, whole blocks of cells for every sequence
+    CHECK(predicted.state == 2 * 2 * 2 * 16 * whole_blocks(session.options().context) *
+                                 session.options().sequences *
+                                 session.options().cache_k.block_bytes());
+  }
+}
+
+TEST_CASE("the bytes of quantized caches are those of their blocks") {
+  const auto model = tiny_model({.heads = 2});
+  const SessionOptions options{.context = 40, .sequences = 2, .cache_k = q8_0, .cache_v = q4_0};
+  Session session(model, options);
+  // 2 layers, 2 heads of one block of 32, 64 cells for each sequence
+  CHECK(session.memory().state == 2 * (128 * 2 * 34 + 128 * 2 * 18));
+  CHECK(session.memory() == plan_model(*model, options).memory);
+}
+
+TEST_CASE("a budget narrows prefill step by step, then refuses with the numbers") {
+  const auto model = tiny_model();
+  const SessionOptions wide{.context = 600, .prefill_width = 512, .weights = WeightMode::mapped};
+  const PlannedModel free = plan_model(*model, wide);
+  CHECK(free.concessions.empty());
+  CHECK(free.plans.size() == 5);
+
+  SessionOptions tight = wide;
+  tight.mem_budget = free.memory.total() - 1;
+  const PlannedModel narrowed = plan_model(*model, tight);
+  REQUIRE(narrowed.concessions.size() == 1);
+  CHECK(narrowed.concessions[0].find("prefill width 512 -> 128: saves ") == 0);
+  CHECK(narrowed.options.prefill_width == 128);
+  CHECK(narrowed.memory.total() < free.memory.total());
+
+  SessionOptions narrow = wide;
+  narrow.prefill_width = 8;
+  tight.mem_budget = plan_model(*model, narrow).memory.total();
+  const PlannedModel least = plan_model(*model, tight);
+  CHECK(least.concessions.size() == 3);
+  CHECK(least.options.prefill_width == 8);
+  CHECK(least.memory.total() <= tight.mem_budget);
+  Session session(model, tight);
+  session.feed(0, some_tokens(40));
+  CHECK(session.concessions() == least.concessions);
+
+  tight.mem_budget -= 1;
+  CHECK_THROWS_AS(plan_model(*model, tight), BudgetError);
+  const std::string text = text_of([&] { Session refused(model, tight); });
+  CHECK(text.find("needs " + human_bytes(least.memory.total())) != std::string::npos);
+  CHECK(text.find("may use " + human_bytes(tight.mem_budget)) != std::string::npos);
+  CHECK(text.find(least.memory.to_text()) != std::string::npos);
+}
+
+TEST_CASE("a token costs no heap call once its plan is compiled") {
+  REQUIRE(test::allocations() > 0);  // they are counted
+  for (const SessionOptions& options :
+       {SessionOptions{.sequences = 2, .workers = 1},
+        SessionOptions{.sequences = 2, .workers = 2, .weights = WeightMode::resident},
+        SessionOptions{.sequences = 2, .workers = 2, .weights = WeightMode::mapped}}) {
+    Session session(tiny_model({.matrices = q8_0}), options);
+    session.feed(0, some_tokens(40));
+    const std::int32_t one[] = {7};
+    for (int i = 0; i < 20; ++i) session.feed(0, one);
+    const std::int64_t before = test::allocations();
+    for (int i = 0; i < 100; ++i) session.feed(0, one);
+    CHECK(test::allocations() - before == 0);
+    session.copy(0, 1, 100, 0);
+    session.copy(0, 1, 160, 100);
+    CHECK(test::allocations() - before == 0);
+  }
+}
+
+TEST_CASE("wrong use is refused before anything is computed") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 20, .sequences = 2, .prefill_width = 16, .logits_rows = 4});
+  session.feed(1, some_tokens(15));
+  const auto feed = [&](std::int32_t sequence, const std::vector<std::int32_t>& ids) {
+    return text_of([&] { session.feed(sequence, ids); });
+  };
+  CHECK(feed(0, {1, 50}) == "token 50 is outside the vocabulary of 50");
+  CHECK(feed(0, {-1}) == "token -1 is outside the vocabulary of 50");
+  CHECK(feed(2, {1}) == "there is no sequence 2: the session has 2");
+  CHECK(feed(-1, {1}) == "there is no sequence -1: the session has 2");
+  CHECK(feed(1, some_tokens(6)) == "sequence 1 would have 21 tokens, its context holds 20");
+  CHECK(session.length(0) == 0);
+  CHECK(session.length(1) == 15);
+  CHECK(feed(1, some_tokens(5)) == "no error");
+
+  const std::vector<StepToken> wanting(5, {.token = 1, .logits = true});
+  CHECK(text_of([&] { session.step(wanting); }) ==
+        "a step gives at most 4 rows of logits, 5 were asked for");
+  CHECK(text_of([&] { session.step(std::vector<StepToken>(17)); }) ==
+        "a step has 1..16 tokens, got 17");
+  CHECK(text_of([&] { session.step({}); }) == "a step has 1..16 tokens, got 0");
+  CHECK(text_of([&] { session.truncate(1, 21); }) ==
+        "sequence 1 has 20 tokens, cannot be cut to 21");
+
+  const auto make = [&](const SessionOptions& options) {
+    return text_of([&] { Session refused(model, options); });
+  };
+  CHECK(make({.context = -1}) == "context must be 1..2147483647, got -1");
+  CHECK(make({.context = 1 << 30, .sequences = 2}) ==
+        "2 sequences of 1073741824 positions are more than 2147483647 cells");
+  CHECK(make({.sequences = 0}) == "sequences must be 1..65536, got 0");
+  CHECK(make({.prefill_width = 0}) == "prefill width must be 1..8192, got 0");
+  CHECK(make({.workers = 257}) == "workers must be 1..256, got 257");
+  CHECK(make({.backend = "gpu"}) == "no backend is called 'gpu'; known: cpu, reference");
+  CHECK(make({.cache_k = i32}) == "the cache of K must be one of F32, F16, Q8_0, Q4_0, got I32");
+  CHECK(make({.cache_v = q8_0}).find("with E a multiple of 32 for Q8_0, got [") !=
+        std::string::npos);
+}
+
+TEST_CASE("a cancelled feed ends after the last whole chunk and can go on") {
+  const auto model = tiny_model();
+  const auto ids = some_tokens(50);
+  Session session(model, {.prefill_width = 16});
+  std::atomic<bool> cancel{false};
+  const auto stop = [&](std::int64_t done, std::int64_t total) {
+    CHECK(total == 50);
+    if (done == 32) cancel = true;
+  };
+  CHECK_THROWS_AS(session.feed(0, ids, &cancel, stop), CancelledError);
+  CHECK(session.length(0) == 32);
+  session.feed(0, std::span(ids).subspan(32));
+  Session fresh(model, {});
+  fresh.feed(0, ids);
+  const std::vector<float> a(session.logits().begin(), session.logits().end());
+  const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
+  CHECK(same_bits(a, b));
+}
+
+TEST_CASE("damaged weights are found: small ones at load, large ones at the first logits") {
+  const auto damage = [](const std::string& tensor) {
+    return [tensor](const std::string& name, std::vector<float>& values) {
+      if (name == tensor) values[5] = std::numeric_limits<float>::quiet_NaN();
+    };
+  };
+  const std::string at_load =
+      text_of([&] { tiny_model({.change = damage("blk.1.ffn_norm.weight")}); });
+  CHECK(at_load.find(": tensor 'blk.1.ffn_norm.weight' holds nan at element 5: the file is "
+                     "damaged") != std::string::npos);
+
+  Session session(tiny_model({.change = damage("blk.1.ffn_down.weight")}), {});
+  const std::string at_run = text_of([&] { session.feed(0, some_tokens(5)); });
+  CHECK(at_run.find(": logits are NaN at position 4: weights or file damaged; run weft verify") !=
+        std::string::npos);
+}

@@ -1,0 +1,52 @@
+#pragma once
+// Which texts a model may write: a grammar in GBNF, a JSON Schema or a regular expression, all
+// compiled to the same kind of program. token_constraint.h follows a text that is being written.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weft/tokenize/vocabulary.h"
+
+namespace weft {
+
+namespace grammar {
+struct Program;
+}  // namespace grammar
+
+// Immutable: any number of threads may use one grammar.
+class Grammar {
+ public:
+  struct GbnfOptions {
+    std::string root = "root";
+    // For references to a token by its text, <name>; kNoToken where there is none. Empty: such
+    // references are refused.
+    std::function<TokenId(std::string_view text)> find_token = {};
+  };
+  // Throws FormatError with line and column for what is no grammar, rules that are not defined,
+  // left recursion and grammars that allow no text; BudgetError for grammars that need too much
+  // memory.
+  static std::shared_ptr<const Grammar> from_gbnf(std::string_view text,
+                                                  const GbnfOptions& options);
+  static std::shared_ptr<const Grammar> from_gbnf(std::string_view text);
+  // JSON texts that a schema allows (docs/constraints.md says in which form). Throws FormatError
+  // for what is no schema, and for schemas that allow nothing; UnsupportedError with a JSON pointer
+  // for a keyword that cannot be honoured; BudgetError with one for what needs too much memory.
+  static std::shared_ptr<const Grammar> from_json_schema(std::string_view schema);
+  // Texts that match the pattern from their first to their last character, in the syntax of
+  // ECMAScript. Throws FormatError with the column, UnsupportedError for what is not regular.
+  static std::shared_ptr<const Grammar> from_regex(std::string_view pattern);
+
+  explicit Grammar(std::shared_ptr<const grammar::Program> program);
+  ~Grammar();
+
+  bool accepts(std::string_view text) const;
+  const std::shared_ptr<const grammar::Program>& program() const { return program_; }
+
+ private:
+  std::shared_ptr<const grammar::Program> program_;
+};
+
+}  // namespace weft

@@ -1,0 +1,361 @@
+#include "automaton.h"
+
+#include <algorithm>
+#include <map>
+
+#include "weft/base/error.h"
+
+namespace weft::grammar {
+namespace {
+
+constexpr std::size_t kMaxNfaStates = 200'000;
+constexpr std::size_t kMaxNfaRanges = 4'000'000;  // of all edges
+constexpr std::size_t kMaxDfaStates = 50'000;
+constexpr std::size_t kMaxTable = 8'000'000;
+// Work of making an automaton deterministic, in visits of states.
+constexpr std::size_t kMaxVisits = 30'000'000;
+
+void check_size(std::size_t states, std::size_t classes) {
+  if (states > kMaxDfaStates || states * classes > kMaxTable)
+    fail<BudgetError>("the pattern needs more than {} states", kMaxDfaStates);
+}
+
+void sort_unique(std::vector<char32_t>& codes) {
+  std::sort(codes.begin(), codes.end());
+  codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+}
+
+}  // namespace
+
+Nfa::State Nfa::state() {
+  if (edges_.size() >= kMaxNfaStates)
+    fail<BudgetError>("the pattern needs more than {} states", kMaxNfaStates);
+  edges_.emplace_back();
+  skips_.emplace_back();
+  return static_cast<State>(edges_.size() - 1);
+}
+
+Nfa::Piece Nfa::piece() {
+  const State in = state();
+  return {in, state()};
+}
+
+void Nfa::edge(State from, const CodePoints& set, State to) {
+  n_ranges_ += set.ranges().size();
+  if (n_ranges_ > kMaxNfaRanges)
+    fail<BudgetError>("the pattern needs more than {} ranges of characters", kMaxNfaRanges);
+  edges_[from].push_back({set, to});
+}
+
+void Nfa::skip(State from, State to, Assert where) {
+  skips_[from].push_back({to, where});
+}
+
+Dfa Dfa::of(const Nfa& nfa, Nfa::Piece piece) {
+  using States = std::vector<Nfa::State>;
+  Dfa dfa;
+  for (const auto& edges : nfa.edges_) {
+    for (const Nfa::Edge& edge : edges) {
+      for (const CodeRange& range : edge.set.ranges()) {
+        dfa.borders_.push_back(range.lo);
+        if (range.hi < kMaxCodePoint) dfa.borders_.push_back(range.hi + 1);
+      }
+    }
+    if (dfa.borders_.size() > 1'000'000) sort_unique(dfa.borders_);
+  }
+  sort_unique(dfa.borders_);
+  const std::size_t n_classes = dfa.borders_.size();
+  std::size_t visits = 0;
+  std::vector<std::uint32_t> seen(nfa.edges_.size(), 0);
+  std::uint32_t round = 0;
+  const auto closure = [&](States states, bool at_begin, bool at_end) {
+    ++round;
+    States result;
+    while (!states.empty()) {
+      const Nfa::State s = states.back();
+      states.pop_back();
+      if (seen[s] == round) continue;
+      seen[s] = round;
+      result.push_back(s);
+      if (++visits > kMaxVisits) fail<BudgetError>("the pattern is too complex");
+      for (const Nfa::Skip& skip : nfa.skips_[s]) {
+        if ((skip.where != Nfa::Assert::begin || at_begin) &&
+            (skip.where != Nfa::Assert::end || at_end))
+          states.push_back(skip.to);
+      }
+    }
+    std::sort(result.begin(), result.end());
+    return result;
+  };
+  std::map<States, State> known;
+  std::vector<const States*> order{nullptr};
+  dfa.table_.assign(n_classes, kDead);
+  dfa.accepts_.assign(1, false);
+  const auto add = [&](States states, bool at_begin) {
+    if (states.empty()) return kDead;
+    const auto [it, added] = known.try_emplace(std::move(states), static_cast<State>(order.size()));
+    if (added) {
+      order.push_back(&it->first);
+      check_size(order.size(), n_classes);
+      dfa.table_.resize(order.size() * n_classes, kDead);
+      const States ended = closure(it->first, at_begin, true);
+      dfa.accepts_.push_back(std::binary_search(ended.begin(), ended.end(), piece.out));
+    }
+    return it->second;
+  };
+  // The first state is one of its own: only there is "begin" true.
+  dfa.start_ = add(closure({piece.in}, true, false), true);
+  const States first = *order[dfa.start_];
+  known.clear();
+  order[dfa.start_] = &first;
+  for (State s = 1; s < order.size(); ++s) {
+    const States from = *order[s];
+    std::vector<States> reached(n_classes);
+    for (const Nfa::State n : from) {
+      for (const Nfa::Edge& edge : nfa.edges_[n]) {
+        for (const CodeRange& range : edge.set.ranges()) {
+          for (std::size_t c = dfa.class_of(range.lo); c < n_classes && dfa.borders_[c] <= range.hi;
+               ++c) {
+            reached[c].push_back(edge.to);
+            if (++visits > kMaxVisits) fail<BudgetError>("the pattern is too complex");
+          }
+        }
+      }
+    }
+    for (std::size_t c = 0; c < n_classes; ++c) {
+      if (reached[c].empty()) continue;
+      const State to = add(closure(std::move(reached[c]), false, false), false);
+      dfa.table_[s * n_classes + c] = to;
+    }
+  }
+  dfa.trim();
+  return dfa;
+}
+
+Dfa Dfa::explore(std::string_view alphabet, const Key& start,
+                 const std::function<std::optional<Key>(const Key&, char)>& step,
+                 const std::function<bool(const Key&)>& accepts) {
+  Dfa dfa;
+  for (const char c : alphabet) {
+    dfa.borders_.push_back(static_cast<char32_t>(c));
+    dfa.borders_.push_back(static_cast<char32_t>(c) + 1);
+  }
+  sort_unique(dfa.borders_);
+  const std::size_t n_classes = dfa.borders_.size();
+  std::map<Key, State> known;
+  std::vector<const Key*> order{nullptr};
+  dfa.accepts_.assign(1, false);
+  dfa.table_.assign(n_classes, kDead);
+  const auto add = [&](const Key& key) {
+    const auto [it, added] = known.try_emplace(key, static_cast<State>(order.size()));
+    if (added) {
+      order.push_back(&it->first);
+      check_size(order.size(), n_classes);
+      dfa.table_.resize(order.size() * n_classes, kDead);
+      dfa.accepts_.push_back(accepts(key));
+    }
+    return it->second;
+  };
+  dfa.start_ = add(start);
+  for (State s = 1; s < order.size(); ++s) {
+    for (const char c : alphabet) {
+      if (const auto to = step(*order[s], c)) {
+        const State state = add(*to);
+        dfa.table_[s * n_classes + dfa.class_of(static_cast<char32_t>(c))] = state;
+      }
+    }
+  }
+  dfa.trim();
+  return dfa;
+}
+
+Dfa Dfa::literals(const std::vector<std::u32string>& texts) {
+  Nfa nfa;
+  const Nfa::Piece all = nfa.piece();
+  for (const std::u32string& text : texts) {
+    Nfa::State at = all.in;
+    for (const char32_t c : text) {
+      const Nfa::State next = nfa.state();
+      nfa.edge(at, {c, c}, next);
+      at = next;
+    }
+    nfa.skip(at, all.out);
+  }
+  return of(nfa, all);
+}
+
+Dfa Dfa::lengths(std::uint64_t min, std::uint64_t max) {
+  Dfa dfa;
+  const std::uint64_t n = max == kUnbounded ? min : max;
+  if (min > n) {
+    dfa.table_ = {kDead};
+    dfa.accepts_ = {false};
+    return dfa;
+  }
+  check_size(static_cast<std::size_t>(std::min<std::uint64_t>(n, kMaxDfaStates)) + 2, 1);
+  for (State s = 0; s < n + 2; ++s) {
+    dfa.accepts_.push_back(s > 0 && s - 1 >= min);
+    dfa.table_.push_back(s == 0 ? kDead : s - 1 < n ? s + 1 : max == kUnbounded ? s : kDead);
+  }
+  dfa.start_ = 1;
+  return dfa;
+}
+
+std::size_t Dfa::class_of(char32_t code) const {
+  return static_cast<std::size_t>(std::upper_bound(borders_.begin(), borders_.end(), code) -
+                                  borders_.begin()) -
+         1;
+}
+
+Dfa Dfa::refined(const std::vector<char32_t>& borders) const {
+  Dfa dfa = *this;
+  dfa.borders_.insert(dfa.borders_.end(), borders.begin(), borders.end());
+  sort_unique(dfa.borders_);
+  check_size(size(), dfa.borders_.size());
+  dfa.table_.clear();
+  for (State s = 0; s < size(); ++s)
+    for (const char32_t border : dfa.borders_) dfa.table_.push_back(next(s, class_of(border)));
+  return dfa;
+}
+
+// Both must be over the same classes after refining; the pair (dead, dead) is the dead state.
+Dfa Dfa::product(const Dfa& other, bool in_this, bool in_other) const {
+  const Dfa a = refined(other.borders_);
+  const Dfa b = other.refined(borders_);
+  const std::size_t n_classes = a.borders_.size();
+  Dfa dfa;
+  dfa.borders_ = a.borders_;
+  dfa.accepts_.assign(1, false);
+  dfa.table_.assign(n_classes, kDead);
+  std::map<std::pair<State, State>, State> known;
+  std::vector<std::pair<State, State>> order{{kDead, kDead}};
+  const auto add = [&](State x, State y) {
+    if ((in_this && x == kDead) || (in_other && y == kDead)) return kDead;
+    const auto [it, added] = known.try_emplace({x, y}, static_cast<State>(order.size()));
+    if (added) {
+      order.push_back({x, y});
+      check_size(order.size(), n_classes);
+      dfa.table_.resize(order.size() * n_classes, kDead);
+      dfa.accepts_.push_back(a.accepts_[x] == in_this && b.accepts_[y] == in_other);
+    }
+    return it->second;
+  };
+  dfa.start_ = add(a.start_, b.start_);
+  for (State s = 1; s < order.size(); ++s) {
+    for (std::size_t c = 0; c < n_classes; ++c) {
+      const State to = add(a.next(order[s].first, c), b.next(order[s].second, c));
+      dfa.table_[s * n_classes + c] = to;
+    }
+  }
+  dfa.trim();
+  return dfa;
+}
+
+Dfa Dfa::inverted() const {
+  return everything().without(*this);
+}
+
+Dfa Dfa::either(const Dfa& other) const {
+  return inverted().without(other).inverted();
+}
+
+void Dfa::trim() {
+  const std::size_t n_classes = borders_.size();
+  std::vector<std::vector<State>> back(size());
+  for (State s = 1; s < size(); ++s) {
+    for (std::size_t c = 0; c < n_classes; ++c) {
+      const State to = next(s, c);
+      if (to != kDead && (back[to].empty() || back[to].back() != s)) back[to].push_back(s);
+    }
+  }
+  std::vector<bool> alive(size(), false);
+  std::vector<State> work;
+  for (State s = 1; s < size(); ++s)
+    if (accepts_[s]) alive[s] = true, work.push_back(s);
+  while (!work.empty()) {
+    const State s = work.back();
+    work.pop_back();
+    for (const State from : back[s])
+      if (!alive[from]) alive[from] = true, work.push_back(from);
+  }
+  for (State& to : table_)
+    if (!alive[to]) to = kDead;
+  if (!alive[start_]) start_ = kDead;
+}
+
+bool Dfa::matches(std::u32string_view text) const {
+  State s = start_;
+  for (const char32_t code : text) s = next(s, class_of(code));
+  return accepts_[s];
+}
+
+bool Dfa::empty() const {
+  return start_ == kDead;
+}
+
+bool Dfa::everything_matches() const {
+  return inverted().empty();
+}
+
+std::vector<std::pair<Dfa::State, CodePoints>> Dfa::moves(State s) const {
+  std::map<State, CodePoints> by_state;
+  for (std::size_t c = 0; c < borders_.size(); ++c) {
+    const State to = next(s, c);
+    if (to == kDead) continue;
+    by_state[to].add(borders_[c], c + 1 < borders_.size() ? borders_[c + 1] - 1 : kMaxCodePoint);
+  }
+  return {by_state.begin(), by_state.end()};
+}
+
+std::pair<std::uint64_t, std::uint64_t> Dfa::length_bounds() const {
+  return empty() ? std::pair(kUnbounded, kUnbounded) : std::pair(shortest(), longest());
+}
+
+std::uint64_t Dfa::shortest() const {
+  std::vector<bool> seen(size());
+  std::vector<State> layer{start_};
+  for (std::uint64_t length = 0;; ++length) {
+    std::vector<State> following;
+    for (const State s : layer) {
+      if (accepts_[s]) return length;
+      for (std::size_t c = 0; c < borders_.size(); ++c) {
+        const State to = next(s, c);
+        if (to != kDead && !seen[to]) seen[to] = true, following.push_back(to);
+      }
+    }
+    layer = std::move(following);
+  }
+}
+
+// Depth first. From every state some text is accepted, so that a way back to itself makes texts of
+// any length.
+std::uint64_t Dfa::longest() const {
+  enum : std::uint8_t { kNew, kOnTheWay, kDone };
+  std::vector<std::uint8_t> seen(size(), kNew);
+  std::vector<std::uint64_t> length(size(), 0);
+  std::vector<std::pair<State, std::size_t>> way{{start_, 0}};
+  seen[start_] = kOnTheWay;
+  while (!way.empty()) {
+    auto& [s, c] = way.back();
+    if (c == borders_.size()) {
+      seen[s] = kDone;
+      way.pop_back();
+      continue;
+    }
+    const State to = next(s, c);
+    if (to == kDead) {
+      ++c;
+    } else if (seen[to] == kOnTheWay) {
+      return kUnbounded;
+    } else if (seen[to] == kDone) {
+      length[s] = std::max(length[s], length[to] + 1);
+      ++c;
+    } else {
+      seen[to] = kOnTheWay;
+      way.push_back({to, 0});
+    }
+  }
+  return length[start_];
+}
+
+}  // namespace weft::grammar

@@ -1,0 +1,128 @@
+#pragma once
+// Runs a program over bytes. All ways to read the text so far are kept at once; their stacks share
+// what they have in common: a frame is "rule R was called here" with every place to go on after it.
+// Frames and configurations with the same content are the same object, so that transitions are
+// computed once, and texts that leave the same choices share them. Time and memory per byte are
+// bounded by the ways that are open, never by the number of readings.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "program.h"
+
+namespace weft::grammar {
+
+using FrameId = std::uint32_t;
+using ConfigId = std::uint32_t;
+
+struct Item {
+  StateId state;
+  FrameId frame;
+  bool operator==(const Item&) const = default;
+  auto operator<=>(const Item&) const = default;
+};
+
+class Engine {
+ public:
+  static constexpr ConfigId kDead = 0;
+  static constexpr FrameId kBottom = 0;  // below the root
+  // Below a state that is looked at without its surroundings: what ends there has `escaped`.
+  static constexpr FrameId kHole = 1;
+
+  explicit Engine(std::shared_ptr<const Program> program);
+
+  ConfigId start();
+  // Where `byte` leads; kDead where it is not allowed. Throws BudgetError where too many ways are
+  // open at once.
+  ConfigId step(ConfigId config, std::uint8_t byte) {
+    const Config& c = configs_[config];
+    if (c.next) {
+      const ConfigId known = (*c.next)[byte];
+      if (known != kUnknown) return known;
+    }
+    return compute_step(config, byte);
+  }
+  ConfigId step_token(ConfigId config, std::int32_t token);
+  ConfigId feed(ConfigId config, std::string_view bytes);
+
+  bool complete(ConfigId config) const { return configs_[config].complete; }
+  bool escaped(ConfigId config) const { return configs_[config].escaped; }
+  // Anything that reads a byte or a token, here or below a call.
+  bool goes_on(ConfigId config) const { return !configs_[config].items.empty(); }
+  const std::vector<Item>& items(ConfigId config) const { return configs_[config].items; }
+
+  // One state with nothing known of its surroundings.
+  ConfigId alone(StateId state);
+  // What follows when the rule of a frame ends.
+  ConfigId after(FrameId frame);
+
+  struct TokenChoice {
+    std::int32_t token;
+    bool negated;
+  };
+  std::vector<TokenChoice> token_choices(ConfigId config);
+  // The only byte that may follow, or -1.
+  int only_byte(ConfigId config);
+
+  std::string forced(ConfigId config, std::size_t most);
+  // Where either of two is.
+  ConfigId unite(ConfigId a, ConfigId b);
+
+  // Forgets everything but what `keep` needs; ids change. Call it where memory() became large.
+  ConfigId collect(ConfigId keep);
+  std::size_t memory() const { return memory_; }
+  std::uint64_t epoch() const { return epoch_; }  // counts collect()
+  const Program& program() const { return *program_; }
+
+ private:
+  static constexpr ConfigId kUnknown = ~ConfigId{0};
+  using Table = std::array<ConfigId, 256>;
+  struct Config {
+    std::vector<Item> items;  // sorted; those that read something, calls not followed
+    bool complete = false;
+    bool escaped = false;
+    bool expanded = false;
+    std::vector<Item> readers;  // those that read a byte or a token, calls followed
+    std::unique_ptr<Table> next;
+  };
+  // A set of items that is emptied in no time.
+  class Marks {
+   public:
+    bool insert(const Item& item);
+    void clear();
+
+   private:
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> slots_;
+    std::uint32_t round_ = 0;
+    std::size_t n_ = 0;
+  };
+
+  void reset();
+  ConfigId compute_step(ConfigId config, std::uint8_t byte);
+  ConfigId close();  // of pending_
+  ConfigId intern(Config config);
+  FrameId frame(std::vector<Item> parents);
+  void expand(ConfigId config);
+  void gather_calls(StateId state, FrameId frame);
+  void check_ways(std::size_t n) const;
+
+  std::shared_ptr<const Program> program_;
+  std::vector<std::vector<Item>> frames_;  // parents: the state to go on with, and its frame
+  std::vector<Config> configs_;
+  std::unordered_multimap<std::uint64_t, FrameId> frame_index_;
+  std::unordered_multimap<std::uint64_t, ConfigId> config_index_;
+  std::size_t memory_ = 0;
+  std::uint64_t epoch_ = 0;
+
+  std::vector<Item> pending_;
+  Marks marks_;
+  std::vector<std::pair<std::uint32_t, RuleId>> ranks_;  // a heap, lowest rank first
+  std::unordered_map<RuleId, std::vector<Item>> callers_;
+};
+
+}  // namespace weft::grammar

@@ -1,0 +1,134 @@
+#pragma once
+// What every kind of grammar becomes: rules that are small automata over bytes, whose edges may
+// also call a rule (a recursive transition network). The engine runs it as it stands, without
+// making it deterministic first, so that a program is never much larger than its grammar.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "code_points.h"
+
+namespace weft::grammar {
+
+using StateId = std::uint32_t;
+using RuleId = std::uint32_t;
+
+struct ByteEdge {
+  std::uint8_t lo, hi;
+  StateId to;
+};
+struct CallEdge {
+  RuleId rule;
+  StateId to;
+};
+// One whole token of the vocabulary; `negated`: any but this.
+struct TokenEdge {
+  std::int32_t token;
+  bool negated;
+  StateId to;
+};
+
+template <class E>
+struct Edges {
+  std::vector<std::uint32_t> begin;  // of each state, one more at the end
+  std::vector<E> items;
+  std::span<const E> of(StateId s) const {
+    return {items.data() + begin[s], items.data() + begin[s + 1]};
+  }
+};
+
+// Every state can reach the end of its rule, every rule ends, no rule begins with itself. Where a
+// called rule may be empty there is an edge of `skips` beside the call, and the call itself stands
+// for what is not empty.
+struct Program {
+  Edges<ByteEdge> bytes;
+  Edges<CallEdge> calls;
+  Edges<TokenEdge> tokens;
+  Edges<StateId> skips;
+  std::vector<bool> ends;       // the last state of a rule
+  std::vector<bool> only_ends;  // nothing but the end can follow
+  struct Rule {
+    StateId start;
+    std::uint32_t rank;  // rules that a rule can begin with have higher ranks
+  };
+  std::vector<Rule> rules;
+  RuleId root = 0;
+  bool has_tokens = false;
+  std::size_t n_states() const { return ends.size(); }
+};
+
+// A piece of a rule under construction: from `in` to `out`.
+struct Piece {
+  StateId in, out;
+};
+
+class ProgramBuilder {
+ public:
+  // A rule that is defined later, or at once by what lies between two states. The end of a rule has
+  // no edges.
+  RuleId add_rule(std::string name);
+  RuleId add_rule(std::string name, Piece body);
+  void define(RuleId rule, Piece body);
+  bool defined(RuleId rule) const { return rules_[rule].defined; }
+  const std::string& name(RuleId rule) const { return rules_[rule].name; }
+  std::size_t n_rules() const { return rules_.size(); }
+
+  StateId state();
+  Piece piece();  // two states without anything between
+  void skip(StateId from, StateId to);
+  void byte(StateId from, std::uint8_t lo, std::uint8_t hi, StateId to);
+  void call(StateId from, RuleId rule, StateId to);
+  void token(StateId from, std::int32_t id, bool negated, StateId to);
+  void text(StateId from, std::string_view bytes, StateId to);
+  // One character in UTF-8; surrogates are left out.
+  void character(StateId from, const CodePoints& set, StateId to);
+  // One character of a JSON string: as it stands where JSON allows that, and in the escaped forms
+  // that are usual: \n and the like, \uXXXX for controls and whatever is not ASCII.
+  void json_character(StateId from, const CodePoints& set, StateId to);
+
+  Piece call(RuleId rule);
+  Piece optional(Piece piece);
+  Piece star(Piece piece);
+  Piece plus(Piece piece);
+  static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+  // Costs no more states for a million times than for a thousand.
+  Piece repeat(RuleId rule, std::uint64_t min, std::uint64_t max);
+
+  // Throws FormatError where the root can never end, or where a rule begins with itself (the
+  // message is `describe(rule)`'s). Call it once.
+  Program finish(RuleId root, bool refuse_left_recursion_anywhere);
+
+ private:
+  struct RuleUnderWork {
+    std::string name;
+    Piece body{0, 0};
+    bool defined = false;
+  };
+  template <class E>
+  struct From {
+    StateId from;
+    E edge;
+  };
+  class Finisher;
+
+  void count_one();
+  Piece exactly(RuleId rule, std::uint64_t n);
+  Piece up_to(RuleId rule, std::uint64_t n);
+  Piece chain(Piece a, Piece b);
+  void utf8_range(StateId from, char32_t lo, char32_t hi, StateId to);
+  void hex_range(StateId from, std::uint32_t lo, std::uint32_t hi, int digits, StateId to);
+  void json_escapes(StateId from, const CodePoints& set, StateId to);
+
+  std::vector<RuleUnderWork> rules_;
+  StateId n_states_ = 0;
+  std::size_t size_ = 0;
+  std::vector<From<ByteEdge>> bytes_;
+  std::vector<From<CallEdge>> calls_;
+  std::vector<From<TokenEdge>> tokens_;
+  std::vector<From<StateId>> skips_;
+};
+
+}  // namespace weft::grammar

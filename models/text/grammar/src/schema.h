@@ -1,0 +1,137 @@
+#pragma once
+// A JSON Schema on its way to a program. What must hold of a value is a conjunction of literals:
+// "is valid by this schema", "equals this value", or the opposite. For each type of value the
+// conjunction is expanded into terms, one of which must hold, each a plain description of values of
+// that type; terms are what rules are written from. Conjunctions are finite in number, so that
+// recursive schemas end in rules that call each other.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "automaton.h"
+#include "json_tree.h"
+#include "program.h"
+
+namespace weft::grammar {
+
+struct Literal {
+  enum class Kind : std::uint8_t { schema, equals, never };
+  JsonId node = 0;
+  Kind kind = Kind::schema;
+  bool negated = false;
+  auto operator<=>(const Literal&) const = default;
+  Literal operator!() const { return {node, kind, !negated}; }
+};
+using Conjunction = std::vector<Literal>;  // sorted
+
+enum class Type : std::uint8_t { null, boolean, number, string, array, object };
+inline constexpr Type kTypes[] = {Type::null,   Type::boolean, Type::number,
+                                  Type::string, Type::array,   Type::object};
+
+using DfaRef = std::shared_ptr<const Dfa>;
+
+// Values of one type.
+struct Term {
+  unsigned truths = 3;                           // booleans: bit 0 false, bit 1 true
+  std::vector<DfaRef> allowed;                   // numbers, strings: texts that are in all of these
+  std::uint64_t min = 0, max = Dfa::kUnbounded;  // characters, items or members
+  JsonId bounds_at = 0;  // a keyword that min or max come from, for messages
+  // Arrays, objects: schemas (or values) that speak of items or members.
+  struct Leaf {
+    JsonId node;
+    bool is_value;
+  };
+  std::vector<Leaf> leaves;
+  std::vector<std::pair<std::uint64_t, Literal>> items;  // also of the item at this index
+  struct Contains {
+    Literal what;
+    std::uint64_t min, max;
+  };
+  std::vector<Contains> contains;
+  JsonId unique = JsonTree::kNone;                       // uniqueItems, where it is true
+  std::vector<std::pair<std::string, Literal>> members;  // also of the member of this name
+  std::vector<std::string> required;
+  std::vector<Literal> names;  // of every name
+};
+
+// Finds what "$ref" refers to.
+class References {
+ public:
+  explicit References(const JsonTree& json);
+  // Throws FormatError where there is no such schema, UnsupportedError for other documents.
+  JsonId resolve(JsonId ref_keyword) const;
+  bool old_draft() const { return old_draft_; }  // keywords beside $ref do not count
+
+ private:
+  void visit(JsonId id, std::string base);
+  std::string join(const std::string& base, const std::string& ref) const;
+
+  const JsonTree& json_;
+  std::map<std::string, JsonId> documents_;
+  std::map<std::string, JsonId> anchors_;
+  std::map<JsonId, std::string> base_of_;  // of objects that have $ref
+  std::map<std::string, int> dynamic_anchors_;
+  bool old_draft_ = false;
+};
+
+class SchemaExpander {
+ public:
+  explicit SchemaExpander(const JsonTree& json) : json_(json), references_(json) {}
+
+  // Terms that cannot hold may be among them.
+  std::vector<Term> expand(const Conjunction& what, Type type);
+  // False only where no value can be.
+  bool possible(const Term& term, Type type, int depth);
+  bool possible(const Conjunction& what, int depth);
+  // All of term.allowed, bounds of the length included; null: everything of the type. Throws
+  // UnsupportedError where it needs too many states.
+  DfaRef combined(const Term& term, Type type);
+
+  // What a leaf says of the item at an index (kRest: of those behind all that are named), and of
+  // the member of a name.
+  static constexpr std::uint64_t kRest = ~std::uint64_t{0};
+  void item_literals(const Term::Leaf& leaf, std::uint64_t index, Conjunction& out) const;
+  std::uint64_t named_items(const Term::Leaf& leaf) const;
+  void member_literals(const Term::Leaf& leaf, const std::string& name, Conjunction& out);
+  // Of members that are not named: patterns, and what holds where none matches.
+  struct Patterns {
+    std::vector<std::pair<DfaRef, Literal>> patterns;
+    std::optional<Literal> rest;
+  };
+  Patterns patterns(const Term::Leaf& leaf);
+  // Texts that are valid by the literals; null for all.
+  DfaRef strings(const Conjunction& what);
+  void simplify(Conjunction& what) const;
+
+  // To be kept by more than one. Throws BudgetError where all of a schema together became too
+  // large.
+  DfaRef counted(Dfa dfa);
+
+  const JsonTree& json() const { return json_; }
+  [[noreturn]] void unsupported(JsonId keyword, const std::string& why) const;
+  [[noreturn]] void wrong(JsonId keyword, const std::string& why) const;
+
+ private:
+  friend class Expansion;
+  friend class ValueKeywords;
+  DfaRef combination(const Term& term, Type type);
+  DfaRef pattern(JsonId node, std::string_view text);
+  DfaRef format(JsonId node);
+  DfaRef kept(const std::string& key, const std::function<Dfa()>& make);
+
+  const JsonTree& json_;
+  References references_;
+  std::map<std::string, DfaRef> known_;
+  std::size_t steps_ = 0;
+  std::size_t table_size_ = 0;  // of all that was counted
+  int depth_ = 0;
+  int looking_ = 0;  // inside a question whether there may be a value
+};
+
+Program compile_schema(std::string_view text);
+
+}  // namespace weft::grammar

@@ -1,0 +1,220 @@
+// What a state of a rule allows does not depend on where the rule was called, as long as the rule
+// does not end within the token: that part is computed once per state and kept. Where it does end,
+// the rest of the token is walked with what follows the call.
+
+#include "weft/grammar/token_constraint.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "weft/base/error.h"
+
+#include "engine.h"
+
+namespace weft {
+namespace {
+
+using namespace grammar;
+using Bits = std::vector<std::uint64_t>;
+
+constexpr std::size_t kMaxEngine = std::size_t{64} << 20;
+constexpr std::size_t kMaxMasks = std::size_t{32} << 20;  // bytes, of either cache
+
+void set(Bits& bits, TokenId id) {
+  bits[static_cast<std::size_t>(id) / 64] |= std::uint64_t{1} << (id % 64);
+}
+
+}  // namespace
+
+struct TokenConstraint::Impl {
+  struct Alone {
+    Bits allowed;
+    std::vector<std::uint32_t> escapes;  // nodes where the rule may end, with more below
+  };
+
+  Impl(std::shared_ptr<const Grammar> g, std::shared_ptr<const TokenTree> t)
+      : grammar(std::move(g)), tree(std::move(t)), engine(grammar->program()) {
+    way.resize(tree->max_depth() + 1);
+    at = engine.start();
+  }
+
+  std::size_t n_words() const { return static_cast<std::size_t>(tree->n_tokens() + 63) / 64; }
+
+  // Walks nodes begin .. end, which lie below the configuration `from` at depth `depth`.
+  void walk(std::size_t begin, std::size_t end, ConfigId from, std::uint32_t depth, Bits& bits,
+            std::vector<std::uint32_t>* escapes) {
+    way[depth] = from;
+    for (std::size_t node = begin; node < end;) {
+      const std::uint32_t d = tree->depth(node);
+      const ConfigId to = engine.step(way[d - 1], tree->byte(node));
+      if (to == Engine::kDead) {
+        node = tree->behind(node);
+        continue;
+      }
+      for (const TokenId id : tree->tokens(node)) set(bits, id);
+      if (escapes != nullptr && engine.escaped(to) && tree->behind(node) > node + 1)
+        escapes->push_back(static_cast<std::uint32_t>(node));
+      if (!engine.goes_on(to)) {
+        node = tree->behind(node);
+        continue;
+      }
+      way[d] = to;
+      ++node;
+    }
+  }
+
+  // Valid until the next call.
+  const Alone& alone(StateId state) {
+    if (kept > kMaxMasks) states.clear(), kept = 0;
+    const auto [it, added] = states.try_emplace(state);
+    if (added) {
+      it->second.allowed.assign(n_words(), 0);
+      walk(0, tree->n_nodes(), engine.alone(state), 0, it->second.allowed, &it->second.escapes);
+      kept += n_words() * 8 + it->second.escapes.size() * 4;
+    }
+    return it->second;
+  }
+
+  Bits compute() {
+    Bits bits(n_words(), 0);
+    const std::vector<Item> items = engine.items(at);
+    for (const Item& item : items) {
+      const Alone& own = alone(item.state);
+      for (std::size_t w = 0; w < bits.size(); ++w) bits[w] |= own.allowed[w];
+      if (own.escapes.empty() || item.frame == Engine::kBottom) continue;
+      const ConfigId after = engine.after(item.frame);
+      if (!engine.goes_on(after)) continue;
+      for (const std::uint32_t node : own.escapes)
+        walk(node + 1, tree->behind(node), after, tree->depth(node), bits, nullptr);
+    }
+    if (engine.program().has_tokens) add_named_tokens(bits);
+    if (engine.complete(at))
+      for (const TokenId id : tree->ends()) set(bits, id);
+    return bits;
+  }
+
+  bool ends_text(TokenId id) const { return tree->tokenizer().vocabulary().ends_generation(id); }
+
+  // `!<x>` is no token that ends the text: the text would end where the grammar does not.
+  bool names(const Engine::TokenChoice& choice, TokenId id) const {
+    return choice.negated ? id != choice.token && !ends_text(id) : id == choice.token;
+  }
+
+  void add_named_tokens(Bits& bits) {
+    for (const auto& choice : engine.token_choices(at)) {
+      if (choice.negated) {
+        for (TokenId id = 0; id < tree->n_tokens(); ++id)
+          if (names(choice, id)) set(bits, id);
+      } else if (choice.token < tree->n_tokens()) {
+        set(bits, choice.token);
+      }
+    }
+  }
+
+  // Where a token leads that the grammar names here.
+  ConfigId step_named(TokenId id) {
+    const auto choices = engine.token_choices(at);
+    const bool named = std::any_of(choices.begin(), choices.end(),
+                                   [&](const auto& choice) { return names(choice, id); });
+    return named ? engine.step_token(at, id) : Engine::kDead;
+  }
+
+  // The masks of configurations are forgotten together with the engine's memory of them.
+  const Bits& mask() {
+    if (engine.memory() > kMaxEngine + live) {
+      at = engine.collect(at);
+      live = engine.memory();
+      masks.clear();
+    }
+    const auto found = masks.find(at);
+    if (found != masks.end()) return found->second;
+    if (masks.size() * n_words() * 8 > kMaxMasks) masks.clear();
+    return masks.emplace(at, compute()).first->second;
+  }
+
+  std::shared_ptr<const Grammar> grammar;
+  std::shared_ptr<const TokenTree> tree;
+  Engine engine;
+  ConfigId at = 0;
+  std::size_t live = 0;  // what the engine held after the last collect()
+  std::vector<ConfigId> way;
+  std::unordered_map<StateId, Alone> states;
+  std::size_t kept = 0;
+  std::unordered_map<ConfigId, Bits> masks;
+};
+
+TokenConstraint::TokenConstraint(std::shared_ptr<const Grammar> grammar,
+                                 std::shared_ptr<const TokenTree> tree)
+    : impl_(std::make_unique<Impl>(std::move(grammar), std::move(tree))) {}
+TokenConstraint::~TokenConstraint() = default;
+TokenConstraint::TokenConstraint(TokenConstraint&&) noexcept = default;
+TokenConstraint& TokenConstraint::operator=(TokenConstraint&&) noexcept = default;
+
+void TokenConstraint::reset() {
+  impl_->at = impl_->engine.start();
+}
+
+TokenConstraint::Place TokenConstraint::place() const {
+  return {impl_->at, impl_->engine.epoch()};
+}
+
+bool TokenConstraint::go_to(const Place& place) {
+  if (place.epoch != impl_->engine.epoch()) return false;
+  impl_->at = place.at;
+  return true;
+}
+
+std::span<const std::uint64_t> TokenConstraint::mask() {
+  return impl_->mask();
+}
+
+bool TokenConstraint::allows(TokenId id) {
+  if (id < 0 || id >= impl_->tree->n_tokens()) return false;
+  return (impl_->mask()[static_cast<std::size_t>(id) / 64] >> (id % 64) & 1) != 0;
+}
+
+void TokenConstraint::apply(std::span<float> logits) {
+  const Bits& bits = impl_->mask();
+  bool any = false;
+  for (std::size_t w = 0; w < bits.size(); ++w) {
+    const std::uint64_t word = bits[w];
+    for (std::size_t i = 64 * w; i < std::min(64 * (w + 1), logits.size()); ++i) {
+      if ((word >> (i % 64) & 1) == 0)
+        logits[i] = -std::numeric_limits<float>::infinity();
+      else
+        any |= logits[i] > -std::numeric_limits<float>::infinity();
+    }
+  }
+  // A model may have more logits than its vocabulary has tokens.
+  for (std::size_t i = 64 * bits.size(); i < logits.size(); ++i)
+    logits[i] = -std::numeric_limits<float>::infinity();
+  if (!any) fail<ValueError>("no token of the vocabulary can go on as the grammar demands");
+}
+
+bool TokenConstraint::accept(TokenId id) {
+  if (!allows(id)) return false;
+  Engine& engine = impl_->engine;
+  const Tokenizer& tokenizer = impl_->tree->tokenizer();
+  const ConfigId named = impl_->step_named(id);
+  const bool spelled = !tokenizer.hidden(id) && !tokenizer.vocabulary().ends_generation(id) &&
+                       !tokenizer.bytes(id).empty();
+  const ConfigId read = spelled ? engine.feed(impl_->at, tokenizer.bytes(id)) : Engine::kDead;
+  // A token that ends the text leaves everything as it is.
+  if (named != Engine::kDead || read != Engine::kDead) impl_->at = engine.unite(named, read);
+  return true;
+}
+
+bool TokenConstraint::complete() const {
+  return impl_->engine.complete(impl_->at);
+}
+
+bool TokenConstraint::goes_on() const {
+  return impl_->engine.goes_on(impl_->at);
+}
+
+std::string TokenConstraint::forced(std::size_t most) {
+  return impl_->engine.forced(impl_->at, most);
+}
+
+}  // namespace weft

@@ -1,0 +1,240 @@
+#include "weft/grammar/token_constraint.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/files/gguf.h"
+#include "weft/files/vocabulary_file.h"
+#include "weft/sample/sampler.h"
+
+#include "engine.h"
+#include "support/reference.h"
+#include "support/vocabulary.h"
+
+namespace weft {
+namespace {
+
+using grammar::ConfigId;
+using grammar::Engine;
+
+// All bytes, and some tokens that cross the borders of rules.
+std::shared_ptr<const Tokenizer> small_tokenizer() {
+  test::VocabularyBuilder builder;
+  builder.parts.kind = "llama";
+  for (int byte = 0; byte < 256; ++byte)
+    builder.add(fmt::format("<0x{:02X}>", byte), TokenType::byte, 0);
+  for (const char* text :
+       {"\"",  "{\"", "\":",      "\",\"",      "ab", "abc",   "b\"",  "\"}",      "[[",    "]]",
+        "],[", "1",   "12",       "true",       "tr", "null,", "aab",  "(",        ")",     "((",
+        "))",  "+1",  "\xC3\xA9", "\xC3\xA9\"", "a1", "}}",    ", \"", "{\"a\": ", "\": \""})
+    builder.add(text, TokenType::normal, 0);
+  builder.parts.special.eos = builder.add("</s>", TokenType::control, 0);
+  builder.add("<tool>", TokenType::control, 0);
+  return make_tokenizer(builder.build());
+}
+
+void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
+  static const auto tokenizer = small_tokenizer();
+  static const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  const Vocabulary& vocabulary = tokenizer->vocabulary();
+  TokenConstraint constraint(g, tree);
+  Random random(seed);
+  std::string text;
+  for (int step = 0; step < 40; ++step) {
+    std::vector<TokenId> allowed;
+    Engine engine(g->program());
+    const ConfigId here = engine.feed(engine.start(), text);
+    for (TokenId id = 0; id < vocabulary.size(); ++id) {
+      bool expected;
+      if (vocabulary.ends_generation(id))
+        expected = g->accepts(text);
+      else
+        expected =
+            !tokenizer->hidden(id) && engine.feed(here, tokenizer->bytes(id)) != Engine::kDead;
+      CAPTURE(text);
+      CAPTURE(id);
+      REQUIRE(constraint.allows(id) == expected);
+      if (expected) allowed.push_back(id);
+    }
+    // No dead ends: something is always allowed.
+    REQUIRE_FALSE(allowed.empty());
+    const TokenId chosen = allowed[random.next() % allowed.size()];
+    REQUIRE(constraint.accept(chosen));
+    if (vocabulary.ends_generation(chosen)) {
+      CHECK(g->accepts(text));
+      return;
+    }
+    text += tokenizer->bytes(chosen);
+  }
+}
+
+TEST_CASE("masks allow what leads to a text of the grammar, and nothing else") {
+  const std::shared_ptr<const Grammar> grammars[] = {
+      Grammar::from_gbnf("root ::= \"(\" root? \")\" | [0-9]+ (\"+\" root)?"),
+      Grammar::from_gbnf("root ::= s\ns ::= \"a\" s s | \"ab\" | \"abc\""),
+      Grammar::from_gbnf("root ::= (x | y)* \"\\\"\"\nx ::= \"a\"? \"ab\"\ny ::= [^a\"]{1,3}"),
+      Grammar::from_gbnf("root ::= \"[\" (root (\",\" root)*)? \"]\""),
+      Grammar::from_json_schema(R"({"type": "object", "properties": {"a": {"type": "string",
+          "maxLength": 5}, "ab": {"type": "array", "items": {"type": "boolean"}}},
+          "additionalProperties": {"type": "integer"}})"),
+      Grammar::from_json_schema(R"({"type": "array", "items": {"type": ["boolean", "array"],
+          "items": {"const": 12}}, "minItems": 1, "maxItems": 3, "contains": {"const": true}})"),
+      Grammar::from_regex("(a|ab)*(12|1|\xC3\xA9)+"),
+  };
+  for (const auto& g : grammars)
+    for (std::uint64_t seed = 0; seed < 5; ++seed) check_masks(g, seed);
+}
+
+// Feeds a text token by token and returns how long each mask took, in microseconds.
+std::vector<double> mask_times(TokenConstraint& constraint, std::span<const TokenId> ids) {
+  std::vector<double> times;
+  constraint.reset();
+  for (const TokenId id : ids) {
+    const auto start = std::chrono::steady_clock::now();
+    constraint.mask();
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    times.push_back(took.count());
+    REQUIRE(constraint.accept(id));
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+TEST_CASE("several texts under one constraint, each where it was left") {
+  const auto tokenizer = small_tokenizer();
+  TokenConstraint constraint(Grammar::from_gbnf("root ::= \"(\" root \")\" | \"1\"+"),
+                             std::make_shared<const TokenTree>(*tokenizer));
+  const auto allowed = [&] {
+    std::vector<TokenId> ids;
+    for (TokenId id = 0; id < tokenizer->vocabulary().size(); ++id)
+      if (constraint.allows(id)) ids.push_back(id);
+    return ids;
+  };
+  const auto write = [&](std::string_view text) {
+    for (const TokenId id : tokenizer->encode(text, {.add_special = false}))
+      REQUIRE(constraint.accept(id));
+  };
+  constraint.reset();
+  write("((1");
+  const auto nested = constraint.place();
+  const auto after_nested = allowed();
+  constraint.reset();
+  const auto start = constraint.place();
+  const auto at_start = allowed();
+  write("11");
+  const auto after_ones = allowed();
+  const auto ones = constraint.place();
+  CHECK(after_nested != after_ones);
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE(constraint.go_to(nested));
+    CHECK(allowed() == after_nested);
+    REQUIRE(constraint.go_to(ones));
+    CHECK(allowed() == after_ones);
+    REQUIRE(constraint.go_to(start));
+    CHECK(allowed() == at_start);
+  }
+  REQUIRE(constraint.go_to(nested));
+  write("1))");
+  CHECK(constraint.complete());
+  CHECK(!constraint.goes_on());
+  // A place from before memory was given back.
+  CHECK(!constraint.go_to({nested.at, nested.epoch + 1}));
+  CHECK(constraint.complete());
+}
+
+TEST_CASE("masks over a large vocabulary") {
+  const auto path = test::reference("vocab/ggml-vocab-qwen2.gguf");
+  if (!path) return;
+  const GgufFile file = GgufFile::open(path->string());
+  const auto tokenizer = make_tokenizer(read_vocabulary(file));
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  struct Case {
+    const char* schema;
+    const char* text;
+  };
+  const Case cases[] = {
+      {"true",
+       R"({"name": "A longer string with words in it", "list": [1, 2.5, -3e4, {"deep": [null, true]}]})"},
+      {R"({"type": "object", "properties": {"name": {"type": "string", "maxLength": 40},
+           "age": {"type": "integer", "minimum": 0, "maximum": 150}, "tags": {"type": "array",
+           "items": {"enum": ["red", "green", "blue"]}}}, "required": ["name"]})",
+       R"({"name": "A string whose length is bounded", "age": 42, "tags": ["red", "blue"]})"},
+  };
+  for (const Case& c : cases) {
+    TokenConstraint constraint(Grammar::from_json_schema(c.schema), tree);
+    const auto ids = tokenizer->encode(c.text, {.add_special = false});
+    const auto cold = mask_times(constraint, ids);
+    const auto warm = mask_times(constraint, ids);
+    CHECK(constraint.complete());
+    MESSAGE(tokenizer->vocabulary().size()
+            << " tokens, masks in us, median and worst: first text " << cold[cold.size() / 2]
+            << ", " << cold.back() << "; again " << warm[warm.size() / 2] << ", " << warm.back());
+  }
+}
+
+TEST_CASE("tokens that a grammar names") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  const TokenId tool = tokenizer->vocabulary().find("<tool>");
+  const auto g = Grammar::from_gbnf(
+      "root ::= <tool> \"ab\" !<tool>",
+      {.find_token = [&](std::string_view text) { return tokenizer->vocabulary().find(text); }});
+  TokenConstraint constraint(g, tree);
+  CHECK(constraint.allows(tool));
+  CHECK_FALSE(constraint.allows(tokenizer->vocabulary().find("ab")));
+  CHECK(constraint.accept(tool));
+  CHECK(constraint.forced(10) == "ab");
+  CHECK(constraint.accept(tokenizer->vocabulary().find("ab")));
+  CHECK_FALSE(constraint.allows(tool));
+  CHECK(constraint.accept(tokenizer->vocabulary().find("abc")));
+  CHECK(constraint.complete());
+  CHECK_FALSE(constraint.goes_on());
+}
+
+TEST_CASE("any token but one is none that ends the text, unless the text may end") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  const Vocabulary& vocabulary = tokenizer->vocabulary();
+  const TokenId end = vocabulary.find("</s>");
+  const auto g = Grammar::from_gbnf(
+      "root ::= !<tool>* <tool> !<tool>?",
+      {.find_token = [&](std::string_view text) { return vocabulary.find(text); }});
+  TokenConstraint constraint(g, tree);
+  for (const char* text : {"", "ab", "tr"}) {
+    if (*text) CHECK(constraint.accept(vocabulary.find(text)));
+    CHECK_FALSE(constraint.allows(end));
+    CHECK_FALSE(constraint.accept(end));
+    CHECK(constraint.allows(vocabulary.find("ab")));
+  }
+  CHECK(constraint.accept(vocabulary.find("<tool>")));
+  CHECK(constraint.allows(end));
+  CHECK(constraint.accept(end));
+  CHECK(constraint.accept(vocabulary.find("ab")));  // the end was no token of the grammar
+  CHECK_FALSE(constraint.goes_on());
+}
+
+TEST_CASE("forced bytes and logits") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  TokenConstraint constraint(Grammar::from_json_schema(R"({"const": {"ab": true, "b": 12}})"),
+                             tree);
+  CHECK(constraint.accept(tokenizer->vocabulary().find("{\"")));
+  CHECK(constraint.forced(100) == "ab\":");
+  CHECK(constraint.forced(3) == "ab\"");
+  std::vector<float> logits(static_cast<std::size_t>(tokenizer->vocabulary().size()) + 3, 1.0F);
+  constraint.apply(logits);
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const bool allowed = i + 3 < logits.size() && constraint.allows(static_cast<TokenId>(i));
+    CHECK((logits[i] == 1.0F) == allowed);
+  }
+  std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
+  CHECK_THROWS_AS(constraint.apply(logits), ValueError);
+  CHECK_FALSE(constraint.accept(tokenizer->vocabulary().find("12")));
+}
+
+}  // namespace
+}  // namespace weft

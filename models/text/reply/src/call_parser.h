@@ -1,0 +1,148 @@
+#pragma once
+// One stretch of a reply that may be a tool call or several, byte by byte.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/reply/reply_parser.h"
+
+#include "json_scan.h"
+#include "syntax.h"
+
+namespace weft::reply {
+
+// Appends to events, joining deltas of the same kind.
+class Events {
+ public:
+  void add(ReplyEvent::Kind kind, std::string_view text, int call = -1, std::string id = {});
+  std::vector<ReplyEvent> take() { return std::exchange(events_, {}); }
+  int next_call = 0;
+
+ private:
+  std::vector<ReplyEvent> events_;
+};
+
+// The tools that were offered: the parameters of each that are strings.
+struct Tools {
+  std::map<std::string, std::map<std::string, bool>, std::less<>> string_parameters;
+  bool known(std::string_view name) const { return string_parameters.contains(name); }
+  bool any() const { return !string_parameters.empty(); }
+};
+Tools read_tools(std::string_view json);
+
+// The call that is being written.
+class Call {
+ public:
+  Call(Events& events, const Tools& tools, bool only_known)
+      : events_(&events), tools_(&tools), only_known_(only_known) {}
+  bool name(std::string_view name);  // false for one that cannot be
+  void id(std::string_view id) { id_ = id; }
+  void arguments(std::string_view delta);
+  void begin();  // the arguments begin
+  bool end();    // false where there is none
+  void drop();
+  bool begun() const { return index_ >= 0; }
+  const std::string& called() const { return name_; }
+  bool is_string(std::string_view parameter, std::string_view text) const;
+
+ private:
+  Events* events_;
+  const Tools* tools_;
+  bool only_known_;
+  std::string name_, id_, waiting_;
+  bool wants_begin_ = false;
+  int index_ = -1;
+};
+
+enum class Step { more, done, bad };
+
+// {"name": .., "arguments": ..}, an array of such, or one within another object.
+class ObjectParser {
+ public:
+  ObjectParser(Events& events, const Tools& tools, bool bare)
+      : events_(events), tools_(tools), bare_(bare), call_(events, tools, bare) {}
+  Step feed(char c);
+  void drop() { call_.drop(); }
+  int calls() const { return calls_; }  // that are complete
+
+ private:
+  enum class Role : char { list, call, inner, other };
+  Step close();
+  bool open(bool object);
+  bool value(std::string_view literal);
+
+  Events& events_;
+  const Tools& tools_;
+  bool bare_;
+  JsonScan scan_;
+  Call call_;
+  std::vector<Role> roles_;
+  std::string literal_, key_;
+  std::size_t arguments_depth_ = 0;  // of the brackets around them; 0: not within
+  int calls_ = 0;
+};
+
+// After the opening text of a row, up to where its calls end.
+class CallParser {
+ public:
+  // `opening` was taken already.
+  CallParser(const CallRow& row, Events& events, const Tools& tools, bool bare,
+             std::string_view opening);
+  // done: `c` belonged to it; bad: it did not, and raw() is what came since the last call.
+  Step feed(char c);
+  Step finish();
+  void drop();
+  const std::string& raw() const { return raw_; }
+  // Bytes at the end of raw() that may be the beginning of another marker.
+  std::size_t unmatched() const { return matched_; }
+
+ private:
+  enum class Phase {
+    section,
+    open,
+    name,
+    after_name,
+    id,
+    arguments,
+    json,
+    parameters,
+    key,
+    attribute,
+    value_open,
+    value,
+    close
+  };
+  Step advance(char c);
+  Step literal(std::string_view text, char c, Phase next);
+  Step choice(std::string_view a, Phase then_a, std::string_view b, Phase then_b, char c);
+  Step enter(Phase phase);
+  Step name(char c);
+  Step after_name(char c);
+  Step id(char c);
+  Step parameters(char c);
+  Step text_up_to(std::string_view end, char c, std::string& out, Phase next);
+  Step json(char c);
+  Step arguments(char c);
+  Step value(char c);
+  Step complete();
+  void add_parameter(std::string_view text);
+
+  const CallRow& row_;
+  Events& events_;
+  const Tools& tools_;
+  bool bare_;
+  Phase phase_;
+  std::optional<Call> call_;
+  std::optional<ObjectParser> object_;
+  JsonScan scan_;
+  std::string raw_;
+  std::string text_, key_, attribute_;
+  std::size_t matched_ = 0;
+  int parameters_ = 0;
+  int calls_ = 0;
+};
+
+}  // namespace weft::reply

@@ -1,0 +1,165 @@
+#include <algorithm>
+
+#include "reply_parser.h"
+
+namespace weft::reply {
+namespace {
+
+using Kind = ReplyEvent::Kind;
+
+// Frames around answers, which mean nothing.
+constexpr std::string_view kFrames[] = {"<|START_RESPONSE|>", "<|END_RESPONSE|>"};
+
+std::string_view trimmed_right(std::string_view text) {
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+class MarkedMachine final : public ReplyMachine {
+ public:
+  MarkedMachine(const ReasoningRow* reasoning, const CallRow* calls, Tools offered,
+                std::string_view prompt)
+      : ReplyMachine(std::move(offered)), reasoning_(reasoning), calls_(calls) {
+    if (calls_ && !tools.any()) calls_ = nullptr;
+    if (reasoning_ && trimmed_right(prompt).ends_with(trimmed_right(reasoning_->begin)))
+      thinks_ = skips_space_ = true;
+  }
+
+  void feed(char c) override {
+    if (call_) return feed_call(c);
+    const bool starts_object = calls_ && calls_->style == CallStyle::bare && !thinks_ && !said_ &&
+                               c == '{' && finder_.empty();
+    if (starts_object) {
+      begin_call(true);
+      return feed_call(c);
+    }
+    const int found = finder_.feed(markers(), c, [this](char t) { text(t); });
+    if (found >= 0) mark(found);
+  }
+
+  void finish() override {
+    if (call_) {
+      if (call_->finish() == Step::done) {
+        call_.reset();
+        skips_space_ = true;
+        space_.clear();
+      } else {
+        give_up();
+      }
+    }
+    for (const char c : finder_.take()) text(c);
+    if (!thinks_ && !skips_space_) add(std::exchange(space_, {}));
+    space_.clear();
+  }
+
+ private:
+  enum Marker { kThinkBegin, kThinkEnd, kCall, kFrame };
+
+  const std::vector<std::string_view>& markers() {
+    list_.clear();
+    kinds_.clear();
+    const auto marker = [&](std::string_view text, Marker kind) {
+      if (text.empty()) return;
+      list_.push_back(text);
+      kinds_.push_back(kind);
+    };
+    if (thinks_) {
+      marker(reasoning_->end, kThinkEnd);
+      return list_;
+    }
+    if (reasoning_ && !said_) {
+      marker(reasoning_->begin, kThinkBegin);
+      marker(reasoning_->end, kThinkEnd);
+    }
+    if (calls_) marker(calls_->section_open.empty() ? calls_->open : calls_->section_open, kCall);
+    if (reasoning_ && reasoning_->name == "command-r7b")
+      for (const std::string_view frame : kFrames) marker(frame, kFrame);
+    return list_;
+  }
+
+  void mark(int found) {
+    switch (kinds_[static_cast<std::size_t>(found)]) {
+      case kThinkBegin:
+        thinks_ = skips_space_ = true;
+        space_.clear();
+        break;
+      case kThinkEnd:
+        thinks_ = false;
+        skips_space_ = true;
+        space_.clear();
+        break;
+      case kFrame:
+        skips_space_ = !said_;
+        break;
+      case kCall:
+        begin_call(false);
+        break;
+    }
+  }
+
+  void begin_call(bool bare) {
+    const std::string_view opening = bare                           ? std::string_view()
+                                     : calls_->section_open.empty() ? calls_->open
+                                                                    : calls_->section_open;
+    call_.emplace(*calls_, events, tools, bare || calls_->style == CallStyle::bare, opening);
+  }
+
+  void feed_call(char c) {
+    const Step step = call_->feed(c);
+    if (step == Step::more) return;
+    if (step == Step::done) {
+      call_.reset();
+      space_.clear();
+      skips_space_ = true;
+      said_ = false;
+      return;
+    }
+    give_up();
+    feed(c);
+  }
+
+  // It was no call: what was taken for one is text. Its end may be the beginning of a marker.
+  void give_up() {
+    call_->drop();
+    const std::string raw = call_->raw();
+    const std::size_t again = std::min(call_->unmatched(), raw.size());
+    call_.reset();
+    for (std::size_t i = 0; i < raw.size() - again; ++i) text(raw[i]);
+    for (std::size_t i = raw.size() - again; i < raw.size(); ++i) feed(raw[i]);
+  }
+
+  // A byte of content or thoughts. White space waits for what follows it.
+  void text(char c) {
+    if (is_space(c)) {
+      if (!skips_space_) space_ += c;
+      return;
+    }
+    skips_space_ = false;
+    add(std::exchange(space_, {}));
+    add({&c, 1});
+    if (!thinks_) said_ = true;
+  }
+
+  void add(std::string_view text) { events.add(thinks_ ? Kind::reasoning : Kind::content, text); }
+
+  const ReasoningRow* reasoning_;
+  const CallRow* calls_;
+  bool thinks_ = false;
+  bool said_ = false;         // there is content since the beginning or the last call
+  bool skips_space_ = false;  // white space here belongs to the marker before
+  std::string space_;
+  MarkerFinder finder_;
+  std::vector<std::string_view> list_;
+  std::vector<Marker> kinds_;
+  std::optional<CallParser> call_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReplyMachine> make_marked_machine(const ReasoningRow* reasoning,
+                                                  const CallRow* calls, Tools tools,
+                                                  std::string_view prompt) {
+  return std::make_unique<MarkedMachine>(reasoning, calls, std::move(tools), prompt);
+}
+
+}  // namespace weft::reply

@@ -1,0 +1,411 @@
+// Filters of texts and numbers. What works on sequences is in sequence_filters.cpp.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "weft/base/utf8.h"
+
+#include "jinja/natives.h"
+
+namespace weft::jinja {
+namespace {
+
+const Str& str(Renderer& r, const Value& v) {
+  return *to_str(r.heap, v);
+}
+bool flag(Args& a, std::size_t place, std::string_view name, bool otherwise = false) {
+  const Value* v = a.get(place, name);
+  return v ? truth(*v) : otherwise;
+}
+
+Value f_string(Renderer& r, const Value& v, Args&) {
+  return Value::from(&str(r, v));
+}
+template <Case how>
+Value f_case(Renderer& r, const Value& v, Args&) {
+  return change_case(r, str(r, v), how);
+}
+
+// Words begin after white space, hyphens and opening brackets here, unlike str.title().
+Value f_title(Renderer& r, const Value& v, Args&) {
+  const Str& s = str(r, v);
+  TextBuilder out;
+  bool start = true;
+  for (std::size_t at = 0; at < s.text.size();) {
+    const Utf8Char c = decode_utf8(s.text, at);
+    const Value part = Value::from(r.heap.slice(s, at, at + c.length));
+    out.add(*change_case(r, *part.text, start ? Case::upper : Case::lower).text);
+    start = is_space(c.code) ||
+            (c.code < 0x80 &&
+             std::string_view("-({[<").find(static_cast<char>(c.code)) != std::string::npos);
+    at += c.length;
+  }
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+Value f_trim(Renderer& r, const Value& v, Args& a) {
+  return strip(r, str(r, v), a.get(0, "chars"), true, true);
+}
+
+Value f_replace(Renderer& r, const Value& v, Args& a) {
+  const Value *from = a.get(0, "old"), *to = a.get(1, "new"), *count = a.get(2, "count");
+  if (!from || !to) r.heap.fail("replace() needs what to replace and by what");
+  return replace(r, str(r, v), str(r, *from), str(r, *to),
+                 count && !count->is(Kind::none) ? r.integer(*count) : -1);
+}
+
+Value f_default(Renderer& r, const Value& v, Args& a) {
+  const Value* otherwise = a.get(0, "default_value");
+  const bool empty_too = flag(a, 1, "boolean");
+  if (v.is(Kind::undefined) || (empty_too && !truth(v)))
+    return otherwise ? *otherwise : r.heap.text("");
+  return v;
+}
+
+Value f_safe(Renderer& r, const Value& v, Args&) {
+  TextBuilder out;
+  out.add(str(r, v));
+  out.markup = true;
+  return Value::from(r.heap.str(std::move(out)));
+}
+Value f_escape(Renderer& r, const Value& v, Args&) {
+  if (v.is(Kind::string) && v.text->markup) return v;
+  return escape_html(r, v);
+}
+Value f_forceescape(Renderer& r, const Value& v, Args&) {
+  return escape_html(r, v);
+}
+
+Value f_indent(Renderer& r, const Value& v, Args& a) {
+  const Str& s = str(r, v);
+  const Value* width = a.get(0, "width");
+  const bool first = flag(a, 1, "first"), blank = flag(a, 2, "blank");
+  const std::string pad = width && width->is(Kind::string)
+                              ? width->text->text
+                              : spaces(r, width ? r.integer(*width) : 4);
+  TextBuilder out;
+  out.markup = s.markup;
+  auto lines = split_lines(s, false);
+  const bool ends = !lines.empty() && lines.back().end < s.text.size();
+  if (ends || lines.empty()) lines.push_back({s.text.size(), s.text.size()});
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto [begin, end] = lines[i];
+    if (i > 0) out.add("\n");
+    if (i == 0 ? first : (blank || end > begin)) out.add(pad);
+    out.add(s, begin, end);
+    r.heap.charge(pad.size());
+  }
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+Value f_center(Renderer& r, const Value& v, Args& a) {
+  const Str& s = str(r, v);
+  const Value* width = a.get(0, "width");
+  const std::int64_t wide = width ? r.integer(*width) : 80;
+  const auto n = static_cast<std::int64_t>(s.length);
+  if (wide <= n) return Value::from(&s);
+  const std::int64_t pad = wide - n, left = pad / 2 + (pad & wide & 1);
+  TextBuilder out;
+  out.add(spaces(r, left));
+  out.add(s);
+  out.add(spaces(r, pad - left));
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+Value f_truncate(Renderer& r, const Value& v, Args& a) {
+  const Str& s = str(r, v);
+  const Value *given_length = a.get(0, "length"), *given_end = nullptr, *given_leeway = nullptr;
+  const bool kill_words = flag(a, 1, "killwords");
+  given_end = a.get(2, "end");
+  given_leeway = a.get(3, "leeway");
+  const std::int64_t length = given_length ? r.integer(*given_length) : 255;
+  const Str& end = given_end ? str(r, *given_end) : *r.heap.str("...");
+  const std::int64_t leeway =
+      given_leeway && !given_leeway->is(Kind::none) ? r.integer(*given_leeway) : 5;
+  const auto n = static_cast<std::int64_t>(s.length), n_end = static_cast<std::int64_t>(end.length);
+  if (length < n_end) r.heap.fail("expected length >= {}, got {}", n_end, length);
+  if (leeway < 0) r.heap.fail("expected leeway >= 0, got {}", leeway);
+  if (n <= length || n - length <= leeway) return Value::from(&s);
+  const std::int64_t keep = length - n_end;
+  std::size_t cut = byte_of(r, s, static_cast<std::size_t>(keep));
+  if (!kill_words) {
+    const std::size_t space = s.text.rfind(' ', cut == 0 ? 0 : cut - 1);
+    if (space != std::string::npos && space < cut) cut = space;
+  }
+  TextBuilder out;
+  out.add(s, 0, cut);
+  out.add(end);
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+Value f_wordcount(Renderer& r, const Value& v, Args&) {
+  const Str& s = str(r, v);
+  std::int64_t words = 0;
+  bool inside = false;
+  for (std::size_t at = 0; at < s.text.size();) {
+    const Utf8Char c = decode_utf8(s.text, at);
+    const bool letter =
+        c.code == '_' ||
+        (c.code < 0x80 ? std::isalnum(static_cast<int>(c.code)) != 0 : !is_space(c.code));
+    words += letter && !inside;
+    inside = letter;
+    at += c.length;
+  }
+  return Value::from(words);
+}
+
+Value f_urlencode(Renderer& r, const Value& v, Args&) {
+  const auto encode = [&](const Value& value, std::string_view safe, std::string& out) {
+    for (const char c : str(r, value).text) {
+      if (c == ' ' && safe.find('/') == safe.npos)
+        out += '+';
+      else if (std::isalnum(static_cast<unsigned char>(c)) ||
+               safe.find(c) != std::string_view::npos)
+        out += c;
+      else
+        out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  };
+  std::string out;
+  const auto add_pair = [&](const Value& key, const Value& value) {
+    if (!out.empty()) out += '&';
+    encode(key, "_.-~", out);
+    out += '=';
+    encode(value, "_.-~", out);
+  };
+  if (v.is(Kind::dict)) {
+    for (const auto& [key, value] : v.dict->items) add_pair(key, value);
+  } else if (v.is(Kind::list)) {
+    for (const Value& item : iterate(r.heap, v)) {
+      const std::vector<Value> pair = iterate(r.heap, item);
+      if (pair.size() != 2) r.heap.fail("urlencode: expected pairs, got {} items", pair.size());
+      add_pair(pair[0], pair[1]);
+    }
+  } else {
+    encode(v, "_.-~/", out);
+  }
+  TextBuilder built;
+  built.add_foreign(out);
+  return Value::from(r.heap.str(std::move(built)));
+}
+
+Value f_format(Renderer& r, const Value& v, Args& a) {
+  if (!a.named.empty()) {
+    Dict* named = r.heap.dict();
+    for (auto& [name, value] : a.named) named->set(r.heap, r.heap.text(name), value);
+    a.named.clear();
+    return format_percent(r, str(r, v), Value::from(named));
+  }
+  const auto all = a.rest(0);
+  return format_percent(r, str(r, v),
+                        Value::from(r.heap.list({all.begin(), all.end()}, List::Type::tuple)));
+}
+
+std::string_view stripped(std::string_view text) {
+  text = trim_right(text);
+  return text.substr(skip_spaces(text, 0));
+}
+
+// A number as Python reads it: spaces around, a sign, '_' between digits.
+std::string number_text(const Value& v) {
+  std::string text(stripped(v.text->text));
+  std::erase(text, '_');
+  if (text.starts_with('+') && !text.starts_with("+-")) text.erase(0, 1);
+  return text;
+}
+
+// int(text, base); nothing where it is none.
+std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) {
+  if (base < 2 || base > 36) return std::nullopt;
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  const char prefix = base == 16 ? 'x' : base == 8 ? 'o' : base == 2 ? 'b' : '\0';
+  if (prefix != '\0' && text.size() > sign + 2 && text[sign] == '0' &&
+      (text[sign + 1] | 0x20) == prefix)
+    text.erase(sign, 2);
+  std::int64_t n = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, n, static_cast<int>(base));
+  if (read.ec == std::errc::invalid_argument || read.ptr != end) return std::nullopt;
+  if (read.ec == std::errc()) return Value::from(n);
+  if (base != 10) r.heap.fail("the number does not fit into 64 bits");
+  return Value::from(r.heap.str(text), Kind::big);
+}
+
+Value f_int(Renderer& r, const Value& v, Args& a) {
+  const Value *otherwise = a.get(0, "default"), *base = a.get(1, "base");
+  const Value fallback = otherwise ? *otherwise : Value::from(std::int64_t{0});
+  if (v.is(Kind::integer) || v.is(Kind::big)) return v;
+  if (v.is(Kind::boolean)) return Value::from(static_cast<std::int64_t>(v.boolean));
+  std::optional<double> d;
+  if (v.is(Kind::real)) d = v.real;
+  if (v.is(Kind::string)) {
+    const std::string text = number_text(v);
+    if (const auto n = whole_of(r, text, base ? r.integer(*base) : 10)) return *n;
+    d = read_real(text);
+  }
+  if (!d || !std::isfinite(*d)) return fallback;
+  return Value::from(truncated(r, *d));
+}
+
+Value f_float(Renderer& r, const Value& v, Args& a) {
+  const Value* otherwise = a.get(0, "default");
+  const Value fallback = otherwise ? *otherwise : Value::from(0.0);
+  if (v.is_number()) return Value::from(real(r, v));
+  if (!v.is(Kind::string) && !v.is(Kind::big)) return fallback;
+  const std::optional<double> d = read_real(number_text(v));
+  return d ? Value::from(*d) : fallback;
+}
+
+Value f_abs(Renderer& r, const Value& v, Args&) {
+  if (v.is(Kind::real)) return Value::from(std::abs(v.real));
+  const std::int64_t i = r.integer(v);
+  return i < 0 ? r.binary("-", Value::from(std::int64_t{0}), Value::from(i)) : Value::from(i);
+}
+
+Value f_round(Renderer& r, const Value& v, Args& a) {
+  const Value *given = a.get(0, "precision"), *method = a.get(1, "method");
+  const std::int64_t precision = given ? r.integer(*given) : 0;
+  const std::string_view how = method ? std::string_view(r.string(*method).text) : "common";
+  if (how != "common" && how != "ceil" && how != "floor")
+    r.heap.fail("method must be common, ceil or floor");
+  if (v.is(Kind::undefined)) r.missing(v);
+  if (!v.is_number()) r.heap.fail("type {} doesn't define __round__ method", type_name(v));
+  const double d = real(r, v);
+  if (how == "common") {
+    if (!v.is(Kind::real) && precision >= 0) return v;
+    if (!std::isfinite(d) || precision > 300 || precision < -300) return Value::from(d);
+    if (precision >= 0) {
+      // Decimal digits of the exact value, halves to even: what printing does.
+      return Value::from(std::stod(fmt::format("{:.{}f}", d, precision)));
+    }
+    const double scale = std::pow(10.0, static_cast<double>(-precision));
+    const double rounded = std::nearbyint(d / scale) * scale;
+    return v.is(Kind::real) ? Value::from(rounded) : Value::from(truncated(r, rounded));
+  }
+  const double scale = std::pow(10.0, static_cast<double>(precision));
+  // Python's ceil and floor give whole numbers, which have no -0.
+  return Value::from((how == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale + 0.0);
+}
+
+Value f_tojson(Renderer& r, const Value& v, Args& a) {
+  JsonStyle style;
+  style.ensure_ascii = flag(a, 0, "ensure_ascii");
+  const Value *indent = a.get(1, "indent"), *separators = a.get(2, "separators");
+  style.sort_keys = flag(a, 3, "sort_keys");
+  if (indent && !indent->is(Kind::none)) {
+    style.indented = true;
+    style.item_separator.assign(1, ',');
+    if (indent->is(Kind::string)) {
+      style.indent = indent->text->text;
+    } else {
+      const std::int64_t n = r.integer(*indent);
+      if (n > 1000) r.heap.fail("tojson: an indent of {} is too wide", n);
+      style.indent = spaces(r, n);
+    }
+    if (style.indent.size() > 1000) r.heap.fail("tojson: the indent is too wide");
+  }
+  if (separators && !separators->is(Kind::none)) {
+    const std::vector<Value> two = iterate(r.heap, *separators);
+    if (two.size() != 2) r.heap.fail("tojson: separators must be two");
+    style.item_separator = r.string(two[0]).text;
+    style.key_separator = r.string(two[1]).text;
+  }
+  TextBuilder out;
+  to_json(r.heap, v, style, out);
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+Value f_attr(Renderer& r, const Value& v, Args& a) {
+  const Value* name = a.get(0, "name");
+  if (!name) r.heap.fail("attr() needs a name");
+  // Attributes alone: an item of that name is none.
+  const std::string& text = str(r, *name).text;
+  if (v.is(Kind::dict) && !find_row(methods_of(v), text))
+    return r.heap.undefined(fmt::format("'dict object' has no attribute '{}'", text));
+  return r.attribute(v, text);
+}
+
+Value f_filesizeformat(Renderer& r, const Value& v, Args& a) {
+  const bool binary = flag(a, 0, "binary");
+  const std::optional<double> given = v.is(Kind::string) ? read_real(number_text(v)) : real(r, v);
+  if (!given) r.heap.fail("could not convert string to float: {}", repr(r.heap, v));
+  const double bytes = *given;
+  const double base = binary ? 1024 : 1000;
+  if (bytes == 1) return r.heap.text("1 Byte");
+  if (bytes < base) return r.heap.text(fmt::format("{:.0f} Bytes", std::trunc(bytes)));
+  static constexpr std::string_view kUnits = "kMGTPEZY";
+  double unit = base;
+  for (std::size_t i = 0;; ++i, unit *= base) {
+    if (bytes < unit * base || i + 1 == kUnits.size())
+      return r.heap.text(fmt::format("{:.1f} {}{}", bytes / unit,
+                                     binary && i == 0 ? 'K' : kUnits[i], binary ? "iB" : "B"));
+  }
+}
+
+constexpr NativeRow kFilters[] = {
+    {"abs", f_abs},
+    {"attr", f_attr},
+    {"capitalize", f_case<Case::capitalize>},
+    {"center", f_center},
+    {"d", f_default},
+    {"default", f_default},
+    {"e", f_escape},
+    {"escape", f_escape},
+    {"filesizeformat", f_filesizeformat},
+    {"float", f_float},
+    {"forceescape", f_forceescape},
+    {"format", f_format},
+    {"indent", f_indent},
+    {"int", f_int},
+    {"lower", f_case<Case::lower>},
+    {"replace", f_replace},
+    {"round", f_round},
+    {"safe", f_safe},
+    {"string", f_string},
+    {"title", f_title},
+    {"tojson", f_tojson},
+    {"trim", f_trim},
+    {"truncate", f_truncate},
+    {"upper", f_case<Case::upper>},
+    {"urlencode", f_urlencode},
+    {"wordcount", f_wordcount},
+};
+
+}  // namespace
+
+std::span<const NativeRow> filter_rows() {
+  return kFilters;
+}
+
+Value escape_html(Renderer& r, const Value& v) {
+  const Str& s = str(r, v);
+  static constexpr std::string_view kFrom = "&<>'\"";
+  static constexpr std::string_view kTo[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
+  TextBuilder out;
+  out.markup = true;
+  std::size_t plain = 0;
+  for (std::size_t at = 0; at < s.text.size(); ++at) {
+    const std::size_t i = kFrom.find(s.text[at]);
+    if (i == kFrom.npos) continue;
+    out.add(s, plain, at);
+    out.add(kTo[i]);
+    plain = at + 1;
+  }
+  out.add(s, plain, s.text.size());
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+std::int64_t truncated(Renderer& r, double d) {
+  if (std::isnan(d)) r.heap.fail("cannot convert float NaN to integer");
+  if (!(d >= -0x1p63 && d < 0x1p63)) r.heap.fail("the number does not fit into 64 bits");
+  return static_cast<std::int64_t>(d);
+}
+
+std::string spaces(Renderer& r, std::int64_t n) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(n, 0));
+  r.heap.charge(size);
+  return std::string(size, ' ');
+}
+
+}  // namespace weft::jinja

@@ -1,0 +1,374 @@
+// Functions that every template can call, tests, and the methods of lists and dicts.
+#include <algorithm>
+#include <cmath>
+
+#include "jinja/natives.h"
+
+namespace weft::jinja {
+namespace {
+
+constexpr std::int64_t kMaxRange = 100'000;  // as in Jinja's sandbox
+
+Value range(Renderer& r, const Value&, Args& a) {
+  const Value *x = a.get(0, ""), *y = a.get(1, ""), *z = a.get(2, "");
+  if (!x) r.heap.fail("range expected at least 1 argument, got 0");
+  const std::int64_t begin = y ? r.integer(*x) : 0, end = r.integer(y ? *y : *x);
+  const std::int64_t step = z ? r.integer(*z) : 1;
+  if (step == 0) r.heap.fail("range() arg 3 must not be zero");
+  std::vector<Value> items;
+  for (std::int64_t i = begin; step > 0 ? i < end : i > end;) {
+    if (static_cast<std::int64_t>(items.size()) == kMaxRange)
+      r.heap.fail("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).",
+                  kMaxRange);
+    items.push_back(Value::from(i));
+    if (__builtin_add_overflow(i, step, &i)) break;
+  }
+  return Value::from(r.heap.list(std::move(items), List::Type::range));
+}
+
+// What dict() and namespace() take: a mapping or pairs, then names.
+Dict* make_dict(Renderer& r, Args& a) {
+  Dict* dict = r.heap.dict();
+  if (const Value* from = a.get(0, "")) {
+    if (from->is(Kind::dict)) {
+      for (const auto& [key, value] : from->dict->items) dict->set(r.heap, key, value);
+    } else {
+      for (const Value& pair : iterate(r.heap, *from)) {
+        const std::vector<Value> two = iterate(r.heap, pair);
+        if (two.size() != 2) r.heap.fail("a pair of key and value has {} items", two.size());
+        dict->set(r.heap, two[0], two[1]);
+      }
+    }
+  }
+  for (const auto& [name, value] : a.named) dict->set(r.heap, r.heap.text(name), value);
+  a.named.clear();
+  return dict;
+}
+
+Value dict(Renderer& r, const Value&, Args& a) {
+  return Value::from(make_dict(r, a));
+}
+
+Value name_space(Renderer& r, const Value&, Args& a) {
+  return Value::from(make_dict(r, a), Kind::space);
+}
+
+Value raise_exception(Renderer& r, const Value&, Args& a) {
+  const Value* message = a.get(0, "message");
+  r.heap.fail_text(message ? to_str(r.heap, *message)->text : "the template gave up", true);
+}
+
+Value strftime_now(Renderer& r, const Value&, Args& a) {
+  const Value* given = a.get(0, "format");
+  if (!given) r.heap.fail("strftime_now() needs a format");
+  std::string format;
+  const std::string& text = r.string(*given).text;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    format += text[i];
+    if (text[i] != '%' || i + 1 >= text.size()) continue;
+    const char c = text[++i];
+    // A time without a zone: these are empty, and there are no microseconds.
+    if (c == 'z' || c == 'Z')
+      format.pop_back();
+    else if (c == 'f')
+      format.pop_back(), format += "000000";
+    else
+      format += c;
+  }
+  std::tm now{};
+  if (r.clock) {
+    now = *r.clock;
+  } else {
+    const std::time_t seconds = std::time(nullptr);
+    localtime_r(&seconds, &now);
+  }
+  if (format.empty()) return r.heap.text("");
+  char out[4096];
+  const std::size_t n = std::strftime(out, sizeof out, format.c_str(), &now);
+  if (n == 0) r.heap.fail("strftime_now: the format is too long");
+  return r.heap.text({out, n});
+}
+
+Value cycle(Renderer& r, const Value& self, Args& a) {
+  const auto all = a.rest(0);
+  if (all.empty()) r.heap.fail("no items for cycling given");
+  return all[self.loop->at % all.size()];
+}
+
+Value changed(Renderer& r, const Value& self, Args& a) {
+  const auto all = a.rest(0);
+  const Value now = Value::from(r.heap.list({all.begin(), all.end()}, List::Type::tuple));
+  Loop& loop = *self.loop;
+  const bool same = loop.has_last && equal(r.heap, loop.last, now);
+  loop.has_last = true;
+  loop.last = now;
+  return Value::from(!same);
+}
+
+Value join_on(Renderer& r, const Value& self, Args&) {
+  List& state = *self.list;  // the separator, and whether it was called
+  if (state.taken++ == 0) return r.heap.text("");
+  return state.items[0];
+}
+
+Value joiner(Renderer& r, const Value&, Args& a) {
+  const Value* separator = a.get(0, "sep");
+  const Value state = Value::from(r.heap.list({separator ? *separator : r.heap.text(", ")}));
+  return Value::from(r.heap.callable({.name = "joiner", .native = join_on, .self = state}));
+}
+
+// A cycler is a namespace whose methods are bound to a list that counts.
+Value cycler_next(Renderer&, const Value& self, Args&) {
+  List& state = *self.list;
+  return state.items[state.taken++ % state.items.size()];
+}
+Value cycler_reset(Renderer&, const Value& self, Args&) {
+  self.list->taken = 0;
+  return Value::none();
+}
+Value cycler(Renderer& r, const Value&, Args& a) {
+  const auto all = a.rest(0);
+  if (all.empty()) r.heap.fail("at least one item has to be provided");
+  const Value state = Value::from(r.heap.list({all.begin(), all.end()}));
+  Dict* object = r.heap.dict();
+  object->set(r.heap, r.heap.text("next"),
+              Value::from(r.heap.callable({.name = "next", .native = cycler_next, .self = state})));
+  object->set(
+      r.heap, r.heap.text("reset"),
+      Value::from(r.heap.callable({.name = "reset", .native = cycler_reset, .self = state})));
+  return Value::from(object, Kind::space);
+}
+
+constexpr NativeRow kFunctions[] = {
+    {"cycler", cycler},
+    {"dict", dict},
+    {"joiner", joiner},
+    {"namespace", name_space},
+    {"raise_exception", raise_exception},
+    {"range", range},
+    {"strftime_now", strftime_now},
+};
+
+// Methods of dicts.
+Value dict_get(Renderer& r, const Value& self, Args& a) {
+  const Value *key = a.get(0, ""), *otherwise = a.get(1, "");
+  if (!key) r.heap.fail("get expected at least 1 argument, got 0");
+  const Value* found = self.dict->find(r.heap, *key);
+  return found ? *found : otherwise ? *otherwise : Value::none();
+}
+Value dict_items(Renderer& r, const Value& self, Args&) {
+  std::vector<Value> items;
+  for (const auto& [key, value] : self.dict->items)
+    items.push_back(Value::from(r.heap.list({key, value}, List::Type::tuple)));
+  return Value::from(r.heap.list(std::move(items), List::Type::items));
+}
+Value dict_keys(Renderer& r, const Value& self, Args&) {
+  return Value::from(r.heap.list(iterate(r.heap, self), List::Type::keys));
+}
+Value dict_values(Renderer& r, const Value& self, Args&) {
+  std::vector<Value> items;
+  for (const auto& item : self.dict->items) items.push_back(item.second);
+  return Value::from(r.heap.list(std::move(items), List::Type::values));
+}
+Value dict_copy(Renderer& r, const Value& self, Args&) {
+  Dict* copy = r.heap.dict();
+  for (const auto& [key, value] : self.dict->items) copy->set(r.heap, key, value);
+  return Value::from(copy);
+}
+
+Value list_count(Renderer& r, const Value& self, Args& a) {
+  const Value* one = a.get(0, "");
+  if (!one) r.heap.fail("count() takes exactly one argument (0 given)");
+  return Value::from(static_cast<std::int64_t>(std::ranges::count_if(
+      self.list->items, [&](const Value& v) { return equal(r.heap, v, *one); })));
+}
+Value list_index(Renderer& r, const Value& self, Args& a) {
+  const Value* one = a.get(0, "");
+  if (!one) r.heap.fail("index expected at least 1 argument, got 0");
+  for (std::size_t i = 0; i < self.list->items.size(); ++i)
+    if (equal(r.heap, self.list->items[i], *one)) return Value::from(static_cast<std::int64_t>(i));
+  r.heap.fail("{} is not in list", repr(r.heap, *one));
+}
+Value list_copy(Renderer& r, const Value& self, Args&) {
+  return Value::from(r.heap.list(self.list->items));
+}
+Value is_whole(Renderer&, const Value& self, Args&) {
+  return Value::from(std::isfinite(self.real) && self.real == std::trunc(self.real));
+}
+
+// Null: there is one, but it would change its object, which Jinja's sandbox refuses.
+constexpr NativeRow kDictMethods[] = {
+    {"get", dict_get},    {"items", dict_items},   {"keys", dict_keys}, {"values", dict_values},
+    {"copy", dict_copy},  {"pop", nullptr},        {"update", nullptr}, {"clear", nullptr},
+    {"popitem", nullptr}, {"setdefault", nullptr},
+};
+constexpr NativeRow kListMethods[] = {
+    {"count", list_count}, {"index", list_index}, {"copy", list_copy},  {"append", nullptr},
+    {"extend", nullptr},   {"insert", nullptr},   {"remove", nullptr},  {"pop", nullptr},
+    {"clear", nullptr},    {"sort", nullptr},     {"reverse", nullptr},
+};
+constexpr NativeRow kRealMethods[] = {{"is_integer", is_whole}};
+constexpr NativeRow kLoopMethods[] = {{"cycle", cycle}, {"changed", changed}};
+
+// Tests.
+template <Kind K>
+Value is_kind(Renderer&, const Value& v, Args&) {
+  return Value::from(v.is(K));
+}
+Value is_defined(Renderer&, const Value& v, Args&) {
+  return Value::from(!v.is(Kind::undefined));
+}
+Value is_integer(Renderer&, const Value& v, Args&) {
+  return Value::from(v.is(Kind::integer) || v.is(Kind::big));
+}
+Value is_number(Renderer&, const Value& v, Args&) {
+  return Value::from(v.is_number() || v.is(Kind::big));
+}
+Value is_true(Renderer&, const Value& v, Args&) {
+  return Value::from(v.is(Kind::boolean) && v.boolean);
+}
+Value is_false(Renderer&, const Value& v, Args&) {
+  return Value::from(v.is(Kind::boolean) && !v.boolean);
+}
+Value is_iterable(Renderer&, const Value& v, Args&) {
+  return Value::from(iterable(v));
+}
+Value is_sequence(Renderer&, const Value& v, Args&) {
+  return Value::from(v.is(Kind::undefined) || v.is(Kind::string) || v.is(Kind::dict) ||
+                     (v.is(Kind::list) && v.list->type <= List::Type::range));
+}
+Value is_callable(Renderer&, const Value& v, Args&) {
+  return Value::from(v.is(Kind::callable) || v.is(Kind::loop));
+}
+// v % 2 is Rest.
+template <int Rest>
+Value has_rest(Renderer& r, const Value& v, Args&) {
+  const Value two = Value::from(std::int64_t{2}), rest = Value::from(std::int64_t{Rest});
+  return Value::from(equal(r.heap, r.binary("%", v, two), rest));
+}
+const Value& other(Renderer& r, Args& a) {
+  const Value* v = a.get(0, "other");
+  if (!v) r.heap.fail("this test needs an argument");
+  return *v;
+}
+Value is_divisible(Renderer& r, const Value& v, Args& a) {
+  const Value* by = a.get(0, "num");
+  if (!by) r.heap.fail("this test needs an argument");
+  return Value::from(equal(r.heap, r.binary("%", v, *by), Value::from(std::int64_t{0})));
+}
+Value is_in(Renderer& r, const Value& v, Args& a) {
+  const Value* all = a.get(0, "seq");
+  if (!all) r.heap.fail("this test needs an argument");
+  return Value::from(r.contains(*all, v));
+}
+Value is_same(Renderer& r, const Value& v, Args& a) {
+  const Value& o = other(r, a);
+  if (v.kind != o.kind) return Value::from(false);
+  // Equal short texts are one object in Python, mostly.
+  const bool by_value = v.kind <= Kind::string;
+  return Value::from(by_value ? equal(r.heap, v, o) : v.list == o.list);
+}
+Value is_equal(Renderer& r, const Value& v, Args& a) {
+  return Value::from(equal(r.heap, v, other(r, a)));
+}
+Value is_unequal(Renderer& r, const Value& v, Args& a) {
+  return Value::from(!equal(r.heap, v, other(r, a)));
+}
+template <int Low, int High>
+Value is_ordered(Renderer& r, const Value& v, Args& a) {
+  const int order = compare(r.heap, Low < 0 ? "<" : ">", v, other(r, a));
+  return Value::from(order >= Low && order <= High);
+}
+Value is_upper(Renderer& r, const Value& v, Args&) {
+  const Value s = Value::from(to_str(r.heap, v));
+  const Value lower = change_case(r, *s.text, Case::lower);
+  return Value::from(change_case(r, *s.text, Case::upper).text->text == s.text->text &&
+                     lower.text->text != s.text->text);
+}
+Value is_lower(Renderer& r, const Value& v, Args&) {
+  const Value s = Value::from(to_str(r.heap, v));
+  const Value upper = change_case(r, *s.text, Case::upper);
+  return Value::from(change_case(r, *s.text, Case::lower).text->text == s.text->text &&
+                     upper.text->text != s.text->text);
+}
+Value is_escaped(Renderer&, const Value& v, Args&) {
+  return Value::from(v.is(Kind::string) && v.text->markup);
+}
+Value is_filter(Renderer& r, const Value& v, Args&) {
+  const std::string& name = r.string(v).text;
+  return Value::from(find_row(filter_rows(), name) || find_row(sequence_filter_rows(), name));
+}
+Value is_test(Renderer& r, const Value& v, Args&) {
+  return Value::from(find_row(test_rows(), r.string(v).text) != nullptr);
+}
+
+constexpr NativeRow kTests[] = {
+    {"!=", is_unequal},
+    {"<", is_ordered<-1, -1>},
+    {"<=", is_ordered<-1, 0>},
+    {"==", is_equal},
+    {">", is_ordered<1, 1>},
+    {">=", is_ordered<0, 1>},
+    {"boolean", is_kind<Kind::boolean>},
+    {"callable", is_callable},
+    {"defined", is_defined},
+    {"divisibleby", is_divisible},
+    {"eq", is_equal},
+    {"equalto", is_equal},
+    {"escaped", is_escaped},
+    {"even", has_rest<0>},
+    {"false", is_false},
+    {"filter", is_filter},
+    {"float", is_kind<Kind::real>},
+    {"ge", is_ordered<0, 1>},
+    {"greaterthan", is_ordered<1, 1>},
+    {"gt", is_ordered<1, 1>},
+    {"in", is_in},
+    {"integer", is_integer},
+    {"iterable", is_iterable},
+    {"le", is_ordered<-1, 0>},
+    {"lessthan", is_ordered<-1, -1>},
+    {"lower", is_lower},
+    {"lt", is_ordered<-1, -1>},
+    {"mapping", is_kind<Kind::dict>},
+    {"ne", is_unequal},
+    {"none", is_kind<Kind::none>},
+    {"number", is_number},
+    {"odd", has_rest<1>},
+    {"sameas", is_same},
+    {"sequence", is_sequence},
+    {"string", is_kind<Kind::string>},
+    {"test", is_test},
+    {"true", is_true},
+    {"undefined", is_kind<Kind::undefined>},
+    {"upper", is_upper},
+};
+
+}  // namespace
+
+std::span<const NativeRow> function_rows() {
+  return kFunctions;
+}
+std::span<const NativeRow> test_rows() {
+  return kTests;
+}
+std::span<const NativeRow> methods_of(const Value& v) {
+  switch (v.kind) {
+    case Kind::string:
+      return string_methods();
+    case Kind::dict:
+      return kDictMethods;
+    case Kind::real:
+      return kRealMethods;
+    case Kind::loop:
+      return kLoopMethods;
+    case Kind::list:
+      if (v.list->type == List::Type::list) return kListMethods;
+      return v.list->type <= List::Type::range ? std::span(kListMethods).first(2)
+                                               : std::span<const NativeRow>();
+    default:
+      return {};
+  }
+}
+
+}  // namespace weft::jinja

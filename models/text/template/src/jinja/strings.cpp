@@ -1,0 +1,346 @@
+// The methods of texts: those that make others of them. Those that only look are in
+// string_search.cpp.
+#include <algorithm>
+
+#include "weft/base/utf8.h"
+
+#include "jinja/natives.h"
+
+namespace weft::jinja {
+namespace {
+
+bool starts_at(const std::string& text, std::size_t at, std::string_view part) {
+  return std::string_view(text).substr(at).starts_with(part);
+}
+
+const Str* text_arg(Renderer& r, const Value* v) {
+  return v && !v->is(Kind::none) ? &r.string(*v) : nullptr;
+}
+std::int64_t number_arg(Renderer& r, const Value* v, std::int64_t otherwise) {
+  return v && !v->is(Kind::none) ? r.integer(*v) : otherwise;
+}
+
+template <Case how>
+Value m_case(Renderer& r, const Value& self, Args&) {
+  return change_case(r, *self.text, how);
+}
+
+template <bool Left, bool Right>
+Value m_strip(Renderer& r, const Value& self, Args& a) {
+  return strip(r, *self.text, a.get(0, ""), Left, Right);
+}
+
+Value m_replace(Renderer& r, const Value& self, Args& a) {
+  const Value *from = a.get(0, ""), *to = a.get(1, ""), *count = a.get(2, "count");
+  if (!from || !to) r.heap.fail("replace expected at least 2 arguments, got {}", a.list.size());
+  return replace(r, *self.text, r.string(*from), r.string(*to), number_arg(r, count, -1));
+}
+
+// The stretches between separators, or between white space.
+std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int64_t most) {
+  const std::string& text = s.text;
+  std::vector<TextRange> parts;
+  if (separator) {
+    std::size_t at = 0;
+    while (most < 0 || static_cast<std::int64_t>(parts.size()) < most) {
+      const std::size_t next = find_text(text, separator->text, at);
+      if (next == std::string::npos) break;
+      parts.push_back({at, next});
+      at = next + separator->text.size();
+    }
+    parts.push_back({at, text.size()});
+    return parts;
+  }
+  std::size_t at = skip_spaces(text, 0);
+  while (at < text.size()) {
+    std::size_t end = at;
+    if (most >= 0 && static_cast<std::int64_t>(parts.size()) == most) {
+      end = trim_right(text).size();
+    } else {
+      while (end < text.size() && !is_space(decode_utf8(text, end).code))
+        end += decode_utf8(text, end).length;
+    }
+    parts.push_back({at, end});
+    at = skip_spaces(text, end);
+  }
+  return parts;
+}
+
+std::vector<TextRange> split_from_right(const Str& s, const Str* separator, std::int64_t most) {
+  std::vector<TextRange> parts;
+  const std::string_view text = s.text;
+  std::size_t end = separator ? text.size() : trim_right(text).size();
+  const auto enough = [&] { return most >= 0 && static_cast<std::int64_t>(parts.size()) >= most; };
+  if (separator) {
+    // Forwards in the text written backwards.
+    const std::string backwards(text.rbegin(), text.rend());
+    const std::string part(separator->text.rbegin(), separator->text.rend());
+    while (!enough()) {
+      const std::size_t at = find_text(backwards, part, text.size() - end);
+      if (at == std::string_view::npos) break;
+      parts.push_back({text.size() - at, end});
+      end = text.size() - at - part.size();
+    }
+    parts.push_back({0, end});
+  } else {
+    const std::size_t begin = skip_spaces(text, 0);
+    while (end > begin) {
+      std::size_t at = end;
+      while (!enough() && at > begin) {
+        std::size_t before = at - 1;
+        while (before > begin && (text[before] & 0xC0) == 0x80) --before;
+        if (is_space(decode_utf8(text, before).code)) break;
+        at = before;
+      }
+      if (enough()) at = begin;
+      parts.push_back({at, end});
+      end = trim_right(text.substr(0, at)).size();
+    }
+  }
+  std::ranges::reverse(parts);
+  return parts;
+}
+
+template <bool Right>
+Value m_split(Renderer& r, const Value& self, Args& a) {
+  const Str& s = *self.text;
+  const Str* separator = text_arg(r, a.get(0, "sep"));
+  const std::int64_t most = number_arg(r, a.get(1, "maxsplit"), -1);
+  if (separator && separator->text.empty()) r.heap.fail("empty separator");
+  r.heap.work(s.text.size());
+  std::vector<Value> parts;
+  for (const TextRange& range :
+       Right ? split_from_right(s, separator, most) : split_ranges(s, separator, most))
+    parts.push_back(Value::from(r.heap.slice(s, range.begin, range.end)));
+  return Value::from(r.heap.list(std::move(parts)));
+}
+
+Value m_splitlines(Renderer& r, const Value& self, Args& a) {
+  const Value* keep = a.get(0, "keepends");
+  std::vector<Value> lines;
+  for (const TextRange& line : split_lines(*self.text, keep && truth(*keep)))
+    lines.push_back(Value::from(r.heap.slice(*self.text, line.begin, line.end)));
+  return Value::from(r.heap.list(std::move(lines)));
+}
+
+template <bool Right>
+Value m_partition(Renderer& r, const Value& self, Args& a) {
+  const Str& s = *self.text;
+  const Str* separator = text_arg(r, a.get(0, ""));
+  if (!separator) r.heap.fail("partition() takes exactly one argument (0 given)");
+  if (separator->text.empty()) r.heap.fail("empty separator");
+  const std::size_t at =
+      Right ? rfind_text(s.text, separator->text) : find_text(s.text, separator->text);
+  r.heap.work(s.text.size());
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return Value::from(r.heap.slice(s, begin, end));
+  };
+  const std::size_t n = s.text.size(), after = at + separator->text.size();
+  std::vector<Value> three;
+  if (at != std::string::npos)
+    three = {part(0, at), part(at, after), part(after, n)};
+  else if (Right)
+    three = {part(0, 0), part(0, 0), self};
+  else
+    three = {self, part(0, 0), part(0, 0)};
+  return Value::from(r.heap.list(std::move(three), List::Type::tuple));
+}
+
+Value m_join(Renderer& r, const Value& self, Args& a) {
+  const Value* all = a.get(0, "");
+  if (!all) r.heap.fail("join() takes exactly one argument (0 given)");
+  TextBuilder out;
+  std::size_t i = 0;
+  for (const Value& item : iterate(r.heap, *all)) {
+    if (!item.is(Kind::string))
+      r.heap.fail("sequence item {}: expected str instance, {} found", i, type_name(item));
+    if (i++ > 0) out.add(*self.text);
+    out.add(*item.text);
+    r.heap.check_length(out.text.size());
+  }
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+template <bool Prefix>
+Value m_remove(Renderer& r, const Value& self, Args& a) {
+  const Str& s = *self.text;
+  const Str* part = text_arg(r, a.get(0, ""));
+  if (!part) r.heap.fail("expected one argument");
+  const std::size_t n = s.text.size(), k = part->text.size();
+  if (Prefix && s.text.starts_with(part->text)) return Value::from(r.heap.slice(s, k, n));
+  if (!Prefix && k > 0 && s.text.ends_with(part->text))
+    return Value::from(r.heap.slice(s, 0, n - k));
+  return self;
+}
+
+enum class Side { left, right, both };
+template <Side side>
+Value m_pad(Renderer& r, const Value& self, Args& a) {
+  const Str& s = *self.text;
+  const Value *width = a.get(0, ""), *fill = a.get(1, "");
+  if (!width) r.heap.fail("expected at least 1 argument, got 0");
+  const std::int64_t wide = r.integer(*width);
+  if (wide <= static_cast<std::int64_t>(s.length)) return self;
+  const std::int64_t n = wide - static_cast<std::int64_t>(s.length);
+  const Value with = fill ? *fill : r.heap.text(" ");
+  if (r.string(with).length != 1)
+    r.heap.fail("The fill character must be exactly one character long");
+  const std::int64_t left = side == Side::left    ? 0
+                            : side == Side::right ? n
+                                                  : n / 2 + (n & wide & 1);
+  TextBuilder out;
+  out.add(*r.binary("*", with, Value::from(left)).text);
+  out.add(s);
+  out.add(*r.binary("*", with, Value::from(n - left)).text);
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+Value m_zfill(Renderer& r, const Value& self, Args& a) {
+  const Str& s = *self.text;
+  const Value* width = a.get(0, "");
+  if (!width) r.heap.fail("zfill() takes exactly one argument (0 given)");
+  const std::int64_t wide = r.integer(*width);
+  if (wide <= static_cast<std::int64_t>(s.length)) return self;
+  const std::int64_t n = wide - static_cast<std::int64_t>(s.length);
+  const std::size_t sign = !s.text.empty() && (s.text[0] == '-' || s.text[0] == '+') ? 1 : 0;
+  TextBuilder out;
+  out.add(s, 0, sign);
+  out.add(*r.binary("*", r.heap.text("0"), Value::from(n)).text);
+  out.add(s, sign, s.text.size());
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+Value m_expandtabs(Renderer& r, const Value& self, Args& a) {
+  const std::int64_t size = number_arg(r, a.get(0, "tabsize"), 8);
+  if (size > 1000) r.heap.fail("tabs are too wide");
+  TextBuilder out;
+  std::int64_t column = 0;
+  const Str& s = *self.text;
+  for (std::size_t at = 0; at < s.text.size();) {
+    const std::size_t n = decode_utf8(s.text, at).length;
+    if (s.text[at] == '\t') {
+      const std::int64_t pad = size > 0 ? size - column % size : 0;
+      out.add(spaces(r, pad));
+      column += pad;
+    } else {
+      out.add(s, at, at + n);
+      column = s.text[at] == '\n' || s.text[at] == '\r' ? 0 : column + 1;
+    }
+    at += n;
+  }
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+constexpr NativeRow kMethods[] = {
+    {"capitalize", m_case<Case::capitalize>},
+    {"casefold", m_case<Case::fold>},
+    {"center", m_pad<Side::both>},
+    {"expandtabs", m_expandtabs},
+    {"format", format_braces},
+    {"join", m_join},
+    {"ljust", m_pad<Side::left>},
+    {"lower", m_case<Case::lower>},
+    {"lstrip", m_strip<true, false>},
+    {"partition", m_partition<false>},
+    {"removeprefix", m_remove<true>},
+    {"removesuffix", m_remove<false>},
+    {"replace", m_replace},
+    {"rjust", m_pad<Side::right>},
+    {"rpartition", m_partition<true>},
+    {"rsplit", m_split<true>},
+    {"rstrip", m_strip<false, true>},
+    {"split", m_split<false>},
+    {"splitlines", m_splitlines},
+    {"strip", m_strip<true, true>},
+    {"swapcase", m_case<Case::swap>},
+    {"title", m_case<Case::title>},
+    {"upper", m_case<Case::upper>},
+    {"zfill", m_zfill},
+};
+
+}  // namespace
+
+std::span<const NativeRow> string_methods() {
+  // Both tables as one: built on first use.
+  static const std::vector<NativeRow> all = [] {
+    std::vector<NativeRow> rows(std::begin(kMethods), std::end(kMethods));
+    rows.insert(rows.end(), string_search_methods().begin(), string_search_methods().end());
+    return rows;
+  }();
+  return all;
+}
+
+std::vector<TextRange> split_lines(const Str& s, bool keep_ends) {
+  std::vector<TextRange> lines;
+  for (std::size_t at = 0, begin = 0; at < s.text.size();) {
+    const Utf8Char c = decode_utf8(s.text, at);
+    std::size_t next = at + c.length;
+    const bool ends = (c.code >= 10 && c.code <= 13) || (c.code >= 0x1C && c.code <= 0x1E) ||
+                      c.code == 0x85 || c.code == 0x2028 || c.code == 0x2029;
+    if (c.code == '\r' && starts_at(s.text, next, "\n")) ++next;
+    if (ends || next >= s.text.size()) {
+      lines.push_back({begin, !ends || keep_ends ? next : at});
+      begin = next;
+    }
+    at = next;
+  }
+  return lines;
+}
+
+Value strip(Renderer& r, const Str& s, const Value* chars, bool left, bool right) {
+  std::size_t begin = 0, end = s.text.size();
+  r.heap.work(end);
+  if (!chars || chars->is(Kind::none)) {
+    if (left) begin = skip_spaces(s.text, 0);
+    if (right) end = std::max(begin, trim_right(s.text).size());
+    return Value::from(r.heap.slice(s, begin, end));
+  }
+  const std::string& set = r.string(*chars).text;
+  const auto in_set = [&](std::size_t at) {
+    const std::size_t n = decode_utf8(s.text, at).length;
+    const std::string_view c = std::string_view(s.text).substr(at, n);
+    const std::size_t found = set.find(c);
+    r.heap.work(set.size());
+    return found != std::string::npos ? n : 0;
+  };
+  while (left && begin < end) {
+    const std::size_t n = in_set(begin);
+    if (n == 0) break;
+    begin += n;
+  }
+  while (right && end > begin) {
+    std::size_t before = end - 1;
+    while (before > begin && (s.text[before] & 0xC0) == 0x80) --before;
+    if (in_set(before) == 0) break;
+    end = before;
+  }
+  return Value::from(r.heap.slice(s, begin, end));
+}
+
+Value replace(Renderer& r, const Str& s, const Str& from, const Str& to, std::int64_t count) {
+  TextBuilder out;
+  out.markup = s.markup;
+  r.heap.work(s.text.size());
+  std::size_t plain = 0, at = 0;
+  for (std::int64_t n = 0; count < 0 || n < count; ++n) {
+    std::size_t found = 0, next = 0;
+    if (from.text.empty()) {
+      // Before every character and at the end.
+      if (n > 0 && at >= s.text.size()) break;
+      found = n == 0 ? 0 : at + decode_utf8(s.text, at).length;
+      next = found;
+    } else {
+      found = find_text(s.text, from.text, at);
+      if (found == std::string::npos) break;
+      next = found + from.text.size();
+    }
+    out.add(s, plain, found);
+    out.add(to);
+    plain = at = next;
+    r.heap.charge(to.text.size());
+  }
+  out.add(s, plain, s.text.size());
+  return Value::from(r.heap.str(std::move(out)));
+}
+
+}  // namespace weft::jinja

@@ -1,0 +1,33 @@
+#pragma once
+// The one list of tokenizer kinds: the values of tokenizer.ggml.model that can be encoded.
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "weft/tokenize/tokenizer.h"
+#include "weft/tokenize/vocabulary.h"
+
+namespace weft {
+
+// What a kind assumes where the file is silent.
+struct KindDefaults {
+  TokenizerFlags flags;
+  SpecialTokens special;
+};
+
+struct TokenizerKind {
+  std::string_view name;
+  KindDefaults (*defaults)(std::string_view pre);
+  std::shared_ptr<const Tokenizer> (*make)(std::shared_ptr<const Vocabulary> vocabulary);
+  // The pre-tokenizer rule that the kind stands for; empty: the one that the file names.
+  std::string_view rule = {};
+  bool needs_bos = false;  // whatever the file says
+};
+
+std::span<const TokenizerKind> tokenizer_kinds();
+
+// Null for kinds that are not in the list.
+const TokenizerKind* find_tokenizer_kind(std::string_view name);
+
+}  // namespace weft

@@ -1,0 +1,122 @@
+#pragma once
+// The vocabulary of a model file: the tokens with their scores and types, the ids with a special
+// meaning, and how a text is to be dressed before it is encoded. Immutable after construction: any
+// number of threads may read. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+// (tokenizer.ggml.*)
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+using TokenId = std::int32_t;
+inline constexpr TokenId kNoToken = -1;
+
+// The numbers are those of tokenizer.ggml.token_type.
+enum class TokenType : std::uint8_t {
+  undefined = 0,
+  normal = 1,
+  unknown = 2,
+  control = 3,       // never produced from plain text, not shown
+  user_defined = 4,  // always found in a text as it stands
+  unused = 5,
+  byte = 6,  // "<0xXX>": one byte of a character that has no token
+};
+
+// kNoToken where the vocabulary has no such token.
+struct SpecialTokens {
+  TokenId bos = kNoToken;
+  TokenId eos = kNoToken;
+  TokenId eot = kNoToken;  // end of a turn
+  TokenId eom = kNoToken;  // end of a message that waits for a tool
+  TokenId unk = kNoToken;
+  TokenId sep = kNoToken;
+  TokenId pad = kNoToken;
+  TokenId cls = kNoToken;
+  TokenId mask = kNoToken;
+  TokenId fim_pre = kNoToken;
+  TokenId fim_suf = kNoToken;
+  TokenId fim_mid = kNoToken;
+  TokenId fim_pad = kNoToken;
+  TokenId fim_rep = kNoToken;
+  TokenId fim_sep = kNoToken;
+};
+
+struct TokenizerFlags {
+  bool add_bos = false;
+  bool add_eos = false;
+  bool add_sep = false;
+  bool add_space_prefix = false;
+  bool remove_extra_whitespaces = false;
+  bool lowercase = false;      // kinds "bert" and "whitespace"
+  bool strip_accents = false;  // kind "bert"
+};
+
+// What a vocabulary is made of. `tokens`, `merges` are arbitrary bytes in the notation of the file.
+// `scores` and `types` are empty or as long as `tokens`.
+struct VocabularyParts {
+  std::string kind;  // tokenizer.ggml.model: "llama", "gpt2", ...; "none" without a tokenizer
+  std::string pre;  // tokenizer.ggml.pre: the rule that splits a text before byte-pair merging; may
+                    // be empty
+  std::string chat_template;             // tokenizer.chat_template, may be empty
+  std::vector<std::string_view> tokens;  // copied by Vocabulary
+  std::vector<float> scores;
+  std::vector<TokenType> types;
+  std::vector<std::string_view> merges;  // "LEFT RIGHT", best first; copied by Vocabulary
+  std::string charsmap;                  // tokenizer.ggml.precompiled_charsmap, may be empty
+  SpecialTokens special;
+  TokenizerFlags flags;
+  std::vector<TokenId> strip_left;   // special tokens that take the white space before them
+  std::vector<TokenId> strip_right;  // ... and behind them
+  std::int64_t n_tokens = 0;         // size of a vocabulary without texts; otherwise ignored
+  std::vector<std::string> warnings;
+};
+
+class Vocabulary {
+ public:
+  // Throws FormatError where the parts do not fit together (lengths, more than 2^24 tokens, a score
+  // that is not a number). Out-of-range special ids are dropped with a warning.
+  explicit Vocabulary(VocabularyParts parts);
+  ~Vocabulary();
+
+  const std::string& kind() const;
+  const std::string& pre() const;
+  const std::string& chat_template() const;
+  std::int64_t size() const;  // ids are 0 .. size() - 1
+  bool has_texts() const;     // false: ids only, there is nothing to encode or decode with
+
+  // The token in the notation of the file (arbitrary bytes, possibly empty). REQUIRES: has_texts(),
+  // 0 <= id < size().
+  std::string_view text(TokenId id) const;
+  float score(TokenId id) const;  // 0 where the file has no scores
+  bool has_scores() const;
+  TokenType type(TokenId id) const;
+  // The id of a text; the highest one where several tokens have this text; kNoToken for unknown and
+  // empty texts.
+  TokenId find(std::string_view text) const;
+
+  std::int64_t n_merges() const;
+  std::string_view merge(std::int64_t rank) const;
+
+  const std::string& charsmap() const;
+  const SpecialTokens& special() const;
+  const TokenizerFlags& flags() const;
+  // Special tokens that take the white space of the text before or behind them.
+  bool strips_left(TokenId id) const;
+  bool strips_right(TokenId id) const;
+  // True for eos, eot, eom and the tokens that are known to end a reply by their text (<|im_end|>,
+  // <|eot_id|>, ...). The latter are control tokens whatever the file says of their type; where it
+  // says otherwise there is a warning.
+  bool ends_generation(TokenId id) const;
+
+  const std::vector<std::string>& warnings() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<const Impl> impl_;
+};
+
+}  // namespace weft

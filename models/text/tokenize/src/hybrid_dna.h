@@ -1,0 +1,13 @@
+#pragma once
+// Tokenizer kind "hybriddna": words as kind "gpt2" has them; between <dna> and </dna>, six letters
+// of a sequence are a token.
+
+#include <memory>
+
+#include "weft/tokenize/tokenizer_kinds.h"
+
+namespace weft {
+
+std::shared_ptr<const Tokenizer> make_hybrid_dna(std::shared_ptr<const Vocabulary> vocabulary);
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+#pragma once
+// Which two tokens join into which, and how early: a hash table with open addressing.
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "weft/tokenize/vocabulary.h"
+
+namespace weft {
+
+class MergeTable {
+ public:
+  struct Merge {
+    std::int32_t rank = -1;  // -1: the two do not join
+    TokenId joint = kNoToken;
+  };
+
+  explicit MergeTable(std::size_t n_merges) : slots_(std::bit_ceil(2 * n_merges + 2)) {}
+
+  // Of equal pairs the first one added counts. REQUIRES: at most n_merges pairs are added.
+  void add(TokenId left, TokenId right, Merge merge) {
+    Slot& slot = slots_[slot_of(left, right)];
+    if (slot.merge.rank < 0) slot = {left, right, merge};
+  }
+  Merge find(TokenId left, TokenId right) const { return slots_[slot_of(left, right)].merge; }
+
+ private:
+  struct Slot {
+    TokenId left = kNoToken;
+    TokenId right = kNoToken;
+    Merge merge;
+  };
+
+  std::size_t slot_of(TokenId left, TokenId right) const {
+    const std::uint64_t pair =
+        std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t slot = static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15u) >> 32) & mask;
+    while (slots_[slot].merge.rank >= 0 &&
+           (slots_[slot].left != left || slots_[slot].right != right))
+      slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  std::vector<Slot> slots_;
+};
+
+}  // namespace weft

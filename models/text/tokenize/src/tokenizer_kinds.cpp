@@ -1,0 +1,61 @@
+#include "weft/tokenize/tokenizer_kinds.h"
+
+#include <string>
+
+#include "weft/base/error.h"
+
+#include "bpe.h"
+#include "hybrid_dna.h"
+#include "plamo2.h"
+#include "rwkv.h"
+#include "spm.h"
+#include "unigram.h"
+#include "wordpiece.h"
+
+namespace weft {
+namespace {
+
+constexpr TokenizerKind kKinds[] = {
+    {"llama", spm_defaults, make_spm},
+    {"gpt2", bpe_defaults, make_bpe},
+    // Early files of this kind ask for no BOS by mistake.
+    {"gemma4", bpe_defaults, make_bpe, /*rule=*/"gemma4", /*needs_bos=*/true},
+    {"whitespace", bpe_defaults, make_bpe, /*rule=*/"whitespace"},
+    {"hybriddna", bpe_defaults, make_hybrid_dna},
+    {"bert", wordpiece_defaults, make_wordpiece},
+    {"t5", unigram_defaults, make_unigram},
+    {"rwkv", rwkv_defaults, make_rwkv},
+    {"plamo2", plamo2_defaults, make_plamo2},
+};
+
+}  // namespace
+
+std::span<const TokenizerKind> tokenizer_kinds() {
+  return kKinds;
+}
+
+const TokenizerKind* find_tokenizer_kind(std::string_view name) {
+  for (const TokenizerKind& kind : kKinds) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary> vocabulary) {
+  if (!vocabulary->has_texts()) {
+    fail<UnsupportedError>(
+        "the model has no tokenizer (tokenizer.ggml.model is '{}'): give token ids",
+        vocabulary->kind());
+  }
+  if (const TokenizerKind* kind = find_tokenizer_kind(vocabulary->kind()))
+    return kind->make(std::move(vocabulary));
+  std::string known;
+  for (const TokenizerKind& kind : kKinds) {
+    if (!known.empty()) known += ", ";
+    known += kind.name;
+  }
+  fail<UnsupportedError>("tokenizer.ggml.model '{}' is not known; known are {}", vocabulary->kind(),
+                         known);
+}
+
+}  // namespace weft
