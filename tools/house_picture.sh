@@ -9,32 +9,59 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cmake --preset release -B "$scratch/build" --graphviz="$scratch/targets.dot" > /dev/null
 
-# CMake writes each dependency as: "node1" -> "node2" // weft_models -> weft_arch. Kept are our libraries, programs, and what they use.
-edges() {
-  sed -nE 's|.*// ([A-Za-z_0-9:]+) -> ([A-Za-z_0-9:]+)$|\1 \2|p' "$scratch/targets.dot" | sed -E 's/weft_([a-z]+)/\1/g' |
-    awk 'function shown(n) { return n ~ /^(graph|ops|backends|scheduler|arch|models|generate|chat|weft)$/ }
-         $1 == "weft" || $1 == "chat" || $1 == "generate" { if ($2 == "cli") $2 = "models" }
-         shown($1) && shown($2) && $1 != $2 { printf "\"%s\" -> \"%s\";\n", $1, $2 }' | sort -u
-}
+# NAME|TITLE|LINE|COLOUR of each box; other targets are left out.
+boxes=(
+  "generate|generate|continues a text|#fdf3d8"
+  "chat|chat|talks|#fdf3d8"
+  "weft|weft|looks into models and graphs|#fdf3d8"
+  "check|models/check|verify, bisect, selftest, trace|#dcebf7"
+  "serve|models/serve|generation, conversations|#dcebf7"
+  "measure|models/measure|perplexity, importances|#dcebf7"
+  "run|models/run|models, sessions, plans, weights|#dcebf7"
+  "quantize|models/quantize|other weight types|#dcebf7"
+  "arch|models/arch|builder code: a page per architecture|#dcebf7"
+  "files|models/files|GGUF and safetensors|#dcebf7"
+  "reply|models/text/reply|thoughts and tool calls|#d8eeee"
+  "grammar|models/text/grammar|grammars, JSON Schema, masks|#d8eeee"
+  "template|models/text/template|chat templates|#d8eeee"
+  "sample|models/text/sample|logits to a token|#d8eeee"
+  "tokenize|models/text/tokenize|text to ids and back|#d8eeee"
+  "scheduler|scheduler|passes, plan, replay on two lanes, verify|#e3f1de"
+  "backends|backends|reference loops and SIMD kernels|#f6e2dd"
+  "ops|ops|an op: formula, shapes, scalar truth; formats|#ebe4f4"
+  "graph|graph|shapes, nodes, checks, pictures|#e6e6e6"
+  "base|graph/base|errors, UTF-8|#e6e6e6"
+)
 
-box() { # box NAME TITLE LINE COLOUR
-  printf '"%s" [fillcolor="%s", label=<<b>%s</b><br/><font point-size="11" color="#444444">%s</font>>];\n' "$1" "$4" "$2" "$3"
+# CMake writes each dependency as: "node1" -> "node2" // weft_run -> weft_arch. Edges between boxes
+# are kept; programs that link weft_cli or all of weft_models use what those link.
+edges() {
+  sed -nE 's|.*// ([A-Za-z_0-9:]+) -> ([A-Za-z_0-9:]+)$|\1 \2|p' "$scratch/targets.dot" |
+    sed -E 's/weft_([a-z]+)/\1/g' |
+    awk -v names="${boxes[*]%%|*}" '
+      BEGIN { split(names, list, " "); for (i in list) shown[list[i]] = 1 }
+      { uses[$1] = uses[$1] " " $2 }
+      function print_uses(box, target,    n, i, used) {
+        n = split(uses[target], used, " ")
+        for (i = 1; i <= n; ++i) {
+          if (used[i] in shown) { if (used[i] != box) printf "\"%s\" -> \"%s\";\n", box, used[i] }
+          else if (used[i] ~ /^(cli|models)$/) print_uses(box, used[i])
+        }
+      }
+      END { for (box in shown) print_uses(box, box) }' | sort -u
 }
 
 {
   echo 'digraph house {'
-  echo 'graph [rankdir=TB, nodesep=0.35, ranksep=0.42, fontname="Helvetica", bgcolor=white, pad=0.2];'
-  echo 'node [shape=box, style="filled,rounded", color="#8a8a8a", fontname="Helvetica", fontsize=14, margin="0.22,0.10"];'
+  echo 'graph [rankdir=TB, nodesep=0.3, ranksep=0.42, fontname="Helvetica", bgcolor=white, pad=0.2];'
+  echo 'node [shape=box, style="filled,rounded", color="#8a8a8a", fontname="Helvetica", fontsize=14,'
+  echo '  margin="0.18,0.09"];'
   echo 'edge [color="#6b6b6b", arrowsize=0.8];'
-  box generate "generate" "continues a text" "#fdf3d8"
-  box chat "chat" "talks" "#fdf3d8"
-  box weft "weft" "looks into models and graphs" "#fdf3d8"
-  box models "models/" "files, tokenizers, samplers, sessions" "#dcebf7"
-  box arch "models/arch/src/" "builder code: a page per architecture" "#dcebf7"
-  box scheduler "scheduler/" "passes, plan, replay on two lanes, verify" "#e3f1de"
-  box backends "backends/" "reference loops and SIMD kernels" "#f6e2dd"
-  box ops "ops/" "an op: formula, shapes, scalar truth; formats" "#ebe4f4"
-  box graph "graph/" "shapes, nodes, checks, pictures" "#e6e6e6"
+  while IFS='|' read -r name title line colour; do
+    grep -q "weft_$name\|// $name " "$scratch/targets.dot" || continue
+    printf '"%s" [fillcolor="%s", label=<<b>%s</b><br/><font point-size="11" color="#444444">%s</font>>];\n' \
+      "$name" "$colour" "$title" "$line"
+  done < <(printf '%s\n' "${boxes[@]}")
   echo '{ rank=same; generate; chat; weft; }'
   edges
   echo '}'
