@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/run/session_beams.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "common/program.h"
