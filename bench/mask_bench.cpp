@@ -18,7 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/grammar/token_constraint.h"
 #include "weft/tokenize/tokenizer.h"
@@ -98,7 +98,7 @@ void bench(const std::string& path, const std::shared_ptr<const TokenTree>& tree
 }
 
 int run(const std::vector<std::string>& arguments) {
-  const auto tokenizer = make_tokenizer(read_vocabulary(GgufFile::open(arguments[0])));
+  const auto tokenizer = make_tokenizer(read_vocabulary(Checkpoint::open(arguments[0])));
   const auto start = Clock::now();
   const auto tree = std::make_shared<const TokenTree>(*tokenizer);
   std::cout << fmt::format("{} tokens, tree of {} nodes in {:.0f} ms\n", tree->n_tokens(),

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/tokenize/tokenizer.h"
 
@@ -40,7 +40,7 @@ int bench(const std::string& vocabulary, const std::string& path, int runs) {
   if (!file) fail<IoError>("{}: cannot be read", path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto opened = std::chrono::steady_clock::now();
-  const auto tokenizer = make_tokenizer(read_vocabulary(GgufFile::open(vocabulary)));
+  const auto tokenizer = make_tokenizer(read_vocabulary(Checkpoint::open(vocabulary)));
   const std::chrono::duration<double> load = std::chrono::steady_clock::now() - opened;
   std::vector<TokenId> ids;
   std::string back;

@@ -5,7 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/output_file.h"
 #include "weft/run/saved_sequence.h"
 

@@ -11,7 +11,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/sample/logprobs.h"
 #include "weft/tokenize/token_healing.h"
 #include "weft/tokenize/tokenizer.h"

@@ -8,12 +8,12 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 
 namespace {
 
-using weft::GgufFile;
+using weft::Checkpoint;
 
 void require(bool ok) {
   if (!ok) std::abort();
@@ -28,7 +28,7 @@ void attempt(Read read) {
   }
 }
 
-void read_typed(const GgufFile& file, std::string_view key) {
+void read_typed(const Checkpoint& file, std::string_view key) {
   attempt([&] { file.find_uint(key); });
   attempt([&] { file.find_int(key); });
   attempt([&] { file.find_float(key); });
@@ -42,36 +42,36 @@ void read_typed(const GgufFile& file, std::string_view key) {
   require(weft::printable(key, key.size()).size() >= key.size());
 }
 
-void check_same(const GgufFile& a, const GgufFile& b) {
+void check_same(const Checkpoint& a, const Checkpoint& b) {
   require(a.tensors().size() == b.tensors().size());
-  for (const weft::GgufTensor& x : a.tensors()) {
-    const weft::GgufTensor* y = b.find_tensor(x.name);
+  for (const weft::CheckpointTensor& x : a.tensors()) {
+    const weft::CheckpointTensor* y = b.find_tensor(x.name);
     require(y && x.spec == y->spec && x.n_bytes == y->n_bytes);
     require(std::memcmp(x.data, y->data, static_cast<std::size_t>(x.n_bytes)) == 0);
   }
 }
 
-void round_trip(const GgufFile& file) {
+void round_trip(const Checkpoint& file) {
   weft::GgufWriter writer(file.alignment());
   for (const weft::MetaEntry& e : file.metadata()) {
     if (!e.key.empty() && e.key != "general.alignment") writer.add(e.key, e.value);
   }
-  for (const weft::GgufTensor& t : file.tensors()) {
+  for (const weft::CheckpointTensor& t : file.tensors()) {
     if (t.name.empty()) return;
     writer.add_tensor(std::string(t.name), t.spec,
                       std::span(t.data, static_cast<std::size_t>(t.n_bytes)));
   }
   const std::vector<std::byte> bytes = writer.to_bytes();
-  check_same(file, GgufFile::parse(bytes, "again"));
+  check_same(file, Checkpoint::parse(bytes, "again"));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   attempt([&] {
-    const GgufFile file = GgufFile::parse(std::as_bytes(std::span(data, size)), "input");
+    const Checkpoint file = Checkpoint::parse(std::as_bytes(std::span(data, size)), "input");
     for (const weft::MetaEntry& e : file.metadata()) read_typed(file, e.key);
-    for (const weft::GgufTensor& t : file.tensors()) attempt([&] { file.require_format(t); });
+    for (const weft::CheckpointTensor& t : file.tensors()) attempt([&] { file.require_format(t); });
     round_trip(file);
   });
   return 0;

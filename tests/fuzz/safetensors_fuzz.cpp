@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/tokenize/tokenizer.h"
 
@@ -66,8 +66,8 @@ void write(const Piece& piece, std::string_view text) {
   }
 }
 
-void read_all(const weft::GgufFile& file) {
-  for (const weft::GgufTensor& t : file.tensors()) {
+void read_all(const weft::Checkpoint& file) {
+  for (const weft::CheckpointTensor& t : file.tensors()) {
     const std::int64_t row_bytes = t.spec.row_bytes();
     std::vector<std::byte> rows(static_cast<std::size_t>(t.n_bytes));
     if (t.spec.shape.rank() >= 2) copy_rows(t, 0, t.n_bytes / row_bytes, rows.data());
@@ -91,7 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto single = folder() / "model.safetensors", shard = folder() / "s.safetensors";
   if (index) std::filesystem::rename(single, shard);
   try {
-    read_all(weft::GgufFile::open(folder().path().string()));
+    read_all(weft::Checkpoint::open(folder().path().string()));
   } catch (const weft::Error&) {
   }
   if (index) std::filesystem::rename(shard, single);

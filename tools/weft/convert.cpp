@@ -46,7 +46,7 @@ class Progress {
   cli::Clock::time_point start_ = cli::Clock::now(), shown_ = start_;
 };
 
-void write(const GgufFile& file, const Flags& flags) {
+void write(const Checkpoint& file, const Flags& flags) {
   Progress progress;
   ConvertOptions options{.allow_nonfinite = flags.allow_nonfinite, .progress = std::ref(progress)};
   if (flags.type != "auto") options.matrices = find_format_by_name(flags.type)->dtype;

@@ -120,7 +120,7 @@ class Run {
   // Whether earlier files are of this model: before anything is run.
   void check(const Model& model) const {
     for (const auto& [name, entry] : earlier_.entries) {
-      const GgufTensor* tensor = model.file().find_tensor(name);
+      const CheckpointTensor* tensor = model.file().find_tensor(name);
       if (!tensor) {
         fail<ValueError>("--in-file: the model has no weight '{}': is it of another model?",
                          printable(name));

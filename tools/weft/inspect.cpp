@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/scheduler/budget.h"
 
 #include "subcommand.h"
@@ -27,7 +27,7 @@ struct Limits {
 
 struct Total {
   std::int64_t tensors = 0, elems = 0, bytes = 0;
-  void add(const GgufTensor& t) {
+  void add(const CheckpointTensor& t) {
     ++tensors;
     elems += t.spec.shape.elems();
     bytes += t.n_bytes;
@@ -41,8 +41,8 @@ struct Totals {
   Total all;
   std::map<std::int32_t, std::pair<DType, Total>> by_type;  // by number in the format
 
-  explicit Totals(std::span<const GgufTensor> tensors) {
-    for (const GgufTensor& t : tensors) {
+  explicit Totals(std::span<const CheckpointTensor> tensors) {
+    for (const CheckpointTensor& t : tensors) {
       all.add(t);
       auto& [type, total] = by_type[t.spec.dtype.gguf_id()];
       type = t.spec.dtype;
@@ -99,7 +99,7 @@ std::string type_text(const MetaValue& value) {
   return fmt::format("{}[{}]", to_string(array->element), array->size());
 }
 
-void print_metadata(std::ostream& out, const GgufFile& file, const Limits& limits) {
+void print_metadata(std::ostream& out, const Checkpoint& file, const Limits& limits) {
   std::size_t width = 0;
   for (const MetaEntry& e : file.metadata())
     width = std::max(width, std::min<std::size_t>(e.key.size(), 48));
@@ -110,16 +110,16 @@ void print_metadata(std::ostream& out, const GgufFile& file, const Limits& limit
   }
 }
 
-void print_tensors(std::ostream& out, const GgufFile& file) {
+void print_tensors(std::ostream& out, const Checkpoint& file) {
   std::size_t width = 4;
-  for (const GgufTensor& t : file.tensors())
+  for (const CheckpointTensor& t : file.tensors())
     width = std::max(width, std::min<std::size_t>(t.name.size(), 64));
   out << fmt::format(
       "\nTensors (shapes with the slowest dimension first)\n  {:<{}}  {:<8}  {:<24}  {:>14}  "
       "{:>14}{}\n",
       "name", width, "type", "shape", "bytes", "offset",
       file.part_paths().size() > 1 ? "  part" : "");
-  for (const GgufTensor& t : file.tensors()) {
+  for (const CheckpointTensor& t : file.tensors()) {
     out << fmt::format("  {:<{}}  {:<8}  {:<24}  {:>14}  {:>14}", printable(t.name), width,
                        t.spec.dtype.name(), to_string(t.spec.shape), t.n_bytes, t.file_offset);
     if (file.part_paths().size() > 1) out << fmt::format("  {:>4}", t.part + 1);
@@ -141,7 +141,7 @@ void print_totals(std::ostream& out, const Totals& totals) {
   row("all", totals.all, "");
 }
 
-void print_text(std::ostream& out, const GgufFile& file, const Limits& limits) {
+void print_text(std::ostream& out, const Checkpoint& file, const Limits& limits) {
   for (const std::string& path : file.part_paths()) out << printable_path(path) << '\n';
   if (file.is_directory()) out << "A directory of safetensors, as the GGUF file that it becomes:\n";
   out << fmt::format(
@@ -199,9 +199,9 @@ struct JsonOf {
   }
 };
 
-void print_json_tensors(std::ostream& out, const GgufFile& file) {
+void print_json_tensors(std::ostream& out, const Checkpoint& file) {
   const char* separator = "";
-  for (const GgufTensor& t : file.tensors()) {
+  for (const CheckpointTensor& t : file.tensors()) {
     std::string shape;
     for (const Dim& dim : t.spec.shape)
       shape += (shape.empty() ? "" : ", ") + fmt::format("{}", dim.bound);
@@ -213,7 +213,7 @@ void print_json_tensors(std::ostream& out, const GgufFile& file) {
   }
 }
 
-void print_json(std::ostream& out, const GgufFile& file) {
+void print_json(std::ostream& out, const Checkpoint& file) {
   out << "{\n  \"files\": [";
   const char* separator = "";
   for (const std::string& path : file.part_paths()) {
@@ -272,7 +272,7 @@ int inspect(int argc, char** argv) {
       "  weft inspect model.gguf --json | jq '.metadata[\"general.architecture\"].value'");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const GgufFile file = GgufFile::open(model);
+  const Checkpoint file = Checkpoint::open(model);
   std::ios::sync_with_stdio(false);
   if (json) {
     print_json(std::cout, file);

@@ -119,7 +119,7 @@ int run(Flags& flags) {
   std::optional<Imatrix> imatrix;
   if (!flags.imatrix.empty())
     flags.options.imatrix = &imatrix.emplace(Imatrix::read(flags.imatrix));
-  const GgufFile file = GgufFile::open(flags.input);
+  const Checkpoint file = Checkpoint::open(flags.input);
   const QuantizePlan plan = plan_quantize(file, flags.options);
   if (flags.dry_run) return print_plan(plan);
   cli::catch_interrupts(cli::Interrupts::once);

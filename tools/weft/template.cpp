@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/template/chat_template.h"
 #include "weft/tokenize/vocabulary.h"
@@ -63,7 +63,7 @@ int render_template(int argc, char** argv) {
   ChatRenderOptions defaults;
   std::string source;
   if (!model.empty()) {
-    const GgufFile gguf = GgufFile::open(model);
+    const Checkpoint gguf = Checkpoint::open(model);
     const auto vocabulary = read_vocabulary(gguf);
     const auto text = [&](TokenId id) {
       return id == kNoToken ? std::string() : std::string(vocabulary->text(id));

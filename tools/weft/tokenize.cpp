@@ -7,7 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/tokenize/tokenizer.h"
 
@@ -67,7 +67,7 @@ int tokenize(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   options.add_special = !no_bos;
-  const GgufFile file = GgufFile::open(model);
+  const Checkpoint file = Checkpoint::open(model);
   const auto tokenizer = make_tokenizer(read_vocabulary(file));
   for (const std::string& warning : tokenizer->warnings())
     std::cerr << "weft tokenize: warning: " << warning << '\n';

@@ -6,7 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/ops/formats/format.h"
 

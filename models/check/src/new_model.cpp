@@ -14,6 +14,7 @@
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
 #include "weft/check/verify_model.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/files/output_file.h"
 #include "weft/graph/dot.h"
@@ -133,10 +134,10 @@ std::string NewModelChecks::round_trip() const {
   graph_of(source, kWide);
   const TemporaryFile first, second;
   source.write(first.path);
-  const GgufFile file = GgufFile::open(first.path);
+  const Checkpoint file = Checkpoint::open(first.path);
   GgufWriter writer;
   for (const MetaEntry& entry : file.metadata()) writer.add(entry.key, entry.value);
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const CheckpointTensor& tensor : file.tensors()) {
     writer.add_tensor(std::string(tensor.name), tensor.spec,
                       {tensor.data, static_cast<std::size_t>(tensor.n_bytes)});
   }

@@ -31,7 +31,7 @@ struct TensorFacts {
   double largest = 0;
 };
 
-TensorFacts look_at(const GgufTensor& tensor, const Format& format, std::vector<float>& row) {
+TensorFacts look_at(const CheckpointTensor& tensor, const Format& format, std::vector<float>& row) {
   TensorFacts facts;
   const std::int64_t n = tensor.spec.shape.elems(), cols = tensor.spec.shape.last();
   row.resize(static_cast<std::size_t>(cols));
@@ -81,7 +81,7 @@ std::string check_tensors(const Model& model) {
   std::int64_t n_bad = 0, n_zero = 0;
   double largest = 0;
   std::string largest_name;
-  for (const GgufTensor& tensor : model.file().tensors()) {
+  for (const CheckpointTensor& tensor : model.file().tensors()) {
     const Format* format = find_format(tensor.spec.dtype);
     if (!format || format->whole || tensor.spec.shape.elems() == 0) continue;
     const TensorFacts facts = look_at(tensor, *format, row);

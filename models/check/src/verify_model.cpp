@@ -11,7 +11,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/run/nan_error.h"
 #include "weft/scheduler/budget.h"
 

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-void bring_in_rows(const GgufFile& file, const GgufTensor& tensor, std::int64_t row_bytes,
+void bring_in_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::int64_t row_bytes,
                    std::int64_t first, std::int64_t last) {
   if (const std::int64_t head = tensor.paired_rows; head != 0) {
     first = first / head * head;

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/tokenize/tokenizer.h"
 
@@ -22,7 +22,7 @@ constexpr EncodeOptions kSpecial{.add_special = false, .parse_special = true};
 constexpr EncodeOptions kAdded{.add_special = true, .parse_special = true};
 
 std::shared_ptr<const Tokenizer> open(const std::filesystem::path& path) {
-  return make_tokenizer(read_vocabulary(GgufFile::open(path.string())));
+  return make_tokenizer(read_vocabulary(Checkpoint::open(path.string())));
 }
 
 void check_row(const Tokenizer& tokenizer, const nlohmann::json& row) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/tokenize/tokenizer_kinds.h"
 #include "weft/tokenize/vocabulary.h"
 
@@ -45,7 +45,7 @@ bool without_tokenizer(std::string_view kind) {
   return kind.empty() || kind == "none" || kind == "no_vocab";
 }
 
-std::vector<TokenType> read_types(const GgufFile& file, std::vector<std::string>& warnings) {
+std::vector<TokenType> read_types(const Checkpoint& file, std::vector<std::string>& warnings) {
   std::vector<TokenType> types;
   const auto numbers = file.find_ints(key("token_type"));
   if (!numbers) return types;
@@ -62,7 +62,7 @@ std::vector<TokenType> read_types(const GgufFile& file, std::vector<std::string>
   return types;
 }
 
-std::string read_charsmap(const GgufFile& file) {
+std::string read_charsmap(const Checkpoint& file) {
   const auto numbers = file.find_ints(key("precompiled_charsmap"));
   std::string bytes;
   if (!numbers) return bytes;
@@ -77,7 +77,7 @@ std::string read_charsmap(const GgufFile& file) {
   return bytes;
 }
 
-void read_special_ids(const GgufFile& file, std::int64_t n_tokens, VocabularyParts& parts) {
+void read_special_ids(const Checkpoint& file, std::int64_t n_tokens, VocabularyParts& parts) {
   for (const auto& [name, member] : kIdKeys) {
     const auto id = file.find_int(key(name));
     if (!id) continue;
@@ -125,7 +125,7 @@ constexpr Stripping kStripping[] = {
     {"general.name", "phi3", ""},
 };
 
-const Stripping* find_stripping(const GgufFile& file) {
+const Stripping* find_stripping(const Checkpoint& file) {
   for (const Stripping& row : kStripping) {
     std::string value(file.find_string(row.key).value_or(""));
     for (char& c : value) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -135,7 +135,7 @@ const Stripping* find_stripping(const GgufFile& file) {
 }
 
 // The ids under such a key, where the file has it.
-bool read_stripping(const GgufFile& file, std::string_view key, std::size_t n_tokens,
+bool read_stripping(const Checkpoint& file, std::string_view key, std::size_t n_tokens,
                     std::vector<TokenId>& ids) {
   const auto found = file.find_ints(key);
   if (!found) return false;
@@ -147,7 +147,7 @@ bool read_stripping(const GgufFile& file, std::string_view key, std::size_t n_to
   return true;
 }
 
-void find_stripping_tokens(const GgufFile& file, VocabularyParts& parts) {
+void find_stripping_tokens(const Checkpoint& file, VocabularyParts& parts) {
   const std::size_t n = parts.tokens.size();
   const bool left = read_stripping(file, kStripLeftKey, n, parts.strip_left);
   const bool right = read_stripping(file, kStripRightKey, n, parts.strip_right);
@@ -178,7 +178,7 @@ void force_bos(VocabularyParts& parts) {
                   key("add_bos_token"), parts.kind));
 }
 
-std::int64_t read_bare_size(const GgufFile& file) {
+std::int64_t read_bare_size(const Checkpoint& file) {
   const auto arch = file.find_string("general.architecture");
   if (!arch) return 0;
   const std::string name = fmt::format("{}.vocab_size", *arch);
@@ -191,7 +191,7 @@ std::int64_t read_bare_size(const GgufFile& file) {
 
 }  // namespace
 
-std::shared_ptr<const Vocabulary> read_vocabulary(const GgufFile& file) {
+std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
   VocabularyParts parts;
   parts.kind = file.find_string(key("model")).value_or("none");
   parts.pre = file.find_string(key("pre")).value_or("");

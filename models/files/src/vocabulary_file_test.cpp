@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/tokenize/tokenizer.h"
 #include "weft/tokenize/vocabulary.h"
@@ -22,7 +23,7 @@ std::shared_ptr<const Vocabulary> read(const std::function<void(GgufWriter&)>& f
   writer.add_string("general.architecture", "llama");
   fill(writer);
   const std::vector<std::byte> bytes = writer.to_bytes();
-  return read_vocabulary(GgufFile::parse(bytes, "test.gguf"));
+  return read_vocabulary(Checkpoint::parse(bytes, "test.gguf"));
 }
 
 void add_tokens(GgufWriter& w, const std::string& kind, const Strings& tokens) {

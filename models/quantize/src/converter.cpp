@@ -22,8 +22,8 @@ bool is_float(DType type) {
 
 }  // namespace
 
-Converter::Converter(const GgufFile& file, const QuantizePlan& plan, const QuantizeOptions& options,
-                     int workers)
+Converter::Converter(const Checkpoint& file, const QuantizePlan& plan,
+                     const QuantizeOptions& options, int workers)
     : file_(file),
       plan_(plan),
       options_(options),
@@ -61,7 +61,7 @@ double Converter::cost(const Piece& piece) const {
 }
 
 std::span<const std::byte> Converter::source(const Piece& piece) const {
-  const GgufTensor& tensor = *plan_.tensors[piece.tensor].tensor;
+  const CheckpointTensor& tensor = *plan_.tensors[piece.tensor].tensor;
   const std::int64_t row_bytes = tensor.spec.dtype.bytes(rows_of(tensor.spec).n_cols);
   return {tensor.data + piece.first_row * row_bytes,
           static_cast<std::size_t>(piece.n_rows * row_bytes)};

@@ -21,7 +21,7 @@ namespace weft::quantize {
 class Converter {
  public:
   // All three outlive the object. REQUIRES: no tensor of the plan has an obstacle.
-  Converter(const GgufFile& file, const QuantizePlan& plan, const QuantizeOptions& options,
+  Converter(const Checkpoint& file, const QuantizePlan& plan, const QuantizeOptions& options,
             int workers);
   ~Converter();
 
@@ -56,7 +56,7 @@ class Converter {
   const float* importance(const Piece& piece);
   double cost(const Piece& piece) const;
 
-  const GgufFile& file_;
+  const Checkpoint& file_;
   const QuantizePlan& plan_;
   const QuantizeOptions& options_;
   const std::size_t n_workers_;

@@ -5,6 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/cursor.h"
 #include "weft/files/gguf_limits.h"
 #include "weft/files/gguf_writer.h"
@@ -33,7 +34,8 @@ std::vector<float> read_floats(std::span<const std::byte> bytes, double limit,
   return values;
 }
 
-std::vector<float> read_floats(const GgufTensor& tensor, double limit, const std::string& file) {
+std::vector<float> read_floats(const CheckpointTensor& tensor, double limit,
+                               const std::string& file) {
   if (tensor.spec.dtype != f32) {
     fail<FormatError>("{}: tensor '{}' must have type F32, got {}", printable_path(file),
                       printable(tensor.name), tensor.spec.dtype.name());
@@ -42,8 +44,9 @@ std::vector<float> read_floats(const GgufTensor& tensor, double limit, const std
                      tensor.name);
 }
 
-Imatrix::Entry read_entry(const GgufFile& file, const GgufTensor& sums, std::string_view name) {
-  const GgufTensor* counts = file.find_tensor(std::string(name) + std::string(kCounts));
+Imatrix::Entry read_entry(const Checkpoint& file, const CheckpointTensor& sums,
+                          std::string_view name) {
+  const CheckpointTensor* counts = file.find_tensor(std::string(name) + std::string(kCounts));
   if (!counts) {
     fail<FormatError>("{}: tensor '{}' is there without '{}{}'", printable_path(file.path()),
                       printable(sums.name), printable(name), kCounts);
@@ -59,7 +62,7 @@ Imatrix::Entry read_entry(const GgufFile& file, const GgufTensor& sums, std::str
   return entry;
 }
 
-std::int64_t read_number(const GgufFile& file, std::string_view key, std::uint64_t least) {
+std::int64_t read_number(const Checkpoint& file, std::string_view key, std::uint64_t least) {
   constexpr auto kMost = static_cast<std::uint64_t>(kMaxChunks);
   const auto value = file.find_uint(key);
   if (!value) fail<FormatError>("{}: key '{}' is missing", printable_path(file.path()), key);
@@ -70,7 +73,7 @@ std::int64_t read_number(const GgufFile& file, std::string_view key, std::uint64
   return static_cast<std::int64_t>(*value);
 }
 
-Imatrix parse_gguf(const GgufFile& file) {
+Imatrix parse_gguf(const Checkpoint& file) {
   const std::string_view type = file.find_string(kType).value_or("");
   if (type != "imatrix") {
     fail<FormatError>("{}: is no importance matrix: key '{}' must be 'imatrix', got {}",
@@ -83,7 +86,7 @@ Imatrix parse_gguf(const GgufFile& file) {
   m.chunk_size = read_number(file, kChunkSize, 1);
   if (const auto datasets = file.find_strings(kDatasets))
     m.datasets.assign(datasets->begin(), datasets->end());
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const CheckpointTensor& tensor : file.tensors()) {
     if (!tensor.name.ends_with(kSums) || tensor.name.size() == kSums.size()) continue;
     const std::string_view name = tensor.name.substr(0, tensor.name.size() - kSums.size());
     m.entries.emplace(name, read_entry(file, tensor, name));
@@ -175,7 +178,7 @@ std::vector<std::vector<float>> float_counts(const Imatrix& m) {
 
 Imatrix Imatrix::parse(std::span<const std::byte> bytes, const std::string& name) {
   if (bytes.size() >= 4 && std::memcmp(bytes.data(), "GGUF", 4) == 0)
-    return parse_gguf(GgufFile::parse(bytes, name));
+    return parse_gguf(Checkpoint::parse(bytes, name));
   return parse_binary(bytes, name);
 }
 

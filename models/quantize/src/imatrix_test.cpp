@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 
 #include "support/temp_folder.h"
@@ -96,7 +97,7 @@ TEST_CASE("an importance matrix is read as it was written") {
 
 TEST_CASE("the file has the names and dimensions that others expect") {
   const std::vector<std::byte> bytes = sample().to_bytes();
-  const GgufFile file = GgufFile::parse(bytes, "m");
+  const Checkpoint file = Checkpoint::parse(bytes, "m");
   CHECK(file.find_string("general.type") == "imatrix");
   CHECK(file.find_strings("imatrix.datasets")->size() == 2);
   CHECK(file.find("imatrix.chunk_count")->type == MetaType::uint32);

@@ -56,7 +56,7 @@ std::vector<Override> overrides_of(const QuantizeOptions& options) {
 
 class Planner {
  public:
-  Planner(const GgufFile& file, const QuantizeOptions& options)
+  Planner(const Checkpoint& file, const QuantizeOptions& options)
       : file_(file),
         options_(options),
         mix_(mix_of(options.type)),
@@ -92,7 +92,7 @@ class Planner {
   }
 
  private:
-  QuantizedTensor tensor(const GgufTensor& tensor, const TensorCase& c) const {
+  QuantizedTensor tensor(const CheckpointTensor& tensor, const TensorCase& c) const {
     const Rows rows = rows_of(tensor.spec);
     QuantizedTensor t{.tensor = &tensor, .to = tensor.spec.dtype};
     if (is_weight(tensor)) {
@@ -111,7 +111,7 @@ class Planner {
   }
 
   // Numbers that are not integers, in a matrix.
-  bool is_weight(const GgufTensor& tensor) const {
+  bool is_weight(const CheckpointTensor& tensor) const {
     const DType type = tensor.spec.dtype;
     const bool number = type.is_quantized() || type.name().find('F') != std::string_view::npos;
     if (options_.keep_others && type.is_quantized()) return false;
@@ -119,7 +119,8 @@ class Planner {
            !(options_.leave_output && tensor.name == "output.weight");
   }
 
-  DType wanted_type(const GgufTensor& tensor, const TensorCase& c, std::int64_t n_cols) const {
+  DType wanted_type(const CheckpointTensor& tensor, const TensorCase& c,
+                    std::int64_t n_cols) const {
     const TensorClass named = class_of(tensor.name);
     if (embedding_.valid() && named == TensorClass::token_embd) return embedding_;
     if (output_.valid() && c.of == TensorClass::output) return output_;
@@ -132,7 +133,7 @@ class Planner {
     return type_of(mix_type(mix_, model_, c));
   }
 
-  DType fitting(const GgufTensor& tensor, DType wanted, std::int64_t n_cols) const {
+  DType fitting(const CheckpointTensor& tensor, DType wanted, std::int64_t n_cols) const {
     const DType type = fitting_type(wanted, n_cols);
     if (!type.valid() && options_.keep_others) return tensor.spec.dtype;
     if (!type.valid()) {
@@ -144,7 +145,7 @@ class Planner {
     return type;
   }
 
-  bool is_weighted(const GgufTensor& tensor, DType to, const Rows& rows) const {
+  bool is_weighted(const CheckpointTensor& tensor, DType to, const Rows& rows) const {
     if (options_.imatrix == nullptr || !to.is_quantized()) return false;
     try {
       return !options_.imatrix->importances(tensor.name, rows.n_cols, rows.n_matrices).empty();
@@ -156,7 +157,7 @@ class Planner {
   }
 
   std::string obstacle(const QuantizedTensor& t) const {
-    const GgufTensor& tensor = *t.tensor;
+    const CheckpointTensor& tensor = *t.tensor;
     const DType from = tensor.spec.dtype;
     const Format* decoder = find_format(from);
     const Format* encoder = find_format(t.to);
@@ -180,7 +181,7 @@ class Planner {
     return "";
   }
 
-  const GgufFile& file_;
+  const Checkpoint& file_;
   const QuantizeOptions& options_;
   const MixInfo& mix_;
   const std::vector<Override> overrides_;
@@ -217,7 +218,7 @@ void check(const QuantizeOptions& options) {
   optional_type(options.embedding_type);
 }
 
-QuantizePlan plan_quantize(const GgufFile& file, const QuantizeOptions& options) {
+QuantizePlan plan_quantize(const Checkpoint& file, const QuantizeOptions& options) {
   return Planner(file, options).plan();
 }
 

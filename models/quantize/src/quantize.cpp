@@ -4,6 +4,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/scheduler/workers.h"
 
@@ -24,7 +25,7 @@ void check_obstacles(const QuantizePlan& plan) {
   }
 }
 
-void add_metadata(const GgufFile& file, const QuantizePlan& plan, const Imatrix* imatrix,
+void add_metadata(const Checkpoint& file, const QuantizePlan& plan, const Imatrix* imatrix,
                   GgufWriter& writer) {
   std::map<std::string_view, MetaValue> set;
   if (plan.file_type) set["general.file_type"] = {MetaType::uint32, std::uint64_t{*plan.file_type}};
@@ -52,7 +53,7 @@ void add_metadata(const GgufFile& file, const QuantizePlan& plan, const Imatrix*
 
 }  // namespace
 
-void quantize_file(const GgufFile& file, const QuantizePlan& plan, const QuantizeOptions& options,
+void quantize_file(const Checkpoint& file, const QuantizePlan& plan, const QuantizeOptions& options,
                    const QuantizeRun& run, const std::string& path) {
   check_output(file, path);
   check_obstacles(plan);

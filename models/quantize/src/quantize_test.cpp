@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/half.h"
@@ -63,9 +64,9 @@ struct Sample {
       v.push_back(weight(i + static_cast<std::int64_t>(values.size())));
     writer.add_tensor(name, {f32, shape}, std::as_bytes(std::span(v)));
   }
-  GgufFile file() {
+  Checkpoint file() {
     writer.write(path);
-    return GgufFile::open(path);
+    return Checkpoint::open(path);
   }
 };
 
@@ -83,7 +84,7 @@ QuantizeOptions writable() {
 
 TEST_CASE("a mix decides by class and layer, and rows that do not fit get a stand-in") {
   Sample sample;
-  const GgufFile file = sample.file();
+  const Checkpoint file = sample.file();
   const QuantizePlan plan = plan_quantize(file, {.type = "q4_k_m"});
   CHECK(plan.file_type == 15);
   CHECK(of(plan, "token_embd.weight").to.name() == "Q4_K");
@@ -104,7 +105,7 @@ TEST_CASE("a mix decides by class and layer, and rows that do not fit get a stan
 
 TEST_CASE("what the user says goes before the mix") {
   Sample sample;
-  const GgufFile file = sample.file();
+  const Checkpoint file = sample.file();
   QuantizeOptions options{.type = "Q4_K_M"};
   options.tensor_types = {{"^blk\\.[01]\\.ffn_down", "q8_0"}, {"ffn", "Q6_K"}, {"norm", "Q8_0"}};
   options.output_type = "Q8_0";
@@ -124,7 +125,7 @@ TEST_CASE("what the user says goes before the mix") {
 
 TEST_CASE("what cannot be is refused by name") {
   Sample sample;
-  const GgufFile file = sample.file();
+  const Checkpoint file = sample.file();
   CHECK_THROWS_WITH_AS(plan_quantize(file, {.type = "Q4"}),
                        doctest::Contains("there is no type 'Q4'; known are Q1_0"), ValueError);
   CHECK_THROWS_WITH_AS(check({.type = "Q8_0", .tensor_types = {{"(", "Q8_0"}}}),
@@ -139,7 +140,7 @@ TEST_CASE("what cannot be is refused by name") {
   CHECK(of(kept, "blk.0.ffn_down.weight").converts());
   QuantizeOptions options = writable();
   quantize_file(file, plan_quantize(file, options), options, {}, sample.out);
-  const GgufFile once = GgufFile::open(sample.out);
+  const Checkpoint once = Checkpoint::open(sample.out);
   options.tensor_types = {{"attn_v|ffn", "Q8_0"}, {"attn_output", "F16"}};
   const QuantizePlan plan = plan_quantize(once, options);
   CHECK(of(plan, "blk.0.attn_v.weight").obstacle == "");  // Q8_0 stays
@@ -155,7 +156,7 @@ TEST_CASE("what cannot be is refused by name") {
 
 TEST_CASE("tensors are those of their encoders, for any number of workers, and metadata stays") {
   Sample sample;
-  const GgufFile file = sample.file();
+  const Checkpoint file = sample.file();
   const QuantizeOptions options = writable();
   const QuantizePlan plan = plan_quantize(file, options);
   std::size_t finished = 0;
@@ -179,12 +180,12 @@ TEST_CASE("tensors are those of their encoders, for any number of workers, and m
     quantize_file(file, plan, options, {.workers = workers}, sample.out);
     CHECK(test::read_bytes(sample.out) == bytes);
   }
-  const GgufFile out = GgufFile::open(sample.out);
+  const Checkpoint out = Checkpoint::open(sample.out);
   CHECK(out.find_uint("general.file_type") == 7);
   CHECK(out.find_uint("general.quantization_version") == 2);
   CHECK(out.find("split.count") == nullptr);
   CHECK(out.find_uint("llama.block_count") == 8);
-  for (const GgufTensor& tensor : out.tensors()) {
+  for (const CheckpointTensor& tensor : out.tensors()) {
     const std::vector<float>& values = sample.values[std::string(tensor.name)];
     std::vector<std::byte> expected(static_cast<std::size_t>(tensor.n_bytes));
     find_format(tensor.spec.dtype)->encode(values.data(), expected.data(), std::ssize(values));
@@ -195,7 +196,7 @@ TEST_CASE("tensors are those of their encoders, for any number of workers, and m
 
 TEST_CASE("importances weigh errors per expert, and those of another model are refused") {
   Sample sample;
-  const GgufFile file = sample.file();
+  const Checkpoint file = sample.file();
   Imatrix imatrix;
   imatrix.source = "m.imatrix";
   imatrix.chunk_count = 3;
@@ -211,13 +212,13 @@ TEST_CASE("importances weigh errors per expert, and those of another model are r
   CHECK(of(plan, "blk.1.ffn_up_exps.weight").weighted);
   CHECK_FALSE(of(plan, "blk.2.ffn_up_exps.weight").weighted);
   quantize_file(file, plan, options, {.workers = 2}, sample.out);
-  const GgufFile out = GgufFile::open(sample.out);
+  const Checkpoint out = Checkpoint::open(sample.out);
   CHECK(out.find_string("quantize.imatrix.file") == "m.imatrix");
   CHECK(out.find_string("quantize.imatrix.dataset") == "text");
   CHECK(out.find_uint("quantize.imatrix.entries_count") == 1);
   CHECK(out.find_uint("quantize.imatrix.chunks_count") == 3);
 
-  const GgufTensor& tensor = *out.find_tensor("blk.1.ffn_up_exps.weight");
+  const CheckpointTensor& tensor = *out.find_tensor("blk.1.ffn_up_exps.weight");
   const Format& format = *find_format(tensor.spec.dtype);
   const std::vector<float> means = imatrix.importances(tensor.name, 256, 3);
   const std::vector<float>& values = sample.values[std::string(tensor.name)];
@@ -241,7 +242,7 @@ TEST_CASE("importances weigh errors per expert, and those of another model are r
 
 TEST_CASE("types of few bits want importances, but not of the output matrix") {
   Sample sample;
-  const GgufFile file = sample.file();
+  const Checkpoint file = sample.file();
   QuantizeOptions options{.type = "IQ2_XXS"};
   if (find_format_by_name("IQ2_XXS") == nullptr) {
     CHECK(of(plan_quantize(file, options), "blk.5.ffn_down.weight").obstacle ==
@@ -261,7 +262,7 @@ TEST_CASE("weights that are not finite are named, or become 0") {
     for (const char* name : {"blk.3.ffn_down.weight", "blk.4.attn_norm.weight"}) {
       Sample sample;
       sample.values[name][130] = bad;
-      const GgufFile file = sample.file();
+      const Checkpoint file = sample.file();
       QuantizeOptions options = writable();
       CHECK_THROWS_WITH_AS(
           quantize_file(file, plan_quantize(file, options), options, {.workers = 2}, sample.out),
@@ -272,8 +273,8 @@ TEST_CASE("weights that are not finite are named, or become 0") {
       CHECK_FALSE(fs::exists(sample.out));
       options.nonfinite_to_zero = true;
       quantize_file(file, plan_quantize(file, options), options, {.workers = 2}, sample.out);
-      const GgufFile out = GgufFile::open(sample.out);
-      const GgufTensor& tensor = *out.find_tensor(name);
+      const Checkpoint out = Checkpoint::open(sample.out);
+      const CheckpointTensor& tensor = *out.find_tensor(name);
       std::vector<float> back(sample.values[name].size());
       find_format(tensor.spec.dtype)->decode(tensor.data, back.data(), std::ssize(back));
       CHECK(std::fabs(back[130]) < 0.1f);
@@ -282,7 +283,7 @@ TEST_CASE("weights that are not finite are named, or become 0") {
   }
   Sample sample;
   sample.values["blk.3.attn_output.weight"][700] = 65520;
-  const GgufFile file = sample.file();
+  const Checkpoint file = sample.file();
   const QuantizeOptions options = writable();
   CHECK_THROWS_WITH_AS(quantize_file(file, plan_quantize(file, options), options, {}, sample.out),
                        doctest::Contains("holds 65520 at element 700 (row 14, column 28), which is "
@@ -292,7 +293,7 @@ TEST_CASE("weights that are not finite are named, or become 0") {
 
 TEST_CASE("stopping leaves nothing behind") {
   Sample sample;
-  const GgufFile file = sample.file();
+  const Checkpoint file = sample.file();
   const QuantizeOptions options = writable();
   CHECK_THROWS_AS(
       quantize_file(file, plan_quantize(file, options), options,

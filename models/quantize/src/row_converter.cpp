@@ -61,7 +61,7 @@ BadWeight first_above(std::span<const float> values, float limit) {
 
 }  // namespace
 
-void refuse(std::string_view file, const GgufTensor& tensor, DType to, std::int64_t first_row,
+void refuse(std::string_view file, const CheckpointTensor& tensor, DType to, std::int64_t first_row,
             const BadWeight& bad) {
   const std::int64_t n_cols = tensor.spec.shape.last();
   const std::string place =

@@ -47,7 +47,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 constexpr std::int64_t kMost = 1 << 30;  // more than any model has of anything counted here
 
-std::int64_t number(const GgufFile& file, std::string_view key, std::int64_t otherwise) {
+std::int64_t number(const Checkpoint& file, std::string_view key, std::int64_t otherwise) {
   const auto arch = file.find_string("general.architecture");
   if (!arch) return otherwise;
   const MetaValue* value = file.find(fmt::format("{}.{}", *arch, key));
@@ -67,9 +67,10 @@ std::int64_t number(const GgufFile& file, std::string_view key, std::int64_t oth
   return otherwise;
 }
 
-std::int64_t count_layers(const GgufFile& file) {
+std::int64_t count_layers(const Checkpoint& file) {
   std::int64_t last = -1;
-  for (const GgufTensor& tensor : file.tensors()) last = std::max(last, layer_of(tensor.name));
+  for (const CheckpointTensor& tensor : file.tensors())
+    last = std::max(last, layer_of(tensor.name));
   return number(file, "block_count", last + 1);
 }
 
@@ -83,7 +84,7 @@ Rows rows_of(const TensorSpec& spec) {
   return rows;
 }
 
-bool may_quantize(const GgufTensor& tensor) {
+bool may_quantize(const CheckpointTensor& tensor) {
   const std::string_view name = tensor.name;
   if (rows_of(tensor.spec).n_rows < 2 || !name.ends_with("weight")) return false;
   if (std::ranges::find(kKeptNames, name) != std::end(kKeptNames)) return false;
@@ -109,7 +110,7 @@ std::int64_t layer_of(std::string_view name) {
   return whole && layer >= 0 ? layer : -1;
 }
 
-ModelCase model_case(const GgufFile& file) {
+ModelCase model_case(const Checkpoint& file) {
   const std::int64_t heads = number(file, "attention.head_count", 1);
   const std::int64_t key_heads = number(file, "attention.head_count_kv", heads);
   return {.sharing = key_heads > 0 ? heads / key_heads : 0,
@@ -117,12 +118,12 @@ ModelCase model_case(const GgufFile& file) {
           .of_80_layers = count_layers(file) == 80 && heads != key_heads};
 }
 
-std::vector<TensorCase> tensor_cases(const GgufFile& file) {
+std::vector<TensorCase> tensor_cases(const Checkpoint& file) {
   const auto tensors = file.tensors();
   const bool tied = file.find_tensor("output.weight") == nullptr;
   const std::int64_t n_layers = count_layers(file);
   const std::int64_t n_attn_v = std::ranges::count_if(
-      tensors, [](const GgufTensor& t) { return class_of(t.name) == TensorClass::attn_v; });
+      tensors, [](const CheckpointTensor& t) { return class_of(t.name) == TensorClass::attn_v; });
 
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

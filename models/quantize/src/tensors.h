@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
 #include "mixes.h"
 
@@ -21,16 +21,16 @@ Rows rows_of(const TensorSpec& spec);
 
 // Matrices only, and not those that are small and matter: norms, gates of experts, positions,
 // convolutions, the state-space and recurrent parts, projectors of images and sound.
-bool may_quantize(const GgufTensor& tensor);
+bool may_quantize(const CheckpointTensor& tensor);
 
 TensorClass class_of(std::string_view name);
 // The number in "blk.N."; -1 for tensors of no layer.
 std::int64_t layer_of(std::string_view name);
 
 // From metadata; what it lacks, from the tensors.
-ModelCase model_case(const GgufFile& file);
+ModelCase model_case(const Checkpoint& file);
 // For each tensor of the file, in order. Of the embedding: class output where there is no other
 // output matrix.
-std::vector<TensorCase> tensor_cases(const GgufFile& file);
+std::vector<TensorCase> tensor_cases(const Checkpoint& file);
 
 }  // namespace weft::quantize

@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/run/saved_sequence.h"
 
 namespace weft {
@@ -54,12 +54,12 @@ class Hash {
   XXH3_state_t state_;
 };
 
-void add_file(const GgufFile& file, Hash& hash) {
+void add_file(const Checkpoint& file, Hash& hash) {
   for (const MetaEntry& entry : file.metadata()) {
     hash.add(entry.key);
     hash.add(entry.value);
   }
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const CheckpointTensor& tensor : file.tensors()) {
     hash.add(tensor.name);
     hash.add(tensor.spec.dtype.name());
     for (const Dim& dim : tensor.spec.shape) hash.add(dim.bound);

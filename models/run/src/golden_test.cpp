@@ -31,7 +31,7 @@ std::vector<float> evaluate(const Model& model, const std::vector<std::int32_t>&
   test::Evaluator eval(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (graph[id].kind != NodeKind::weight) continue;
-    const GgufTensor& tensor = *model.file().find_tensor(graph[id].path);
+    const CheckpointTensor& tensor = *model.file().find_tensor(graph[id].path);
     eval.bytes(graph[id].path, {tensor.data, static_cast<std::size_t>(tensor.n_bytes)});
   }
   std::vector<std::int32_t> count(ids.size());

@@ -21,7 +21,7 @@ void report(const ModelOptions& options, double share) {
 
 // Norms and biases are small, and one bad number in them spoils every result: looked at now. Large
 // weights show when logits come out.
-void check_finite(const GgufFile& file, const GgufTensor& tensor) {
+void check_finite(const Checkpoint& file, const CheckpointTensor& tensor) {
   constexpr std::int64_t kSmall = 1 << 20;
   if (tensor.spec.dtype != f32 || tensor.spec.shape.rank() != 1) return;
   if (tensor.spec.shape.last() > kSmall) return;
@@ -35,11 +35,11 @@ void check_finite(const GgufFile& file, const GgufTensor& tensor) {
 }
 
 // Every weight of the graph, once: small ones are finite, and what there is in all.
-void check_weights(const GgufFile& file, const Graph& graph, ModelFacts& facts) {
+void check_weights(const Checkpoint& file, const Graph& graph, ModelFacts& facts) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     if (node.kind != NodeKind::weight) continue;
-    const GgufTensor& tensor = *file.find_tensor(node.path);
+    const CheckpointTensor& tensor = *file.find_tensor(node.path);
     check_finite(file, tensor);
     facts.n_params += tensor.spec.shape.elems();
     facts.weight_bytes += node.spec.bytes();
@@ -47,8 +47,8 @@ void check_weights(const GgufFile& file, const Graph& graph, ModelFacts& facts) 
 }
 
 // Gives the source the types that the mix gives its tensors.
-void retype(const std::string& mix, GgufSource& source) {
-  const QuantizePlan plan = plan_quantize(source.gguf(), {.type = mix, .keep_others = true});
+void retype(const std::string& mix, CheckpointSource& source) {
+  const QuantizePlan plan = plan_quantize(source.checkpoint(), {.type = mix, .keep_others = true});
   for (const QuantizedTensor& t : plan.tensors) {
     if (!t.converts()) continue;
     if (!t.obstacle.empty())
@@ -58,7 +58,7 @@ void retype(const std::string& mix, GgufSource& source) {
   }
 }
 
-void read_text(const GgufFile& file, Model::Impl& model) {
+void read_text(const Checkpoint& file, Model::Impl& model) {
   model.vocabulary = read_vocabulary(file);
   model.warnings = model.vocabulary->warnings();
   if (model.vocabulary->size() != model.hparams.V) {
@@ -84,15 +84,16 @@ void read_text(const GgufFile& file, Model::Impl& model) {
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
   report(options, 0);
-  auto impl = std::make_unique<Impl>(GgufFile::open(path));
-  GgufSource& source = impl->source;
+  auto impl = std::make_unique<Impl>(Checkpoint::open(path));
+  CheckpointSource& source = impl->source;
   impl->architecture = &find_architecture(source);
   impl->hparams = configure(source, *impl->architecture);
-  for (const GgufTensor& tensor : source.gguf().tensors()) source.gguf().require_format(tensor);
+  for (const CheckpointTensor& tensor : source.checkpoint().tensors())
+    source.checkpoint().require_format(tensor);
   if (!options.quantize.empty()) retype(options.quantize, source);
   impl->quantized_to = options.quantize;
   report(options, 0.1);
-  read_text(source.gguf(), *impl);
+  read_text(source.checkpoint(), *impl);
   report(options, 0.8);
 
   const Hparams& c = impl->hparams;
@@ -104,7 +105,7 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
                  .n_embd = c.D,
                  .n_vocab = c.V,
                  .context = c.context};
-  check_weights(source.gguf(), graph, impl->facts);
+  check_weights(source.checkpoint(), graph, impl->facts);
   report(options, 1);
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }
@@ -123,7 +124,7 @@ std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
     const WeightLayout& layout, const LoadOptions& options) const {
   const std::lock_guard loading(loading_mutex_);
   if (auto weights = find_region(layout)) return weights;
-  auto weights = std::make_shared<const ResidentWeights>(source.gguf(), layout, options);
+  auto weights = std::make_shared<const ResidentWeights>(source.checkpoint(), layout, options);
   const std::lock_guard lock(regions_mutex_);
   regions_.push_back(weights);
   return weights;
@@ -146,8 +147,8 @@ std::int64_t Model::Impl::resident_bytes() const {
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Model::~Model() = default;
 
-const GgufFile& Model::file() const {
-  return impl_->source.gguf();
+const Checkpoint& Model::file() const {
+  return impl_->source.checkpoint();
 }
 const ModelFacts& Model::facts() const {
   return impl_->facts;

@@ -7,15 +7,15 @@
 #include "weft/run/model.h"
 #include "weft/tokenize/tokenizer.h"
 
-#include "gguf_source.h"
+#include "checkpoint_source.h"
 #include "weight_loader.h"
 
 namespace weft {
 
 struct Model::Impl {
-  explicit Impl(GgufFile file) : source(std::move(file)) {}
+  explicit Impl(Checkpoint file) : source(std::move(file)) {}
 
-  GgufSource source;
+  CheckpointSource source;
   const Architecture* architecture = nullptr;
   Hparams hparams;
   ModelFacts facts;

@@ -8,8 +8,8 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/cursor.h"
-#include "weft/files/gguf.h"
 #include "weft/files/mapped_file.h"
 #include "weft/files/output_file.h"
 

@@ -24,7 +24,7 @@ std::vector<bool> read_whole(const Graph& graph) {
 
 }  // namespace
 
-WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident,
+WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool resident,
                             const std::vector<std::string>& off_host) {
   const std::vector<bool> whole = read_whole(graph);
   WeightLayout layout;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/graph/graph.h"
 
 namespace weft {
@@ -15,11 +15,11 @@ namespace weft {
 inline constexpr std::int64_t kInFile = -1;
 
 struct PlacedWeight {
-  const GgufTensor* tensor = nullptr;  // the model's
-  DType dtype;                         // as the graph has it
-  std::int64_t offset = kInFile;       // in the region
-  bool converts = false;               // to another type than in the file, not only its panels
-  bool whole = false;                  // every step reads all of it, not only some rows
+  const CheckpointTensor* tensor = nullptr;  // the model's
+  DType dtype;                               // as the graph has it
+  std::int64_t offset = kInFile;             // in the region
+  bool converts = false;  // to another type than in the file, not only its panels
+  bool whole = false;     // every step reads all of it, not only some rows
   friend bool operator==(const PlacedWeight&, const PlacedWeight&) = default;
 };
 
@@ -37,7 +37,7 @@ struct WeightLayout {
 // wants in a type that the file does not have are converted on their way into the region: Throws
 // Error where they would have to stay in the file, or are quantized there. Weights `off_host` are
 // left out: only devices read them.
-WeightLayout layout_weights(const GgufFile& file, const Graph& graph, bool resident,
+WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool resident,
                             const std::vector<std::string>& off_host = {});
 
 }  // namespace weft

@@ -47,7 +47,7 @@ void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
     chunks.push_back({&weight, r, std::min(r + step, n_rows), n_rows, row_bytes});
 }
 
-void bring_in(const GgufFile& file, const Chunk& c) {
+void bring_in(const Checkpoint& file, const Chunk& c) {
   bring_in_rows(file, *c.weight->tensor, c.row_bytes, c.first, c.last);
 }
 
@@ -139,7 +139,7 @@ void copy_reordered(const Chunk& c, std::byte* to) {
 // Converts the rows to another type, and from there to its panels where the weight wants them.
 void convert_rows(std::string_view file, const Chunk& c, std::byte* to) {
   const PlacedWeight& w = *c.weight;
-  const GgufTensor& tensor = *w.tensor;
+  const CheckpointTensor& tensor = *w.tensor;
   const DType type = w.dtype.plain();
   const std::int64_t n_rows = c.last - c.first;
   const std::int64_t row_elems = tensor.spec.shape.elems() / c.n_rows;
@@ -181,7 +181,7 @@ void copy_chunk(std::string_view file, const Chunk& c, std::byte* region) {
 // cache where that is wanted.
 class LettingGo {
  public:
-  LettingGo(const GgufFile& file, std::span<const Chunk> chunks, const LoadOptions& options)
+  LettingGo(const Checkpoint& file, std::span<const Chunk> chunks, const LoadOptions& options)
       : chunks_(chunks), copied_(chunks.size()), lag_(2 * n_threads(options)) {
     if (!options.drop_cache) return;
     for (const std::string& path : file.part_paths()) droppers_.emplace_back(path);
@@ -201,7 +201,7 @@ class LettingGo {
   void let_go_of(const Chunk& c) const {
     let_go(c.bytes());
     if (droppers_.empty()) return;
-    const GgufTensor& tensor = *c.weight->tensor;
+    const CheckpointTensor& tensor = *c.weight->tensor;
     droppers_[static_cast<std::size_t>(tensor.part)].drop(
         tensor.file_offset + static_cast<std::uint64_t>(c.first * c.row_bytes), c.bytes().size());
   }
@@ -226,7 +226,7 @@ class LettingGo {
 
 }  // namespace
 
-ResidentWeights::ResidentWeights(const GgufFile& file, WeightLayout layout,
+ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
                                  const LoadOptions& options)
     : layout_(std::move(layout)), region_(layout_.region_bytes) {
   std::vector<Chunk> chunks;
@@ -249,7 +249,8 @@ const std::byte* ResidentWeights::find(std::string_view name) const {
   return it == offsets_.end() ? nullptr : region_.data() + it->second;
 }
 
-std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tensor, DType dtype) {
+std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTensor& tensor,
+                                   DType dtype) {
   const PlacedWeight weight{.tensor = &tensor,
                             .dtype = dtype,
                             .offset = 0,
@@ -264,7 +265,8 @@ std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tenso
   return bytes;
 }
 
-void bring_in_mapped(const GgufFile& file, const WeightLayout& layout, const LoadOptions& options) {
+void bring_in_mapped(const Checkpoint& file, const WeightLayout& layout,
+                     const LoadOptions& options) {
   std::vector<Chunk> chunks;
   for (const PlacedWeight& w : layout.weights) {
     if (w.offset == kInFile && w.whole) add_chunks(w, chunks);

@@ -26,7 +26,7 @@ class ResidentWeights {
  public:
   // Throws IoError where the memory cannot be had or the file cannot be read, FormatError where
   // weights that are to be converted are not finite, CancelledError, and what `progress` throws.
-  ResidentWeights(const GgufFile& file, WeightLayout layout, const LoadOptions& options);
+  ResidentWeights(const Checkpoint& file, WeightLayout layout, const LoadOptions& options);
 
   const WeightLayout& layout() const { return layout_; }
   std::int64_t bytes() const { return region_.size(); }
@@ -40,10 +40,12 @@ class ResidentWeights {
 
 // One weight in the type that a graph gives it, rows in the graph's order. Throws FormatError like
 // the region. Throws IoError where the file cannot be read, FormatError as ResidentWeights does.
-std::vector<std::byte> read_weight(const GgufFile& file, const GgufTensor& tensor, DType dtype);
+std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTensor& tensor,
+                                   DType dtype);
 
 // Reads those weights that stay in the file and that every step reads whole. Throws IoError where
 // it cannot be read, CancelledError and what `progress` throws.
-void bring_in_mapped(const GgufFile& file, const WeightLayout& layout, const LoadOptions& options);
+void bring_in_mapped(const Checkpoint& file, const WeightLayout& layout,
+                     const LoadOptions& options);
 
 }  // namespace weft

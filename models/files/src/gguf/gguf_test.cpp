@@ -1,5 +1,3 @@
-#include "weft/files/gguf.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,6 +8,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_types.h"
 #include "weft/ops/formats/format.h"
 
@@ -52,8 +51,8 @@ struct Raw {
   }
 };
 
-GgufFile parse(const Raw& raw) {
-  return GgufFile::parse(std::as_bytes(std::span(raw.text)), "f");
+Checkpoint parse(const Raw& raw) {
+  return Checkpoint::parse(std::as_bytes(std::span(raw.text)), "f");
 }
 
 std::string refusal(const Raw& raw) {
@@ -169,7 +168,7 @@ TEST_CASE("block sizes agree with the formats that have a codec") {
 
 TEST_CASE("typed reads say what they wanted and what there was") {
   const Bytes bytes = test::sample_writer().to_bytes();
-  const GgufFile file = GgufFile::parse(bytes, "f");
+  const Checkpoint file = Checkpoint::parse(bytes, "f");
   const auto message = [&](auto read) -> std::string {
     try {
       read();
@@ -213,29 +212,29 @@ TEST_CASE("what is no file is an IoError that says so") {
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   std::ofstream(empty).flush();
   CHECK_THROWS_WITH_AS(
-      GgufFile::open(dir.path()),
+      Checkpoint::open(dir.path()),
       (dir.path().string() + ": is a directory that has neither 'model.safetensors' nor "
                              "'model.safetensors.index.json'")
           .c_str(),
       IoError);
-  CHECK_THROWS_WITH_AS(GgufFile::open(fifo), (fifo + ": is not a regular file").c_str(), IoError);
-  CHECK_THROWS_WITH_AS(GgufFile::open(absent),
+  CHECK_THROWS_WITH_AS(Checkpoint::open(fifo), (fifo + ": is not a regular file").c_str(), IoError);
+  CHECK_THROWS_WITH_AS(Checkpoint::open(absent),
                        (absent + ": cannot open: No such file or directory").c_str(), IoError);
   CHECK_THROWS_WITH_AS(
-      GgufFile::open(empty),
+      Checkpoint::open(empty),
       (empty + ": at byte 0: header: the file is empty, expected a GGUF header").c_str(),
       FormatError);
 }
 
 // Reads everything that a file offers, so that a sanitizer sees what points outside.
-std::size_t touch(const GgufFile& file) {
+std::size_t touch(const Checkpoint& file) {
   std::size_t sum = 0;
   for (const MetaEntry& entry : file.metadata()) {
     sum += printable(entry.key).size();
     if (const auto strings = std::get_if<std::shared_ptr<const MetaArray>>(&entry.value.value))
       sum += (*strings)->size();
   }
-  for (const GgufTensor& t : file.tensors()) {
+  for (const CheckpointTensor& t : file.tensors()) {
     for (std::int64_t i = 0; i < t.n_bytes; ++i) sum += std::to_integer<std::size_t>(t.data[i]);
   }
   return sum;
@@ -246,7 +245,7 @@ TEST_CASE("every field of a valid file, set to extremes, gives success or an err
   int accepted = 0, refused = 0;
   const auto attempt = [&](const Bytes& bytes) {
     try {
-      touch(GgufFile::parse(bytes, "f"));
+      touch(Checkpoint::parse(bytes, "f"));
       ++accepted;
     } catch (const Error&) {
       ++refused;

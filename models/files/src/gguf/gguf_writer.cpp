@@ -19,8 +19,6 @@ using gguf::kDefaultAlignment, gguf::kMaxAlignment, gguf::kMaxKeyBytes, gguf::kM
 static_assert(std::endian::native == std::endian::little,
               "values are copied into the file as they stand");
 
-constexpr std::uint32_t kVersion = 3;
-
 template <class T>
 void append(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -170,41 +168,6 @@ void GgufWriter::add(std::string_view key, const MetaValue& value) {
   entries_ += encoded;
 }
 
-void GgufWriter::add_string(std::string_view key, std::string_view value) {
-  add(key, {MetaType::string, value});
-}
-void GgufWriter::add_bool(std::string_view key, bool value) {
-  add(key, {MetaType::boolean, value});
-}
-void GgufWriter::add_u32(std::string_view key, std::uint32_t value) {
-  add(key, {MetaType::uint32, std::uint64_t{value}});
-}
-void GgufWriter::add_i32(std::string_view key, std::int32_t value) {
-  add(key, {MetaType::int32, std::int64_t{value}});
-}
-void GgufWriter::add_u64(std::string_view key, std::uint64_t value) {
-  add(key, {MetaType::uint64, value});
-}
-void GgufWriter::add_f32(std::string_view key, float value) {
-  add(key, {MetaType::float32, double{value}});
-}
-
-void GgufWriter::add_strings(std::string_view key, std::span<const std::string> values) {
-  const MetaArray array{MetaType::string,
-                        std::vector<std::string_view>(values.begin(), values.end())};
-  add(key, {MetaType::array, std::make_shared<const MetaArray>(array)});
-}
-
-void GgufWriter::add_i32s(std::string_view key, std::span<const std::int32_t> values) {
-  const MetaArray array{MetaType::int32, std::vector<std::int64_t>(values.begin(), values.end())};
-  add(key, {MetaType::array, std::make_shared<const MetaArray>(array)});
-}
-
-void GgufWriter::add_f32s(std::string_view key, std::span<const float> values) {
-  const MetaArray array{MetaType::float32, std::vector<double>(values.begin(), values.end())};
-  add(key, {MetaType::array, std::make_shared<const MetaArray>(array)});
-}
-
 void GgufWriter::add_tensor(std::string name, const TensorSpec& spec,
                             std::span<const std::byte> bytes) {
   add_tensor(std::move(name), spec, [bytes](const Put& put) { put(bytes); });
@@ -232,7 +195,7 @@ void GgufWriter::add_tensor(std::string name, const TensorSpec& spec, Produce pr
 
 std::string GgufWriter::header() const {
   std::string out = "GGUF";
-  append(out, kVersion);
+  append(out, gguf::kWrittenVersion);
   append(out, std::uint64_t{tensors_.size()});
   append(out, n_entries_);
   out += entries_;

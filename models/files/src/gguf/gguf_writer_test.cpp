@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/formats/q8a.h"
 
@@ -24,7 +25,7 @@ std::ptrdiff_t files_in(const test::TempFolder& folder) {
 
 TEST_CASE("what is written is read back, of every metadata type") {
   const std::vector<std::byte> bytes = test::sample_writer().to_bytes();
-  const GgufFile file = GgufFile::parse(bytes, "sample");
+  const Checkpoint file = Checkpoint::parse(bytes, "sample");
   CHECK(file.version() == 3);
   CHECK(file.alignment() == 32);
   CHECK(file.file_bytes() == static_cast<std::int64_t>(bytes.size()));
@@ -60,10 +61,10 @@ TEST_CASE("what is written is read back, of every metadata type") {
 
 TEST_CASE("metadata copied from a file gives the same file") {
   const std::vector<std::byte> bytes = test::sample_writer().to_bytes();
-  const GgufFile file = GgufFile::parse(bytes, "sample");
+  const Checkpoint file = Checkpoint::parse(bytes, "sample");
   GgufWriter copy;
   for (const MetaEntry& entry : file.metadata()) copy.add(entry.key, entry.value);
-  for (const GgufTensor& t : file.tensors()) {
+  for (const CheckpointTensor& t : file.tensors()) {
     copy.add_tensor(std::string(t.name), t.spec,
                     std::span(t.data, static_cast<std::size_t>(t.n_bytes)));
   }
@@ -75,7 +76,7 @@ TEST_CASE("other alignments are recorded and kept") {
   writer.add_tensor("a", {f32, {3}}, std::span(test::kSampleData).first(12));
   writer.add_tensor("b", {f32, {3}}, std::span(test::kSampleData).first(12));
   const std::vector<std::byte> bytes = writer.to_bytes();
-  const GgufFile file = GgufFile::parse(bytes, "aligned");
+  const Checkpoint file = Checkpoint::parse(bytes, "aligned");
   CHECK(file.alignment() == 4096);
   CHECK(file.find_tensor("a")->file_offset == 4096);
   CHECK(file.find_tensor("b")->file_offset == 8192);
@@ -119,7 +120,7 @@ TEST_CASE("a file appears when it is complete, and a failure leaves nothing behi
   test::sample_writer().write(path);
   CHECK(files_in(folder) == 1);
   CHECK(test::read_bytes(path) == test::sample_writer().to_bytes());
-  CHECK(GgufFile::open(path).tensors().size() == 3);
+  CHECK(Checkpoint::open(path).tensors().size() == 3);
 
   GgufWriter broken;
   broken.add_tensor("t", {f32, {1}},

@@ -36,7 +36,7 @@ std::uint32_t read_version(Cursor& cursor) {
   cursor.fail_here<UnsupportedError>("version must be 2 or 3, got {}", version);
 }
 
-std::uint64_t read_alignment(const Part& part, const std::string& file) {
+std::uint64_t read_alignment(const FilePart& part, const std::string& file) {
   const MetaValue* value = part.find("general.alignment");
   if (!value) return part.alignment;
   const std::uint64_t alignment = to_uint(*value, "general.alignment", file);
@@ -91,8 +91,8 @@ std::int64_t count_bytes(const Cursor& cursor, const TensorSpec& spec) {
 }
 
 // One row of the tensor table; `file_offset` is relative to the data section until it is placed.
-GgufTensor read_tensor(Cursor& cursor, std::uint64_t alignment) {
-  GgufTensor tensor;
+CheckpointTensor read_tensor(Cursor& cursor, std::uint64_t alignment) {
+  CheckpointTensor tensor;
   cursor.set_subject("tensor table");
   tensor.name = cursor.read_string("name", kMaxTensorName);
   cursor.set_subject("tensor", tensor.name);
@@ -108,10 +108,10 @@ GgufTensor read_tensor(Cursor& cursor, std::uint64_t alignment) {
 }
 
 // Turns offsets into places in the file. `data_begin` is where the data section starts.
-void place_tensors(std::vector<GgufTensor>& tensors, std::span<const std::byte> bytes,
+void place_tensors(std::vector<CheckpointTensor>& tensors, std::span<const std::byte> bytes,
                    std::uint64_t data_begin, const std::string& file) {
   const std::uint64_t data_bytes = bytes.size() > data_begin ? bytes.size() - data_begin : 0;
-  for (GgufTensor& tensor : tensors) {
+  for (CheckpointTensor& tensor : tensors) {
     const auto n = static_cast<std::uint64_t>(tensor.n_bytes);
     if (tensor.file_offset > data_bytes || n > data_bytes - tensor.file_offset) {
       fail<FormatError>(
@@ -124,15 +124,16 @@ void place_tensors(std::vector<GgufTensor>& tensors, std::span<const std::byte> 
   }
 }
 
-void check_overlaps(const std::vector<GgufTensor>& tensors, const std::string& file) {
-  std::vector<const GgufTensor*> by_place;
+void check_overlaps(const std::vector<CheckpointTensor>& tensors, const std::string& file) {
+  std::vector<const CheckpointTensor*> by_place;
   by_place.reserve(tensors.size());
-  for (const GgufTensor& tensor : tensors) by_place.push_back(&tensor);
-  std::sort(by_place.begin(), by_place.end(), [](const GgufTensor* a, const GgufTensor* b) {
-    return a->file_offset < b->file_offset;
-  });
+  for (const CheckpointTensor& tensor : tensors) by_place.push_back(&tensor);
+  std::sort(by_place.begin(), by_place.end(),
+            [](const CheckpointTensor* a, const CheckpointTensor* b) {
+              return a->file_offset < b->file_offset;
+            });
   for (std::size_t i = 1; i < by_place.size(); ++i) {
-    const GgufTensor &before = *by_place[i - 1], &after = *by_place[i];
+    const CheckpointTensor &before = *by_place[i - 1], &after = *by_place[i];
     if (static_cast<std::uint64_t>(before.n_bytes) > after.file_offset - before.file_offset) {
       fail<FormatError>("{}: tensors '{}' (bytes {} to {}) and '{}' (from byte {}) overlap",
                         printable_path(file), printable(before.name), before.file_offset,
@@ -144,20 +145,12 @@ void check_overlaps(const std::vector<GgufTensor>& tensors, const std::string& f
 
 }  // namespace
 
-const MetaValue* Part::find(std::string_view key) const {
-  const auto found =
-      std::lower_bound(by_key.begin(), by_key.end(), key,
-                       [&](std::uint32_t i, std::string_view k) { return metadata[i].key < k; });
-  if (found == by_key.end() || metadata[*found].key != key) return nullptr;
-  return &metadata[*found].value;
-}
-
-Part parse_part(std::span<const std::byte> bytes, const std::string& file) {
+FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
   constexpr std::uint64_t kLeastTensor = 8 + 4 + 4 + 8;
   Cursor cursor(bytes, file);
   cursor.set_subject("header");
   check_magic(cursor);
-  Part part;
+  FilePart part;
   part.version = read_version(cursor);
   const auto n_tensors = cursor.read<std::uint64_t>("tensor count");
   const auto n_entries = cursor.read<std::uint64_t>("metadata count");
@@ -172,7 +165,7 @@ Part parse_part(std::span<const std::byte> bytes, const std::string& file) {
 
   cursor.set_subject("tensor count");
   cursor.require(n_tensors, kLeastTensor, "tensors");
-  budget.charge(cursor, n_tensors, sizeof(GgufTensor));
+  budget.charge(cursor, n_tensors, sizeof(CheckpointTensor));
   part.tensors.reserve(static_cast<std::size_t>(n_tensors));
   for (std::uint64_t i = 0; i < n_tensors; ++i)
     part.tensors.push_back(read_tensor(cursor, part.alignment));

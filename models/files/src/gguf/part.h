@@ -1,33 +1,20 @@
 #pragma once
-// One file of a model: the header, metadata and tensor table, checked against the bytes of that
-// file.
+// GGUF files: the header, metadata and tensor table, checked against the bytes of the file.
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "weft/files/gguf.h"
-#include "weft/files/gguf_limits.h"
+#include "file_part.h"
 
 namespace weft::gguf {
 
-struct Part {
-  std::uint32_t version = 0;
-  std::uint64_t alignment = kDefaultAlignment;
-  std::vector<MetaEntry> metadata;
-  std::vector<std::uint32_t> by_key;  // indices of `metadata`, sorted by key
-  // Inside the file, not overlapping; names not yet checked for doubles.
-  std::vector<GgufTensor> tensors;
+FilePart parse_part(std::span<const std::byte> bytes, const std::string& file);
 
-  const MetaValue* find(std::string_view key) const;
-};
+// A file, or the first part of a split one. Throws IoError, FormatError, UnsupportedError.
+OpenedFiles open_files(const std::string& path);
 
-Part parse_part(std::span<const std::byte> bytes, const std::string& file);
-
-// An integer value as an unsigned one. Throws FormatError "FILE: key 'K' must be an unsigned
-// integer, got string".
-std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::string& file);
+// A whole file in memory; `name` stands for its path.
+FilePart parse_whole(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace weft::gguf

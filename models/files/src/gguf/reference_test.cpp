@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
 namespace weft {
 namespace {
@@ -20,19 +20,19 @@ namespace fs = std::filesystem;
 TEST_CASE("whole, version 2 and split files hold the same tensors") {
   const auto dir = test::reference("models/stories260k");
   if (!dir) return;
-  const GgufFile whole = GgufFile::open(*dir / "stories260K-f32.gguf");
+  const Checkpoint whole = Checkpoint::open(*dir / "stories260K-f32.gguf");
   CHECK(whole.version() == 3);
   CHECK(whole.find_string("general.architecture") == "llama");
   CHECK(whole.find_strings("tokenizer.ggml.tokens")->size() == 512);
   CHECK(whole.find_floats("tokenizer.ggml.scores")->size() == 512);
-  const GgufFile old = GgufFile::open(*dir / "stories260K-f32-v2.gguf");
+  const Checkpoint old = Checkpoint::open(*dir / "stories260K-f32-v2.gguf");
   CHECK(old.version() == 2);
-  const GgufFile split = GgufFile::open(*dir / "stories260K-f32-split-00001-of-00003.gguf");
+  const Checkpoint split = Checkpoint::open(*dir / "stories260K-f32-split-00001-of-00003.gguf");
   CHECK(split.part_paths().size() == 3);
-  for (const GgufFile* other : {&old, &split}) {
+  for (const Checkpoint* other : {&old, &split}) {
     REQUIRE(other->tensors().size() == whole.tensors().size());
-    for (const GgufTensor& a : whole.tensors()) {
-      const GgufTensor* b = other->find_tensor(a.name);
+    for (const CheckpointTensor& a : whole.tensors()) {
+      const CheckpointTensor* b = other->find_tensor(a.name);
       REQUIRE(b != nullptr);
       CHECK(a.spec == b->spec);
       CHECK(std::equal(a.data, a.data + a.n_bytes, b->data, b->data + b->n_bytes));
@@ -41,7 +41,7 @@ TEST_CASE("whole, version 2 and split files hold the same tensors") {
   const std::string later = *dir / "stories260K-f32-split-00002-of-00003.gguf";
   const std::string first = *dir / "stories260K-f32-split-00001-of-00003.gguf";
   const std::string message = later + ": is part 2 of 3; give the first part, " + first;
-  CHECK_THROWS_WITH_AS(GgufFile::open(later), message.c_str(), FormatError);
+  CHECK_THROWS_WITH_AS(Checkpoint::open(later), message.c_str(), FormatError);
 }
 
 TEST_CASE("every file of the reference data opens") {
@@ -53,7 +53,7 @@ TEST_CASE("every file of the reference data opens") {
       const std::string path = entry.path();
       if (!path.ends_with(".gguf") || path.find("-of-") != std::string::npos) continue;
       CAPTURE(path);
-      CHECK_NOTHROW(GgufFile::open(path));
+      CHECK_NOTHROW(Checkpoint::open(path));
     }
   }
 }
@@ -76,7 +76,7 @@ TEST_CASE("files that lie are refused with a message that names them") {
     const bool refuse = entry["expect"] == "must-reject" && !kNotOfTheContainer.contains(name);
     CAPTURE(name);
     try {
-      GgufFile::open(*dir / name);
+      Checkpoint::open(*dir / name);
       CHECK_FALSE(refuse);
     } catch (const Error& error) {
       const std::string text = error.what();
@@ -87,13 +87,14 @@ TEST_CASE("files that lie are refused with a message that names them") {
     }
   }
   CHECK_THROWS_AS(
-      GgufFile::open(*dir / "model-scores-u8.gguf").find_floats("tokenizer.ggml.scores"),
+      Checkpoint::open(*dir / "model-scores-u8.gguf").find_floats("tokenizer.ggml.scores"),
       FormatError);
-  CHECK_THROWS_AS(GgufFile::open(*dir / "model-scores-wrong-elem-type.gguf")
+  CHECK_THROWS_AS(Checkpoint::open(*dir / "model-scores-wrong-elem-type.gguf")
                       .find_ints("tokenizer.ggml.token_type"),
                   FormatError);
-  CHECK_THROWS_AS(GgufFile::open(*dir / "arch-wrong-type.gguf").find_string("general.architecture"),
-                  FormatError);
+  CHECK_THROWS_AS(
+      Checkpoint::open(*dir / "arch-wrong-type.gguf").find_string("general.architecture"),
+      FormatError);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct Parts {
   }
   std::string refusal(const std::string& file) const {
     try {
-      GgufFile::open(file);
+      Checkpoint::open(file);
     } catch (const Error& error) {
       return error.what();
     }
@@ -40,7 +40,7 @@ TEST_CASE("the parts of a split model read as one") {
   const Parts parts;
   parts.write(0, 0, "a");
   parts.write(1, 1, "b");
-  const GgufFile file = GgufFile::open(parts.path(0));
+  const Checkpoint file = Checkpoint::open(parts.path(0));
   REQUIRE(file.tensors().size() == 2);
   CHECK(file.find_tensor("b")->part == 1);
   CHECK(file.part_paths()[1] == parts.path(1));

@@ -1,4 +1,4 @@
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_types.h"
 #include "weft/ops/formats/format.h"
 

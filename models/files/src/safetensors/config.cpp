@@ -4,7 +4,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
 #include "safetensors/rope_scaling.h"
 
@@ -20,7 +20,7 @@ std::uint32_t fits_u32(const JsonObject& json, std::string_view key, std::uint64
 // Keys "ARCH.*" of numbers.
 class Keys {
  public:
-  Keys(const JsonObject& json, std::string_view arch, GgufWriter& writer)
+  Keys(const JsonObject& json, std::string_view arch, MetadataSink& writer)
       : json_(json), arch_(arch), writer_(writer) {}
 
   std::uint64_t required(std::string_view ours, std::string_view theirs) const {
@@ -39,7 +39,7 @@ class Keys {
  private:
   const JsonObject& json_;
   std::string_view arch_;
-  GgufWriter& writer_;
+  MetadataSink& writer_;
 };
 
 [[noreturn]] void unsupported(const JsonObject& json, std::string_view key, const Json& value) {
@@ -82,7 +82,7 @@ void check_windows(const JsonObject& json) {
 
 }  // namespace
 
-Config read_config(const JsonObject& json, const std::string& name, GgufWriter& writer) {
+Config read_config(const JsonObject& json, const std::string& name, MetadataSink& writer) {
   const auto type = json.find_string("model_type");
   if (!type) fail<FormatError>("{}: 'model_type' is missing", printable_path(json.file()));
   Config config{.model = &find_hf_model(*type, json.file())};

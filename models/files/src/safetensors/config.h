@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/files/gguf_writer.h"
+#include "weft/files/metadata.h"
 
 #include "safetensors/json.h"
 #include "safetensors/names.h"
@@ -22,6 +22,6 @@ struct Config {
 // Adds the keys to the writer. Throws FormatError for what is missing or of the wrong type and
 // UnsupportedError for what the architecture could not compute: sliding windows, quantized
 // weights, other activations, other ways to stretch rope.
-Config read_config(const JsonObject& json, const std::string& name, GgufWriter& writer);
+Config read_config(const JsonObject& json, const std::string& name, MetadataSink& writer);
 
 }  // namespace weft::safetensors

@@ -9,9 +9,9 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf_writer.h"
 #include "weft/ops/formats/format.h"
 
+#include "checkpoint_builder.h"
 #include "safetensors/config.h"
 #include "safetensors/json.h"
 #include "safetensors/names.h"
@@ -39,8 +39,7 @@ std::string model_name(const std::string& path) {
 // A tensor that stays in its shard.
 struct Mapped {
   std::uint32_t order = 0;
-  std::string name;
-  GgufTensor tensor;
+  CheckpointTensor tensor;  // its name is kept by the builder
 };
 
 // Makes the parts of the model out of the files.
@@ -53,16 +52,16 @@ class Reader {
     config_json_ = parse_json(*text, config_path_);
   }
 
-  Directory read() {
+  OpenedFiles read() {
     const JsonObject json(config_json_, config_path_);
-    config_ = read_config(json, model_name(path_), writer_);
+    config_ = read_config(json, model_name(path_), builder_);
     for (std::size_t i = 0; i < shards_.size(); ++i) {
       for (const StoredTensor& tensor : shards_[i].tensors) add(tensor, i);
     }
     check_output();
     check_vocabulary(json);
     if (!config_.rope_factors.empty()) {
-      add_floats("rope_freqs.weight", config_.rope_factors);
+      builder_.add_floats("rope_freqs.weight", config_.rope_factors);
     }
     read_text_files(json);
     return finish();
@@ -91,18 +90,19 @@ class Reader {
       refuse<UnsupportedError>(
           stored, shard, "dtype {} is not supported (supported: F32, F16, BF16)", stored.type_name);
     }
-    GgufTensor tensor{.spec = {stored.type, shape_of(stored, shard)},
-                      .data = shards_[shard].map.bytes().data() + stored.offset,
-                      .n_bytes = static_cast<std::int64_t>(stored.n_bytes),
-                      .part = static_cast<std::int32_t>(shard + 1),
-                      .file_offset = stored.offset};
+    CheckpointTensor tensor{.spec = {stored.type, shape_of(stored, shard)},
+                            .data = shards_[shard].map.bytes().data() + stored.offset,
+                            .n_bytes = static_cast<std::int64_t>(stored.n_bytes),
+                            .part = static_cast<std::int32_t>(shard + 1),
+                            .file_offset = stored.offset};
     if (config_.model->rows_in_pairs && role.rows != TensorRole::Rows::as_stored)
       tensor.paired_rows = head_rows(stored, shard, role.rows);
     const bool vector = tensor.spec.shape.rank() == 1;
     if (vector && (stored.type != f32 || tensor.paired_rows != 0)) {
-      add_floats(role.name, floats_of(tensor, stored, shard));
+      builder_.add_floats(role.name, floats_of(tensor, stored, shard));
     } else {
-      mapped_.push_back({role.order, std::move(role.name), tensor});
+      tensor.name = builder_.keep(role.name);
+      mapped_.push_back({role.order, tensor});
     }
   }
 
@@ -130,7 +130,7 @@ class Reader {
   }
 
   // Norms and biases, which GGUF files have in F32.
-  std::vector<float> floats_of(const GgufTensor& tensor, const StoredTensor& stored,
+  std::vector<float> floats_of(const CheckpointTensor& tensor, const StoredTensor& stored,
                                std::size_t shard) const {
     const std::int64_t n = tensor.spec.shape.last();
     if (n > kMaxVector)
@@ -141,13 +141,6 @@ class Reader {
     for (std::int64_t i = 0; i < n; ++i)
       values.push_back(stored_order[static_cast<std::size_t>(stored_row(tensor, i))]);
     return values;
-  }
-
-  void add_floats(const std::string& name, const std::vector<float>& values) {
-    const auto bytes = std::as_bytes(std::span(values));
-    writer_.add_tensor(name, {f32, {std::ssize(values)}},
-                       [owned = std::vector(bytes.begin(), bytes.end())](
-                           const GgufWriter::Put& put) { put(owned); });
   }
 
   // A model whose output matrix is missing would give the logits of another one.
@@ -171,7 +164,7 @@ class Reader {
   // Before anything is made for every token: so many rows are there.
   void check_vocabulary(const JsonObject& json) const {
     for (const Mapped& mapped : mapped_) {
-      if (mapped.name != "token_embd.weight") continue;
+      if (mapped.tensor.name != "token_embd.weight") continue;
       const std::int64_t rows = mapped.tensor.spec.shape.rows().bound;
       if (static_cast<std::uint64_t>(rows) == config_.n_vocab) break;
       fail<FormatError>("{}: 'vocab_size' is {}, the table of embeddings has {} rows",
@@ -185,35 +178,27 @@ class Reader {
     const std::string file = join("tokenizer.json");
     const auto text = read_text(file, kMaxTokenizer);
     if (!text) {  // ids can still be fed
-      writer_.add_string("tokenizer.ggml.model", "none");
+      builder_.add_string("tokenizer.ggml.model", "none");
       return;
     }
     const Json json = parse_json(*text, file);
-    const auto facts = read_tokenizer(JsonObject(json, file), config_.n_vocab, writer_);
-    read_special_tokens(path_, config, facts, writer_);
+    const auto facts = read_tokenizer(JsonObject(json, file), config_.n_vocab, builder_);
+    read_special_tokens(path_, config, facts, builder_);
   }
 
-  Directory finish() {
-    Directory result;
-    result.paths.push_back(path_);
-    result.maps.push_back(MappedFile::anonymous(writer_.to_bytes()));
-    result.head = gguf::parse_part(result.maps.front().bytes(), path_);
-    for (Shard& shard : shards_) {
-      result.paths.push_back(shard.path);
-      result.file_bytes += std::ssize(shard.map.bytes());
-      result.maps.push_back(std::move(shard.map));
-    }
+  OpenedFiles finish() {
     std::ranges::sort(mapped_, [](const Mapped& a, const Mapped& b) {
-      return std::tie(a.order, a.name) < std::tie(b.order, b.name);
+      return std::tie(a.order, a.tensor.name) < std::tie(b.order, b.tensor.name);
     });
-    std::vector<std::string> names;
-    for (Mapped& mapped : mapped_) names.push_back(std::move(mapped.name));
-    result.names = std::make_shared<const std::vector<std::string>>(std::move(names));
-    for (std::size_t i = 0; i < mapped_.size(); ++i) {
-      mapped_[i].tensor.name = (*result.names)[i];
-      result.head.tensors.push_back(mapped_[i].tensor);
+    OpenedFiles files = builder_.finish(path_);
+    files.is_directory = true;
+    for (Shard& shard : shards_) {
+      files.paths.push_back(shard.path);
+      files.file_bytes += std::ssize(shard.map.bytes());
+      files.maps.push_back(std::move(shard.map));
     }
-    return result;
+    for (const Mapped& mapped : mapped_) files.head.tensors.push_back(mapped.tensor);
+    return files;
   }
 
   const std::string& path_;
@@ -221,14 +206,14 @@ class Reader {
   std::string config_path_;
   Json config_json_;
   Config config_;
-  GgufWriter writer_;
+  CheckpointBuilder builder_;
   std::set<std::string> names_;  // of all tensors, as GGUF files have them
   std::vector<Mapped> mapped_;
 };
 
 }  // namespace
 
-Directory open_directory(const std::string& path) {
+OpenedFiles open_directory(const std::string& path) {
   return Reader(path).read();
 }
 

@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/tokenize/vocabulary.h"
 
 #include "safetensors/tiny_directory.h"
@@ -40,7 +40,7 @@ TEST_CASE("config.json becomes the keys of a GGUF file") {
                      {"rms_norm_eps", 1e-5},
                      {"rope_theta", 500000},
                      {"rope_scaling", {{"type", "linear"}, {"factor", 4.0}}}});
-  const GgufFile file = dir.open();
+  const Checkpoint file = dir.open();
   CHECK(file.is_directory());
   CHECK(file.path() == dir.path());
   CHECK(file.part_paths().size() == 2);
@@ -62,7 +62,7 @@ TEST_CASE("config.json becomes the keys of a GGUF file") {
 }
 
 TEST_CASE("what config.json leaves out is as transformers has it") {
-  const GgufFile file = TinyDirectory().open();
+  const Checkpoint file = TinyDirectory().open();
   CHECK(file.find_uint("llama.attention.head_count_kv") == 2);
   CHECK_FALSE(file.find("llama.attention.key_length"));
   CHECK(file.find_uint("llama.rope.dimension_count") == 16);
@@ -81,8 +81,8 @@ TEST_CASE("llama 3 stretches rope by divisors of its own") {
                        {"low_freq_factor", 1.0},
                        {"high_freq_factor", 4.0},
                        {"original_max_position_embeddings", 8192}}}});
-  const GgufFile file = dir.open();
-  const GgufTensor* factors = file.find_tensor("rope_freqs.weight");
+  const Checkpoint file = dir.open();
+  const CheckpointTensor* factors = file.find_tensor("rope_freqs.weight");
   REQUIRE(factors);
   CHECK(factors->spec == TensorSpec{f32, {64}});
   std::vector<float> got(64);
@@ -102,7 +102,7 @@ TEST_CASE("yarn keeps its numbers, and a magnitude of its own") {
   dir.config["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 4.0},
                                    {"rope_theta", 1e6},   {"original_max_position_embeddings", 16},
                                    {"beta_fast", 24},     {"attention_factor", 2.0}};
-  const GgufFile file = dir.open();
+  const Checkpoint file = dir.open();
   CHECK(file.find_string("llama.rope.scaling.type") == "yarn");
   CHECK(file.find_float("llama.rope.freq_base") == 1e6);
   CHECK(file.find_uint("llama.rope.scaling.original_context_length") == 16);
@@ -128,10 +128,10 @@ TEST_CASE("tensors keep their place in the shard, norms become F32, rows of q an
   }
   bytes[norm + 1] = bytes[norm + 3] = 0x40;  // 2
   dir.write("model.safetensors", bytes);
-  const GgufFile file = dir.open();
+  const Checkpoint file = dir.open();
   CHECK(file.tensors().size() == 4);  // the output is tied, angles are computed
   CHECK_FALSE(file.find_tensor("output.weight"));
-  const GgufTensor* keys = file.find_tensor("blk.0.attn_k.weight");
+  const CheckpointTensor* keys = file.find_tensor("blk.0.attn_k.weight");
   REQUIRE(keys);
   CHECK(keys->spec == TensorSpec{f16, {8, 1}});
   CHECK(keys->part == 1);
@@ -141,14 +141,14 @@ TEST_CASE("tensors keep their place in the shard, norms become F32, rows of q an
   const std::vector<int> expected = {2, 1, 3, 4, 6, 5};  // of 0 2 1 3 | 4 6 5 7
   for (std::size_t i = 0; i < expected.size(); ++i)
     CHECK(std::to_integer<int>(rows[2 * i]) == expected[i]);
-  const GgufTensor* b = file.find_tensor("blk.0.attn_q.bias");
+  const CheckpointTensor* b = file.find_tensor("blk.0.attn_q.bias");
   REQUIRE(b);
   CHECK(b->spec == TensorSpec{f32, {8}});
   CHECK(b->paired_rows == 0);
   std::vector<float> values(8);
   std::memcpy(values.data(), b->data, 32);
   CHECK(values == std::vector<float>{1, 1.5, 1.25, 1.75, 2, 3, 2.5, 3.5});
-  const GgufTensor* n = file.find_tensor("output_norm.weight");
+  const CheckpointTensor* n = file.find_tensor("output_norm.weight");
   REQUIRE(n);
   std::memcpy(values.data(), n->data, 8);
   CHECK(values[0] == 2);
@@ -157,15 +157,15 @@ TEST_CASE("tensors keep their place in the shard, norms become F32, rows of q an
 
 TEST_CASE("files that are missing or cut are named") {
   TinyDirectory dir;
-  CHECK_THROWS_WITH_AS(GgufFile::open(dir.path()),
+  CHECK_THROWS_WITH_AS(Checkpoint::open(dir.path()),
                        (dir.path() + ": is a directory that has neither 'model.safetensors' nor "
                                      "'model.safetensors.index.json'")
                            .c_str(),
                        IoError);
   dir.write("model.safetensors", stored_file(dir.tensors));
-  CHECK_THROWS_WITH_AS(GgufFile::open(dir.path()),
+  CHECK_THROWS_WITH_AS(Checkpoint::open(dir.path()),
                        (dir.path() + ": 'config.json' is missing").c_str(), IoError);
-  CHECK_THROWS_AS(GgufFile::open(dir.path() + "/model.safetensors"), FormatError);
+  CHECK_THROWS_AS(Checkpoint::open(dir.path() + "/model.safetensors"), FormatError);
   dir.write("config.json", "{\"vocab_size\": ");
   CHECK(holds(dir.error(), "DIR/config.json: is not JSON: "));
   dir.write("config.json", "[]");

@@ -7,7 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/mapped_file.h"
 
 namespace weft::safetensors {

@@ -6,7 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
 namespace weft::safetensors {
 namespace {
@@ -63,7 +63,7 @@ double stated_magnitude(const JsonObject& scaling, double factor) {
 
 class Rope {
  public:
-  Rope(const JsonObject& json, std::string_view arch, GgufWriter& writer)
+  Rope(const JsonObject& json, std::string_view arch, MetadataSink& writer)
       : json_(json), arch_(arch), writer_(writer) {}
 
   void add(std::string_view key, double value) const {
@@ -93,7 +93,7 @@ class Rope {
  private:
   const JsonObject& json_;
   std::string_view arch_;
-  GgufWriter& writer_;
+  MetadataSink& writer_;
 };
 
 // "rope_scaling", or "rope_parameters" in newer files, which have rope_theta in it too.
@@ -112,7 +112,7 @@ void check_whole_heads(const JsonObject& json) {
 }  // namespace
 
 std::vector<float> read_rope(const JsonObject& json, std::string_view arch,
-                             std::uint64_t head_width, GgufWriter& writer) {
+                             std::uint64_t head_width, MetadataSink& writer) {
   if (head_width > kMaxHeadWidth) json.mismatch("head_dim", "at most 65536");
   check_whole_heads(json);
   const Rope rope(json, arch, writer);

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/files/gguf_writer.h"
+#include "weft/files/metadata.h"
 
 #include "safetensors/json.h"
 
@@ -15,6 +15,6 @@ namespace weft::safetensors {
 // the way to stretch is one that needs them ("llama3"), otherwise nothing. Throws UnsupportedError
 // for ways that are not linear, yarn or llama3, FormatError for missing or impossible numbers.
 std::vector<float> read_rope(const JsonObject& json, std::string_view arch,
-                             std::uint64_t head_width, GgufWriter& writer);
+                             std::uint64_t head_width, MetadataSink& writer);
 
 }  // namespace weft::safetensors

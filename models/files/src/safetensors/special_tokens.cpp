@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
 namespace weft::safetensors {
 namespace {
@@ -73,7 +73,7 @@ std::string read_template(const std::string& directory, const JsonObject& tokeni
 }  // namespace
 
 void read_special_tokens(const std::string& directory, const JsonObject& config,
-                         const TokenizerFacts& tokenizer, GgufWriter& writer) {
+                         const TokenizerFacts& tokenizer, MetadataSink& writer) {
   const OptionalFile tokenizer_file(directory, "tokenizer_config.json");
   const OptionalFile generation_file(directory, "generation_config.json");
   const JsonObject named = tokenizer_file.object(), generation = generation_file.object();

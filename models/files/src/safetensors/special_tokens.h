@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "weft/files/gguf_writer.h"
+#include "weft/files/metadata.h"
 
 #include "safetensors/json.h"
 #include "safetensors/tokenizer_json.h"
@@ -14,6 +14,6 @@ namespace weft::safetensors {
 // template. The names in tokenizer_config.json count before the ids in generation_config.json, and
 // these before those in config.json. Further ids that end a reply become eot and eom.
 void read_special_tokens(const std::string& directory, const JsonObject& config,
-                         const TokenizerFacts& tokenizer, GgufWriter& writer);
+                         const TokenizerFacts& tokenizer, MetadataSink& writer);
 
 }  // namespace weft::safetensors

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
 #include "safetensors/json.h"
 #include "support/temp_folder.h"
@@ -64,13 +64,13 @@ class TinyDirectory {
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
   // Keeps files that the test wrote itself.
-  GgufFile open() const {
+  Checkpoint open() const {
     write_unless_there("config.json", config.dump());
     write_unless_there("tokenizer.json", tokenizer.dump());
     write_unless_there("tokenizer_config.json", tokenizer_config.dump());
     if (!std::filesystem::exists(folder_ / "model.safetensors.index.json"))
       write_unless_there("model.safetensors", stored_file(tensors));
-    return GgufFile::open(path());
+    return Checkpoint::open(path());
   }
   // What open() says, without the path; "" where it has nothing to say.
   std::string error() const {

@@ -7,7 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/tokenize/vocabulary.h"
 
 #include "safetensors/split_patterns.h"
@@ -102,7 +102,7 @@ std::vector<Merge> read_merges(const JsonObject& model) {
   return merges;
 }
 
-void write_merges(const JsonObject& model, GgufWriter& writer) {
+void write_merges(const JsonObject& model, MetadataSink& writer) {
   std::vector<std::string> lines;
   for (const auto& [left, right] : read_merges(model)) {
     if (left.find(' ') != std::string::npos || right.find(' ') != std::string::npos) {
@@ -118,7 +118,7 @@ void write_merges(const JsonObject& model, GgufWriter& writer) {
 // Merging with scores takes the pair whose joint token has the best one. The merges of a
 // SentencePiece model are all the pairs of all its tokens in the order of their scores, so the rank
 // of a token's first merge serves as well as its score.
-void write_scores(const JsonObject& model, const Tokens& tokens, GgufWriter& writer) {
+void write_scores(const JsonObject& model, const Tokens& tokens, MetadataSink& writer) {
   std::vector<float> scores(tokens.size(), 0.0F);
   std::vector<bool> scored(tokens.size());
   std::int32_t rank = 0;
@@ -131,7 +131,7 @@ void write_scores(const JsonObject& model, const Tokens& tokens, GgufWriter& wri
   writer.add_f32s("tokenizer.ggml.scores", scores);
 }
 
-void read_byte_level(const JsonObject& json, const JsonObject& model, GgufWriter& writer) {
+void read_byte_level(const JsonObject& json, const JsonObject& model, MetadataSink& writer) {
   for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
     const std::string type = stage.find_string("type").value_or("");
     // What is not in composed form already would get other ids: engines leave it at that.
@@ -174,7 +174,7 @@ bool read_space_prefix(const JsonObject& json) {
 }
 
 void read_byte_fallback(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                        GgufWriter& writer) {
+                        MetadataSink& writer) {
   writer.add_string("tokenizer.ggml.model", "llama");
   writer.add_string("tokenizer.ggml.pre", "default");
   writer.add_bool("tokenizer.ggml.add_space_prefix", read_space_prefix(json));
@@ -183,7 +183,8 @@ void read_byte_fallback(const JsonObject& json, const JsonObject& model, Tokens&
     tokens.set_type(fmt::format("<0x{:02X}>", byte), TokenType::byte);
 }
 
-void read_bpe(const JsonObject& json, const JsonObject& model, Tokens& tokens, GgufWriter& writer) {
+void read_bpe(const JsonObject& json, const JsonObject& model, Tokens& tokens,
+              MetadataSink& writer) {
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     if (const auto text = model.find_string(key); text && !text->empty())
       unsupported(model, key, model.find(key));
@@ -226,7 +227,7 @@ std::optional<std::uint32_t> TokenizerFacts::find(std::string_view text) const {
   return found == ids.end() ? std::nullopt : std::optional(found->second);
 }
 
-TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, GgufWriter& writer) {
+TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer) {
   const auto model = json.find_object("model");
   if (!model) json.mismatch("model", "an object");
   // Old files do not name the type; merges are what only BPE has.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "weft/files/gguf_writer.h"
+#include "weft/files/metadata.h"
 
 #include "safetensors/json.h"
 
@@ -26,6 +26,6 @@ struct TokenizerFacts {
 // models are given there, kind "llama". Ids up to `n_vocab` that no token has become unused ones.
 // Throws UnsupportedError for other kinds of tokenizers and ways to normalize or split a text,
 // FormatError for ids outside the vocabulary and texts that two tokens have.
-TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, GgufWriter& writer);
+TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer);
 
 }  // namespace weft::safetensors

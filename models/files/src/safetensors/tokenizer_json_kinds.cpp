@@ -78,7 +78,7 @@ Spaces read_spaces(const JsonObject& json, std::string& charsmap) {
 }  // namespace
 
 void read_unigram(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                  GgufWriter& writer) {
+                  MetadataSink& writer) {
   const std::vector<float> scores = read_pieces(model, tokens);
   read_added_tokens(json, tokens);
   std::string charsmap;
@@ -102,7 +102,7 @@ void read_unigram(const JsonObject& json, const JsonObject& model, Tokens& token
 }
 
 void read_wordpiece(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                    GgufWriter& writer) {
+                    MetadataSink& writer) {
   const std::string prefix = model.find_string("continuing_subword_prefix").value_or("##");
   if (prefix != "##")
     unsupported(model, "continuing_subword_prefix", model.find("continuing_subword_prefix"));

@@ -217,7 +217,7 @@ TEST_CASE("without tokenizer.json there are ids alone") {
   TinyDirectory dir;
   dir.open();
   std::filesystem::remove(std::filesystem::path(dir.path()) / "tokenizer.json");
-  const auto v = read_vocabulary(GgufFile::open(dir.path()));
+  const auto v = read_vocabulary(Checkpoint::open(dir.path()));
   CHECK_FALSE(v->has_texts());
   CHECK(v->size() == 4);
 }

@@ -7,7 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/tokenize/space_symbol.h"
 #include "weft/tokenize/vocabulary.h"
 
@@ -51,7 +51,7 @@ class Tokens {
   void set_type(std::string_view text, TokenType type) {
     if (const auto id = facts.find(text)) types_[*id] = type;
   }
-  void write(GgufWriter& writer) {
+  void write(MetadataSink& writer) {
     std::vector<std::int32_t> types;
     for (std::size_t id = 0; id < texts_.size(); ++id) {
       if (types_[id] == TokenType::unused) texts_[id] = fmt::format("[PAD{}]", id);
@@ -79,9 +79,9 @@ class Tokens {
 
 // Models of type Unigram become kind "t5", those of type WordPiece kind "bert".
 void read_unigram(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                  GgufWriter& writer);
+                  MetadataSink& writer);
 void read_wordpiece(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                    GgufWriter& writer);
+                    MetadataSink& writer);
 void read_added_tokens(const JsonObject& json, Tokens& tokens);
 
 }  // namespace weft::safetensors

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/sample/sampler.h"
 
@@ -149,7 +149,7 @@ TEST_CASE("several texts under one constraint, each where it was left") {
 TEST_CASE("masks over a large vocabulary") {
   const auto path = test::reference("vocab/ggml-vocab-qwen2.gguf");
   if (!path) return;
-  const GgufFile file = GgufFile::open(path->string());
+  const Checkpoint file = Checkpoint::open(path->string());
   const auto tokenizer = make_tokenizer(read_vocabulary(file));
   const auto tree = std::make_shared<const TokenTree>(*tokenizer);
   struct Case {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/graph/dtype.h"
 
 namespace weft {
@@ -15,10 +15,11 @@ struct ConvertOptions {
   std::function<bool(double)> progress;  // 0..1; false: CancelledError
 };
 
-// Writes what GgufFile::open(directory) reads, a piece of a tensor at a time; the file appears
+// Writes what Checkpoint::open(directory) reads, a piece of a tensor at a time; the file appears
 // under its name when it is complete and synced. Throws IoError, CancelledError, FormatError "DIR:
 // tensor 'T' holds nan at element 5" for weights that are not finite, or would not be in their new
 // type.
-void write_gguf(const GgufFile& file, const std::string& path, const ConvertOptions& options = {});
+void write_gguf(const Checkpoint& file, const std::string& path,
+                const ConvertOptions& options = {});
 
 }  // namespace weft

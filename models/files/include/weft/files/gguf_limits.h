@@ -6,6 +6,7 @@
 
 namespace weft::gguf {
 
+inline constexpr std::uint32_t kWrittenVersion = 3;
 inline constexpr std::size_t kMaxKeyBytes = 65535;
 inline constexpr std::size_t kMaxTensorName = 64;
 inline constexpr std::uint64_t kDefaultAlignment = 32;

@@ -1,7 +1,7 @@
 #pragma once
 // Writes GGUF version 3 files: metadata and tensors in the order in which they were added, data
 // aligned. The target appears under its name only when it is complete (see OutputFile). Not for use
-// by several threads at once. Format: see gguf.h.
+// by several threads at once. Format: see checkpoint.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/files/gguf.h"
+#include "weft/files/metadata.h"
 #include "weft/graph/op_def.h"
 
 namespace weft {
 
-class GgufWriter {
+class GgufWriter : public MetadataSink {
  public:
   // Takes the next bytes of a tensor.
   using Put = std::function<void(std::span<const std::byte>)>;
@@ -30,18 +30,8 @@ class GgufWriter {
   // general.alignment. Throws ValueError.
   explicit GgufWriter(std::uint64_t alignment = 32);
 
-  // One entry. ValueError for a key that is there already, an empty or overlong (65535 bytes) one,
-  // general.alignment, a value that does not fit its type.
-  void add(std::string_view key, const MetaValue& value);  // copied, whatever it views
-  void add_string(std::string_view key, std::string_view value);
-  void add_bool(std::string_view key, bool value);
-  void add_u32(std::string_view key, std::uint32_t value);
-  void add_i32(std::string_view key, std::int32_t value);
-  void add_u64(std::string_view key, std::uint64_t value);
-  void add_f32(std::string_view key, float value);
-  void add_strings(std::string_view key, std::span<const std::string> values);
-  void add_i32s(std::string_view key, std::span<const std::int32_t> values);
-  void add_f32s(std::string_view key, std::span<const float> values);
+  // ValueError also for an empty or overlong (65535 bytes) key and for general.alignment.
+  void add(std::string_view key, const MetaValue& value) override;
 
   // One tensor; slowest dimension first, none varying. Throws ValueError for a repeated, empty or
   // overlong (64 bytes) name, DTypeError for types that no file can hold, ShapeError for rows that

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
 namespace weft {
 
@@ -10,7 +10,7 @@ namespace weft {
 // rows of the file, or those of whole heads where the file has other orders (copy_rows). Throws
 // IoError that names the file, the bytes and the tensor where some cannot be read, as when the
 // file was cut short; Linux before 5.14 cannot tell.
-void bring_in_rows(const GgufFile& file, const GgufTensor& tensor, std::int64_t row_bytes,
+void bring_in_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::int64_t row_bytes,
                    std::int64_t first, std::int64_t last);
 
 }  // namespace weft

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/tokenize/vocabulary.h"
 
 namespace weft {
@@ -13,6 +13,6 @@ namespace weft {
 // that are absent take the defaults of the tokenizer's kind. Throws FormatError if a key has the
 // wrong type or arrays differ in length; a special id outside the vocabulary is ignored with a
 // warning.
-std::shared_ptr<const Vocabulary> read_vocabulary(const GgufFile& file);
+std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file);
 
 }  // namespace weft

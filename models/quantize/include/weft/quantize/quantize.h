@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/graph/dtype.h"
 #include "weft/quantize/imatrix.h"
 
@@ -36,12 +36,12 @@ struct QuantizeOptions {
 };
 
 struct QuantizedTensor {
-  const GgufTensor* tensor = nullptr;  // of the input
-  DType to;                            // the same type: copied
-  std::int64_t n_bytes = 0;            // in the output
-  bool weighted = false;               // importances are known
-  std::string note;                    // why it is another type than asked for; may be empty
-  std::string obstacle;                // why it cannot be done; empty where it can
+  const CheckpointTensor* tensor = nullptr;  // of the input
+  DType to;                                  // the same type: copied
+  std::int64_t n_bytes = 0;                  // in the output
+  bool weighted = false;                     // importances are known
+  std::string note;                          // why it is another type than asked for; may be empty
+  std::string obstacle;                      // why it cannot be done; empty where it can
   bool converts() const { return to != tensor->spec.dtype; }
 };
 
@@ -64,7 +64,7 @@ void check(const QuantizeOptions& options);
 // (requantizing, an encoder that is missing, importances that are) becomes their obstacle. Throws
 // ValueError for unknown types and bad expressions, ShapeError for rows that are no whole blocks of
 // a type that has no stand-in, ValueError where importances are of another model.
-QuantizePlan plan_quantize(const GgufFile& file, const QuantizeOptions& options);
+QuantizePlan plan_quantize(const Checkpoint& file, const QuantizeOptions& options);
 
 struct QuantizeRun {
   int workers = 0;                       // 0: default_workers()
@@ -78,7 +78,7 @@ struct QuantizeRun {
 // anything is written; ValueError where the output is one of the input files; FormatError for
 // weights that are not finite ("tensor 'x' holds nan at row 3, column 7"), or not within the range
 // of F16 where that is to hold them; IoError, CancelledError.
-void quantize_file(const GgufFile& file, const QuantizePlan& plan, const QuantizeOptions& options,
+void quantize_file(const Checkpoint& file, const QuantizePlan& plan, const QuantizeOptions& options,
                    const QuantizeRun& run, const std::string& path);
 
 }  // namespace weft

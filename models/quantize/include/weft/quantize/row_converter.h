@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft::quantize {
@@ -20,7 +20,7 @@ struct BadWeight {
 
 // Throws FormatError "FILE: tensor 'x' holds nan at element 7 (row 0, column 7): ...". `bad` counts
 // from row `first_row` of the tensor, which was to become `to`.
-[[noreturn]] void refuse(std::string_view file, const GgufTensor& tensor, DType to,
+[[noreturn]] void refuse(std::string_view file, const CheckpointTensor& tensor, DType to,
                          std::int64_t first_row, const BadWeight& bad);
 
 // Has its own room for a few rows: one object per thread.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 #include "weft/graph/graph.h"
 
 namespace weft {
@@ -47,7 +47,7 @@ class Model {
   static std::shared_ptr<const Model> load(const std::string& path,
                                            const ModelOptions& options = {});
 
-  const GgufFile& file() const;
+  const Checkpoint& file() const;
   const ModelFacts& facts() const;
   const std::string& quantized_to() const;  // ModelOptions::quantize
   const Vocabulary& vocabulary() const;

@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/files/pages.h"
 #include "weft/ops/formats/format.h"
@@ -25,7 +26,7 @@ constexpr FileType kFileTypes[] = {{f32, 0}, {f16, 1}, {bf16, 32}};
 // Takes the rows of one tensor through their values to the type they get in the file.
 class RowWriter {
  public:
-  RowWriter(const GgufFile& file, const GgufTensor& tensor, DType to, bool allow_nonfinite)
+  RowWriter(const Checkpoint& file, const CheckpointTensor& tensor, DType to, bool allow_nonfinite)
       : file_(file),
         tensor_(tensor),
         from_(*find_format(tensor.spec.dtype)),
@@ -80,23 +81,23 @@ class RowWriter {
                       printable(tensor_.name), what, *bad, first + (bad - values_.begin()), advice);
   }
 
-  const GgufFile& file_;
-  const GgufTensor& tensor_;
+  const Checkpoint& file_;
+  const CheckpointTensor& tensor_;
   const Format &from_, &to_;
   bool allow_nonfinite_;
   std::vector<std::byte> rows_, converted_;
   std::vector<float> values_;
 };
 
-DType type_of(const GgufTensor& tensor, const ConvertOptions& options) {
+DType type_of(const CheckpointTensor& tensor, const ConvertOptions& options) {
   const bool matrix = tensor.spec.shape.rank() >= 2;
   return matrix && options.matrices.valid() ? options.matrices : tensor.spec.dtype;
 }
 
 // The type that most bytes have.
-std::uint32_t file_type(const GgufFile& file, const ConvertOptions& options) {
+std::uint32_t file_type(const Checkpoint& file, const ConvertOptions& options) {
   std::map<std::uint32_t, std::int64_t> bytes;
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const CheckpointTensor& tensor : file.tensors()) {
     const auto* type = std::ranges::find(kFileTypes, type_of(tensor, options), &FileType::type);
     bytes[type->number] += type->type.bytes(tensor.spec.shape.elems());
   }
@@ -105,13 +106,13 @@ std::uint32_t file_type(const GgufFile& file, const ConvertOptions& options) {
 
 }  // namespace
 
-void write_gguf(const GgufFile& file, const std::string& path, const ConvertOptions& options) {
+void write_gguf(const Checkpoint& file, const std::string& path, const ConvertOptions& options) {
   check_output(file, path);
   if (options.matrices.valid() &&
       std::ranges::find(kFileTypes, options.matrices, &FileType::type) == std::end(kFileTypes))
     fail<ValueError>("matrices can become F32, F16 or BF16, not {}", options.matrices.name());
   std::int64_t total = 0, done = 0;
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const CheckpointTensor& tensor : file.tensors()) {
     if (std::ranges::find(kFileTypes, tensor.spec.dtype, &FileType::type) == std::end(kFileTypes)) {
       fail<UnsupportedError>("{}: tensor '{}' is {}, only F32, F16 and BF16 are converted",
                              printable_path(file.path()), printable(tensor.name),
@@ -130,7 +131,7 @@ void write_gguf(const GgufFile& file, const std::string& path, const ConvertOpti
     if (entry.key != "general.file_type") writer.add(entry.key, entry.value);
   }
   writer.add_u32("general.file_type", file_type(file, options));
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const CheckpointTensor& tensor : file.tensors()) {
     const DType type = type_of(tensor, options);
     writer.add_tensor(std::string(tensor.name), {type, tensor.spec.shape},
                       [&, type](const GgufWriter::Put& put) {

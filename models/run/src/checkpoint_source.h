@@ -1,19 +1,19 @@
 #pragma once
-// A GGUF file as builder code sees it.
+// A model file as builder code sees it.
 
 #include <map>
 #include <string_view>
 
 #include "weft/arch/hparams.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
 namespace weft {
 
-class GgufSource : public ModelSource {
+class CheckpointSource : public ModelSource {
  public:
-  explicit GgufSource(GgufFile file) : file_(std::move(file)) {}
+  explicit CheckpointSource(Checkpoint file) : file_(std::move(file)) {}
 
-  const GgufFile& gguf() const { return file_; }
+  const Checkpoint& checkpoint() const { return file_; }
   // The tensor of this name is to be taken for one of another type.
   void retype(std::string_view name, const TensorSpec& spec) { retyped_[name] = spec; }
 
@@ -43,17 +43,17 @@ class GgufSource : public ModelSource {
   }
   const TensorSpec* find_tensor(std::string_view name) const override {
     if (const auto it = retyped_.find(name); it != retyped_.end()) return &it->second;
-    const GgufTensor* tensor = file_.find_tensor(name);
+    const CheckpointTensor* tensor = file_.find_tensor(name);
     return tensor ? &tensor->spec : nullptr;
   }
   std::vector<std::string_view> tensor_names() const override {
     std::vector<std::string_view> names;
-    for (const GgufTensor& tensor : file_.tensors()) names.push_back(tensor.name);
+    for (const CheckpointTensor& tensor : file_.tensors()) names.push_back(tensor.name);
     return names;
   }
 
  private:
-  GgufFile file_;
+  Checkpoint file_;
   std::map<std::string_view, TensorSpec> retyped_;  // names view the file
 };
 

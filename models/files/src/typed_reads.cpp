@@ -1,12 +1,14 @@
-// Metadata by type: the find_* members of GgufFile, and to_uint, which the reader itself uses.
+// Metadata by type: the find_* members of Checkpoint, and to_uint, which the readers use.
+
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf.h"
+#include "weft/files/checkpoint.h"
 
-#include "gguf/part.h"
+#include "file_part.h"
 
 namespace weft {
 namespace {
@@ -30,7 +32,13 @@ const MetaArray* as_array(const MetaValue& value) {
 
 }  // namespace
 
-namespace gguf {
+const MetaValue* FilePart::find(std::string_view key) const {
+  const auto found =
+      std::lower_bound(by_key.begin(), by_key.end(), key,
+                       [&](std::uint32_t i, std::string_view k) { return metadata[i].key < k; });
+  if (found == by_key.end() || metadata[*found].key != key) return nullptr;
+  return &metadata[*found].value;
+}
 
 std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::string& file) {
   if (const auto* u = std::get_if<std::uint64_t>(&value.value)) return *u;
@@ -41,26 +49,13 @@ std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::s
   mismatch(file, key, "an unsigned integer", describe(value));
 }
 
-}  // namespace gguf
-
-std::string_view to_string(MetaType type) {
-  constexpr std::string_view kNames[] = {"u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
-                                         "bool", "string", "array", "u64", "i64", "f64"};
-  const auto index = static_cast<std::size_t>(type);
-  return index < std::size(kNames) ? kNames[index] : "unknown type";
-}
-
-std::size_t MetaArray::size() const {
-  return std::visit([](const auto& v) { return v.size(); }, values);
-}
-
-std::optional<std::uint64_t> GgufFile::find_uint(std::string_view key) const {
+std::optional<std::uint64_t> Checkpoint::find_uint(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
-  return gguf::to_uint(*value, key, path());
+  return to_uint(*value, key, path());
 }
 
-std::optional<std::int64_t> GgufFile::find_int(std::string_view key) const {
+std::optional<std::int64_t> Checkpoint::find_int(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
   if (const auto* i = std::get_if<std::int64_t>(&value->value)) return *i;
@@ -71,7 +66,7 @@ std::optional<std::int64_t> GgufFile::find_int(std::string_view key) const {
   mismatch(path(), key, "an integer", describe(*value));
 }
 
-std::optional<double> GgufFile::find_float(std::string_view key) const {
+std::optional<double> Checkpoint::find_float(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
   if (const auto* d = std::get_if<double>(&value->value)) return *d;
@@ -80,21 +75,21 @@ std::optional<double> GgufFile::find_float(std::string_view key) const {
   mismatch(path(), key, "a number", describe(*value));
 }
 
-std::optional<bool> GgufFile::find_bool(std::string_view key) const {
+std::optional<bool> Checkpoint::find_bool(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
   if (const auto* b = std::get_if<bool>(&value->value)) return *b;
   mismatch(path(), key, "a bool", describe(*value));
 }
 
-std::optional<std::string_view> GgufFile::find_string(std::string_view key) const {
+std::optional<std::string_view> Checkpoint::find_string(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
   if (const auto* s = std::get_if<std::string_view>(&value->value)) return *s;
   mismatch(path(), key, "a string", describe(*value));
 }
 
-std::optional<std::vector<std::string_view>> GgufFile::find_strings(std::string_view key) const {
+std::optional<std::vector<std::string_view>> Checkpoint::find_strings(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
   const MetaArray* array = as_array(*value);
@@ -103,7 +98,7 @@ std::optional<std::vector<std::string_view>> GgufFile::find_strings(std::string_
   return std::get<std::vector<std::string_view>>(array->values);
 }
 
-std::optional<std::vector<bool>> GgufFile::find_bools(std::string_view key) const {
+std::optional<std::vector<bool>> Checkpoint::find_bools(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
   const MetaArray* array = as_array(*value);
@@ -112,7 +107,7 @@ std::optional<std::vector<bool>> GgufFile::find_bools(std::string_view key) cons
   return std::get<std::vector<bool>>(array->values);
 }
 
-std::optional<std::vector<float>> GgufFile::find_floats(std::string_view key) const {
+std::optional<std::vector<float>> Checkpoint::find_floats(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
   const MetaArray* array = as_array(*value);
@@ -128,7 +123,7 @@ std::optional<std::vector<float>> GgufFile::find_floats(std::string_view key) co
   return floats;
 }
 
-std::optional<std::vector<std::int64_t>> GgufFile::find_ints(std::string_view key) const {
+std::optional<std::vector<std::int64_t>> Checkpoint::find_ints(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
   const MetaArray* array = as_array(*value);

@@ -1,0 +1,110 @@
+#pragma once
+// A model on disk, opened: a GGUF file (versions 2 and 3, little-endian, whole or split: give the
+// first part, "-00001-of-00003.gguf"), or a directory with model.safetensors (or its shards),
+// config.json and tokenizer.json, which reads as the GGUF file that `weft convert` makes of it (see
+// docs/safetensors.md). Files are mapped read-only; nothing is copied. Every count, length, offset,
+// size and product is checked before use; a file that lies is refused with FormatError
+// (UnsupportedError for versions and types that we cannot read), and the message names the file,
+// the place and the numbers. Immutable after open: any number of threads may read. Out of scope: a
+// file that somebody shrinks while it is mapped; replace model files by renaming, not by writing
+// over them.
+//
+// The GGUF format (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md):
+//
+//   header     "GGUF", version u32, number of tensors u64, number of entries u64
+//   entries    each: key, type u32, value
+//   tensors    each: name, rank u32, dims u64[rank], type u32, offset u64
+//   padding    to a multiple of general.alignment (32 unless given)
+//   data       of each tensor, at its offset from here, a multiple of the alignment
+//
+//   A string is its length u64 and its bytes; an array is element type u32, length u64, elements.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/files/metadata.h"
+#include "weft/graph/op_def.h"
+
+namespace weft {
+
+// One tensor of the file. `spec` has the slowest dimension first (GGUF stores the fastest first); a
+// tensor without dimensions has shape [1]. The type may be one that GGUF knows and that nothing
+// here computes: see require_format.
+struct CheckpointTensor {
+  std::string_view name;
+  TensorSpec spec;
+  const std::byte* data = nullptr;  // into the mapping
+  std::int64_t n_bytes = 0;
+  std::int32_t part = 0;          // index of the file of a split model
+  std::uint64_t file_offset = 0;  // within that file
+  // Not 0 for q and k of some directories: rows of a head, of which `data` has first those of even,
+  // then those of odd number. Read them with copy_rows(), which knows.
+  std::int64_t paired_rows = 0;
+};
+
+// Where row `row` of the tensor stands among the rows in `data`; a vector has rows of one element.
+std::int64_t stored_row(const CheckpointTensor& tensor, std::int64_t row);
+// The rows first .. last - 1 of a tensor of two or more dimensions, in their order.
+void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
+               std::byte* out);
+
+class Checkpoint {
+ public:
+  // A GGUF file or a directory of safetensors. Throws IoError, FormatError, UnsupportedError.
+  static Checkpoint open(const std::string& path);
+  // The same checks over the bytes of a GGUF file in memory, which outlive the object (tests,
+  // fuzzing). `name` stands for the path in messages. Split models cannot be parsed this way.
+  static Checkpoint parse(std::span<const std::byte> bytes, const std::string& name);
+
+  const std::string& path() const;
+  bool is_directory() const;  // of safetensors: its metadata is made, not found
+  std::uint32_t version() const;
+  std::uint64_t alignment() const;
+  std::int64_t file_bytes() const;                    // all parts
+  std::span<const std::string> part_paths() const;    // one for a whole file; a directory and its
+                                                      // shards
+  std::span<const MetaEntry> metadata() const;        // of the first part
+  std::span<const CheckpointTensor> tensors() const;  // of all parts, in file order
+
+  const MetaValue* find(std::string_view key) const;
+  const CheckpointTensor* find_tensor(std::string_view name) const;
+
+  // Typed reads: nullopt where the key is absent; FormatError "FILE: key 'K' must be an unsigned
+  // integer, got string" where it has another type or does not fit. Any integer type will do for an
+  // integer that fits.
+  std::optional<std::uint64_t> find_uint(std::string_view key) const;
+  std::optional<std::int64_t> find_int(std::string_view key) const;
+  std::optional<double> find_float(std::string_view key) const;  // f32, f64 or any integer
+  std::optional<bool> find_bool(std::string_view key) const;
+  std::optional<std::string_view> find_string(std::string_view key) const;
+  std::optional<std::vector<std::string_view>> find_strings(std::string_view key) const;
+  // f32 or f64 elements; any integer elements.
+  std::optional<std::vector<float>> find_floats(std::string_view key) const;
+  std::optional<std::vector<std::int64_t>> find_ints(std::string_view key) const;
+  std::optional<std::vector<bool>> find_bools(std::string_view key) const;
+
+  // Throws UnsupportedError "FILE: tensor 'x' has type IQ2_S, which is not supported yet
+  // (supported: F32, ...)" for a tensor whose type nothing here computes with. Files with such
+  // tensors can be inspected, not run.
+  void require_format(const CheckpointTensor& tensor) const;
+
+ private:
+  struct Impl;
+  explicit Checkpoint(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
+};
+
+// Whether something here computes with a type: those with a codec, and I32, the type of ids.
+bool is_supported(DType type);
+
+// For what is to be written beside a model. Throws ValueError where `path` is a file that the model
+// was read from, or any file there is in its directory.
+void check_output(const Checkpoint& file, const std::string& path);
+
+}  // namespace weft

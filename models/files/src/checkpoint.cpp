@@ -1,0 +1,121 @@
+#include "weft/files/checkpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf_types.h"
+#include "weft/files/mapped_file.h"
+
+#include "file_part.h"
+#include "gguf/part.h"
+#include "safetensors/directory.h"
+
+namespace weft {
+
+struct Checkpoint::Impl {
+  explicit Impl(OpenedFiles opened)
+      : files(std::move(opened)),
+        by_name(index_by_name(
+            files.head.tensors, [](const CheckpointTensor& t) { return t.name; }, "tensor",
+            files.paths.front())) {}
+
+  OpenedFiles files;
+  std::vector<std::uint32_t> by_name;
+};
+
+Checkpoint::Checkpoint(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+Checkpoint Checkpoint::open(const std::string& path) {
+  if (path.ends_with(".safetensors")) {
+    fail<FormatError>("{}: holds weights alone; give the directory with config.json beside it",
+                      printable_path(path));
+  }
+  std::error_code error;
+  const bool directory = std::filesystem::is_directory(path, error);
+  return Checkpoint(std::make_shared<const Impl>(directory ? safetensors::open_directory(path)
+                                                           : gguf::open_files(path)));
+}
+
+Checkpoint Checkpoint::parse(std::span<const std::byte> bytes, const std::string& name) {
+  OpenedFiles files{.paths = {name},
+                    .maps = {},
+                    .head = gguf::parse_whole(bytes, name),
+                    .texts = nullptr,
+                    .file_bytes = static_cast<std::int64_t>(bytes.size())};
+  return Checkpoint(std::make_shared<const Impl>(std::move(files)));
+}
+
+const std::string& Checkpoint::path() const {
+  return impl_->files.paths.front();
+}
+bool Checkpoint::is_directory() const {
+  return impl_->files.is_directory;
+}
+std::uint32_t Checkpoint::version() const {
+  return impl_->files.head.version;
+}
+std::uint64_t Checkpoint::alignment() const {
+  return impl_->files.head.alignment;
+}
+std::int64_t Checkpoint::file_bytes() const {
+  return impl_->files.file_bytes;
+}
+std::span<const std::string> Checkpoint::part_paths() const {
+  return impl_->files.paths;
+}
+std::span<const MetaEntry> Checkpoint::metadata() const {
+  return impl_->files.head.metadata;
+}
+std::span<const CheckpointTensor> Checkpoint::tensors() const {
+  return impl_->files.head.tensors;
+}
+void check_output(const Checkpoint& file, const std::string& path) {
+  std::error_code error;
+  bool own = false;
+  for (const std::string& part : file.part_paths())
+    own = own || std::filesystem::equivalent(part, path, error);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  own = own || (file.is_directory() && std::filesystem::is_regular_file(path, error) &&
+                std::filesystem::equivalent(file.path(), folder.empty() ? "." : folder, error));
+  if (own) fail<ValueError>("{}: the output must be another file than the input", path);
+}
+
+const MetaValue* Checkpoint::find(std::string_view key) const {
+  return impl_->files.head.find(key);
+}
+
+const CheckpointTensor* Checkpoint::find_tensor(std::string_view name) const {
+  const auto& tensors = impl_->files.head.tensors;
+  const auto found =
+      std::lower_bound(impl_->by_name.begin(), impl_->by_name.end(), name,
+                       [&](std::uint32_t i, std::string_view n) { return tensors[i].name < n; });
+  if (found == impl_->by_name.end() || tensors[*found].name != name) return nullptr;
+  return &tensors[*found];
+}
+
+void Checkpoint::require_format(const CheckpointTensor& tensor) const {
+  if (is_supported(tensor.spec.dtype)) return;
+  fail<UnsupportedError>("{}: tensor '{}' has type {}, which is not supported yet (supported: {})",
+                         printable_path(impl_->files.paths[static_cast<std::size_t>(tensor.part)]),
+                         printable(tensor.name), tensor.spec.dtype.name(), gguf::supported_types());
+}
+
+std::int64_t stored_row(const CheckpointTensor& tensor, std::int64_t row) {
+  if (tensor.paired_rows == 0) return row;
+  const std::int64_t in_head = row % tensor.paired_rows;
+  return row - in_head + in_head / 2 + in_head % 2 * (tensor.paired_rows / 2);
+}
+
+void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
+               std::byte* out) {
+  const std::int64_t row_bytes = tensor.spec.row_bytes();
+  for (std::int64_t r = first; r < last; ++r, out += row_bytes)
+    std::memcpy(out, tensor.data + stored_row(tensor, r) * row_bytes,
+                static_cast<std::size_t>(row_bytes));
+}
+
+}  // namespace weft

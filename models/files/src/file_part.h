@@ -1,0 +1,66 @@
+#pragma once
+// What the readers of GGUF files and of directories hand to Checkpoint.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/checkpoint.h"
+#include "weft/files/gguf_limits.h"
+#include "weft/files/mapped_file.h"
+
+namespace weft {
+
+// Metadata and tensor table of one file.
+struct FilePart {
+  std::uint32_t version = gguf::kWrittenVersion;
+  std::uint64_t alignment = gguf::kDefaultAlignment;
+  std::vector<MetaEntry> metadata;
+  std::vector<std::uint32_t> by_key;  // indices of `metadata`, sorted by key
+  // Inside the file, not overlapping; names not yet checked for duplicates.
+  std::vector<CheckpointTensor> tensors;
+
+  const MetaValue* find(std::string_view key) const;
+};
+
+// A whole model.
+struct OpenedFiles {
+  std::vector<std::string> paths;  // of the parts; first the one that was asked for
+  std::vector<MappedFile> maps;    // likewise
+  FilePart head;                   // of the first part, with the tensors of all
+  // Text that `head` views and that no file holds.
+  std::shared_ptr<const std::deque<std::string>> texts;
+  bool is_directory = false;
+  std::int64_t file_bytes = 0;
+};
+
+// Indices of `items`, sorted by name. Throws FormatError for equal names: "FILE: key 'K' appears
+// twice".
+template <class Items, class GetName>
+std::vector<std::uint32_t> index_by_name(const Items& items, GetName name, std::string_view kind,
+                                         const std::string& file) {
+  std::vector<std::uint32_t> index(items.size());
+  std::iota(index.begin(), index.end(), 0u);
+  std::sort(index.begin(), index.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return name(items[a]) < name(items[b]); });
+  for (std::size_t i = 1; i < index.size(); ++i) {
+    if (name(items[index[i]]) == name(items[index[i - 1]])) {
+      fail<FormatError>("{}: {} '{}' appears twice", printable_path(file), kind,
+                        printable(name(items[index[i]])));
+    }
+  }
+  return index;
+}
+
+// An integer value as an unsigned one. Throws FormatError "FILE: key 'K' must be an unsigned
+// integer, got string".
+std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::string& file);
+
+}  // namespace weft

@@ -1,0 +1,50 @@
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+
+#include "gguf/part.h"
+#include "gguf/split.h"
+
+namespace weft::gguf {
+namespace {
+
+// Maps and appends the parts after the first.
+void append_parts(const Split& split, OpenedFiles& files) {
+  for (std::uint64_t i = 1; i < split.count; ++i) {
+    const std::string& path = files.paths.emplace_back(part_path(files.paths.front(), split, i));
+    const MappedFile& map = files.maps.emplace_back(path);
+    FilePart part = parse_part(map.bytes(), path);
+    check_part(part, split, i, path);
+    files.file_bytes += static_cast<std::int64_t>(map.bytes().size());
+    for (CheckpointTensor& tensor : part.tensors) {
+      tensor.part = static_cast<std::int32_t>(i);
+      files.head.tensors.push_back(tensor);
+    }
+  }
+  check_tensor_count(files.head.tensors.size(), split, files.paths.front());
+}
+
+}  // namespace
+
+OpenedFiles open_files(const std::string& path) {
+  OpenedFiles files;
+  files.paths.push_back(path);
+  const MappedFile& map = files.maps.emplace_back(path);
+  files.file_bytes = static_cast<std::int64_t>(map.bytes().size());
+  files.head = parse_part(map.bytes(), path);
+  const Split split = read_split(files.head, path);
+  if (split.count > 1) append_parts(split, files);
+  return files;
+}
+
+FilePart parse_whole(std::span<const std::byte> bytes, const std::string& name) {
+  FilePart part = parse_part(bytes, name);
+  if (read_split(part, name).count > 1) {
+    fail<UnsupportedError>("{}: is part of a split model, which can only be opened from files",
+                           printable_path(name));
+  }
+  return part;
+}
+
+}  // namespace weft::gguf
