@@ -14,6 +14,7 @@
 
 #include "support/npy.h"
 #include "support/reference.h"
+#include "support/source_tree.h"
 
 using namespace weft;
 
@@ -52,7 +53,7 @@ TEST_CASE("sessions on the cpu backend give the golden logits") {
 }
 
 TEST_CASE("the bundled model tells the stories it was tested with") {
-  const std::filesystem::path folder = WEFT_BUNDLED_MODELS;
+  const std::filesystem::path folder = test::source_tree() / "examples/models";
   const auto about = nlohmann::json::parse(std::ifstream(folder / "weft-stories.expected.json"));
   const auto model = Model::load((folder / about["file"].get<std::string>()).string());
   Session session(model, {.context = 256, .cache_k = f32, .cache_v = f32});

@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/source_tree.h"
+
 namespace weft {
 namespace {
 
@@ -75,7 +77,7 @@ TEST_CASE("falcon, bloom and the default rule") {
 }
 
 TEST_CASE("published patterns, as another engine of regular expressions reads them") {
-  std::ifstream lines(WEFT_SPLIT_CASES);
+  std::ifstream lines(test::source_tree() / "models/text/tokenize/src/split_cases.jsonl");
   std::size_t n_cases = 0;
   for (std::string line; std::getline(lines, line); ++n_cases) {
     const auto row = nlohmann::json::parse(line);
