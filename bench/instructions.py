@@ -1,15 +1,24 @@
 #!/usr/bin/env python3
-"""Counts instructions per token of the bundled model and compares them with the committed figures.
+"""Counts instructions with the bundled model and compares them with the committed figures.
 
-Time differs from machine to machine and run to run; the number of instructions does not. valgrind knows no AVX-512, so the
-AVX2 rows are counted, with one worker and mapped weights. A count that is more than 5 % above its figure in
-bench/instructions.json fails; one that is more than 5 % below asks for a new figure, which --renew writes.
+Time differs from machine to machine and run to run; the number of instructions does not. valgrind
+knows no AVX-512, so the AVX2 rows are counted, with one worker and mapped weights. A count that is
+more than 5 % above its figure in bench/instructions.json fails; one that is more than 5 % below asks
+for a new figure, which --renew writes.
+
+  start                 generate, from its start to one token
+  decode token          each further token of generate
+  prefill token         each token of a prompt
+  tokenizer byte        encoding a byte of text and decoding it again
+  schema                compiling bench/mask_case.json, a JSON Schema
+  masked token          the mask and the check of each token of its texts, as MaskBench counts them
 
 Examples:
   bench/instructions.py
   bench/instructions.py --renew
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -21,34 +30,60 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "bench" / "instructions.json"
 MODEL = ROOT / "examples" / "models" / "weft-stories.gguf"
+TEXT = ROOT / "LICENSE"
 TOLERANCE = 0.05
 
 
 def count(program, *arguments):
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), *arguments,
-               "-m", str(MODEL), "-t", "1", "--weights", "mapped"]
-    run = subprocess.run(command, env={**os.environ, "WEFT_CPU_ISA": "avx2"}, stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, text=True)
-    found = re.search(r"Collected : (\d+)", run.stderr)
+    """Instructions of a run, and what it printed."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program),
+               *map(str, arguments)]
+    run = subprocess.run(command, env={**os.environ, "WEFT_CPU_ISA": "avx2"}, capture_output=True)
+    out, err = (text.decode("utf-8", "replace") for text in (run.stdout, run.stderr))
+    found = re.search(r"Collected : (\d+)", err)
     if run.returncode != 0 or not found:
-        sys.exit(f"{' '.join(command)}\nfailed with exit code {run.returncode}:\n{run.stderr[-2000:]}")
-    return int(found.group(1))
+        sys.exit(f"{' '.join(command)}\nfailed with exit code {run.returncode}:\n{err[-2000:]}")
+    return int(found.group(1)), out
+
+
+def runs(bin_dir, folder):
+    """The commands to count, by name."""
+    frugal = ("-m", MODEL, "-t", "1", "--weights", "mapped")
+
+    def decode(n):
+        return bin_dir / "generate", "-p", "Once upon a time", "-n", n, "--temp", "0", "--ignore-eos", *frugal
+
+    def prefill(n):
+        ids = ",".join(str(3 + i * 7919 % 400) for i in range(n))
+        return bin_dir / "weft", "logits", "--tokens", ids, "-o", folder / f"{n}.npy", *frugal
+
+    def masks(name, case):
+        path = folder / f"{name}.json"
+        path.write_text(json.dumps(case))
+        return bin_dir / "mask_bench", MODEL, path
+
+    case = json.loads((ROOT / "bench/mask_case.json").read_text())
+    return {"decode 1": decode(1), "decode 65": decode(65), "prefill 1": prefill(1), "prefill 257": prefill(257),
+            "encode 1": (bin_dir / "tokenizer_bench", MODEL, TEXT, 1),
+            "encode 5": (bin_dir / "tokenizer_bench", MODEL, TEXT, 5),
+            "no schema": masks("none", {"schema": True, "tests": []}),
+            "schema": masks("schema", {**case, "tests": []}),
+            "masks": masks("masks", case)}
 
 
 def measure(bin_dir):
-    """Instructions per token: what more tokens cost beyond one."""
-    def decode(n):
-        return count(bin_dir / "generate", "-p", "Once upon a time", "-n", str(n), "--temp", "0", "--ignore-eos")
-
-    def prefill(n):
-        with tempfile.TemporaryDirectory() as folder:
-            ids = ",".join(str(3 + i * 7919 % 400) for i in range(n))
-            return count(bin_dir / "weft", "logits", "--tokens", ids, "-o", f"{folder}/logits.npy")
-
-    start = decode(1)
-    return {"start": start,
-            "decode token": (decode(65) - start) // 64,
-            "prefill token": (prefill(257) - prefill(1)) // 256}
+    """Instructions of a piece of work: what more of it costs."""
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        commands = runs(bin_dir, pathlib.Path(folder))
+        results = dict(zip(commands, pool.map(lambda command: count(*command), commands.values())))
+    n = {name: result[0] for name, result in results.items()}
+    n_masked = sum(int(times) for times in re.findall(r"texts? .* (\d+) times", results["masks"][1]))
+    return {"start": n["decode 1"],
+            "decode token": (n["decode 65"] - n["decode 1"]) // 64,
+            "prefill token": (n["prefill 257"] - n["prefill 1"]) // 256,
+            "tokenizer byte": (n["encode 5"] - n["encode 1"]) // (4 * TEXT.stat().st_size),
+            "schema": n["schema"] - n["no schema"],
+            "masked token": (n["masks"] - n["schema"]) // n_masked}
 
 
 def main():

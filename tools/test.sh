@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
-# usage: tools/test.sh [--quick]
+# usage: tools/test.sh [--quick | --changed]
 #
-# Installs what the tests need (Debian 12), builds, and runs every test. Goes on after a failure, ends with a line
-# "N passed, N failed", and exits with 1 where anything failed. --quick: the release build and its tests only.
+# Installs what the tests need (Debian 12), builds, and runs every test. Goes on after a failure,
+# ends with a table of where the time went and a line "N passed, N failed", and exits with 1 if
+# anything failed.
+#
+# --quick: the release build and its tests only.
+# --changed: for the loop of editing and trying: of the release build's tests those that concern what
+#   differs from WEFT_SINCE (default main).
 #
 # WEFT_ACCEPT: folder of acceptance scripts (default ../shared/accept); without one they are skipped.
 # WEFT_FUZZ_SECONDS: how long each fuzz target runs (default 20).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-quick=false
+scope=all
 case "${1-}" in
-  --quick) quick=true ;;
+  --quick | --changed) scope=${1#--} ;;
   "") ;;
   *)
-    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
     [[ $1 == --help || $1 == -h ]] && exit 0
     exit 2
     ;;
@@ -70,19 +75,54 @@ run_ctest() {
   report "$name" $((SECONDS - start)) $((total - bad - skipped)) "$bad" "$total tests, $bad failed, $skipped skipped"
 }
 
-# accept SCRIPT [CASE...]: counts what the script counts.
+# each_of COMMAND NAME...: runs COMMAND NAME for every name, two at a time, since each keeps one
+# processor busy. What NAME prints goes to $scratch/side/NAME, its status and seconds to NAME.end.
+each_of() {
+  local command=$1 name
+  shift
+  mkdir -p "$scratch/side"
+  for name; do
+    while (($(jobs -rp | wc -l) >= 2)); do wait -n; done
+    {
+      start=$SECONDS
+      "$command" "$name" > "$scratch/side/$name" 2>&1
+      echo "$? $((SECONDS - start))" > "$scratch/side/$name.end"
+    } &
+  done
+  wait
+}
+
+# ended NAME: takes up what each_of left, in $log, $status and $seconds.
+ended() {
+  mv "$scratch/side/$1" "$log"
+  read -r status seconds < "$scratch/side/$1.end"
+}
+
+# accept SCRIPT: an acceptance script, with the cases that tests/acceptance.txt names.
 accept() {
-  local start=$SECONDS counts
-  /usr/bin/python3 "$accept_dir/$1.py" --bin build/release/bin "${@:2}" > "$log" 2>&1
+  local cases
+  read -r -a cases < <(sed -n "s/#.*//; s/^$1\\b//p" tests/acceptance.txt)
+  /usr/bin/python3 "$accept_dir/$1.py" --bin build/release/bin "${cases[@]}"
+}
+
+# report_accept SCRIPT: counts what the script counts.
+report_accept() {
+  local counts
+  ended "$1"
   if counts=$(tail -n 1 "$log" | grep -oE '^[0-9]+ passed, [0-9]+ failed'); then
-    report "acceptance: $1" $((SECONDS - start)) "${counts%% *}" "$(grep -oE '[0-9]+ failed' <<< "$counts" | cut -d ' ' -f 1)" "$counts"
+    report "acceptance: $1" "$seconds" "${counts%% *}" "$(grep -oE '[0-9]+ failed' <<< "$counts" | cut -d ' ' -f 1)" "$counts"
   else
-    report "acceptance: $1" $((SECONDS - start)) 0 1 "no closing line"
+    report "acceptance: $1" "$seconds" 0 1 "no closing line"
   fi
 }
 
+report_fuzz() {
+  ended "$1"
+  report "fuzz $1" "$seconds" $((status == 0)) $((status != 0))
+}
+
 sources() { git ls-files -z '*.cpp' '*.h'; }
-check_format() { sources | xargs -0 clang-format-14 --dry-run -Werror; }
+check_format() { sources | xargs -0 -n 50 -P 2 clang-format-14 --dry-run -Werror; }
 check_shell() { git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck; }
 check_packages() { tools/packages/install.sh build test && [[ -z $(tools/packages/install.sh build test) ]]; }
 
@@ -96,46 +136,73 @@ fuzz() {
 # This machine runs an instruction set if the program starts with it.
 machine_has() { WEFT_CPU_ISA=$1 build/release/bin/weft plan -m examples/models/weft-stories.gguf > /dev/null 2>&1; }
 
+run_changed() {
+  local numbers
+  if ! numbers=$(tools/changed_tests.py build/release --since "${WEFT_SINCE:-main}" 2> "$log"); then
+    report "tests that the change concerns" 0 0 1
+  elif [[ -z $numbers ]]; then
+    skip "tests" "the change concerns none"
+  else
+    run_ctest "tests that the change concerns" release -I "0,0,0,$numbers"
+  fi
+}
+
+run_isas() {
+  local isas
+  mapfile -t isas < <(sed -n 's/.*"name": "isa-\([a-z0-9]*\)".*/\1/p' CMakePresets.json)
+  for isa in "${isas[@]}"; do
+    if machine_has "$isa"; then
+      # Tests of the kernels run once per instruction set anyway.
+      run_ctest "tests with $isa" "isa-$isa" -R "^(system|quantize_test|run_test|measure_test|scheduler_test):"
+    else
+      skip "tests with $isa" "this machine lacks it"
+    fi
+  done
+}
+
+run_acceptance() {
+  local scripts script
+  accept_dir=${WEFT_ACCEPT:-../shared/accept}
+  if [[ ! -d $accept_dir ]]; then
+    skip "acceptance scripts" "no folder $accept_dir"
+    return
+  fi
+  mapfile -t scripts < <(sed 's/#.*//' tests/acceptance.txt | awk 'NF { print $1 }')
+  each_of accept "${scripts[@]}"
+  for script in "${scripts[@]}"; do report_accept "$script"; done
+}
+
+run_fuzz() {
+  local targets target
+  mapfile -t targets < <(basename -s _fuzz build/fuzz/bin/*_fuzz)
+  each_of fuzz "${targets[@]}"
+  for target in "${targets[@]}"; do report_fuzz "$target"; done
+}
+
 step "packages" check_packages || exit 1
 
 step "format" check_format
 step "shell scripts" check_shell
+step "sizes" tools/check_sizes.py
 
 if step "build release" build release; then
-  run_ctest "tests, release" release
-  step "instructions per token" bench/instructions.py
-  if ! $quick; then
-    mapfile -t isas < <(sed -n 's/.*"name": "isa-\([a-z0-9]*\)".*/\1/p' CMakePresets.json)
-    for isa in "${isas[@]}"; do
-      if machine_has "$isa"; then
-        # Tests of the kernels run once per instruction set anyway.
-        run_ctest "tests with $isa" "isa-$isa" -R "^(system|quantize_test|run_test|measure_test|scheduler_test):"
-      else
-        skip "tests with $isa" "this machine lacks it"
-      fi
-    done
-  fi
-  accept_dir=${WEFT_ACCEPT:-../shared/accept}
-  if [[ -d $accept_dir ]]; then
-    while read -r script cases; do
-      # shellcheck disable=SC2086  # cases are words
-      accept "$script" $cases
-    done < <(sed 's/#.*//' tests/acceptance.txt | grep .)
+  if [[ $scope == changed ]]; then
+    run_changed
   else
-    skip "acceptance scripts" "no folder $accept_dir"
+    run_ctest "tests, release" release
+    step "instructions per token" bench/instructions.py
+    [[ $scope == all ]] && run_isas
+    run_acceptance
   fi
 fi
 
-if ! $quick; then
+if [[ $scope == all ]]; then
   step "build with ASan and UBSan" build dev && run_ctest "tests, ASan and UBSan" dev
   step "build with TSan" build tsan --target scheduler_test run_test && run_ctest "tests, TSan" tsan -R '^(scheduler|run)_test:'
-  if step "build fuzz targets" build fuzz; then
-    for program in build/fuzz/bin/*_fuzz; do
-      name=$(basename "$program" _fuzz)
-      step "fuzz $name" fuzz "$name"
-    done
-  fi
+  step "build fuzz targets" build fuzz && run_fuzz
 fi
 
+printf '\nWhere the time went:\n'
+tools/build_times.py
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

@@ -88,11 +88,13 @@ void add_weights_flag(CLI::App& app, WeightMode& mode) {
 std::string bundled_model() {
   if (const char* named = std::getenv("WEFT_MODEL"); named && *named) return named;
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path bin = program.parent_path();
-  for (const auto& folder : {bin / "../share/weft", bin / "../../../examples"}) {
-    const std::filesystem::path model = folder / kBundled;
-    if (std::filesystem::is_regular_file(model, error)) return model.lexically_normal().string();
+  std::filesystem::path above = std::filesystem::read_symlink("/proc/self/exe", error);
+  while (above.has_relative_path()) {
+    above = above.parent_path();
+    for (const char* folder : {"share/weft", "examples"}) {
+      const std::filesystem::path model = above / folder / kBundled;
+      if (std::filesystem::is_regular_file(model, error)) return model.string();
+    }
   }
   return "";
 }

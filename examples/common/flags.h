@@ -15,8 +15,9 @@ class App;
 
 namespace weft::cli {
 
-// The model that comes with the programs: WEFT_MODEL, or share/weft/models of the installation, or
-// examples/models of the source tree that the program was built in. Empty where there is none.
+// The model that comes with the programs: WEFT_MODEL, or share/weft/models (of an installation or a
+// build folder) or examples/models (of the source tree) in the nearest folder above the program
+// that has one of them. Empty if there is none.
 std::string bundled_model();
 
 struct ModelFlags {

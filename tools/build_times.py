@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Where the time of builds and tests goes: seconds that the commands of build folders took, added up.
+
+Of each object the last build counts, and of each test the last run. Commands run side by side, so
+the sums are larger than the time on the clock. Objects that ccache had take next to nothing.
+
+Examples:
+  tools/build_times.py
+  tools/build_times.py build/release build/dev --slowest 20
+"""
+import argparse
+import collections
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# What the name of an object says about its kind; the first pattern that fits counts.
+KINDS = [
+    (r"/headers/\w+\.cpp\.o$", "headers alone"),
+    (r"/kernels/[\w.]+\.cpp\.o$", "kernels"),
+    (r"_(test|fuzz|replay)\.dir/|/weft_test_main\.dir/|/weft_eval\.dir/", "tests"),
+    (r"^(\w+)/.*\.o$", r"\1"),
+    (r"\.(a|so)$|^bin/", "archives and links"),
+]
+
+
+def kind_of(output):
+    for pattern, kind in KINDS:
+        found = re.search(pattern, output)
+        if found:
+            return found.expand(kind)
+    return "other"
+
+
+def commands(folder):
+    """Seconds of every command in the log of ninja, by its first output."""
+    log = folder / ".ninja_log"
+    last = {}
+    for line in log.read_text().splitlines() if log.exists() else []:
+        if line.startswith("#"):
+            continue
+        start, end, _, output, command = line.split("\t")
+        last[output] = (int(start), int(end), command)
+    outputs = {}  # a command with several outputs has a line for each
+    for output, run in last.items():
+        outputs.setdefault(run, output)
+    return {output: (run[1] - run[0]) / 1000 for run, output in outputs.items()}
+
+
+def tests(folder):
+    """Seconds of every test, by its name."""
+    costs = folder / "Testing/Temporary/CTestCostData.txt"
+    seconds = {}
+    for line in costs.read_text().splitlines() if costs.exists() else []:
+        if line == "---":  # the names of failed tests follow
+            break
+        name, _, cost = line.rsplit(" ", 2)
+        seconds[name] = float(cost)
+    return seconds
+
+
+def print_table(title, seconds, kind, slowest):
+    sums = collections.Counter()
+    counts = collections.Counter()
+    for name, value in seconds.items():
+        sums[kind(name)] += value
+        counts[kind(name)] += 1
+    print(f"{title}: {sum(sums.values()):.0f} s")
+    for name, value in sums.most_common():
+        print(f"  {value:7.1f} s {counts[name]:5}  {name}")
+    for name, value in sorted(seconds.items(), key=lambda item: -item[1])[:slowest]:
+        print(f"  {value:7.1f} s         {name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=pathlib.Path, metavar="FOLDER",
+                        help="build folders (default: all in build/)")
+    parser.add_argument("--slowest", type=int, default=5, metavar="N",
+                        help="name the N slowest commands and tests (default: 5)")
+    options = parser.parse_args()
+    for folder in options.folders or sorted((ROOT / "build").glob("*/")):
+        for title, seconds, kind in [
+                ("commands of the build", commands(folder), kind_of),
+                ("tests", tests(folder), lambda name: name.split(":")[0])]:
+            if seconds:
+                print_table(f"{folder.name}, {title}", seconds, kind, options.slowest)
+
+
+if __name__ == "__main__":
+    main()
