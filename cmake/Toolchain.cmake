@@ -46,6 +46,10 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # Some switches that calm GCC are unknown to clang, and to clang the last word counts: after -Wextra.
   target_compile_options(weft_compile_options INTERFACE -Wno-unknown-warning-option -Wno-missing-field-initializers)
 endif()
+if(WEFT_COVERAGE)
+  target_compile_options(weft_compile_options INTERFACE --coverage)
+  target_link_options(weft_compile_options INTERFACE --coverage)
+endif()
 if(WEFT_BUILD_FUZZERS)
   # Every library reports its branches to the fuzzer; only the targets in tests/fuzz link its main.
   target_compile_options(weft_compile_options INTERFACE -fsanitize=fuzzer-no-link)

@@ -31,6 +31,10 @@ endif()
 if(WEFT_BUILD_FUZZERS)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=all)
 endif()
+# Counters in front of every line make kernels too slow to test. Their coverage is that all rows run.
+if(WEFT_COVERAGE)
+  set(WEFT_ISA_SANITIZER_FLAGS -fno-profile-arcs -fno-test-coverage)
+endif()
 
 function(weft_isa_kernel target kernel class)
   foreach(isa IN LISTS ARGN)

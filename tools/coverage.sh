@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# usage: tools/coverage.sh [TEST_PROGRAM...]
+#
+# Prints which share of the lines of each room the tests run, and names the gaps. Builds the preset
+# `coverage` and runs all of its tests, or those of the named programs (graph_test ...). Kernels are
+# not counted by lines: the closing lines say of which instruction sets all rows ran.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case "${1-}" in
+  -*)
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+    [[ $1 == --help || $1 == -h ]] && exit 0
+    exit 2
+    ;;
+esac
+
+tools/packages/install.sh build test coverage
+
+targets=() selection=()
+if (($#)); then
+  targets=(--target "$@")
+  selection=(-R "^($(IFS='|'; echo "$*")):")
+fi
+cmake --preset coverage > /dev/null
+cmake --build --preset coverage "${targets[@]}" -- --quiet
+find build/coverage -name '*.gcda' -delete
+ctest --preset coverage --output-junit tests.xml "${selection[@]}" | grep -vE '(Passed|Skipped)  |^ *Start ' || true
+gcovr -j 2 --root . --object-directory build/coverage --json build/coverage/lines.json \
+  --exclude '.*_test\.cpp' --exclude tests/ --exclude build/ build/coverage
+tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Line coverage of each room, from the JSON of gcovr, and the gaps: files of which less than a share
+of the lines ran, with the longest stretches that did not.
+
+Examples:
+  tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml
+"""
+import argparse
+import collections
+import itertools
+import json
+import pathlib
+import re
+import sys
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+WANTED = 0.9
+
+
+def folders():
+    """Folders whose lines are counted together: the rooms in their order, the backends, and the rest."""
+    text = (ROOT / "cmake/Layers.cmake").read_text()
+    rooms = re.findall(r"=([\w/]+)", re.search(r"set\(WEFT_LAYERS\s([^)]*)\)", text)[1])
+    parts = ["backends/src/cpu", "backends/src/reference", "backends/src/plugin", "backends/opencl"]
+    return rooms + parts + ["examples", "tools", "bench"]
+
+
+def stretches(lines):
+    """(first, last) of code lines in a row that did not run, the longest first."""
+    found = [[number for number, _ in group] for ran, group in
+             itertools.groupby(sorted(lines.items()), key=lambda line: line[1]) if not ran]
+    return sorted(((g[0], g[-1]) for g in found), key=lambda s: s[0] - s[1])
+
+
+def read_lines(path):
+    """For every file, whether each line of code ran."""
+    files = {}
+    for file in json.loads(path.read_text())["files"]:
+        lines = collections.defaultdict(bool)
+        for line in file["lines"]:
+            if not line.get("gcovr/noncode"):
+                lines[line["line_number"]] |= line["count"] > 0
+        if lines:
+            files[file["file"]] = lines
+    return files
+
+
+def row(name, lines):
+    ran = sum(lines)
+    return f"{100 * ran / len(lines):6.1f} %  {ran:6} of {len(lines):6}  {name}"
+
+
+def print_rooms(files):
+    print("Line coverage of each room:")
+    order = folders()
+    by_folder = {folder: [] for folder in order + ["other"]}
+    for name, lines in files.items():
+        inside = [folder for folder in order if name.startswith(folder + "/")]
+        by_folder[max(inside, key=len, default="other")] += lines.values()
+    for folder, lines in by_folder.items():
+        if lines:
+            print(row(folder, lines))
+
+
+def print_gaps(files):
+    print(f"\nFiles below {100 * WANTED:.0f} %, with the longest stretches that did not run:")
+    for name, lines in sorted(files.items()):
+        if sum(lines.values()) < WANTED * len(lines):
+            longest = ", ".join(f"{a}-{b}" if a < b else str(a) for a, b in stretches(lines)[:3])
+            print(f"{row(name, lines.values())}: {longest}")
+
+
+def print_kernels(path):
+    """Tests of kernels, by instruction set: whether this machine ran them."""
+    ran = collections.defaultdict(list)
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        found = re.fullmatch(r"cpu kernels \w+ (\w+)", case.get("name"))
+        if found:
+            ran[found[1]].append(case.get("status") == "run")
+    for isa, cases in ran.items():
+        print(f"kernels of {isa}: {'all rows ran' if all(cases) else 'did not run on this machine'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lines", type=pathlib.Path, help="what gcovr --json wrote")
+    parser.add_argument("tests", type=pathlib.Path, help="what ctest --output-junit wrote")
+    options = parser.parse_args()
+    files = read_lines(options.lines)
+    if not files:
+        sys.exit("no lines: was anything built and run?")
+    print_rooms(files)
+    print_gaps(files)
+    print()
+    print_kernels(options.tests)
+
+
+if __name__ == "__main__":
+    main()
