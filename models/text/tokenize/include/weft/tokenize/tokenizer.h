@@ -1,7 +1,7 @@
 #pragma once
-// Text to token ids and back. One tokenizer kind is one file pair in models/text/tokenize and one row
-// in tokenizer_kinds.cpp. Immutable after construction: any number of threads may encode and decode
-// with one tokenizer.
+// Text to token ids and back. One tokenizer kind is one file pair in models/text/tokenize and one
+// row in tokenizer_kinds.cpp. Immutable after construction: any number of threads may encode and
+// decode with one tokenizer.
 
 #include <cstddef>
 #include <memory>
