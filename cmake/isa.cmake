@@ -47,7 +47,7 @@ function(weft_isa_kernel target kernel class)
     # may pick such a copy for everybody: hence -O2 always, and never link-time optimization. GCC 12 takes the undefined
     # registers in its own AVX-512 headers for mistakes.
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "$<$<CONFIG:Debug>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_FLAGS_${isa}}")
+      "$<$<NOT:$<CONFIG:Release>>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_FLAGS_${isa}}")
     target_sources(${target} PRIVATE ${source})
   endforeach()
 endfunction()
