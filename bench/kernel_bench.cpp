@@ -107,14 +107,18 @@ void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t
     const Tensor q = g.input("q", {f32, {t, heads.H, heads.E}});
     const Tensor k = g.state("k", {cache, cache_shape(depth + t, heads.G, heads.E)});
     const Tensor v = g.state("v", {cache, cache_shape(depth + t, heads.G, heads.E)});
-    const Tensor first = g.input("first", {i32, {t}}), last = g.input("last", {i32, {t}});
+    const std::int64_t n_blocks = whole_blocks(depth + t) / kCellsPerBlock;
+    const AttentionRuns runs{.table = g.input("table", {i32, {1, n_blocks}}),
+                             .slot = g.input("slot", {i32, {t}}),
+                             .first = g.input("first", {i32, {t}}),
+                             .last = g.input("last", {i32, {t}})};
     const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
-    g.output("y", attention(rows, k, v, first, last, {.scale = 0.125f}));
+    g.output("y", attention(rows, k, v, runs, {.scale = 0.125f}));
   };
   add({.name = fmt::format("attention/{}/H:{}/G:{}/E:{}/T:{}/depth:{}", cache.name(), heads.H,
                            heads.G, heads.E, t, depth),
        .build = build,
-       .counts = {{"last", static_cast<std::int32_t>(depth), 1}}});
+       .counts = {{"table", 0, 1}, {"last", static_cast<std::int32_t>(depth), 1}}});
 }
 
 void add_rows(std::int64_t t) {

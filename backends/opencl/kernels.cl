@@ -234,7 +234,8 @@ float cached(global const uchar* cache, long at, int is_half) {
 #define ATTN_OWN 16 /* elements per item: heads of up to 256 */
 kernel __attribute__((reqd_work_group_size(ATTN_LANES, 1, 1))) void attention(
     global const uchar* qb, ulong qo, ulong q_stride, global const uchar* kb, ulong ko, int k_half,
-    global const uchar* vb, ulong vo, int v_half, global const uchar* fb, ulong fo,
+    global const uchar* vb, ulong vo, int v_half, global const uchar* tb, ulong to,
+    ulong t_stride, global const uchar* sb, ulong so, global const uchar* fb, ulong fo,
     global const uchar* lb, ulong lo, global uchar* yb, ulong yo, ulong y_stride, long k_width,
     long v_width, long groups, long per_group, float scale) {
   local float p[64];
@@ -244,15 +245,17 @@ kernel __attribute__((reqd_work_group_size(ATTN_LANES, 1, 1))) void attention(
   global const uchar* k = kb + ko;
   global const uchar* v = vb + vo;
   const long first = INTS(fb, fo)[t], last = INTS(lb, lo)[t];
+  global const int* blocks = INTS(tb, to + INTS(sb, so)[t] * t_stride);
   float own[ATTN_OWN];
   for (int n = 0; n < ATTN_OWN; ++n) own[n] = 0;
   float largest = -INFINITY, sum = 0;
   for (long block = first / 64; block <= last / 64; ++block) {
+    const long cells = (long)blocks[block] * 64;
     for (int i = lane; i < 64; i += ATTN_LANES) {
       const long s = block * 64 + i;
       float score = -INFINITY;
       if (s >= first && s <= last) {
-        const long at = cell_at(s, g, groups, k_width);
+        const long at = cell_at(cells + i, g, groups, k_width);
         score = 0;
         for (long e = 0; e < k_width; ++e) score = fma(q[e], cached(k, at + e, k_half), score);
         score *= scale;
@@ -268,11 +271,11 @@ kernel __attribute__((reqd_work_group_size(ATTN_LANES, 1, 1))) void attention(
     const float shrink = exp(largest - most);
     sum *= shrink;
     for (int i = 0; i < 64; ++i) sum += p[i];
-    const long begin = cell_at(block * 64, g, groups, v_width);
-    const int from = (int)max(first - block * 64, 0L), to = (int)min(last - block * 64, 63L);
+    const long begin = cell_at(cells, g, groups, v_width);
+    const int begin_at = (int)max(first - block * 64, 0L), end_at = (int)min(last - block * 64, 63L);
     for (int n = 0; n * ATTN_LANES + lane < v_width; ++n) {
       float y = own[n] * shrink;
-      for (int i = from; i <= to; ++i)
+      for (int i = begin_at; i <= end_at; ++i)
         y = fma(p[i], cached(v, begin + i * v_width + n * ATTN_LANES + lane, v_half), y);
       own[n] = y;
     }

@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
-  const TensorSpec &q = in[0], &k = in[1], &v = in[2], &first = in[3], &last = in[4];
+  const TensorSpec &q = in[0], &k = in[1], &v = in[2], &table = in[3];
   expect_finite("scale", attrs.as<AttentionAttrs>().scale);
   if (q.dtype != q8a) expect_dtype("q", q, f32);
   expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
@@ -23,10 +23,13 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_cache("v", v);
   const bool v_fits = v.shape[0] == k.shape[0] && v.shape[1] == k.shape[1];
   expect_form(v_fits, "v", v, "[{}, {}, {}, E']", to_string(k.shape[0]), groups, kCellsPerBlock);
-  expect_dtype("first", first, i32);
-  expect_shape("first", first, {q.shape[0]});
-  expect_dtype("last", last, i32);
-  expect_shape("last", last, {q.shape[0]});
+  expect_dtype("table", table, i32);
+  const bool is_table = table.shape.rank() == 2 && !table.shape[0].varies();
+  expect_form(is_table, "table", table, "[Q, M]");
+  for (const auto& [name, spec] : {std::pair{"slot", in[4]}, {"first", in[5]}, {"last", in[6]}}) {
+    expect_dtype(name, spec, i32);
+    expect_shape(name, spec, {q.shape[0]});
+  }
   return {f32, {q.shape[0], q.shape[1], v.shape[3]}};
 }
 
@@ -43,15 +46,19 @@ class Lookup {
         q_(in[0]),
         k_(in[1]),
         v_(in[2]),
-        first_(in[3].row<const std::int32_t>(0)),
-        last_(in[4].row<const std::int32_t>(0)),
+        table_(in[3]),
+        slot_(in[4].row<const std::int32_t>(0)),
+        first_(in[5].row<const std::int32_t>(0)),
+        last_(in[6].row<const std::int32_t>(0)),
         q_rows_(decode_rows(q_)),
         k_rows_(decode_rows(k_)),
         v_rows_(decode_rows(v_)),
         group_(q_.dim(1) / k_.dim(1)) {}
 
   std::int64_t first(std::int64_t t) const { return first_[t]; }
-  const float* value(std::int64_t s, std::int64_t h) const { return cell(v_, v_rows_, s, h); }
+  const float* value(std::int64_t t, std::int64_t s, std::int64_t h) const {
+    return cell(v_, v_rows_, t, s, h);
+  }
 
   // Two passes: the largest score, then the weights.
   Head weights(std::int64_t t, std::int64_t h) const {
@@ -60,7 +67,7 @@ class Lookup {
     const float* q = q_rows_.data() + t * q_.cols() + h * e;
     double largest = 0, magnitude = 0, sum = 0;
     for (std::int64_t s = first_[t]; s <= last_[t]; ++s) {
-      const float* k = cell(k_, k_rows_, s, h);
+      const float* k = cell(k_, k_rows_, t, s, h);
       double score = 0, total = 0;
       for (std::int64_t i = 0; i < e; ++i) {
         const double product = static_cast<double>(q[i]) * k[i];
@@ -78,15 +85,18 @@ class Lookup {
   }
 
  private:
-  const float* cell(const View& cache, const std::vector<float>& rows, std::int64_t s,
-                    std::int64_t h) const {
-    const CellPlace place = cell_place(s, h / group_, cache.dim(3));
+  // Of position s of token t's sequence.
+  const float* cell(const View& cache, const std::vector<float>& rows, std::int64_t t,
+                    std::int64_t s, std::int64_t h) const {
+    const std::int32_t block = table_.row<const std::int32_t>(slot_[t])[s / kCellsPerBlock];
+    const std::int64_t cell = block * kCellsPerBlock + s % kCellsPerBlock;
+    const CellPlace place = cell_place(cell, h / group_, cache.dim(3));
     return rows.data() + place.row * cache.cols() + place.col;
   }
 
   double scale_;
-  const View &q_, &k_, &v_;
-  const std::int32_t *first_, *last_;
+  const View &q_, &k_, &v_, &table_;
+  const std::int32_t *slot_, *first_, *last_;
   std::vector<float> q_rows_, k_rows_, v_rows_;
   std::int64_t group_;
 };
@@ -107,7 +117,7 @@ void reference(const Attrs& attrs, Views in, View out) {
     for (std::int64_t i = 0; i < width; ++i) {
       double sum = 0;
       for (std::size_t n = 0; n < head.p.size(); ++n) {
-        sum += head.p[n] * lookup.value(lookup.first(t) + static_cast<std::int64_t>(n), h)[i];
+        sum += head.p[n] * lookup.value(t, lookup.first(t) + static_cast<std::int64_t>(n), h)[i];
       }
       y[i] = static_cast<float>(sum);
     }
@@ -131,7 +141,7 @@ double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t, s
   for (std::size_t n = 0; n < head.p.size(); ++n) {
     peak_of(n) = std::max(peak_of(n), head.p[n]);
     top = std::max(top, head.p[n]);
-    const float* v = lookup.value(first + static_cast<std::int64_t>(n), h);
+    const float* v = lookup.value(t, first + static_cast<std::int64_t>(n), h);
     for (std::int64_t i = 0; i < width; ++i)
       largest = std::max(largest, std::fabs(static_cast<double>(v[i])));
   }
@@ -156,7 +166,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
       double total = 0, largest = 0;
       for (std::size_t n = 0; n < head.p.size(); ++n) {
         const double v =
-            std::fabs(lookup.value(lookup.first(t) + static_cast<std::int64_t>(n), h)[i]);
+            std::fabs(lookup.value(t, lookup.first(t) + static_cast<std::int64_t>(n), h)[i]);
         total += head.p[n] * v;
         largest = std::max(largest, v);
       }
@@ -166,11 +176,11 @@ void bound(const Attrs& attrs, Views in, View bounds) {
   });
 }
 
-// As if every token looked at all cells.
+// As if every token looked at all cells that a sequence may have.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   Cost c = moves(in, out, extents);
-  const std::int64_t n_scores =
-      elems_at(in[3], extents) * in[0].shape[1].bound * cells_of(in[1].shape);
+  const std::int64_t n_cells = in[3].shape[1].bound * kCellsPerBlock;
+  const std::int64_t n_scores = elems_at(in[4], extents) * in[0].shape[1].bound * n_cells;
   c.multiply_adds = n_scores * (in[0].shape[2].bound + in[2].shape[3].bound);
   return c;
 }
@@ -189,8 +199,13 @@ ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
   return {out.begin / step * part, (out.end + step - 1) / step * part};
 }
 
-constexpr OpInput kInputs[] = {
-    {"q"}, {"k", Reach::col}, {"v", Reach::col}, {"first", Reach::all}, {"last", Reach::all}};
+constexpr OpInput kInputs[] = {{"q"},
+                               {"k", Reach::col},
+                               {"v", Reach::col},
+                               {"table", Reach::all},
+                               {"slot", Reach::all},
+                               {"first", Reach::all},
+                               {"last", Reach::all}};
 
 }  // namespace
 
@@ -204,9 +219,10 @@ const OpDef kAttention{.name = "attention",
                        .col_granule = granule,
                        .map_cols = map_cols};
 
-Tensor attention(Tensor q, Tensor k, Tensor v, Tensor first, Tensor last,
+Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
                  const AttentionAttrs& attrs, std::source_location where) {
-  return add_node(kAttention, {q, k, v, first, last}, attrs, where);
+  return add_node(kAttention, {q, k, v, runs.table, runs.slot, runs.first, runs.last}, attrs,
+                  where);
 }
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include "weft/scheduler/planner.h"
 
 #include "support/region_backend.h"
+#include "support/runs.h"
 #include "support/toy_llama.h"
 
 namespace weft {
@@ -175,7 +176,7 @@ TEST_CASE("check: attention that reads the cache before it is written") {
   const Tensor x = g.input("x", {f32, {1, 2, 64}}), cells = g.input("cells", {i32, {1}});
   const Tensor state = g.state("s", {f32, {1, 2, 64, 64}});
   const Tensor after = cache_write(state, x, cells);
-  g.output("y", attention(x, after, after, cells, cells, {}));
+  g.output("y", attention(x, after, after, runs_inputs(g, 1, 64), {}));
   Plan plan = make_plan(g, RegionBackend(), {.lanes = 1});
   check(plan, g);
   std::swap(plan.steps[0], plan.steps[1]);

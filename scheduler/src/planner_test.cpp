@@ -11,6 +11,7 @@
 #include "weft/scheduler/passes.h"
 
 #include "support/region_backend.h"
+#include "support/runs.h"
 #include "support/toy_llama.h"
 
 namespace weft {
@@ -104,9 +105,9 @@ TEST_CASE("the arena reaches its lower bound on a Llama, and does without reuse 
 TEST_CASE(
     "heads that are not whole blocks: every lane rather quantizes all of them than meet twice") {
   Graph g;
-  const Tensor q = g.input("q", {f32, {1, 6, 48}}), cells = g.input("cells", {i32, {1}});
+  const Tensor q = g.input("q", {f32, {1, 6, 48}});
   const Tensor k = g.state("k", {f16, {1, 6, 64, 48}}), v = g.state("v", {f16, {1, 6, 64, 48}});
-  const Tensor y = merge_heads(attention(q, k, v, cells, cells, {}));
+  const Tensor y = merge_heads(attention(q, k, v, runs_inputs(g, 1, 64), {}));
   g.output("y", linear(quantize(y), g.weight("w", {q8_0, {288, 288}})));
   const Plan plan = make_plan(g, kRegions, {.lanes = 2});
   INFO(plan.to_text());

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -89,11 +90,14 @@ struct TestSession {
 inline std::vector<float> step(TestSession& s, const std::vector<std::int32_t>& tokens,
                                std::int32_t past, const std::atomic<bool>* cancel = nullptr,
                                NodeObserver* observer = nullptr) {
-  std::vector<std::int32_t> pos, first(tokens.size()), rows;
+  std::vector<std::int32_t> pos, zeros(tokens.size()), rows;
   for (std::int32_t i = 0; i < std::ssize(tokens); ++i) pos.push_back(past + i), rows.push_back(i);
   s.set("tokens", tokens);
   for (const char* name : {"pos", "cells", "last"}) s.set(name, pos);
-  s.set("first", first);
+  for (const char* name : {"slot", "first"}) s.set(name, zeros);
+  std::vector<std::int32_t> table(s.executor.input("table").size() / sizeof(std::int32_t));
+  std::iota(table.begin(), table.end(), 0);
+  s.set("table", table);
   s.set("out_rows", rows);
   Extents extents{};
   extents[0] = extents[1] = std::ssize(tokens);

@@ -20,6 +20,8 @@
 #include "weft/ops/silu.h"
 #include "weft/ops/views.h"
 
+#include "support/runs.h"
+
 namespace weft::test {
 
 struct ToyDims {
@@ -34,15 +36,14 @@ class ToyLlama {
  public:
   explicit ToyLlama(const ToyDims& dims) : d(dims) {}
 
-  // Inputs: tokens, pos, cells, first, last [T] and out_rows [O]; output: logits [O, V]. O is at
-  // most T.
+  // Inputs: tokens, pos, cells, slot, first, last [T], table [1, B] and out_rows [O]; output:
+  // logits [O, V]. O is at most T.
   Graph build() {
     const Dim t = g.variable("T", d.T), o = g.variable("O", d.T);
     const Tensor tokens = g.input("tokens", {i32, {t}});
     const Tensor pos = g.input("pos", {i32, {t}});
     cells = g.input("cells", {i32, {t}});
-    first = g.input("first", {i32, {t}});
-    last = g.input("last", {i32, {t}});
+    runs = runs_inputs(g, t, d.S);
     const Tensor out_rows = g.input("out_rows", {i32, {o}});
     angles = rope_angles(pos, {.n_rot = static_cast<std::int32_t>(d.E)});
     Tensor h = get_rows(weight("token_embd", d.V, d.D), tokens);
@@ -79,8 +80,8 @@ class ToyLlama {
     const Tensor keys = cache_write(k_state, rope(k, angles, RopePairs::adjacent), cells);
     const Tensor values = cache_write(v_state, v, cells);
     const float scale = 1 / std::sqrt(static_cast<float>(d.E));
-    const Tensor y = attention(rope(q, angles, RopePairs::adjacent), keys, values, first, last,
-                               {.scale = scale});
+    const Tensor y =
+        attention(rope(q, angles, RopePairs::adjacent), keys, values, runs, {.scale = scale});
     return linear(merge_heads(y), weight(blk + "attn_output", d.D, d.H * d.E));
   }
 
@@ -92,7 +93,8 @@ class ToyLlama {
 
   ToyDims d;
   Graph g;
-  Tensor cells, first, last, angles;
+  Tensor cells, angles;
+  AttentionRuns runs;
   std::string blk;
 };
 

@@ -44,7 +44,7 @@ class Contents {
                   static_cast<std::size_t>(size));
   }
 
-  // first <= last, cells all different, anything else by chance.
+  // first <= last, cells and blocks all different, two sequences by turns, anything else random.
   void whole(std::string_view name, std::int64_t most, std::span<std::int32_t> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most));
@@ -52,6 +52,8 @@ class Contents {
       const std::int64_t v = name == "first"   ? step % 2 * kShift
                              : name == "last"  ? (step * 61 + kShift) % (most - kShift) + kShift
                              : name == "cells" ? (step * 7 + 3) % most
+                             : name == "table" ? (step * 5 + 2) % std::ssize(values)
+                             : name == "slot"  ? step / 3 % 2
                                                : chance;
       values[i] = static_cast<std::int32_t>(v);
     }

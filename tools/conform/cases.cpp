@@ -189,6 +189,7 @@ void add_caches(Cases& cases) {
   constexpr std::int64_t kGroups = 2, kWidth = 32, kCells = 3 * kCellsPerBlock;
   for (const DType c : cache_types()) {
     const TensorSpec cache{c, cache_shape(kCells, kGroups, kWidth)};
+    const TensorSpec pool{c, cache_shape(2 * kCells, kGroups, kWidth)};
     const std::string type(c.name());
     for (const std::int64_t t : kFew) {
       cases.push_back({"cache_write", type, fmt::format("{} x 2 x 32", t),
@@ -200,16 +201,18 @@ void add_caches(Cases& cases) {
                        },
                        kCells});
       for (const std::int64_t heads : {2, 6}) {
-        cases.push_back(
-            {"attention", type, fmt::format("{} x {} x 32 over 192", t, heads),
-             [=](Graph& g) {
-               done(g, apply(g, kAttention,
-                             {g.input("q", {f32, {rows(g, t), heads, kWidth}}), g.state("k", cache),
-                              g.state("v", cache), g.input("first", {i32, {rows(g, t)}}),
-                              g.input("last", {i32, {rows(g, t)}})},
-                             AttentionAttrs{0.18f}));
-             },
-             kCells});
+        cases.push_back({"attention", type, fmt::format("{} x {} x 32 over 192", t, heads),
+                         [=](Graph& g) {
+                           const TensorSpec per_token{i32, {rows(g, t)}};
+                           done(g, apply(g, kAttention,
+                                         {g.input("q", {f32, {rows(g, t), heads, kWidth}}),
+                                          g.state("k", pool), g.state("v", pool),
+                                          g.input("table", {i32, {2, kCells / kCellsPerBlock}}),
+                                          g.input("slot", per_token), g.input("first", per_token),
+                                          g.input("last", per_token)},
+                                         AttentionAttrs{0.18f}));
+                         },
+                         kCells});
       }
     }
   }

@@ -54,8 +54,8 @@ Tensor Weights::optional(std::string_view name, const Shape& shape, Where where)
   return there ? (*this)(name, shape, where) : Tensor();
 }
 
-Tensor Cache::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
-                     std::source_location where) const {
+Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
+                      std::source_location where) const {
   Graph& graph = q.graph();
   const auto state = [&](std::string_view kind, DType dtype, Tensor x) {
     const Shape shape = cache_shape(n_cells_, x.shape()[1].bound, x.shape()[2].bound);
@@ -63,7 +63,7 @@ Tensor Cache::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const Att
   };
   const Tensor keys = cache_write(state("k", k_type_, k), k, cells_, where).named("cache_k");
   const Tensor values = cache_write(state("v", v_type_, v), v, cells_, where).named("cache_v");
-  return attention(q, keys, values, first_, cells_, attrs, where).named("attn");
+  return attention(q, keys, values, runs_, attrs, where).named("attn");
 }
 
 class GraphBuilder {
@@ -74,11 +74,16 @@ class GraphBuilder {
     in_.tokens = graph_.input("tokens", {i32, {t}});
     in_.pos = graph_.input("pos", {i32, {t}});
     in_.out_rows = graph_.input("out_rows", {i32, {o}});
-    in_.cache.cells_ = graph_.input("cells", {i32, {t}});
-    in_.cache.first_ = graph_.input("first", {i32, {t}});
-    in_.cache.n_cells_ = options.cells;
-    in_.cache.k_type_ = options.cache_k;
-    in_.cache.v_type_ = options.cache_v;
+    const std::int64_t per_sequence = whole_blocks(options.context);
+    in_.memory.cells_ = graph_.input("cells", {i32, {t}});
+    in_.memory.runs_ = {
+        .table = graph_.input("table", {i32, {options.sequences, per_sequence / kCellsPerBlock}}),
+        .slot = graph_.input("slot", {i32, {t}}),
+        .first = graph_.input("first", {i32, {t}}),
+        .last = in_.pos};
+    in_.memory.n_cells_ = options.cells > 0 ? options.cells : options.sequences * per_sequence;
+    in_.memory.k_type_ = options.cache_k;
+    in_.memory.v_type_ = options.cache_v;
     in_.context = options.context;
     in_.embeddings = options.embeddings;
   }

@@ -40,9 +40,9 @@ const Node& node(const Graph& graph, std::string_view path) {
 TEST_CASE("a llama graph has its inputs, states, paths and shapes") {
   const Graph graph =
       build(tiny_decoder("llama"),
-            {.tokens = 8, .logits_rows = 3, .cells = 40, .cache_k = f32, .cache_v = f32});
+            {.tokens = 8, .logits_rows = 3, .context = 40, .cache_k = f32, .cache_v = f32});
   check(graph);
-  for (const char* name : {"tokens", "pos", "cells", "first", "out_rows"}) {
+  for (const char* name : {"tokens", "pos", "cells", "table", "slot", "first", "out_rows"}) {
     CHECK(node(graph, name).kind == NodeKind::input);
   }
   CHECK(node(graph, "cache.k.1").spec == TensorSpec{f32, {1, 2, 64, 16}});

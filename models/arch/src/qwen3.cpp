@@ -15,9 +15,9 @@ Tensor attn(const Weights& blk, const Hparams& c, const Inputs& in, std::int64_t
   auto [q, k, v] = project_heads(blk, c, x);  // [T, H, E], [T, G, E], [T, G, Ev]
   q = rope(norm(blk, "attn_q_norm", c, q), angles, RopePairs::halves).named("attn_q_rope");
   k = rope(norm(blk, "attn_k_norm", c, k), angles, RopePairs::halves).named("attn_k_rope");
-  Tensor y = in.cache.attend(layer, q, k, v, {.scale = c.attention_scale});  // [T, H, Ev]
-  y = merge_heads(y).named("attn_merged");                                   // [T, H * Ev]
-  return project(blk, "attn_output", c.D, c.H * c.Ev, y);                    // [T, D]
+  Tensor y = in.memory.attend(layer, q, k, v, {.scale = c.attention_scale});  // [T, H, Ev]
+  y = merge_heads(y).named("attn_merged");                                    // [T, H * Ev]
+  return project(blk, "attn_output", c.D, c.H * c.Ev, y);                     // [T, D]
 }
 
 Tensor build(const Weights& w, const Hparams& c, const Inputs& in) {

@@ -29,7 +29,7 @@
 namespace weft {
 namespace {
 
-constexpr GraphOptions kWide{.tokens = 8, .logits_rows = 8, .cells = 64, .context = 64};
+constexpr GraphOptions kWide{.tokens = 8, .logits_rows = 8, .context = 64};
 // Passes that only rewrite differ by the order of sums.
 constexpr double kRewriteLimit = 1e-8;
 

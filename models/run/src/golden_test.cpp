@@ -21,13 +21,9 @@ namespace {
 std::vector<float> evaluate(const Model& model, const std::vector<std::int32_t>& ids) {
   const auto n = static_cast<std::int64_t>(ids.size());
   const Model::Impl& impl = model.impl();
-  const Graph graph = build_graph(impl.source, *impl.architecture, impl.hparams,
-                                  {.tokens = n,
-                                   .logits_rows = n,
-                                   .cells = 256,
-                                   .context = 256,
-                                   .cache_k = f32,
-                                   .cache_v = f32});
+  const Graph graph =
+      build_graph(impl.source, *impl.architecture, impl.hparams,
+                  {.tokens = n, .logits_rows = n, .context = 256, .cache_k = f32, .cache_v = f32});
   test::Evaluator eval(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (graph[id].kind != NodeKind::weight) continue;
@@ -37,7 +33,8 @@ std::vector<float> evaluate(const Model& model, const std::vector<std::int32_t>&
   std::vector<std::int32_t> count(ids.size());
   for (std::size_t i = 0; i < count.size(); ++i) count[i] = static_cast<std::int32_t>(i);
   eval.ints("tokens", ids).ints("pos", count).ints("cells", count).ints("out_rows", count);
-  eval.ints("first", std::vector<std::int32_t>(ids.size(), 0));
+  const std::vector<std::int32_t> zeros(ids.size());
+  eval.ints("table", {0, 1, 2, 3}).ints("slot", zeros).ints("first", zeros);
   return eval.run().floats("logits");
 }
 

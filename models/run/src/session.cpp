@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <unordered_map>
 
 #include "weft/backends/backend.h"
@@ -218,10 +219,12 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
     const std::int64_t pos = next[static_cast<std::size_t>(t.sequence)]++;
     Runner::put(r.tokens, i, t.token);
     Runner::put(r.pos, i, pos);
-    Runner::put(r.first, i, t.sequence * room);
+    Runner::put(r.slot, i, t.sequence);
+    Runner::put(r.first, i, 0);
     Runner::put(r.cells, i, t.sequence * room + pos);
     if (t.logits) Runner::put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
   }
+  std::iota(r.table.begin(), r.table.end(), 0);
   // An extent is at least 1: where nobody wants logits, one row is made and not looked at.
   if (n_rows == 0) Runner::put(r.out_rows, 0, 0);
   r.extents[r.t] = static_cast<std::int64_t>(tokens.size());

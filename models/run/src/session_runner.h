@@ -19,6 +19,8 @@ struct Runner {
         tokens(input(graph, "tokens")),
         pos(input(graph, "pos")),
         cells(input(graph, "cells")),
+        table(input(graph, "table")),
+        slot(input(graph, "slot")),
         first(input(graph, "first")),
         out_rows(input(graph, "out_rows")),
         t(index_of(graph.variables(), "T")),
@@ -39,7 +41,7 @@ struct Runner {
   }
 
   Executor executor;
-  std::span<std::int32_t> tokens, pos, cells, first, out_rows;
+  std::span<std::int32_t> tokens, pos, cells, table, slot, first, out_rows;
   std::size_t t, o;  // indices of the variables
   Extents extents{};
 };

@@ -12,6 +12,7 @@
 #include "weft/ops/rms_norm_mul.h"
 
 #include "support/eval.h"
+#include "support/runs.h"
 #include "support/toy_llama.h"
 
 namespace weft {
@@ -203,7 +204,6 @@ TEST_CASE("fuse_qkv: queries, keys and values become one projection and slices")
 Graph plain_attention(bool bias_on_v) {
   Graph g;
   const Tensor x = g.input("x", {f32, {3, 8}});
-  const Tensor first = g.input("first", {i32, {3}}), last = g.input("last", {i32, {3}});
   const auto project = [&](const char* name, bool biased) {
     const Tensor b = biased ? g.weight(std::string(name) + ".bias", {f32, {8}}) : Tensor{};
     return linear(x, g.weight(std::string(name) + ".weight", {f32, {8, 8}}), b);
@@ -215,7 +215,7 @@ Graph plain_attention(bool bias_on_v) {
     return cache_write(g.state(name, {f32, cache_shape(3, 2, 4)}), split_heads(part, 2), cells);
   };
   const Tensor keys = cached("keys", k), values = cached("values", v);
-  g.output("y", attention(split_heads(q, 2), keys, values, first, last, {}));
+  g.output("y", attention(split_heads(q, 2), keys, values, runs_inputs(g, 3, 3), {}));
   return g;
 }
 
@@ -225,7 +225,8 @@ TEST_CASE("fuse_qkv: same numbers, exactly") {
   Evaluator a(plain), b(fused);
   for (Evaluator* eval : {&a, &b}) {
     fill(*eval, eval == &a ? plain : fused);
-    eval->ints("cells", {0, 1, 2}).ints("first", {0, 0, 1}).ints("last", {0, 1, 2}).run();
+    eval->ints("cells", {0, 1, 2});
+    set_runs(*eval, {0, 0, 1}, {0, 1, 2}).run();
   }
   CHECK(a.floats("y") == b.floats("y"));
   CHECK(a.floats("q") == b.floats("q"));

@@ -70,16 +70,16 @@ struct AttentionCells {
                       AttentionAhead& ahead) noexcept = nullptr;
 };
 
-// Some query heads of one group for some tokens whose runs of cells begin at the same one. A *row*
-// is one head of one token. Strides in bytes.
+// Some query heads of one group for some tokens of a sequence whose runs begin at the same
+// position. A *row* is one head of one token. Strides in bytes.
 struct AttentionArgs {
   const std::byte* q = nullptr;  // [n_tokens][n_heads, E] f32, or Q8A
   std::int64_t q_stride = 0;
   bool q_in_blocks = false;  // Q8A
-  // This group's part of the block that cell `first` lies in; those of the next blocks follow at
-  // the stride.
+  // This group's part of block 0; those of the next blocks follow at the stride.
   const std::byte *k = nullptr, *v = nullptr;
   std::int64_t k_stride = 0, v_stride = 0;
+  const std::int32_t* blocks = nullptr;  // the sequence's: position s lies in block blocks[s / 64]
   AttentionCells k_cells, v_cells;
   std::int64_t k_bytes = 0, v_bytes = 0;  // of the group's part of a cell
   std::byte* y = nullptr;                 // [n_tokens][n_heads, E']

@@ -35,7 +35,9 @@ struct AttentionBlocks {
     const AttentionScratch at;
     float *keys, *values, *p, *q, *y, *largest, *sums;
     const std::byte *k = nullptr, *v = nullptr;  // this block, in the cache or in a tile
-    std::int64_t v_cell = 0;                     // bytes
+    // This group's part of this block and of the next one (none: again this one), in the cache.
+    const std::byte *k_here = nullptr, *v_here = nullptr, *k_next = nullptr, *v_next = nullptr;
+    std::int64_t v_cell = 0;  // bytes
     bool keys_in_tile = false, keys_in_codes = false, values_in_codes = false;
     decltype(AttentionCells::values) add_values = nullptr;
     // The block of cells: n from s on, counted from the first one of the run's first block. Those
@@ -60,8 +62,13 @@ struct AttentionBlocks {
     state.values_in_codes = a.v_cells.code_values != nullptr;
     start(state, n_rows);
     state.begin = a.first % kCells;
+    const std::int32_t* block = a.blocks + a.first / kCells;
+    find_next(state, *block);
     for (state.s = 0; state.s < n_cells; state.s += kCells, state.begin = 0) {
       state.n = n_cells - state.s < kCells ? n_cells - state.s : kCells;
+      state.k_here = state.k_next;
+      state.v_here = state.v_next;
+      if (state.s + kCells < n_cells) find_next(state, *++block);
       look_ahead(state, n_rows, n_cells - state.s - kCells);
       take_keys(state, n_rows);
       take_values(state, n_rows);
@@ -76,9 +83,14 @@ struct AttentionBlocks {
     return a.first - a.first % kCells;
   }
 
+  static WEFT_INLINE void find_next(State& state, std::int64_t block) {
+    state.k_next = state.a.k + block * state.a.k_stride;
+    state.v_next = state.a.v + block * state.a.v_stride;
+  }
+
   static WEFT_INLINE void take_keys(State& state, std::int64_t n_rows) {
     const AttentionArgs& a = state.a;
-    state.k = a.k + state.s / kCells * a.k_stride;
+    state.k = state.k_here;
     if (state.keys_in_codes)
       return a.k_cells.key_codes(state.k, a.k_bytes, state.n, a.e, state.keys);
     // Without quads the shuffles do not hide behind the products: the tile is faster.
@@ -88,7 +100,7 @@ struct AttentionBlocks {
 
   static WEFT_INLINE void take_values(State& state, std::int64_t n_rows) {
     const AttentionArgs& a = state.a;
-    const std::byte* v = a.v + state.s / kCells * a.v_stride;
+    const std::byte* v = state.v_here;
     if (state.values_in_codes) {
       state.v = v;
       return a.v_cells.value_scales(v, a.v_bytes, state.n, a.e_out, state.values);
@@ -112,10 +124,8 @@ struct AttentionBlocks {
     const std::int64_t calls = (n_rows + kRows - 1) / kRows * vectors / 2 * 4;
     const std::int64_t n = rest < 0 ? 0 : rest < kCells ? rest : kCells;
     state.n_next = n;
-    const std::int64_t next = state.s / kCells + 1;
-    const std::byte *k = a.k + next * a.k_stride, *v = a.v + next * a.v_stride;
-    state.ahead.keys = {k, k + n * a.k_bytes};
-    state.ahead.values = {v, v + n * a.v_bytes};
+    state.ahead.keys = {state.k_next, state.k_next + n * a.k_bytes};
+    state.ahead.values = {state.v_next, state.v_next + n * a.v_bytes};
     const std::int64_t most = a.k_bytes > a.v_bytes ? a.k_bytes : a.v_bytes;
     state.ahead.per_call = n * most / 64 / calls + 1;
   }
@@ -237,8 +247,7 @@ struct AttentionBlocks {
     if (state.keys_in_tile) return scores<R>(state, r0, n);
     const AttentionArgs& a = state.a;
     float* const q = state.q + r0 * a.e;
-    const std::byte* const v = a.v + state.s / kCells * a.v_stride;
-    state.ahead.soon = {v, v + state.n * a.v_bytes};
+    state.ahead.soon = {state.v_here, state.v_here + state.n * a.v_bytes};
     if (state.keys_in_codes) {
 #ifdef __AVX512VNNI__
       CodeKeys<Arch>::template scores<R>(state.keys, q, n, a.e, state.p, state.ahead);
@@ -253,8 +262,7 @@ struct AttentionBlocks {
                                  .p = state.p};
       a.k_cells.scores(step, R, state.ahead);
     }
-    const std::byte* const k = a.k + (state.s / kCells + 1) * a.k_stride;
-    state.ahead.soon = {k, k + state.n_next * a.k_bytes};
+    state.ahead.soon = {state.k_next, state.k_next + state.n_next * a.k_bytes};
   }
 
   // The same as AttentionSteps::scores, from the tile.

@@ -22,10 +22,11 @@ std::int64_t tile_tokens(std::int64_t n_heads) {
   return std::max<std::int64_t>(1, AttentionKernels::kTileRows / n_heads);
 }
 
-// Tokens from t on, at most n, whose runs begin at the same cell.
-std::int64_t same_first(const std::int32_t* first, std::int64_t t, std::int64_t n) {
+// Tokens from t on, at most n, of the same sequence whose runs begin at the same position.
+std::int64_t same_run(const std::int32_t* slot, const std::int32_t* first, std::int64_t t,
+                      std::int64_t n) {
   std::int64_t count = 1;
-  while (count < n && first[t + count] == first[t]) ++count;
+  while (count < n && slot[t + count] == slot[t] && first[t + count] == first[t]) ++count;
   return count;
 }
 
@@ -33,8 +34,9 @@ std::int64_t same_first(const std::int32_t* first, std::int64_t t, std::int64_t 
 template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &q = args.in[0], &k = args.in[1], &v = args.in[2];
-  const std::int32_t* first = args.in[3].row<const std::int32_t>(0);
-  const std::int32_t* last = args.in[4].row<const std::int32_t>(0);
+  const auto* slot = args.in[4].row<const std::int32_t>(0);
+  const auto* first = args.in[5].row<const std::int32_t>(0);
+  const auto* last = args.in[6].row<const std::int32_t>(0);
   const std::int64_t e = q.dim(-1), e_out = v.dim(-1), per_group = q.dim(1) / k.dim(1);
   const AttentionKernels kernels = best_row(kRows, kIsa).run();
   const std::int64_t h1 = region.col1 / e_out;
@@ -42,14 +44,15 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     const std::int64_t group = h / per_group, end = std::min(h1, (group + 1) * per_group);
     for (std::int64_t t = region.row0; t < region.row1;) {
       const std::int64_t most = std::min(tile_tokens(end - h), region.row1 - t);
-      const std::int64_t n = same_first(first, t, most), begin = first[t] % kCellsPerBlock;
+      const std::int64_t n = same_run(slot, first, t, most);
       kernels.run({.q = q.row<const std::byte>(t) + q.dtype.bytes(h * e),
                    .q_stride = q.row_stride,
                    .q_in_blocks = q.dtype == q8a,
-                   .k = cell_at<const std::byte>(k, first[t] - begin, group),
-                   .v = cell_at<const std::byte>(v, first[t] - begin, group),
+                   .k = cell_at<const std::byte>(k, 0, group),
+                   .v = cell_at<const std::byte>(v, 0, group),
                    .k_stride = k.row_stride,
                    .v_stride = v.row_stride,
+                   .blocks = args.in[3].row<const std::int32_t>(slot[t]),
                    .k_cells = kernels.*find_cache_kernels(k.dtype)->cells,
                    .v_cells = kernels.*find_cache_kernels(v.dtype)->cells,
                    .k_bytes = k.dtype.bytes(e),

@@ -1,7 +1,9 @@
 #include "weft/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -14,6 +16,7 @@
 
 #include "cpu/kernel_test.h"
 #include "support/cells.h"
+#include "support/runs.h"
 
 namespace weft::test {
 namespace {
@@ -31,10 +34,12 @@ void check_attention(const Case& c, std::uint32_t seed) {
   CAPTURE(c.e_out);
   Graph g;
   const Tensor q = g.input("q", {f32, {c.t, c.heads, c.e}});
-  const Tensor k = g.state("k", {c.k, cache_shape(c.s, c.groups, c.e)}),
-               v = g.state("v", {c.v, cache_shape(c.s, c.groups, c.e_out)});
-  const Tensor first = g.input("first", {i32, {c.t}}), last = g.input("last", {i32, {c.t}});
-  g.output("y", attention(c.q_in_blocks ? quantize(q) : q, k, v, first, last,
+  // Twice as many blocks as a sequence can have: of two sequences, each has some.
+  const std::int64_t n_cells = 2 * whole_blocks(c.s), n_blocks = n_cells / kCellsPerBlock;
+  const Tensor k = g.state("k", {c.k, cache_shape(n_cells, c.groups, c.e)}),
+               v = g.state("v", {c.v, cache_shape(n_cells, c.groups, c.e_out)});
+  const AttentionRuns runs = runs_inputs(g, c.t, c.s, 2);
+  g.output("y", attention(c.q_in_blocks ? quantize(q) : q, k, v, runs,
                           {.scale = 1.0f / std::sqrt(static_cast<float>(c.e))}));
   Evaluator eval(g, kOddRows);
   const auto fill = [&](const char* path, std::int64_t n, std::uint32_t from, float scale) {
@@ -43,17 +48,20 @@ void check_attention(const Case& c, std::uint32_t seed) {
     eval.floats(path, values);
   };
   fill("q", c.t * c.heads * c.e, seed, 4);
-  fill("k", whole_blocks(c.s) * c.groups * c.e, seed + 1, 4);
-  fill("v", whole_blocks(c.s) * c.groups * c.e_out, seed + 2, 1);
+  fill("k", n_cells * c.groups * c.e, seed + 1, 4);
+  fill("v", n_cells * c.groups * c.e_out, seed + 2, 1);
   std::mt19937 rng(seed);
-  std::vector<std::int32_t> begin, end;
+  std::vector<std::int32_t> begin, end, slot, table(static_cast<std::size_t>(n_blocks));
+  std::iota(table.begin(), table.end(), 0);
+  std::shuffle(table.begin(), table.end(), rng);
   for (std::int64_t t = 0; t < c.t; ++t) {
     const auto a = static_cast<std::int32_t>(rng() % static_cast<std::uint32_t>(c.s));
     const auto b = static_cast<std::int32_t>(rng() % static_cast<std::uint32_t>(c.s));
     begin.push_back(t == 0 ? 0 : std::min(a, b));
     end.push_back(t == 0 ? static_cast<std::int32_t>(c.s - 1) : std::max(a, b));
+    slot.push_back(static_cast<std::int32_t>(t / 2 % 2));
   }
-  eval.ints("first", begin).ints("last", end).run();
+  eval.ints("table", table).ints("slot", slot).ints("first", begin).ints("last", end).run();
   check_kernel(g, eval, "y", seed);
 }
 
@@ -105,9 +113,8 @@ TEST_CASE("attention: a token's bits do not depend on which blocks its run lies 
     const Tensor q = g.input("q", {f32, {2, 2, 32}});
     const Tensor k = g.state("k", {cache, cache_shape(256, 1, 32)}),
                  v = g.state("v", {cache, cache_shape(256, 1, 32)});
-    const Tensor first = g.input("first", {i32, {2}}), last = g.input("last", {i32, {2}});
     const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
-    g.output("y", attention(rows, k, v, first, last, {.scale = 0.2f}));
+    g.output("y", attention(rows, k, v, runs_inputs(g, 2, 256, 2), {.scale = 0.2f}));
     const auto doubled = [&](std::size_t n, std::uint32_t seed) {
       const Floats half = noise(n, seed);
       Floats both = half;
@@ -116,6 +123,8 @@ TEST_CASE("attention: a token's bits do not depend on which blocks its run lies 
     };
     Evaluator eval(g);
     eval.floats("q", doubled(64, 1)).floats("k", doubled(4096, 2)).floats("v", doubled(4096, 3));
+    // The same positions in other blocks, and other positions as far from a border.
+    eval.ints("table", {0, 1, 2, 3, -1, -1, 2, 1}).ints("slot", {0, 1});
     eval.ints("first", {3, 131}).ints("last", {90, 218}).run();
     const Floats y = run_kernel(g, eval, "y");
     CHECK(Floats(y.begin(), y.begin() + 64) == Floats(y.begin() + 64, y.end()));
@@ -159,30 +168,30 @@ TEST_CASE("attention in whole numbers: numbers of cells around the block, groups
   }
 }
 
-// Causal tokens after `depth` others, in two sequences of `room` cells each.
+// Causal tokens of two sequences, some after others, in blocks here and there.
 TEST_CASE("attention: a token has the same bits alone and among others") {
-  constexpr std::int64_t kTokens = 150, kRoom = 300;
+  constexpr std::int64_t kTokens = 150, kRoom = 320;
   for (const DType cache : {f32, f16, q8_0, q4_0}) {
     for (const std::int64_t heads : {1, 3, 8, 9}) {
       Graph g;
       const Tensor q = g.input("q", {f32, {kTokens, 2 * heads, 32}});
       const Tensor k = g.state("k", {cache, cache_shape(2 * kRoom, 2, 32)}),
                    v = g.state("v", {cache, cache_shape(2 * kRoom, 2, 32)});
-      const Tensor first = g.input("first", {i32, {kTokens}}),
-                   last = g.input("last", {i32, {kTokens}});
+      const AttentionRuns runs = runs_inputs(g, kTokens, kRoom, 2);
       const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
-      const Tensor y = attention(rows, k, v, first, last, {.scale = 0.2f});
+      const Tensor y = attention(rows, k, v, runs, {.scale = 0.2f});
       g.output("y", y);
       Evaluator eval(g, kOddRows);
       eval.floats("q", noise(static_cast<std::size_t>(kTokens * 2 * heads * 32), 1));
       const auto n = static_cast<std::size_t>(whole_blocks(2 * kRoom) * 2 * 32);
       eval.floats("k", noise(n, 2)).floats("v", noise(n, 3));
-      std::vector<std::int32_t> begin, end;
+      std::vector<std::int32_t> slot, end;
       for (std::int32_t t = 0; t < kTokens; ++t) {
-        begin.push_back(t < 100 ? 0 : kRoom);
-        end.push_back(t < 100 ? 20 + t : kRoom + t - 100);
+        slot.push_back(t < 100 ? 0 : 1);
+        end.push_back(t < 100 ? 20 + t : t - 100);
       }
-      eval.ints("first", begin).ints("last", end).run();
+      eval.ints("table", {3, 9, 0, 7, 4, 1, 8, 2, 6, 5}).ints("slot", slot);
+      eval.ints("first", std::vector<std::int32_t>(kTokens)).ints("last", end).run();
       CAPTURE(cache.name());
       CAPTURE(heads);
       check_kernel(g, eval, "y", 1);  // cuts rows and columns anywhere
@@ -197,9 +206,8 @@ TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not e
     const Tensor q = g.input("q", {f32, {40, 2, 32}});
     const Tensor k = g.state("k", {cache, cache_shape(40, 1, 32)}),
                  v = g.state("v", {cache, cache_shape(40, 1, 32)});
-    const Tensor first = g.input("first", {i32, {40}}), last = g.input("last", {i32, {40}});
     const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
-    g.output("y", attention(rows, k, v, first, last, {.scale = 0.2f}));
+    g.output("y", attention(rows, k, v, runs_inputs(g, 40, 40), {.scale = 0.2f}));
     Evaluator eval(g);
     Floats ks = noise(40 * 32, 2), vs = noise(40 * 32, 3);
     for (std::size_t i = 30 * 32; i < 40 * 32; ++i)
@@ -209,7 +217,7 @@ TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not e
     eval.floats("q", noise(40 * 64, 1))
         .floats("k", in_cells(ks, 1, 32))
         .floats("v", in_cells(vs, 1, 32));
-    eval.ints("first", begin).ints("last", end).run();
+    set_runs(eval, begin, end).run();
     const Floats y = run_kernel(g, eval, "y");
     for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i >= 30 * 64));
   }
@@ -221,18 +229,17 @@ TEST_CASE("attention in whole numbers: blocks of cells that add next to nothing,
   for (const DType cache : {q8_0, q4_0}) {
     for (const std::size_t ahead : {3, 70, 130}) {
       Graph g;
-      const Tensor q = g.input("q", {f32, {1, 4, 32}}), first = g.input("first", {i32, {1}});
+      const Tensor q = g.input("q", {f32, {1, 4, 32}});
       const Tensor k = g.state("k", {cache, cache_shape(190, 1, 32)}),
                    v = g.state("v", {cache, cache_shape(190, 1, 32)});
-      const Tensor last = g.input("last", {i32, {1}});
-      g.output("y", attention(quantize(q), k, v, first, last, {.scale = 1}));
+      g.output("y", attention(quantize(q), k, v, runs_inputs(g, 1, 190), {.scale = 1}));
       Floats ks = noise(192 * 32, 2), vs = noise(192 * 32, 3);
       for (std::size_t i = 0; i < 32; ++i) ks[ahead * 32 + i] = 8;
       for (std::size_t i = 0; i < vs.size(); ++i)
         vs[i] *= std::ldexp(1.0f, -static_cast<int>(i / 32 % 12));
       Evaluator eval(g);
       eval.floats("q", Floats(128, 1)).floats("k", ks).floats("v", vs);
-      eval.ints("first", {0}).ints("last", {189}).run();
+      set_runs(eval, {0}, {189}).run();
       CAPTURE(cache.name());
       CAPTURE(ahead);
       check_kernel(g, eval, "y", 1);
@@ -242,15 +249,15 @@ TEST_CASE("attention in whole numbers: blocks of cells that add next to nothing,
 
 TEST_CASE("attention in whole numbers: a NaN among the values reaches its block of elements") {
   Graph g;
-  const Tensor q = g.input("q", {f32, {1, 2, 64}}), first = g.input("first", {i32, {1}});
+  const Tensor q = g.input("q", {f32, {1, 2, 64}});
   const Tensor k = g.state("k", {q8_0, cache_shape(70, 1, 64)}),
                v = g.state("v", {q8_0, cache_shape(70, 1, 64)});
-  g.output("y", attention(quantize(q), k, v, first, g.input("last", {i32, {1}}), {.scale = 0.2f}));
+  g.output("y", attention(quantize(q), k, v, runs_inputs(g, 1, 70), {.scale = 0.2f}));
   Evaluator eval(g);
   Floats vs = noise(128 * 64, 3);
   std::fill_n(vs.begin() + 5 * 64 + 32, 32, std::numeric_limits<float>::quiet_NaN());
   eval.floats("q", noise(128, 1)).floats("k", noise(128 * 64, 2)).floats("v", vs);
-  eval.ints("first", {0}).ints("last", {69}).run();
+  set_runs(eval, {0}, {69}).run();
   const Floats y = run_kernel(g, eval, "y");
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i % 64 >= 32));
 }
@@ -258,9 +265,10 @@ TEST_CASE("attention in whole numbers: a NaN among the values reaches its block 
 TEST_CASE("attention: rows name the types of the cache") {
   const auto name = [](DType k, DType v, DType rows = f32) {
     Graph g;
-    const Tensor q = g.input("q", {rows, {1, 1, 32}}), ids = g.input("ids", {i32, {1}});
-    const Tensor y = attention(q, g.state("k", {k, cache_shape(8, 1, 32)}),
-                               g.state("v", {v, cache_shape(8, 1, 32)}), ids, ids, {.scale = 1});
+    const Tensor q = g.input("q", {rows, {1, 1, 32}});
+    const Tensor y =
+        attention(q, g.state("k", {k, cache_shape(8, 1, 32)}),
+                  g.state("v", {v, cache_shape(8, 1, 32)}), runs_inputs(g, 1, 8), {.scale = 1});
     const auto kernel = cpu_backend().find(g, g[y.id()]);
     return kernel ? std::string(kernel->row.substr(0, kernel->row.rfind(' '))) : "none";
   };
@@ -275,13 +283,12 @@ Floats with(const char* path, std::size_t at, float value) {
   const Tensor q = g.input("q", {f32, {1, 1, 8}});
   const Tensor k = g.state("k", {f32, cache_shape(40, 1, 8)}),
                v = g.state("v", {f32, cache_shape(40, 1, 8)});
-  const Tensor first = g.input("first", {i32, {1}}), last = g.input("last", {i32, {1}});
-  g.output("y", attention(q, k, v, first, last, {.scale = 1}));
+  g.output("y", attention(q, k, v, runs_inputs(g, 1, 40), {.scale = 1}));
   Evaluator eval(g);
   Floats qs(8, 1.0f), ks = noise(320, 1), vs = noise(320, 2);
   (path[0] == 'q' ? qs : path[0] == 'k' ? ks : vs)[at] = value;
   eval.floats("q", qs).floats("k", in_cells(ks, 1, 8)).floats("v", in_cells(vs, 1, 8));
-  eval.ints("first", {0}).ints("last", {39}).run();
+  set_runs(eval, {0}, {39}).run();
   return run_kernel(g, eval, "y");
 }
 

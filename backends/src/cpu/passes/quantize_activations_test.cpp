@@ -15,6 +15,7 @@
 #include "weft/ops/silu.h"
 
 #include "support/eval.h"
+#include "support/runs.h"
 
 namespace weft::cpu {
 namespace {
@@ -63,10 +64,10 @@ TEST_CASE("projections of one activation share one quantize node") {
 TEST_CASE("queries are quantized where keys lie in blocks of codes") {
   const auto queries = [](DType keys, std::int64_t e) {
     Graph g;
-    const Tensor q = g.input("q", {f32, {2, 4, e}}), ids = g.input("ids", {i32, {2}});
+    const Tensor q = g.input("q", {f32, {2, 4, e}});
     const Tensor k = g.state("k", {keys, cache_shape(64, 2, e)});
     const Tensor v = g.state("v", {q8_0, cache_shape(64, 2, 32)});
-    g.output("y", attention(q, k, v, ids, ids, {.scale = 1}).named("attn"));
+    g.output("y", attention(q, k, v, test::runs_inputs(g, 2, 64), {.scale = 1}).named("attn"));
     const Graph low = kQuantizeActivations.apply(g);
     check(low);
     return std::string(low[at(low, "attn").inputs[0]].spec.dtype.name());

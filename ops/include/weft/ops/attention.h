@@ -1,17 +1,20 @@
 #pragma once
-// Scaled dot-product attention of each token over a run of cells of the caches; query heads share
-// the key/value heads of their group:
+// Scaled dot-product attention of each token over a run of positions of its sequence; query heads
+// share the key/value heads of their group:
 //   y[t, h, :] = sum_s p[s] v[s, g, :],  p = softmax_s(scale * q[t, h, :] . k[s, g, :])
 //   with s = first[t] .. last[t] and g = h / (H / G)
 //
 //   q [T, H, E] f32 or Q8A     y [T, H, E'] f32
-//   k [B, G, 64, E]     v [B, G, 64, E']     of S = 64 B cells; k[s, g, :] lies where cell_place()
-//   of cache_cells.h says; of cache_types(), each its own; E and E' whole blocks of it
-//   first, last [T] i32, 0 <= first <= last < S (the caller checks)
+//   k [B, G, 64, E]     v [B, G, 64, E']     pools of B blocks of 64 cells (cache_cells.h), of
+//   cache_types(), each its own; E and E' whole blocks of it
+//   table [Q, M] i32: the blocks of Q sequences. Position s of the sequence in row r lies in cell
+//   s % 64 of block table[r, s / 64], a number below B. Entries that no run needs may be anything
+//   slot [T] i32: each token's row of the table
+//   first, last [T] i32: positions, 0 <= first <= last < 64 M (the caller checks all of these)
 //
-// Causal language models pass last = the token's own cell. Implementations go through s in the
-// blocks of the cache, so that the result does not depend on how many tokens a step has, nor on
-// where a run lies, as long as first[t] is as far from the beginning of its block.
+// Causal language models pass last = the token's own position. Implementations go through s in
+// blocks of positions, so that the result does not depend on how many tokens a step has, nor on
+// where the blocks lie.
 // Sources: Vaswani et al. 2017, arXiv:1706.03762; grouped heads: Ainslie et al. 2023,
 // arXiv:2305.13245; online softmax: Milakov & Gimelshein 2018, arXiv:1805.02867.
 
@@ -27,8 +30,13 @@ struct AttentionAttrs {
   static constexpr auto fields() { return std::tuple{field("scale", &AttentionAttrs::scale)}; }
 };
 
-extern const OpDef kAttention;  // inputs: q, k, v, first, last
-Tensor attention(Tensor q, Tensor k, Tensor v, Tensor first, Tensor last,
+extern const OpDef kAttention;  // inputs: q, k, v, table, slot, first, last
+
+// Which positions each token sees and where they lie.
+struct AttentionRuns {
+  Tensor table, slot, first, last;
+};
+Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
                  const AttentionAttrs& attrs,
                  std::source_location where = std::source_location::current());
 

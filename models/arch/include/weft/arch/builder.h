@@ -58,9 +58,9 @@ class Weights {
   std::shared_ptr<Graph::Scope> scope_;
 };
 
-// The memory of attention. Which cells a token owns and sees comes with each step; how cells are
-// laid out is the session's affair.
-class Cache {
+// What a sequence keeps from step to step. Which cells a token owns and sees comes with each step;
+// where they lie is the session's affair.
+class Memory {
  public:
   // Keeps this step's k [T, G, E] and v [T, G, E'] and lets every token attend to the tokens of its
   // sequence up to itself: q [T, H, E] -> [T, H, E'].
@@ -69,9 +69,10 @@ class Cache {
 
  private:
   friend class GraphBuilder;
-  std::int64_t n_cells_ = 0;  // S
+  std::int64_t n_cells_ = 0;  // of all sequences together
   DType k_type_, v_type_;
-  Tensor cells_, first_;  // [T] i32
+  Tensor cells_;  // [T] i32
+  AttentionRuns runs_;
 };
 
 // The data of a step.
@@ -79,7 +80,7 @@ struct Inputs {
   Tensor tokens;    // [T] i32, ids
   Tensor pos;       // [T] i32, positions within the sequence
   Tensor out_rows;  // [O] i32, rows of the step that need logits
-  Cache cache;
+  Memory memory;
   std::int64_t context = 0;  // positions a sequence of this session may have
   bool embeddings = false;   // head() gives the normalized rows instead of their logits
 };
@@ -110,16 +111,17 @@ Hparams configure(const ModelSource& source, const Architecture& architecture);
 struct GraphOptions {
   std::int64_t tokens = 1;       // bound of T
   std::int64_t logits_rows = 1;  // bound of O
-  std::int64_t cells = 1;        // S
-  std::int64_t context = 1;      // positions per sequence
+  std::int64_t sequences = 1;
+  std::int64_t context = 1;  // positions per sequence
+  std::int64_t cells = 0;    // of all sequences together; 0: as many as all may need
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;
 };
 
-// The graph of one width class. Inputs: "tokens", "pos", "cells", "first" [T] i32 and "out_rows"
-// [O] i32; output "logits" [O, V] or "embeddings" [O, D]; states "cache.k.<layer>",
-// "cache.v.<layer>". Throws what Weights throws, and FormatError naming the tensors of the file
-// that the architecture does not know.
+// The graph of one width class. Inputs: "tokens", "pos", "cells", "slot", "first" [T] i32, "table"
+// [sequences, blocks of a context] i32 and "out_rows" [O] i32; output "logits" [O, V] or
+// "embeddings" [O, D]; states "cache.k.<layer>", "cache.v.<layer>". Throws what Weights throws, and
+// FormatError naming the tensors of the file that the architecture does not know.
 Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,
                   const GraphOptions& options);
 
