@@ -29,7 +29,8 @@ void check_tokens(std::span<const TokenId> tokens, const Session& session,
 // What is there under that name is a conversation, or nothing is. Throws UnsupportedError.
 void check_replaceable(const std::string& path) {
   std::error_code absent;
-  if (!std::filesystem::is_regular_file(path, absent) || SavedSequence::is_one(path)) return;
+  if (!std::filesystem::is_regular_file(path, absent) || SavedSequence::is_saved_sequence(path))
+    return;
   std::ifstream file(path, std::ios::binary);
   char first = '\0';
   if (!file.get(first)) return;
@@ -73,7 +74,7 @@ bool Chat::save(const std::string& path) {
 Chat::Loaded Chat::load(const std::string& path) {
   std::optional<SavedSequence> cache;
   std::string text;
-  if (SavedSequence::is_one(path)) {
+  if (SavedSequence::is_saved_sequence(path)) {
     cache = SavedSequence::open(path);
     text = cache->note();
     if (text.empty())

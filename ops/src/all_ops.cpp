@@ -10,10 +10,12 @@
 #include "weft/ops/copy.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/get_rows.h"
+#include "weft/ops/keep_rows.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
 #include "weft/ops/mul.h"
 #include "weft/ops/quantize.h"
+#include "weft/ops/recurrence.h"
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/rms_norm_mul.h"
 #include "weft/ops/rope.h"
@@ -33,10 +35,12 @@ constexpr const OpDef* kOps[] = {
     &kCopy,          //
     &kGatedLinear,   //
     &kGetRows,       //
+    &kKeepRows,      //
     &kLinear,        //
     &kLinearConcat,  //
     &kMul,           //
     &kQuantize,      //
+    &kRecurrence,    //
     &kReshape,       //
     &kRmsNorm,       //
     &kRmsNormMul,    //

@@ -61,8 +61,9 @@ struct FakeSource : ModelSource {
   }
 };
 
-// Keys and tensors of a decoder with 2 layers: D 64, H 4, G 2, E 16 (or 64 / heads), F 96, V 50.
-inline FakeSource tiny_decoder(const std::string& arch, std::int64_t heads = 4) {
+// Keys and tensors of a decoder: D 64, H 4, G 2, E 16 (or 64 / heads), F 96, V 50.
+inline FakeSource tiny_decoder(const std::string& arch, std::int64_t heads = 4,
+                               std::int64_t layers = 2) {
   const std::int64_t kv = 2 * 64 / heads;
   FakeSource s;
   s.keys["general.architecture"] = arch;
@@ -71,7 +72,7 @@ inline FakeSource tiny_decoder(const std::string& arch, std::int64_t heads = 4) 
   };
   key("context_length", 256);
   key("embedding_length", 64);
-  key("block_count", 2);
+  key("block_count", layers);
   key("feed_forward_length", 96);
   key("vocab_size", 50);
   key("attention.head_count", heads);
@@ -82,7 +83,8 @@ inline FakeSource tiny_decoder(const std::string& arch, std::int64_t heads = 4) 
   };
   tensor("token_embd.weight", {50, 64});
   tensor("output_norm.weight", {64});
-  for (const std::string blk : {"blk.0.", "blk.1."}) {
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const std::string blk = fmt::format("blk.{}.", i);
     tensor(blk + "attn_norm.weight", {64});
     tensor(blk + "attn_q.weight", {64, 64});
     tensor(blk + "attn_k.weight", {kv, 64});

@@ -23,12 +23,13 @@ struct TinyModel {
   std::string arch = "llama";
   DType matrices = f32;
   std::int64_t heads = 4;  // of 64 / heads elements; for llama
+  std::int64_t layers = 2;
   // Called with the values of every tensor before they are encoded.
   std::function<void(const std::string& name, std::vector<float>& values)> change;
 };
 
 inline FakeSource tiny_source(const TinyModel& about) {
-  FakeSource source = tiny_decoder(about.arch, about.heads);
+  FakeSource source = tiny_decoder(about.arch, about.heads, about.layers);
   for (const std::string blk : {"blk.0.", "blk.1."}) {
     if (about.arch == "qwen3") {
       source.tensors[blk + "attn_q_norm.weight"] = {f32, {16}};

@@ -103,7 +103,7 @@ std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::
     Row row{.test = test,
             .workers = session.options().workers,
             .work = work_of(session, test.depth, test.tokens, width)};
-    session.pretend(0, test.depth);
+    session.fill_with_noise(0, test.depth);
     repeat(session, test, tokens, &hash);
     for (std::int64_t r = 0; r < repeats; ++r)
       row.series.rates.push_back(repeat(session, test, tokens, nullptr));

@@ -265,7 +265,7 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
   phase.busy_ns.resize(static_cast<std::size_t>(workers));
   Sums sums(session);
   Comparison comparison(session, test, ignored);
-  session.pretend(0, test.depth);
+  session.fill_with_noise(0, test.depth);
   run_watched(session, test, profiler);  // to warm up
   profiler.clear();
   for (std::int64_t r = 0; r < flags.repeats; ++r) {

@@ -7,15 +7,15 @@
 namespace weft::cpu {
 
 extern const CpuOp kCpuAdd, kCpuAttention, kCpuCacheWrite, kCpuConcat, kCpuGatedLinear, kCpuGetRows,
-    kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuQuantize, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope,
-    kCpuRopeAngles, kCpuScale, kCpuSilu;
+    kCpuKeepRows, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuQuantize, kCpuRecurrence, kCpuRmsNorm,
+    kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuScale, kCpuSilu;
 
 std::span<const CpuOp* const> cpu_ops() {
   static constexpr const CpuOp* kOps[] = {
-      &kCpuAdd,         &kCpuAttention,  &kCpuCacheWrite, &kCpuConcat,
-      &kCpuGatedLinear, &kCpuGetRows,    &kCpuLinear,     &kCpuLinearConcat,
-      &kCpuMul,         &kCpuQuantize,   &kCpuRmsNorm,    &kCpuRmsNormMul,
-      &kCpuRope,        &kCpuRopeAngles, &kCpuScale,      &kCpuSilu,
+      &kCpuAdd,        &kCpuAttention,  &kCpuCacheWrite, &kCpuConcat,       &kCpuGatedLinear,
+      &kCpuGetRows,    &kCpuKeepRows,   &kCpuLinear,     &kCpuLinearConcat, &kCpuMul,
+      &kCpuQuantize,   &kCpuRecurrence, &kCpuRmsNorm,    &kCpuRmsNormMul,   &kCpuRope,
+      &kCpuRopeAngles, &kCpuScale,      &kCpuSilu,
   };
   return kOps;
 }

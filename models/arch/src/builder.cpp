@@ -3,8 +3,6 @@
 #include <unordered_set>
 
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
-#include "weft/ops/cache_write.h"
 
 #include "text.h"
 
@@ -54,48 +52,38 @@ Tensor Weights::optional(std::string_view name, const Shape& shape, Where where)
   return there ? (*this)(name, shape, where) : Tensor();
 }
 
-Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
-                      std::source_location where) const {
-  Graph& graph = q.graph();
-  const auto state = [&](std::string_view kind, DType dtype, Tensor x) {
-    const Shape shape = cache_shape(n_cells_, x.shape()[1].bound, x.shape()[2].bound);
-    return graph.state(fmt::format("cache.{}.{}", kind, layer), {dtype, shape}, where);
-  };
-  const Tensor keys = cache_write(state("k", k_type_, k), k, cells_, where).named("cache_k");
-  const Tensor values = cache_write(state("v", v_type_, v), v, cells_, where).named("cache_v");
-  return attention(q, keys, values, runs_, attrs, where).named("attn");
-}
-
 class GraphBuilder {
  public:
-  GraphBuilder(const ModelSource& source, const GraphOptions& options) : source_(source) {
-    const Dim t = graph_.variable("T", options.tokens);
-    const Dim o = graph_.variable("O", options.logits_rows);
-    in_.tokens = graph_.input("tokens", {i32, {t}});
-    in_.pos = graph_.input("pos", {i32, {t}});
-    in_.out_rows = graph_.input("out_rows", {i32, {o}});
-    const std::int64_t per_sequence = whole_blocks(options.context);
-    in_.memory.cells_ = graph_.input("cells", {i32, {t}});
-    in_.memory.runs_ = {
-        .table = graph_.input("table", {i32, {options.sequences, per_sequence / kCellsPerBlock}}),
-        .slot = graph_.input("slot", {i32, {t}}),
-        .first = graph_.input("first", {i32, {t}}),
-        .last = in_.pos};
-    in_.memory.n_cells_ = options.cells > 0 ? options.cells : options.sequences * per_sequence;
-    in_.memory.k_type_ = options.cache_k;
-    in_.memory.v_type_ = options.cache_v;
-    in_.context = options.context;
-    in_.embeddings = options.embeddings;
-  }
+  GraphBuilder(const ModelSource& source, const GraphOptions& options)
+      : source_(source), in_(inputs(graph_, options)) {}
 
-  Graph build(const Architecture& architecture, const Hparams& c) {
+  ModelGraph build(const Architecture& architecture, const Hparams& c) {
     const Weights weights(graph_, source_);
     graph_.output(in_.embeddings ? "embeddings" : "logits", architecture.build(weights, c, in_));
     check_all_used(*weights.used_, architecture.name);
-    return std::move(graph_);
+    return {std::move(graph_), in_.memory.parts()};
   }
 
  private:
+  static Inputs inputs(Graph& graph, const GraphOptions& options) {
+    const Dim t = graph.variable("T", options.tokens);
+    const Dim o = graph.variable("O", options.logits_rows);
+    const Tensor tokens = graph.input("tokens", {i32, {t}}), pos = graph.input("pos", {i32, {t}});
+    const MemorySizes sizes{
+        .sequences = options.sequences,
+        .context = options.context,
+        .cells = options.cells,
+        .step_tokens = options.step_tokens > 0 ? options.step_tokens : options.tokens,
+        .cache_k = options.cache_k,
+        .cache_v = options.cache_v};
+    return {.tokens = tokens,
+            .pos = pos,
+            .out_rows = graph.input("out_rows", {i32, {o}}),
+            .memory = Memory(graph, pos, sizes),
+            .context = options.context,
+            .embeddings = options.embeddings};
+  }
+
   void check_all_used(const Weights::Used& used, std::string_view arch) const {
     constexpr std::size_t kShown = 5;
     std::size_t n_unknown = 0;
@@ -137,10 +125,15 @@ auto with_file(std::string_view file, F f) {
 
 }  // namespace
 
-Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,
-                  const GraphOptions& options) {
+ModelGraph build_model_graph(const ModelSource& source, const Architecture& architecture,
+                             const Hparams& c, const GraphOptions& options) {
   return with_file(source.file(),
                    [&] { return GraphBuilder(source, options).build(architecture, c); });
+}
+
+Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,
+                  const GraphOptions& options) {
+  return build_model_graph(source, architecture, c, options).graph;
 }
 
 }  // namespace weft

@@ -167,7 +167,7 @@ std::string check_memory(const std::shared_ptr<const Model>& model, const Sessio
   const std::int64_t expected = planned - session.memory().other;
   if (allocated != expected)
     throw Failed{fmt::format("{} planned, {} allocated", expected, allocated)};
-  session.pretend(0, session.options().context);  // touches every cell of the cache
+  session.fill_with_noise(0, session.options().context);  // touches every cell of the cache
   session.truncate(0, 0);
   session.feed(0, tokens);
   const auto after = anonymous_bytes();

@@ -109,12 +109,25 @@ DeviceBindings DeviceMemory::bindings() const {
           .scratch = scratch_.bytes()};
 }
 
-bool DeviceMemory::write_state(const std::string& path, std::int64_t offset,
-                               std::span<std::byte> bytes) {
-  const auto at = tensors_.find(path);
-  if (at == tensors_.end()) return false;
-  upload(at->second.data() + offset, bytes);
-  return true;
+bool DeviceMemory::has_state(const std::string& path) const {
+  const auto tensor = use_.tensors.find(path);
+  return tensor != use_.tensors.end() && !tensor->second.weight;
+}
+
+void DeviceMemory::read_state(const std::string& path, std::int64_t offset,
+                              std::span<std::byte> bytes) const {
+  device_.finish();  // what steps wrote is there
+  device_.download({.n_rows = 1,
+                    .row_bytes = std::ssize(bytes),
+                    .device = tensors_.at(path).data() + offset,
+                    .device_stride = std::ssize(bytes),
+                    .host = bytes.data(),
+                    .host_stride = std::ssize(bytes)});
+}
+
+void DeviceMemory::write_state(const std::string& path, std::int64_t offset,
+                               std::span<const std::byte> bytes) {
+  upload(tensors_.at(path).data() + offset, bytes);
 }
 
 }  // namespace weft

@@ -42,8 +42,10 @@ class DeviceMemory {
   std::string_view backend() const { return use_.backend; }
   std::int64_t bytes() const;  // counted at the allocations
   DeviceBindings bindings() const;
-  // Writes `bytes` of a state, from byte `offset` on; false where it is not here.
-  bool write_state(const std::string& path, std::int64_t offset, std::span<std::byte> bytes);
+  bool has_state(const std::string& path) const;
+  // `bytes` of a state, from byte `offset` on. REQUIRES: it is here.
+  void read_state(const std::string& path, std::int64_t offset, std::span<std::byte> bytes) const;
+  void write_state(const std::string& path, std::int64_t offset, std::span<const std::byte> bytes);
 
  private:
   void fill(const Model& model, const std::string& path, const DeviceTensor& tensor);

@@ -14,7 +14,7 @@ constexpr std::int64_t kElems = 1 << 16;  // encoded once and repeated
 
 }  // namespace
 
-void fill_with_noise(DType dtype, std::span<std::byte> bytes) {
+Noise::Noise(DType dtype) {
   const Format* format = find_format(dtype.plain());
   if (!format || !format->encode)
     fail<UnsupportedError>("nothing can be written in type {}", dtype.name());
@@ -24,11 +24,16 @@ void fill_with_noise(DType dtype, std::span<std::byte> bytes) {
     state = state * 1664525 + 1013904223;  // Knuth's and Lewis's generator
     v = static_cast<float>(static_cast<std::int32_t>(state)) * 0x1p-31f;
   }
-  std::vector<std::byte> encoded(static_cast<std::size_t>(dtype.bytes(kElems)));
-  format->encode(values.data(), encoded.data(), kElems);
-  for (std::size_t done = 0; done < bytes.size(); done += encoded.size()) {
-    const std::size_t n = std::min(encoded.size(), bytes.size() - done);
-    std::copy_n(encoded.begin(), n, bytes.begin() + static_cast<std::ptrdiff_t>(done));
+  encoded_.resize(static_cast<std::size_t>(dtype.bytes(kElems)));
+  format->encode(values.data(), encoded_.data(), kElems);
+}
+
+void Noise::fill(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t n = std::min(encoded_.size() - next_, bytes.size());
+    std::copy_n(encoded_.begin() + static_cast<std::ptrdiff_t>(next_), n, bytes.begin());
+    bytes = bytes.subspan(n);
+    next_ = (next_ + n) % encoded_.size();
   }
 }
 

@@ -79,9 +79,11 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
   writer.number(tokens.size());
   writer.bytes(std::as_bytes(tokens));
   writer.block(std::as_bytes(std::span(note)));
-  const SequenceCells states = session.cells(sequence, std::ssize(tokens));
-  writer.number(states.size());
-  for (const std::span<std::byte> cells : states) writer.block(cells);
+  writer.number(session.n_states());
+  for (std::size_t i = 0; i < session.n_states(); ++i) {
+    writer.number(static_cast<std::uint64_t>(session.saved_bytes(sequence, i)));
+    session.save(sequence, i, [&](std::span<const std::byte> bytes) { writer.bytes(bytes); });
+  }
   writer.commit();
 }
 
@@ -104,7 +106,7 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
   return s;
 }
 
-bool SavedSequence::is_one(const std::string& path) {
+bool SavedSequence::is_saved_sequence(const std::string& path) {
   const MappedFile file(path);
   const auto magic = std::as_bytes(std::span(kMagic));
   return file.bytes().size() >= magic.size() &&
@@ -130,15 +132,15 @@ void SavedSequence::restore(Session& session, std::int32_t sequence, std::int64_
   if (n_tokens < 0 || n_tokens > std::ssize(tokens_))
     fail<ValueError>("{}: holds {} tokens, {} were asked for", printable_path(name_),
                      tokens_.size(), n_tokens);
-  const SequenceCells states = session.cells(sequence, n_tokens);
-  const auto too_short = [](auto cells, auto saved) { return saved.size() < cells.size(); };
-  if (states.size() != states_.size() ||
-      !std::ranges::equal(states, states_, [&](auto c, auto s) { return !too_short(c, s); }))
-    fail<FormatError>("{}: holds fewer cells than its {} tokens need", printable_path(name_),
-                      tokens_.size());
-  for (std::size_t i = 0; i < states.size(); ++i)
-    std::memcpy(states[i].data(), states_[i].data(), states[i].size());
-  session.adopt(sequence, n_tokens);
+  try {
+    session.restore(sequence, n_tokens, std::ssize(tokens_), states_);
+  } catch (const FormatError& e) {
+    fail<FormatError>("{}: {}", printable_path(name_), e.what());
+  }
+}
+
+std::int64_t SavedSequence::resume_point(const Session& session, std::int64_t n_tokens) const {
+  return session.resume_point_of_saved(n_tokens, std::ssize(tokens_));
 }
 
 }  // namespace weft

@@ -1,21 +1,17 @@
 #include "weft/run/session.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <numeric>
 #include <unordered_map>
 
 #include "weft/backends/backend.h"
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
 #include "weft/run/nan_error.h"
 #include "weft/scheduler/workers.h"
 
 #include "device_memory.h"
+#include "memory/session_memory.h"
 #include "model_impl.h"
-#include "noise.h"
 #include "session_plan.h"
 #include "session_runner.h"
 
@@ -39,46 +35,29 @@ struct Session::Impl {
         states(planned.memory.state),
         arena(planned.memory.arena),
         scratch(planned.memory.scratch),
+        devices(allocate_on_devices()),
+        state_at(place_states()),
+        memory({planned.options.sequences, planned.options.context}, planned.options.prefill_width,
+               memory_parts()),
         runners(planned.plans.size()),
-        lengths(static_cast<std::size_t>(planned.options.sequences)),
-        next(lengths.size()),
-        chunk(static_cast<std::size_t>(planned.options.prefill_width)) {
-    std::byte* at = states.data();
-    for (const DeviceUse& use : device_use(planned.graphs, planned.plans))
-      devices.push_back(std::make_unique<DeviceMemory>(*model, use));
-    for (const Node* state : states_in_order()) {
-      if (is_on_device(*state)) {
-        off_host = state->path;
-        continue;
-      }
-      state_at.emplace(state->path, at);
-      caches.push_back({at, cell_bytes(state->spec)});
-      at += align_up(state->spec.bytes());
-    }
-  }
+        chunk(static_cast<std::size_t>(planned.options.prefill_width)) {}
 
-  // A state in the host's memory.
-  struct Cache {
-    std::byte* cells;
-    std::int64_t cell_bytes;
-  };
-
-  std::vector<const Node*> states_in_order() const;
+  std::vector<std::unique_ptr<DeviceMemory>> allocate_on_devices() const;
+  std::unordered_map<std::string, std::byte*> place_states();
+  std::vector<std::unique_ptr<SequenceMemory>> memory_parts();
   bool is_on_device(const Node& state) const;
   std::shared_ptr<const ResidentWeights> load_weights() const;
   const std::byte* weight(const Node& node) const;
   std::size_t plan_for(std::size_t n_tokens) const;
   Runner& runner(std::size_t n_tokens);
   void check_tokens(std::span<const std::int32_t> tokens) const;
-  void check_sequence(std::int64_t sequence) const;
-  void check_room(std::int64_t sequence, std::int64_t length) const;
-  void check_length(std::int64_t sequence, std::int64_t length) const;
-  void check_on_host() const;
-  void check_step(std::span<const StepToken> tokens);
+  void check_step(std::span<const StepToken> tokens) const;
   std::size_t write_inputs(Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
   std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
                               NodeObserver* observer);
+  std::span<const float> compute(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
+                                 NodeObserver* observer);
 
   std::shared_ptr<const Model> model;
   PlannedModel planned;
@@ -86,23 +65,50 @@ struct Session::Impl {
   Workers workers;
   Buffer states, arena, scratch;
   std::vector<std::unique_ptr<DeviceMemory>> devices;
-  std::unordered_map<std::string, std::byte*> state_at;
-  std::vector<Cache> caches;  // in the order of the graph
-  std::string off_host;       // a state in the memory of a device; empty where there is none
+  std::unordered_map<std::string, std::byte*> state_at;  // those in the host's memory
+  SessionMemory memory;
   std::vector<std::unique_ptr<Runner>> runners;  // by width class; null until first used
-  std::vector<std::int64_t> lengths;             // by sequence
-  std::vector<std::int64_t> next;                // lengths after the step that is being made
   std::vector<StepToken> chunk;                  // of feed(), so that it allocates nothing
   std::span<const float> last;                   // in the arena
 };
 
-std::vector<const Node*> Session::Impl::states_in_order() const {
+std::vector<std::unique_ptr<DeviceMemory>> Session::Impl::allocate_on_devices() const {
+  std::vector<std::unique_ptr<DeviceMemory>> all;
+  for (const DeviceUse& use : device_use(planned.graphs, planned.plans))
+    all.push_back(std::make_unique<DeviceMemory>(*model, use));
+  return all;
+}
+
+std::unordered_map<std::string, std::byte*> Session::Impl::place_states() {
+  std::unordered_map<std::string, std::byte*> places;
+  std::byte* at = states.data();
   const Graph& graph = planned.graphs.front();
-  std::vector<const Node*> found;
   for (NodeId id = 0; id < graph.size(); ++id) {
-    if (graph[id].kind == NodeKind::state) found.push_back(&graph[id]);
+    if (graph[id].kind != NodeKind::state || is_on_device(graph[id])) continue;
+    places.emplace(graph[id].path, at);
+    at += align_up(graph[id].spec.bytes());
   }
-  return found;
+  return places;
+}
+
+std::vector<std::unique_ptr<SequenceMemory>> Session::Impl::memory_parts() {
+  const SessionOptions& o = planned.options;
+  const Graph& graph = planned.graphs.front();
+  std::vector<std::unique_ptr<SequenceMemory>> parts;
+  for (const MemoryPart& part : planned.memory_parts) {
+    std::vector<StateStore::State> all;
+    for (const std::string& path : part.states) {
+      const auto on_host = state_at.find(path);
+      const auto has = [&](const auto& device) { return device->has_state(path); };
+      const auto device = std::ranges::find_if(devices, has);
+      all.push_back({.path = path,
+                     .spec = graph[graph.find(path)].spec,
+                     .host = on_host != state_at.end() ? on_host->second : nullptr,
+                     .device = device != devices.end() ? device->get() : nullptr});
+    }
+    parts.push_back(make_memory(part, {o.sequences, o.context}, StateStore(std::move(all))));
+  }
+  return parts;
 }
 
 bool Session::Impl::is_on_device(const Node& state) const {
@@ -149,7 +155,7 @@ Runner& Session::Impl::runner(std::size_t n_tokens) {
       bindings.devices.push_back((*at)->bindings());
     }
     runners[i] = std::make_unique<Runner>(planned.graphs[i], planned.plans[i], *planned.backend,
-                                          bindings, workers);
+                                          bindings, workers, memory.input_names());
   }
   return *runners[i];
 }
@@ -163,41 +169,11 @@ void Session::Impl::check_tokens(std::span<const std::int32_t> tokens) const {
   }
 }
 
-void Session::Impl::check_sequence(std::int64_t sequence) const {
-  if (sequence < 0 || sequence >= std::ssize(lengths)) {
-    fail<ValueError>("there is no sequence {}: the session has {}", sequence, lengths.size());
-  }
-}
-
-void Session::Impl::check_room(std::int64_t sequence, std::int64_t length) const {
-  if (length > planned.options.context) {
-    fail<ValueError>("sequence {} would have {} tokens, its context holds {}", sequence, length,
-                     planned.options.context);
-  }
-}
-
-// That the sequence may have so many tokens.
-void Session::Impl::check_length(std::int64_t sequence, std::int64_t length) const {
-  check_sequence(sequence);
-  if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
-  check_room(sequence, length);
-}
-
-void Session::Impl::check_on_host() const {
-  if (off_host.empty()) return;
-  fail<UnsupportedError>("the cache '{}' lies in the memory of a device: the host cannot read it",
-                         off_host);
-}
-
-// Leaves the lengths after the step in `next`.
-void Session::Impl::check_step(std::span<const StepToken> tokens) {
+void Session::Impl::check_step(std::span<const StepToken> tokens) const {
   const SessionOptions& o = planned.options;
-  next = lengths;
   std::int64_t n_rows = 0;
   for (const StepToken& t : tokens) {
     check_tokens({&t.token, 1});
-    check_sequence(t.sequence);
-    check_room(t.sequence, ++next[static_cast<std::size_t>(t.sequence)]);
     n_rows += t.logits;
   }
   if (tokens.empty() || std::ssize(tokens) > o.prefill_width) {
@@ -211,20 +187,13 @@ void Session::Impl::check_step(std::span<const StepToken> tokens) {
 
 // Returns the number of rows of logits.
 std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> tokens) {
-  const std::int64_t room = cells_per_sequence(planned.options);
-  next = lengths;
   std::size_t n_rows = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const StepToken& t = tokens[i];
-    const std::int64_t pos = next[static_cast<std::size_t>(t.sequence)]++;
-    Runner::put(r.tokens, i, t.token);
-    Runner::put(r.pos, i, pos);
-    Runner::put(r.slot, i, t.sequence);
-    Runner::put(r.first, i, 0);
-    Runner::put(r.cells, i, t.sequence * room + pos);
-    if (t.logits) Runner::put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
+    Runner::put(r.tokens, i, tokens[i].token);
+    Runner::put(r.pos, i, memory.step()[i].position);
+    if (tokens[i].logits) Runner::put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
   }
-  std::iota(r.table.begin(), r.table.end(), 0);
+  memory.write_inputs(r.memory);
   // An extent is at least 1: where nobody wants logits, one row is made and not looked at.
   if (n_rows == 0) Runner::put(r.out_rows, 0, 0);
   r.extents[r.t] = static_cast<std::int64_t>(tokens.size());
@@ -237,29 +206,40 @@ void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& 
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!tokens[i].logits) continue;
     if (has_nan({rows.row<const float>(row++), static_cast<std::size_t>(rows.cols())})) {
-      const auto same = [&](const StepToken& t) { return t.sequence == tokens[i].sequence; };
-      const auto before = std::count_if(tokens.begin(), tokens.begin() + std::ptrdiff_t(i), same);
       fail<NanError>("{}: logits are NaN at position {}: weights or file damaged; run weft verify",
-                     model->file().path(),
-                     lengths[static_cast<std::size_t>(tokens[i].sequence)] + before);
+                     model->file().path(), memory.step()[i].position);
     }
   }
+}
+
+// REQUIRES: the memory has begun the step.
+std::span<const float> Session::Impl::compute(std::span<const StepToken> tokens,
+                                              const std::atomic<bool>* cancel,
+                                              NodeObserver* observer) {
+  Runner& r = runner(tokens.size());
+  const std::size_t n_rows = write_inputs(r, tokens);
+  r.executor.run(r.extents, cancel, observer);
+  const View rows = r.executor.output(planned.options.embeddings ? "embeddings" : "logits");
+  check_logits(tokens, rows);
+  if (n_rows == 0) return {};
+  const auto width = static_cast<std::size_t>(rows.cols());
+  last = {rows.row<const float>(static_cast<std::int64_t>(n_rows - 1)), width};
+  return {rows.row<const float>(0), n_rows * width};
 }
 
 std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
                                            const std::atomic<bool>* cancel,
                                            NodeObserver* observer) {
-  Runner& r = runner(tokens.size());
+  memory.begin(tokens);
   last = {};
-  const std::size_t n_rows = write_inputs(r, tokens);
-  r.executor.run(r.extents, cancel, observer);
-  const View rows = r.executor.output(planned.options.embeddings ? "embeddings" : "logits");
-  check_logits(tokens, rows);
-  lengths.swap(next);
-  if (n_rows == 0) return {};
-  const auto width = static_cast<std::size_t>(rows.cols());
-  last = {rows.row<const float>(static_cast<std::int64_t>(n_rows - 1)), width};
-  return {rows.row<const float>(0), n_rows * width};
+  try {
+    const std::span<const float> rows = compute(tokens, cancel, observer);
+    memory.append();
+    return rows;
+  } catch (...) {
+    memory.give_back();
+    throw;
+  }
 }
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
@@ -270,9 +250,9 @@ void Session::feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
                    const std::atomic<bool>* cancel,
                    const std::function<void(std::int64_t, std::int64_t)>& progress) {
   Impl& s = *impl_;
-  s.check_sequence(sequence);
+  s.memory.check_sequence(sequence);
   s.check_tokens(tokens);
-  s.check_room(sequence, length(sequence) + std::ssize(tokens));
+  s.memory.check_room(sequence, length(sequence) + std::ssize(tokens));
   for (std::size_t done = 0; done < tokens.size();) {
     const std::size_t n = std::min(tokens.size() - done, s.chunk.size());
     for (std::size_t i = 0; i < n; ++i) {
@@ -300,8 +280,14 @@ std::span<const float> Session::logits() const {
 }
 
 std::int64_t Session::length(std::int32_t sequence) const {
-  impl_->check_sequence(sequence);
-  return impl_->lengths[static_cast<std::size_t>(sequence)];
+  impl_->memory.check_sequence(sequence);
+  return impl_->memory.length(sequence);
+}
+
+std::int64_t Session::resume_point(std::int32_t sequence, std::int64_t n) const {
+  if (n < 0 || n > length(sequence))
+    fail<ValueError>("sequence {} has {} tokens, not {}", sequence, length(sequence), n);
+  return impl_->memory.resume_point(sequence, n);
 }
 
 void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
@@ -309,66 +295,44 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
     fail<ValueError>("sequence {} has {} tokens, cannot be cut to {}", sequence, length(sequence),
                      new_length);
   }
-  impl_->lengths[static_cast<std::size_t>(sequence)] = new_length;
+  impl_->memory.truncate(sequence, new_length);
 }
 
-SequenceCells Session::cells(std::int32_t sequence, std::int64_t length) {
-  impl_->check_length(sequence, length);
-  impl_->check_on_host();
-  const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
-  SequenceCells cells;
-  for (const Impl::Cache& cache : impl_->caches) {
-    cells.emplace_back(cache.cells + first * cache.cell_bytes,
-                       static_cast<std::size_t>(whole_blocks(length) * cache.cell_bytes));
-  }
-  return cells;
-}
-
-void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length, std::int64_t same) {
-  impl_->check_sequence(to);
+void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) {
+  impl_->memory.check_sequence(to);
   if (new_length < 0 || new_length > length(from)) {
     fail<ValueError>("sequence {} has {} tokens, {} cannot be copied", from, length(from),
                      new_length);
   }
-  if (same < 0 || same > std::min(new_length, length(to))) {
-    fail<ValueError>("sequences {} and {} cannot have {} tokens in common: {} are copied, to {}",
-                     from, to, same, new_length, length(to));
-  }
-  impl_->check_on_host();
-  if (from != to) {
-    const std::int64_t room = cells_per_sequence(impl_->planned.options);
-    const std::int64_t begin = same / kCellsPerBlock * kCellsPerBlock;
-    const std::int64_t n_cells = whole_blocks(new_length) - begin;
-    for (const Impl::Cache& cache : impl_->caches) {
-      std::memcpy(cache.cells + (to * room + begin) * cache.cell_bytes,
-                  cache.cells + (from * room + begin) * cache.cell_bytes,
-                  static_cast<std::size_t>(n_cells * cache.cell_bytes));
-    }
-  }
-  impl_->lengths[static_cast<std::size_t>(to)] = new_length;
+  impl_->memory.copy(from, to, new_length);
 }
 
-void Session::adopt(std::int32_t sequence, std::int64_t length) {
-  impl_->check_length(sequence, length);
-  impl_->lengths[static_cast<std::size_t>(sequence)] = length;
+std::size_t Session::n_states() const {
+  return impl_->memory.n_states();
 }
 
-void Session::pretend(std::int32_t sequence, std::int64_t length) {
-  adopt(sequence, length);
-  const std::int64_t first = sequence * cells_per_sequence(impl_->planned.options);
-  for (const Node* state : impl_->states_in_order()) {
-    const std::int64_t bytes = cell_bytes(state->spec);
-    const auto n_bytes = static_cast<std::size_t>(whole_blocks(length) * bytes);
-    if (!impl_->is_on_device(*state)) {
-      fill_with_noise(state->spec.dtype,
-                      {impl_->state_at.at(state->path) + first * bytes, n_bytes});
-      continue;
-    }
-    std::vector<std::byte> cells(n_bytes);
-    fill_with_noise(state->spec.dtype, cells);
-    for (const auto& device : impl_->devices)
-      device->write_state(state->path, first * bytes, cells);
-  }
+std::int64_t Session::saved_bytes(std::int32_t sequence, std::size_t state) const {
+  impl_->memory.check_sequence(sequence);
+  return impl_->memory.saved_bytes(sequence, state);
+}
+
+void Session::save(std::int32_t sequence, std::size_t state,
+                   const std::function<void(std::span<const std::byte>)>& write) const {
+  impl_->memory.check_sequence(sequence);
+  impl_->memory.save(sequence, state, write);
+}
+
+std::int64_t Session::resume_point_of_saved(std::int64_t length, std::int64_t saved_length) const {
+  return impl_->memory.resume_point_of_saved(length, saved_length);
+}
+
+void Session::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
+                      std::span<const std::span<const std::byte>> states) {
+  impl_->memory.restore(sequence, length, saved_length, states);
+}
+
+void Session::fill_with_noise(std::int32_t sequence, std::int64_t length) {
+  impl_->memory.fill_with_noise(sequence, length);
 }
 
 const Model& Session::model() const {

@@ -14,8 +14,7 @@ namespace weft {
 SessionBeams::SessionBeams(Session& session, const std::atomic<bool>* cancel)
     : session_(session),
       cancel_(cancel),
-      n_prompt_(session.length(0)),
-      slots_(static_cast<std::size_t>(session.options().sequences)),
+      n_sequences_(static_cast<std::size_t>(session.options().sequences)),
       slot_of_{0},
       rows_(session.logits()),
       n_vocab_(rows_.size()) {
@@ -24,7 +23,6 @@ SessionBeams::SessionBeams(Session& session, const std::atomic<bool>* cancel)
     fail<ValueError>("{} beams do not fit into steps of {} tokens and {} rows of logits",
                      o.sequences, o.prefill_width, o.logits_rows);
   }
-  slots_[0].has_prompt = true;
 }
 
 std::span<const float> SessionBeams::logprobs(std::size_t beam) {
@@ -48,20 +46,12 @@ bool SessionBeams::ends(std::size_t, TokenId token) {
   return session_.model().vocabulary().ends_generation(token);
 }
 
-// How many tokens two sequences have in common.
-std::int64_t SessionBeams::copied(std::size_t from, std::size_t to) const {
-  if (!slots_[to].has_prompt) return 0;
-  const auto& a = slots_[from].tokens;
-  const auto& b = slots_[to].tokens;
-  return n_prompt_ + (std::ranges::mismatch(a, b).in1 - a.begin());
-}
-
 // Gives every chosen hypothesis a sequence with what its origin holds: the first that goes on from
 // a sequence keeps it, the others take one that nobody goes on from.
 void SessionBeams::move_to(std::span<const BeamStep> chosen) {
   constexpr std::size_t kNone = ~std::size_t{0};
   std::vector<std::size_t> slot_of(chosen.size(), kNone);
-  std::vector<bool> taken(slots_.size());
+  std::vector<bool> taken(n_sequences_);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const std::size_t origin = slot_of_[chosen[i].beam];
     if (taken[origin]) continue;
@@ -73,8 +63,7 @@ void SessionBeams::move_to(std::span<const BeamStep> chosen) {
     const std::size_t origin = slot_of_[chosen[i].beam];
     const auto free = static_cast<std::size_t>(std::ranges::find(taken, false) - taken.begin());
     session_.copy(static_cast<std::int32_t>(origin), static_cast<std::int32_t>(free),
-                  session_.length(static_cast<std::int32_t>(origin)), copied(origin, free));
-    slots_[free] = slots_[origin];
+                  session_.length(static_cast<std::int32_t>(origin)));
     taken[free] = true;
     slot_of[i] = free;
   }
@@ -82,8 +71,8 @@ void SessionBeams::move_to(std::span<const BeamStep> chosen) {
 }
 
 void SessionBeams::advance(std::span<const BeamStep> chosen) {
-  if (chosen.size() > slots_.size())
-    fail<ValueError>("the session has {} sequences for {} beams", slots_.size(), chosen.size());
+  if (chosen.size() > n_sequences_)
+    fail<ValueError>("the session has {} sequences for {} beams", n_sequences_, chosen.size());
   move_to(chosen);
   std::vector<StepToken> step;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -92,8 +81,6 @@ void SessionBeams::advance(std::span<const BeamStep> chosen) {
                     .logits = true});
   }
   rows_ = session_.step(step, cancel_);
-  for (std::size_t i = 0; i < chosen.size(); ++i)
-    slots_[slot_of_[i]].tokens.push_back(chosen[i].token);
 }
 
 }  // namespace weft

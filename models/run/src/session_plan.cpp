@@ -50,7 +50,10 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   if (o.context == 0) o.context = std::min(model.facts().context, kDefaultContext);
   check_range("context", o.context, 1, kMaxCells);
   check_range("sequences", o.sequences, 1, 1 << 16);
-  if (cells_per_sequence(o) * o.sequences > kMaxCells) {
+  check_range("cells", o.cells, 0, kMaxCells);
+  const std::int64_t most_cells = whole_blocks(o.context) * o.sequences;
+  o.cells = o.cells > 0 ? std::min(whole_blocks(o.cells), most_cells) : most_cells;
+  if (o.cells > kMaxCells) {
     fail<ValueError>("{} sequences of {} positions are more than {} cells", o.sequences, o.context,
                      kMaxCells);
   }
@@ -81,16 +84,20 @@ void add_class(const Model& model, const Backend& backend, std::int64_t width,
                PlannedModel& planned) {
   const SessionOptions& o = planned.options;
   const Model::Impl& impl = model.impl();
-  const Graph plain = build_graph(impl.source, *impl.architecture, impl.hparams,
-                                  {.tokens = width,
-                                   .logits_rows = std::min(width, o.logits_rows),
-                                   .sequences = o.sequences,
-                                   .context = o.context,
-                                   .cache_k = o.cache_k,
-                                   .cache_v = o.cache_v,
-                                   .embeddings = o.embeddings});
+  ModelGraph built = build_model_graph(impl.source, *impl.architecture, impl.hparams,
+                                       {.tokens = width,
+                                        .logits_rows = std::min(width, o.logits_rows),
+                                        .sequences = o.sequences,
+                                        .context = o.context,
+                                        .cells = o.cells,
+                                        .step_tokens = o.prefill_width,
+                                        .cache_k = o.cache_k,
+                                        .cache_v = o.cache_v,
+                                        .embeddings = o.embeddings});
   const bool resident = o.weights == WeightMode::resident;
-  planned.graphs.push_back(optimize(plain, backend, {.off = o.passes_off, .resident = resident}));
+  planned.memory_parts = std::move(built.memory);
+  planned.graphs.push_back(
+      optimize(built.graph, backend, {.off = o.passes_off, .resident = resident}));
   planned.plans.push_back(
       make_plan(planned.graphs.back(), backend,
                 {.name = width == 1 ? "decode" : fmt::format("prefill {}", width),
@@ -284,10 +291,6 @@ PlannedModel plan_mapped(const Model& model, const SessionOptions& options, cons
 std::shared_ptr<const Backend> backend_of(const SessionOptions& options) {
   if (options.engine) return {std::shared_ptr<const Backend>(), options.engine};
   return choose_backend(options.backend, options.route);
-}
-
-std::int64_t cells_per_sequence(const SessionOptions& options) {
-  return whole_blocks(options.context);
 }
 
 std::int64_t state_bytes(const Graph& graph, const Plan& plan) {

@@ -8,10 +8,6 @@
 
 namespace weft {
 
-// Cells that every sequence has for itself: its positions, up to whole blocks. So sequence s begins
-// at cell s times that, and all sequences lie alike in their blocks.
-std::int64_t cells_per_sequence(const SessionOptions& options);
-
 // Bytes of all states of a graph that lie in the host's memory, each aligned. Session lays them out
 // in this order.
 std::int64_t state_bytes(const Graph& graph, const Plan& plan);

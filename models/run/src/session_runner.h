@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,18 +14,17 @@
 namespace weft {
 
 struct Runner {
+  // `memory_inputs`: names of those that SessionMemory writes.
   Runner(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
-         Workers& workers)
+         Workers& workers, std::span<const std::string> memory_inputs)
       : executor(graph, plan, backend, bindings, workers),
         tokens(input(graph, "tokens")),
         pos(input(graph, "pos")),
-        cells(input(graph, "cells")),
-        table(input(graph, "table")),
-        slot(input(graph, "slot")),
-        first(input(graph, "first")),
         out_rows(input(graph, "out_rows")),
         t(index_of(graph.variables(), "T")),
-        o(index_of(graph.variables(), "O")) {}
+        o(index_of(graph.variables(), "O")) {
+    for (const std::string& name : memory_inputs) memory.push_back(input(graph, name));
+  }
 
   static std::size_t index_of(const std::vector<Variable>& variables, std::string_view name) {
     const auto it = std::ranges::find(variables, name, &Variable::name);
@@ -41,7 +41,8 @@ struct Runner {
   }
 
   Executor executor;
-  std::span<std::int32_t> tokens, pos, cells, table, slot, first, out_rows;
+  std::span<std::int32_t> tokens, pos, out_rows;
+  std::vector<std::span<std::int32_t>> memory;
   std::size_t t, o;  // indices of the variables
   Extents extents{};
 };

@@ -167,12 +167,12 @@ TEST_CASE("sequences in one batch give what each gives alone") {
   }
 }
 
-TEST_CASE("a sequence that pretends to have tokens goes on behind them") {
+TEST_CASE("a sequence filled with noise goes on behind it") {
   const auto model = tiny_model();
   Session session(model, {.context = 40, .sequences = 2});
   session.feed(0, some_tokens(5));
   const auto after = [&](std::int64_t length) {
-    session.pretend(1, length);
+    session.fill_with_noise(1, length);
     session.feed(1, some_tokens(3));
     CHECK(session.length(1) == length + 3);
     return std::vector<float>(session.logits().begin(), session.logits().end());
@@ -180,9 +180,9 @@ TEST_CASE("a sequence that pretends to have tokens goes on behind them") {
   CHECK(same_bits(after(37), after(37)));
   CHECK(!same_bits(after(37), after(0)));
   CHECK(session.length(0) == 5);
-  CHECK_THROWS_AS(session.pretend(1, 41), ValueError);
-  CHECK_THROWS_AS(session.pretend(1, -1), ValueError);
-  CHECK_THROWS_AS(session.pretend(2, 1), ValueError);
+  CHECK_THROWS_AS(session.fill_with_noise(1, 41), ValueError);
+  CHECK_THROWS_AS(session.fill_with_noise(1, -1), ValueError);
+  CHECK_THROWS_AS(session.fill_with_noise(2, 1), ValueError);
 }
 
 TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
@@ -237,48 +237,51 @@ TEST_CASE("a copied sequence and its original go on like two fresh ones") {
   }
 }
 
-TEST_CASE("a copy leaves alone what both sequences have already") {
+TEST_CASE("copies share blocks until they are written, and sequences the cells of all") {
   const auto model = tiny_model();
   const auto ids = some_tokens(100);
-  for (const std::size_t same : {0, 1, 63, 64, 65, 99}) {
-    CAPTURE(same);
-    Session session(model, {.context = 200, .sequences = 2}), fresh(model, {.context = 200});
-    session.feed(0, ids);
-    session.feed(1, {ids.data(), same});
-    session.feed(1, some_tokens(20, 5));
-    session.copy(0, 1, 100, static_cast<std::int64_t>(same));
-    const std::int32_t next[] = {7};
-    session.feed(1, next);
+  // Two blocks for the prompt, and one for each sequence that goes on within the second.
+  Session session(model, {.context = 200, .sequences = 4, .cells = 5 * 64});
+  Session fresh(model, {.context = 200});
+  CHECK(session.memory().state * 16 ==
+        Session(model, {.context = 200, .sequences = 4}).memory().state * 5);
+  session.feed(0, ids);
+  for (const std::int32_t sequence : {1, 2, 3}) session.copy(0, sequence, 100);
+  for (const std::int32_t sequence : {0, 1, 2, 3}) {
+    session.feed(sequence, std::vector{sequence, 7});
+    fresh.truncate(0, 0);
     fresh.feed(0, ids);
-    fresh.feed(0, next);
+    fresh.feed(0, std::vector{sequence, 7});
     const std::vector<float> a(session.logits().begin(), session.logits().end());
     const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
     CHECK(same_bits(a, b));
   }
-  // The first block is believed to be the same, and is not looked at.
-  Session session(model, {.context = 200, .sequences = 2});
-  session.feed(0, ids);
-  session.feed(1, some_tokens(70, 5));
-  const auto before = session.cells(1, 64).front();
-  const std::vector<std::byte> first(before.begin(), before.end());
-  session.copy(0, 1, 100, 64);
-  CHECK(std::ranges::equal(session.cells(1, 64).front(), first));
+  // Now all five are taken.
+  session.feed(1, some_tokens(26));
+  CHECK(text_of([&] { session.feed(1, std::vector{1}); }) ==
+        "there is no room for 129 tokens in sequence 1: 0 of the 5 blocks of 64 positions that all "
+        "sequences share are free");
+  CHECK(session.length(1) == 128);
+  CHECK_THROWS_AS(session.step(std::vector<StepToken>{{.token = 1, .sequence = 2},
+                                                      {.token = 1, .sequence = 1}}),
+                  BudgetError);
+  CHECK(session.length(2) == 102);
+  session.truncate(3, 64);
+  session.feed(1, std::vector{1});
+  CHECK(session.length(1) == 129);
 }
 
 TEST_CASE("copies of what is not there are refused, and nothing changes") {
   Session session(tiny_model(), {.context = 100, .sequences = 2});
   session.feed(0, some_tokens(10));
   session.feed(1, some_tokens(4, 2));
-  const auto copy = [&](std::int32_t from, std::int32_t to, std::int64_t n, std::int64_t same = 0) {
-    return text_of([&] { session.copy(from, to, n, same); });
+  const auto copy = [&](std::int32_t from, std::int32_t to, std::int64_t n) {
+    return text_of([&] { session.copy(from, to, n); });
   };
   CHECK(copy(0, 2, 1) == "there is no sequence 2: the session has 2");
   CHECK(copy(-1, 1, 1) == "there is no sequence -1: the session has 2");
   CHECK(copy(0, 1, 11) == "sequence 0 has 10 tokens, 11 cannot be copied");
   CHECK(copy(0, 1, -1) == "sequence 0 has 10 tokens, -1 cannot be copied");
-  CHECK(copy(0, 1, 10, 5) ==
-        "sequences 0 and 1 cannot have 5 tokens in common: 10 are copied, to 4");
-  CHECK(copy(0, 1, 2, 3) == "sequences 0 and 1 cannot have 3 tokens in common: 2 are copied, to 4");
   CHECK(session.length(1) == 4);
   CHECK(copy(0, 0, 7) == "no error");  // no more than cutting it
   CHECK(session.length(0) == 7);
@@ -395,8 +398,9 @@ TEST_CASE("a token costs no heap call once its plan is compiled") {
     const std::int64_t before = test::allocations();
     for (int i = 0; i < 100; ++i) session.feed(0, one);
     CHECK(test::allocations() - before == 0);
-    session.copy(0, 1, 100, 0);
-    session.copy(0, 1, 160, 100);
+    session.copy(0, 1, 100);
+    session.copy(0, 1, 160);
+    session.feed(1, one);  // copies a block
     CHECK(test::allocations() - before == 0);
   }
 }

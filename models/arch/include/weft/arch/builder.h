@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "weft/arch/hparams.h"
+#include "weft/arch/memory.h"
 #include "weft/graph/graph.h"
-#include "weft/ops/attention.h"
 
 namespace weft {
 
@@ -58,29 +58,12 @@ class Weights {
   std::shared_ptr<Graph::Scope> scope_;
 };
 
-// What a sequence keeps from step to step. Which cells a token owns and sees comes with each step;
-// where they lie is the session's affair.
-class Memory {
- public:
-  // Keeps this step's k [T, G, E] and v [T, G, E'] and lets every token attend to the tokens of its
-  // sequence up to itself: q [T, H, E] -> [T, H, E'].
-  Tensor attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
-                std::source_location where = std::source_location::current()) const;
-
- private:
-  friend class GraphBuilder;
-  std::int64_t n_cells_ = 0;  // of all sequences together
-  DType k_type_, v_type_;
-  Tensor cells_;  // [T] i32
-  AttentionRuns runs_;
-};
-
 // The data of a step.
 struct Inputs {
-  Tensor tokens;    // [T] i32, ids
-  Tensor pos;       // [T] i32, positions within the sequence
-  Tensor out_rows;  // [O] i32, rows of the step that need logits
-  Memory memory;
+  Tensor tokens;             // [T] i32, ids
+  Tensor pos;                // [T] i32, positions within the sequence
+  Tensor out_rows;           // [O] i32, rows of the step that need logits
+  Memory memory;             // what sequences keep from step to step
   std::int64_t context = 0;  // positions a sequence of this session may have
   bool embeddings = false;   // head() gives the normalized rows instead of their logits
 };
@@ -112,16 +95,24 @@ struct GraphOptions {
   std::int64_t tokens = 1;       // bound of T
   std::int64_t logits_rows = 1;  // bound of O
   std::int64_t sequences = 1;
-  std::int64_t context = 1;  // positions per sequence
-  std::int64_t cells = 0;    // of all sequences together; 0: as many as all may need
+  std::int64_t context = 1;      // positions per sequence
+  std::int64_t cells = 0;        // of all sequences together; 0: as many as all may need
+  std::int64_t step_tokens = 0;  // of the widest step of the session; 0: tokens
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;
 };
 
-// The graph of one width class. Inputs: "tokens", "pos", "cells", "slot", "first" [T] i32, "table"
-// [sequences, blocks of a context] i32 and "out_rows" [O] i32; output "logits" [O, V] or
-// "embeddings" [O, D]; states "cache.k.<layer>", "cache.v.<layer>". Throws what Weights throws, and
-// FormatError naming the tensors of the file that the architecture does not know.
+// The graph of one width class. Inputs: "tokens", "pos" [T] i32, "out_rows" [O] i32 and those of
+// the parts of its memory; output "logits" [O, V] or "embeddings" [O, D]; states as Memory names
+// them. Throws what Weights throws, and FormatError naming the tensors of the file that the
+// architecture does not know.
+struct ModelGraph {
+  Graph graph;
+  std::vector<MemoryPart> memory;  // the same for all width classes of a session
+};
+ModelGraph build_model_graph(const ModelSource& source, const Architecture& architecture,
+                             const Hparams& c, const GraphOptions& options);
+// The graph alone.
 Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,
                   const GraphOptions& options);
 

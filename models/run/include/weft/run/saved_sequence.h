@@ -1,11 +1,10 @@
 #pragma once
-// One sequence of a session in a file: its tokens with their keys and values, so that a prompt or a
+// One sequence of a session in a file: its tokens with what it keeps of them, so that a prompt or a
 // conversation goes on where it was without being computed again, with the same bits.
 //
 // The file, little-endian: "weftseq1"; u64 fingerprint of the session (below); u64 n, i32[n]
 // tokens; u64 length and bytes of a note, which belongs to the program that saved it; u64 number of
-// states, then per state u64 length and the bytes of its cells (SequenceCells); XXH3-64 of all
-// before it.
+// states, then per state u64 length and its bytes (Session::save); XXH3-64 of all before it.
 
 #include <cstdint>
 #include <memory>
@@ -35,7 +34,7 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
 class SavedSequence {
  public:
   // Whether the file begins like one. Throws IoError where it cannot be read.
-  static bool is_one(const std::string& path);
+  static bool is_saved_sequence(const std::string& path);
   // Throws IoError; UnsupportedError where the file is of another kind or version; FormatError
   // where a byte of it has changed.
   static SavedSequence open(const std::string& path);
@@ -49,9 +48,13 @@ class SavedSequence {
   bool fits(const Session& session) const;
 
   // The sequence then holds the first `n_tokens` of tokens(), whatever it held before. Throws
-  // ValueError where the session does not fit, FormatError where the cells are not as long as it
-  // needs them, ValueError where its context is shorter: the sequence then is as it was.
+  // ValueError if the session does not fit, FormatError if the states are not as long as it needs
+  // them, ValueError if its context is shorter, UnsupportedError if n_tokens is no resume point,
+  // BudgetError if it has no room: the sequence then is as it was.
   void restore(Session& session, std::int32_t sequence, std::int64_t n_tokens) const;
+  // The largest number of tokens up to n_tokens that restore() can make: n_tokens itself, but for
+  // models whose memory forgets (Session::resume_point). REQUIRES: the session fits.
+  std::int64_t resume_point(const Session& session, std::int64_t n_tokens) const;
 
  private:
   std::shared_ptr<const MappedFile> file_;  // null after parse()

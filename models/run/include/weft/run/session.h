@@ -1,7 +1,7 @@
 #pragma once
-// One or several conversations with a model: plans per width class, the KV cache, the activation
-// arena and the workers. All memory is accounted before it is allocated. One thread at a time per
-// session.
+// One or several conversations with a model: plans per width class, the sequences' memory, the
+// activation arena and the workers. All memory is accounted before it is allocated. One thread at a
+// time per session.
 //
 //   auto model = weft::Model::load("stories.gguf");
 //   weft::Session session(model, {.context = 512});
@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/arch/memory.h"
 #include "weft/run/model.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/executor.h"
@@ -37,8 +38,11 @@ enum class WeightMode : std::uint8_t {
 std::string_view to_string(WeightMode mode);  // "auto", "mapped", "resident"
 
 struct SessionOptions {
-  std::int64_t context = 0;          // cells per sequence; 0: min(the model's context, 4096)
-  std::int32_t sequences = 1;        // conversations with a cache of their own
+  std::int64_t context = 0;    // cells per sequence; 0: min(the model's context, 4096)
+  std::int32_t sequences = 1;  // conversations, each with a memory of its own
+  // Cells of all sequences together, which they share in blocks; 0: as many as all may need. With
+  // fewer, what does not fit is refused when it is fed (BudgetError).
+  std::int64_t cells = 0;
   std::int64_t prefill_width = 512;  // most tokens in one step, up to kMaxPrefillWidth; narrower
                                      // width classes are made below it
   std::int64_t logits_rows = 0;  // most rows of logits in one step; 0: max(sequences, 16), at most
@@ -69,9 +73,6 @@ struct StepToken {
   bool logits = false;  // wants a row of logits
 };
 
-// Memory of a sequence's keys and values, state by state in the order of the graph.
-using SequenceCells = std::vector<std::span<std::byte>>;
-
 class Session {
  public:
   Session(std::shared_ptr<const Model> model, const SessionOptions& options);
@@ -81,8 +82,9 @@ class Session {
 
   // Appends tokens to a sequence, in chunks of at most prefill_width, and keeps the logits of the
   // last one. Throws ValueError for ids outside the vocabulary, a sequence that does not exist, or
-  // where the context would overflow (before anything is computed); CancelledError where `cancel`
-  // became true: the sequence then ends after the last whole chunk.
+  // if the context would overflow, BudgetError if the cells that all sequences share do not suffice
+  // (both before anything is computed); CancelledError if `cancel` became true: the sequence then
+  // ends after the last whole chunk.
   void feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
             const std::atomic<bool>* cancel = nullptr,
             const std::function<void(std::int64_t done, std::int64_t total)>& progress = {});
@@ -94,23 +96,40 @@ class Session {
                               const std::atomic<bool>* cancel = nullptr,
                               NodeObserver* observer = nullptr);
 
-  std::span<const float> logits() const;                      // [V], of the last token fed
-  std::int64_t length(std::int32_t sequence) const;           // tokens in its cache
-  void truncate(std::int32_t sequence, std::int64_t length);  // forgets all tokens from `length` on
+  std::span<const float> logits() const;             // [V], of the last token fed
+  std::int64_t length(std::int32_t sequence) const;  // tokens in its cache
+  // Forgets all tokens from `length` on. Throws ValueError for lengths that the sequence does not
+  // have, UnsupportedError if it cannot go on from there: see resume_point().
+  void truncate(std::int32_t sequence, std::int64_t length);
+  // The largest length up to `length` from which the sequence can go on, as it is or after
+  // truncate(): `length` itself, but for models with windows or recurrent states, which keep only
+  // the last tokens and some checkpoints (weft/arch/memory.h). Whoever needs another one feeds
+  // the tokens from there again, or keeps a copy(). Throws ValueError like truncate().
+  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const;
   // From now on `to` has the first `length` tokens of `from` and goes on from them with the same
-  // bits as `from` would. Of these, `to` has the first `same` already: they are not copied, so what
-  // a copy takes is what differs. Allocates nothing. Throws ValueError for sequences that do not
-  // exist and numbers of tokens that they do not have, UnsupportedError where a cache lies in the
-  // memory of a device; `to` then is as it was.
-  void copy(std::int32_t from, std::int32_t to, std::int64_t length, std::int64_t same = 0);
-  // Where the keys and values of the sequence's first `length` positions lie, in whole blocks of
-  // cells (ops/cache_cells.h), whatever they hold now. Throws ValueError like feed().
-  SequenceCells cells(std::int32_t sequence, std::int64_t length);
-  // From now on the sequence has `length` tokens, whose keys and values the caller has put into its
-  // cells. Throws ValueError like feed().
-  void adopt(std::int32_t sequence, std::int64_t length);
-  // For measurements: adopt() with pseudo-random keys and values.
-  void pretend(std::int32_t sequence, std::int64_t length);
+  // bits as `from` would. What they have in common lies in the same memory until one of them writes
+  // there, so that nothing is copied now. Allocates nothing. Throws like truncate() of `from`; `to`
+  // then is as it was.
+  void copy(std::int32_t from, std::int32_t to, std::int64_t length);
+
+  // What a sequence keeps, as bytes (saved_sequence.h has them in a file): state by state,
+  // 0 .. n_states() - 1. save() hands them out piece by piece.
+  std::size_t n_states() const;
+  std::int64_t saved_bytes(std::int32_t sequence, std::size_t state) const;
+  void save(std::int32_t sequence, std::size_t state,
+            const std::function<void(std::span<const std::byte>)>& write) const;
+  // From now on the sequence has the first `length` tokens of one that had `saved_length` of them
+  // when its states were saved. Throws ValueError like feed(), UnsupportedError if what was saved
+  // cannot go on from `length`, FormatError if it is too short, BudgetError if there is no room;
+  // the sequence then is as it was.
+  void restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
+               std::span<const std::span<const std::byte>> states);
+  // The largest length up to `length` that restore() can make. REQUIRES: 0 <= length <=
+  // saved_length.
+  std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length) const;
+  // For measurements: from now on the sequence has `length` tokens, whose memory is pseudo-random.
+  // Throws like restore().
+  void fill_with_noise(std::int32_t sequence, std::int64_t length);
 
   const Model& model() const;
   const SessionOptions& options() const;  // as resolved: no zeros, no automatic left
@@ -142,6 +161,7 @@ struct PlannedModel {
   std::shared_ptr<const Backend> backend;  // what the plans were made for
   std::vector<Graph> graphs;
   std::vector<Plan> plans;
+  std::vector<MemoryPart> memory_parts;  // of the graphs' states
   MemoryUse memory;
   std::vector<std::string> concessions;
   SessionOptions options;

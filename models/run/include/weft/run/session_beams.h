@@ -30,19 +30,12 @@ class SessionBeams : public BeamModel {
   void advance(std::span<const BeamStep> chosen) override;
 
  private:
-  // A sequence of the session: whose tokens it holds behind the prompt.
-  struct Slot {
-    bool has_prompt = false;
-    std::vector<TokenId> tokens;
-  };
   void move_to(std::span<const BeamStep> chosen);
-  std::int64_t copied(std::size_t from, std::size_t to) const;
 
   Session& session_;
   const std::atomic<bool>* cancel_;
-  const std::int64_t n_prompt_;
-  std::vector<Slot> slots_;
-  std::vector<std::size_t> slot_of_;  // by hypothesis
+  const std::size_t n_sequences_;
+  std::vector<std::size_t> slot_of_;  // by hypothesis: its sequence
   std::span<const float> rows_;       // of all hypotheses, in the session's memory
   std::size_t n_vocab_;
   std::vector<float> row_;

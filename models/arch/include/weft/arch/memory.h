@@ -1,0 +1,98 @@
+#pragma once
+// What a sequence keeps from step to step, as builder code asks for it: by kind. Where it lies, who
+// shares it and how it is saved is the session's affair.
+//
+//   in.memory.attend(layer, q, k, v, attrs)              keys and values of every token
+//   in.memory.window(512).attend(layer, q, k, v, attrs)  of the last 512 tokens
+//   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, keys and values
+//   alike in.memory.recurrent("conv.3", {D})                   a state of fixed size, whatever the
+//   length
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/graph/graph.h"
+#include "weft/ops/attention.h"
+
+namespace weft {
+
+// So many tokens can always be cut off a sequence, whatever a window shows.
+inline constexpr std::int64_t kTakenBack = 64;
+// States of fixed size are kept as they were after every so many tokens, so many times.
+inline constexpr std::int64_t kCheckpointEvery = 64, kCheckpoints = 4;
+
+// States of a graph whose contents lie alike: one pool of units, which are the rows of the states'
+// first dimension.
+struct MemoryPart {
+  std::string_view kind;            // "cells" or "rows": a line of the session's list of kinds
+  std::string suffix;               // of the names of its inputs: "", ".w512"
+  std::int64_t window = 0;          // cells: the last positions that a token sees; 0: all
+  std::int64_t n_units = 0;         // blocks of cells or rows, of all sequences together
+  std::vector<std::string> states;  // their paths
+};
+
+// What the sizes of states depend on.
+struct MemorySizes {
+  std::int64_t sequences = 1;
+  std::int64_t context = 1;      // positions per sequence
+  std::int64_t cells = 0;        // of all sequences together; 0: as many as all may need
+  std::int64_t step_tokens = 1;  // of the widest step of the session
+  DType cache_k = f16, cache_v = f16;
+};
+
+// A state of fixed size per sequence.
+class Recurrent {
+ public:
+  // y[t] = a[t] * y[the token before t in its sequence] + x[t], elementwise, all [T, ...shape] f32;
+  // before the first token stands 0. Keeps the last one of each sequence.
+  Tensor scan(Tensor a, Tensor x,
+              std::source_location where = std::source_location::current()) const;
+
+ private:
+  friend class Memory;
+  Tensor state_;               // [rows, ...shape]
+  Tensor from_, before_, to_;  // [T] i32 (ops/recurrence.h, ops/keep_rows.h)
+};
+
+class Memory {
+ public:
+  // REQUIRES: `pos` [T] is an input of the graph: each token's position within its sequence.
+  Memory(Graph& graph, Tensor pos, const MemorySizes& sizes);
+
+  // Keeps this step's k [T, G, E] and v [T, G, E'] and lets every token attend to the tokens of its
+  // sequence up to itself: q [T, H, E] -> [T, H, E'].
+  Tensor attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
+                std::source_location where = std::source_location::current()) const;
+  // The same with keys that are values as well, in one state: q [T, H, E], c [T, G, E] -> [T, H,
+  // E].
+  Tensor attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
+                       std::source_location where = std::source_location::current()) const;
+  // Memory of which a token sees the last n tokens, itself among them; older ones are forgotten.
+  // Throws ValueError if n < 1.
+  Memory window(std::int64_t n) const;
+  // A state of this shape, zero before the first token. Names are unique in a graph.
+  Recurrent recurrent(std::string_view name, const Shape& shape,
+                      std::source_location where = std::source_location::current()) const;
+
+  // What has been asked for so far.
+  const std::vector<MemoryPart>& parts() const;
+
+ private:
+  struct Asked;  // shared by all copies
+  struct Cells;
+
+  MemoryPart& part(const MemoryPart& wanted) const;
+  Cells cells(std::source_location where) const;
+  Tensor keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
+              std::source_location where) const;
+  Tensor input(const std::string& name, const Shape& shape, std::source_location where) const;
+
+  std::shared_ptr<Asked> asked_;
+  std::int64_t window_ = 0;
+};
+
+}  // namespace weft

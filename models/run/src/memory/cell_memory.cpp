@@ -1,0 +1,202 @@
+// Cells per token, in blocks: of all positions, or of the last ones that a window shows.
+#include <algorithm>
+
+#include "weft/base/error.h"
+#include "weft/ops/cache_cells.h"
+
+#include "memory/block_pool.h"
+#include "memory/sequence_memory.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t blocks_for(std::int64_t n_positions) {
+  return whole_blocks(n_positions) / kCellsPerBlock;
+}
+
+class CellMemory final : public SequenceMemory {
+ public:
+  CellMemory(const MemoryPart& part, const MemoryLimits& limits, StateStore store)
+      : SequenceMemory(std::move(store)),
+        suffix_(part.suffix),
+        window_(part.window),
+        per_sequence_(blocks_for(limits.context)),
+        pool_(part.n_units),
+        table_(static_cast<std::size_t>(limits.sequences * per_sequence_)),
+        kept_(static_cast<std::size_t>(limits.sequences)) {}
+
+  std::vector<std::string> input_names() const override {
+    return {"table" + suffix_, "cells" + suffix_, "first" + suffix_};
+  }
+  bool has_room(const Growth& g) const override {
+    // A window has blocks for every step (arch/memory.cpp).
+    return window_ > 0 || n_missing(g) <= pool_.n_free();
+  }
+  std::string room() const override {
+    return fmt::format("{} of the {} blocks of {} positions that all sequences share are free",
+                       pool_.n_free(), pool_.n_blocks(), kCellsPerBlock);
+  }
+  const Growth* reserve(std::span<const Growth> step) override {
+    const auto failed = std::ranges::find_if(step, [&](const Growth& g) { return !grow(g); });
+    return failed == step.end() ? nullptr : &*failed;
+  }
+  void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
+                    std::span<const InputValues> inputs) override;
+  void append(std::span<const Growth> step) override;
+  void give_back(std::span<const Growth> step) override {
+    for (const Growth& g : step) cut(g.sequence, blocks_for(g.from));
+  }
+
+  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override {
+    return oldest(length) / kCellsPerBlock >= kept(sequence).begin ? length : 0;
+  }
+  void truncate(std::int32_t sequence, std::int64_t length) override {
+    cut(sequence, blocks_for(length));
+  }
+  void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
+
+  std::vector<std::int32_t> saved_units(std::int32_t sequence, std::int64_t length) const override;
+  Range needed_units(std::int64_t length, std::int64_t saved_length) const override;
+  bool can_replace(std::int32_t sequence, std::int64_t length) const override;
+  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) override;
+
+ private:
+  // The blocks that a sequence has, by number within it.
+  struct Kept {
+    std::int64_t begin = 0, end = 0;
+  };
+
+  Kept& kept(std::int32_t sequence) { return kept_[static_cast<std::size_t>(sequence)]; }
+  const Kept& kept(std::int32_t sequence) const {
+    return kept_[static_cast<std::size_t>(sequence)];
+  }
+  std::size_t at(std::int32_t sequence, std::int64_t n) const {
+    return static_cast<std::size_t>(sequence * per_sequence_ + n);
+  }
+  std::int32_t& block(std::int32_t sequence, std::int64_t n) { return table_[at(sequence, n)]; }
+  std::int32_t block(std::int32_t sequence, std::int64_t n) const {
+    return table_[at(sequence, n)];
+  }
+  // The oldest position that the token behind `length` others sees.
+  std::int64_t oldest(std::int64_t length) const {
+    return window_ == 0 ? 0 : std::max<std::int64_t>(0, length - window_ + 1);
+  }
+  // Whether the step writes into a block that somebody else reads.
+  bool must_copy(const Growth& g) const {
+    return g.from % kCellsPerBlock != 0 && g.to > g.from &&
+           pool_.is_shared(block(g.sequence, g.from / kCellsPerBlock));
+  }
+  std::int64_t n_missing(const Growth& g) const {
+    return std::max<std::int64_t>(0, blocks_for(g.to) - kept(g.sequence).end) + must_copy(g);
+  }
+  bool grow(const Growth& g);
+  void cut(std::int32_t sequence, std::int64_t n_blocks);
+
+  const std::string suffix_;
+  const std::int64_t window_;        // positions a token sees; 0: all
+  const std::int64_t per_sequence_;  // entries of the table
+  BlockPool pool_;
+  std::vector<std::int32_t> table_;  // [sequences][per_sequence_]
+  std::vector<Kept> kept_;           // by sequence
+};
+
+bool CellMemory::grow(const Growth& g) {
+  if (must_copy(g)) {
+    std::int32_t& shared = block(g.sequence, g.from / kCellsPerBlock);
+    const std::int32_t own = pool_.take();
+    if (own == BlockPool::kNone) return false;
+    store().copy(shared, own);
+    pool_.release(shared);
+    shared = own;
+  }
+  for (std::int64_t& end = kept(g.sequence).end; end < blocks_for(g.to); ++end) {
+    const std::int32_t fresh = pool_.take();
+    if (fresh == BlockPool::kNone) return false;
+    block(g.sequence, end) = fresh;
+  }
+  return true;
+}
+
+// To the first n_blocks by number.
+void CellMemory::cut(std::int32_t sequence, std::int64_t n_blocks) {
+  Kept& has = kept(sequence);
+  while (has.end > std::max(n_blocks, has.begin)) pool_.release(block(sequence, --has.end));
+  if (n_blocks == 0) has = {};
+}
+
+void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
+                              std::span<const InputValues> inputs) {
+  const InputValues table = inputs[0], cells = inputs[1], first = inputs[2];
+  if (table.empty()) return;
+  for (const Growth& g : step) {
+    const Kept& has = kept(g.sequence);
+    const std::size_t begin = at(g.sequence, has.begin), end = at(g.sequence, has.end);
+    std::copy(&table_[begin], table_.data() + end, table.begin() + std::ptrdiff_t(begin));
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const auto& [sequence, position] = tokens[i];
+    const std::int64_t lies_in = block(sequence, position / kCellsPerBlock);
+    cells[i] = static_cast<std::int32_t>(lies_in * kCellsPerBlock + position % kCellsPerBlock);
+    first[i] = static_cast<std::int32_t>(oldest(position));
+  }
+}
+
+// Of a window, what fell out of it goes back to the pool: but for as much as lets the last tokens
+// be taken back.
+void CellMemory::append(std::span<const Growth> step) {
+  for (const Growth& g : step) {
+    const std::int64_t keep = std::max<std::int64_t>(0, oldest(g.to) - kTakenBack);
+    Kept& has = kept(g.sequence);
+    for (; has.begin < keep / kCellsPerBlock; ++has.begin)
+      pool_.release(block(g.sequence, has.begin));
+  }
+}
+
+void CellMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
+  const Kept& has = kept(from);
+  const std::int64_t end = blocks_for(length);
+  for (std::int64_t n = has.begin; n < end; ++n) pool_.share(block(from, n));
+  cut(to, 0);
+  std::copy_n(&table_[at(from, 0)], end, &table_[at(to, 0)]);
+  kept(to) = {std::min(has.begin, end), end};
+}
+
+std::vector<std::int32_t> CellMemory::saved_units(std::int32_t sequence,
+                                                  std::int64_t length) const {
+  const auto begin = table_.begin() + std::ptrdiff_t(at(sequence, 0));
+  return {begin + oldest(length) / kCellsPerBlock, begin + blocks_for(length)};
+}
+
+SequenceMemory::Range CellMemory::needed_units(std::int64_t length,
+                                               std::int64_t saved_length) const {
+  const std::int64_t saved = oldest(saved_length) / kCellsPerBlock;
+  const std::int64_t begin = oldest(length) / kCellsPerBlock - saved;
+  if (length == 0) return {};
+  return {begin, blocks_for(length) - saved, begin >= 0};
+}
+
+bool CellMemory::can_replace(std::int32_t sequence, std::int64_t length) const {
+  const Kept& has = kept(sequence);
+  std::int64_t n_free = pool_.n_free();
+  for (std::int64_t n = has.begin; n < has.end; ++n) n_free += !pool_.is_shared(block(sequence, n));
+  return blocks_for(length) - oldest(length) / kCellsPerBlock <= n_free;
+}
+
+std::vector<std::int32_t> CellMemory::replace(std::int32_t sequence, std::int64_t length) {
+  const std::int64_t begin = oldest(length) / kCellsPerBlock, end = blocks_for(length);
+  cut(sequence, 0);
+  for (std::int64_t n = begin; n < end; ++n) block(sequence, n) = pool_.take();
+  kept(sequence) = {std::min(begin, end), end};
+  return saved_units(sequence, length);
+}
+
+}  // namespace
+
+std::unique_ptr<SequenceMemory> make_cell_memory(const MemoryPart& part, const MemoryLimits& limits,
+                                                 StateStore store);
+std::unique_ptr<SequenceMemory> make_cell_memory(const MemoryPart& part, const MemoryLimits& limits,
+                                                 StateStore store) {
+  return std::make_unique<CellMemory>(part, limits, std::move(store));
+}
+
+}  // namespace weft

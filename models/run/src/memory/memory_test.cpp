@@ -1,0 +1,276 @@
+// Random lives of sequences, against the texts that they stand for: whatever a token may look at is
+// what was written for it, nothing leaks, and what is refused changes nothing.
+#include "weft/backends/memory.h"
+
+#include <optional>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/ops/cache_cells.h"
+
+#include "memory/block_pool.h"
+#include "memory/session_memory.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kContext = 640, kStepTokens = 150, kWindow = 100;
+constexpr std::int32_t kSequences = 4;
+
+using Text = std::vector<std::int32_t>;
+
+// What a state of fixed size is after these tokens: small enough for an exact float.
+float summed_up(const Text& text, std::size_t n) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    sum = (sum * 31 + static_cast<std::uint32_t>(text[i]) + 7) % 1000003;
+  return static_cast<float>(sum);
+}
+float follows(float before, std::int32_t token) {
+  return static_cast<float>(
+      (static_cast<std::uint32_t>(before) * 31 + static_cast<std::uint32_t>(token) + 7) % 1000003);
+}
+
+// Memory of all kinds, with a state of one float per cell or row in each part.
+class Lives {
+ public:
+  explicit Lives(std::int64_t cells, std::uint32_t seed) : random_(seed), texts_(kSequences) {
+    Graph graph;
+    const Tensor pos = graph.input("pos", {i32, {1}});
+    const Tensor x = graph.input("x", {f32, {1, 1, 1}}), row = graph.input("row", {f32, {1, 1}});
+    const Memory asked(graph, pos,
+                       {.sequences = kSequences,
+                        .context = kContext,
+                        .cells = cells,
+                        .step_tokens = kStepTokens,
+                        .cache_k = f32,
+                        .cache_v = f32});
+    asked.attend_latent(0, x, x, {});
+    asked.window(kWindow).attend_latent(1, x, x, {});
+    asked.recurrent("r", {1}).scan(row, row);
+    std::vector<std::unique_ptr<SequenceMemory>> parts;
+    for (const MemoryPart& part : asked.parts()) {
+      const TensorSpec spec = graph[graph.find(part.states.front())].spec;
+      states_.emplace_back(spec.bytes());
+      parts.push_back(make_memory(
+          part, {kSequences, kContext},
+          StateStore(
+              {{.path = part.states.front(), .spec = spec, .host = states_.back().data()}})));
+      parts_.push_back(parts.back().get());
+      empty_.push_back(parts_.back()->room());
+    }
+    memory_.emplace(MemoryLimits{kSequences, kContext}, kStepTokens, std::move(parts));
+    for (const std::string& name : memory_->input_names()) {
+      const std::int64_t n = graph[graph.find(name)].spec.shape.rank() == 2
+                                 ? kSequences * whole_blocks(kContext) / kCellsPerBlock
+                                 : kStepTokens;
+      inputs_.emplace_back(static_cast<std::size_t>(n));
+    }
+  }
+
+  void live(int n_rounds) {
+    for (int i = 0; i < n_rounds; ++i) {
+      switch (below(8)) {
+        case 0:
+          truncate();
+          break;
+        case 1:
+          copy();
+          break;
+        case 2:
+          restore();
+          break;
+        default:
+          step();
+      }
+      for (std::int32_t s = 0; s < kSequences; ++s)
+        REQUIRE(memory_->length(s) == std::ssize(texts_[index(s)]));
+    }
+    for (std::int32_t s = 0; s < kSequences; ++s) memory_->truncate(s, 0);
+    for (std::size_t i = 0; i < parts_.size(); ++i) CHECK(parts_[i]->room() == empty_[i]);
+  }
+  int n_refused() const { return n_refused_; }
+
+ private:
+  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(n));
+  }
+  std::int32_t some_sequence() { return static_cast<std::int32_t>(below(kSequences)); }
+  float& state(std::size_t part, std::int64_t i) {
+    return reinterpret_cast<float*>(states_[part].data())[i];
+  }
+  std::int64_t room_left(std::int32_t s) const { return kContext - memory_->length(s); }
+
+  struct Token {
+    std::int32_t sequence, token;
+  };
+  std::vector<Token> some_tokens();
+  void step();
+  void compute(const std::vector<Token>& tokens, std::vector<Text>& after);
+  float look(std::size_t part, std::size_t i, std::int64_t position);
+  void truncate();
+  void copy();
+  void restore();
+
+  std::mt19937 random_;
+  std::vector<Buffer> states_;
+  std::vector<SequenceMemory*> parts_;
+  std::vector<std::string> empty_;  // room() of parts in which nothing is
+  std::optional<SessionMemory> memory_;
+  std::vector<std::vector<std::int32_t>> inputs_;
+  std::vector<Text> texts_;
+  int n_refused_ = 0;
+};
+
+std::vector<Lives::Token> Lives::some_tokens() {
+  std::vector<Token> tokens;
+  std::vector<std::int64_t> left;
+  for (std::int32_t s = 0; s < kSequences; ++s) left.push_back(room_left(s));
+  const std::int64_t n = below(3) == 0 ? 1 + below(kStepTokens) : 1 + below(4);
+  const bool mixed = below(2) == 0;
+  std::int32_t s = some_sequence();
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (mixed) s = some_sequence();
+    if (left[index(s)]-- > 0) tokens.push_back({s, static_cast<std::int32_t>(below(50))});
+  }
+  return tokens;
+}
+
+// The value of a position that token i of the step may look at.
+float Lives::look(std::size_t part, std::size_t i, std::int64_t position) {
+  const std::int64_t row = inputs_[0][i] * (whole_blocks(kContext) / kCellsPerBlock);
+  const std::int32_t block = inputs_[1 + 3 * part][index(row + position / kCellsPerBlock)];
+  return state(part, block * kCellsPerBlock + position % kCellsPerBlock);
+}
+
+// What the ops of a step do, and that they find what they must.
+void Lives::compute(const std::vector<Token>& tokens, std::vector<Text>& after) {
+  for (const std::size_t part : {0, 1}) {
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      state(part, inputs_[2 + 3 * part][i]) = static_cast<float>(tokens[i].token);
+  }
+  std::vector<float> sums;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    Text& text = after[index(tokens[i].sequence)];
+    text.push_back(tokens[i].token);
+    const std::int64_t position = memory_->step()[i].position;
+    REQUIRE(position + 1 == std::ssize(text));
+    for (const std::size_t part : {0, 1}) {
+      const std::int64_t first = inputs_[3 + 3 * part][i];
+      REQUIRE(first == (part == 0 ? 0 : std::max<std::int64_t>(0, position - kWindow + 1)));
+      for (std::int64_t s = first; s <= position; ++s)
+        REQUIRE(look(part, i, s) == static_cast<float>(text[index(s)]));
+    }
+    const std::int32_t from = inputs_[7][i], before = inputs_[8][i], to = inputs_[9][i];
+    const float start = before >= 0 ? sums[index(before)] : from >= 0 ? state(2, from) : 0;
+    REQUIRE(start == summed_up(text, text.size() - 1));
+    sums.push_back(follows(start, tokens[i].token));
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i) {  // written when all have read
+    if (inputs_[9][i] >= 0) state(2, inputs_[9][i]) = sums[i];
+  }
+}
+
+void Lives::step() {
+  const std::vector<Token> tokens = some_tokens();
+  if (tokens.empty()) return;
+  for (auto& input : inputs_) std::ranges::fill(input, -1000000);
+  try {
+    memory_->begin(tokens);
+  } catch (const BudgetError&) {
+    ++n_refused_;
+    return;
+  }
+  std::vector<InputValues> inputs(inputs_.begin(), inputs_.end());
+  memory_->write_inputs(inputs);
+  std::vector<Text> after = texts_;
+  compute(tokens, after);
+  if (below(8) == 0) return memory_->give_back();
+  memory_->append();
+  texts_ = after;
+}
+
+void Lives::truncate() {
+  const std::int32_t s = some_sequence();
+  const std::int64_t length = memory_->length(s), n = below(length + 1);
+  const std::int64_t point = memory_->resume_point(s, n);
+  REQUIRE(point <= n);
+  if (point != n) {
+    CHECK_THROWS_AS(memory_->truncate(s, n), UnsupportedError);
+    ++n_refused_;
+  }
+  REQUIRE(memory_->resume_point(s, length) == length);
+  memory_->truncate(s, point);
+  texts_[index(s)].resize(index(point));
+}
+
+void Lives::copy() {
+  const std::int32_t from = some_sequence(), to = some_sequence();
+  const std::int64_t n = memory_->resume_point(from, below(memory_->length(from) + 1));
+  memory_->copy(from, to, below(2) == 0 ? n : memory_->length(from));
+  const std::int64_t length = memory_->length(to);
+  texts_[index(to)] = Text(texts_[index(from)].begin(),
+                           texts_[index(from)].begin() + static_cast<std::ptrdiff_t>(length));
+}
+
+void Lives::restore() {
+  const std::int32_t from = some_sequence(), to = some_sequence();
+  const std::int64_t saved = memory_->length(from);
+  std::vector<std::vector<std::byte>> bytes(memory_->n_states());
+  std::vector<std::span<const std::byte>> states;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    memory_->save(from, i, [&](std::span<const std::byte> piece) {
+      bytes[i].insert(bytes[i].end(), piece.begin(), piece.end());
+    });
+    REQUIRE(std::ssize(bytes[i]) == memory_->saved_bytes(from, i));
+    states.emplace_back(bytes[i]);
+  }
+  const std::int64_t n = memory_->resume_point_of_saved(below(saved + 1), saved);
+  const std::int64_t length = below(2) == 0 ? n : saved;
+  const Text text(texts_[index(from)].begin(),
+                  texts_[index(from)].begin() + static_cast<std::ptrdiff_t>(length));
+  try {
+    memory_->restore(to, length, saved, states);
+  } catch (const BudgetError&) {
+    ++n_refused_;
+    return;
+  }
+  texts_[index(to)] = text;
+}
+
+}  // namespace
+
+TEST_CASE("sequences of all kinds of memory: whatever happens, tokens find what is theirs") {
+  for (const std::int64_t cells : {kSequences * kContext, kContext + 320}) {
+    int n_refused = 0;
+    for (std::uint32_t seed = 1; seed <= 8; ++seed) {
+      CAPTURE(seed);
+      Lives lives(cells, seed);
+      lives.live(400);
+      n_refused += lives.n_refused();
+    }
+    CHECK(n_refused > 0);
+  }
+}
+
+TEST_CASE("a pool of blocks counts owners, and hands out the lowest free one") {
+  BlockPool pool(3);
+  CHECK(pool.take() == 0);
+  CHECK(pool.take() == 1);
+  pool.share(0);
+  CHECK(pool.is_shared(0));
+  CHECK(pool.take() == 2);
+  CHECK(pool.take() == BlockPool::kNone);
+  pool.release(0);
+  CHECK(pool.n_free() == 0);
+  pool.release(1);
+  pool.release(0);
+  CHECK(pool.n_free() == 2);
+  CHECK(pool.take() == 0);
+  CHECK(pool.take() == 1);
+}
+
+}  // namespace weft

@@ -1,0 +1,172 @@
+// One row per sequence, whatever its length: states of recurrent layers. A row is written once and
+// then read alone, so that sequences share rows, and rows of earlier lengths are checkpoints.
+#include <algorithm>
+
+#include "weft/base/error.h"
+
+#include "memory/block_pool.h"
+#include "memory/sequence_memory.h"
+
+namespace weft {
+namespace {
+
+class RowMemory final : public SequenceMemory {
+ public:
+  RowMemory(const MemoryPart& part, const MemoryLimits& limits, StateStore store)
+      : SequenceMemory(std::move(store)),
+        suffix_(part.suffix),
+        pool_(part.n_units),
+        sequences_(static_cast<std::size_t>(limits.sequences)) {
+    for (Sequence& s : sequences_) {
+      s.kept.reserve(kCheckpoints + 2);
+      s.coming.reserve(kCheckpoints + 2);
+    }
+  }
+
+  std::vector<std::string> input_names() const override {
+    return {"rows_from" + suffix_, "before" + suffix_, "rows_to" + suffix_};
+  }
+  // There are rows for every step (arch/memory.cpp).
+  bool has_room(const Growth&) const override { return true; }
+  std::string room() const override {
+    return fmt::format("{} of the {} rows are free", pool_.n_free(), pool_.n_blocks());
+  }
+  const Growth* reserve(std::span<const Growth> step) override;
+  void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
+                    std::span<const InputValues> inputs) override;
+  void append(std::span<const Growth> step) override;
+  void give_back(std::span<const Growth> step) override {
+    for (const Growth& g : step) release(of(g.sequence).coming, 0);
+  }
+
+  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override {
+    const Row* const row = last_until(of(sequence).kept, length);
+    return row ? row->length : 0;
+  }
+  void truncate(std::int32_t sequence, std::int64_t length) override;
+  void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
+
+  std::vector<std::int32_t> saved_units(std::int32_t sequence, std::int64_t length) const override;
+  Range needed_units(std::int64_t length, std::int64_t saved_length) const override {
+    const bool whole = length == saved_length && length > 0;
+    return {0, whole ? 1 : 0, whole || length == 0};
+  }
+  bool can_replace(std::int32_t, std::int64_t) const override { return true; }
+  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) override;
+
+ private:
+  // What a sequence is after its first `length` tokens.
+  struct Row {
+    std::int64_t length = 0;
+    std::int32_t row = BlockPool::kNone;
+  };
+  using Rows = std::vector<Row>;  // by length, rising
+  struct Sequence {
+    Rows kept;              // checkpoints and last what it is now; empty: no tokens
+    Rows coming;            // of the step that is reserved
+    std::int32_t seen = 0;  // write_inputs(): the last token of the step so far
+  };
+
+  Sequence& of(std::int32_t sequence) { return sequences_[static_cast<std::size_t>(sequence)]; }
+  const Sequence& of(std::int32_t sequence) const {
+    return sequences_[static_cast<std::size_t>(sequence)];
+  }
+  static const Row* last_until(const Rows& rows, std::int64_t length) {
+    const auto after = std::ranges::upper_bound(rows, length, {}, &Row::length);
+    return after == rows.begin() ? nullptr : &*std::prev(after);
+  }
+  // All but the first n.
+  void release(Rows& rows, std::size_t n) {
+    for (; rows.size() > n; rows.pop_back()) pool_.release(rows.back().row);
+  }
+  void drop(Rows& rows, std::size_t i) {
+    pool_.release(rows[i].row);
+    rows.erase(rows.begin() + std::ptrdiff_t(i));
+  }
+  void take(Rows& rows, std::int64_t length) { rows.push_back({length, pool_.take()}); }
+
+  const std::string suffix_;
+  BlockPool pool_;
+  std::vector<Sequence> sequences_;
+};
+
+// Checkpoints that the step passes, the last ones of them, and its end. Older checkpoints make room
+// already now: so there are always rows enough, and a step that fails costs at most these.
+const Growth* RowMemory::reserve(std::span<const Growth> step) {
+  for (const Growth& g : step) {
+    Sequence& s = of(g.sequence);
+    const std::int64_t last = (g.to - 1) / kCheckpointEvery * kCheckpointEvery;
+    const std::int64_t oldest = std::max(g.from + 1, last - (kCheckpoints - 1) * kCheckpointEvery);
+    const std::int64_t first =
+        (oldest + kCheckpointEvery - 1) / kCheckpointEvery * kCheckpointEvery;
+    const std::int64_t n = first > last ? 0 : (last - first) / kCheckpointEvery + 1;
+    while (s.kept.size() > 1 && std::ssize(s.kept) + n > kCheckpoints + 1) drop(s.kept, 0);
+    for (std::int64_t i = 0; i < n; ++i) take(s.coming, first + i * kCheckpointEvery);
+    if (g.to > g.from) take(s.coming, g.to);
+  }
+  return nullptr;
+}
+
+void RowMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
+                             std::span<const InputValues> inputs) {
+  const InputValues from = inputs[0], before = inputs[1], to = inputs[2];
+  if (from.empty()) return;
+  for (const Growth& g : step) of(g.sequence).seen = -1;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    Sequence& s = of(tokens[i].sequence);
+    const std::int64_t length = tokens[i].position + 1;
+    from[i] = s.seen < 0 && !s.kept.empty() ? s.kept.back().row : -1;
+    before[i] = std::exchange(s.seen, static_cast<std::int32_t>(i));
+    const Row* const row = last_until(s.coming, length);
+    to[i] = row && row->length == length ? row->row : -1;
+  }
+}
+
+void RowMemory::append(std::span<const Growth> step) {
+  for (const Growth& g : step) {
+    Sequence& s = of(g.sequence);
+    if (s.coming.empty()) continue;
+    if (!s.kept.empty() && s.kept.back().length % kCheckpointEvery != 0)
+      drop(s.kept, s.kept.size() - 1);
+    s.kept.insert(s.kept.end(), s.coming.begin(), s.coming.end());
+    s.coming.clear();
+  }
+}
+
+void RowMemory::truncate(std::int32_t sequence, std::int64_t length) {
+  Rows& kept = of(sequence).kept;
+  const auto after = std::ranges::upper_bound(kept, length, {}, &Row::length);
+  release(kept, static_cast<std::size_t>(after - kept.begin()));
+}
+
+void RowMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
+  release(of(to).kept, 0);
+  for (const Row& row : of(from).kept) {
+    if (row.length > length) break;
+    pool_.share(row.row);
+    of(to).kept.push_back(row);
+  }
+}
+
+std::vector<std::int32_t> RowMemory::saved_units(std::int32_t sequence, std::int64_t length) const {
+  const Row* const row = last_until(of(sequence).kept, length);
+  return row ? std::vector{row->row} : std::vector<std::int32_t>();
+}
+
+std::vector<std::int32_t> RowMemory::replace(std::int32_t sequence, std::int64_t length) {
+  Rows& kept = of(sequence).kept;
+  release(kept, 0);
+  if (length > 0) take(kept, length);
+  return saved_units(sequence, length);
+}
+
+}  // namespace
+
+std::unique_ptr<SequenceMemory> make_row_memory(const MemoryPart& part, const MemoryLimits& limits,
+                                                StateStore store);
+std::unique_ptr<SequenceMemory> make_row_memory(const MemoryPart& part, const MemoryLimits& limits,
+                                                StateStore store) {
+  return std::make_unique<RowMemory>(part, limits, std::move(store));
+}
+
+}  // namespace weft

@@ -1,0 +1,209 @@
+#include "memory/session_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/error.h"
+
+#include "noise.h"
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse(std::int32_t sequence, std::int64_t length, const SequenceMemory& part) {
+  fail<BudgetError>("there is no room for {} tokens in sequence {}: {}", length, sequence,
+                    part.room());
+}
+
+}  // namespace
+
+SessionMemory::SessionMemory(const MemoryLimits& limits, std::int64_t step_tokens,
+                             std::vector<std::unique_ptr<SequenceMemory>> parts)
+    : limits_(limits),
+      parts_(std::move(parts)),
+      input_names_{"slot"},
+      lengths_(index(limits.sequences)),
+      growth_of_(index(limits.sequences), -1) {
+  tokens_.reserve(index(step_tokens));
+  growths_.reserve(index(std::min(step_tokens, limits.sequences)));
+  for (const auto& part : parts_) {
+    const std::vector<std::string> names = part->input_names();
+    input_names_.insert(input_names_.end(), names.begin(), names.end());
+    n_inputs_.push_back(names.size());
+    for (const StateStore::State& state : part->store().states())
+      states_.push_back({part.get(), &state});
+  }
+}
+
+void SessionMemory::check_sequence(std::int64_t sequence) const {
+  if (sequence < 0 || sequence >= n_sequences())
+    fail<ValueError>("there is no sequence {}: the session has {}", sequence, n_sequences());
+}
+
+void SessionMemory::check_length(std::int64_t sequence, std::int64_t length) const {
+  check_sequence(sequence);
+  if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
+  if (length > limits_.context)
+    fail<ValueError>("sequence {} would have {} tokens, its context holds {}", sequence, length,
+                     limits_.context);
+}
+
+void SessionMemory::check_room(std::int32_t sequence, std::int64_t length) const {
+  check_length(sequence, length);
+  for (const auto& part : parts_) {
+    if (!part->has_room({sequence, this->length(sequence), length}))
+      refuse(sequence, length, *part);
+  }
+}
+
+void SessionMemory::forget_step() {
+  for (const Growth& g : growths_) growth_of_[index(g.sequence)] = -1;
+  growths_.clear();
+  tokens_.clear();
+}
+
+void SessionMemory::check_next(std::int32_t sequence) {
+  check_sequence(sequence);
+  std::int32_t& place = growth_of_[index(sequence)];
+  if (place < 0) {
+    place = static_cast<std::int32_t>(growths_.size());
+    growths_.push_back({sequence, length(sequence), length(sequence)});
+  }
+  std::int64_t& to = growths_[index(place)].to;
+  tokens_.push_back({sequence, to});
+  check_length(sequence, ++to);
+}
+
+void SessionMemory::reserve() {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Growth* const failed = parts_[i]->reserve(growths_);
+    if (!failed) continue;
+    const Growth growth = *failed;
+    for (std::size_t n = 0; n <= i; ++n) parts_[n]->give_back(growths_);
+    refuse(growth.sequence, growth.to, *parts_[i]);
+  }
+}
+
+void SessionMemory::append() {
+  for (const auto& part : parts_) part->append(growths_);
+  for (const Growth& g : growths_) lengths_[index(g.sequence)] = g.to;
+}
+
+void SessionMemory::give_back() {
+  for (const auto& part : parts_) part->give_back(growths_);
+}
+
+void SessionMemory::write_inputs(std::span<const InputValues> inputs) {
+  const InputValues slot = inputs[0];
+  for (std::size_t i = 0; i < tokens_.size() && !slot.empty(); ++i) slot[i] = tokens_[i].sequence;
+  std::size_t done = 1;
+  for (std::size_t i = 0; i < parts_.size(); done += n_inputs_[i++])
+    parts_[i]->write_inputs(tokens_, growths_, inputs.subspan(done, n_inputs_[i]));
+}
+
+// Each kind may have to go back further than those before it.
+std::int64_t SessionMemory::resume_point(std::int32_t sequence, std::int64_t length) const {
+  for (std::int64_t before = -1; before != length;) {
+    before = length;
+    for (const auto& part : parts_) length = part->resume_point(sequence, length);
+  }
+  return length;
+}
+
+void SessionMemory::check_resumes(std::int32_t sequence, std::int64_t length) const {
+  const std::int64_t point = resume_point(sequence, length);
+  if (point == length) return;
+  fail<UnsupportedError>(
+      "sequence {} cannot go on from {} of its {} tokens: what it kept lets it go on from {}",
+      sequence, length, this->length(sequence), point);
+}
+
+void SessionMemory::truncate(std::int32_t sequence, std::int64_t length) {
+  check_resumes(sequence, length);
+  for (const auto& part : parts_) part->truncate(sequence, length);
+  lengths_[index(sequence)] = length;
+}
+
+void SessionMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
+  if (from == to) return truncate(to, length);
+  check_resumes(from, length);
+  for (const auto& part : parts_) part->copy(from, to, length);
+  lengths_[index(to)] = length;
+}
+
+std::int64_t SessionMemory::saved_bytes(std::int32_t sequence, std::size_t state) const {
+  const auto& [part, s] = states_[state];
+  return std::ssize(part->saved_units(sequence, length(sequence))) * s->unit_bytes();
+}
+
+void SessionMemory::save(std::int32_t sequence, std::size_t state,
+                         const StateStore::Sink& sink) const {
+  const auto& [part, s] = states_[state];
+  for (const std::int32_t unit : part->saved_units(sequence, length(sequence)))
+    part->store().read(*s, unit, sink);
+}
+
+std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length,
+                                                  std::int64_t saved_length) const {
+  const auto possible = [&](const auto& part) {
+    return part->needed_units(length, saved_length).possible;
+  };
+  while (length > 0 && !std::ranges::all_of(parts_, possible)) --length;
+  return length;
+}
+
+// The sequence has `length` tokens from now on; fill(state, n, bytes) gives the content of the nth
+// unit that it needs of a state.
+template <class Fill>
+void SessionMemory::replace(std::int32_t sequence, std::int64_t length, Fill fill) {
+  for (const auto& part : parts_) {
+    if (!part->can_replace(sequence, length)) refuse(sequence, length, *part);
+  }
+  std::size_t i = 0;
+  std::vector<std::byte> content;
+  for (const auto& part : parts_) {
+    const std::vector<std::int32_t> units = part->replace(sequence, length);
+    for (const StateStore::State& state : part->store().states()) {
+      content.resize(static_cast<std::size_t>(state.unit_bytes()));
+      for (std::size_t n = 0; n < units.size(); ++n) {
+        fill(i, static_cast<std::int64_t>(n), std::span(content));
+        part->store().write(state, units[n], content);
+      }
+      ++i;
+    }
+  }
+  lengths_[index(sequence)] = length;
+}
+
+void SessionMemory::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
+                            std::span<const std::span<const std::byte>> states) {
+  check_length(sequence, length);
+  const std::int64_t point = resume_point_of_saved(length, saved_length);
+  if (point != length)
+    fail<UnsupportedError>("what was saved of {} tokens cannot go on from {} of them, only from {}",
+                           saved_length, length, point);
+  if (states.size() != states_.size())
+    fail<FormatError>("{} states were saved, the model has {}", states.size(), states_.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto& [part, state] = states_[i];
+    const std::int64_t n = part->needed_units(length, saved_length).end * state->unit_bytes();
+    if (std::ssize(states[i]) < n)
+      fail<FormatError>("'{}' was saved with {} bytes, {} tokens need {}", state->path,
+                        states[i].size(), length, n);
+  }
+  replace(sequence, length, [&](std::size_t i, std::int64_t n, std::span<std::byte> unit) {
+    const auto [begin, end, possible] = states_[i].part->needed_units(length, saved_length);
+    const auto from = states[i].subspan(static_cast<std::size_t>(begin + n) * unit.size());
+    std::copy_n(from.begin(), unit.size(), unit.begin());
+  });
+}
+
+void SessionMemory::fill_with_noise(std::int32_t sequence, std::int64_t length) {
+  check_length(sequence, length);
+  std::vector<Noise> noise;
+  for (const State& s : states_) noise.emplace_back(s.state->spec.dtype);
+  replace(sequence, length,
+          [&](std::size_t i, std::int64_t, std::span<std::byte> unit) { noise[i].fill(unit); });
+}
+
+}  // namespace weft

@@ -1,0 +1,84 @@
+#pragma once
+// The memory of a session's sequences: how long each is, and everything that it keeps, of all
+// kinds.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/sequence_memory.h"
+
+namespace weft {
+
+class SessionMemory {
+ public:
+  // Steps have at most `step_tokens` tokens.
+  SessionMemory(const MemoryLimits& limits, std::int64_t step_tokens,
+                std::vector<std::unique_ptr<SequenceMemory>> parts);
+
+  std::int64_t n_sequences() const { return std::ssize(lengths_); }
+  std::int64_t length(std::int32_t sequence) const { return lengths_[index(sequence)]; }
+  // Throw ValueError: a sequence that does not exist, a length that it cannot have.
+  void check_sequence(std::int64_t sequence) const;
+  void check_length(std::int64_t sequence, std::int64_t length) const;
+  // Throws like check_length(), and BudgetError if the sequence could not grow so far now.
+  void check_room(std::int32_t sequence, std::int64_t length) const;
+
+  // A step of one token each of these sequences, any of them several times: begin(), then
+  // append() if it was computed and give_back() if not. begin() throws like check_length(), and
+  // BudgetError if there is no room: then nothing changed.
+  template <class Tokens>  // with a member `sequence` each
+  void begin(const Tokens& tokens) {
+    forget_step();
+    for (const auto& t : tokens) check_next(t.sequence);
+    reserve();
+  }
+  // Where the tokens of the step stand.
+  std::span<const TokenPlace> step() const { return tokens_; }
+  void append();
+  void give_back();
+
+  // Inputs of the graph that write_inputs() fills, in its order.
+  const std::vector<std::string>& input_names() const { return input_names_; }
+  void write_inputs(std::span<const InputValues> inputs);
+
+  // Like those of Session.
+  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const;
+  void truncate(std::int32_t sequence, std::int64_t length);
+  void copy(std::int32_t from, std::int32_t to, std::int64_t length);
+  std::size_t n_states() const { return states_.size(); }
+  std::int64_t saved_bytes(std::int32_t sequence, std::size_t state) const;
+  void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink) const;
+  std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length) const;
+  void restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
+               std::span<const std::span<const std::byte>> states);
+  void fill_with_noise(std::int32_t sequence, std::int64_t length);
+
+ private:
+  static std::size_t index(std::int64_t sequence) { return static_cast<std::size_t>(sequence); }
+  void forget_step();
+  void check_next(std::int32_t sequence);
+  void reserve();
+  void check_resumes(std::int32_t sequence, std::int64_t length) const;
+  template <class Fill>
+  void replace(std::int32_t sequence, std::int64_t length, Fill fill);
+
+  struct State {
+    SequenceMemory* part;
+    const StateStore::State* state;
+  };
+  const MemoryLimits limits_;
+  const std::vector<std::unique_ptr<SequenceMemory>> parts_;
+  std::vector<State> states_;  // of all parts
+  std::vector<std::string> input_names_;
+  std::vector<std::size_t> n_inputs_;  // by part
+  std::vector<std::int64_t> lengths_;  // by sequence
+  // The step that is being made; none of it between steps.
+  std::vector<TokenPlace> tokens_;
+  std::vector<Growth> growths_;
+  std::vector<std::int32_t> growth_of_;  // by sequence: its place in growths_, or -1
+};
+
+}  // namespace weft

@@ -1,0 +1,46 @@
+#pragma once
+// The memory of states that lie alike, as units: rows of the states' first dimension, which are
+// blocks of cells or whole states of a sequence. In the host's memory or in a device's.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/graph/op_def.h"
+
+namespace weft {
+
+class DeviceMemory;
+
+class StateStore {
+ public:
+  struct State {
+    std::string path;
+    TensorSpec spec;
+    std::byte* host = nullptr;       // null: in the device's memory
+    DeviceMemory* device = nullptr;  // outlives the store
+
+    std::int64_t unit_bytes() const { return spec.row_bytes(); }
+  };
+  using Sink = std::function<void(std::span<const std::byte>)>;
+
+  StateStore() = default;
+  explicit StateStore(std::vector<State> states) : states_(std::move(states)) {}
+
+  std::span<const State> states() const { return states_; }
+  // Of all states. Allocates nothing for those in the host's memory.
+  void copy(std::int32_t from, std::int32_t to);
+  void read(const State& state, std::int32_t unit, const Sink& sink) const;
+  // REQUIRES: `bytes` are those of a unit.
+  void write(const State& state, std::int32_t unit, std::span<const std::byte> bytes);
+
+ private:
+  std::span<std::byte> on_host(const State& state, std::int32_t unit) const;
+
+  std::vector<State> states_;
+};
+
+}  // namespace weft
