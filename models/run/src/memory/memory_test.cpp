@@ -164,7 +164,7 @@ void Lives::compute(const std::vector<Token>& tokens, std::vector<Text>& after) 
       for (std::int64_t s = first; s <= position; ++s)
         REQUIRE(look(part, i, s) == static_cast<float>(text[index(s)]));
     }
-    const std::int32_t from = inputs_[7][i], before = inputs_[8][i], to = inputs_[9][i];
+    const std::int32_t from = inputs_[7][i], before = inputs_[8][i];
     const float start = before >= 0 ? sums[index(before)] : from >= 0 ? state(2, from) : 0;
     REQUIRE(start == summed_up(text, text.size() - 1));
     sums.push_back(follows(start, tokens[i].token));
