@@ -45,8 +45,8 @@ class Listing(SystemTest):
 class Refused(SystemTest):
     def test_libraries_that_are_no_backends(self):
         for name, text in [
-            ("version", "speaks version 7 of the backend ABI, this program version 1"),
-            ("silent", "does not speak version 1 of the backend ABI"),
+            ("version", "speaks version 8 of the backend ABI, this program version 2"),
+            ("silent", "does not speak version 2 of the backend ABI"),
             ("table", "its table of functions has 24 bytes"),
             ("lacks", "lacks run"),
             ("entry", "exports no weft_backend_entry()"),

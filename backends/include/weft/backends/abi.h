@@ -12,8 +12,8 @@
  *
  * Structs that Weft fills begin with their size: a library looks only at members that lie within
  * it. Structs that a library fills arrive zeroed, with the size that Weft knows. New members come
- * at the end, zero means what a library without them does; what breaks this raises
- * WEFT_ABI_VERSION.
+ * at the end, zero means what a library without them does; what breaks this, and an op whose
+ * inputs change, raises WEFT_ABI_VERSION.
  *
  * Threads: supports() may be called by any number of threads at once. All other calls for one
  * device come one at a time, from any thread, except run() of a device with
@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#define WEFT_ABI_VERSION 1u
+#define WEFT_ABI_VERSION 2u
 #define WEFT_ABI_ENTRY "weft_backend_entry"
 #define WEFT_MAX_RANK 4
 
