@@ -146,13 +146,15 @@ std::string Checks::batches() const {
 }
 
 std::string Checks::prefix(Session& session) const {
-  const std::size_t kept = tokens_.size() / 2;
+  const std::size_t same = tokens_.size() / 2;
   std::vector<std::int32_t> other = tokens_;
-  for (std::size_t i = kept; i < other.size(); ++i)
+  for (std::size_t i = same; i < other.size(); ++i)
     other[i] = static_cast<std::int32_t>((static_cast<std::size_t>(other[i]) + 1) % n_vocab());
   session.truncate(0, 0);
   session.feed(0, other);  // leaves cells behind that must not be seen
-  session.truncate(0, static_cast<std::int64_t>(kept));
+  const std::int64_t point = session.resume_point(0, static_cast<std::int64_t>(same));
+  session.truncate(0, point);
+  const auto kept = static_cast<std::size_t>(point);
   const auto rest = std::span(tokens_).subspan(kept);
   Steps steps = prefill_then_decode(rest.size() + 1, session.options().prefill_width);
   steps.pop_back();
