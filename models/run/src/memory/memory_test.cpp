@@ -48,6 +48,7 @@ class Lives {
                         .cache_k = f32,
                         .cache_v = f32});
     asked.attend_latent(0, x, x, {});
+    const Graph::Scope scope(graph, "next");  // names of nodes are unique
     asked.window(kWindow).attend_latent(1, x, x, {});
     asked.recurrent("r", {1}).scan(row, row);
     std::vector<std::unique_ptr<SequenceMemory>> parts;
