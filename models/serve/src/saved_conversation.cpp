@@ -1,0 +1,106 @@
+// Conversations that are saved and taken up again.
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/mapped_file.h"
+#include "weft/files/output_file.h"
+#include "weft/run/saved_sequence.h"
+#include "weft/serve/conversation.h"
+
+namespace weft {
+namespace {
+
+std::string read_file(const std::string& path) {
+  const MappedFile file(path);
+  const auto bytes = file.bytes();
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// Throws UnsupportedError unless the file is a conversation, empty, or not there.
+void check_replaceable(const std::string& path) {
+  std::error_code absent;
+  if (!std::filesystem::is_regular_file(path, absent) || SavedSequence::is_one(path)) return;
+  std::ifstream file(path, std::ios::binary);
+  char first = '\0';
+  if (!file.get(first)) return;
+  try {
+    if (first != '{' && first != '[') fail<FormatError>("not JSON");
+    parse_transcript(read_file(path), path);
+  } catch (const FormatError&) {
+    fail<UnsupportedError>("{}: holds something other than a conversation: not replaced",
+                           printable_path(path));
+  }
+}
+
+}  // namespace
+
+Transcript Conversation::transcript() const {
+  return {messages_, options_.tools, options_.kwargs, ""};
+}
+
+std::string Conversation::text() const {
+  return to_text(transcript());
+}
+
+bool Conversation::save(const std::string& path) const {
+  check_replaceable(path);
+  Transcript saved = transcript();
+  if (!path.ends_with(".json")) {
+    saved.cached_text = cached_text_;
+    try {
+      generation_.save(path, to_json(saved));
+      return true;
+    } catch (const UnsupportedError&) {  // the memory of a device
+      saved.cached_text.clear();
+    }
+  }
+  OutputFile file(path);
+  file.write(to_json(saved));
+  file.commit();
+  return false;
+}
+
+Conversation::Loaded Conversation::load(const std::string& path) {
+  std::optional<SavedSequence> cache;
+  std::string text;
+  if (SavedSequence::is_one(path)) {
+    cache = SavedSequence::open(path);
+    text = cache->note();
+    if (text.empty())
+      fail<UnsupportedError>("{}: is a cache of a prompt, not a conversation",
+                             printable_path(path));
+  } else {
+    text = read_file(path);
+  }
+  Transcript loaded = parse_transcript(text, path);
+  if (!loaded.tools.empty()) ReplyParser({}, {.tools = loaded.tools});
+  Loaded result{loaded.messages.size(), 0, ""};
+  if (cache && !cache->fits(session())) {
+    result.why_not = "it was computed with another model, other cache types or other kernels";
+  } else if (cache) {
+    const std::int64_t n_tokens = std::ssize(cache->tokens());
+    try {
+      generation_.restore(*cache, n_tokens);
+      cached_text_ = loaded.cached_text;
+      result.n_cached = n_tokens;
+    } catch (const ValueError& error) {  // a shorter context
+      result.why_not = error.what();
+    } catch (const UnsupportedError& error) {
+      result.why_not = error.what();
+    }
+  }
+  messages_ = std::move(loaded.messages);
+  const bool with_system = !messages_.empty() && messages_.front().role == "system";
+  options_.system = with_system ? messages_.front().content : "";
+  options_.tools = own_tools_.empty() ? loaded.tools : own_tools_;
+  options_.kwargs = own_kwargs_.empty() ? loaded.kwargs : own_kwargs_;
+  draws_ = Draws::restart;
+  return result;
+}
+
+}  // namespace weft
