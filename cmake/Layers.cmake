@@ -24,6 +24,7 @@ set(WEFT_LAYERS
   quantize=models/quantize
   run=models/run
   measure=models/measure
+  serve=models/serve
   check=models/check)
 set(WEFT_LAYER_NAMES ${WEFT_LAYERS})
 list(TRANSFORM WEFT_LAYER_NAMES REPLACE "=.*" "")

@@ -16,32 +16,32 @@ namespace {
 
 struct Command {
   std::string_view name, argument, summary;
-  CommandResult (*run)(Chat& chat, std::string& text);  // text: the argument
+  CommandResult (*run)(Conversation& chat, std::string& text);  // text: the argument
 };
 
-CommandResult help(Chat& chat, std::string& text);
+CommandResult help(Conversation& chat, std::string& text);
 
-CommandResult reset(Chat& chat, std::string&) {
+CommandResult reset(Conversation& chat, std::string&) {
   chat.reset();
   std::cerr << "The conversation begins anew.\n";
   return CommandResult::done;
 }
 
-CommandResult system(Chat& chat, std::string& text) {
+CommandResult system(Conversation& chat, std::string& text) {
   std::cerr << (text.empty() ? "No system prompt any more" : "System prompt set")
             << "; the conversation begins anew.\n";
   chat.set_system(std::move(text));
   return CommandResult::done;
 }
 
-CommandResult again(Chat& chat, std::string& text) {
+CommandResult again(Conversation& chat, std::string& text) {
   text = chat.take_back();
   if (!text.empty()) return CommandResult::say;
   std::cerr << "There is no message yet.\n";
   return CommandResult::done;
 }
 
-CommandResult result(Chat& chat, std::string&) {
+CommandResult result(Conversation& chat, std::string&) {
   if (!chat.open_calls().empty()) return CommandResult::answer_call;
   std::cerr << "No tool call waits for a result.\n";
   return CommandResult::done;
@@ -65,7 +65,7 @@ CommandResult with_file(std::string_view command, std::string& path, const auto&
   return CommandResult::done;
 }
 
-CommandResult save(Chat& chat, std::string& path) {
+CommandResult save(Conversation& chat, std::string& path) {
   return with_file("save", path, [&] {
     const bool with_cache = chat.save(path);
     std::cerr << fmt::format("{} messages in {}{}\n", chat.messages().size(), path,
@@ -73,12 +73,12 @@ CommandResult save(Chat& chat, std::string& path) {
   });
 }
 
-CommandResult load(Chat& chat, std::string& path) {
+CommandResult load(Conversation& chat, std::string& path) {
   return with_file("load", path,
                    [&] { std::cerr << describe(chat.load(path), path) << recall(chat); });
 }
 
-CommandResult write_out(Chat& chat, std::string& path) {
+CommandResult write_out(Conversation& chat, std::string& path) {
   return with_file("export", path, [&] {
     OutputFile file(path);
     file.write(chat.text());
@@ -87,7 +87,7 @@ CommandResult write_out(Chat& chat, std::string& path) {
   });
 }
 
-CommandResult stats(Chat& chat, std::string&) {
+CommandResult stats(Conversation& chat, std::string&) {
   const auto line = [](const char* what, const Speed& speed) {
     const double rate = speed.seconds > 0 ? static_cast<double>(speed.tokens) / speed.seconds : 0;
     std::cerr << fmt::format("{:<12}{:>6} tokens {:10.1f} tokens/s\n", what, speed.tokens, rate);
@@ -95,13 +95,13 @@ CommandResult stats(Chat& chat, std::string&) {
   line("last prompt", chat.last_prompt());
   line("last reply", chat.last_reply());
   const Session& session = chat.session();
-  std::cerr << fmt::format("{:<12}{:>6} of {} tokens\n", "context", session.length(0),
+  std::cerr << fmt::format("{:<12}{:>6} of {} tokens\n", "context", session.length(chat.sequence()),
                            session.options().context)
             << session.memory().to_text();
   return CommandResult::done;
 }
 
-CommandResult quit(Chat&, std::string&) {
+CommandResult quit(Conversation&, std::string&) {
   return CommandResult::quit;
 }
 
@@ -119,7 +119,7 @@ constexpr Command kCommands[] = {
     {"quit", "", "leave; so does Ctrl-D", quit},
 };
 
-CommandResult help(Chat&, std::string&) {
+CommandResult help(Conversation&, std::string&) {
   for (const Command& command : kCommands)
     std::cerr << fmt::format("  {:<14}{}\n", fmt::format("/{}{}", command.name, command.argument),
                              command.summary);
@@ -130,7 +130,7 @@ CommandResult help(Chat&, std::string&) {
 
 }  // namespace
 
-std::string describe(const Chat::Loaded& loaded, const std::string& path) {
+std::string describe(const Conversation::Loaded& loaded, const std::string& path) {
   std::string text = fmt::format("{} messages from {}", loaded.n_messages, path);
   if (loaded.n_cached > 0)
     text += fmt::format(", {} tokens of them computed already", loaded.n_cached);
@@ -140,7 +140,7 @@ std::string describe(const Chat::Loaded& loaded, const std::string& path) {
   return text + '\n';
 }
 
-std::string recall(const Chat& chat) {
+std::string recall(const Conversation& chat) {
   const auto& messages = chat.messages();
   std::string text;
   if (isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0) {
@@ -153,7 +153,7 @@ std::string recall(const Chat& chat) {
   return text + hints(chat);
 }
 
-std::string hints(const Chat& chat) {
+std::string hints(const Conversation& chat) {
   std::string text;
   for (const ToolCall& call : chat.open_calls())
     text += fmt::format("[/result TEXT gives the result of {}]\n", call.name);
@@ -164,7 +164,7 @@ bool is_command(std::string_view line) {
   return line.starts_with('/') && !line.starts_with("//");
 }
 
-CommandResult run_command(Chat& chat, std::string& text) {
+CommandResult run_command(Conversation& chat, std::string& text) {
   const std::size_t space = text.find_first_of(" \t\n");
   const std::string name = text.substr(1, space == std::string::npos ? space : space - 1);
   const std::size_t start = text.find_first_not_of(" \t\n", space);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "chat/chat.h"
+#include "weft/serve/conversation.h"
 
 namespace weft::chat {
 
@@ -19,13 +19,13 @@ bool is_command(std::string_view line);  // "//" begins a message with a slash
 
 // Runs a command and writes to stderr what it has to say: stdout is for the model's words. `text`
 // is the line, and the message to send after CommandResult::say.
-CommandResult run_command(Chat& chat, std::string& text);
+CommandResult run_command(Conversation& chat, std::string& text);
 
 // What /load says about what it loaded.
-std::string describe(const Chat::Loaded& loaded, const std::string& path);
+std::string describe(const Conversation::Loaded& loaded, const std::string& path);
 // On a terminal the last message and its reply, and hints().
-std::string recall(const Chat& chat);
+std::string recall(const Conversation& chat);
 // What the program waits for: results of tool calls.
-std::string hints(const Chat& chat);
+std::string hints(const Conversation& chat);
 
 }  // namespace weft::chat

@@ -5,14 +5,16 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/serve/conversation.h"
+#include "weft/serve/transcript.h"
 
-#include "chat/chat.h"
 #include "chat/commands.h"
-#include "chat/conversation.h"
 #include "chat/line_reader.h"
+#include "common/constraint_flags.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/read_text.h"
+#include "common/template_flags.h"
 
 namespace {
 
@@ -22,23 +24,24 @@ using namespace weft::chat;
 struct Options {
   cli::ModelFlags model;
   cli::SamplerFlags sampler;
-  ChatOptions chat;
+  cli::ConstraintFlags constraint;
+  cli::TemplateFlags chat_template;
+  ConversationOptions chat;
   std::string tools_file;
   std::string resume;
 };
 
-const char* remark(ReplyEnd end) {
+const char* remark(StopReason end) {
   switch (end) {
-    case ReplyEnd::complete:
-      return "";
-    case ReplyEnd::max_reply:
+    case StopReason::max_tokens:
       return "[cut at the limit of -n]\n";
-    case ReplyEnd::context_full:
+    case StopReason::context_full:
       return "[the context is full: /reset begins anew, -c holds more]\n";
-    case ReplyEnd::interrupted:
+    case StopReason::cancelled:
       return "[stopped]\n";
+    default:
+      return "";
   }
-  return "";
 }
 
 // The answer goes to stdout, and so do calls, each on a line of its own; thoughts go to stderr, dim
@@ -90,11 +93,11 @@ class Display {
   bool line_open_ = true;  // an empty reply is an empty line
 };
 
-void take_turn(Chat& chat, std::string message, bool is_result) {
+void take_turn(Conversation& chat, std::string message, bool is_result) {
   Display display;
   const auto show = [&](const ReplyEvent& event) { display.show(event); };
-  const ReplyEnd end = is_result ? chat.answer_call(std::move(message), cli::interrupted(), show)
-                                 : chat.say(std::move(message), cli::interrupted(), show);
+  const StopReason end =
+      is_result ? chat.answer_call(std::move(message), show) : chat.say(std::move(message), show);
   display.end();
   std::cerr << remark(end) << hints(chat);
 }
@@ -102,7 +105,7 @@ void take_turn(Chat& chat, std::string message, bool is_result) {
 constexpr const char* kNotTaken = "\n[the message was not taken; /reset begins anew]\n";
 
 // One line of input, whatever it is. False: leave.
-bool handle(Chat& chat, std::string text) {
+bool handle(Conversation& chat, std::string text) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) return true;
   bool is_result = false;
   try {
@@ -128,7 +131,7 @@ int run(Options options) {
     options.chat.tools = cli::read_text(options.tools_file);
     ReplyParser({}, {.tools = options.chat.tools});  // are they tools?
   }
-  if (const std::string& kwargs = options.chat.chat_template.kwargs; !kwargs.empty())
+  if (const std::string& kwargs = options.chat_template.kwargs; !kwargs.empty())
     check_kwargs(kwargs, "--template-kwargs");
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = cli::load_model(options.model, cli::not_interrupted);
@@ -136,7 +139,12 @@ int run(Options options) {
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
     std::cerr << "to keep the budget: " << given_up << '\n';
-  Chat chat(session, cli::sampler_options(*model, options.sampler), options.chat);
+  options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());
+  options.chat.kwargs = options.chat_template.kwargs;
+  options.chat.sampler = cli::sampler_options(*model, options.sampler);
+  options.chat.rules = cli::text_rules(*model, options.constraint);
+  options.chat.cancel = &cli::interrupt_flag();
+  Conversation chat(session, 0, options.chat);
   if (!options.resume.empty())
     std::cerr << describe(chat.load(options.resume), options.resume) << recall(chat);
   LineReader reader;
@@ -166,14 +174,14 @@ int main(int argc, char** argv) {
                  "go on with the conversation that /save wrote to this file")
       ->excludes(system)
       ->type_name("FILE");
-  cli::add_template_flags(app, options.chat.chat_template);
+  cli::add_template_flags(app, options.chat_template);
   app.add_option("--tools", options.tools_file,
                  "tools that the model may call: a JSON array of definitions in a file")
       ->type_name("FILE");
   app.add_option("-n,--predict,--n-predict", options.chat.max_reply,
                  "most tokens of a reply; -1: until it ends")
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
-  cli::add_constraint_flags(app, options.chat.constraint);
+  cli::add_constraint_flags(app, options.constraint);
   cli::add_sampler_flags(app, options.sampler);
   app.footer(
       "Examples:\n"

@@ -71,6 +71,9 @@ class Includes(unittest.TestCase):
                 if re.match(pattern, name) and not path.endswith("_test.cpp"):
                     self.assertTrue(any(path.startswith(f) for f in folders), f"{path} includes {name}")
 
+    def test_examples_are_copied_from_and_never_linked(self):
+        self.assertNotIn("add_library", (SOURCE / "examples/CMakeLists.txt").read_text())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -31,11 +31,15 @@ int grammar(int argc, char** argv) {
   CLI::App app("Says of texts whether a grammar allows them.", "weft grammar");
   std::string gbnf, schema, pattern;
   bool jsonl = false;
+  JsonSchemaOptions schema_options;
   auto* kinds = app.add_option_group("grammar", "one of");
   kinds->add_option("--grammar-file", gbnf, "a grammar in GBNF; - is stdin")->type_name("FILE");
   kinds->add_option("--json-schema-file", schema, "a JSON Schema")->type_name("FILE");
   kinds->add_option("--regex", pattern, "a regular expression for the whole text");
   kinds->require_option(1);
+  app.add_flag("--json-schema-closed", schema_options.closed_objects,
+               "read the schema as generate does: objects have no members that it does not name, "
+               "unless additionalProperties or patternProperties say so");
   app.add_flag("--jsonl", jsonl,
                "a JSON string per input line, \"accept\" or \"reject\" per output line; otherwise "
                "the whole input is one text");
@@ -45,9 +49,10 @@ int grammar(int argc, char** argv) {
       "  echo '\"2024-02-30\"' | weft grammar --regex '\\d{4}-\\d\\d-\\d\\d' --jsonl");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const auto compiled = !gbnf.empty()     ? Grammar::from_gbnf(cli::read_text(gbnf))
-                        : !schema.empty() ? Grammar::from_json_schema(cli::read_text(schema))
-                                          : Grammar::from_regex(pattern);
+  const auto compiled = !gbnf.empty() ? Grammar::from_gbnf(cli::read_text(gbnf))
+                        : !schema.empty()
+                            ? Grammar::from_json_schema(cli::read_text(schema), schema_options)
+                            : Grammar::from_regex(pattern);
   std::ios::sync_with_stdio(false);
   if (!jsonl) {
     const std::string text{std::istreambuf_iterator<char>(std::cin), {}};

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/limits.h"
+#include "limits/limits.h"
 
 namespace weft::tools {
 

@@ -1,6 +1,7 @@
 #include "weft/grammar/grammar.h"
 
 #include "engine.h"
+#include "schema.h"
 
 namespace weft {
 namespace {
@@ -16,6 +17,39 @@ constexpr std::size_t kMaxMemory = std::size_t{64} << 20;
 
 Grammar::Grammar(std::shared_ptr<const grammar::Program> program) : program_(std::move(program)) {}
 Grammar::~Grammar() = default;
+
+std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema,
+                                                         const JsonSchemaOptions& options) {
+  return std::make_shared<Grammar>(
+      std::make_shared<const grammar::Program>(grammar::compile_schema(schema, options)));
+}
+
+// A new root: the bytes of the prefix, then a call of the old root.
+std::shared_ptr<const Grammar> Grammar::with_prefix(std::string_view prefix,
+                                                    const Grammar& grammar) {
+  const bool may_be_empty = grammar.accepts("");
+  grammar::Program p = *grammar.program();
+  const auto first = static_cast<grammar::StateId>(p.n_states());
+  const auto call = static_cast<grammar::StateId>(first + prefix.size());
+  const grammar::StateId end = call + 1;
+  for (grammar::StateId s = first; s <= end; ++s) {
+    if (s < call) {
+      const auto byte = static_cast<std::uint8_t>(prefix[s - first]);
+      p.bytes.items.push_back({byte, byte, s + 1});
+    }
+    if (s == call) p.calls.items.push_back({p.root, end});
+    if (s == call && may_be_empty) p.skips.items.push_back(end);
+    p.bytes.begin.push_back(static_cast<std::uint32_t>(p.bytes.items.size()));
+    p.calls.begin.push_back(static_cast<std::uint32_t>(p.calls.items.size()));
+    p.tokens.begin.push_back(static_cast<std::uint32_t>(p.tokens.items.size()));
+    p.skips.begin.push_back(static_cast<std::uint32_t>(p.skips.items.size()));
+    p.ends.push_back(s == end);
+    p.only_ends.push_back(s == end);
+  }
+  p.root = static_cast<grammar::RuleId>(p.rules.size());
+  p.rules.push_back({first, 0});
+  return std::make_shared<Grammar>(std::make_shared<const grammar::Program>(std::move(p)));
+}
 
 bool Grammar::accepts(std::string_view text) const {
   Engine engine(program_);

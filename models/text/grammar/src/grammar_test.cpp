@@ -3,6 +3,7 @@
 #include <functional>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
@@ -143,6 +144,48 @@ TEST_CASE("patterns") {
   CHECK(has(error_of([] { Grammar::from_regex("a(?<=b)"); }), "looking behind"));
   CHECK(has(error_of([] { Grammar::from_regex("(a|b)*a(a|b){40}"); }), "states"));
   CHECK(has(error_of([] { Grammar::from_regex("((((a{99}){99}){99}){99})"); }), "states"));
+}
+
+TEST_CASE("closed objects have no members that nothing speaks of") {
+  const auto accepts = [](std::string_view schema, std::string_view text) {
+    CAPTURE(schema);
+    CHECK(Grammar::from_json_schema(schema)->accepts(text));  // by the specification
+    return Grammar::from_json_schema(schema, {.closed_objects = true})->accepts(text);
+  };
+  const char* plain = R"({"type": "object", "properties": {"a": {}, "b": {}}})";
+  CHECK(accepts(plain, R"({"a": 1, "b": {"c": 2}})"));
+  CHECK_FALSE(accepts(plain, R"({"a": 1, "c": 2})"));
+  const char* inner = R"({"properties": {"a": {"properties": {"b": {}}}}, "type": "object"})";
+  CHECK_FALSE(accepts(inner, R"({"a": {"b": 1, "c": 2}})"));
+  CHECK(accepts(R"({"type": "object"})", R"({"c": 2})"));
+  for (const char* rest : {"true", "{\"type\": \"integer\"}"}) {
+    CHECK(accepts(fmt::format(R"({{"type": "object", "properties": {{"a": {{}}}},
+                                   "additionalProperties": {}}})",
+                              rest),
+                  R"({"a": 1, "c": 2})"));
+  }
+  const char* patterns = R"({"type": "object", "properties": {"a": {}},
+      "patternProperties": {"^x": {"type": "integer"}}})";
+  CHECK(accepts(patterns, R"({"x1": 1, "a": 2})"));
+  CHECK_FALSE(accepts(patterns, R"({"a": 1, "y": 2})"));
+  const char* asked = R"({"type": "object", "properties": {"a": {}}, "required": ["c"]})";
+  CHECK(accepts(asked, R"({"a": 1, "c": 2})"));
+  CHECK(accepts(R"({"type": "object", "properties": {"a": {}}, "minProperties": 2})",
+                R"({"a": 1, "c": 2})"));
+  const char* both = R"({"type": "object", "allOf": [{"properties": {"a": {}}},
+      {"properties": {"b": {}}}]})";
+  CHECK(accepts(both, R"({"a": 1, "b": 2})"));
+  CHECK_FALSE(accepts(both, R"({"a": 1, "c": 2})"));
+}
+
+TEST_CASE("the texts of a grammar behind a prefix") {
+  const auto inner = Grammar::from_regex("(ab)*c?");
+  const auto grammar = Grammar::with_prefix("say: ", *inner);
+  for (const char* text : {"say: ", "say: c", "say: abab", "say: ababc"})
+    CHECK(grammar->accepts(text));
+  for (const char* text : {"", "c", "say:", "say: ac", "say: say: "})
+    CHECK_FALSE(grammar->accepts(text));
+  CHECK(Grammar::with_prefix("x", *grammar)->accepts("xsay: abc"));
 }
 
 TEST_CASE("schemas") {

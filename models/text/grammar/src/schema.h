@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/grammar/grammar.h"
+
 #include "automaton.h"
 #include "json_tree.h"
 #include "program.h"
@@ -80,7 +82,8 @@ class References {
 
 class SchemaExpander {
  public:
-  explicit SchemaExpander(const JsonTree& json) : json_(json), references_(json) {}
+  SchemaExpander(const JsonTree& json, const JsonSchemaOptions& options)
+      : json_(json), options_(options), references_(json) {}
 
   // Terms that cannot hold may be among them.
   std::vector<Term> expand(const Conjunction& what, Type type);
@@ -103,6 +106,10 @@ class SchemaExpander {
     std::optional<Literal> rest;
   };
   Patterns patterns(const Term::Leaf& leaf);
+  // Of an object with so many named members, no others may be there, unless a pattern allows them.
+  bool is_closed(const Term& term, std::size_t n_named) const;
+  // Demands nothing of members whose names match a pattern, and forbids all that are not named.
+  Patterns only_patterns(const Term& term);
   // Texts that are valid by the literals; null for all.
   DfaRef strings(const Conjunction& what);
   void simplify(Conjunction& what) const;
@@ -124,6 +131,7 @@ class SchemaExpander {
   DfaRef kept(const std::string& key, const std::function<Dfa()>& make);
 
   const JsonTree& json_;
+  const JsonSchemaOptions options_;
   References references_;
   std::map<std::string, DfaRef> known_;
   std::size_t steps_ = 0;
@@ -132,6 +140,6 @@ class SchemaExpander {
   int looking_ = 0;  // inside a question whether there may be a value
 };
 
-Program compile_schema(std::string_view text);
+Program compile_schema(std::string_view text, const JsonSchemaOptions& options);
 
 }  // namespace weft::grammar

@@ -20,7 +20,8 @@ constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 31;
 
 class SchemaEmitter {
  public:
-  explicit SchemaEmitter(const JsonTree& json) : expander_(json) {}
+  SchemaEmitter(const JsonTree& json, const JsonSchemaOptions& options)
+      : expander_(json, options) {}
 
   Program run() {
     Conjunction root{{JsonTree::kRoot}};
@@ -375,6 +376,7 @@ class SchemaEmitter {
     };
     std::vector<Cell> cells{{expander_.strings(term.names), {}}};
     for (const Term::Leaf& leaf : term.leaves) split(cells, expander_.patterns(leaf));
+    if (expander_.is_closed(term, members.size())) split(cells, expander_.only_patterns(term));
     if (!members.empty()) {
       std::vector<std::u32string> taken;
       for (const Member& m : members) taken.push_back(code_points(m.name));
@@ -395,7 +397,7 @@ class SchemaEmitter {
   bool impossible(const Conjunction& what) const {
     return std::any_of(what.begin(), what.end(), [&](const Literal& l) {
       const JsonNode& node = expander_.json()[l.node];
-      return l.kind == Literal::Kind::never ||
+      return (l.kind == Literal::Kind::never && !l.negated) ||
              (l.kind == Literal::Kind::schema && node.kind == JsonNode::Kind::boolean &&
               node.truth == l.negated);
     });
@@ -508,16 +510,10 @@ class SchemaEmitter {
 
 }  // namespace
 
-Program compile_schema(std::string_view text) {
+Program compile_schema(std::string_view text, const JsonSchemaOptions& options) {
   const JsonTree json(text);
-  return SchemaEmitter(json).run();
+  return SchemaEmitter(json, options).run();
 }
 
 }  // namespace grammar
-
-std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema) {
-  return std::make_shared<Grammar>(
-      std::make_shared<const grammar::Program>(grammar::compile_schema(schema)));
-}
-
 }  // namespace weft

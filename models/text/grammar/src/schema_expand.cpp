@@ -282,4 +282,23 @@ std::vector<Term> SchemaExpander::expand(const Conjunction& what, Type type) {
   return terms;
 }
 
+bool SchemaExpander::is_closed(const Term& term, std::size_t n_named) const {
+  const auto any_has = [&](const char* key) {
+    return std::ranges::any_of(term.leaves, [&](const Term::Leaf& leaf) {
+      return !leaf.is_value && json_.find(leaf.node, key) != JsonTree::kNone;
+    });
+  };
+  return options_.closed_objects && any_has("properties") && !any_has("additionalProperties") &&
+         !any_has("unevaluatedProperties") && term.min <= n_named;
+}
+
+SchemaExpander::Patterns SchemaExpander::only_patterns(const Term& term) {
+  const Literal never{0, Literal::Kind::never};
+  Patterns only{{}, never};
+  for (const Term::Leaf& leaf : term.leaves)
+    for (const auto& [dfa, literal] : patterns(leaf).patterns)
+      only.patterns.push_back({dfa, !never});
+  return only;
+}
+
 }  // namespace weft::grammar

@@ -43,6 +43,7 @@ class SavedSequence {
 
   std::span<const std::int32_t> tokens() const { return tokens_; }
   std::string_view note() const { return note_; }
+  const std::string& name() const { return name_; }  // the path, for messages
 
   // Made by such a session: same fingerprint.
   bool fits(const Session& session) const;

@@ -16,6 +16,13 @@ namespace grammar {
 struct Program;
 }  // namespace grammar
 
+struct JsonSchemaOptions {
+  // An object that names `properties` has no other members, unless additionalProperties or
+  // patternProperties say so. By the specification it may have any, and a model that writes by it
+  // may go on for ever. Members that `required` or minProperties ask for stay possible.
+  bool closed_objects = false;
+};
+
 // Immutable: any number of threads may use one grammar.
 class Grammar {
  public:
@@ -34,10 +41,16 @@ class Grammar {
   // JSON texts that a schema allows (docs/constraints.md says in which form). Throws FormatError
   // for what is no schema, and for schemas that allow nothing; UnsupportedError with a JSON pointer
   // for a keyword that cannot be honoured; BudgetError with one for what needs too much memory.
-  static std::shared_ptr<const Grammar> from_json_schema(std::string_view schema);
+  static std::shared_ptr<const Grammar> from_json_schema(std::string_view schema,
+                                                         const JsonSchemaOptions& options = {});
   // Texts that match the pattern from their first to their last character, in the syntax of
   // ECMAScript. Throws FormatError with the column, UnsupportedError for what is not regular.
   static std::shared_ptr<const Grammar> from_regex(std::string_view pattern);
+
+  // The texts of `grammar` behind this one, which is not empty: for texts whose beginning is
+  // written already and must be written again (token healing).
+  static std::shared_ptr<const Grammar> with_prefix(std::string_view prefix,
+                                                    const Grammar& grammar);
 
   explicit Grammar(std::shared_ptr<const grammar::Program> program);
   ~Grammar();

@@ -1,4 +1,4 @@
-#include "chat/conversation.h"
+#include "weft/serve/transcript.h"
 
 #include <utility>
 
@@ -7,16 +7,15 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/checkpoint.h"
 
-namespace weft::chat {
+namespace weft {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kDeepest = 190;  // what templates and readers of tools take, too
+constexpr int kMaxDepth = 190;  // what templates and readers of tools take, too
 // Values take up to twenty times as much memory as text.
-constexpr std::size_t kLongest = std::size_t{32} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 
 Json as_json(const ToolCall& call) {
   return {{"id", call.id},
@@ -33,15 +32,15 @@ Json as_json(const ChatMessage& message) {
   return json;
 }
 
-// `where`: which part of the file, with a colon, or nothing for all of it.
+// `where`: the part of the file, with a colon; empty for all of it.
 Json parse(std::string_view text, const std::string& name, const std::string& where = "") {
-  if (text.size() > kLongest)
+  if (text.size() > kMaxBytes)
     fail<FormatError>("{}: {}{} bytes are too many for a conversation, of at most {}",
-                      printable_path(name), where, text.size(), kLongest);
+                      printable_path(name), where, text.size(), kMaxBytes);
   const auto deep = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepest)
+    if (depth > kMaxDepth)
       fail<FormatError>("{}: {}values lie more than {} deep", printable_path(name), where,
-                        kDeepest);
+                        kMaxDepth);
     return true;
   };
   try {
@@ -52,7 +51,7 @@ Json parse(std::string_view text, const std::string& name, const std::string& wh
   }
 }
 
-// Reads with one clear error for what is not as it should be. `where`: "messages[3]."
+// Reads members and says what is wrong with them. `where`: "messages[3]."
 struct Reader {
   const std::string& name;
 
@@ -104,47 +103,47 @@ struct Reader {
 
 }  // namespace
 
-std::string to_json(const Conversation& conversation) {
+std::string to_json(const Transcript& transcript) {
   Json json{{"messages", Json::array()}};
-  for (const ChatMessage& message : conversation.messages)
+  for (const ChatMessage& message : transcript.messages)
     json["messages"].push_back(as_json(message));
-  if (!conversation.tools.empty()) json["tools"] = Json::parse(conversation.tools);
-  if (!conversation.kwargs.empty()) json["template_kwargs"] = Json::parse(conversation.kwargs);
-  if (!conversation.cached_text.empty()) json["cached_text"] = conversation.cached_text;
+  if (!transcript.tools.empty()) json["tools"] = Json::parse(transcript.tools);
+  if (!transcript.kwargs.empty()) json["template_kwargs"] = Json::parse(transcript.kwargs);
+  if (!transcript.cached_text.empty()) json["cached_text"] = transcript.cached_text;
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 
-Conversation parse_conversation(std::string_view text, const std::string& name) {
+Transcript parse_transcript(std::string_view text, const std::string& name) {
   const Json json = parse(text, name);
   const Reader reader{name};
   const bool bare = json.is_array();
   if (!bare) reader.object(json, "a conversation");
   const auto found = bare ? json.end() : json.find("messages");
   if (!bare && found == json.end())
-    fail<FormatError>("{}: is no conversation: it has no messages", printable_path(name));
+    fail<FormatError>("{}: is not a conversation: it has no messages", printable_path(name));
   const Json& messages = bare ? json : *found;
   if (!messages.is_array()) reader.wrong("messages", "an array", messages);
-  Conversation conversation;
+  Transcript transcript;
   for (std::size_t i = 0; i < messages.size(); ++i)
-    conversation.messages.push_back(reader.message(messages[i], fmt::format("messages[{}]", i)));
-  if (bare) return conversation;
+    transcript.messages.push_back(reader.message(messages[i], fmt::format("messages[{}]", i)));
+  if (bare) return transcript;
   if (const auto tools = json.find("tools"); tools != json.end()) {
     if (!tools->is_array()) reader.wrong("tools", "an array", *tools);
-    conversation.tools = tools->dump();
+    transcript.tools = tools->dump();
   }
   if (const auto kwargs = json.find("template_kwargs"); kwargs != json.end())
-    conversation.kwargs = reader.object(*kwargs, "template_kwargs").dump();
-  conversation.cached_text = reader.text(json, "", "cached_text");
-  return conversation;
+    transcript.kwargs = reader.object(*kwargs, "template_kwargs").dump();
+  transcript.cached_text = reader.text(json, "", "cached_text");
+  return transcript;
 }
 
 void check_kwargs(std::string_view text, const std::string& name) {
   Reader{name}.object(parse(text, name), "the value");
 }
 
-std::string to_text(const Conversation& conversation) {
+std::string to_text(const Transcript& transcript) {
   std::string text;
-  for (const ChatMessage& message : conversation.messages) {
+  for (const ChatMessage& message : transcript.messages) {
     text += fmt::format("## {}\n\n", message.role);
     if (!message.reasoning.empty()) text += fmt::format("> {}\n\n", message.reasoning);
     if (!message.content.empty()) text += message.content + "\n\n";
@@ -154,4 +153,4 @@ std::string to_text(const Conversation& conversation) {
   return text;
 }
 
-}  // namespace weft::chat
+}  // namespace weft

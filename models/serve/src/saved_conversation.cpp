@@ -5,28 +5,23 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/checkpoint.h"
+#include "weft/files/mapped_file.h"
 #include "weft/files/output_file.h"
 #include "weft/run/saved_sequence.h"
+#include "weft/serve/conversation.h"
 
-#include "chat/chat.h"
-#include "common/read_text.h"
-
-namespace weft::chat {
+namespace weft {
 namespace {
 
-// Throws FormatError where the ids are not of the vocabulary.
-void check_tokens(std::span<const TokenId> tokens, const Session& session,
-                  const std::string& path) {
-  const std::int64_t n_vocab = session.model().facts().n_vocab;
-  for (const TokenId id : tokens) {
-    if (id < 0 || id >= n_vocab)
-      fail<FormatError>("{}: token {} is outside the vocabulary of {}", printable_path(path), id,
-                        n_vocab);
-  }
+std::string read_file(const std::string& path) {
+  const MappedFile file(path);
+  const auto bytes = file.bytes();
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
-// What is there under that name is a conversation, or nothing is. Throws UnsupportedError.
+// Throws UnsupportedError unless the file is a conversation, empty, or not there.
 void check_replaceable(const std::string& path) {
   std::error_code absent;
   if (!std::filesystem::is_regular_file(path, absent) || SavedSequence::is_saved_sequence(path))
@@ -35,31 +30,31 @@ void check_replaceable(const std::string& path) {
   char first = '\0';
   if (!file.get(first)) return;
   try {
-    if (first != '{' && first != '[') fail<FormatError>("no JSON");
-    parse_conversation(cli::read_text(path), path);
+    if (first != '{' && first != '[') fail<FormatError>("not JSON");
+    parse_transcript(read_file(path), path);
   } catch (const FormatError&) {
-    fail<UnsupportedError>("{}: holds something else than a conversation: not replaced",
+    fail<UnsupportedError>("{}: holds something other than a conversation: not replaced",
                            printable_path(path));
   }
 }
 
 }  // namespace
 
-Conversation Chat::conversation() const {
-  return {messages_, options_.tools, options_.chat_template.kwargs, ""};
+Transcript Conversation::transcript() const {
+  return {messages_, options_.tools, options_.kwargs, ""};
 }
 
-std::string Chat::text() const {
-  return to_text(conversation());
+std::string Conversation::text() const {
+  return to_text(transcript());
 }
 
-bool Chat::save(const std::string& path) {
+bool Conversation::save(const std::string& path) const {
   check_replaceable(path);
-  Conversation saved = conversation();
+  Transcript saved = transcript();
   if (!path.ends_with(".json")) {
     saved.cached_text = cached_text_;
     try {
-      save_sequence(session_, 0, cached_, to_json(saved), path);
+      generation_.save(path, to_json(saved));
       return true;
     } catch (const UnsupportedError&) {  // the memory of a device
       saved.cached_text.clear();
@@ -71,7 +66,7 @@ bool Chat::save(const std::string& path) {
   return false;
 }
 
-Chat::Loaded Chat::load(const std::string& path) {
+Conversation::Loaded Conversation::load(const std::string& path) {
   std::optional<SavedSequence> cache;
   std::string text;
   if (SavedSequence::is_saved_sequence(path)) {
@@ -81,21 +76,19 @@ Chat::Loaded Chat::load(const std::string& path) {
       fail<UnsupportedError>("{}: is a cache of a prompt, not a conversation",
                              printable_path(path));
   } else {
-    text = cli::read_text(path);
+    text = read_file(path);
   }
-  Conversation loaded = parse_conversation(text, path);
+  Transcript loaded = parse_transcript(text, path);
   if (!loaded.tools.empty()) ReplyParser({}, {.tools = loaded.tools});
   Loaded result{loaded.messages.size(), 0, ""};
-  if (cache && !cache->fits(session_)) {
+  if (cache && !cache->fits(session())) {
     result.why_not = "it was computed with another model, other cache types or other kernels";
   } else if (cache) {
-    const auto tokens = cache->tokens();
-    check_tokens(tokens, session_, path);
+    const std::int64_t n_tokens = std::ssize(cache->tokens());
     try {
-      cache->restore(session_, 0, std::ssize(tokens));
-      cached_.assign(tokens.begin(), tokens.end());
+      generation_.restore(*cache, n_tokens);
       cached_text_ = loaded.cached_text;
-      result.n_cached = std::ssize(tokens);
+      result.n_cached = n_tokens;
     } catch (const ValueError& error) {  // a shorter context
       result.why_not = error.what();
     } catch (const UnsupportedError& error) {
@@ -106,11 +99,9 @@ Chat::Loaded Chat::load(const std::string& path) {
   const bool with_system = !messages_.empty() && messages_.front().role == "system";
   options_.system = with_system ? messages_.front().content : "";
   options_.tools = own_tools_.empty() ? loaded.tools : own_tools_;
-  options_.chat_template.kwargs = own_kwargs_.empty() ? loaded.kwargs : own_kwargs_;
-  sampler_.reset();
-  if (result.n_cached > 0)
-    for (const TokenId token : cached_) sampler_.accept(token);
+  options_.kwargs = own_kwargs_.empty() ? loaded.kwargs : own_kwargs_;
+  draws_ = Draws::restart;
   return result;
 }
 
-}  // namespace weft::chat
+}  // namespace weft

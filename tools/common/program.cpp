@@ -105,6 +105,10 @@ void print_now(std::string_view text) {
     output_failed(errno);
 }
 
+std::atomic<bool>& interrupt_flag() {
+  return interrupt_seen;
+}
+
 const std::atomic<bool>& interrupted() {
   return interrupt_seen;
 }

@@ -15,8 +15,8 @@
 #include "weft/ops/cache_cells.h"
 #include "weft/quantize/quantize.h"
 #include "weft/scheduler/budget.h"
+#include "weft/serve/text_rules.h"
 
-#include "common/constraint_flags.h"
 #include "common/program.h"
 
 namespace weft::cli {
@@ -268,7 +268,7 @@ void add_sampler_flags(CLI::App& app, SamplerFlags& options) {
 SamplerOptions sampler_options(const Model& model, const SamplerFlags& flags) {
   SamplerOptions options = flags;
   if (options.dry_multiplier != 0.0F && model.vocabulary().has_texts())
-    options.dry_breakers = tokens_with(model, flags.dry_breaker_texts);
+    options.dry_breakers = tokens_with(model.tokenizer(), flags.dry_breaker_texts);
   return options;
 }
 

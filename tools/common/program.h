@@ -44,6 +44,8 @@ inline double seconds_since(Clock::time_point start) {
 
 // Becomes true at Ctrl-C (SIGINT) once catch_interrupts() was called.
 const std::atomic<bool>& interrupted();
+// The same flag, for those who may set it, too.
+std::atomic<bool>& interrupt_flag();
 enum class Interrupts {
   once,   // a second Ctrl-C ends the process at once
   every,  // each one sets interrupted()

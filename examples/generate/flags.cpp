@@ -1,0 +1,134 @@
+#include "generate/flags.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+
+#include "common/program.h"
+
+namespace weft::generate {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  generate\n"
+    "  generate -m model.gguf -p 'The capital of France is' -n 20 --temp 0\n"
+    "  generate -m model.gguf -p 'A user: ' --json-schema '{\"type\": \"object\"}'\n"
+    "  head -c 2000 story.txt | generate -m model.gguf -f - -n 200 -s 7\n"
+    "  generate -m model.gguf -f long.txt --prompt-cache long.cache   # the second time from the "
+    "file\n"
+    "  generate -m model.gguf -p 'Dear Mr. Wat' --token-healing\n"
+    "  generate -m model.gguf -p 'A short poem:' -n 60 --beams 4 --samples 2\n"
+    "  generate -m model.gguf -p 'The capital of France is' -n 3 --logprobs 5 --json";
+
+void add_text_flags(CLI::App& app, Options& options) {
+  auto* prompt = app.add_option("-p,--prompt", options.prompt, "the text to continue; '' for none");
+  app.add_option("-f,--file", options.prompt_file, "read the prompt from a file; - is stdin")
+      ->excludes(prompt);
+  app.add_option("-n,--predict,--n-predict", options.predict,
+                 "most tokens to write; -1: until the text or the context ends")
+      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
+  app.add_flag("--ignore-eos", options.ignore_eos, "go on where the model would end the text");
+  app.add_flag("--no-display-prompt", options.hide_prompt, "print only what is new");
+  app.add_option("--samples", options.samples,
+                 "so many texts for the same prompt, each with a seed of its own")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->type_name("N");
+}
+
+void add_beam_flags(CLI::App& app, Options& options) {
+  auto* beams = app.add_option("--beams", options.beams,
+                               "search for the likeliest text as a whole, following so many at a "
+                               "time; with --samples K the K best")
+                    ->check(CLI::Range(1, 1024))
+                    ->type_name("N");
+  app.add_option("--length-penalty", options.search.length_penalty,
+                 "a text's log probability is divided by its length to this power; 0: short texts "
+                 "win, above 1: long ones")
+      ->check(CLI::Range(-10.0, 10.0))
+      ->capture_default_str()
+      ->needs(beams)
+      ->type_name("X");
+  static constexpr EarlyStopping kAll[] = {EarlyStopping::first, EarlyStopping::likely,
+                                           EarlyStopping::never};
+  app.add_option_function<std::string>(
+         "--early-stopping",
+         [&options](const std::string& name) {
+           options.search.stopping =
+               *std::ranges::find(kAll, name, [](EarlyStopping s) { return to_string(s); });
+         },
+         "once N texts are complete, end the search at once (first), when others are not likely to "
+         "be better (likely, the default), or cannot be (never)")
+      ->check(CLI::IsMember({"first", "likely", "never"}))
+      ->needs(beams)
+      ->type_name("WHEN");
+}
+
+void add_prompt_cache_flags(CLI::App& app, Options& options) {
+  auto* path = app.add_option("--prompt-cache", options.cache_path,
+                              "keep the computed prompt in this file, for runs that begin alike");
+  app.add_flag("--prompt-cache-all", options.cache_all, "keep what is generated, too")->needs(path);
+  app.add_flag("--prompt-cache-ro", options.cache_read_only, "use the file, do not change it")
+      ->needs(path);
+}
+
+void add_conversation_flags(CLI::App& app, Options& options) {
+  auto* conversation =
+      app.add_flag("--conversation,--cnv", options.conversation,
+                   "the prompt is what a user says: the chat template puts it into words");
+  app.add_option("--system", options.system, "the system prompt")->needs(conversation);
+  for (auto* flag : cli::add_template_flags(app, options.chat_template)) flag->needs(conversation);
+}
+
+}  // namespace
+
+std::optional<int> read_flags(int argc, char** argv, Options& options) {
+  CLI::App app("Continues a text. The text goes to stdout as it comes, speeds to stderr.",
+               "generate");
+  app.footer(kExamples);
+  cli::add_model_flags(app, options.model);
+  add_text_flags(app, options);
+  add_beam_flags(app, options);
+  cli::add_constraint_flags(app, options.constraint);
+  add_conversation_flags(app, options);
+  add_prompt_cache_flags(app, options);
+
+  const std::size_t n_others = app.get_options().size();
+  app.add_flag("--token-healing", options.token_healing,
+               "let the first new token begin with the text of the prompt's last one");
+  auto* logprobs =
+      app.add_option("--logprobs", options.logprobs,
+                     "print a line for each token instead of the text: how likely the model found "
+                     "it, and its N likeliest ones (natural logarithms, before any sampler)")
+          ->check(CLI::Range(0, 1 << 20))
+          ->type_name("N");
+  app.add_flag("--json", options.json, "those lines as JSON, as OpenAI's interface has them")
+      ->needs(logprobs);
+  cli::add_sampler_flags(app, options.sampler);
+  if (const auto code = cli::parse_flags(app, argc, argv)) return code;
+
+  // A search draws nothing. A seed does no harm.
+  auto flags = app.get_options();
+  flags.erase(flags.begin(), flags.begin() + static_cast<std::ptrdiff_t>(n_others));
+  flags.push_back(app.get_option("--prompt-cache-all"));
+  for (const CLI::Option* flag : flags)
+    if (flag->count() > 0 && !flag->check_name("--seed")) options.not_with_beams = flag->get_name();
+  return std::nullopt;
+}
+
+void settle(Options& o) {
+  if (o.beams > 0 && !o.not_with_beams.empty())
+    fail<cli::UsageError>("--beams does not go with {}", o.not_with_beams);
+  if (o.beams > 0 && o.samples > o.beams)
+    fail<cli::UsageError>("{} beams find no more than {} texts, --samples asks for {}", o.beams,
+                          o.beams, o.samples);
+  if (o.logprobs >= 0 && o.samples > 1)
+    fail<cli::UsageError>("--logprobs shows one text, --samples asks for {}", o.samples);
+  if (o.beams == 0) return;
+  SessionOptions& session = o.model.session;
+  session.sequences = o.beams;
+  session.prefill_width = std::max<std::int64_t>(session.prefill_width, o.beams);
+  o.search.beams = static_cast<std::size_t>(o.beams);
+}
+
+}  // namespace weft::generate

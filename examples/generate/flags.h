@@ -1,0 +1,48 @@
+#pragma once
+// The flags of generate.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "weft/sample/beam_search.h"
+
+#include "common/constraint_flags.h"
+#include "common/flags.h"
+#include "common/template_flags.h"
+
+namespace weft::generate {
+
+struct Options {
+  cli::ModelFlags model;
+  cli::SamplerFlags sampler;
+  cli::ConstraintFlags constraint;
+  std::string prompt = "Once upon a time";
+  std::string prompt_file;
+  std::int64_t predict = -1;
+  bool ignore_eos = false;
+  bool hide_prompt = false;
+  bool token_healing = false;
+  std::int64_t samples = 1;
+  int logprobs = -1;  // how many of the likeliest tokens are shown with each; -1: none
+  bool json = false;
+
+  std::int32_t beams = 0;  // 0: no search
+  BeamOptions search;
+  std::string not_with_beams;  // a flag that was given though it does not go with a search
+
+  std::string cache_path;  // --prompt-cache; empty: none
+  bool cache_all = false;  // what was generated, too
+  bool cache_read_only = false;
+
+  bool conversation = false;
+  std::string system;
+  cli::TemplateFlags chat_template;
+};
+
+// Returns the exit code if the program is to end at once.
+std::optional<int> read_flags(int argc, char** argv, Options& options);
+// Throws UsageError for flags that do not go together; makes room for a search.
+void settle(Options& options);
+
+}  // namespace weft::generate

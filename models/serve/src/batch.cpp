@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "weft/base/error.h"
+
+#include "generation_impl.h"
+
+namespace weft {
+namespace {
+
+void check(std::span<Generation* const> generations, const Session& session) {
+  for (std::size_t i = 0; i < generations.size(); ++i) {
+    if (&generations[i]->session() != &session)
+      fail<ValueError>("generation {} of the batch is of another session", i);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (generations[i]->sequence() == generations[j]->sequence())
+        fail<ValueError>("generations {} and {} of the batch have the same sequence", j, i);
+    }
+  }
+}
+
+}  // namespace
+
+Batch::Batch(Session& session) : session_(session) {
+  const auto n = static_cast<std::size_t>(session.options().sequences);
+  events_.reserve(n);
+  parts_.reserve(n);
+  tokens_.reserve(static_cast<std::size_t>(session.options().prefill_width));
+}
+
+// Adds what generations wait for, as far as the step has room: either those that wait for one
+// token, or those that wait for more. The first one in turn goes first.
+void Batch::add_parts(std::span<Generation* const> generations, bool prompts) {
+  const SessionOptions& o = session_.options();
+  for (std::size_t i = 0; i < generations.size(); ++i) {
+    Generation* generation = generations[(turn_ + i) % generations.size()];
+    Generation::Impl& g = generation->impl();
+    const auto pending = g.pending();
+    if (g.stopped != StopReason::none || pending.empty() || (pending.size() > 1) != prompts)
+      continue;
+    const auto room = static_cast<std::size_t>(o.prefill_width) - tokens_.size();
+    const bool has_row = pending.size() <= room && n_rows_ < o.logits_rows;
+    // A last token waits for a step that has a row for it.
+    const std::size_t n = has_row ? pending.size() : std::min(pending.size() - 1, room);
+    if (n == 0) continue;
+    for (const TokenId token : pending.first(n))
+      tokens_.push_back({.token = token, .sequence = g.sequence, .logits = false});
+    tokens_.back().logits = has_row;
+    n_rows_ += has_row;
+    parts_.push_back({generation, n, has_row});
+  }
+}
+
+std::span<const Batch::Event> Batch::step(std::span<Generation* const> generations,
+                                          const std::atomic<bool>* cancel) {
+  check(generations, session_);
+  events_.clear();
+  parts_.clear();
+  tokens_.clear();
+  n_rows_ = 0;
+  for (Generation* generation : generations) {
+    if (generation->ended()) continue;
+    Generation::Impl& g = generation->impl();
+    if (auto event = g.without_step())
+      events_.push_back({generation, *event});
+    else if (g.pending().empty())
+      events_.push_back({generation, g.choose(g.prompt_logits)});
+  }
+  if (!events_.empty()) return events_;  // the step is the next call's, so that no event gets lost
+  add_parts(generations, false);
+  add_parts(generations, true);
+  ++turn_;
+  if (tokens_.empty()) return events_;
+
+  std::span<const float> rows;
+  try {
+    rows = session_.step(tokens_, cancel);
+  } catch (const CancelledError&) {
+    return events_;
+  }
+  const std::size_t width = n_rows_ > 0 ? rows.size() / static_cast<std::size_t>(n_rows_) : 0;
+  for (const Part& part : parts_) part.generation->impl().n_fed += part.n_tokens;
+  for (std::size_t row = 0; const Part& part : parts_) {
+    if (!part.has_row) continue;
+    const auto logits = rows.subspan(width * row++, width);
+    events_.push_back({part.generation, part.generation->impl().choose(logits)});
+  }
+  return events_;
+}
+
+}  // namespace weft

@@ -1,0 +1,213 @@
+#include "weft/serve/conversation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/base/error.h"
+#include "weft/serve/prompt.h"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::shared_ptr<const ChatTemplate> template_of(const Vocabulary& vocabulary) {
+  if (vocabulary.chat_template().empty())
+    fail<UnsupportedError>("the model has no chat template (it may not be made for chats)");
+  return make_chat_template(vocabulary.chat_template());
+}
+
+// Adds an event to the message that the reply becomes.
+void keep(const ReplyEvent& event, ChatMessage& message, std::vector<ToolCall>& calls) {
+  const auto n = static_cast<std::size_t>(event.call);
+  switch (event.kind) {
+    case ReplyEvent::Kind::content:
+      message.content += event.text;
+      break;
+    case ReplyEvent::Kind::reasoning:
+      message.reasoning += event.text;
+      break;
+    case ReplyEvent::Kind::call_begin:
+      calls.resize(n + 1);
+      calls[n] = {event.id, event.text, ""};
+      break;
+    case ReplyEvent::Kind::call_arguments:
+      calls[n].arguments += event.text;
+      break;
+    case ReplyEvent::Kind::call_end:
+      if (!event.id.empty()) calls[n].id = event.id;
+      // Some templates want an id, of nine letters and digits.
+      if (calls[n].id.empty()) calls[n].id = fmt::format("call{:05}", message.tool_calls.size());
+      message.tool_calls.push_back(calls[n]);
+      break;
+    case ReplyEvent::Kind::call_dropped:
+      break;
+  }
+}
+
+bool is_empty(const ChatMessage& m) {
+  return m.content.empty() && m.reasoning.empty() && m.tool_calls.empty();
+}
+
+}  // namespace
+
+Conversation::Conversation(Session& session, std::int32_t sequence,
+                           const ConversationOptions& options)
+    : options_(options),
+      own_tools_(options.tools),
+      own_kwargs_(options.kwargs),
+      tokenizer_(session.model().tokenizer()),
+      generation_(session, sequence,
+                  {.sampler = options.sampler,
+                   .rules = options.rules,
+                   .max_tokens = options.max_reply,
+                   .shows_control = [this](TokenId id) { return shows_control(id); },
+                   .feed_last = true,
+                   .cancel = options.cancel}) {
+  if (!options_.chat_template) options_.chat_template = template_of(tokenizer_.vocabulary());
+  reset();
+}
+
+void Conversation::reset() {
+  messages_.clear();
+  if (!options_.system.empty()) messages_.push_back({"system", options_.system});
+  draws_ = Draws::restart;
+  // The sequence stays: if the next conversation begins alike, that part is used again.
+}
+
+void Conversation::set_system(std::string text) {
+  options_.system = std::move(text);
+  reset();
+}
+
+std::string Conversation::take_back() {
+  const auto last = std::find_if(messages_.rbegin(), messages_.rend(),
+                                 [](const ChatMessage& m) { return m.role == "user"; });
+  if (last == messages_.rend()) return "";
+  std::string text = last->content;
+  messages_.erase(std::prev(last.base()), messages_.end());
+  return text;
+}
+
+Conversation::Prompt Conversation::prompt() const {
+  RenderedChat chat = render_chat(tokenizer_.vocabulary(), *options_.chat_template, messages_,
+                                  {.tools = options_.tools, .kwargs = options_.kwargs});
+  std::vector<TokenId> tokens;
+  std::size_t done = 0;
+  if (!cached_text_.empty() && chat.text.size() > cached_text_.size() &&
+      chat.text.starts_with(cached_text_)) {
+    // Tokens that the model chose need not be those that the tokenizer would choose for the same
+    // text: they are continued as they are.
+    done = cached_text_.size();
+    tokens.assign(generation_.held().begin(), generation_.held().end());
+  }
+  const std::vector<TokenId> rest = encode_chat(tokenizer_, chat, done);
+  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  return {std::move(tokens), std::move(chat.text)};
+}
+
+StopReason Conversation::say(std::string message, const Show& show) {
+  return take({"user", std::move(message)}, show);
+}
+
+std::vector<ToolCall> Conversation::open_calls() const {
+  std::size_t answered = 0;
+  for (auto m = messages_.rbegin(); m != messages_.rend(); ++m) {
+    if (m->role == "tool") {
+      ++answered;
+    } else {
+      const auto& calls = m->tool_calls;
+      if (answered >= calls.size()) return {};
+      return {calls.begin() + static_cast<std::ptrdiff_t>(answered), calls.end()};
+    }
+  }
+  return {};
+}
+
+StopReason Conversation::answer_call(std::string result, const Show& show) {
+  const std::vector<ToolCall> open = open_calls();
+  ChatMessage message{.role = "tool",
+                      .content = std::move(result),
+                      .tool_call_id = open.front().id,
+                      .name = open.front().name};
+  if (open.size() == 1) return take(std::move(message), show);
+  messages_.push_back(std::move(message));
+  return StopReason::none;
+}
+
+StopReason Conversation::take(ChatMessage message, const Show& show) {
+  const std::size_t before = messages_.size();
+  messages_.push_back(std::move(message));
+  ChatMessage answer{.role = "assistant", .content = ""};
+  StopReason end = StopReason::cancelled;
+  try {
+    if (feed_prompt()) end = reply(show, answer);
+  } catch (...) {
+    messages_.resize(before);
+    throw;
+  }
+  if (end == StopReason::cancelled && is_empty(answer)) messages_.resize(before);
+  if (messages_.size() > before) messages_.push_back(std::move(answer));
+  return end;
+}
+
+// False if cancelled.
+bool Conversation::feed_prompt() {
+  Prompt next = prompt();
+  generation_.begin(next.tokens, draws_);
+  draws_ = Draws::go_on;
+  cached_text_.clear();  // not known until all of it is done: the next turn compares tokens
+  const std::int64_t n_reused = generation_.n_reused();
+  const auto start = Clock::now();
+  if (!generation_.prefill()) return false;
+  last_prompt_ = {generation_.n_prompt() - n_reused, seconds_since(start)};
+  last_reply_ = {};
+  cached_text_ = std::move(next.text);
+  return true;
+}
+
+// Of control tokens the parser sees those that mark thoughts and calls.
+bool Conversation::shows_control(TokenId token) const {
+  const std::string_view text = tokenizer_.bytes(token);
+  return !text.empty() && std::ranges::any_of(markers_, [&](const std::string& marker) {
+    return marker.find(text) != std::string::npos;
+  });
+}
+
+StopReason Conversation::reply(const Show& show, ChatMessage& message) {
+  ReplyParser parser(reply_syntax(options_.chat_template->source()),
+                     {.prompt = cached_text_, .tools = options_.tools});
+  markers_ = parser.markers();
+  std::string text = std::exchange(cached_text_, "");
+  std::vector<ToolCall> calls;
+  const auto pass = [&](const std::vector<ReplyEvent>& events) {
+    for (const ReplyEvent& event : events) {
+      keep(event, message, calls);
+      show(event);
+    }
+  };
+  const auto start = Clock::now();
+  StopReason end = StopReason::none;
+  while (end == StopReason::none) {
+    const GenerationEvent event = generation_.next();
+    end = event.stop;
+    text += event.text;
+    pass(parser.push(event.text));
+    last_reply_ = {generation_.n_new(), seconds_since(start)};
+  }
+  if (end != StopReason::cancelled && !generation_.feed_last()) end = StopReason::cancelled;
+  // A stop string is in the sequence, but not in the text.
+  if (end != StopReason::cancelled && end != StopReason::stop_string)
+    cached_text_ = std::move(text);
+  pass(parser.finish());
+  return end;
+}
+
+}  // namespace weft

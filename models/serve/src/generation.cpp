@@ -1,0 +1,279 @@
+#include "weft/serve/generation.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/base/error.h"
+#include "weft/serve/prompt.h"
+
+#include "generation_impl.h"
+
+namespace weft {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+// Room for the tokens of a text is made when it begins, up to so many: none is allocated later.
+constexpr std::int64_t kMaxReserved = std::int64_t{1} << 20;
+
+}  // namespace
+
+Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
+    : session(s),
+      sequence(seq),
+      options(o),
+      tokenizer(s.model().has_tokenizer() ? &s.model().tokenizer() : nullptr),
+      cancel(o.cancel ? o.cancel : &own_cancel),
+      sampler(o.sampler) {
+  session.length(sequence);  // throws for a sequence that does not exist
+  const bool any_rules =
+      options.rules.grammar || !options.rules.stops.empty() || !options.rules.banned.empty();
+  if (any_rules) rules.emplace(session.model().tokenizer(), options.rules);
+  if (options.ignore_eos) {
+    const Vocabulary& vocabulary = session.model().vocabulary();
+    for (TokenId id = 0; id < session.model().facts().n_vocab; ++id)
+      if (id < vocabulary.size() && vocabulary.ends_generation(id)) end_tokens.push_back(id);
+  }
+  if (options.shows_control) options.decode.show_special = true;
+}
+
+void Generation::Impl::set_sampler(const SamplerOptions& with) {
+  sampler = Sampler(with);
+  options.sampler = with;
+}
+
+void Generation::Impl::begin(std::vector<TokenId> prompt, Draws draws) {
+  std::optional<TokenHealing> heal;
+  if (options.token_healing && tokenizer) heal.emplace(*tokenizer, prompt);
+  if (prompt.empty()) fail<ValueError>("a prompt needs one token at least");
+  if (std::ssize(prompt) > session.options().context) {
+    fail<ValueError>("the prompt has {} tokens, the context holds {}", prompt.size(),
+                     session.options().context);
+  }
+  n_fed = std::min(n_fed, static_cast<std::size_t>(session.length(sequence)));
+  const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
+  // The last token is fed in any case, for its logits.
+  n_reused = std::min(static_cast<std::size_t>(same - prompt.begin()), prompt.size() - 1);
+  session.truncate(sequence, static_cast<std::int64_t>(n_reused));
+
+  tokens = std::move(prompt);
+  tokens.reserve(std::max(tokens.size(), static_cast<std::size_t>(std::min(
+                                             session.options().context + 1, kMaxReserved))));
+  n_fed = n_reused;
+  n_prompt = n_delivered = tokens.size();
+  if (draws == Draws::restart) sampler.reset();
+  n_seen = draws == Draws::restart ? 0 : n_reused;
+  healing.reset();
+  if (heal) healing.emplace(std::move(*heal));
+  if (heals() && options.rules.grammar) {
+    TextRulesOptions healed = options.rules;
+    healed.grammar = Grammar::with_prefix(healing->text(), *healed.grammar);
+    rules.emplace(*tokenizer, healed);
+  } else if (rules) {
+    rules->reset();
+  }
+  if (tokenizer) detokenizer.emplace(*tokenizer, Detokenizer::Options{.decode = options.decode});
+  prompt_logits.clear();
+  has_begun = may_look_ahead = true;
+  stopped = StopReason::none;
+}
+
+// Before the first token behind the prompt.
+void Generation::Impl::show_sampler_prompt() {
+  for (; n_seen < n_prompt; ++n_seen) sampler.accept(tokens[n_seen]);
+}
+
+bool Generation::Impl::feed(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  try {
+    session.feed(sequence, pending(), cancel, progress);
+  } catch (const CancelledError&) {
+    n_fed = static_cast<std::size_t>(session.length(sequence));
+    return false;
+  } catch (...) {
+    n_fed = static_cast<std::size_t>(session.length(sequence));
+    throw;
+  }
+  n_fed = tokens.size();
+  return true;
+}
+
+// Tokens that come next whatever the model says. They are computed together with the one before.
+void Generation::Impl::look_ahead() {
+  if (!std::exchange(may_look_ahead, false) || !rules || options.logprobs >= 0) return;
+  if (heals() && n_new() == 0) return;
+  const std::vector<TokenId> forced = rules->forced();
+  const auto n = std::ssize(forced);
+  const bool fits = (options.max_tokens < 0 || n_new() + n < options.max_tokens) &&
+                    std::ssize(tokens) + n < session.options().context;
+  if (fits) tokens.insert(tokens.end(), forced.begin(), forced.end());
+}
+
+std::optional<GenerationEvent> Generation::Impl::without_step() {
+  if (!has_begun) fail<ValueError>("the generation has no prompt: begin() comes first");
+  if (stopped != StopReason::none) return GenerationEvent{.stop = stopped};
+  if (is_cancelled()) return end(StopReason::cancelled);
+  if (n_new() == options.max_tokens) return end(StopReason::max_tokens);
+  look_ahead();
+  if (n_delivered < tokens.size()) return deliver(tokens[n_delivered], {});
+  return std::nullopt;
+}
+
+std::span<const float> Generation::Impl::allowed(std::span<const float> logits) {
+  const bool healing_now = heals() && n_new() == 0;
+  const bool restricted = rules && rules->restricts();
+  if (!restricted && !options.ignore_eos && !healing_now) return logits;
+  changed_logits.assign(logits.begin(), logits.end());
+  if (restricted) rules->restrict(changed_logits);
+  for (const TokenId id : end_tokens) changed_logits[static_cast<std::size_t>(id)] = kNever;
+  if (healing_now) return healing->only_allowed(changed_logits, changed_logits);
+  return changed_logits;
+}
+
+GenerationEvent Generation::Impl::choose(std::span<const float> logits) {
+  show_sampler_prompt();
+  const std::span<const float> left = allowed(logits);
+  const TokenId token = options.choose ? options.choose(left) : sampler.sample(left);
+  const Vocabulary& vocabulary = session.model().vocabulary();
+  if (token < vocabulary.size() && vocabulary.ends_generation(token))
+    return end(StopReason::end_of_text, token);
+  if (options.feed_last && std::ssize(tokens) == session.options().context)
+    return end(StopReason::context_full);
+  tokens.push_back(token);
+  may_look_ahead = true;
+  return deliver(token, logits);
+}
+
+// `logits`: those that the token was chosen from; empty if it was forced.
+GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> logits) {
+  const bool complete = rules && rules->accept(token);
+  GenerationEvent event{.token = token};
+  if (options.logprobs >= 0 && tokenizer) {
+    logprobs =
+        token_logprobs(*tokenizer, logits, token, static_cast<std::size_t>(options.logprobs));
+    event.logprobs = &logprobs;
+  }
+  show_sampler_prompt();
+  sampler.accept(token);
+  n_seen = ++n_delivered;
+  out.clear();
+  add_text(token);
+  event.stop = stopped = stop_after(complete);
+  if (stopped != StopReason::none) {
+    tokens.resize(n_delivered);
+    add_rest();
+  }
+  event.text = out;
+  return event;
+}
+
+StopReason Generation::Impl::stop_after(bool complete) const {
+  if (complete) return StopReason::complete;
+  if (rules && rules->stopped()) return StopReason::stop_string;
+  if (n_new() == options.max_tokens) return StopReason::max_tokens;
+  if (std::ssize(tokens) > session.options().context) return StopReason::context_full;
+  return StopReason::none;
+}
+
+GenerationEvent Generation::Impl::end(StopReason reason, TokenId token) {
+  stopped = reason;
+  tokens.resize(n_delivered);
+  out.clear();
+  add_rest();
+  return {.token = token, .text = out, .stop = reason};
+}
+
+void Generation::Impl::add_text(TokenId token) {
+  if (!tokenizer) return;
+  std::string_view text;
+  const bool shown =
+      !options.shows_control || !tokenizer->hidden(token) || options.shows_control(token);
+  if (shown) text = detokenizer->push(token);
+  if (healing) text = healing->without_seen(text);
+  if (rules)
+    rules->show(text, out);
+  else
+    out += text;
+}
+
+// What was held back: half a character, the beginning of a stop string.
+void Generation::Impl::add_rest() {
+  if (!tokenizer) return;
+  const std::string_view half = detokenizer->finish();
+  if (!rules) {
+    out += half;
+    return;
+  }
+  rules->show(half, out);
+  rules->rest(out);
+}
+
+Generation::Generation(Session& session, std::int32_t sequence, const GenerationOptions& options)
+    : impl_(std::make_unique<Impl>(session, sequence, options)) {}
+Generation::Generation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Generation::~Generation() = default;
+Generation::Generation(Generation&&) noexcept = default;
+Generation& Generation::operator=(Generation&&) noexcept = default;
+
+void Generation::begin(std::span<const TokenId> prompt, Draws draws) {
+  impl_->begin({prompt.begin(), prompt.end()}, draws);
+}
+
+void Generation::begin(std::string_view prompt) {
+  impl_->begin(encode_prompt(impl_->session.model(), prompt), Draws::restart);
+}
+
+void Generation::set_sampler(const SamplerOptions& options) {
+  impl_->set_sampler(options);
+}
+
+bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  if (impl_->pending().empty()) return true;
+  if (!impl_->feed(progress)) return false;
+  const auto logits = impl_->session.logits();
+  impl_->prompt_logits.assign(logits.begin(), logits.end());
+  return true;
+}
+
+GenerationEvent Generation::next() {
+  if (auto event = impl_->without_step()) return *event;
+  if (impl_->pending().empty()) return impl_->choose(impl_->prompt_logits);
+  if (!impl_->feed()) return impl_->end(StopReason::cancelled);
+  return impl_->choose(impl_->session.logits());
+}
+
+bool Generation::ended() const {
+  return impl_->stopped != StopReason::none;
+}
+
+bool Generation::feed_last() {
+  if (!ended()) return prefill();
+  return impl_->pending().empty() || impl_->feed();
+}
+
+void Generation::cancel() {
+  *impl_->cancel = true;
+}
+
+std::span<const TokenId> Generation::tokens() const {
+  return impl_->tokens;
+}
+std::int64_t Generation::n_prompt() const {
+  return static_cast<std::int64_t>(impl_->n_prompt);
+}
+std::int64_t Generation::n_new() const {
+  return impl_->n_new();
+}
+std::int64_t Generation::n_reused() const {
+  return static_cast<std::int64_t>(impl_->n_reused);
+}
+std::span<const TokenId> Generation::held() const {
+  return std::span(impl_->tokens).first(impl_->n_fed);
+}
+Session& Generation::session() const {
+  return impl_->session;
+}
+std::int32_t Generation::sequence() const {
+  return impl_->sequence;
+}
+
+}  // namespace weft

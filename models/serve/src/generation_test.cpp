@@ -1,0 +1,272 @@
+#include "weft/serve/generation.h"
+
+#include <filesystem>
+
+#include "weft/base/error.h"
+
+#include "serve_support.h"
+#include "support/allocations.h"
+#include "support/temp_folder.h"
+#include "support/tiny_model.h"
+
+namespace weft {
+namespace {
+
+using test::bytewise;
+using test::script;
+using test::stories;
+using test::tiny_model;
+using test::write;
+using test::Written;
+using Ids = std::vector<TokenId>;
+
+const Ids kPrompt{3, 1, 4, 1, 5, 9, 2, 6};
+
+struct Stories {
+  std::shared_ptr<const Model> model = stories();
+  Session session{model, {.context = 128, .sequences = 2}};
+  const Tokenizer& tokenizer = model->tokenizer();
+  TokenId end = model->vocabulary().special().eos;
+
+  Written say(std::string_view text, GenerationOptions options) {
+    options.choose = script(bytewise(tokenizer, text), end);
+    Generation generation(session, 0, options);
+    generation.begin("Once");
+    return write(generation);
+  }
+};
+
+TEST_CASE("stop strings across tokens") {
+  Stories s;
+  const GenerationOptions options{.rules = {.stops = {"END.", "\xC3\xA9"}}};
+  const Written plain = s.say("The ENd", options);
+  CHECK(plain.text == "The ENd");
+  CHECK(plain.stop == StopReason::end_of_text);
+  CHECK(plain.pieces == std::vector<std::string>{"T", "h", "e", " ", "", "", "ENd", ""});
+  const Written stopped = s.say("The END. More", options);
+  CHECK(stopped.text == "The ");
+  CHECK(stopped.stop == StopReason::stop_string);
+  CHECK(stopped.tokens.size() == 8);
+  CHECK(s.say("The EN", options).text == "The EN");
+  CHECK(s.say("caf\xC3\xA9s", options).text == "caf");
+}
+
+TEST_CASE("text comes in whole characters") {
+  Stories s;
+  const Written written = s.say("a\xE2\x82\xAC\xE2\x82", {});
+  CHECK(written.pieces ==
+        std::vector<std::string>{"a", "", "", "\xE2\x82\xAC", "", "", "\xE2\x82"});
+}
+
+TEST_CASE("why a text ends") {
+  Stories s;
+  CHECK(s.say("abcdef", {.max_tokens = 3}).text == "abc");
+  CHECK(s.say("abcdef", {.max_tokens = 3}).stop == StopReason::max_tokens);
+  CHECK(s.say("abcdef", {.max_tokens = 0}).pieces == std::vector<std::string>{""});
+  const Written complete = s.say("ab", {.rules = {.grammar = Grammar::from_regex("ab")}});
+  CHECK(complete.stop == StopReason::complete);
+  CHECK(complete.text == "ab");
+
+  const std::string much(200, 'x');
+  CHECK(s.say(much, {}).stop == StopReason::context_full);
+  const auto n_prompt = static_cast<std::int64_t>(encode_prompt(*s.model, "Once").size());
+  CHECK(std::ssize(s.say(much, {}).tokens) == 128 - n_prompt + 1);  // the last one is not fed
+  CHECK(std::ssize(s.say(much, {.feed_last = true}).tokens) == 128 - n_prompt);
+
+  const Written end = write(s.session, {.choose = script({}, s.end)}, {{5}});
+  CHECK(end.stop == StopReason::end_of_text);
+  CHECK(end.tokens.empty());
+  Generation endless(s.session, 0,
+                     {.choose =
+                          [&](std::span<const float> logits) {
+                            CHECK(logits[static_cast<std::size_t>(s.end)] < -1e30F);
+                            return TokenId{7};
+                          },
+                      .max_tokens = 2,
+                      .ignore_eos = true});
+  endless.begin("Once");
+  CHECK(write(endless).stop == StopReason::max_tokens);
+}
+
+TEST_CASE("wrong use is refused") {
+  Stories s;
+  CHECK_THROWS_AS(Generation(s.session, 2), ValueError);
+  Generation generation(s.session, 0);
+  CHECK_THROWS_AS(generation.next(), ValueError);
+  CHECK_THROWS_AS(generation.begin(Ids{}), ValueError);
+  CHECK_THROWS_AS(generation.begin(Ids(129, 5)), ValueError);
+  CHECK_THROWS_AS(generation.fork(0, 1), ValueError);
+  generation.begin(Ids(128, 5));
+  CHECK(generation.next().stop == StopReason::context_full);
+  CHECK(generation.next().stop == StopReason::context_full);  // again and again
+}
+
+TEST_CASE("a healed prompt goes on within its last word, under a grammar, too") {
+  Stories s;
+  const std::string prompt = "Once upon a ti";
+  GenerationOptions options{.sampler = {.temperature = 0}, .max_tokens = 12, .token_healing = true};
+  Generation plain(s.session, 0, options);
+  plain.begin(prompt);
+  CHECK(plain.n_prompt() < std::ssize(encode_prompt(*s.model, prompt)));
+  CHECK(write(plain).text.starts_with("me"));
+  options.rules.grammar = Grammar::from_regex("(ny|me), (cat|dog)s\\.");
+  Generation ruled(s.session, 0, options);
+  for (int i = 0; i < 2; ++i) {
+    ruled.begin(prompt);
+    const Written written = write(ruled);
+    CHECK(written.stop == StopReason::complete);
+    CHECK(options.rules.grammar->accepts(written.text));
+  }
+}
+
+TEST_CASE("forced tokens come one by one and are computed in one step") {
+  Stories s;
+  const auto grammar = Grammar::from_regex("( a| the) little girl and the bear\\.");
+  const Written ruled =
+      write(s.session, {.sampler = {.temperature = 0}, .rules = {.grammar = grammar}},
+            encode_prompt(*s.model, "Once upon a time there was"));
+  CHECK(grammar->accepts(ruled.text));
+  // With logprobs every token has logits of its own: no other text.
+  Generation stepwise(
+      s.session, 0, {.sampler = {.temperature = 0}, .rules = {.grammar = grammar}, .logprobs = 0});
+  stepwise.begin("Once upon a time there was");
+  CHECK(write(stepwise).text == ruled.text);
+}
+
+TEST_CASE("logprobs are those of the model, whatever the rules are") {
+  Stories s;
+  Generation generation(s.session, 0,
+                        {.rules = {.grammar = Grammar::from_regex("qq")}, .logprobs = 3});
+  generation.begin("Once upon a");
+  const GenerationEvent event = generation.next();
+  REQUIRE(event.logprobs);
+  CHECK(event.logprobs->chosen.token == event.token);
+  CHECK(event.logprobs->top.size() == 3);
+  CHECK(event.logprobs->chosen.logprob < event.logprobs->top.back().logprob);
+}
+
+TEST_CASE("what the sequence holds is used again") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 100});
+  const GenerationOptions options{.sampler = {.seed = 5}, .max_tokens = 9};
+  Generation generation(session, 0, options);
+  generation.begin(kPrompt);
+  const Written first = write(generation);
+  CHECK(generation.n_reused() == 0);
+  Ids longer(generation.tokens().begin(), generation.tokens().end());
+  longer.insert(longer.end(), {7, 7});
+  generation.begin(longer);
+  CHECK(generation.n_reused() == std::ssize(longer) - 3);  // the last token was not fed
+  const Written second = write(generation);
+  generation.begin(kPrompt);
+  CHECK(generation.n_reused() == std::ssize(kPrompt) - 1);
+  CHECK(write(generation).tokens == first.tokens);
+  Session fresh(model, {.context = 100});
+  CHECK(write(fresh, options, longer).tokens == second.tokens);
+}
+
+TEST_CASE("a fork is a text that was begun with the same tokens") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 150, .sequences = 3});
+  Generation first(session, 0, {.sampler = {.seed = 5, .repeat_penalty = 1.3F}, .max_tokens = 90});
+  first.begin(kPrompt);
+  for (const int n : {0, 1, 60}) {
+    CAPTURE(n);
+    if (n == 0) REQUIRE(first.prefill());
+    while (first.n_new() < n) first.next();
+    Generation fork = first.fork(1, 11);
+    const Ids so_far(fork.tokens().begin(), fork.tokens().end());
+    Ids other;  // the original goes on in between
+    while (other.size() < 20) {
+      other.push_back(fork.next().token);
+      first.next();
+    }
+    Session fresh(model, {.context = 150});
+    const Written alone =
+        write(fresh, {.sampler = {.seed = 11, .repeat_penalty = 1.3F}, .max_tokens = 20}, so_far);
+    CHECK(alone.tokens == other);
+  }
+}
+
+TEST_CASE("forks keep to the grammar, to stop strings and to half characters") {
+  Stories s;
+  const auto grammar = Grammar::from_regex("(ab|ac){8}\\.");
+  Generation first(s.session, 0,
+                   {.sampler = {.seed = 2, .top_k = 0, .top_p = 1, .min_p = 0, .temperature = 9},
+                    .rules = {.grammar = grammar}});
+  first.begin("Once");
+  Written head;
+  for (int i = 0; i < 3; ++i) add(first.next(), head);
+  Generation fork = first.fork(1, 3);
+  Written a = head, b = head;
+  while (!first.ended() || !fork.ended()) {
+    if (!first.ended()) add(first.next(), a);
+    if (!fork.ended()) add(fork.next(), b);
+  }
+  CHECK(grammar->accepts(a.text));
+  CHECK(grammar->accepts(b.text));
+  CHECK(a.text != b.text);
+}
+
+TEST_CASE("saved and restored") {
+  const auto model = tiny_model();
+  const test::TempFolder folder;
+  const std::string path = (folder / "sequence").string();
+  const GenerationOptions options{.sampler = {.seed = 3}, .max_tokens = 30};
+  Session session(model, {.context = 100});
+  Generation generation(session, 0, options);
+  generation.begin(kPrompt);
+  for (int i = 0; i < 10; ++i) generation.next();
+  generation.save(path, "a note");
+  const Ids so_far(generation.tokens().begin(), generation.tokens().end());
+
+  Session other(model, {.context = 100, .sequences = 2});
+  Generation restored(other, 1, options);
+  const SavedSequence saved = SavedSequence::open(path);
+  CHECK(saved.note() == "a note");
+  restored.restore(saved, std::ssize(saved.tokens()));
+  restored.begin(so_far);
+  CHECK(restored.n_reused() == std::ssize(so_far) - 1);
+  Session fresh(model, {.context = 100});
+  CHECK(write(restored).tokens == write(fresh, options, so_far).tokens);
+}
+
+TEST_CASE("cancelled within the prompt, and begun again") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 100, .prefill_width = 4});
+  const GenerationOptions options{.sampler = {.seed = 3}, .max_tokens = 5};
+  std::atomic<bool> flag{false};
+  GenerationOptions with_flag = options;
+  with_flag.cancel = &flag;
+  Generation generation(session, 0, with_flag);
+  Ids prompt;
+  for (int i = 0; i < 22; ++i) prompt.push_back(i);
+  generation.begin(prompt);
+  CHECK_FALSE(generation.prefill([&](std::int64_t done, std::int64_t) {
+    if (done == 8) generation.cancel();
+  }));
+  CHECK(flag);
+  CHECK(generation.held().size() == 8);
+  CHECK(generation.next().stop == StopReason::cancelled);
+  CHECK(generation.ended());
+  flag = false;
+  generation.begin(prompt);
+  CHECK(generation.n_reused() == 8);
+  Session fresh(model, {.context = 100});
+  CHECK(write(generation).tokens == write(fresh, options, prompt).tokens);
+}
+
+TEST_CASE("a token allocates nothing") {
+  Stories s;
+  Generation generation(
+      s.session, 0,
+      {.sampler = {.seed = 1}, .rules = {.stops = {"never comes"}}, .ignore_eos = true});
+  generation.begin("Once upon a time");
+  for (int i = 0; i < 30; ++i) generation.next();
+  const std::int64_t before = test::allocations();
+  for (int i = 0; i < 30; ++i) generation.next();
+  CHECK(test::allocations() == before);
+}
+
+}  // namespace
+}  // namespace weft

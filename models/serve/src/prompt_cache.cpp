@@ -1,0 +1,68 @@
+#include "weft/serve/prompt_cache.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include <unistd.h>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+
+namespace weft {
+namespace {
+
+std::optional<SavedSequence> open_cache(const std::string& path, const Session& session,
+                                        std::string& warning) {
+  std::error_code none;
+  if (std::filesystem::file_size(path, none) == 0 || none == std::errc::no_such_file_or_directory)
+    return std::nullopt;
+  try {
+    SavedSequence saved = SavedSequence::open(path);
+    if (saved.fits(session)) return saved;
+    warning = printable_path(path) +
+              " was made with another model, other cache types or other kernels: not used";
+  } catch (const FormatError& e) {
+    warning = std::string(e.what()) + ": not used";
+  }
+  return std::nullopt;
+}
+
+// Before a long prompt is computed, not after.
+void check_writable(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    fail<IoError>("{}: cannot be written: {}", printable_path(path.string()),
+                  std::generic_category().message(errno));
+  }
+}
+
+}  // namespace
+
+PromptCache::PromptCache(std::string path, bool read_only)
+    : path_(std::move(path)), read_only_(read_only) {}
+
+std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenId> prompt,
+                                  std::string& warning) {
+  if (path_.empty()) return 0;
+  if (!read_only_) check_writable(path_);
+  const auto saved = open_cache(path_, generation.session(), warning);
+  if (!saved) return 0;
+  const auto differ = std::ranges::mismatch(saved->tokens(), prompt).in2 - prompt.begin();
+  // The last token is fed anew, for its logits.
+  const std::int64_t n = std::clamp<std::int64_t>(differ, 0, std::ssize(prompt) - 1);
+  generation.restore(*saved, n);
+  kept_.assign(saved->tokens().begin(), saved->tokens().end());
+  return n;
+}
+
+void PromptCache::keep(const Generation& generation) {
+  if (path_.empty() || read_only_) return;
+  const auto held = generation.held();
+  const bool known = std::ranges::mismatch(held, kept_).in1 == held.end();
+  if (!known) generation.save(path_);
+}
+
+}  // namespace weft

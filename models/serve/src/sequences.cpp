@@ -1,0 +1,55 @@
+// What a generation does with whole sequences: fork, save, restore.
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+
+#include "generation_impl.h"
+
+namespace weft {
+
+Generation Generation::fork(std::int32_t to_sequence, std::uint64_t seed) const {
+  const Impl& from = *impl_;
+  if (to_sequence == from.sequence)
+    fail<ValueError>("sequence {} cannot be forked to itself", to_sequence);
+  GenerationOptions options = from.options;
+  options.sampler.seed = seed;
+  options.rules = {};  // the fork follows its text with a copy of these
+  auto to = std::make_unique<Impl>(from.session, to_sequence, options);
+  to->options.rules = from.options.rules;
+  from.session.copy(from.sequence, to_sequence, static_cast<std::int64_t>(from.n_fed));
+  if (from.rules) to->rules.emplace(*from.rules);
+  if (from.healing) to->healing.emplace(*from.healing);
+  if (from.detokenizer) to->detokenizer.emplace(*from.detokenizer);
+  to->tokens.reserve(from.tokens.capacity());
+  to->tokens = from.tokens;
+  to->n_prompt = from.n_prompt;
+  to->n_reused = to->n_fed = from.n_fed;
+  to->n_delivered = from.n_delivered;
+  for (; to->n_seen < to->n_delivered; ++to->n_seen) to->sampler.accept(to->tokens[to->n_seen]);
+  to->may_look_ahead = from.may_look_ahead;
+  to->has_begun = from.has_begun;
+  to->stopped = from.stopped;
+  to->prompt_logits = from.prompt_logits;
+  return Generation(std::move(to));
+}
+
+void Generation::save(const std::string& path, std::string_view note) const {
+  save_sequence(impl_->session, impl_->sequence, held(), note, path);
+}
+
+void Generation::restore(const SavedSequence& saved, std::int64_t n_tokens) {
+  Impl& g = *impl_;
+  const std::int64_t n_vocab = g.session.model().facts().n_vocab;
+  for (const TokenId id : saved.tokens()) {
+    if (id < 0 || id >= n_vocab)
+      fail<FormatError>("{}: token {} is outside the vocabulary of {}",
+                        printable_path(saved.name()), id, n_vocab);
+  }
+  saved.restore(g.session, g.sequence, n_tokens);
+  const auto tokens = std::span(saved.tokens()).first(static_cast<std::size_t>(n_tokens));
+  g.tokens.assign(tokens.begin(), tokens.end());
+  g.n_prompt = g.n_fed = g.n_delivered = g.n_seen = g.tokens.size();
+  g.has_begun = false;
+  g.stopped = StopReason::cancelled;
+}
+
+}  // namespace weft

@@ -1,0 +1,197 @@
+#include "weft/serve/text_rules.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "weft/base/error.h"
+
+namespace weft {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+// Enough to be worth a look ahead; longer forced texts come in several steps.
+constexpr std::size_t kMaxForcedBytes = 512;
+
+// How many bytes at the end of `text` begin `word`, not counting all of it.
+std::size_t overlap(std::string_view text, std::string_view word) {
+  for (std::size_t n = std::min(text.size(), word.size() - 1); n > 0; --n)
+    if (text.substr(text.size() - n) == word.substr(0, n)) return n;
+  return 0;
+}
+
+}  // namespace
+
+struct TextRules::Fixed {
+  const Tokenizer& tokenizer;
+  std::vector<std::string> stops, banned;
+  std::shared_ptr<const TokenTree> tree;         // null if nothing needs it
+  std::vector<std::vector<TokenId>> containing;  // by banned string: the tokens that contain it
+  std::size_t longest = 0;                       // bytes of the longest of both
+};
+
+// All copies of the rules use one constraint, which is at the text of one of them at a time.
+struct TextRules::SharedConstraint {
+  TokenConstraint constraint;
+  std::uint64_t stamp = 0;
+};
+
+TextRules::TextRules(const Tokenizer& tokenizer, const TextRulesOptions& options) {
+  const auto fixed =
+      std::make_shared<Fixed>(Fixed{tokenizer, options.stops, options.banned, options.tree, {}, 0});
+  std::erase(fixed->stops, "");
+  std::erase(fixed->banned, "");
+  for (const auto* texts : {&fixed->stops, &fixed->banned})
+    for (const std::string& text : *texts) fixed->longest = std::max(fixed->longest, text.size());
+  if (!fixed->tree && (options.grammar || !fixed->banned.empty()))
+    fixed->tree = std::make_shared<const TokenTree>(tokenizer);
+  for (const std::string& text : fixed->banned)
+    fixed->containing.push_back(tokens_with(tokenizer, {text}));
+  fixed_ = fixed;
+  if (options.grammar)
+    shared_ = std::make_shared<SharedConstraint>(
+        SharedConstraint{TokenConstraint(options.grammar, fixed_->tree)});
+  reset();
+}
+
+bool TextRules::any() const {
+  return restricts() || !fixed_->stops.empty();
+}
+
+bool TextRules::restricts() const {
+  return shared_ || !fixed_->banned.empty();
+}
+
+void TextRules::reset() {
+  if (shared_) {
+    shared_->constraint.reset();
+    stamp_ = ++shared_->stamp;
+    place_ = shared_->constraint.place();
+  }
+  accepted_.clear();
+  held_back_.clear();
+  tail_.clear();
+  stopped_ = false;
+}
+
+// The constraint, at this text. REQUIRES: a grammar.
+TokenConstraint& TextRules::constraint() {
+  TokenConstraint& constraint = shared_->constraint;
+  if (shared_->stamp == stamp_) return constraint;
+  if (!constraint.go_to(place_)) {  // it gave memory back since
+    constraint.reset();
+    for (const TokenId id : accepted_) constraint.accept(id);
+  }
+  stamp_ = ++shared_->stamp;
+  return constraint;
+}
+
+void TextRules::restrict(std::span<float> logits) {
+  ban(logits);
+  if (shared_) constraint().apply(logits);
+}
+
+// The next token can complete a banned string from every beginning of it that the text ends with.
+void TextRules::ban(std::span<float> logits) const {
+  const TokenTree* tree = fixed_->tree.get();
+  for (std::size_t b = 0; b < fixed_->banned.size(); ++b) {
+    const std::string_view text = fixed_->banned[b];
+    for (const TokenId id : fixed_->containing[b]) logits[static_cast<std::size_t>(id)] = kNever;
+    for (std::size_t n = std::min(text.size() - 1, tail_.size()); n > 0; --n) {
+      if (!std::string_view(tail_).ends_with(text.substr(0, n))) continue;
+      const std::string_view left = text.substr(n);
+      for (std::size_t node = 0; node < tree->n_nodes();) {
+        const std::size_t depth = tree->depth(node);
+        if (depth <= left.size() &&
+            tree->byte(node) != static_cast<std::uint8_t>(left[depth - 1])) {
+          node = tree->behind(node);
+          continue;
+        }
+        if (depth >= left.size())
+          for (const TokenId id : tree->tokens(node)) logits[static_cast<std::size_t>(id)] = kNever;
+        ++node;
+      }
+    }
+  }
+}
+
+bool TextRules::accept(TokenId id) {
+  bool over = false;
+  if (shared_) {
+    TokenConstraint& c = constraint();
+    if (!c.accept(id)) fail<ValueError>("the grammar does not allow token {} here", id);
+    stamp_ = ++shared_->stamp;
+    place_ = c.place();
+    accepted_.push_back(id);
+    over = c.complete() && !c.goes_on();
+  }
+  const Tokenizer& tokenizer = fixed_->tokenizer;
+  if (fixed_->longest > 0 && !tokenizer.hidden(id)) {
+    if (tail_.size() > fixed_->longest) tail_.erase(0, tail_.size() - fixed_->longest);
+    tail_ += tokenizer.bytes(id);
+  }
+  return over;
+}
+
+bool TextRules::at_stop() const {
+  return std::ranges::any_of(
+      fixed_->stops, [this](const std::string& stop) { return tail_.find(stop) != tail_.npos; });
+}
+
+// The last token of a forced text could also be the beginning of a longer one: it is left to be
+// chosen.
+std::vector<TokenId> TextRules::forced() {
+  if (!shared_ || !fixed_->banned.empty()) return {};
+  const std::string text = constraint().forced(kMaxForcedBytes);
+  if (text.size() < 2) return {};
+  const Tokenizer& tokenizer = fixed_->tokenizer;
+  std::vector<TokenId> ids = tokenizer.encode(text, {.add_special = false, .parse_special = false});
+  // Kinds that put a space before a text are no use here.
+  if (tokenizer.decode(ids) != text) return {};
+  ids.pop_back();
+  if (ids.size() < 2) ids.clear();
+  return ids;
+}
+
+void TextRules::show(std::string_view text, std::string& out) {
+  if (stopped_) return;
+  if (fixed_->stops.empty()) {
+    out += text;
+    return;
+  }
+  held_back_ += text;
+  std::size_t end = held_back_.size();
+  std::size_t hold = 0;
+  for (const std::string& stop : fixed_->stops) {
+    const std::size_t found = held_back_.find(stop);
+    if (found < end) {
+      end = found;
+      stopped_ = true;
+    }
+    hold = std::max(hold, overlap(held_back_, stop));
+  }
+  const std::size_t shown = stopped_ ? end : held_back_.size() - hold;
+  out.append(held_back_, 0, shown);
+  held_back_.erase(0, shown);
+}
+
+void TextRules::rest(std::string& out) {
+  if (!stopped_) out += held_back_;
+  held_back_.clear();
+}
+
+std::vector<TokenId> tokens_with(const Tokenizer& tokenizer,
+                                 const std::vector<std::string>& texts) {
+  std::vector<TokenId> ids;
+  for (TokenId id = 0; id < tokenizer.vocabulary().size(); ++id) {
+    const std::string_view bytes = tokenizer.bytes(id);
+    if (std::ranges::any_of(texts, [&](const std::string& text) {
+          return !text.empty() && bytes.find(text) != bytes.npos;
+        }))
+      ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace weft

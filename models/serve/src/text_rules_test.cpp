@@ -1,0 +1,95 @@
+#include "weft/serve/text_rules.h"
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+
+#include "support/vocabulary.h"
+
+namespace weft {
+namespace {
+
+// Byte b is token b; some words are tokens, too.
+std::shared_ptr<const Tokenizer> tokenizer() {
+  static const auto made = make_tokenizer(test::byte_level_vocabulary());
+  return made;
+}
+
+std::string shown(TextRules& rules, std::initializer_list<std::string_view> pieces) {
+  std::string out;
+  for (const std::string_view piece : pieces) {
+    rules.show(piece, out);
+    out += '|';
+  }
+  return out;
+}
+
+TEST_CASE("what may become a stop string is held back") {
+  TextRules rules(*tokenizer(), {.stops = {"END", "no no"}});
+  CHECK(shown(rules, {"The ", "E", "N", "d of it"}) == "The |||ENd of it|");
+  CHECK_FALSE(rules.stopped());
+  CHECK(shown(rules, {" n", "o n", "o n", "ever"}) == " ||||");  // "no no" came
+  CHECK(rules.stopped());
+  rules.reset();
+  CHECK(shown(rules, {"x", "EN"}) == "x||");
+  std::string rest;
+  rules.rest(rest);
+  CHECK(rest == "EN");
+  rules.reset();
+  CHECK(shown(rules, {"fiENDish", "more"}) == "fi||");
+  rest.clear();
+  rules.rest(rest);
+  CHECK(rest.empty());
+}
+
+TEST_CASE("accepted tokens tell of stop strings that were not shown") {
+  TextRules rules(*tokenizer(), {.stops = {"abc"}});
+  for (const char c : {'a', 'b'}) rules.accept(c);
+  CHECK_FALSE(rules.at_stop());
+  rules.accept('c');
+  CHECK(rules.at_stop());
+}
+
+TEST_CASE("a banned string is never completed") {
+  TextRules rules(*tokenizer(), {.banned = {"hello", "b!"}});
+  const auto allowed = [&](TokenId id) {
+    std::vector<float> logits(static_cast<std::size_t>(tokenizer()->vocabulary().size()), 0.0F);
+    rules.restrict(logits);
+    return std::isfinite(logits[static_cast<std::size_t>(id)]);
+  };
+  const TokenId hello = tokenizer()->encode("hello").front();
+  CHECK_FALSE(allowed(hello));
+  CHECK(allowed('o'));
+  for (const char c : {'h', 'e', 'l', 'l'}) rules.accept(c);
+  CHECK_FALSE(allowed('o'));
+  CHECK(allowed('!'));
+  rules.accept('b');
+  CHECK_FALSE(allowed('!'));
+  CHECK(allowed('o'));
+}
+
+TEST_CASE("copies share a grammar and follow texts of their own") {
+  TextRules first(*tokenizer(), {.grammar = Grammar::from_regex("(ab|ac){3}")});
+  first.accept('a');
+  TextRules second = first;
+  CHECK_FALSE(first.accept('b'));
+  CHECK_FALSE(second.accept('c'));
+  TextRules third = second;
+  for (TextRules* rules : {&first, &third, &second}) {
+    CHECK_THROWS_AS(rules->accept('b'), ValueError);
+    for (const char c : {'a', 'b', 'a'}) CHECK_FALSE(rules->accept(c));
+  }
+  for (TextRules* rules : {&second, &first, &third}) CHECK(rules->accept('c'));
+}
+
+TEST_CASE("forced text is found, but for its last token") {
+  TextRules rules(*tokenizer(), {.grammar = Grammar::from_regex("xyz(a|b)")});
+  CHECK(rules.forced() == std::vector<TokenId>{'x', 'y'});
+  TextRules banned(*tokenizer(), {.grammar = Grammar::from_regex("xyz(a|b)"), .banned = {"never"}});
+  CHECK(banned.forced().empty());
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,61 @@
+#include "common/constraint_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "weft/tokenize/vocabulary.h"
+
+#include "common/read_text.h"
+
+namespace weft::cli {
+namespace {
+
+std::shared_ptr<const Grammar> read_grammar(const Model& model, const ConstraintFlags& flags) {
+  const auto gbnf = [&](const std::string& text) {
+    return Grammar::from_gbnf(text, {.find_token = [&model](std::string_view name) {
+                                return model.vocabulary().find(name);
+                              }});
+  };
+  const JsonSchemaOptions schema{.closed_objects = !flags.open_schema};
+  if (!flags.grammar.empty()) return gbnf(flags.grammar);
+  if (!flags.grammar_file.empty()) return gbnf(read_text(flags.grammar_file));
+  if (!flags.json_schema.empty()) return Grammar::from_json_schema(flags.json_schema, schema);
+  if (!flags.json_schema_file.empty())
+    return Grammar::from_json_schema(read_text(flags.json_schema_file), schema);
+  return Grammar::from_regex(flags.regex);
+}
+
+}  // namespace
+
+void add_constraint_flags(CLI::App& app, ConstraintFlags& flags) {
+  auto* group = app.add_option_group("what may be written", "at most one of");
+  group->add_option("--grammar", flags.grammar, "a grammar in GBNF")->type_name("TEXT");
+  group->add_option("--grammar-file", flags.grammar_file, "the same, in a file")->type_name("FILE");
+  group->add_option("-j,--json-schema", flags.json_schema, "JSON that this JSON Schema allows")
+      ->type_name("TEXT");
+  group->add_option("--json-schema-file", flags.json_schema_file, "the same, in a file")
+      ->type_name("FILE");
+  group->add_option("--regex", flags.regex, "text that matches this pattern as a whole")
+      ->type_name("TEXT");
+  group->require_option(0, 1);
+  app.add_flag("--json-schema-open", flags.open_schema,
+               "objects of the schema may have any other members, too; without it only if "
+               "additionalProperties or patternProperties say so");
+  using Policy = CLI::MultiOptionPolicy;
+  app.add_option("-r,--stop,--reverse-prompt", flags.stops,
+                 "end the text before this string; may be given several times")
+      ->multi_option_policy(Policy::TakeAll)
+      ->allow_extra_args(false)
+      ->type_name("TEXT");
+  app.add_option("--ban", flags.banned, "never write this string; may be given several times")
+      ->multi_option_policy(Policy::TakeAll)
+      ->allow_extra_args(false)
+      ->type_name("TEXT");
+}
+
+TextRulesOptions text_rules(const Model& model, const ConstraintFlags& flags) {
+  return {.grammar = flags.any_grammar() ? read_grammar(model, flags) : nullptr,
+          .stops = flags.stops,
+          .banned = flags.banned};
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,29 @@
+#pragma once
+// Flags about which text may be written and where it ends.
+
+#include <string>
+#include <vector>
+
+#include "weft/run/model.h"
+#include "weft/serve/text_rules.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weft::cli {
+
+struct ConstraintFlags {
+  std::string grammar, grammar_file, json_schema, json_schema_file, regex;
+  bool open_schema = false;
+  std::vector<std::string> stops, banned;
+  bool any_grammar() const {
+    return !(grammar + grammar_file + json_schema + json_schema_file + regex).empty();
+  }
+};
+void add_constraint_flags(CLI::App& app, ConstraintFlags& flags);
+
+// What the flags ask for. Throws like Grammar.
+TextRulesOptions text_rules(const Model& model, const ConstraintFlags& flags);
+
+}  // namespace weft::cli
