@@ -51,7 +51,7 @@ void check_shares(const CheckedPlan& checked) {
                      plan.stages);
   for (std::int32_t stage = 0; stage < plan.stages; ++stage) {
     const int shares = plan.shares_in(stage);
-    if (shares < 1 || shares > Crew::kMostShares)
+    if (shares < 1 || shares > Crew::kMaxShares)
       fail<ValueError>("stage {} has {} shares per lane", stage, shares);
     std::vector<NodeId> steps;
     lanes::Cuts cuts;

@@ -54,7 +54,7 @@ constexpr bool has_copies(std::uint64_t word) {
 constexpr int units_of(std::uint64_t word) {
   return lanes_of(word) * (shares_of(word) + (has_copies(word) ? 1 : 0));
 }
-static_assert(Crew::kMostShares < 1 << kShareBits && kMostWorkers < 1 << kLaneBits);
+static_assert(Crew::kMaxShares < 1 << kShareBits && kMaxWorkers < 1 << kLaneBits);
 
 }  // namespace
 
@@ -64,7 +64,7 @@ static_assert(Crew::kMostShares < 1 << kShareBits && kMostWorkers < 1 << kLaneBi
 // the job only after it has claimed a unit: the run cannot end before that unit is done.
 struct Crew::Seats {
   struct alignas(64) Lane {
-    std::atomic<std::uint64_t> claims[kMostShares + 1] = {};  // the last one: the lane's copies
+    std::atomic<std::uint64_t> claims[kMaxShares + 1] = {};  // the last one: the lane's copies
   };
   enum class Place : int { away, called, here };
   struct alignas(64) Worker {
@@ -72,7 +72,7 @@ struct Crew::Seats {
   };
 
   explicit Seats(int n_workers)
-      : lanes(kMostWorkers), workers(static_cast<std::size_t>(n_workers)) {}
+      : lanes(kMaxWorkers), workers(static_cast<std::size_t>(n_workers)) {}
 
   alignas(64) std::atomic<Word> word{0};
   alignas(64) std::atomic<int> done{0};  // units of the present stage
@@ -150,7 +150,7 @@ void Crew::take_part(int w, Word word) {
     end_unit(word);
   };
   const auto do_copies = [&](int lane) {
-    if (!claim(lane, kMostShares, word)) return false;
+    if (!claim(lane, kMaxShares, word)) return false;
     seats_->job->copies(static_cast<int>(count_of(word) - seats_->first), lane, w);
     end_unit(word);
     return true;

@@ -23,7 +23,7 @@
 namespace weft {
 
 struct CrewStage {
-  int shares = 1;  // per lane, 1 to Crew::kMostShares
+  int shares = 1;  // per lane, 1 to Crew::kMaxShares
   bool with_copies = false;
 };
 
@@ -42,7 +42,7 @@ class CrewJob {
 
 class Crew {
  public:
-  static constexpr int kMostShares = 7;
+  static constexpr int kMaxShares = 7;
 
   explicit Crew(int workers);
   ~Crew();  // REQUIRES: no serve() goes on

@@ -1,7 +1,6 @@
 #pragma once
-// The planner's notebook: what it knows about each node while it makes up its mind. Filled step by
-// step, in this order: find_kernels, choose_splits, choose_cols, choose_stages, mend_splits,
-// choose_shares.
+// What the planner knows about each node while it works. Filled step by step, in this order:
+// find_kernels, choose_splits, choose_cols, choose_stages, repair_splits, choose_shares.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,6 +9,9 @@
 #include "weft/backends/backend.h"
 #include "weft/backends/device.h"
 #include "weft/graph/graph.h"
+#include "weft/graph/memory_id.h"
+#include "weft/graph/per_node.h"
+#include "weft/scheduler/routing.h"
 
 #include "lanes.h"
 
@@ -43,31 +45,27 @@ struct Work {
 struct Draft {
   const Graph& graph;
   int lanes = 1;
-  std::vector<Work> works;  // by NodeId
-  std::vector<int> shares;  // by stage: per lane
-  std::vector<std::vector<NodeId>>
-      users;  // by NodeId, through views: the works that read a node's memory
-
-  std::vector<Device*> devices;  // memory i + 1 is that of devices[i]
+  PerNode<Work> works;
+  std::vector<int> shares;             // by stage: per lane
+  PerNode<std::vector<NodeId>> users;  // through views: the works that read a node's memory
+  std::vector<Device*> devices;        // device_memory(i) is that of devices[i]
 
   // Where a node's kernel leaves its output.
-  std::int32_t memory_of(const Kernel& kernel) const {
+  MemoryId memory_of(const Kernel& kernel) const {
     const auto at = std::find(devices.begin(), devices.end(), kernel.device);
-    return at == devices.end() ? 0 : static_cast<std::int32_t>(at - devices.begin()) + 1;
+    if (at == devices.end()) return MemoryId::host;
+    return device_memory(static_cast<std::size_t>(at - devices.begin()));
   }
-  Work& operator[](NodeId id) { return works[static_cast<std::size_t>(id)]; }
-  const Work& operator[](NodeId id) const { return works[static_cast<std::size_t>(id)]; }
-  const std::vector<NodeId>& users_of(NodeId id) const {
-    return users[static_cast<std::size_t>(id)];
-  }
+  Work& operator[](NodeId id) { return works[id]; }
+  const Work& operator[](NodeId id) const { return works[id]; }
 };
 
 // Throws UnsupportedError naming the first node without a kernel.
-Draft find_kernels(const Graph& graph, const Backend& backend, int lanes);
+Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes);
 void choose_splits(Draft& draft);
 void choose_cols(Draft& draft);
 void choose_stages(Draft& draft);
-void mend_splits(Draft& draft);
+void repair_splits(Draft& draft);
 void choose_shares(Draft& draft, double share_ns);
 
 // Fills the rough times of `work` from its cost.

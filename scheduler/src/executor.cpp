@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "weft/base/error.h"
-#include "weft/scheduler/profiler.h"
 
 #include "host_copies.h"
 #include "memory_map.h"
@@ -26,15 +25,14 @@ struct Executor::Impl final : CrewJob {
   // Of the run in progress.
   const std::atomic<bool>* cancel = nullptr;
   NodeObserver* observer = nullptr;
-  Profiler* profiler = nullptr;  // the observer, where it is one
   std::atomic<bool> stopped{false};
 
-  Impl(const Graph& g, const Plan& p, const Backend& backend, const Bindings& bindings, Workers& w,
-       const ExecutorOptions& options)
+  Impl(const Graph& g, const Plan& p, const Assignment& assignment, const Bindings& bindings,
+       Workers& w, const ExecutorOptions& options)
       : graph(g),
         plan(p),
         memory(g, p, bindings),
-        program(g, p, backend, memory, bindings, failure),
+        program(g, p, assignment, memory, bindings, failure),
         workers(w),
         extents(g.bounds()) {
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
@@ -72,7 +70,7 @@ void Executor::Impl::set_extents(const Extents& wanted) {
 }
 
 void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept {
-  if (profiler) profiler->begin(worker);
+  if (observer) observer->begin(worker);
   for (const Call& call : calls) {
     if (stopped.load(std::memory_order_relaxed)) return;
     if (cancel && cancel->load(std::memory_order_relaxed)) {
@@ -82,10 +80,9 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
     for_each_region(call, [&](const Region& region) {
       if (observer && call.device) return run_observed(call, worker, region);
       if (poison && !call.device) Poison::before_call(call.args);
-      if (observer && !profiler) observer->before(*call.step, worker, call.args, region);
+      if (observer) observer->before(*call.step, worker, call.args, region);
       call.run(call.args, region);
       if (poison && !call.device) poison->after_call(*call.step, call.args, region);
-      if (profiler) return profiler->end(*call.step, worker, region);
       if (observer) observer->after(*call.step, worker, call.args, region);
     });
     if (call.args.prepared && failure.raised()) stopped.store(true, std::memory_order_relaxed);
@@ -125,9 +122,9 @@ View Executor::Impl::sized(View view, const Shape& shape) const {
   return view;
 }
 
-Executor::Executor(const Graph& graph, const Plan& plan, const Backend& backend,
+Executor::Executor(const Graph& graph, const Plan& plan, const Assignment& assignment,
                    const Bindings& bindings, Workers& workers, const ExecutorOptions& options)
-    : impl_(std::make_unique<Impl>(graph, plan, backend, bindings, workers, options)) {}
+    : impl_(std::make_unique<Impl>(graph, plan, assignment, bindings, workers, options)) {}
 
 Executor::~Executor() = default;
 
@@ -144,8 +141,6 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->set_extents(extents);
   impl_->cancel = cancel;
   impl_->observer = observer;
-  // What it needs to know costs less to say.
-  impl_->profiler = dynamic_cast<Profiler*>(observer);
   impl_->stopped.store(false, std::memory_order_relaxed);
   Workers::Impl& workers = impl_->workers.impl();
   if (workers.crew && impl_->plan.lanes > 1 && !impl_->poison) {

@@ -48,8 +48,9 @@ std::string_view to_string(Place place) {
 
 bool operator==(const PlanStep& a, const PlanStep& b) {
   return a.node == b.node && a.path == b.path && a.op == b.op && a.backend == b.backend &&
-         a.kernel == b.kernel && a.split == b.split && a.cols == b.cols && a.parts == b.parts &&
-         a.lane == b.lane && a.stage == b.stage && same(a.cost, b.cost);
+         a.kernel == b.kernel && a.instead_of == b.instead_of && a.split == b.split &&
+         a.cols == b.cols && a.parts == b.parts && a.lane == b.lane && a.stage == b.stage &&
+         same(a.cost, b.cost);
 }
 
 bool operator==(const Plan& a, const Plan& b) {

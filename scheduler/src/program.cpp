@@ -7,11 +7,11 @@
 namespace weft {
 namespace {
 
-Kernel kernel_of(const Graph& graph, const Backend& backend, const PlanStep& step) {
-  const auto kernel = backend.find(graph, graph[step.node]);
+Kernel kernel_of(const Graph& graph, const Assignment& assignment, const PlanStep& step) {
+  const auto kernel = assignment.find(graph, graph[step.node]);
   if (!kernel || kernel->row != step.kernel) {
     fail<ValueError>("'{}' was planned with the kernel '{}', backend {} has '{}'", step.path,
-                     step.kernel, backend.name(), kernel ? kernel->row : "none");
+                     step.kernel, assignment.routes().name(), kernel ? kernel->row : "none");
   }
   return *kernel;
 }
@@ -34,10 +34,11 @@ struct Program::Source {
   std::vector<Kernel> kernels;  // by step
 };
 
-Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
+Program::Program(const Graph& graph, const Plan& plan, const Assignment& assignment,
                  const MemoryMap& memory, const Bindings& bindings, KernelFailure& failure) {
   Source from{graph, plan, memory, bindings, {}};
-  for (const PlanStep& step : plan.steps) from.kernels.push_back(kernel_of(graph, backend, step));
+  for (const PlanStep& step : plan.steps)
+    from.kernels.push_back(kernel_of(graph, assignment, step));
   std::size_t first = 0;
   for (std::int32_t stage = 0; stage < plan.stages; ++stage) {
     std::size_t last = first;
@@ -102,9 +103,9 @@ void Program::add(const Source& from, std::size_t index, int lane, int part, int
   call.args.scratch =
       from.bindings.scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
   const Kernel& kernel = from.kernels[index];
-  const std::int32_t memory = from.memory.memory_of(step.node);
-  if (kernel.device && memory > 0)
-    call.args.scratch = from.bindings.devices[static_cast<std::size_t>(memory) - 1].scratch;
+  const MemoryId memory = from.memory.memory_of(step.node);
+  if (kernel.device && is_device(memory))
+    call.args.scratch = from.bindings.devices[device_index(memory)].scratch;
   if (kernel.queued) call.device = kernel.backend->device();
   if (step.split == Split::cols) {
     const auto& cols = std::ssize(step.cols) == parts ? step.cols : step.parts;
@@ -132,9 +133,8 @@ void Program::bind_inputs(const Source& from) {
 void Program::prepare(const Source& from, KernelFailure& failure) {
   for (Call& call : calls_) {
     const auto step = static_cast<std::size_t>(call.step - from.plan.steps.data());
-    const Backend* const backend = from.kernels[step].backend;
-    if (!backend) continue;
-    auto made = backend->prepare(from.graph, from.graph[call.step->node], call.args, failure);
+    auto made = from.kernels[step].backend->prepare(from.graph, from.graph[call.step->node],
+                                                    call.args, failure);
     call.args.prepared = made.get();
     if (made) prepared_.push_back(std::move(made));
   }

@@ -31,10 +31,10 @@ struct Call {
 
 class Program {
  public:
-  // Throws ValueError where the plan does not fit the graph or the backend.
+  // Throws ValueError if the plan does not fit the graph or the assignment.
   // Kernels that fail tell `failure`, which outlives this.
-  Program(const Graph& graph, const Plan& plan, const Backend& backend, const MemoryMap& memory,
-          const Bindings& bindings, KernelFailure& failure);
+  Program(const Graph& graph, const Plan& plan, const Assignment& assignment,
+          const MemoryMap& memory, const Bindings& bindings, KernelFailure& failure);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 

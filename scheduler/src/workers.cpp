@@ -85,8 +85,8 @@ void Retire::operator()(PoolFiller* filler) const {
 }
 
 Workers::Workers(int n_workers) : count_(n_workers) {
-  if (n_workers < 1 || n_workers > kMostWorkers)
-    fail<ValueError>("workers must be 1 to {}, got {}", kMostWorkers, n_workers);
+  if (n_workers < 1 || n_workers > kMaxWorkers)
+    fail<ValueError>("workers must be 1 to {}, got {}", kMaxWorkers, n_workers);
   using oneapi::tbb::global_control;
   impl_ = std::make_unique<Impl>();
   if (global_control::active_value(global_control::max_allowed_parallelism) <

@@ -73,7 +73,7 @@ std::vector<Test> tests_of(const Flags& flags) {
 std::vector<int> workers_of(const Flags& flags) {
   std::vector<int> workers;
   for (const std::int64_t n : counts("-t", flags.workers, true)) {
-    if (n > kMostWorkers) fail<cli::UsageError>("-t must be at most {}, got {}", kMostWorkers, n);
+    if (n > kMaxWorkers) fail<cli::UsageError>("-t must be at most {}, got {}", kMaxWorkers, n);
     workers.push_back(n > 0 ? static_cast<int>(n) : default_workers());
   }
   return workers;

@@ -52,14 +52,16 @@ void print_passes(const Model& model, const Flags& flags) {
   const PlannedModel plain = plan_model(model, options);
   const Graph& plan_graph = plain.graphs[find_phase(plain, flags.phase)];
   std::cout << fmt::format("{:<24} {:>6}  {}\n", "pass", "ops", "does");
-  const auto seen = [](const Pass* pass, const Graph& graph, void*) {
+  const auto seen = [](const Pass* pass, const Graph& graph) {
     std::cout << fmt::format("{:<24} {:>6}  {}\n", pass ? pass->name : "(as built)",
                              count_ops(graph), pass ? pass->summary : "");
   };
-  optimize(plan_graph, *choose_backend(flags.model.session.backend, flags.model.session.route),
-           {.off = flags.model.session.passes_off,
-            .resident = flags.model.session.weights != WeightMode::mapped},
-           seen, nullptr);
+  const SessionOptions& session = flags.model.session;
+  const PassOptions passes{.off = session.passes_off,
+                           .resident = session.weights != WeightMode::mapped};
+  Graph fused = fuse(plan_graph, passes, seen);
+  const auto assignments = assign({&fused, 1}, Routes(session.backend, session.route));
+  lower(std::move(fused), assignments.front(), passes, seen);
 }
 
 // A picture and what is known about its boxes.

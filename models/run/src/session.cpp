@@ -106,7 +106,7 @@ std::vector<const Node*> Session::Impl::states_in_order() const {
 
 bool Session::Impl::is_on_device(const Node& state) const {
   const NodeId id = planned.graphs.front().find(state.path);
-  return planned.plans.front().placements[static_cast<std::size_t>(id)].memory != 0;
+  return is_device(planned.plans.front().placements[id].memory);
 }
 
 std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
@@ -147,8 +147,8 @@ Runner& Session::Impl::runner(std::size_t n_tokens) {
       const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
       bindings.devices.push_back((*at)->bindings());
     }
-    runners[i] = std::make_unique<Runner>(planned.graphs[i], planned.plans[i], *planned.backend,
-                                          bindings, workers);
+    runners[i] = std::make_unique<Runner>(planned.graphs[i], planned.plans[i],
+                                          planned.assignments[i], bindings, workers);
   }
   return *runners[i];
 }

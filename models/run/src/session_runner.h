@@ -13,9 +13,9 @@
 namespace weft {
 
 struct Runner {
-  Runner(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
-         Workers& workers)
-      : executor(graph, plan, backend, bindings, workers),
+  Runner(const Graph& graph, const Plan& plan, const Assignment& assignment,
+         const Bindings& bindings, Workers& workers)
+      : executor(graph, plan, assignment, bindings, workers),
         tokens(input(graph, "tokens")),
         pos(input(graph, "pos")),
         cells(input(graph, "cells")),

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "weft/backends/backend.h"
 #include "weft/graph/graph.h"
 #include "weft/scheduler/plan.h"
+#include "weft/scheduler/routing.h"
 
 namespace weft {
 
@@ -21,8 +21,9 @@ struct PlanOptions {
 };
 
 // Throws UnsupportedError naming the node ("rope 'blk.0.rope': backend cpu has no kernel for F32
-// [...]") and ValueError for lanes outside 1..256. `graph` is what optimize() returned.
-Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& options);
+// [...]") and ValueError for lanes outside 1..256. `graph` is what optimize()
+// or lower() returned for the same assignment.
+Plan make_plan(const Graph& graph, const Assignment& assignment, const PlanOptions& options);
 
 // Proves the plan against the graph: tensors whose lives overlap share no bytes (in-place pairs
 // apart, which must agree region by region), every lane reads only what is complete in its own lane

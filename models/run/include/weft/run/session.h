@@ -21,6 +21,7 @@
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
+#include "weft/scheduler/routing.h"
 
 namespace weft {
 
@@ -45,7 +46,7 @@ struct SessionOptions {
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
   std::string backend = "cpu";
-  std::string route;  // rules of Routing (scheduler/routing.h): "blk.3.ffn_*=reference,*=cpu"
+  std::string route;  // rules of Routes (scheduler/routing.h): "blk.3.ffn_*=reference,*=cpu"
   const Backend* engine = nullptr;  // computes in place of all that, where it is set; outlives the
                                     // session (tests, bisection)
   // Any of cache_types() (ops/cache_cells.h). None: F16 for both, or Q8_0 where nothing less keeps
@@ -135,12 +136,12 @@ class Session {
 
 // The backend, or the backends behind one routing, that a session of these options computes with.
 // Throws ValueError for unknown names and rules.
-std::shared_ptr<const Backend> backend_of(const SessionOptions& options);
+Routes routes_of(const SessionOptions& options);
 
 // Plans of a session without loading weights or allocating: what `weft plan` prints.
 struct PlannedModel {
-  std::shared_ptr<const Backend> backend;  // what the plans were made for
   std::vector<Graph> graphs;
+  std::vector<Assignment> assignments;  // by graph: what the plans were made with
   std::vector<Plan> plans;
   MemoryUse memory;
   std::vector<std::string> concessions;
