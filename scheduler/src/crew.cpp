@@ -54,7 +54,7 @@ constexpr bool has_copies(std::uint64_t word) {
 constexpr int units_of(std::uint64_t word) {
   return lanes_of(word) * (shares_of(word) + (has_copies(word) ? 1 : 0));
 }
-static_assert(Crew::kMaxShares < 1 << kShareBits && kMaxWorkers < 1 << kLaneBits);
+static_assert(kMaxShares < 1 << kShareBits && kMaxWorkers < 1 << kLaneBits);
 
 }  // namespace
 
@@ -79,8 +79,8 @@ struct Crew::Seats {
   alignas(64) std::atomic<int> parked{0};
   std::atomic<int> bell{0};  // rung when a stage begins while somebody is parked
   std::atomic<bool> closed{false};
-  CrewJob* job = nullptr;   // written between runs
-  std::uint64_t first = 0;  // the count of its stage 0
+  ReplayJob* job = nullptr;  // written between runs
+  std::uint64_t first = 0;   // the count of its stage 0
   std::vector<Lane> lanes;
   std::vector<Worker> workers;
 
@@ -93,9 +93,9 @@ Crew::Crew(int workers) : workers_(workers), seats_(std::make_unique<Seats>(work
 Crew::~Crew() = default;
 
 Crew::Word Crew::stage_word(std::uint64_t count, int stage) const {
-  const std::span<const CrewStage> stages = seats_->job->stages();
+  const std::span<const ReplayStage> stages = seats_->job->stages();
   if (stage == std::ssize(stages)) return count << kCountShift;
-  const CrewStage& s = stages[static_cast<std::size_t>(stage)];
+  const ReplayStage& s = stages[static_cast<std::size_t>(stage)];
   return count << kCountShift |
          static_cast<std::uint64_t>(seats_->job->lanes()) << (kShareBits + 1) |
          static_cast<std::uint64_t>(s.shares) << 1 | (s.with_copies ? 1 : 0);
@@ -105,7 +105,7 @@ int Crew::participants(Word word) const {
   return std::min(workers_, lanes_of(word));
 }
 
-Crew::Word Crew::begin(CrewJob& job) {
+Crew::Word Crew::begin(ReplayJob& job) {
   Seats& s = *seats_;
   s.job = &job;
   s.first = count_of(s.word.load(std::memory_order_relaxed)) + 1;

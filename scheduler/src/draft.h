@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "weft/backends/backend.h"
@@ -20,9 +21,11 @@ namespace weft {
 // A part of a row that is at most one of this many parts may be given to one lane whole.
 inline constexpr std::int64_t kSmallPart = 4;
 
-// What the planner reckons with. A meeting of two lanes takes 0.2 us when both come at once, and
-// they never quite do; a kernel called for nothing takes some tens of nanoseconds.
+// What the planner assumes. A join of two lanes takes 0.2 us if both come at once, and they never
+// quite do; a kernel called for nothing takes some tens of nanoseconds.
 inline constexpr double kJoinNs = 600;
+// What a join of a flow graph takes beyond one of a crew: messages, and a task for each piece.
+inline constexpr double kFlowExtraNs = 800;
 inline constexpr double kCallNs = 40;
 // What each further lane that repeats work costs the others: bandwidth, cache, heat.
 inline constexpr double kCopyBurden = 0.25;
@@ -72,6 +75,9 @@ void choose_shares(Draft& draft, double share_ns);
 void estimate(const Graph& graph, const Node& node, Work& work);
 // What part of the node's time one of so many lanes spends on it.
 double part_of_lane(const Node& node, const Work& work, int lanes, int lane);
+
+// Who runs a plan of several lanes. Sets Plan::replay and its reason.
+void choose_replay(std::optional<ReplayKind> wanted, Plan& plan);
 
 // Rough time of a run at the bounds, in these lanes and in one.
 double predict_ns(const Draft& draft);

@@ -8,18 +8,19 @@
 #include "memory_map.h"
 #include "poison.h"
 #include "program.h"
-#include "workers_impl.h"
+#include "replay.h"
 
 namespace weft {
 
-struct Executor::Impl final : CrewJob {
+struct Executor::Impl final : ReplayJob {
   const Graph& graph;
   const Plan& plan;
+  const std::vector<PieceGroup> pieces;
   MemoryMap memory;
   KernelFailure failure;
   Program program;
-  Workers& workers;
   std::optional<Poison> poison;
+  std::unique_ptr<Replay> replay;  // null: the calling thread does everything
   Extents extents;
 
   // Of the run in progress.
@@ -31,14 +32,16 @@ struct Executor::Impl final : CrewJob {
        Workers& w, const ExecutorOptions& options)
       : graph(g),
         plan(p),
+        pieces(pieces_of(p)),
         memory(g, p, bindings),
-        program(g, p, assignment, memory, bindings, failure),
-        workers(w),
+        program(g, p, pieces, assignment, memory, bindings, failure),
         extents(g.bounds()) {
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
+    if (p.replay != ReplayKind::alone && p.lanes > 1 && w.count() > 1 && !poison)
+      replay = make_replay(p.replay, *this, pieces, w);
   }
 
-  std::span<const CrewStage> stages() const override { return program.stages(); }
+  std::span<const ReplayStage> stages() const override { return program.stages(); }
   int lanes() const override { return plan.lanes; }
   void share(int stage, int index, int worker) noexcept override {
     run_calls(program.share(stage, index, worker), worker);
@@ -110,7 +113,7 @@ void Executor::Impl::run_observed(const Call& call, int worker, const Region& re
 void Executor::Impl::run_alone() noexcept {
   if (poison) poison->begin();
   for (int stage = 0; stage < plan.stages; ++stage) {
-    const CrewStage& units = stages()[static_cast<std::size_t>(stage)];
+    const ReplayStage& units = stages()[static_cast<std::size_t>(stage)];
     for (int lane = 0; units.with_copies && lane < plan.lanes; ++lane) copies(stage, lane, 0);
     for (int index = 0; index < plan.lanes * units.shares; ++index) share(stage, index, 0);
     if (poison) poison->end_stage(stage);
@@ -142,12 +145,7 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->cancel = cancel;
   impl_->observer = observer;
   impl_->stopped.store(false, std::memory_order_relaxed);
-  Workers::Impl& workers = impl_->workers.impl();
-  if (workers.crew && impl_->plan.lanes > 1 && !impl_->poison) {
-    workers.crew->run(*impl_, [&](int w) { workers.flow->call(w); });
-  } else {
-    impl_->run_alone();
-  }
+  impl_->replay ? impl_->replay->run() : impl_->run_alone();
   if (const std::string text = impl_->failure.take(); !text.empty()) throw Error(text);
   if (impl_->stopped.load(std::memory_order_relaxed))
     fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);

@@ -32,6 +32,18 @@ std::string_view to_string(Split split) {
   return "rows";
 }
 
+std::string_view to_string(ReplayKind kind) {
+  switch (kind) {
+    case ReplayKind::alone:
+      return "alone";
+    case ReplayKind::crew:
+      return "crew";
+    case ReplayKind::flow:
+      break;
+  }
+  return "flow";
+}
+
 std::string_view to_string(Place place) {
   switch (place) {
     case Place::arena:
@@ -55,8 +67,8 @@ bool operator==(const PlanStep& a, const PlanStep& b) {
 
 bool operator==(const Plan& a, const Plan& b) {
   return a.name == b.name && a.lanes == b.lanes && same(a.variables, b.variables) &&
-         a.steps == b.steps && a.predicted_ns == b.predicted_ns && a.placements == b.placements &&
-         a.stages == b.stages && a.arena_bytes == b.arena_bytes &&
+         a.steps == b.steps && a.predicted_ns == b.predicted_ns && a.replay == b.replay &&
+         a.placements == b.placements && a.stages == b.stages && a.arena_bytes == b.arena_bytes &&
          a.arena_lower_bound == b.arena_lower_bound && a.arena_heuristic == b.arena_heuristic &&
          a.scratch_bytes == b.scratch_bytes && a.weight_bytes == b.weight_bytes &&
          a.devices == b.devices && a.state_bytes == b.state_bytes;

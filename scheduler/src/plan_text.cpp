@@ -84,6 +84,7 @@ std::string Plan::to_text() const {
   text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds, roughly {:.3g} ms\n",
                       human_bytes(all.bytes_read), human_bytes(all.bytes_written),
                       human_count(all.multiply_adds), static_cast<double>(predicted_ns) * 1e-6);
+  text += fmt::format("executor {}: {}\n", to_string(replay), replay_reason);
   text += lacking_text(*this);
   std::int32_t stage = -1;
   for (const PlanStep& step : steps) {

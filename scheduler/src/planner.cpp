@@ -127,6 +127,7 @@ Plan make_plan(const Graph& graph, const Assignment& assignment, const PlanOptio
     plan.devices.push_back({.backend = std::string(device->name())});
   place_all(draft, options.reuse_arena, plan);
   sum_up(draft, plan);
+  choose_replay(options.replay, plan);
   if (checks_every_plan()) check(plan, graph);
   return plan;
 }

@@ -126,6 +126,7 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
                   {.name = widths[i] == 1 ? "decode" : fmt::format("prefill {}", widths[i]),
                    .lanes = o.workers,
                    .may_take_one_lane = true,
+                   .replay = o.executor,
                    .reuse_arena = o.reuse_arena}));
   }
   count_memory(model, planned);

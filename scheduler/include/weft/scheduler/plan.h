@@ -44,6 +44,14 @@ struct PlanStep {
   friend bool operator==(const PlanStep&, const PlanStep&);
 };
 
+// Who runs the stages of a plan (src/replay.h).
+enum class ReplayKind : std::uint8_t {
+  alone,  // the calling thread
+  crew,   // workers that spin at a join and claim what there is to do
+  flow,   // a oneTBB flow graph whose nodes are the pieces of the plan (pieces.h)
+};
+std::string_view to_string(ReplayKind kind);
+
 enum class Place : std::uint8_t { arena, weight, state, view };
 std::string_view to_string(Place place);
 
@@ -88,6 +96,10 @@ struct Plan {
 
   // Of one run at the bounds, from rough rates of a core: good enough to choose between plans.
   std::int64_t predicted_ns = 0;
+
+  // How it is run, and why so. Not part of to_json() and hash(): the numbers do not depend on it.
+  ReplayKind replay = ReplayKind::alone;
+  std::string replay_reason;
 
   std::int64_t arena_bytes = 0;
   std::int64_t arena_lower_bound = 0;  // most bytes alive in one stage: no packing can need less

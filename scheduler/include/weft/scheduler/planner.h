@@ -1,6 +1,7 @@
 #pragma once
 // Graph -> plan: order, kernels, lanes and joins, arena.
 
+#include <optional>
 #include <string>
 
 #include "weft/graph/graph.h"
@@ -17,6 +18,8 @@ struct PlanOptions {
   // How long a share of a lane takes at least, roughly, so that it is worth a claim of its own. 0
   // (for tests): as many shares as fit.
   double share_ns = 10000;
+  std::optional<ReplayKind> replay;  // of several lanes: crew or flow; default: the one predicted
+                                     // to be faster, within what predictions are worth
   bool reuse_arena = true;  // false: every tensor its own bytes (to look at them all after a run)
 };
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ struct SessionOptions {
   std::int64_t logits_rows = 0;  // most rows of logits in one step; 0: max(sequences, 16), at most
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
+  std::optional<ReplayKind> executor;  // of plans of several lanes: crew or flow; default: the
+                                       // planner's choice, plan by plan
   std::string backend = "cpu";
   std::string route;  // rules of Routes (scheduler/routing.h): "blk.3.ffn_*=reference,*=cpu"
   const Backend* engine = nullptr;  // computes in place of all that, where it is set; outlives the
@@ -134,8 +137,8 @@ class Session {
   std::unique_ptr<Impl> impl_;
 };
 
-// The backend, or the backends behind one routing, that a session of these options computes with.
-// Throws ValueError for unknown names and rules.
+// What the options say about which backend runs which node. Throws ValueError for unknown names and
+// rules.
 Routes routes_of(const SessionOptions& options);
 
 // Plans of a session without loading weights or allocating: what `weft plan` prints.
