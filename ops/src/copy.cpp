@@ -9,9 +9,8 @@ namespace {
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const auto& a = attrs.as<CopyAttrs>();
-  if (a.from < 0 || a.to < 0 || a.from == a.to) {
-    fail<ValueError>("from and to must be different memories, got {} and {}", a.from, a.to);
-  }
+  if (a.from == a.to)
+    fail<ValueError>("from and to must be different memories, got {} twice", to_string(a.from));
   return in[0];
 }
 

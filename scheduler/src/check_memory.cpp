@@ -9,7 +9,7 @@ namespace weft {
 namespace {
 
 const Placement& placement(const CheckedPlan& checked, NodeId id) {
-  return checked.plan.placements[static_cast<std::size_t>(id)];
+  return checked.plan.placements[id];
 }
 
 bool is_output(const Graph& graph, NodeId source) {
@@ -42,7 +42,8 @@ void check_placement(const CheckedPlan& checked, NodeId id) {
     bad("wrong offset in its row");
   if (p.place != Place::arena) return;
   if (p.offset < 0 || p.offset % kAlignment != 0) bad("not aligned");
-  if (p.memory < 0 || p.memory > std::ssize(checked.plan.devices)) bad("in no memory of the plan");
+  if (is_device(p.memory) && device_index(p.memory) >= checked.plan.devices.size())
+    bad("in no memory of the plan");
   if (p.offset + p.copies * align_up(p.bytes) > checked.plan.arena_of(p.memory))
     bad("past the end of the arena");
 }
@@ -54,7 +55,7 @@ struct Life {
 Life life_of(const CheckedPlan& checked, NodeId id) {
   if (!checked.has_step(id) || is_output(checked.graph, id)) return {0, checked.plan.stages - 1};
   Life life{checked.step(id).stage, checked.step(id).stage};
-  for (const NodeId reader : checked.readers[static_cast<std::size_t>(id)])
+  for (const NodeId reader : checked.readers[id])
     life.last = std::max(life.last, checked.step(reader).stage);
   return life;
 }
@@ -116,7 +117,7 @@ void check_in_place(const CheckedPlan& checked, NodeId id) {
         bad("a lane reads what another one overwrites");
     }
   }
-  for (const NodeId reader : checked.readers[static_cast<std::size_t>(over)]) {
+  for (const NodeId reader : checked.readers[over]) {
     if (reader != id) check_reader(checked, over, id, reader);
   }
 }

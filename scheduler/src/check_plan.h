@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
+#include "weft/graph/per_node.h"
 #include "weft/scheduler/plan.h"
 
 #include "lanes.h"
@@ -14,16 +15,13 @@ namespace weft {
 struct CheckedPlan {
   const Plan& plan;
   const Graph& graph;
-  std::vector<std::int32_t> step_of;  // by NodeId; -1 for nodes without a step
-  std::vector<std::vector<NodeId>>
-      readers;  // by NodeId, through views: nodes with a step that read its memory
+  PerNode<const PlanStep*> step_of;      // null for nodes without a step
+  PerNode<std::vector<NodeId>> readers;  // through views: nodes with a step that read its memory
 
-  const PlanStep& step(NodeId id) const {
-    return plan.steps[static_cast<std::size_t>(step_of[static_cast<std::size_t>(id)])];
-  }
-  bool has_step(NodeId id) const { return step_of[static_cast<std::size_t>(id)] >= 0; }
+  const PlanStep& step(NodeId id) const { return *step_of[id]; }
+  bool has_step(NodeId id) const { return step_of[id] != nullptr; }
   lanes::Share share(NodeId id) const { return {step(id).split, step(id).cols, step(id).lane}; }
-  // a is done before b begins, where lane i does a and lane j does b.
+  // a is done before b begins, when lane i does a and lane j does b.
   bool ordered(NodeId a, int i, NodeId b, int j) const;
 };
 

@@ -3,7 +3,7 @@
 #include "weft/base/error.h"
 
 #include "check_plan.h"
-#include "crew.h"
+#include "replay.h"
 #include "shares.h"
 
 namespace weft {
@@ -51,7 +51,7 @@ void check_shares(const CheckedPlan& checked) {
                      plan.stages);
   for (std::int32_t stage = 0; stage < plan.stages; ++stage) {
     const int shares = plan.shares_in(stage);
-    if (shares < 1 || shares > Crew::kMostShares)
+    if (shares < 1 || shares > kMaxShares)
       fail<ValueError>("stage {} has {} shares per lane", stage, shares);
     std::vector<NodeId> steps;
     lanes::Cuts cuts;

@@ -10,10 +10,6 @@
 namespace weft {
 namespace {
 
-bool does_work(const Node& node) {
-  return node.op && node.op->storage != Storage::view;
-}
-
 void check_cols(const Graph& graph, const PlanStep& step, int lanes) {
   const Node& node = graph[step.node];
   if (std::ssize(step.cols) != lanes)
@@ -48,7 +44,7 @@ void check_cols(const Graph& graph, const PlanStep& step, int lanes) {
 }
 
 void check_step(const Plan& plan, const Graph& graph, const PlanStep& step) {
-  if (step.node < 0 || step.node >= graph.size() || !does_work(graph[step.node])) {
+  if (step.node < 0 || step.node >= graph.size() || !lanes::does_work(graph[step.node])) {
     fail<ValueError>("step '{}' names no node that does work", step.path);
   }
   const Node& node = graph[step.node];
@@ -88,37 +84,33 @@ bool same_variables(const Plan& plan, const Graph& graph) {
 
 bool CheckedPlan::ordered(NodeId a, int i, NodeId b, int j) const {
   if (step(a).stage != step(b).stage) return step(a).stage < step(b).stage;
-  return i == j && step_of[static_cast<std::size_t>(a)] < step_of[static_cast<std::size_t>(b)];
+  return i == j && step_of[a] < step_of[b];
 }
 
 CheckedPlan check_structure(const Plan& plan, const Graph& graph) {
-  const std::size_t n = static_cast<std::size_t>(graph.size());
-  if (plan.lanes < 1 || plan.lanes > kMostWorkers)
-    fail<ValueError>("a plan has 1 to {} lanes, not {}", kMostWorkers, plan.lanes);
-  if (plan.placements.size() != n || !same_variables(plan, graph))
+  if (plan.lanes < 1 || plan.lanes > kMaxWorkers)
+    fail<ValueError>("a plan has 1 to {} lanes, not {}", kMaxWorkers, plan.lanes);
+  if (plan.placements.size() != graph.size() || !same_variables(plan, graph))
     fail<ValueError>("the plan belongs to another graph");
-  CheckedPlan checked{plan, graph, std::vector<std::int32_t>(n, -1),
-                      std::vector<std::vector<NodeId>>(n)};
+  CheckedPlan checked{plan, graph, PerNode<const PlanStep*>(graph),
+                      PerNode<std::vector<NodeId>>(graph)};
   std::int32_t stage = 0;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const PlanStep& step = plan.steps[i];
+  for (const PlanStep& step : plan.steps) {
     check_step(plan, graph, step);
     if (step.stage < stage)
       fail<ValueError>("'{}' of stage {} stands after stage {}", step.path, step.stage, stage);
     stage = step.stage;
-    std::int32_t& at = checked.step_of[static_cast<std::size_t>(step.node)];
-    if (at >= 0) fail<ValueError>("'{}' has two steps", step.path);
-    at = static_cast<std::int32_t>(i);
+    if (checked.has_step(step.node)) fail<ValueError>("'{}' has two steps", step.path);
+    checked.step_of[step.node] = &step;
   }
   for (NodeId id = 0; id < graph.size(); ++id) {
-    if (!does_work(graph[id])) continue;
+    if (!lanes::does_work(graph[id])) continue;
     if (!checked.has_step(id)) fail<ValueError>("'{}' has no step", graph[id].path);
     std::set<NodeId> read;
     for (const NodeId input : graph[id].inputs) {
       if (input != kNoNode) read.insert(lanes::source_of(graph, input).node);
     }
-    for (const NodeId source : read)
-      checked.readers[static_cast<std::size_t>(source)].push_back(id);
+    for (const NodeId source : read) checked.readers[source].push_back(id);
   }
   return checked;
 }

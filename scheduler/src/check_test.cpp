@@ -28,9 +28,7 @@ struct Broken {
     return *std::find_if(plan.steps.begin(), plan.steps.end(),
                          [&](const PlanStep& s) { return s.path == path; });
   }
-  Placement& place(std::string_view path) {
-    return plan.placements[static_cast<std::size_t>(graph.find(path))];
-  }
+  Placement& place(std::string_view path) { return plan.placements[graph.find(path)]; }
   std::string complaint() const {
     try {
       check(plan, graph);
@@ -191,10 +189,10 @@ TEST_CASE("check: in place where somebody still reads") {
   g.output("y", (early + (a * early).named("late")).named("y"));
   Plan plan = make_plan(g, RegionBackend(), {.lanes = 1});
   check(plan, g);
-  CHECK(plan.placements[static_cast<std::size_t>(g.find("early"))].in_place_over == kNoNode);
-  auto& early_place = plan.placements[static_cast<std::size_t>(g.find("early"))];
+  CHECK(plan.placements[g.find("early")].in_place_over == kNoNode);
+  auto& early_place = plan.placements[g.find("early")];
   early_place.in_place_over = g.find("a");
-  early_place.offset = plan.placements[static_cast<std::size_t>(g.find("a"))].offset;
+  early_place.offset = plan.placements[g.find("a")].offset;
   CHECK_THROWS_WITH_AS(
       check(plan, g), "'early' overwrites 'a' in place while 'late' may still read it", ValueError);
 }
@@ -207,10 +205,10 @@ TEST_CASE("check: in place over what the same node reads once more, for other el
   REQUIRE(g[g.find("b")].op->name == "linear");  // with a as x and as residual
   Plan plan = make_plan(g, RegionBackend(), {.lanes = 1});
   check(plan, g);
-  auto& b_place = plan.placements[static_cast<std::size_t>(g.find("b"))];
+  auto& b_place = plan.placements[g.find("b")];
   CHECK(b_place.in_place_over == kNoNode);
   b_place.in_place_over = g.find("a");
-  b_place.offset = plan.placements[static_cast<std::size_t>(g.find("a"))].offset;
+  b_place.offset = plan.placements[g.find("a")].offset;
   CHECK_THROWS_WITH_AS(check(plan, g), "'b' in place over 'a': it also reads it otherwise",
                        ValueError);
 }

@@ -90,7 +90,7 @@ bool adopt(const Draft& draft, NodeId id, ColRange part, std::int64_t granule, N
 
 PerLane cols_of_part(const Draft& draft, NodeId id, ColRange part, std::int64_t granule) {
   PerLane cols;
-  for (const NodeId user : draft.users_of(id)) {
+  for (const NodeId user : draft.users[id]) {
     if (adopt(draft, id, part, granule, user, cols)) return cols;
   }
   return cut_well(part, draft[id].cuts, draft.lanes);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "draft.h"
+#include "replay.h"
 #include "shares.h"
 
 namespace weft {
@@ -13,7 +14,6 @@ namespace {
 using lanes::Cols;
 
 constexpr int kUsualShares = 4;  // per lane: the last one to end is an eighth of a stage
-constexpr int kMostLanes = 8;    // each call is prepared for every worker that may make it
 
 // Cuts one lane's columns into `n` parts of about as many steps each.
 std::vector<Cols> cut_lane(const Cols& cols, std::int64_t step, int n) {
@@ -49,7 +49,7 @@ struct StageCut {
   // nothing out and does not overlap.
   bool adopt(NodeId id, int lane, const Cols& own, std::int64_t granule,
              std::vector<Cols>& out) const {
-    for (const NodeId user : draft.users_of(id)) {
+    for (const NodeId user : draft.users[id]) {
       const auto cut = cuts.find(user);
       if (cut == cuts.end() || cut->second.split != Split::cols) continue;
       const Node& node = draft.graph[user];
@@ -141,7 +141,7 @@ void choose_shares(Draft& draft, double share_ns) {
       ns[stage] += work.ns / draft.lanes;
   }
   draft.shares.assign(stages.size(), 1);
-  if (draft.lanes == 1 || draft.lanes > kMostLanes) return;
+  if (draft.lanes == 1 || draft.lanes > kMaxSharedLanes) return;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const int most = ns[stage] >= share_ns * kUsualShares ? kUsualShares
                                                           : static_cast<int>(ns[stage] / share_ns);

@@ -66,9 +66,9 @@ int earliest_stage(const Draft& draft, const Node& node, Split split) {
 
 // Whether some reader of `id` will have to wait for the other lanes because `id` is split like
 // this.
-bool burdens_readers(const Draft& draft, NodeId id, Split split) {
+bool forces_join(const Draft& draft, NodeId id, Split split) {
   if (split == Split::copies) return false;
-  for (const NodeId user : draft.users_of(id)) {
+  for (const NodeId user : draft.users[id]) {
     const Node& node = draft.graph[user];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id)
@@ -102,7 +102,7 @@ double time_as(const Draft& draft, NodeId id, Split split) {
       ns += work.ns / lanes + work.shared_ns * (1 - 1 / lanes);
       break;
   }
-  return ns + (burdens_readers(draft, id, split) ? kJoinNs : 0);
+  return ns + (forces_join(draft, id, split) ? kJoinNs : 0);
 }
 
 Split best_split(const Draft& draft, NodeId id) {

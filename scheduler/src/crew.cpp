@@ -54,7 +54,7 @@ constexpr bool has_copies(std::uint64_t word) {
 constexpr int units_of(std::uint64_t word) {
   return lanes_of(word) * (shares_of(word) + (has_copies(word) ? 1 : 0));
 }
-static_assert(Crew::kMostShares < 1 << kShareBits && kMostWorkers < 1 << kLaneBits);
+static_assert(kMaxShares < 1 << kShareBits && kMaxWorkers < 1 << kLaneBits);
 
 }  // namespace
 
@@ -64,7 +64,7 @@ static_assert(Crew::kMostShares < 1 << kShareBits && kMostWorkers < 1 << kLaneBi
 // the job only after it has claimed a unit: the run cannot end before that unit is done.
 struct Crew::Seats {
   struct alignas(64) Lane {
-    std::atomic<std::uint64_t> claims[kMostShares + 1] = {};  // the last one: the lane's copies
+    std::atomic<std::uint64_t> claims[kMaxShares + 1] = {};  // the last one: the lane's copies
   };
   enum class Place : int { away, called, here };
   struct alignas(64) Worker {
@@ -72,15 +72,15 @@ struct Crew::Seats {
   };
 
   explicit Seats(int n_workers)
-      : lanes(kMostWorkers), workers(static_cast<std::size_t>(n_workers)) {}
+      : lanes(kMaxWorkers), workers(static_cast<std::size_t>(n_workers)) {}
 
   alignas(64) std::atomic<Word> word{0};
   alignas(64) std::atomic<int> done{0};  // units of the present stage
   alignas(64) std::atomic<int> parked{0};
   std::atomic<int> bell{0};  // rung when a stage begins while somebody is parked
   std::atomic<bool> closed{false};
-  CrewJob* job = nullptr;   // written between runs
-  std::uint64_t first = 0;  // the count of its stage 0
+  ReplayJob* job = nullptr;  // written between runs
+  std::uint64_t first = 0;   // the count of its stage 0
   std::vector<Lane> lanes;
   std::vector<Worker> workers;
 
@@ -93,9 +93,9 @@ Crew::Crew(int workers) : workers_(workers), seats_(std::make_unique<Seats>(work
 Crew::~Crew() = default;
 
 Crew::Word Crew::stage_word(std::uint64_t count, int stage) const {
-  const std::span<const CrewStage> stages = seats_->job->stages();
+  const std::span<const ReplayStage> stages = seats_->job->stages();
   if (stage == std::ssize(stages)) return count << kCountShift;
-  const CrewStage& s = stages[static_cast<std::size_t>(stage)];
+  const ReplayStage& s = stages[static_cast<std::size_t>(stage)];
   return count << kCountShift |
          static_cast<std::uint64_t>(seats_->job->lanes()) << (kShareBits + 1) |
          static_cast<std::uint64_t>(s.shares) << 1 | (s.with_copies ? 1 : 0);
@@ -105,7 +105,7 @@ int Crew::participants(Word word) const {
   return std::min(workers_, lanes_of(word));
 }
 
-Crew::Word Crew::begin(CrewJob& job) {
+Crew::Word Crew::begin(ReplayJob& job) {
   Seats& s = *seats_;
   s.job = &job;
   s.first = count_of(s.word.load(std::memory_order_relaxed)) + 1;
@@ -150,7 +150,7 @@ void Crew::take_part(int w, Word word) {
     end_unit(word);
   };
   const auto do_copies = [&](int lane) {
-    if (!claim(lane, kMostShares, word)) return false;
+    if (!claim(lane, kMaxShares, word)) return false;
     seats_->job->copies(static_cast<int>(count_of(word) - seats_->first), lane, w);
     end_unit(word);
     return true;

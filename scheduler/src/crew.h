@@ -11,39 +11,18 @@
 //    the last on, so that a lane's owner goes on in the order in which its weights lie in memory.
 // Which worker computes a unit never changes what is computed.
 //
-// This file knows nothing of oneTBB: threads come from flow.h, or from a test.
+// This file knows nothing of oneTBB: threads come from crew_threads.h, or from a test.
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <span>
 
-#include "weft/scheduler/workers.h"
+#include "replay.h"
 
 namespace weft {
 
-struct CrewStage {
-  int shares = 1;  // per lane, 1 to Crew::kMostShares
-  bool with_copies = false;
-};
-
-// What a run does. Everything outlives the run; `copies` and `share` do not throw.
-class CrewJob {
- public:
-  virtual std::span<const CrewStage> stages() const = 0;
-  virtual int lanes() const = 0;
-  // `index` numbers the shares of all lanes: lane l owns shares * l and those that follow.
-  virtual void share(int stage, int index, int worker) noexcept = 0;
-  virtual void copies(int stage, int lane, int worker) noexcept = 0;
-
- protected:
-  ~CrewJob() = default;
-};
-
 class Crew {
  public:
-  static constexpr int kMostShares = 7;
-
   explicit Crew(int workers);
   ~Crew();  // REQUIRES: no serve() goes on
   Crew(const Crew&) = delete;
@@ -51,9 +30,9 @@ class Crew {
 
   // Runs a job; the calling thread is worker 0 and can do all of it alone. `call(w)` is called for
   // every worker that does not stand by: it has to see to it that some thread calls serve(w), which
-  // may happen late or never. Where it throws, that worker stays away and the others do its part.
+  // may happen late or never. If it throws, that worker stays away and the others do its part.
   template <class Call>
-  void run(CrewJob& job, Call call) {
+  void run(ReplayJob& job, Call call) {
     const Word first = begin(job);
     for (int w = 1; w < participants(first); ++w) {
       if (!must_call(w)) continue;
@@ -79,7 +58,7 @@ class Crew {
   // were begun since the crew exists, and the shape of the present one. See crew.cpp.
   using Word = std::uint64_t;
 
-  Word begin(CrewJob& job);
+  Word begin(ReplayJob& job);
   void finish(Word first);
   int participants(Word word) const;
   bool must_call(int w);

@@ -1,11 +1,9 @@
 #include "crew.h"
 
 #include <atomic>
-#include <chrono>
 #include <ctime>
 #include <memory>
 #include <new>
-#include <random>
 #include <semaphore>
 #include <thread>
 #include <vector>
@@ -14,72 +12,14 @@
 
 #include "weft/scheduler/workers.h"
 
+#include "notebook.h"
 #include "workers_impl.h"
 
 namespace weft {
 namespace {
 
-using std::chrono::microseconds;
-
-void sleep_us(int us) {
-  std::this_thread::sleep_for(microseconds(us));
-}
-
-// Random stages. Every unit notes itself in memory that is not atomic, and reads what all units of
-// the stage before noted: a unit that begins too early, or runs twice, is seen here and by
-// ThreadSanitizer.
-class Notebook final : public CrewJob {
- public:
-  Notebook(unsigned seed, int lanes, int n_stages) : lanes_(lanes), random_(seed) {
-    for (int i = 0; i < n_stages; ++i) {
-      stages_.push_back({.shares = pick(1, 5), .with_copies = pick(0, 2) == 0});
-      notes_.emplace_back(static_cast<std::size_t>(lanes * (stages_.back().shares + 1)), 0);
-      naps_.push_back(pick(0, 9) == 0 ? pick(1, 200) : 0);
-    }
-  }
-  std::span<const CrewStage> stages() const override { return stages_; }
-  int lanes() const override { return lanes_; }
-  void share(int stage, int index, int worker) noexcept override {
-    if (index % 2 == worker % 2 && naps_[at(stage)] > 0) sleep_us(naps_[at(stage)]);
-    note(stage, index);
-  }
-  void copies(int stage, int lane, int) noexcept override {
-    note(stage, lanes_ * stages_[at(stage)].shares + lane);
-  }
-
-  // How many units were wrong up to the end of run number `run` (1 and up), and all are done.
-  int wrong(int run) const {
-    int n = errors_.load();
-    for (std::size_t s = 0; s < notes_.size(); ++s) {
-      for (int unit = 0; unit < units(static_cast<int>(s)); ++unit) n += notes_[s][at(unit)] != run;
-    }
-    return n;
-  }
-  void next_run() { ++run_; }
-
- private:
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  int pick(int from, int to) { return std::uniform_int_distribution(from, to)(random_); }
-  int units(int stage) const {
-    return lanes_ * (stages_[at(stage)].shares + (stages_[at(stage)].with_copies ? 1 : 0));
-  }
-  void note(int stage, int unit) {
-    const std::size_t before = at(stage == 0 ? static_cast<int>(notes_.size()) - 1 : stage - 1);
-    const int want = stage == 0 ? run_ - 1 : run_;
-    for (int i = 0; i < units(static_cast<int>(before)); ++i) {
-      if (before != at(stage)) errors_ += notes_[before][at(i)] != want;
-    }
-    errors_ += ++notes_[at(stage)][at(unit)] != run_;
-  }
-
-  int lanes_;
-  std::mt19937 random_;
-  std::vector<CrewStage> stages_;
-  std::vector<std::vector<int>> notes_;  // by stage and unit: how often it was done
-  std::vector<int> naps_;                // by stage: microseconds that some of its units take
-  std::atomic<int> errors_{0};
-  int run_ = 1;
-};
+using test::Notebook;
+using test::sleep_us;
 
 // Threads of the test's own, each of which comes when it is called: at once, late, or never.
 class Hands {
@@ -167,14 +107,15 @@ TEST_CASE("a worker that cannot be called is done without, and called again next
   CHECK(n_calls == 3);
 }
 
-TEST_CASE("workers come through the flow graph, also more of them than the machine has cores") {
+TEST_CASE(
+    "threads of oneTBB come when they are called, also more of them than the machine has cores") {
   for (const int n : {2, 5}) {
     CAPTURE(n);
     Workers workers(n);
     Notebook job(7, n, 30);
     for (int run = 1; run <= 200; ++run) {
       if (run % 50 == 0) sleep_us(2000);
-      workers.impl().crew->run(job, [&](int w) { workers.impl().flow->call(w); });
+      workers.impl().crew->run(job, [&](int w) { workers.impl().crew_threads->call(w); });
       REQUIRE(job.wrong(run) == 0);
       job.next_run();
     }
@@ -184,7 +125,7 @@ TEST_CASE("workers come through the flow graph, also more of them than the machi
 TEST_CASE("a crew that waits takes no time of a processor") {
   Workers workers(2);
   Notebook job(7, 2, 30);
-  workers.impl().crew->run(job, [&](int w) { workers.impl().flow->call(w); });
+  workers.impl().crew->run(job, [&](int w) { workers.impl().crew_threads->call(w); });
   sleep_us(20000);  // until everybody is parked
   const std::clock_t before = std::clock();
   sleep_us(300000);

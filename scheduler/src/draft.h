@@ -1,15 +1,18 @@
 #pragma once
-// The planner's notebook: what it knows about each node while it makes up its mind. Filled step by
-// step, in this order: find_kernels, choose_splits, choose_cols, choose_stages, mend_splits,
-// choose_shares.
+// What the planner knows about each node while it works. Filled step by step, in this order:
+// find_kernels, choose_splits, choose_cols, choose_stages, repair_splits, choose_shares.
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "weft/backends/backend.h"
 #include "weft/backends/device.h"
 #include "weft/graph/graph.h"
+#include "weft/graph/memory_id.h"
+#include "weft/graph/per_node.h"
+#include "weft/scheduler/routing.h"
 
 #include "lanes.h"
 
@@ -18,9 +21,11 @@ namespace weft {
 // A part of a row that is at most one of this many parts may be given to one lane whole.
 inline constexpr std::int64_t kSmallPart = 4;
 
-// What the planner reckons with. A meeting of two lanes takes 0.2 us when both come at once, and
-// they never quite do; a kernel called for nothing takes some tens of nanoseconds.
+// What the planner assumes. A join of two lanes takes 0.2 us if both come at once, and they never
+// quite do; a kernel called for nothing takes some tens of nanoseconds.
 inline constexpr double kJoinNs = 600;
+// What a join of a flow graph takes beyond one of a crew: messages, and a task for each piece.
+inline constexpr double kFlowExtraNs = 800;
 inline constexpr double kCallNs = 40;
 // What each further lane that repeats work costs the others: bandwidth, cache, heat.
 inline constexpr double kCopyBurden = 0.25;
@@ -43,37 +48,36 @@ struct Work {
 struct Draft {
   const Graph& graph;
   int lanes = 1;
-  std::vector<Work> works;  // by NodeId
-  std::vector<int> shares;  // by stage: per lane
-  std::vector<std::vector<NodeId>>
-      users;  // by NodeId, through views: the works that read a node's memory
-
-  std::vector<Device*> devices;  // memory i + 1 is that of devices[i]
+  PerNode<Work> works;
+  std::vector<int> shares;             // by stage: per lane
+  PerNode<std::vector<NodeId>> users;  // through views: the works that read a node's memory
+  std::vector<Device*> devices;        // device_memory(i) is that of devices[i]
 
   // Where a node's kernel leaves its output.
-  std::int32_t memory_of(const Kernel& kernel) const {
+  MemoryId memory_of(const Kernel& kernel) const {
     const auto at = std::find(devices.begin(), devices.end(), kernel.device);
-    return at == devices.end() ? 0 : static_cast<std::int32_t>(at - devices.begin()) + 1;
+    if (at == devices.end()) return MemoryId::host;
+    return device_memory(static_cast<std::size_t>(at - devices.begin()));
   }
-  Work& operator[](NodeId id) { return works[static_cast<std::size_t>(id)]; }
-  const Work& operator[](NodeId id) const { return works[static_cast<std::size_t>(id)]; }
-  const std::vector<NodeId>& users_of(NodeId id) const {
-    return users[static_cast<std::size_t>(id)];
-  }
+  Work& operator[](NodeId id) { return works[id]; }
+  const Work& operator[](NodeId id) const { return works[id]; }
 };
 
 // Throws UnsupportedError naming the first node without a kernel.
-Draft find_kernels(const Graph& graph, const Backend& backend, int lanes);
+Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes);
 void choose_splits(Draft& draft);
 void choose_cols(Draft& draft);
 void choose_stages(Draft& draft);
-void mend_splits(Draft& draft);
+void repair_splits(Draft& draft);
 void choose_shares(Draft& draft, double share_ns);
 
 // Fills the rough times of `work` from its cost.
 void estimate(const Graph& graph, const Node& node, Work& work);
 // What part of the node's time one of so many lanes spends on it.
 double part_of_lane(const Node& node, const Work& work, int lanes, int lane);
+
+// Who runs a plan of several lanes. Sets Plan::replay and its reason.
+void choose_replay(std::optional<ReplayKind> wanted, Plan& plan);
 
 // Rough time of a run at the bounds, in these lanes and in one.
 double predict_ns(const Draft& draft);

@@ -3,44 +3,45 @@
 #include <optional>
 
 #include "weft/base/error.h"
-#include "weft/scheduler/profiler.h"
 
 #include "host_copies.h"
 #include "memory_map.h"
 #include "poison.h"
 #include "program.h"
-#include "workers_impl.h"
+#include "replay.h"
 
 namespace weft {
 
-struct Executor::Impl final : CrewJob {
+struct Executor::Impl final : ReplayJob {
   const Graph& graph;
   const Plan& plan;
+  const std::vector<PieceGroup> pieces;
   MemoryMap memory;
   KernelFailure failure;
   Program program;
-  Workers& workers;
   std::optional<Poison> poison;
+  std::unique_ptr<Replay> replay;  // null: the calling thread does everything
   Extents extents;
 
   // Of the run in progress.
   const std::atomic<bool>* cancel = nullptr;
   NodeObserver* observer = nullptr;
-  Profiler* profiler = nullptr;  // the observer, where it is one
   std::atomic<bool> stopped{false};
 
-  Impl(const Graph& g, const Plan& p, const Backend& backend, const Bindings& bindings, Workers& w,
-       const ExecutorOptions& options)
+  Impl(const Graph& g, const Plan& p, const Assignment& assignment, const Bindings& bindings,
+       Workers& w, const ExecutorOptions& options)
       : graph(g),
         plan(p),
+        pieces(pieces_of(p)),
         memory(g, p, bindings),
-        program(g, p, backend, memory, bindings, failure),
-        workers(w),
+        program(g, p, pieces, assignment, memory, bindings, failure),
         extents(g.bounds()) {
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
+    if (p.replay != ReplayKind::alone && p.lanes > 1 && w.count() > 1 && !poison)
+      replay = make_replay(p.replay, *this, pieces, w);
   }
 
-  std::span<const CrewStage> stages() const override { return program.stages(); }
+  std::span<const ReplayStage> stages() const override { return program.stages(); }
   int lanes() const override { return plan.lanes; }
   void share(int stage, int index, int worker) noexcept override {
     run_calls(program.share(stage, index, worker), worker);
@@ -72,7 +73,7 @@ void Executor::Impl::set_extents(const Extents& wanted) {
 }
 
 void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept {
-  if (profiler) profiler->begin(worker);
+  if (observer) observer->begin(worker);
   for (const Call& call : calls) {
     if (stopped.load(std::memory_order_relaxed)) return;
     if (cancel && cancel->load(std::memory_order_relaxed)) {
@@ -82,10 +83,9 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
     for_each_region(call, [&](const Region& region) {
       if (observer && call.device) return run_observed(call, worker, region);
       if (poison && !call.device) Poison::before_call(call.args);
-      if (observer && !profiler) observer->before(*call.step, worker, call.args, region);
+      if (observer) observer->before(*call.step, worker, call.args, region);
       call.run(call.args, region);
       if (poison && !call.device) poison->after_call(*call.step, call.args, region);
-      if (profiler) return profiler->end(*call.step, worker, region);
       if (observer) observer->after(*call.step, worker, call.args, region);
     });
     if (call.args.prepared && failure.raised()) stopped.store(true, std::memory_order_relaxed);
@@ -113,7 +113,7 @@ void Executor::Impl::run_observed(const Call& call, int worker, const Region& re
 void Executor::Impl::run_alone() noexcept {
   if (poison) poison->begin();
   for (int stage = 0; stage < plan.stages; ++stage) {
-    const CrewStage& units = stages()[static_cast<std::size_t>(stage)];
+    const ReplayStage& units = stages()[static_cast<std::size_t>(stage)];
     for (int lane = 0; units.with_copies && lane < plan.lanes; ++lane) copies(stage, lane, 0);
     for (int index = 0; index < plan.lanes * units.shares; ++index) share(stage, index, 0);
     if (poison) poison->end_stage(stage);
@@ -125,9 +125,9 @@ View Executor::Impl::sized(View view, const Shape& shape) const {
   return view;
 }
 
-Executor::Executor(const Graph& graph, const Plan& plan, const Backend& backend,
+Executor::Executor(const Graph& graph, const Plan& plan, const Assignment& assignment,
                    const Bindings& bindings, Workers& workers, const ExecutorOptions& options)
-    : impl_(std::make_unique<Impl>(graph, plan, backend, bindings, workers, options)) {}
+    : impl_(std::make_unique<Impl>(graph, plan, assignment, bindings, workers, options)) {}
 
 Executor::~Executor() = default;
 
@@ -144,15 +144,8 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->set_extents(extents);
   impl_->cancel = cancel;
   impl_->observer = observer;
-  // What it needs to know costs less to say.
-  impl_->profiler = dynamic_cast<Profiler*>(observer);
   impl_->stopped.store(false, std::memory_order_relaxed);
-  Workers::Impl& workers = impl_->workers.impl();
-  if (workers.crew && impl_->plan.lanes > 1 && !impl_->poison) {
-    workers.crew->run(*impl_, [&](int w) { workers.flow->call(w); });
-  } else {
-    impl_->run_alone();
-  }
+  impl_->replay ? impl_->replay->run() : impl_->run_alone();
   if (const std::string text = impl_->failure.take(); !text.empty()) throw Error(text);
   if (impl_->stopped.load(std::memory_order_relaxed))
     fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);

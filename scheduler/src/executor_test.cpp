@@ -41,7 +41,10 @@ struct How {
   int workers = 0;  // 0: as many as lanes
   double share_ns = 4000;
   NodeObserver* observer = nullptr;
+  ReplayKind replay = ReplayKind::crew;
 };
+
+constexpr ReplayKind kReplays[] = {ReplayKind::crew, ReplayKind::flow};
 
 // Logits of a prefill in two chunks and two decode steps.
 std::vector<float> conversation(const Backend& backend, const ToyDims& dims, const How& how) {
@@ -50,11 +53,12 @@ std::vector<float> conversation(const Backend& backend, const ToyDims& dims, con
   ToyDims narrow = dims;
   narrow.T = 1;
   const Graph wide_graph = toy_llama(dims), narrow_graph = toy_llama(narrow);
-  TestSession wide(wide_graph, backend,
-                   {.name = "wide", .lanes = how.lanes, .share_ns = how.share_ns}, memory, workers);
-  TestSession decode(narrow_graph, backend,
-                     {.name = "decode", .lanes = how.lanes, .share_ns = how.share_ns}, memory,
-                     workers);
+  PlanOptions options{
+      .name = "wide", .lanes = how.lanes, .share_ns = how.share_ns, .replay = how.replay};
+  TestSession wide(wide_graph, backend, options, memory, workers);
+  options.name = "decode";
+  TestSession decode(narrow_graph, backend, options, memory, workers);
+  CHECK(decode.plan.replay == (how.lanes > 1 ? how.replay : ReplayKind::alone));
   check(wide.plan, wide_graph);
   check(decode.plan, narrow_graph);
   std::vector<float> all;
@@ -80,9 +84,14 @@ TEST_CASE("results do not depend on the number of lanes") {
     for (const float x : plain) REQUIRE(std::isfinite(x));
     for (const int lanes : {1, 2, 3, 7}) {
       CAPTURE(lanes);
-      CHECK(conversation(kRegions, dims, {.lanes = lanes}) == plain);
-      CHECK(conversation(kRegions, dims, {.lanes = lanes, .share_ns = 0}) == plain);
-      CHECK(conversation(reference_backend(), dims, {.lanes = lanes}) == plain);
+      for (const ReplayKind replay : kReplays) {
+        CAPTURE(to_string(replay));
+        How how{.lanes = lanes, .replay = replay};
+        CHECK(conversation(kRegions, dims, how) == plain);
+        CHECK(conversation(reference_backend(), dims, how) == plain);
+        how.share_ns = 0;
+        CHECK(conversation(kRegions, dims, how) == plain);
+      }
     }
   }
 }
@@ -104,7 +113,12 @@ TEST_CASE("results depend neither on who is late nor on how many threads there a
                   .observer = &delays};
     CAPTURE(how.lanes);
     CAPTURE(how.workers);
-    CHECK(conversation(kRegions, dims, how) == plain);
+    for (const ReplayKind replay : kReplays) {
+      CAPTURE(to_string(replay));
+      How one = how;
+      one.replay = replay;
+      CHECK(conversation(kRegions, dims, one) == plain);
+    }
   }
 }
 
@@ -113,8 +127,9 @@ struct Setup {
   Memory memory;
   Workers workers{2};
   TestSession session;
-  explicit Setup(int lanes, double share_ns = 4000)
-      : session(graph, kRegions, {.name = "test", .lanes = lanes, .share_ns = share_ns}, memory,
+  explicit Setup(int lanes, double share_ns = 4000, ReplayKind replay = ReplayKind::crew)
+      : session(graph, kRegions,
+                {.name = "test", .lanes = lanes, .share_ns = share_ns, .replay = replay}, memory,
                 workers) {}
 };
 
@@ -143,9 +158,14 @@ struct Canceller : NodeObserver {
 
 TEST_CASE(
     "a run stops at the next node when cancelled, and the next run is as if nothing had been") {
-  for (const int lanes : {1, 2, 3}) {
+  for (const auto& [lanes, replay] : {std::pair{1, ReplayKind::crew},
+                                      {2, ReplayKind::crew},
+                                      {3, ReplayKind::crew},
+                                      {2, ReplayKind::flow},
+                                      {3, ReplayKind::flow}}) {
     CAPTURE(lanes);
-    Setup s(lanes, lanes == 3 ? 0 : 4000);
+    CAPTURE(to_string(replay));
+    Setup s(lanes, lanes == 3 ? 0 : 4000, replay);
     const auto want = step(s.session, {1, 2}, 0);
     Canceller all;
     step(s.session, {1, 2}, 0, &all.cancel, &all);
@@ -171,8 +191,11 @@ TEST_CASE("observers see every lane's regions: together the whole output, once o
     }
     void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
   };
-  for (const double share_ns : {4000.0, 0.0}) {
-    Setup s(3, share_ns);
+  for (const auto& [share_ns, replay] : {std::pair{4000.0, ReplayKind::crew},
+                                         {0.0, ReplayKind::crew},
+                                         {4000.0, ReplayKind::flow},
+                                         {0.0, ReplayKind::flow}}) {
+    Setup s(3, share_ns, replay);
     Areas areas;
     step(s.session, {1, 2}, 0, nullptr, &areas);
     CHECK(areas.elems.size() == s.session.plan.steps.size());
@@ -220,34 +243,36 @@ TEST_CASE("what does not fit is refused") {
 }
 
 TEST_CASE("a profiler sees every call once, in the order of time, and drops what has no room") {
-  Setup s(2);
-  Profiler profiler(2, 1000);
-  const std::int64_t begin_ns = profiler.now_ns();
-  step(s.session, {1, 2}, 0, nullptr, &profiler);
-  const std::int64_t end_ns = profiler.now_ns();
-  Canceller counter;
-  step(s.session, {1, 2}, 0, nullptr, &counter);
-  std::size_t n_calls = 0;
-  for (int w = 0; w < profiler.workers(); ++w) {
-    std::int64_t last_ns = begin_ns;
-    for (const ProfiledCall& call : profiler.calls(w)) {
-      CHECK(call.begin_ns >= last_ns);
-      CHECK(call.end_ns >= call.begin_ns);
-      last_ns = call.end_ns;
+  for (const ReplayKind replay : kReplays) {
+    Setup s(2, 4000, replay);
+    Profiler profiler(2, 1000);
+    const std::int64_t begin_ns = profiler.now_ns();
+    step(s.session, {1, 2}, 0, nullptr, &profiler);
+    const std::int64_t end_ns = profiler.now_ns();
+    Canceller counter;
+    step(s.session, {1, 2}, 0, nullptr, &counter);
+    std::size_t n_calls = 0;
+    for (int w = 0; w < profiler.workers(); ++w) {
+      std::int64_t last_ns = begin_ns;
+      for (const ProfiledCall& call : profiler.calls(w)) {
+        CHECK(call.begin_ns >= last_ns);
+        CHECK(call.end_ns >= call.begin_ns);
+        last_ns = call.end_ns;
+      }
+      CHECK(last_ns <= end_ns);
+      n_calls += profiler.calls(w).size();
     }
-    CHECK(last_ns <= end_ns);
-    n_calls += profiler.calls(w).size();
-  }
-  CHECK(n_calls == static_cast<std::size_t>(counter.ended));
-  CHECK(profiler.dropped() == 0);
+    CHECK(n_calls == static_cast<std::size_t>(counter.ended));
+    CHECK(profiler.dropped() == 0);
 
-  Profiler small(2, 3);
-  step(s.session, {1, 2}, 0, nullptr, &small);
-  const std::size_t kept = small.calls(0).size() + small.calls(1).size();
-  CHECK(kept <= 6);
-  CHECK(static_cast<std::size_t>(small.dropped()) + kept == n_calls);
-  small.clear();
-  CHECK(small.calls(0).empty());
+    Profiler small(2, 3);
+    step(s.session, {1, 2}, 0, nullptr, &small);
+    const std::size_t kept = small.calls(0).size() + small.calls(1).size();
+    CHECK(kept <= 6);
+    CHECK(static_cast<std::size_t>(small.dropped()) + kept == n_calls);
+    small.clear();
+    CHECK(small.calls(0).empty());
+  }
 }
 
 }  // namespace

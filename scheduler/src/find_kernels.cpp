@@ -52,32 +52,31 @@ void estimate(const Graph& graph, const Node& node, Work& work) {
   work.shared_ns = work.cost.bytes_read >= far_inputs ? far_ns : 0;
 }
 
-Draft find_kernels(const Graph& graph, const Backend& backend, int lanes) {
-  Draft draft{graph, lanes, {}, {}, {}, {}};
-  draft.works.resize(static_cast<std::size_t>(graph.size()));
-  draft.users.resize(static_cast<std::size_t>(graph.size()));
+Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes) {
+  Draft draft{graph, lanes, PerNode<Work>(graph), {}, PerNode<std::vector<NodeId>>(graph), {}};
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    if (!node.op || node.op->storage == Storage::view) continue;
-    const auto kernel = backend.find(graph, node);
+    if (!lanes::does_work(node)) continue;
+    const auto kernel = assignment.find(graph, node);
     if (!kernel) {
       fail<UnsupportedError>("{} '{}': backend {} has no kernel for {} ({})", node.op->name,
-                             node.path, backend.name(), describe(graph, node),
-                             to_string(node.where));
+                             node.path, assignment.routes().wanted(node).name(),
+                             describe(graph, node), to_string(node.where));
     }
     Work& work = draft[id];
     work.works = true;
     work.kernel = *kernel;
-    if (kernel->device && draft.memory_of(*kernel) == 0) draft.devices.push_back(kernel->device);
-    if (draft.devices.size() > kMostDevices)
-      fail<UnsupportedError>("a plan uses at most {} devices", kMostDevices);
+    if (kernel->device && !is_device(draft.memory_of(*kernel)))
+      draft.devices.push_back(kernel->device);
+    if (draft.devices.size() > kMaxDevices)
+      fail<UnsupportedError>("a plan uses at most {} devices", kMaxDevices);
     work.cost = cost_of(graph, node);
     estimate(graph, node, work);
     std::set<NodeId> read;
     for (const NodeId input : node.inputs) {
       if (input != kNoNode) read.insert(lanes::source_of(graph, input).node);
     }
-    for (const NodeId source : read) draft.users[static_cast<std::size_t>(source)].push_back(id);
+    for (const NodeId source : read) draft.users[source].push_back(id);
   }
   return draft;
 }

@@ -41,6 +41,11 @@ inline std::int64_t row_cut(std::int64_t rows, int lane, int lanes) {
 std::int64_t col_granule(const Graph& graph, const Node& node);
 std::vector<std::int64_t> col_segments(const Graph& graph, const Node& node);
 
+// Whether a node computes something at run time: views and whatever is not an op do not.
+inline bool does_work(const Node& node) {
+  return node.op && node.op->storage != Storage::view;
+}
+
 // The node whose memory `id` looks at through views, and where in its rows.
 struct Source {
   NodeId node = kNoNode;

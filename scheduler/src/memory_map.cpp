@@ -30,17 +30,17 @@ std::int64_t row_stride(const Graph& graph, NodeId id) {
 }  // namespace
 
 MemoryMap::MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindings)
-    : graph_(graph), plan_(plan), base_(static_cast<std::size_t>(graph.size())) {
-  if (std::ssize(plan.placements) != graph.size())
+    : graph_(graph), plan_(plan), base_(graph) {
+  if (plan.placements.size() != graph.size())
     fail<ValueError>("plan '{}' belongs to another graph", plan.name);
   check_buffer("the arena", bindings.arena, plan.arena_bytes);
   check_buffer("the scratch memory", bindings.scratch, plan.scratch_bytes);
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    const Placement& p = plan.placements[static_cast<std::size_t>(id)];
-    std::byte*& base = base_[static_cast<std::size_t>(id)];
-    if (p.memory != 0 || (node.kind == NodeKind::weight && p.weight_in > 0 && !(p.weight_in & 1)))
-      continue;
+    const Placement& p = plan.placements[id];
+    std::byte*& base = base_[id];
+    const bool elsewhere = !p.weight_in.empty() && !p.weight_in.contains(MemoryId::host);
+    if (is_device(p.memory) || (node.kind == NodeKind::weight && elsewhere)) continue;
     if (node.kind == NodeKind::weight) {
       // Kernels read weights through the same View as everything else; no kernel writes to one.
       base = bindings.weight ? const_cast<std::byte*>(bindings.weight(node)) : nullptr;
@@ -51,7 +51,7 @@ MemoryMap::MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindi
     } else if (p.place == Place::arena) {
       base = bindings.arena.data() + p.offset;
     } else if (p.place == Place::state) {
-      base = base_[static_cast<std::size_t>(p.root)];
+      base = base_[p.root];
     }
   }
   bind_devices(bindings);
@@ -65,41 +65,38 @@ void MemoryMap::bind_devices(const Bindings& bindings) {
   weights_on_.resize(plan_.devices.size());
   for (std::size_t i = 0; i < plan_.devices.size(); ++i) {
     const DeviceBindings& device = bindings.devices[i];
-    const std::int32_t memory = static_cast<std::int32_t>(i) + 1;
+    const MemoryId memory = device_memory(i);
     check_buffer("the arena of " + plan_.devices[i].backend, device.arena,
                  plan_.devices[i].arena_bytes);
     check_buffer("the scratch memory of " + plan_.devices[i].backend, device.scratch,
                  plan_.devices[i].scratch_bytes);
-    weights_on_[i].resize(base_.size());
+    weights_on_[i] = PerNode<std::byte*>(graph_);
     for (NodeId id = 0; id < graph_.size(); ++id) {
       const Node& node = graph_[id];
-      const Placement& p = plan_.placements[static_cast<std::size_t>(id)];
-      const bool weight = node.kind == NodeKind::weight && (p.weight_in >> memory & 1);
+      const Placement& p = plan_.placements[id];
+      const bool weight = node.kind == NodeKind::weight && p.weight_in.contains(memory);
       if (!weight && p.memory != memory) continue;
-      std::byte*& base = weight ? weights_on_[i][static_cast<std::size_t>(id)]
-                                : base_[static_cast<std::size_t>(id)];
+      std::byte*& base = weight ? weights_on_[i][id] : base_[id];
       if (weight || node.kind == NodeKind::state) {
         base = device.at ? device.at(node) : nullptr;
         if (!base) fail<ValueError>("'{}' is not bound on {}", node.path, plan_.devices[i].backend);
       } else if (p.place == Place::arena) {
         base = device.arena.data() + p.offset;
       } else if (p.place == Place::state) {
-        base = base_[static_cast<std::size_t>(p.root)];
+        base = base_[p.root];
       }
     }
   }
 }
 
-View MemoryMap::view(NodeId id, int lane, std::int32_t reader) const {
+View MemoryMap::view(NodeId id, int lane, MemoryId reader) const {
   if (id == kNoNode) return {};
   const Node& node = graph_[id];
-  const Placement& p = plan_.placements[static_cast<std::size_t>(id)];
-  const Placement& root = plan_.placements[static_cast<std::size_t>(p.root)];
-  View view{.data = base_[static_cast<std::size_t>(p.root)],
-            .dtype = node.spec.dtype,
-            .rank = node.spec.shape.rank()};
-  if (root.place == Place::weight && reader > 0)
-    view.data = weights_on_[static_cast<std::size_t>(reader) - 1][static_cast<std::size_t>(p.root)];
+  const Placement& p = plan_.placements[id];
+  const Placement& root = plan_.placements[p.root];
+  View view{.data = base_[p.root], .dtype = node.spec.dtype, .rank = node.spec.shape.rank()};
+  if (root.place == Place::weight && is_device(reader))
+    view.data = weights_on_[device_index(reader)][p.root];
   if (p.place == Place::view) view.data += p.offset;
   if (root.copies > 1) view.data += lane * align_up(root.bytes);
   for (int i = 0; i < view.rank; ++i)

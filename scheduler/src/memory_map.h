@@ -18,19 +18,17 @@ class MemoryMap {
   MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindings);
 
   // The memory of a node as lane `lane` sees it (its own copy where there are copies), at the
-  // bounds. An empty view for kNoNode. Weights are those of memory `reader`.
-  View view(NodeId id, int lane, std::int32_t reader = 0) const;
-  std::int32_t memory_of(NodeId id) const {
-    return plan_.placements[static_cast<std::size_t>(id)].memory;
-  }
+  // bounds. An empty view for kNoNode. Weights are those in memory `reader`.
+  View view(NodeId id, int lane, MemoryId reader = MemoryId::host) const;
+  MemoryId memory_of(NodeId id) const { return plan_.placements[id].memory; }
 
  private:
   const Graph& graph_;
   const Plan& plan_;
   void bind_devices(const Bindings& bindings);
 
-  std::vector<std::byte*> base_;                     // by NodeId: the first copy; null for views
-  std::vector<std::vector<std::byte*>> weights_on_;  // by device, by NodeId
+  PerNode<std::byte*> base_;                     // the first copy; null for views
+  std::vector<PerNode<std::byte*>> weights_on_;  // by device
 };
 
 }  // namespace weft

@@ -38,27 +38,26 @@ Place kind_of(const Node& node) {
 // stage that writes to the last that reads.
 void describe(const Draft& draft, Plan& plan) {
   const Graph& graph = draft.graph;
-  plan.placements.resize(static_cast<std::size_t>(graph.size()));
+  plan.placements = PerNode<Placement>(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    Placement& p = plan.placements[static_cast<std::size_t>(id)];
+    Placement& p = plan.placements[id];
     p.place = kind_of(node);
     p.root = lanes::memory_of(graph, id);
     p.bytes = node.spec.bytes();
     if (p.place == Place::view) p.offset = node.spec.dtype.bytes(lanes::source_of(graph, id).col);
     if (draft[id].works && draft[id].share.split == Split::copies) p.copies = plan.lanes;
     if (node.kind == NodeKind::op) {
-      p.memory = draft[id].works ? draft.memory_of(draft[id].kernel)
-                                 : plan.placements[static_cast<std::size_t>(p.root)].memory;
+      p.memory =
+          draft[id].works ? draft.memory_of(draft[id].kernel) : plan.placements[p.root].memory;
     }
     p.first_stage = p.last_stage = draft[id].works ? draft[id].stage : 0;
     if (node.kind != NodeKind::op) p.last_stage = plan.stages - 1;
-    for (const NodeId user : draft.users_of(id))
+    for (const NodeId user : draft.users[id])
       p.last_stage = std::max(p.last_stage, draft[user].stage);
   }
   for (const Graph::Output& output : graph.outputs()) {
-    Placement& p =
-        plan.placements[static_cast<std::size_t>(lanes::source_of(graph, output.node).node)];
+    Placement& p = plan.placements[lanes::source_of(graph, output.node).node];
     p.first_stage = 0;
     p.last_stage = plan.stages - 1;
   }
@@ -69,12 +68,12 @@ void describe_shared(const Draft& draft, Plan& plan) {
   const Graph& graph = draft.graph;
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!draft[id].works || graph[id].op == &kCopy) continue;
-    const std::int32_t memory = plan.placements[static_cast<std::size_t>(id)].memory;
+    const MemoryId memory = plan.placements[id].memory;
     for (const NodeId input : graph[id].inputs) {
       if (input == kNoNode) continue;
       const NodeId root = lanes::memory_of(graph, input);
-      Placement& p = plan.placements[static_cast<std::size_t>(root)];
-      if (p.place == Place::weight) p.weight_in |= 1u << memory;
+      Placement& p = plan.placements[root];
+      if (p.place == Place::weight) p.weight_in.insert(memory);
       if (p.place == Place::state) p.memory = memory;
     }
   }
@@ -84,7 +83,7 @@ void describe_shared(const Draft& draft, Plan& plan) {
 bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
   const Graph& graph = draft.graph;
   const Work& writer = draft[id];
-  for (const NodeId user : draft.users_of(over)) {
+  for (const NodeId user : draft.users[over]) {
     if (user == id) continue;
     if (draft[user].stage > writer.stage || (draft[user].stage == writer.stage && user > id))
       return false;
@@ -151,23 +150,22 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
 namespace {
 
 // Packs what lies in one memory.
-ArenaPacking place_in(const Draft& draft, bool reuse, std::int32_t memory, Plan& plan) {
+ArenaPacking place_in(const Draft& draft, bool reuse, MemoryId memory, Plan& plan) {
   const Graph& graph = draft.graph;
   std::vector<ArenaItem> items;
-  std::vector<std::size_t> item_of(plan.placements.size());
+  PerNode<std::size_t> item_of(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
-    const std::size_t at = static_cast<std::size_t>(id);
-    Placement& p = plan.placements[at];
+    Placement& p = plan.placements[id];
     if (p.place != Place::arena || p.memory != memory) continue;
     p.in_place_over = reuse && draft[id].works ? in_place_over(draft, id) : kNoNode;
     if (p.in_place_over != kNoNode) {
-      item_of[at] = item_of[static_cast<std::size_t>(p.in_place_over)];
-      ArenaItem& item = items[item_of[at]];
+      item_of[id] = item_of[p.in_place_over];
+      ArenaItem& item = items[item_of[id]];
       item.first_stage = std::min(item.first_stage, p.first_stage);
       item.last_stage = std::max(item.last_stage, p.last_stage);
       continue;
     }
-    item_of[at] = items.size();
+    item_of[id] = items.size();
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(align_up(p.bytes), static_cast<std::int64_t>(p.copies), &bytes)) {
       fail<ShapeError>("'{}' has too many bytes", graph[id].path);
@@ -175,9 +173,9 @@ ArenaPacking place_in(const Draft& draft, bool reuse, std::int32_t memory, Plan&
     items.push_back({bytes, p.first_stage, p.last_stage});
   }
   const ArenaPacking packing = reuse ? pack_arena(items) : lay_out_apart(items);
-  for (std::size_t at = 0; at < plan.placements.size(); ++at) {
-    if (plan.placements[at].place == Place::arena && plan.placements[at].memory == memory)
-      plan.placements[at].offset = items[item_of[at]].offset;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    Placement& p = plan.placements[id];
+    if (p.place == Place::arena && p.memory == memory) p.offset = items[item_of[id]].offset;
   }
   return packing;
 }
@@ -187,12 +185,12 @@ ArenaPacking place_in(const Draft& draft, bool reuse, std::int32_t memory, Plan&
 void place_all(const Draft& draft, bool reuse, Plan& plan) {
   describe(draft, plan);
   describe_shared(draft, plan);
-  const ArenaPacking packing = place_in(draft, reuse, 0, plan);
+  const ArenaPacking packing = place_in(draft, reuse, MemoryId::host, plan);
   plan.arena_bytes = packing.bytes;
   plan.arena_lower_bound = packing.lower_bound;
   plan.arena_heuristic = packing.heuristic;
   for (std::size_t i = 0; i < plan.devices.size(); ++i) {
-    const ArenaPacking there = place_in(draft, reuse, static_cast<std::int32_t>(i) + 1, plan);
+    const ArenaPacking there = place_in(draft, reuse, device_memory(i), plan);
     plan.devices[i].arena_bytes = there.bytes;
     plan.devices[i].arena_lower_bound = there.lower_bound;
   }

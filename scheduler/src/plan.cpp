@@ -32,6 +32,18 @@ std::string_view to_string(Split split) {
   return "rows";
 }
 
+std::string_view to_string(ReplayKind kind) {
+  switch (kind) {
+    case ReplayKind::alone:
+      return "alone";
+    case ReplayKind::crew:
+      return "crew";
+    case ReplayKind::flow:
+      break;
+  }
+  return "flow";
+}
+
 std::string_view to_string(Place place) {
   switch (place) {
     case Place::arena:
@@ -48,14 +60,15 @@ std::string_view to_string(Place place) {
 
 bool operator==(const PlanStep& a, const PlanStep& b) {
   return a.node == b.node && a.path == b.path && a.op == b.op && a.backend == b.backend &&
-         a.kernel == b.kernel && a.split == b.split && a.cols == b.cols && a.parts == b.parts &&
-         a.lane == b.lane && a.stage == b.stage && same(a.cost, b.cost);
+         a.kernel == b.kernel && a.instead_of == b.instead_of && a.split == b.split &&
+         a.cols == b.cols && a.parts == b.parts && a.lane == b.lane && a.stage == b.stage &&
+         same(a.cost, b.cost);
 }
 
 bool operator==(const Plan& a, const Plan& b) {
   return a.name == b.name && a.lanes == b.lanes && same(a.variables, b.variables) &&
-         a.steps == b.steps && a.predicted_ns == b.predicted_ns && a.placements == b.placements &&
-         a.stages == b.stages && a.arena_bytes == b.arena_bytes &&
+         a.steps == b.steps && a.predicted_ns == b.predicted_ns && a.replay == b.replay &&
+         a.placements == b.placements && a.stages == b.stages && a.arena_bytes == b.arena_bytes &&
          a.arena_lower_bound == b.arena_lower_bound && a.arena_heuristic == b.arena_heuristic &&
          a.scratch_bytes == b.scratch_bytes && a.weight_bytes == b.weight_bytes &&
          a.devices == b.devices && a.state_bytes == b.state_bytes;

@@ -31,6 +31,7 @@ Json json_of(const PlanStep& step) {
             {"kernel", step.kernel},
             {"stage", step.stage},
             {"split", to_string(step.split)}};
+  if (!step.instead_of.empty()) json["instead_of"] = step.instead_of;
   if (step.split == Split::one) json["lane"] = step.lane;
   if (step.split == Split::cols) json["cols"] = json_of(step.cols);
   if (!step.parts.empty()) json["parts"] = json_of(step.parts);
@@ -43,8 +44,9 @@ Json json_of(const Placement& p) {
             {"offset", p.offset},          {"bytes", p.bytes},
             {"copies", p.copies},          {"first_stage", p.first_stage},
             {"last_stage", p.last_stage}};
-  if (p.memory != 0) json["memory"] = p.memory;
-  if (p.weight_in > 1) json["weight_in"] = p.weight_in;
+  // 0 is the host, i + 1 device i; of weight_in likewise the bits.
+  if (is_device(p.memory)) json["memory"] = device_index(p.memory) + 1;
+  if (p.weight_in.any_device()) json["weight_in"] = p.weight_in.bits();
   if (p.in_place_over != kNoNode) json["in_place_over"] = p.in_place_over;
   return json;
 }

@@ -41,6 +41,21 @@ std::string place_of(const Placement& p) {
   return text;
 }
 
+// Which nodes are computed by their definitions because a backend lacks a kernel; empty if none is.
+std::string lacking_text(const Plan& plan) {
+  constexpr int kNamed = 8;
+  std::string names, backend;
+  int n = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.instead_of.empty()) continue;
+    backend = step.instead_of;
+    if (n++ < kNamed) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", step.path);
+  }
+  if (n == 0) return "";
+  return fmt::format("{} has no kernel for {} of the nodes, computed by their definitions: {}{}\n",
+                     backend, n, names, n > kNamed ? ", ..." : "");
+}
+
 }  // namespace
 
 std::string Plan::to_text() const {
@@ -69,6 +84,8 @@ std::string Plan::to_text() const {
   text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds, roughly {:.3g} ms\n",
                       human_bytes(all.bytes_read), human_bytes(all.bytes_written),
                       human_count(all.multiply_adds), static_cast<double>(predicted_ns) * 1e-6);
+  text += fmt::format("executor {}: {}\n", to_string(replay), replay_reason);
+  text += lacking_text(*this);
   std::int32_t stage = -1;
   for (const PlanStep& step : steps) {
     if (step.stage != stage) {
@@ -80,8 +97,7 @@ std::string Plan::to_text() const {
     text += fmt::format("  {:<28} {:<7}", step.path, to_string(step.split));
     for (int lane = 0; lane < lanes; ++lane)
       text += fmt::format("| {:<22}", work_of(step, lane, lanes));
-    text += fmt::format("| {:<26} {:>10}  {}\n",
-                        place_of(placements[static_cast<std::size_t>(step.node)]),
+    text += fmt::format("| {:<26} {:>10}  {}\n", place_of(placements[step.node]),
                         human_bytes(step.cost.bytes_read + step.cost.bytes_written), step.kernel);
   }
   return text;

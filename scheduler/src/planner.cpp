@@ -16,42 +16,50 @@
 namespace weft {
 namespace {
 
-PlanStep step_of(const Draft& draft, const Backend& backend, NodeId id) {
+PlanStep step_of(const Draft& draft, NodeId id) {
   const Node& node = draft.graph[id];
   const Work& work = draft[id];
-  PlanStep step{
-      .node = id,
-      .path = node.path,
-      .op = std::string(node.op->name),
-      .backend = std::string((work.kernel.backend ? *work.kernel.backend : backend).name()),
-      .kernel = std::string(work.kernel.row),
-      .split = work.share.split,
-      .lane = work.share.lane,
-      .stage = work.stage,
-      .cost = work.cost};
+  PlanStep step{.node = id,
+                .path = node.path,
+                .op = std::string(node.op->name),
+                .backend = std::string(work.kernel.backend->name()),
+                .kernel = std::string(work.kernel.row),
+                .split = work.share.split,
+                .lane = work.share.lane,
+                .stage = work.stage,
+                .cost = work.cost};
   if (step.split == Split::cols) step.cols = work.share.cols;
   step.parts = work.parts;
   return step;
 }
 
+// The backend that should have had a kernel for a node which its definition computes.
+std::string_view lacking_backend(const Assignment& assignment, const Node& node,
+                                 const Kernel& kernel) {
+  if (kernel.backend != &reference_backend()) return "";
+  const Backend& wanted = assignment.routes().wanted(node);
+  if (&wanted == kernel.backend) return "";
+  return cpu_backend().name();  // the last one that is asked before the definition
+}
+
 // What a node takes on devices, and of the host's weights where there are devices.
 void sum_up_devices(const Draft& draft, NodeId id, Plan& plan) {
   const Node& node = draft.graph[id];
-  const Placement& p = plan.placements[static_cast<std::size_t>(id)];
+  const Placement& p = plan.placements[id];
   const Kernel& kernel = draft[id].kernel;
-  if (p.weight_in & 1) plan.weight_bytes += node.spec.bytes();
+  if (p.weight_in.contains(MemoryId::host)) plan.weight_bytes += node.spec.bytes();
   for (std::size_t i = 0; i < plan.devices.size(); ++i) {
     PlanDevice& device = plan.devices[i];
-    const std::int32_t memory = static_cast<std::int32_t>(i) + 1;
-    if (p.weight_in >> memory & 1) device.weight_bytes += align_up(node.spec.bytes());
+    const MemoryId memory = device_memory(i);
+    if (p.weight_in.contains(memory)) device.weight_bytes += align_up(node.spec.bytes());
     if (node.kind == NodeKind::state && p.memory == memory)
       device.state_bytes += align_up(node.spec.bytes());
     if (kernel.device == draft.devices[i])
       device.scratch_bytes = std::max(device.scratch_bytes, align_up(kernel.scratch_bytes));
     if (node.op != &kCopy) continue;
     const auto& a = node.attrs.as<CopyAttrs>();
-    if (a.from == 0 && p.memory == memory) device.bytes_in += node.spec.bytes();
-    if (a.to == 0 && kernel.backend->device() == draft.devices[i])
+    if (a.from == MemoryId::host && p.memory == memory) device.bytes_in += node.spec.bytes();
+    if (a.to == MemoryId::host && kernel.backend->device() == draft.devices[i])
       device.bytes_out += node.spec.bytes();
   }
 }
@@ -60,11 +68,11 @@ void sum_up(const Draft& draft, Plan& plan) {
   std::int64_t scratch = 0;
   for (NodeId id = 0; id < draft.graph.size(); ++id) {
     const Node& node = draft.graph[id];
-    const Placement& p = plan.placements[static_cast<std::size_t>(id)];
+    const Placement& p = plan.placements[id];
     const Kernel& kernel = draft[id].kernel;
     if (node.kind == NodeKind::weight && plan.devices.empty())
       plan.weight_bytes += node.spec.bytes();
-    if (node.kind == NodeKind::state && p.memory == 0) plan.state_bytes += node.spec.bytes();
+    if (node.kind == NodeKind::state && !is_device(p.memory)) plan.state_bytes += node.spec.bytes();
     if (!kernel.device) scratch = std::max(scratch, kernel.scratch_bytes);
     if (!plan.devices.empty()) sum_up_devices(draft, id, plan);
   }
@@ -80,34 +88,36 @@ bool checks_every_plan() {
 #endif
 }
 
-Draft lay_out(const Graph& graph, const Backend& backend, int lanes) {
-  Draft draft = find_kernels(graph, backend, lanes);
+Draft lay_out(const Graph& graph, const Assignment& assignment, int lanes) {
+  Draft draft = find_kernels(graph, assignment, lanes);
   choose_splits(draft);
   choose_cols(draft);
   choose_stages(draft);
-  mend_splits(draft);
+  repair_splits(draft);
   return draft;
 }
 
-Draft best_draft(const Graph& graph, const Backend& backend, const PlanOptions& options) {
-  Draft draft = lay_out(graph, backend, options.lanes);
+Draft best_draft(const Graph& graph, const Assignment& assignment, const PlanOptions& options) {
+  Draft draft = lay_out(graph, assignment, options.lanes);
   const bool alone = options.may_take_one_lane && options.lanes > 1 &&
                      predict_alone_ns(draft) <= predict_ns(draft);
-  return alone ? lay_out(graph, backend, 1) : draft;
+  return alone ? lay_out(graph, assignment, 1) : draft;
 }
 
 }  // namespace
 
-Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& options) {
-  if (options.lanes < 1 || options.lanes > kMostWorkers)
-    fail<ValueError>("a plan has 1 to {} lanes, not {}", kMostWorkers, options.lanes);
-  Draft draft = best_draft(graph, backend, options);
+Plan make_plan(const Graph& graph, const Assignment& assignment, const PlanOptions& options) {
+  if (options.lanes < 1 || options.lanes > kMaxWorkers)
+    fail<ValueError>("a plan has 1 to {} lanes, not {}", kMaxWorkers, options.lanes);
+  Draft draft = best_draft(graph, assignment, options);
   choose_shares(draft, options.share_ns);
 
   Plan plan{.name = options.name, .lanes = draft.lanes, .variables = graph.variables()};
   plan.predicted_ns = static_cast<std::int64_t>(predict_ns(draft));
   for (NodeId id = 0; id < graph.size(); ++id) {
-    if (draft[id].works) plan.steps.push_back(step_of(draft, backend, id));
+    if (!draft[id].works) continue;
+    plan.steps.push_back(step_of(draft, id));
+    plan.steps.back().instead_of = lacking_backend(assignment, graph[id], draft[id].kernel);
   }
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const PlanStep& a, const PlanStep& b) { return a.stage < b.stage; });
@@ -117,6 +127,7 @@ Plan make_plan(const Graph& graph, const Backend& backend, const PlanOptions& op
     plan.devices.push_back({.backend = std::string(device->name())});
   place_all(draft, options.reuse_arena, plan);
   sum_up(draft, plan);
+  choose_replay(options.replay, plan);
   if (checks_every_plan()) check(plan, graph);
   return plan;
 }

@@ -40,8 +40,8 @@ Poison::Poison(const Graph& graph, const Plan& plan, std::span<std::byte> arena)
       free_(fresh_.size()) {
   std::vector<std::vector<Range>> taken(free_.size()), old(free_.size());
   for (NodeId id = 0; id < graph.size(); ++id) {
-    const Placement& p = plan.placements[static_cast<std::size_t>(id)];
-    if (p.place != Place::arena || p.memory != 0) continue;
+    const Placement& p = plan.placements[id];
+    if (p.place != Place::arena || is_device(p.memory)) continue;
     const Range range{p.offset, p.offset + p.copies * align_up(p.bytes)};
     const bool is_input = graph[id].kind == NodeKind::input;
     for (std::int32_t s = p.first_stage; s <= p.last_stage; ++s) {

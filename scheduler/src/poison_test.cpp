@@ -109,7 +109,7 @@ TEST_CASE("poison: a kernel that writes where nothing lives is named") {
   g.output("y", silu(next).named("y"));
   const SpoiltBackend spoilt("silu", writes_elsewhere);
   const Plan plan = make_plan(g, spoilt, {.name = "four", .lanes = 2});
-  const auto place = [&](NodeId id) { return plan.placements[static_cast<std::size_t>(id)]; };
+  const auto place = [&](NodeId id) { return plan.placements[id]; };
   REQUIRE(place(big.id()).last_stage < place(g.find("y")).last_stage);
   Memory memory;
   Workers workers(2);

@@ -15,12 +15,12 @@ double Profiler::measure_ns_per_tick() {
          static_cast<double>(ticks() - start_ticks);
 }
 
-Profiler::Profiler(int workers, std::size_t most_calls)
+Profiler::Profiler(int workers, std::size_t max_calls)
     : lanes_(static_cast<std::size_t>(std::max(workers, 1))),
-      most_calls_(most_calls),
+      max_calls_(max_calls),
       ns_per_tick_(measure_ns_per_tick()),
       start_(ticks()) {
-  for (Lane& lane : lanes_) lane.calls.resize(most_calls + kAhead);
+  for (Lane& lane : lanes_) lane.calls.resize(max_calls + kAhead);
 }
 
 std::vector<ProfiledCall> Profiler::calls(int worker) const {

@@ -7,21 +7,13 @@
 namespace weft {
 namespace {
 
-Kernel kernel_of(const Graph& graph, const Backend& backend, const PlanStep& step) {
-  const auto kernel = backend.find(graph, graph[step.node]);
+Kernel kernel_of(const Graph& graph, const Assignment& assignment, const PlanStep& step) {
+  const auto kernel = assignment.find(graph, graph[step.node]);
   if (!kernel || kernel->row != step.kernel) {
     fail<ValueError>("'{}' was planned with the kernel '{}', backend {} has '{}'", step.path,
-                     step.kernel, backend.name(), kernel ? kernel->row : "none");
+                     step.kernel, assignment.routes().name(), kernel ? kernel->row : "none");
   }
   return *kernel;
-}
-
-// Whether share `part` of `parts` has something to do in this step.
-bool takes_part(const PlanStep& step, int part, int parts) {
-  if (step.split == Split::one) return step.lane == part;
-  if (step.split != Split::cols) return true;
-  const auto& cols = std::ssize(step.cols) == parts ? step.cols : step.parts;
-  return !cols[static_cast<std::size_t>(part)].empty();
 }
 
 }  // namespace
@@ -34,60 +26,52 @@ struct Program::Source {
   std::vector<Kernel> kernels;  // by step
 };
 
-Program::Program(const Graph& graph, const Plan& plan, const Backend& backend,
-                 const MemoryMap& memory, const Bindings& bindings, KernelFailure& failure) {
-  Source from{graph, plan, memory, bindings, {}};
-  for (const PlanStep& step : plan.steps) from.kernels.push_back(kernel_of(graph, backend, step));
-  std::size_t first = 0;
-  for (std::int32_t stage = 0; stage < plan.stages; ++stage) {
-    std::size_t last = first;
-    while (last < plan.steps.size() && plan.steps[last].stage == stage) ++last;
-    add_stage(from, stage, first, last);
-    first = last;
-  }
-  if (first != plan.steps.size())
+Program::Program(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
+                 const Assignment& assignment, const MemoryMap& memory, const Bindings& bindings,
+                 KernelFailure& failure)
+    : units_(static_cast<std::size_t>(plan.stages)), stages_(units_.size()) {
+  if (!std::ranges::is_sorted(plan.steps, {}, &PlanStep::stage))
     fail<ValueError>("the steps of plan '{}' are not in the order of their stages", plan.name);
+  Source from{graph, plan, memory, bindings, {}};
+  for (const PlanStep& step : plan.steps)
+    from.kernels.push_back(kernel_of(graph, assignment, step));
+  for (std::size_t stage = 0; stage < units_.size(); ++stage) {
+    const int shares = plan.shares_in(static_cast<std::int32_t>(stage));
+    stages_[stage].shares = shares;
+    units_[stage].workers = shares == 1 ? 1 : plan.lanes;
+    units_[stage].shares.resize(
+        static_cast<std::size_t>(plan.lanes * shares * units_[stage].workers));
+  }
+  for (const PieceGroup& group : pieces) {
+    for (const Piece& piece : group) add_piece(from, piece);
+  }
   bind_inputs(from);
   prepare(from, failure);
 }
 
-void Program::add_stage(const Source& from, std::int32_t stage, std::size_t first,
-                        std::size_t last) {
-  const int lanes = from.plan.lanes, shares = from.plan.shares_in(stage), parts = lanes * shares;
-  const auto any = [](const PlanStep&) { return true; };
-  const auto copied = [](const PlanStep& step) { return step.split == Split::copies; };
-  const auto cut = [](const PlanStep& step) { return step.split != Split::copies; };
-  Stage unit;
-  if (shares == 1) {
-    for (int lane = 0; lane < lanes; ++lane)
-      unit.shares.push_back(add_unit(from, first, last, lane, lane, lanes, any));
-  } else {
-    unit.lanes = lanes;
-    for (int part = 0; part < parts; ++part) {
-      for (int lane = 0; lane < lanes; ++lane)
-        unit.shares.push_back(add_unit(from, first, last, lane, part, parts, cut));
-    }
-    const auto begin = from.plan.steps.begin();
-    if (std::any_of(begin + static_cast<std::ptrdiff_t>(first),
-                    begin + static_cast<std::ptrdiff_t>(last), copied)) {
-      for (int lane = 0; lane < lanes; ++lane)
-        unit.copies.push_back(add_unit(from, first, last, lane, lane, lanes, copied));
-    }
+void Program::add_piece(const Source& from, const Piece& piece) {
+  const int lanes = from.plan.lanes, shares = from.plan.shares_in(piece.stage);
+  Stage& unit = units_[static_cast<std::size_t>(piece.stage)];
+  if (piece.copies) {
+    stages_[static_cast<std::size_t>(piece.stage)].with_copies = true;
+    unit.copies.resize(static_cast<std::size_t>(lanes));
+    unit.copies[static_cast<std::size_t>(piece.lane)] =
+        add_calls(from, piece, piece.lane, piece.lane, lanes);
+    return;
   }
-  stages_.push_back({.shares = shares, .with_copies = !unit.copies.empty()});
-  units_.push_back(std::move(unit));
+  const int index = piece.lane * shares + piece.share;
+  for (int worker = 0; worker < unit.workers; ++worker) {
+    unit.shares[static_cast<std::size_t>(index * unit.workers + worker)] =
+        add_calls(from, piece, shares == 1 ? piece.lane : worker, index, lanes * shares);
+  }
 }
 
-// The calls of the wanted steps among [first, last) for one part, by a worker with the copies and
-// the scratch memory of `lane`.
-template <class Wanted>
-Program::Range Program::add_unit(const Source& from, std::size_t first, std::size_t last, int lane,
-                                 int part, int parts, Wanted wanted) {
+// The calls of a piece, which does part `part` of `parts` of its steps, by a worker with the copies
+// and the scratch memory of `lane`.
+Program::Range Program::add_calls(const Source& from, const Piece& piece, int lane, int part,
+                                  int parts) {
   const std::size_t begin = calls_.size();
-  for (std::size_t i = first; i < last; ++i) {
-    const PlanStep& step = from.plan.steps[i];
-    if (wanted(step) && takes_part(step, part, parts)) add(from, i, lane, part, parts);
-  }
+  for (const std::size_t step : piece.steps) add(from, step, lane, part, parts);
   return {begin, calls_.size()};
 }
 
@@ -102,9 +86,9 @@ void Program::add(const Source& from, std::size_t index, int lane, int part, int
   call.args.scratch =
       from.bindings.scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
   const Kernel& kernel = from.kernels[index];
-  const std::int32_t memory = from.memory.memory_of(step.node);
-  if (kernel.device && memory > 0)
-    call.args.scratch = from.bindings.devices[static_cast<std::size_t>(memory) - 1].scratch;
+  const MemoryId memory = from.memory.memory_of(step.node);
+  if (kernel.device && is_device(memory))
+    call.args.scratch = from.bindings.devices[device_index(memory)].scratch;
   if (kernel.queued) call.device = kernel.backend->device();
   if (step.split == Split::cols) {
     const auto& cols = std::ssize(step.cols) == parts ? step.cols : step.parts;
@@ -132,9 +116,8 @@ void Program::bind_inputs(const Source& from) {
 void Program::prepare(const Source& from, KernelFailure& failure) {
   for (Call& call : calls_) {
     const auto step = static_cast<std::size_t>(call.step - from.plan.steps.data());
-    const Backend* const backend = from.kernels[step].backend;
-    if (!backend) continue;
-    auto made = backend->prepare(from.graph, from.graph[call.step->node], call.args, failure);
+    auto made = from.kernels[step].backend->prepare(from.graph, from.graph[call.step->node],
+                                                    call.args, failure);
     call.args.prepared = made.get();
     if (made) prepared_.push_back(std::move(made));
   }
@@ -150,7 +133,7 @@ void Program::set_extents(const Extents& extents) {
 
 std::span<const Call> Program::share(int stage, int index, int worker) const {
   const Stage& unit = units_[static_cast<std::size_t>(stage)];
-  const int at = unit.lanes == 1 ? index : index * unit.lanes + worker;
+  const int at = unit.workers == 1 ? index : index * unit.workers + worker;
   const auto [begin, end] = unit.shares[static_cast<std::size_t>(at)];
   return std::span(calls_).subspan(begin, end - begin);
 }

@@ -1,7 +1,7 @@
 #pragma once
-// A plan with everything looked up: for every unit of every stage the list of kernel calls, ready
-// to run. In a stage of several shares per lane what is repeated per lane is a unit of its own, and
-// a share's calls are prepared for each worker: it reads the worker's copies.
+// A plan with everything looked up: for every piece the list of kernel calls, ready to run. In a
+// stage of several shares per lane a share's calls are prepared for each worker: it reads the
+// worker's copies.
 
 #include <cstdint>
 #include <memory>
@@ -14,9 +14,9 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
-#include "crew.h"
 #include "lanes.h"
 #include "memory_map.h"
+#include "replay.h"
 
 namespace weft {
 
@@ -31,32 +31,31 @@ struct Call {
 
 class Program {
  public:
-  // Throws ValueError where the plan does not fit the graph or the backend.
+  // Throws ValueError if the plan does not fit the graph or the assignment.
   // Kernels that fail tell `failure`, which outlives this.
-  Program(const Graph& graph, const Plan& plan, const Backend& backend, const MemoryMap& memory,
-          const Bindings& bindings, KernelFailure& failure);
+  Program(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
+          const Assignment& assignment, const MemoryMap& memory, const Bindings& bindings,
+          KernelFailure& failure);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   // Writes the variables' actual extents into every view.
   void set_extents(const Extents& extents);
-  std::span<const CrewStage> stages() const { return stages_; }
+  std::span<const ReplayStage> stages() const { return stages_; }
   std::span<const Call> share(int stage, int index, int worker) const;
   std::span<const Call> copies(int stage, int lane) const;
 
  private:
   using Range = std::pair<std::size_t, std::size_t>;  // of calls
   struct Stage {
-    int lanes = 1;  // for which every share's calls are prepared: 1, where a share is a whole lane
+    int workers = 1;  // for which every share's calls are prepared: 1 if a share is a whole lane
     std::vector<Range> shares;  // by share, then worker
-    std::vector<Range> copies;  // by lane; none where copies are part of the only share
+    std::vector<Range> copies;  // by lane; none if copies are part of the only share
   };
   struct Source;  // what calls are made from
 
-  void add_stage(const Source& from, std::int32_t stage, std::size_t first, std::size_t last);
-  template <class Wanted>
-  Range add_unit(const Source& from, std::size_t first, std::size_t last, int lane, int part,
-                 int parts, Wanted wanted);
+  void add_piece(const Source& from, const Piece& piece);
+  Range add_calls(const Source& from, const Piece& piece, int lane, int part, int parts);
   void add(const Source& from, std::size_t step, int lane, int part, int parts);
   void bind_inputs(const Source& from);
   void prepare(const Source& from, KernelFailure& failure);
@@ -68,7 +67,7 @@ class Program {
   std::vector<std::unique_ptr<PreparedKernel>> prepared_;
   std::vector<std::pair<std::int64_t*, std::int32_t>>
       extents_;  // what to overwrite with which variable
-  std::vector<CrewStage> stages_;
+  std::vector<ReplayStage> stages_;
 };
 
 // The parts of the output that a call computes, at the extents its views have now.

@@ -42,12 +42,12 @@ const MixBackend kMix;
 
 // A plan of many joins, and how often the process allocates while it is run. The kernels look at
 // one byte of a weight, so that one buffer can stand for all of them.
-class Replay {
+class CountedReplay {
  public:
-  explicit Replay(int lanes)
+  explicit CountedReplay(int lanes, ReplayKind replay = ReplayKind::crew)
       : graph_(optimize(toy_llama({.T = 4, .D = 1024, .H = 8, .G = 4, .E = 128, .F = 2048, .L = 6}),
                         kMix)),
-        plan_(make_plan(graph_, kMix, {.name = "replay", .lanes = lanes})),
+        plan_(make_plan(graph_, kMix, {.name = "replay", .lanes = lanes, .replay = replay})),
         arena_(plan_.arena_bytes),
         states_(plan_.state_bytes),
         workers_(lanes),
@@ -77,9 +77,14 @@ class Replay {
 };
 
 TEST_CASE("a run allocates nothing") {
-  for (const int lanes : {1, 2}) {
+  for (const auto& [lanes, kind] : {std::pair{1, ReplayKind::alone},
+                                    {2, ReplayKind::crew},
+                                    {2, ReplayKind::flow},
+                                    {3, ReplayKind::flow}}) {
     CAPTURE(lanes);
-    Replay replay(lanes);
+    CAPTURE(to_string(kind));
+    CountedReplay replay(lanes, kind);
+    CHECK(replay.plan().replay == kind);
     CHECK((replay.plan().joins() > 20) == (lanes > 1));
     const std::int64_t warming = replay.run(50);
     CAPTURE(warming);
@@ -96,7 +101,7 @@ struct Allocating : NodeObserver {
 };
 
 TEST_CASE("the count sees what a node allocates, and what oneTBB allocates") {
-  Replay replay(1);
+  CountedReplay replay(1);
   replay.run(1);
   Allocating observer;
   CHECK(replay.run(1, &observer) > 0);

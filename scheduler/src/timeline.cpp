@@ -67,12 +67,12 @@ double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const do
   for (std::size_t i = 0; i < plan.steps.size(); ++i) step_of[plan.steps[i].node] = step_ns[i];
   // When each node is done at the earliest; ids are in topological order. Who reads a state after a
   // writer has that writer as its input.
-  std::vector<double> done(static_cast<std::size_t>(graph.size()));
+  PerNode<double> done(graph);
   double longest = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
-    double& end = done[static_cast<std::size_t>(id)];
+    double& end = done[id];
     for (const NodeId in : graph[id].inputs) {
-      if (in != kNoNode) end = std::max(end, done[static_cast<std::size_t>(in)]);
+      if (in != kNoNode) end = std::max(end, done[in]);
     }
     if (const auto found = step_of.find(id); found != step_of.end()) end += found->second;
     longest = std::max(longest, end);
@@ -82,20 +82,20 @@ double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const do
 
 std::vector<std::int64_t> live_bytes_by_stage(const Plan& plan) {
   // Chains of nodes in place over each other are one tensor, from the first that lives to the last.
-  std::vector<std::pair<std::int32_t, std::int32_t>> lives;
-  std::vector<std::size_t> owner(plan.placements.size());
-  for (std::size_t i = 0; i < plan.placements.size(); ++i) {
-    const Placement& p = plan.placements[i];
-    lives.emplace_back(p.first_stage, p.last_stage);
-    owner[i] = p.in_place_over == kNoNode ? i : owner[static_cast<std::size_t>(p.in_place_over)];
-    auto& life = lives[owner[i]];
-    life = {std::min(life.first, p.first_stage), std::max(life.second, p.last_stage)};
+  PerNode<Placement> merged = plan.placements;
+  PerNode<NodeId> owner = PerNode<NodeId>::like(plan.placements);
+  for (NodeId id = 0; id < merged.size(); ++id) {
+    const Placement& p = plan.placements[id];
+    owner[id] = p.in_place_over == kNoNode ? id : owner[p.in_place_over];
+    Placement& whole = merged[owner[id]];
+    whole.first_stage = std::min(whole.first_stage, p.first_stage);
+    whole.last_stage = std::max(whole.last_stage, p.last_stage);
   }
   std::vector<std::int64_t> live(static_cast<std::size_t>(plan.stages));
-  for (std::size_t i = 0; i < plan.placements.size(); ++i) {
-    const Placement& p = plan.placements[i];
-    if (p.place != Place::arena || p.memory != 0 || owner[i] != i) continue;
-    for (std::int32_t s = lives[i].first; s <= lives[i].second; ++s)
+  for (NodeId id = 0; id < merged.size(); ++id) {
+    const Placement& p = merged[id];
+    if (p.place != Place::arena || is_device(p.memory) || owner[id] != id) continue;
+    for (std::int32_t s = p.first_stage; s <= p.last_stage; ++s)
       live[static_cast<std::size_t>(s)] += p.copies * align_up(p.bytes);
   }
   return live;

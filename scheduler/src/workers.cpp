@@ -48,6 +48,11 @@ void bring_in(oneapi::tbb::task_arena& arena, int n_workers) {
   });
 }
 
+// Of one group (pieces.h).
+int max_pieces(int n_workers) {
+  return n_workers <= kMaxSharedLanes ? n_workers * kMaxShares : n_workers;
+}
+
 }  // namespace
 
 int default_workers() {
@@ -58,7 +63,7 @@ int default_workers() {
 
 void PoolFiller::on_scheduler_entry(bool) {
   static thread_local int filled = 0;
-  const int n_tasks = 4 * n_workers_ + 4;
+  const int n_tasks = 2 * max_pieces(n_workers_) + n_workers_ + 4;
   oneapi::tbb::task_group group;
   if (filled < n_tasks) {
     std::vector<oneapi::tbb::task_handle> tasks;
@@ -85,8 +90,8 @@ void Retire::operator()(PoolFiller* filler) const {
 }
 
 Workers::Workers(int n_workers) : count_(n_workers) {
-  if (n_workers < 1 || n_workers > kMostWorkers)
-    fail<ValueError>("workers must be 1 to {}, got {}", kMostWorkers, n_workers);
+  if (n_workers < 1 || n_workers > kMaxWorkers)
+    fail<ValueError>("workers must be 1 to {}, got {}", kMaxWorkers, n_workers);
   using oneapi::tbb::global_control;
   impl_ = std::make_unique<Impl>();
   if (global_control::active_value(global_control::max_allowed_parallelism) <
@@ -100,7 +105,7 @@ Workers::Workers(int n_workers) : count_(n_workers) {
   if (n_workers == 1) return;
   bring_in(impl_->arena, n_workers);
   impl_->crew = std::make_unique<Crew>(n_workers);
-  impl_->flow = std::make_unique<Flow>(impl_->arena, *impl_->crew, n_workers);
+  impl_->crew_threads = std::make_unique<CrewThreads>(impl_->arena, *impl_->crew, n_workers);
 }
 
 Workers::~Workers() = default;

@@ -54,11 +54,11 @@ struct TestSession {
   Buffer arena, scratch;
   Executor executor;
 
-  TestSession(const Graph& g, const Backend& backend, const PlanOptions& options, Memory& memory,
+  TestSession(const Graph& g, const Assignment& backend, const PlanOptions& options, Memory& memory,
               Workers& workers)
       : TestSession(g, make_plan(g, backend, options), backend, memory, workers) {}
-  TestSession(const Graph& g, Plan made, const Backend& backend, Memory& memory, Workers& workers,
-              const ExecutorOptions& executor_options = {})
+  TestSession(const Graph& g, Plan made, const Assignment& backend, Memory& memory,
+              Workers& workers, const ExecutorOptions& executor_options = {})
       : graph(g),
         plan(std::move(made)),
         arena(std::max<std::int64_t>(plan.arena_bytes, 1)),

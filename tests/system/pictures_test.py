@@ -57,6 +57,26 @@ class Dot(SystemTest):
         self.assertEqual(text("--fold"), text())
         self.refuses(2, "alike", "weft", "dot", "--fold", "sideways")
 
+    def test_plan_as_flow_graph(self):
+        def text(*args):
+            return self.runs("weft", "dot", "--plan", "-t", "2", "--phase", "prefill", *args).out.decode()
+        plan = json.loads(self.runs("weft", "plan", "--json", "-t", "2").out)["plans"][-1]
+        stages = {step["stage"] for step in plan["steps"]}
+        whole = text("--no-fold")
+        self.assertEqual(set(re.findall(r"label=<stage (\d+)>", whole)), {str(stage) for stage in stages})
+        for step in plan["steps"]:
+            self.assertIn(f"{step['path']}  [", whole)
+        self.assertIn("lane 1", whole)
+        self.assertLess(len(text()), len(whole))
+        self.assertIn(" times", text())
+        self.assertLess(len(text("--layers", "1")), len(whole))
+        self.assertIn("groups of other layers", text("--layers", "1"))
+        self.refuses(2, "--diff", "weft", "dot", "--plan", "--diff", "as-built", "default")
+        if shutil.which("dot"):
+            for args in [(), ("--no-fold",), ("--layers", "0-1")]:
+                r = subprocess.run(["dot", "-Tsvg"], input=text(*args).encode(), capture_output=True, check=True)
+                self.assertEqual(r.stderr, b"")
+
     def test_labels(self):
         text = self.runs("weft", "dot", "-t", "2").out.decode()
         for label in ["attn_q.weight  Q8_0", "F16 [", "\N{RIGHTWARDS ARROW} F32 [T, 256]", "by fuse_qkv", "cpu: both lanes, by columns",

@@ -141,7 +141,7 @@ class Running(SystemTest):
     def test_failing_half_way(self):
         for fault, after, text in [
             ("open", 0, "backend faulty: opening its device: failed: open: no driver"),
-            ("supports", 0, "backend faulty: linear_concat 'blk.0.attn_qkv': invalid: supports: no idea"),
+            ("supports", 0, "backend faulty: cache_write 'blk.0.cache_k': invalid: supports: no idea"),
             ("buffer", 3, "out of memory: buffer: full"),
             ("prepare", 4, "backend faulty: rms_norm_mul 'blk.2.attn_norm': failed: prepare: no compiler"),
             ("run", 2, "backend faulty: rms_norm_mul 'blk.1.attn_norm': failed: run: too hot; "

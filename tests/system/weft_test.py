@@ -39,6 +39,16 @@ class Plan(SystemTest):
         self.assertLessEqual(tight["memory"]["total"], budget)
         self.assertTrue(tight["concessions"])
 
+    def test_executor(self):
+        for name in ("flow", "crew"):
+            plan = self.plan("-t", "2", "--executor", name)["plans"][-1]
+            self.assertEqual(plan["executor"], {"kind": name, "reason": "asked for"})
+        chosen = self.plan("-t", "2")["plans"][-1]["executor"]
+        self.assertIn(chosen["kind"], ("flow", "crew"))
+        self.assertIn("of the run", chosen["reason"])
+        self.assertEqual(self.plan("-t", "1")["plans"][0]["executor"]["reason"], "one lane")
+        self.assertIn("\nexecutor ", self.runs("weft", "plan", "-t", "2").out.decode())
+
     def test_same_plan_every_time(self):
         budget = ("--mem-budget", "1G")  # else it is what is free at the moment
         self.assertEqual(self.runs("weft", "plan", *budget).out, self.runs("weft", "plan", *budget).out)
@@ -203,8 +213,15 @@ class Bench(SystemTest):
         self.assertGreater(r["limits"][0]["reads"]["bytes_per_second"], 1e8)
         self.assertIn("GB/s read", self.runs("weft", "bench", "--limits", "-t", "1").out.decode())
 
+    def test_executors_side_by_side(self):
+        rows = self.bench("-p", "16", "-n", "0", "-t", "1,2", "--executor", "flow,crew")["rows"]
+        self.assertEqual([(r["workers"], r["executor"]) for r in rows],
+                         [(1, "alone"), (1, "alone"), (2, "flow"), (2, "crew")])
+        self.refuses(2, "--executor", "weft", "bench", "--executor", "queue")
+
     def test_hash_does_not_depend_on_workers_or_batches(self):
-        hashes = {self.bench(*args)["logits_hash"] for args in [(), ("-t", "1"), ("-t", "2"), ("-b", "5")]}
+        hashes = {self.bench(*args)["logits_hash"]
+                  for args in [(), ("-t", "1"), ("-t", "2"), ("-b", "5"), ("--executor", "flow"), ("--executor", "crew")]}
         self.assertEqual(len(hashes), 1)
 
     def test_one_phase_only(self):

@@ -83,6 +83,20 @@ void add_weights_flag(CLI::App& app, WeightMode& mode) {
       ->type_name("MODE");
 }
 
+// "flow", "crew", or "auto".
+void add_executor_flag(CLI::App& app, std::optional<ReplayKind>& executor) {
+  app.add_option_function<std::string>(
+         "--executor",
+         [&executor](const std::string& name) {
+           executor.reset();
+           if (name != "auto") executor = name == "flow" ? ReplayKind::flow : ReplayKind::crew;
+         },
+         "who runs the plan on several workers: flow (a oneTBB flow graph), crew (workers that "
+         "spin at joins), auto (weft plan says which and why)")
+      ->check(CLI::IsMember({"auto", "flow", "crew"}))
+      ->type_name("NAME");
+}
+
 }  // namespace
 
 std::string bundled_model() {
@@ -119,6 +133,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("-t,--threads", s.workers, "workers; 0: two, or fewer where there is less")
       ->check(CLI::Range(0, 256))
       ->type_name("N");
+  add_executor_flag(app, s.executor);
   app.add_option("--backend", s.backend,
                  "what computes: cpu, reference, or a plug-in (weft backends lists them)")
       ->type_name("NAME");

@@ -51,7 +51,7 @@ void flush_output() {
 // long: beside busy processes the workers then wait less for the one of them that was put off. Its
 // share stays what is fair. Linux 6.12 and later; what an earlier one refuses is only slower.
 // https://docs.kernel.org/scheduler/sched-eevdf.html
-void take_short_turns() {
+void request_short_timeslice() {
 #if defined(SYS_sched_setattr) && defined(SYS_sched_getattr)
   constexpr std::uint64_t kTurn = 100'000;  // ns, the shortest that there is
   struct {                                  // the kernel's sched_attr, which no header of C has
@@ -75,7 +75,7 @@ int run_program(std::string_view name, const std::function<int()>& body) {
   // process by a signal.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  take_short_turns();
+  request_short_timeslice();
   try {
     const int code = body();
     flush_output();

@@ -120,9 +120,9 @@ struct Memory {
     Device& device = *find_backend(plan.devices[i].backend).device();
     for (NodeId id = 0; id < graph.size(); ++id) {
       const Node& node = graph[id];
-      const Placement& p = plan.placements[static_cast<std::size_t>(id)];
-      const auto memory = static_cast<std::int32_t>(i) + 1;
-      const bool weight = node.kind == NodeKind::weight && (p.weight_in >> memory & 1) != 0;
+      const Placement& p = plan.placements[id];
+      const MemoryId memory = device_memory(i);
+      const bool weight = node.kind == NodeKind::weight && p.weight_in.contains(memory);
       if (!weight && !(node.kind == NodeKind::state && p.memory == memory)) continue;
       DeviceBuffer buffer(device, align_up(node.spec.bytes()));
       device.upload({.row_bytes = node.spec.bytes(),
@@ -177,13 +177,14 @@ const PlanStep& step_of(const Plan& plan) {
   return *std::ranges::find(plan.steps, "node", &PlanStep::path);
 }
 
-void run(const Routing& routing, const Graph& graph, const Case& c, Outcome& outcome) {
-  const Plan plan = make_plan(graph, routing, {.name = "case", .lanes = 1, .reuse_arena = false});
+void run(const Assignment& assignment, const Graph& graph, const Case& c, Outcome& outcome) {
+  const Plan plan =
+      make_plan(graph, assignment, {.name = "case", .lanes = 1, .reuse_arena = false});
   check(plan, graph);
   outcome.cost = step_of(plan).cost;
   Memory memory(graph, plan, c);
   Workers workers(1);
-  Executor executor(graph, plan, routing, memory.bindings, workers);
+  Executor executor(graph, plan, assignment, memory.bindings, workers);
   fill_inputs(executor, graph, c);
   Verifier verifier(graph, plan);
   executor.run(graph.bounds(), nullptr, &verifier);
@@ -200,7 +201,7 @@ void run(const Routing& routing, const Graph& graph, const Case& c, Outcome& out
 
 }  // namespace
 
-Outcome run_case(const Routing& routing, const Backend& backend, const Case& c) {
+Outcome run_case(const Routes& routes, const Backend& backend, const Case& c) {
   Outcome outcome;
   try {
     Graph graph;
@@ -209,8 +210,9 @@ Outcome run_case(const Routing& routing, const Backend& backend, const Case& c) 
     if (!kernel) return outcome;
     outcome.supported = true;
     outcome.kernel = kernel->row;
-    if (auto placed = routing.place_copies(graph)) graph = std::move(*placed);
-    run(routing, graph, c, outcome);
+    const Assignment assignment = assign({&graph, 1}, routes).front();
+    if (!routes.devices().empty()) graph = place_copies(graph, assignment);
+    run(assignment, graph, c, outcome);
   } catch (const Error& error) {
     outcome.error = error.what();
   }

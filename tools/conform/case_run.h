@@ -21,6 +21,6 @@ struct Outcome {
   bool passed() const { return error.empty() && check.passed(); }
 };
 
-Outcome run_case(const Routing& routing, const Backend& backend, const Case& c);
+Outcome run_case(const Routes& routes, const Backend& backend, const Case& c);
 
 }  // namespace weft::conform

@@ -57,12 +57,12 @@ void print(const Case& c, const Outcome& o) {
 int conform(const std::string& given, const std::string& only, bool quiet) {
   const std::string name = backend_of(given);
   const Backend& backend = find_backend(name);
-  const Routing routing(name, "");
+  const Routes routes(name, "");
   std::cout << fmt::format("{}: {}\n", name, backend.description());
   std::map<std::string, Summary> summaries;
   for (const Case& c : all_cases()) {
     if (!only.empty() && c.op != only) continue;
-    const Outcome o = run_case(routing, backend, c);
+    const Outcome o = run_case(routes, backend, c);
     Summary& s = summaries[c.op];
     ++s.asked;
     if (!o.supported && o.error.empty()) continue;

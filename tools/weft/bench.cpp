@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ namespace {
 struct Flags {
   cli::ModelFlags model;
   std::string prompts = "512", predicts = "64", depths = "0", widths, workers = "0";
+  std::vector<std::string> executors = {"auto"};
   std::int64_t repeats = 5;
   bool json = false, no_limits = false, only_limits = false;
   std::vector<std::string> make_model;  // shape, type, file
@@ -73,10 +75,15 @@ std::vector<Test> tests_of(const Flags& flags) {
 std::vector<int> workers_of(const Flags& flags) {
   std::vector<int> workers;
   for (const std::int64_t n : counts("-t", flags.workers, true)) {
-    if (n > kMostWorkers) fail<cli::UsageError>("-t must be at most {}, got {}", kMostWorkers, n);
+    if (n > kMaxWorkers) fail<cli::UsageError>("-t must be at most {}, got {}", kMaxWorkers, n);
     workers.push_back(n > 0 ? static_cast<int>(n) : default_workers());
   }
   return workers;
+}
+
+std::optional<ReplayKind> executor_of(const std::string& name) {
+  if (name == "auto") return std::nullopt;
+  return name == "flow" ? ReplayKind::flow : ReplayKind::crew;
 }
 
 // Makes room for every test; throws where the flags forbid that.
@@ -92,6 +99,15 @@ void fit(const std::vector<Test>& tests, SessionOptions& options) {
   if (widest > kMaxPrefillWidth)
     fail<cli::UsageError>("--widths must be at most {}, got {}", kMaxPrefillWidth, widest);
   options.prefill_width = std::max(options.prefill_width, widest);
+}
+
+// Every number of workers with every executor.
+std::vector<std::pair<int, std::optional<ReplayKind>>> runs_of(const Flags& flags) {
+  std::vector<std::pair<int, std::optional<ReplayKind>>> runs;
+  for (const int workers : workers_of(flags)) {
+    for (const std::string& name : flags.executors) runs.emplace_back(workers, executor_of(name));
+  }
+  return runs;
 }
 
 int print_limits(const Flags& flags) {
@@ -110,8 +126,9 @@ int measure_all(Flags& flags) {
   Report report{.model = flags.model.path};
   LogitsHash hash;
   std::int64_t spare = 0;
-  for (const int workers : workers_of(flags)) {
+  for (const auto& [workers, executor] : runs_of(flags)) {
     flags.model.session.workers = workers;
+    flags.model.session.executor = executor;
     Session session(model, flags.model.session);
     const std::vector<Row> rows = measure(session, tests, flags.repeats, hash);
     report.rows.insert(report.rows.end(), rows.begin(), rows.end());
@@ -140,7 +157,14 @@ void add_lists(CLI::App& app, Flags& flags) {
       "tokens that are in the cache before anything is measured: as if fed, with random contents");
   add("--widths", flags.widths, "steps of that many tokens of one sequence at once");
   app.remove_option(app.get_option("--threads"));
-  add("-t,--threads", flags.workers, "workers; 0: two, or fewer where there is less");
+  add("-t,--threads", flags.workers, "workers; 0: two, or fewer if there are fewer processors");
+  app.remove_option(app.get_option("--executor"));
+  app.add_option("--executor", flags.executors,
+                 "who runs plans of several workers: flow, crew, auto, or several to compare")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"auto", "flow", "crew"}))
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME[,NAME...]");
 }
 
 }  // namespace
@@ -166,7 +190,8 @@ int bench(int argc, char** argv) {
       ->type_name("SHAPE TYPE FILE");
   app.get_option("--model")->required(false);
   app.footer(
-      "Columns: the median of the repetitions and the median distance from it; the bytes of "
+      "Columns: workers and who runs them (flow, crew, or the caller alone); the median of the "
+      "repetitions and the median distance from it; the bytes of "
       "weights "
       "and\ncache that a token must read, and the share of the speed at which memory can be read; "
       "the\nmodel's multiply-adds and their share of the peak (int8 where weights are quantized, "
@@ -178,6 +203,7 @@ int bench(int argc, char** argv) {
       "Examples:\n"
       "  weft bench -m model.gguf\n"
       "  weft bench -m model.gguf -p 512,2048 -n 128 -d 0,4096 -r 3 -t 1,2 --json\n"
+      "  weft bench -m model.gguf -p 0 -n 64 --executor flow,crew\n"
       "  weft bench -m model.gguf -p 0 -n 0 --widths 1,2,4,8,16,32,64\n"
       "  weft bench --limits -t 1,2\n"
       "  weft bench --make-model 1.1b Q4_K_M random.gguf\n"

@@ -38,10 +38,11 @@ std::string line(const Report& report, const Row& row) {
   const double reads = row.per_second(work.bytes());
   const double products = row.per_second(work.multiply_adds);
   return fmt::format(
-      "{:<8}{:>6}{:>7}{:>3}{:>11.2f}{:>9.2f}{:>12}{:>8.2f}{:>8}{:>10.1f}{:>8}{:>8.2f}{:>9.0f}{:>11}"
+      "{:<8}{:>6}{:>7}{:>3} "
+      "{:<5}{:>11.2f}{:>9.2f}{:>12}{:>8.2f}{:>8}{:>10.1f}{:>8}{:>8.2f}{:>9.0f}{:>11}"
       "\n",
       to_string(row.test.phase), row.test.tokens, row.test.depth, row.workers,
-      row.tokens_per_second(), row.series.spread(),
+      to_string(row.executor), row.tokens_per_second(), row.series.spread(),
       human_bytes(static_cast<std::int64_t>(row.per_token(work.bytes()))), reads / 1e9,
       percent(reads, read_limit(report, row)), products / 1e9,
       percent(products, arithmetic_limit(report, row)), row.per_token(work.joins),
@@ -60,6 +61,7 @@ Json json_of(const Report& report, const Row& row) {
           {"tokens", row.test.tokens},
           {"depth", row.test.depth},
           {"workers", row.workers},
+          {"executor", to_string(row.executor)},
           {"median", row.series.median()},
           {"mad", row.series.spread()},
           {"min", row.series.min()},
@@ -83,10 +85,10 @@ Json json_of(const Report& report, const Row& row) {
 std::string to_text(const Report& report) {
   std::string text =
       fmt::format("{}, backend {}, batches of {}\n", report.model, report.backend, report.batch);
-  text +=
-      fmt::format("{:<8}{:>6}{:>7}{:>3}{:>11}{:>9}{:>12}{:>8}{:>8}{:>10}{:>8}{:>8}{:>9}{:>11}\n",
-                  "phase", "tokens", "depth", "w", "tokens/s", "+-", "bytes/token", "GB/s", "limit",
-                  "G mul-add", "limit", "joins", "ns/node", "peak RSS");
+  text += fmt::format(
+      "{:<8}{:>6}{:>7}{:>3} {:<5}{:>11}{:>9}{:>12}{:>8}{:>8}{:>10}{:>8}{:>8}{:>9}{:>11}\n", "phase",
+      "tokens", "depth", "w", "by", "tokens/s", "+-", "bytes/token", "GB/s", "limit", "G mul-add",
+      "limit", "joins", "ns/node", "peak RSS");
   for (const Row& row : report.rows) text += line(report, row);
   text += to_text(report.limits);
   if (!report.limits.empty() && report.memory < report.limits.front().reads.cache_bytes)

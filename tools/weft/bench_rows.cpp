@@ -102,6 +102,7 @@ std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::
         test.phase == Phase::decode ? 1 : std::min(test.tokens, session.options().prefill_width);
     Row row{.test = test,
             .workers = session.options().workers,
+            .executor = session.plan(session.plan_for(width)).replay,
             .work = work_of(session, test.depth, test.tokens, width)};
     session.fill_with_noise(0, test.depth);
     repeat(session, test, tokens, &hash);

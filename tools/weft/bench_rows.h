@@ -34,6 +34,7 @@ struct Series {
 struct Row {
   Test test;
   int workers = 0;
+  ReplayKind executor = ReplayKind::alone;  // of the plan for most of the tokens
   Series series;
   Work work;                  // of one repetition
   std::int64_t peak_rss = 0;  // of the process so far

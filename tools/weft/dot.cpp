@@ -21,6 +21,7 @@
 #include "common/flags.h"
 #include "graphviz.h"
 #include "picture_notes.h"
+#include "piece_picture.h"
 #include "profile_file.h"
 #include "subcommand.h"
 #include "variant.h"
@@ -33,7 +34,7 @@ struct Flags {
   cli::ModelFlags model;
   std::string out, layers, heat, profile, phase = "decode", fold = "alike";
   std::vector<std::string> diff;
-  bool passes = false;
+  bool passes = false, plan = false;
 };
 
 std::int64_t count_ops(const Graph& graph) {
@@ -52,14 +53,16 @@ void print_passes(const Model& model, const Flags& flags) {
   const PlannedModel plain = plan_model(model, options);
   const Graph& plan_graph = plain.graphs[find_phase(plain, flags.phase)];
   std::cout << fmt::format("{:<24} {:>6}  {}\n", "pass", "ops", "does");
-  const auto seen = [](const Pass* pass, const Graph& graph, void*) {
+  const auto seen = [](const Pass* pass, const Graph& graph) {
     std::cout << fmt::format("{:<24} {:>6}  {}\n", pass ? pass->name : "(as built)",
                              count_ops(graph), pass ? pass->summary : "");
   };
-  optimize(plan_graph, *choose_backend(flags.model.session.backend, flags.model.session.route),
-           {.off = flags.model.session.passes_off,
-            .resident = flags.model.session.weights != WeightMode::mapped},
-           seen, nullptr);
+  const SessionOptions& session = flags.model.session;
+  const PassOptions passes{.off = session.passes_off,
+                           .resident = session.weights != WeightMode::mapped};
+  Graph fused = fuse(plan_graph, passes, seen);
+  const auto assignments = assign({&fused, 1}, Routes(session.backend, session.route));
+  lower(std::move(fused), assignments.front(), passes, seen);
 }
 
 // A picture and what is known about its boxes.
@@ -113,6 +116,17 @@ Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
   return draw_one(variant, options, notes);
 }
 
+// The plan as the flow graph that it is.
+Drawn draw_plan(const Model& model, const Flags& flags, const PictureOptions& options) {
+  const Variant variant = make_variant(model, flags.model.session, "", flags.phase);
+  return {picture_of_pieces(variant.graph(), variant.plan(),
+                            {.title = options.title,
+                             .fold = options.fold != Fold::none,
+                             .first_layer = options.first_layer,
+                             .last_layer = options.last_layer}),
+          {}};
+}
+
 void write_picture(const std::string& path, const Drawn& drawn) {
   const std::string text = to_dot(drawn.picture);
   if (path.empty() || path == "-") {
@@ -164,6 +178,12 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("A B")
       ->excludes(heat)
       ->excludes(profile);
+  app.add_flag("--plan", flags.plan,
+               "not the graph of ops but the plan as a flow graph: what each lane does between "
+               "two joins")
+      ->excludes(heat)
+      ->excludes(profile)
+      ->excludes("--diff");
   app.add_flag("--passes", flags.passes,
                "no picture: list the graph passes with the number of ops after each");
   app.footer(
@@ -175,6 +195,7 @@ void add_flags(CLI::App& app, Flags& flags) {
       "  weft profile -m model.gguf --json > elsewhere.json\n"
       "  weft dot -m model.gguf --profile elsewhere.json -o where_time_went.svg\n"
       "  weft dot -m model.gguf --diff no-pass=fuse_qkv default -o what_fuse_qkv_does.svg\n"
+      "  weft dot -m model.gguf --plan --layers 0 -o plan.svg\n"
       "  weft dot -m model.gguf --passes");
 }
 
@@ -200,8 +221,9 @@ int dot(int argc, char** argv) {
                                  : flags.fold == "neighbours" ? Fold::neighbours
                                                               : Fold::alike};
   read_layers(flags.layers, model->facts().n_layers, options.first_layer, options.last_layer);
-  write_picture(flags.out, flags.diff.empty() ? draw_graph(*model, flags, options)
-                                              : draw_difference(*model, flags, options));
+  write_picture(flags.out, flags.plan           ? draw_plan(*model, flags, options)
+                           : flags.diff.empty() ? draw_graph(*model, flags, options)
+                                                : draw_difference(*model, flags, options));
   return 0;
 }
 

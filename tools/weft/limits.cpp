@@ -178,7 +178,7 @@ int limits(int argc, char** argv) {
   int threads = 0;
   bool again = false, as_json = false;
   app.add_option("-t,--threads", threads, "threads; 0: as many as workers by default")
-      ->check(CLI::Range(0, kMostWorkers));
+      ->check(CLI::Range(0, kMaxWorkers));
   app.add_flag("--again", again, "measure now, whatever is kept");
   app.add_flag("--json", as_json, "for programs");
   app.footer(

@@ -186,7 +186,7 @@ class Notes {
 
   template <class Row>
   void plan_rows(const PictureBox& box, NodeId id, Row row) const {
-    const Placement& p = plan_.placements[static_cast<std::size_t>(id)];
+    const Placement& p = plan_.placements[id];
     if (p.place == Place::arena) {
       const std::int64_t end = p.offset + p.copies * align_up(p.bytes);
       row("arena",

@@ -139,6 +139,8 @@ void print_json(const Model& model, const PlannedModel& planned) {
   for (std::size_t i = 0; i < planned.plans.size(); ++i) {
     plans.push_back(Json::parse(planned.plans[i].to_json()));
     const Bounds bounds = bounds_of(planned.graphs[i], planned.plans[i], nullptr);
+    plans.back()["executor"] = {{"kind", to_string(planned.plans[i].replay)},
+                                {"reason", planned.plans[i].replay_reason}};
     plans.back()["critical_path_ns"] = bounds.critical_ns;
     plans.back()["work_per_lane_ns"] = bounds.lane_ns;
   }

@@ -164,8 +164,8 @@ class Painter {
       step_of[plan_.steps[i].node] = i;
     }
     for (NodeId id = 0; id < graph_.size(); ++id) {
-      const Placement& p = plan_.placements[static_cast<std::size_t>(id)];
-      if (p.place != Place::arena || p.memory != 0 || steps.empty()) continue;
+      const Placement& p = plan_.placements[id];
+      if (p.place != Place::arena || is_device(p.memory) || steps.empty()) continue;
       std::size_t begin = steps[static_cast<std::size_t>(p.first_stage)].first;
       const std::size_t end = steps[static_cast<std::size_t>(p.last_stage)].second;
       if (p.in_place_over != kNoNode) begin = std::max(begin, step_of[id]);

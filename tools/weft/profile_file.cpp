@@ -106,7 +106,7 @@ TimedStep median_step(const Json& json, const std::string& path, const std::stri
     if (from < begin || from >= end) continue;
     step.calls.push_back(
         {.path = event.at("name").get<std::string>(),
-         .worker = whole_number<int>(event.at("tid"), 1, kMostWorkers) - 1,
+         .worker = whole_number<int>(event.at("tid"), 1, kMaxWorkers) - 1,
          .stage = whole_number<std::int32_t>(event.at("args").at("stage"), 0, INT32_MAX),
          .begin_ns = (from - begin) * 1e3,
          .end_ns = (to - begin) * 1e3});
@@ -188,7 +188,7 @@ ProfileFile read_profile(const std::string& path, SessionOptions& options) {
                      .route = json.value("route", ""),
                      .isa = json.value("isa", ""),
                      .context = whole_number<std::int64_t>(json.at("context"), 1, kMost),
-                     .workers = whole_number<int>(json.at("workers"), 1, kMostWorkers),
+                     .workers = whole_number<int>(json.at("workers"), 1, kMaxWorkers),
                      .plans = {}};
     for (const Json& plan : json.at("plans")) file.plans.push_back(plan_of(plan));
     return file;

@@ -86,7 +86,7 @@ void run_copy(const KernelArgs& args, const Region&) noexcept {
   auto& p = static_cast<Prepared&>(*args.prepared);
   if (p.failure.raised()) return;
   try {
-    if (args.attrs->as<CopyAttrs>().from == 0) {
+    if (args.attrs->as<CopyAttrs>().from == MemoryId::host) {
       p.device->upload(copy_between(args.out, args.in[0]));
     } else {
       p.device->download(copy_between(args.in[0], args.out));
@@ -121,7 +121,7 @@ std::optional<Kernel> PluginBackend::find(const Graph& graph, const Node& node) 
   if (!node.op || node.op->storage == Storage::view) return std::nullopt;
   if (node.op == &kCopy) {
     if (!memory_) return std::nullopt;
-    const bool here = node.attrs.as<CopyAttrs>().from == 0;
+    const bool here = node.attrs.as<CopyAttrs>().from == MemoryId::host;
     return Kernel{.row = intern(fmt::format("copy {} {}", here ? "to" : "from", name_)),
                   .run = run_copy,
                   .splits = false,

@@ -20,21 +20,23 @@ constexpr double kRewriteLimit = 1e-8, kRoundingLimit = 1e-2, kKernelLimit = 1e-
 
 using Paths = std::set<std::string, std::less<>>;
 
-// The suspect, but some nodes are computed by another backend, where that one can.
+// The suspect, but some nodes are computed by another backend.
 class Switched final : public Backend {
  public:
-  Switched(const Backend& suspect, const Backend& other, const Paths& nodes)
+  Switched(const Routes& suspect, const Backend& other, const Paths& nodes)
       : suspect_(suspect), other_(other), nodes_(nodes) {}
   std::string_view name() const override { return suspect_.name(); }
   std::string description() const override { return suspect_.description(); }
   std::optional<Kernel> find(const Graph& graph, const Node& node) const override {
-    return (nodes_.contains(node.path) ? other_ : suspect_).find(graph, node);
+    return nodes_.contains(node.path) ? other_.find(graph, node) : suspect_.find(graph, node);
   }
-  std::span<const Pass> lowering() const override { return suspect_.lowering(); }
-  std::span<const Pass> resident_lowering() const override { return suspect_.resident_lowering(); }
+  std::span<const Pass> lowering() const override { return suspect_.lowering_backend().lowering(); }
+  std::span<const Pass> resident_lowering() const override {
+    return suspect_.lowering_backend().resident_lowering();
+  }
 
  private:
-  const Backend& suspect_;
+  const Routes& suspect_;
   const Backend& other_;
   const Paths& nodes_;
 };
@@ -44,8 +46,7 @@ class Search {
   Search(const std::shared_ptr<const Model>& model, const BisectOptions& options)
       : model_(model),
         options_(options),
-        owner_(backend_of(options.session)),
-        suspect_(*owner_),
+        suspect_(routes_of(options.session)),
         first_(model, base()) {
     if (!first_.plan(0).devices.empty()) {
       fail<UnsupportedError>(
@@ -90,8 +91,7 @@ class Search {
 
   std::shared_ptr<const Model> model_;
   const BisectOptions& options_;
-  std::shared_ptr<const Backend> owner_;
-  const Backend& suspect_;
+  const Routes suspect_;
   Session first_;                              // keeps resident weights alive from trial to trial
   std::map<std::string, Paths> rows_;          // nodes by kernel row
   std::map<std::string, std::int64_t> order_;  // of nodes, by path
@@ -136,7 +136,7 @@ Search::Logits Search::by_definitions(const std::vector<std::string>& off) {
 
    private:
     const Backend& passes_;
-  } engine(suspect_);
+  } engine(suspect_.lowering_backend());
   o.engine = &engine;
   return logits(o);
 }
@@ -157,7 +157,8 @@ bool Search::find_pass(const Logits& plain) {
   const double with_all = measure("all passes, definitions as kernels", want_, plain);
   // What rewrites must agree but for the order of sums; what lowers may round.
   std::vector<std::string> lowering;
-  for (const auto passes : {suspect_.lowering(), suspect_.resident_lowering()}) {
+  for (const auto passes :
+       {suspect_.lowering_backend().lowering(), suspect_.lowering_backend().resident_lowering()}) {
     for (const Pass& pass : passes) lowering.emplace_back(pass.name);
   }
   const auto limit_of = [&](double automatic) {

@@ -226,7 +226,7 @@ std::string describe(const Model& model, const SelftestOptions& options) {
       "model: {} '{}', {} layers, width {}, vocabulary {}, {} weights, {}\n"
       "backend: {}\n",
       f.architecture, printable(f.name), f.n_layers, f.n_embd, f.n_vocab, f.n_params,
-      human_bytes(f.weight_bytes), backend_of(options.session)->description());
+      human_bytes(f.weight_bytes), routes_of(options.session).description());
 }
 
 std::string_view to_string(Verdict v) {

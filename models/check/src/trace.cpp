@@ -86,8 +86,7 @@ Trace trace_model(const std::shared_ptr<const Model>& model, const SessionOption
   o.workers = 1;
   if (o.context == 0) o.context = std::ssize(tokens) + n_more;
   Session session(model, o);
-  Trace trace{.model = model->facts().name,
-              .backend = backend_of(session.options())->description()};
+  Trace trace{.model = model->facts().name, .backend = routes_of(session.options()).description()};
   std::vector<std::int32_t> all = tokens;
   std::int32_t best = 0;
   const auto run = [&](std::size_t done, std::size_t n) {

@@ -94,7 +94,7 @@ class ModelVerifier {
       o.progress = {};
       plain_.emplace(model, o);
     }
-    result_.backend = backend_of(resolved)->description();
+    result_.backend = routes_of(resolved).description();
     result_.passes_off = resolved.passes_off;
     if (options.dump) check_dump();
     narrow();

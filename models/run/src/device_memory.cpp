@@ -40,12 +40,12 @@ std::vector<DeviceUse> device_use(const std::vector<Graph>& graphs,
       DeviceUse& use = use_of(all, device.backend);
       use.arena = std::max(use.arena, device.arena_bytes);
       use.scratch = std::max(use.scratch, device.scratch_bytes);
-      const auto memory = static_cast<std::int32_t>(i) + 1;
+      const MemoryId memory = device_memory(i);
       for (NodeId id = 0; id < graphs[n].size(); ++id) {
         const Node& node = graphs[n][id];
-        const Placement& p = plans[n].placements[static_cast<std::size_t>(id)];
+        const Placement& p = plans[n].placements[id];
         const bool weight = node.kind == NodeKind::weight;
-        const bool here = weight ? (p.weight_in >> memory & 1) != 0
+        const bool here = weight ? p.weight_in.contains(memory)
                                  : node.kind == NodeKind::state && p.memory == memory;
         if (here) use.tensors.emplace(node.path, DeviceTensor{node.spec, weight});
       }
@@ -59,9 +59,9 @@ std::vector<std::string> weights_off_host(const std::vector<Graph>& graphs,
   std::set<std::string> off, on;
   for (std::size_t n = 0; n < plans.size(); ++n) {
     for (NodeId id = 0; id < graphs[n].size(); ++id) {
-      const Placement& p = plans[n].placements[static_cast<std::size_t>(id)];
+      const Placement& p = plans[n].placements[id];
       if (graphs[n][id].kind != NodeKind::weight) continue;
-      const bool only_there = p.weight_in > 1 && (p.weight_in & 1) == 0;
+      const bool only_there = p.weight_in.any_device() && !p.weight_in.contains(MemoryId::host);
       (only_there ? off : on).insert(graphs[n][id].path);
     }
   }

@@ -113,7 +113,7 @@ std::vector<std::unique_ptr<SequenceMemory>> Session::Impl::memory_parts() {
 
 bool Session::Impl::is_on_device(const Node& state) const {
   const NodeId id = planned.graphs.front().find(state.path);
-  return planned.plans.front().placements[static_cast<std::size_t>(id)].memory != 0;
+  return is_device(planned.plans.front().placements[id].memory);
 }
 
 std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
@@ -154,8 +154,9 @@ Runner& Session::Impl::runner(std::size_t n_tokens) {
       const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
       bindings.devices.push_back((*at)->bindings());
     }
-    runners[i] = std::make_unique<Runner>(planned.graphs[i], planned.plans[i], *planned.backend,
-                                          bindings, workers, memory.input_names());
+    runners[i] =
+        std::make_unique<Runner>(planned.graphs[i], planned.plans[i], planned.assignments[i],
+                                 bindings, workers, memory.input_names());
   }
   return *runners[i];
 }

@@ -65,7 +65,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   check_range("rows of logits", o.logits_rows, 1, kMaxCells);
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
   if (o.workers == 0) o.workers = default_workers();
-  check_range("workers", o.workers, 1, kMostWorkers);
+  check_range("workers", o.workers, 1, kMaxWorkers);
   if (!o.cache_k.valid()) o.cache_k = f16;
   if (!o.cache_v.valid()) o.cache_v = f16;
   check_cache_type("K", o.cache_k);
@@ -80,9 +80,9 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   return o;
 }
 
-void add_class(const Model& model, const Backend& backend, std::int64_t width,
-               PlannedModel& planned) {
-  const SessionOptions& o = planned.options;
+// The graph of a width class as the builder made it, then fused, and the memory that it wants.
+ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
+                       std::int64_t width) {
   const Model::Impl& impl = model.impl();
   ModelGraph built = build_model_graph(impl.source, *impl.architecture, impl.hparams,
                                        {.tokens = width,
@@ -94,46 +94,51 @@ void add_class(const Model& model, const Backend& backend, std::int64_t width,
                                         .cache_k = o.cache_k,
                                         .cache_v = o.cache_v,
                                         .embeddings = o.embeddings});
-  const bool resident = o.weights == WeightMode::resident;
-  planned.memory_parts = std::move(built.memory);
-  planned.graphs.push_back(
-      optimize(built.graph, backend, {.off = o.passes_off, .resident = resident}));
-  planned.plans.push_back(
-      make_plan(planned.graphs.back(), backend,
-                {.name = width == 1 ? "decode" : fmt::format("prefill {}", width),
-                 .lanes = o.workers,
-                 .may_take_one_lane = true,
-                 .reuse_arena = o.reuse_arena}));
+  built.graph = fuse(std::move(built.graph), passes);
+  return built;
+}
+
+// Narrowest first.
+std::vector<std::int64_t> widths_of(const SessionOptions& o) {
+  std::vector<std::int64_t> widths;
+  for (const std::int64_t width : kWidths) {
+    if (width < o.prefill_width) widths.push_back(width);
+  }
+  widths.push_back(o.prefill_width);
+  return widths;
 }
 
 void count_memory(const Model& model, PlannedModel& planned) {
   planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
 }
 
-void add_classes(const Model& model, PlannedModel& planned) {
-  const std::int64_t widest = planned.options.prefill_width;
-  for (const std::int64_t width : kWidths) {
-    if (width < widest) add_class(model, *planned.backend, width, planned);
-  }
-  add_class(model, *planned.backend, widest, planned);
-}
-
 // Every width class with weights of this mode, whatever it takes.
 PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
   PlannedModel planned{.options = options};
   planned.options.weights = weights;
-  planned.backend = backend_of(options);
-  const auto* routing = dynamic_cast<const Routing*>(planned.backend.get());
-  const auto changes = [&] { return routing ? routing->changes_of_mind() : 0; };
-  for (std::size_t before = 0;;) {
-    add_classes(model, planned);
-    if (changes() == before) break;
-    // A plan does not see where those before it left states, nor what they did to weights.
-    before = changes();
-    planned.graphs.clear();
-    planned.plans.clear();
+  const SessionOptions& o = planned.options;
+  const PassOptions passes{.off = o.passes_off, .resident = weights == WeightMode::resident};
+  const Routes routes = routes_of(o);
+  const std::vector<std::int64_t> widths = widths_of(o);
+  std::vector<Graph> fused;
+  for (const std::int64_t width : widths) {
+    ModelGraph built = fused_class(model, o, passes, width);
+    fused.push_back(std::move(built.graph));
+    planned.memory_parts = std::move(built.memory);
   }
-  if (routing) routing->check_patterns(planned.graphs.front());
+  routes.check_patterns(fused.front());
+  planned.assignments = assign(fused, routes);
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const Assignment& assignment = planned.assignments[i];
+    planned.graphs.push_back(lower(std::move(fused[i]), assignment, passes));
+    planned.plans.push_back(
+        make_plan(planned.graphs.back(), assignment,
+                  {.name = widths[i] == 1 ? "decode" : fmt::format("prefill {}", widths[i]),
+                   .lanes = o.workers,
+                   .may_take_one_lane = true,
+                   .replay = o.executor,
+                   .reuse_arena = o.reuse_arena}));
+  }
   count_memory(model, planned);
   return planned;
 }
@@ -167,6 +172,7 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   const std::int64_t next = std::ranges::find(variables, "T", &Variable::name)->bound;
   if (next < limits.narrowest) return false;
   planned.graphs.pop_back();
+  planned.assignments.pop_back();
   planned.plans.pop_back();
   planned.options.prefill_width = next;
   planned.options.logits_rows = std::min(planned.options.logits_rows, next);
@@ -238,7 +244,7 @@ std::int64_t without_file(const PlannedModel& planned) {
 std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptions& options,
                                           Limits limits, std::string& reason) {
   const bool asked = options.weights == WeightMode::resident;
-  if (!asked && backend_of(options)->resident_lowering().empty()) {
+  if (!asked && routes_of(options).lowering_backend().resident_lowering().empty()) {
     reason = fmt::format("backend {} computes from the file's layout", options.backend);
     return std::nullopt;
   }
@@ -288,15 +294,14 @@ PlannedModel plan_mapped(const Model& model, const SessionOptions& options, cons
 
 }  // namespace
 
-std::shared_ptr<const Backend> backend_of(const SessionOptions& options) {
-  if (options.engine) return {std::shared_ptr<const Backend>(), options.engine};
-  return choose_backend(options.backend, options.route);
+Routes routes_of(const SessionOptions& options) {
+  return options.engine ? Routes(*options.engine) : Routes(options.backend, options.route);
 }
 
 std::int64_t state_bytes(const Graph& graph, const Plan& plan) {
   std::int64_t sum = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
-    const bool here = plan.placements[static_cast<std::size_t>(id)].memory == 0;
+    const bool here = !is_device(plan.placements[id].memory);
     if (graph[id].kind == NodeKind::state && here) sum += align_up(graph[id].spec.bytes());
   }
   return sum;

@@ -15,9 +15,9 @@ namespace weft {
 
 struct Runner {
   // `memory_inputs`: names of those that SessionMemory writes.
-  Runner(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
-         Workers& workers, std::span<const std::string> memory_inputs)
-      : executor(graph, plan, backend, bindings, workers),
+  Runner(const Graph& graph, const Plan& plan, const Assignment& assignment,
+         const Bindings& bindings, Workers& workers, std::span<const std::string> memory_inputs)
+      : executor(graph, plan, assignment, bindings, workers),
         tokens(input(graph, "tokens")),
         pos(input(graph, "pos")),
         out_rows(input(graph, "out_rows")),

@@ -60,23 +60,30 @@ std::string text_of(auto f) {
 
 }  // namespace
 
-TEST_CASE("the same bits for any number of workers and any chunks") {
+TEST_CASE("the same bits for any number of workers, any executor and any chunks") {
+  const std::pair<int, ReplayKind> kRunners[] = {
+      {1, ReplayKind::crew}, {2, ReplayKind::crew}, {2, ReplayKind::flow}};
   for (const char* backend : {"reference", "cpu"}) {
     for (const char* arch : {"llama", "qwen2", "qwen3"}) {
       for (const DType dtype : {f32, q8_0}) {
         const auto model = tiny_model({.arch = arch, .matrices = dtype});
         const auto ids = some_tokens(100);
         std::vector<float> expected;
-        for (const int workers : {1, 2}) {
+        for (const auto& [workers, executor] : kRunners) {
           for (const std::size_t chunk : {100, 64, 7, 1}) {
+            CAPTURE(to_string(executor));
             CAPTURE(backend);
             CAPTURE(arch);
             CAPTURE(std::string(dtype.name()));
             CAPTURE(workers);
             CAPTURE(chunk);
-            Session session(
-                model,
-                {.prefill_width = 100, .logits_rows = 100, .workers = workers, .backend = backend});
+            Session session(model, {.prefill_width = 100,
+                                    .logits_rows = 100,
+                                    .workers = workers,
+                                    .executor = executor,
+                                    .backend = backend});
+            const Plan& widest = session.plan(session.n_plans() - 1);
+            if (widest.lanes > 1) CHECK(widest.replay == executor);
             const auto got = all_logits(session, ids, chunk);
             REQUIRE(got.size() == 100 * 50);
             if (expected.empty()) expected = got;

@@ -2,10 +2,8 @@
 
 namespace weft {
 
-Matching::Matching(const Graph& graph)
-    : graph_(graph), users_(graph.users()), output_(static_cast<std::size_t>(graph.size())) {
-  for (const Graph::Output& output : graph.outputs())
-    output_[static_cast<std::size_t>(output.node)] = true;
+Matching::Matching(const Graph& graph) : graph_(graph), users_(graph.users()), output_(graph) {
+  for (const Graph::Output& output : graph.outputs()) output_[output.node] = 1;
 }
 
 }  // namespace weft

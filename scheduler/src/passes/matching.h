@@ -6,6 +6,7 @@
 
 #include "weft/graph/graph.h"
 #include "weft/graph/pass.h"
+#include "weft/graph/per_node.h"
 #include "weft/ops/linear.h"
 
 namespace weft {
@@ -21,7 +22,7 @@ class Matching {
 
   const Graph& graph() const { return graph_; }
   const std::vector<NodeId>& users(NodeId id) const { return users_[static_cast<std::size_t>(id)]; }
-  bool is_output(NodeId id) const { return output_[static_cast<std::size_t>(id)]; }
+  bool is_output(NodeId id) const { return output_[id] != 0; }
   bool is(NodeId id, const OpDef& op) const { return id != kNoNode && graph_[id].op == &op; }
   // The node is one of `op`, and nobody but one user sees it: it can disappear into that user.
   bool is_inner(NodeId id, const OpDef& op) const {
@@ -31,7 +32,7 @@ class Matching {
  private:
   const Graph& graph_;
   std::vector<std::vector<NodeId>> users_;
-  std::vector<bool> output_;
+  PerNode<char> output_;
 };
 
 // Inputs of a linear node, by name.
@@ -42,7 +43,7 @@ inline LinearInputs linear_inputs(const Node& node) {
   return {node.inputs[0], node.inputs[1], node.inputs[2], node.inputs[3]};
 }
 
-// Copies node by node; `fuse(rewriter, id)` returns true where it has replaced the node itself.
+// Copies node by node; `fuse(rewriter, id)` returns true if it has replaced the node itself.
 // What nothing needs any more is left out.
 template <class F>
 Graph rewrite(const Graph& graph, std::string_view pass, F fuse) {

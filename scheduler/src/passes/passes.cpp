@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
-#include "weft/scheduler/routing.h"
 
+#include "lowered_part.h"
 #include "matching.h"
 
 namespace weft {
@@ -25,6 +25,11 @@ void check_names(const Backend& backend, const PassOptions& options) {
   }
 }
 
+bool is_off(const Pass& pass, const PassOptions& options) {
+  return std::ranges::any_of(
+      options.off, [&](const std::string& name) { return name == "all" || name == pass.name; });
+}
+
 }  // namespace
 
 std::span<const Pass> fusion_passes() {
@@ -32,35 +37,40 @@ std::span<const Pass> fusion_passes() {
   return passes;
 }
 
-Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& options,
-               void (*seen)(const Pass* pass, const Graph& graph, void* context), void* context) {
-  check_names(backend, options);
+Graph fuse(const Graph& graph, const PassOptions& options, const PassObserver& seen) {
   check(graph);
   Graph current = without_dead_nodes(graph);
-  if (seen) seen(nullptr, current, context);
-  const auto is_off = [&](const Pass& pass) {
-    return std::any_of(options.off.begin(), options.off.end(),
-                       [&](const std::string& name) { return name == "all" || name == pass.name; });
-  };
-  const auto apply = [&](const Pass& pass, const Routing* shared) {
-    if (is_off(pass)) return;
-    Graph next = pass.apply(current);
-    current = shared ? shared->only_own(current, std::move(next), pass.name) : std::move(next);
-    if (seen) seen(&pass, current, context);
-  };
-  for (const Pass& pass : fusion_passes()) apply(pass, nullptr);
-  const auto* routing = dynamic_cast<const Routing*>(&backend);
-  for (const Pass& pass : backend.lowering()) apply(pass, routing);
-  if (options.resident) {
-    for (const Pass& pass : backend.resident_lowering()) apply(pass, routing);
+  if (seen) seen(nullptr, current);
+  for (const Pass& pass : fusion_passes()) {
+    if (is_off(pass, options)) continue;
+    current = pass.apply(current);
+    if (seen) seen(&pass, current);
   }
-  if (auto placed = backend.place_copies(current)) current = std::move(*placed);
+  return current;
+}
+
+Graph lower(Graph fused, const Assignment& assignment, const PassOptions& options,
+            const PassObserver& seen) {
+  const Backend& backend = assignment.routes().lowering_backend();
+  check_names(backend, options);
+  Graph current = std::move(fused);
+  const auto apply = [&](std::span<const Pass> passes) {
+    for (const Pass& pass : passes) {
+      if (is_off(pass, options)) continue;
+      current = lowered_part(current, pass.apply(current), assignment, pass.name);
+      if (seen) seen(&pass, current);
+    }
+  };
+  apply(backend.lowering());
+  if (options.resident) apply(backend.resident_lowering());
+  if (!assignment.routes().devices().empty()) current = place_copies(current, assignment);
   check(current);
   return current;
 }
 
-Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& options) {
-  return optimize(graph, backend, options, nullptr, nullptr);
+Graph optimize(const Graph& graph, const Assignment& assignment, const PassOptions& options,
+               const PassObserver& seen) {
+  return lower(fuse(graph, options, seen), assignment, options, seen);
 }
 
 }  // namespace weft

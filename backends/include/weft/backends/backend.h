@@ -56,7 +56,7 @@ struct Kernel {
       1;  // columns it likes to get in multiples of (a tile's height); any region is correct
   bool splits = true;  // false: must compute the whole output in one call
 
-  const Backend* backend = nullptr;  // whose it is, where who was asked has it from another one
+  const Backend* backend = nullptr;  // whose it is; whoever asks a backend may leave it empty
   Device* device = nullptr;  // in whose memory its output, states and weights lie; null: the host's
   bool queued = false;       // hands its work to a device: all such calls come from one lane
 };
@@ -89,10 +89,6 @@ class Backend {
                                                   KernelFailure&) const {
     return nullptr;
   }
-
-  // Applied after all other rewrites: puts copies where data goes from one memory to another.
-  // nullopt: all is in the host's.
-  virtual std::optional<Graph> place_copies(const Graph&) const { return std::nullopt; }
 };
 
 // "reference": every op of the table by its scalar definition.

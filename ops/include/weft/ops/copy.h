@@ -1,18 +1,17 @@
 #pragma once
-// y = x, in another memory: the seam between nodes that run on different devices. Memories are
-// numbered: 0 is the host's, the others are those of the devices of a plan.
+// y = x, in another memory: the seam between nodes that run on different devices.
 //   x any type, rows may have gaps between them     y like x, without gaps
-// No model has it: routing puts it where data has to move.
+// No model has it: place_copies() (scheduler/routing.h) inserts it.
 
-#include <cstdint>
 #include <tuple>
 
+#include "weft/graph/memory_id.h"
 #include "weft/graph/tensor.h"
 
 namespace weft {
 
 struct CopyAttrs {
-  std::int32_t from = 0, to = 0;
+  MemoryId from = MemoryId::host, to = MemoryId::host;
   static constexpr auto fields() {
     return std::tuple{field("from", &CopyAttrs::from), field("to", &CopyAttrs::to)};
   }

@@ -14,6 +14,7 @@
 
 #include "weft/graph/graph.h"
 #include "weft/scheduler/plan.h"
+#include "weft/scheduler/routing.h"
 #include "weft/scheduler/workers.h"
 
 namespace weft {
@@ -26,8 +27,8 @@ struct DeviceBindings {
 
 // Memory that a plan uses and an executor does not own. All of it outlives the executor.
 struct Bindings {
-  std::function<const std::byte*(const Node& weight)>
-      weight;  // called once per weight node while binding; never null
+  // Called once per weight node while binding; never returns null.
+  std::function<const std::byte*(const Node& weight)> weight;
   std::function<std::byte*(const Node& state)> state;  // likewise per state
   std::span<std::byte> arena;                // at least Plan::arena_bytes, aligned to kAlignment
   std::span<std::byte> scratch;              // at least Plan::scratch_bytes, likewise
@@ -41,6 +42,8 @@ class NodeObserver {
   // Whether it looks at what tensors hold: those that lie on devices are then brought to the host
   // for it, before and after every call. After calls of nodes on devices their work is done.
   virtual bool reads_values() const { return true; }
+  // Called on a worker before one or more calls that follow each other.
+  virtual void begin(int /*worker*/) noexcept {}
   // Called on the worker that runs the node, before and after its kernel computes `region`.
   // `worker` is 0 to the plan's lanes - 1 and runs one node at a time. A worker that is done takes
   // over what others have not begun, so what it is called for may be another lane's share.
@@ -59,10 +62,10 @@ struct ExecutorOptions {
 
 class Executor {
  public:
-  // `graph` and `plan` are kept by reference and outlive the executor. Throws Error where bindings
-  // are missing or too small.
-  Executor(const Graph& graph, const Plan& plan, const Backend& backend, const Bindings& bindings,
-           Workers& workers, const ExecutorOptions& options = {});
+  // `graph` and `plan` are kept by reference and outlive the executor; the plan was made with
+  // `assignment`. Throws Error if bindings are missing or too small.
+  Executor(const Graph& graph, const Plan& plan, const Assignment& assignment,
+           const Bindings& bindings, Workers& workers, const ExecutorOptions& options = {});
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -70,10 +73,10 @@ class Executor {
   // Memory of a graph input, at its bound: write the step's data there before run().
   std::span<std::byte> input(std::string_view path);
 
-  // Throws Error, naming backend and node, where a plug-in failed: as after a cancelled run.
   // One step. `extents` are the variables' actual extents, 1 <= extent <= bound (throws
-  // ValueError). Throws CancelledError where `cancel` became true; the contents of states are then
-  // those rows that were written so far, which a later run may overwrite.
+  // ValueError). Throws CancelledError if `cancel` became true, and Error, naming backend and node,
+  // if a plug-in failed; the contents of states are then those rows that were written so far, which
+  // a later run may overwrite.
   void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr,
            NodeObserver* observer = nullptr);
 

@@ -2,13 +2,13 @@
 // The fusion passes and how they are applied. Model code never fuses; each pass makes nodes whose
 // OpDef::definition is the plain graph it equals.
 
+#include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "weft/backends/backend.h"
 #include "weft/graph/pass.h"
+#include "weft/scheduler/routing.h"
 
 namespace weft {
 
@@ -20,14 +20,20 @@ struct PassOptions {
   bool resident = false;         // weights will be bound in the types that their nodes then have
 };
 
-// check()s the graph, applies the fusion passes, then the backend's lowering, then, where weights
-// are resident, its resident lowering, and check()s again.
-// Throws ValueError for unknown names in `off`.
-Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& options = {});
+// Called with the graph after each pass that ran, and before the first one with a null pass.
+using PassObserver = std::function<void(const Pass* pass, const Graph& graph)>;
 
-// The same, calling `seen` with the graph after each pass that ran (before the first one with a
-// null pass).
-Graph optimize(const Graph& graph, const Backend& backend, const PassOptions& options,
-               void (*seen)(const Pass* pass, const Graph& graph, void* context), void* context);
+// check()s the graph and applies the fusion passes. Names in `off` are checked by lower().
+Graph fuse(const Graph& graph, const PassOptions& options, const PassObserver& seen = {});
+
+// What fuse() returned, with the lowering of the backend that the assignment names, then, if
+// weights are resident, its resident lowering, then copies between memories; check()ed again.
+// Throws ValueError for unknown names in `off`.
+Graph lower(Graph fused, const Assignment& assignment, const PassOptions& options,
+            const PassObserver& seen = {});
+
+// Both for one graph.
+Graph optimize(const Graph& graph, const Assignment& assignment, const PassOptions& options = {},
+               const PassObserver& seen = {});
 
 }  // namespace weft

@@ -14,6 +14,8 @@
 
 #include "weft/backends/backend.h"
 #include "weft/graph/graph.h"
+#include "weft/graph/memory_id.h"
+#include "weft/graph/per_node.h"
 
 namespace weft {
 
@@ -30,6 +32,8 @@ struct PlanStep {
   NodeId node = kNoNode;
   std::string path, op;
   std::string backend, kernel;  // Kernel::row
+  std::string instead_of;       // the backend without a kernel for the node, if it is therefore
+                                // computed by its definition; otherwise empty
   Split split = Split::one;
   std::vector<std::vector<ColRange>> cols;   // Split::cols: per lane; a lane may have none
   std::vector<std::vector<ColRange>> parts;  // likewise, where the stage has several shares per
@@ -40,6 +44,14 @@ struct PlanStep {
   friend bool operator==(const PlanStep&, const PlanStep&);
 };
 
+// Who runs the stages of a plan (src/replay.h).
+enum class ReplayKind : std::uint8_t {
+  alone,  // the calling thread
+  crew,   // workers that spin at a join and claim what there is to do
+  flow,   // a oneTBB flow graph whose nodes are the pieces of the plan (pieces.h)
+};
+std::string_view to_string(ReplayKind kind);
+
 enum class Place : std::uint8_t { arena, weight, state, view };
 std::string_view to_string(Place place);
 
@@ -49,12 +61,12 @@ struct Placement {
   Place place = Place::arena;
   NodeId root = kNoNode;  // whose memory it is: a view looks at its root, a state writer writes the
                           // state; otherwise the node itself
-  std::int64_t offset =
-      0;  // arena: byte offset of the first copy; view: bytes from the start of a row of the root
-  std::int64_t bytes = 0;   // of one copy, at the bounds
-  std::int32_t copies = 1;  // Split::copies: one per lane, `align_up(bytes)` apart
-  std::int32_t memory = 0;  // 0: the host's; i: that of Plan::devices[i - 1]; of weights see below
-  std::uint32_t weight_in = 0;  // weights: bit i set where nodes in memory i read it
+  // Arena: byte offset of the first copy. View: bytes from the start of a row of the root.
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;            // of one copy, at the bounds
+  std::int32_t copies = 1;           // Split::copies: one per lane, `align_up(bytes)` apart
+  MemoryId memory = MemoryId::host;  // of a weight see weight_in
+  MemorySet weight_in;               // weights: the memories whose nodes read it
   std::int32_t first_stage = 0, last_stage = 0;  // alive in these stages, inclusive
   NodeId in_place_over = kNoNode;                // shares the memory of this node
   friend bool operator==(const Placement&, const Placement&) = default;
@@ -68,22 +80,26 @@ struct PlanDevice {
   std::int64_t bytes_in = 0, bytes_out = 0;  // copied to it and from it in one run, at the bounds
   friend bool operator==(const PlanDevice&, const PlanDevice&) = default;
 };
-inline constexpr std::size_t kMostDevices = 31;  // of one plan
 
 struct Plan {
   std::string name;  // "decode", "prefill 64"
   std::int32_t lanes = 1;
   std::vector<Variable> variables;  // with the bounds of this width class
   std::vector<PlanStep> steps;
-  std::vector<Placement> placements;  // by NodeId
+  PerNode<Placement> placements;
   std::int32_t stages = 0;
   std::vector<std::int32_t> shares;  // by stage: into how many parts, that any worker may take, the
                                      // work of each lane is cut
 
-  std::vector<PlanDevice> devices;  // none where all is computed in the host's memory
+  // By device_index(); none if all is computed in the host's memory.
+  std::vector<PlanDevice> devices;
 
   // Of one run at the bounds, from rough rates of a core: good enough to choose between plans.
   std::int64_t predicted_ns = 0;
+
+  // How it is run, and why so. Not part of to_json() and hash(): the numbers do not depend on it.
+  ReplayKind replay = ReplayKind::alone;
+  std::string replay_reason;
 
   std::int64_t arena_bytes = 0;
   std::int64_t arena_lower_bound = 0;  // most bytes alive in one stage: no packing can need less
@@ -95,8 +111,8 @@ struct Plan {
   std::int32_t shares_in(std::int32_t stage) const {
     return stage < std::ssize(shares) ? shares[static_cast<std::size_t>(stage)] : 1;
   }
-  std::int64_t arena_of(std::int32_t memory) const {
-    return memory == 0 ? arena_bytes : devices.at(static_cast<std::size_t>(memory) - 1).arena_bytes;
+  std::int64_t arena_of(MemoryId memory) const {
+    return is_device(memory) ? devices.at(device_index(memory)).arena_bytes : arena_bytes;
   }
   std::int32_t joins() const { return stages > 0 ? stages - 1 : 0; }
   std::int64_t calls() const;  // of kernels in one run, by all lanes together

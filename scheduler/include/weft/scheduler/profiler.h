@@ -28,19 +28,20 @@ struct ProfiledCall {
 // between runs.
 class Profiler final : public NodeObserver {
  public:
-  // Room for `most_calls` of each worker is taken here and touched, so that recording takes no
+  // Room for `max_calls` of each worker is taken here and touched, so that recording takes no
   // more.
-  Profiler(int workers, std::size_t most_calls);
+  Profiler(int workers, std::size_t max_calls);
   bool reads_values() const override { return false; }
 
-  // A worker begins with one or more calls that follow each other.
-  void begin(int worker) noexcept { lane(worker).last = ticks(); }
+  void begin(int worker) noexcept override { lane(worker).last = ticks(); }
+  void before(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
   // A call ended, and the next one begins, if there is one.
-  void end(const PlanStep& step, int worker, const Region& region) noexcept {
+  void after(const PlanStep& step, int worker, const KernelArgs&,
+             const Region& region) noexcept override {
     Lane& mine = lane(worker);
     const std::int64_t now = ticks(), before = mine.last;
     mine.last = now;
-    if (mine.n_calls == most_calls_) {
+    if (mine.n_calls == max_calls_) {
       ++mine.dropped;
       return;
     }
@@ -54,13 +55,6 @@ class Profiler final : public NodeObserver {
                                   narrow(region.row1),
                                   narrow(region.col0),
                                   narrow(region.col1)};
-  }
-  void before(const PlanStep&, int worker, const KernelArgs&, const Region&) noexcept override {
-    begin(worker);
-  }
-  void after(const PlanStep& step, int worker, const KernelArgs&,
-             const Region& region) noexcept override {
-    end(step, worker, region);
   }
 
   int workers() const { return static_cast<int>(lanes_.size()); }
@@ -96,7 +90,7 @@ class Profiler final : public NodeObserver {
   static constexpr std::size_t kAhead = 3;  // records
 
   std::vector<Lane> lanes_;
-  std::size_t most_calls_;
+  std::size_t max_calls_;
   double ns_per_tick_;
   std::int64_t start_;  // ticks
 };

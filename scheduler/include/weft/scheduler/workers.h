@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// Most workers of a session, and most lanes of a plan.
-inline constexpr int kMostWorkers = 256;
+// Of a session; also the maximum of lanes of a plan.
+inline constexpr int kMaxWorkers = 256;
 
 // min(2, CPUs this process may use): the cgroup's CPU quota (rounded up) and the affinity mask,
 // never less than 1.
@@ -17,7 +17,7 @@ int default_workers();
 
 class Workers {
  public:
-  explicit Workers(int n_workers);  // throws ValueError outside 1..kMostWorkers
+  explicit Workers(int n_workers);  // throws ValueError outside 1..kMaxWorkers
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

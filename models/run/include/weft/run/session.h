@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
+#include "weft/scheduler/routing.h"
 
 namespace weft {
 
@@ -48,8 +50,10 @@ struct SessionOptions {
   std::int64_t logits_rows = 0;  // most rows of logits in one step; 0: max(sequences, 16), at most
                                  // prefill_width. The arena has room for that many
   int workers = 0;               // 0: default_workers()
+  std::optional<ReplayKind> executor;  // of plans of several lanes: crew or flow; default: the
+                                       // planner's choice, plan by plan
   std::string backend = "cpu";
-  std::string route;  // rules of Routing (scheduler/routing.h): "blk.3.ffn_*=reference,*=cpu"
+  std::string route;  // rules of Routes (scheduler/routing.h): "blk.3.ffn_*=reference,*=cpu"
   const Backend* engine = nullptr;  // computes in place of all that, where it is set; outlives the
                                     // session (tests, bisection)
   // Any of cache_types() (ops/cache_cells.h). None: F16 for both, or Q8_0 where nothing less keeps
@@ -152,14 +156,14 @@ class Session {
   std::unique_ptr<Impl> impl_;
 };
 
-// The backend, or the backends behind one routing, that a session of these options computes with.
-// Throws ValueError for unknown names and rules.
-std::shared_ptr<const Backend> backend_of(const SessionOptions& options);
+// What the options say about which backend runs which node. Throws ValueError for unknown names and
+// rules.
+Routes routes_of(const SessionOptions& options);
 
 // Plans of a session without loading weights or allocating: what `weft plan` prints.
 struct PlannedModel {
-  std::shared_ptr<const Backend> backend;  // what the plans were made for
   std::vector<Graph> graphs;
+  std::vector<Assignment> assignments;  // by graph: what the plans were made with
   std::vector<Plan> plans;
   std::vector<MemoryPart> memory_parts;  // of the graphs' states
   MemoryUse memory;

@@ -1,14 +1,14 @@
 // A second look at splits, when columns and stages are known. choose_splits() takes a node's
 // columns to be where its readers want them; where granules do not fit (heads of 48 elements,
 // blocks of 32) the lanes must meet before the node and behind it. If such a node is small, every
-// lane rather computes all of it.
+// lane computes all of it instead.
 
 #include "draft.h"
 
 namespace weft {
 namespace {
 
-bool met_its_input(const Draft& draft, NodeId id) {
+bool waits_for_other_lanes(const Draft& draft, NodeId id) {
   const Node& node = draft.graph[id];
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoNode) continue;
@@ -24,17 +24,17 @@ bool met_its_input(const Draft& draft, NodeId id) {
 
 }  // namespace
 
-void mend_splits(Draft& draft) {
+void repair_splits(Draft& draft) {
   std::vector<NodeId> small;
   for (NodeId id = 0; id < draft.graph.size(); ++id) {
     const Work& work = draft[id];
     if (work.works && work.share.split == Split::cols && work.ns < kJoinNs &&
-        draft.graph[id].op->storage == Storage::fresh && met_its_input(draft, id))
+        draft.graph[id].op->storage == Storage::fresh && waits_for_other_lanes(draft, id))
       small.push_back(id);
   }
   if (small.empty()) return;
   const double before_ns = predict_ns(draft);
-  const std::vector<Work> before = draft.works;
+  const PerNode<Work> before = draft.works;
   for (const NodeId id : small) draft[id].share = {.split = Split::copies};
   choose_cols(draft);
   choose_stages(draft);

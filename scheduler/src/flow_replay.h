@@ -1,0 +1,31 @@
+#pragma once
+// A plan as a oneTBB flow graph. Every piece of the plan is a continue_node, every join is edges
+// between the nodes of two groups, or a node in which many pieces meet. The task arena caps the
+// workers; a worker that has nothing to do takes any piece that is ready.
+//
+// Why a run allocates nothing: see workers_impl.h.
+
+#include <memory>
+#include <vector>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include "replay.h"
+
+namespace weft {
+
+class FlowReplay final : public Replay {
+ public:
+  // REQUIRES as make_replay().
+  FlowReplay(ReplayJob& job, const std::vector<PieceGroup>& pieces, oneapi::tbb::task_arena& arena);
+  ~FlowReplay() override;
+  void run() override;
+
+ private:
+  class Graph;  // keeps the headers of oneTBB's flow graph out of other files
+
+  oneapi::tbb::task_arena& arena_;
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace weft
