@@ -51,6 +51,7 @@ OneNode::OneNode(const Graph& graph, const Backend& backend, const std::vector<C
   }
   const Node& node = graph[node_];
   kernel_ = *backend.find(graph, node);
+  prepared_ = backend.prepare(graph, node, {}, failure_);
   scratch_ = Buffer(std::max<std::int64_t>(1, kernel_.scratch_bytes));
   out_ = view(node_);
   for (const NodeId id : node.inputs) {
@@ -106,9 +107,14 @@ void OneNode::compute(NodeId id) {
   std::vector<View> inputs;
   for (const NodeId input : node.inputs) inputs.push_back(input == kNoNode ? View{} : view(input));
   const View out = view(id);
-  kernel->run(
-      {.op = node.op, .attrs = &node.attrs, .in = inputs, .out = out, .scratch = scratch.bytes()},
-      Region::whole(out));
+  const auto prepared = backend_.prepare(graph_, node, {}, failure_);
+  kernel->run({.op = node.op,
+               .attrs = &node.attrs,
+               .in = inputs,
+               .out = out,
+               .scratch = scratch.bytes(),
+               .prepared = prepared.get()},
+              Region::whole(out));
 }
 
 void OneNode::make_cold(std::int64_t least_bytes) {
@@ -138,7 +144,8 @@ void OneNode::run() {
                .attrs = &node.attrs,
                .in = inputs_,
                .out = out_,
-               .scratch = scratch_.bytes()},
+               .scratch = scratch_.bytes(),
+               .prepared = prepared_.get()},
               Region::whole(out_));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/backends/backend.h"
+#include "weft/backends/device.h"
 #include "weft/backends/memory.h"
 #include "weft/graph/graph.h"
 
@@ -49,6 +50,8 @@ class OneNode {
   NodeId node_;
   Extents extents_;
   Kernel kernel_;
+  KernelFailure failure_;
+  std::unique_ptr<PreparedKernel> prepared_;
   std::vector<Buffer> memory_;  // by NodeId
   std::vector<Copy> copies_;    // beside memory_
   std::size_t next_ = 0;

@@ -1,21 +1,51 @@
-# The instruction sets of the cpu backend: the one table of their names, tags and flags.
+# Kernels once per instruction set. instruction_sets.cmake is the list of those; WEFT_INSTRUCTION_SETS may name another.
 #
-#   weft_isa_kernel(TARGET KERNEL CLASS ISAS...)
-#
-# adds to TARGET one generated two-line source per instruction set that instantiates CLASS (which names the tag @ARCH@) from
-# src/cpu/kernels/KERNEL.inl.h, compiled with that set's flags.
-set(WEFT_ISAS sse2 avx2 avx512 avx512vnni)
-set(WEFT_ISAS_FLOAT sse2 avx2 avx512)  # for kernels that have no use for VNNI
+#   WEFT_ISAS                        the sets that processors of this kind can have, later ones better
+#   WEFT_ISA_<name>_TAG, _DESCRIPTION, _FLAGS, _KERNELS
+#   weft_kernel(TARGET FILE CLASS GROUP)
+#     Adds to TARGET one generated two-line source for every set whose KERNELS name GROUP. It instantiates CLASS<Tag> from
+#     src/cpu/kernels/FILE.inl.h and is compiled with the flags of the set.
+#   weft_weight_formats(TARGET GROUP NAME...)
+#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights_<name>.inl.h, for weights of type NAME.
+#   weft_kernel_headers(TARGET)
+#     Makes the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h, isa_table.h, simd_traits.h, kernel_list.h,
+#     weight_tags.h and weight_format_list.h.
+include_guard(DIRECTORY)
 
-set(WEFT_ISA_TAG_sse2 Sse2)
-set(WEFT_ISA_TAG_avx2 Avx2)
-set(WEFT_ISA_TAG_avx512 Avx512)
-set(WEFT_ISA_TAG_avx512vnni Avx512Vnni)
+set(WEFT_ISAS)
+set(WEFT_FEATURES)
 
-set(WEFT_ISA_FLAGS_sse2 -msse2)
-set(WEFT_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
-set(WEFT_ISA_FLAGS_avx512 ${WEFT_ISA_FLAGS_avx2} -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl)
-set(WEFT_ISA_FLAGS_avx512vnni ${WEFT_ISA_FLAGS_avx512} -mavx512vnni)
+macro(weft_instruction_set name)
+  cmake_parse_arguments(ISA "" "TAG;EXTENDS;PROCESSOR;DESCRIPTION;REGISTERS" "FEATURES;FLAGS;KERNELS" ${ARGN})
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${ISA_PROCESSOR})$")
+    if(ISA_EXTENDS AND NOT ISA_EXTENDS IN_LIST WEFT_ISAS)
+      message(FATAL_ERROR "instruction set '${name}' extends '${ISA_EXTENDS}', which does not stand before it")
+    endif()
+    list(APPEND WEFT_ISAS ${name})
+    set(WEFT_ISA_${name}_TAG ${ISA_TAG})
+    set(WEFT_ISA_${name}_EXTENDS ${ISA_EXTENDS})
+    set(WEFT_ISA_${name}_DESCRIPTION "${ISA_DESCRIPTION}")
+    set(WEFT_ISA_${name}_FLAGS ${WEFT_ISA_${ISA_EXTENDS}_FLAGS} ${ISA_FLAGS})
+    set(WEFT_ISA_${name}_KERNELS ${ISA_KERNELS})
+    set(WEFT_ISA_${name}_FEATURES ${WEFT_ISA_${ISA_EXTENDS}_FEATURES})
+    foreach(feature IN ITEMS ${ISA_FEATURES})
+      if(NOT feature MATCHES "^([a-z0-9_]+)=([0-9]+)\\.([0-9]+)\\.(e[abcd]x)\\.([0-9]+)$")
+        message(FATAL_ERROR "instruction set '${name}': '${feature}' is not NAME=LEAF.SUBLEAF.REGISTER.BIT")
+      endif()
+      list(APPEND WEFT_ISA_${name}_FEATURES ${CMAKE_MATCH_1})
+      if(NOT CMAKE_MATCH_1 IN_LIST WEFT_FEATURES)
+        list(APPEND WEFT_FEATURES ${CMAKE_MATCH_1})
+        set(WEFT_FEATURE_${CMAKE_MATCH_1}
+          "${CMAKE_MATCH_2}, ${CMAKE_MATCH_3}, CpuidRegister::${CMAKE_MATCH_4}, ${CMAKE_MATCH_5}, SavedRegisters::${ISA_REGISTERS}")
+      endif()
+    endforeach()
+  endif()
+endmacro()
+
+if(NOT WEFT_INSTRUCTION_SETS)
+  set(WEFT_INSTRUCTION_SETS ${CMAKE_CURRENT_LIST_DIR}/instruction_sets.cmake)
+endif()
+include(${WEFT_INSTRUCTION_SETS})
 
 # Kernels keep their variables in registers: red zones on the stack and checks of unaligned loads, which they make on purpose, find nothing there and
 # make their compilation ten times as long.
@@ -36,9 +66,13 @@ if(WEFT_COVERAGE)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-profile-arcs -fno-test-coverage)
 endif()
 
-function(weft_isa_kernel target kernel class)
-  foreach(isa IN LISTS ARGN)
-    set(ARCH weft::cpu::${WEFT_ISA_TAG_${isa}})
+# Sources for every set of `group` that instantiate `class`, which names the tag @ARCH@.
+function(weft_isa_sources target kernel class group)
+  foreach(isa IN LISTS WEFT_ISAS)
+    if(NOT group IN_LIST WEFT_ISA_${isa}_KERNELS)
+      continue()
+    endif()
+    set(ARCH weft::cpu::${WEFT_ISA_${isa}_TAG})
     string(CONFIGURE "${class}" instance @ONLY)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${kernel}.${isa}.cpp)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
@@ -47,7 +81,99 @@ function(weft_isa_kernel target kernel class)
     # may pick such a copy for everybody: hence -O2 always, and never link-time optimization. GCC 12 takes the undefined
     # registers in its own AVX-512 headers for mistakes.
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "$<$<NOT:$<CONFIG:Release>>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_FLAGS_${isa}}")
+      "$<$<NOT:$<CONFIG:Release>>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_${isa}_FLAGS}")
     target_sources(${target} PRIVATE ${source})
   endforeach()
+endfunction()
+
+# The tags of the sets of a group, best first.
+function(weft_isa_tags group out)
+  set(tags)
+  foreach(isa IN LISTS WEFT_ISAS)
+    if(group IN_LIST WEFT_ISA_${isa}_KERNELS)
+      list(PREPEND tags ${WEFT_ISA_${isa}_TAG})
+    endif()
+  endforeach()
+  list(JOIN tags ", " tags)
+  set(${out} "${tags}" PARENT_SCOPE)
+endfunction()
+
+function(weft_kernel target file class group)
+  weft_isa_sources(${target} ${file} "${class}<@ARCH@>" ${group})
+  weft_isa_tags(${group} tags)
+  set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_KERNEL_LIST
+    "template <class Arch>\nstruct ${class};\ntemplate <>\nstruct CompiledFor<${class}> {\n  using Sets = Tags<${tags}>;\n};\n")
+endfunction()
+
+function(weft_weight_formats target group)
+  weft_isa_tags(${group} tags)
+  set(comma)
+  if(tags)
+    set(comma ", ")
+  endif()
+  foreach(format IN LISTS ARGN)
+    string(TOLOWER ${format} name)
+    weft_isa_sources(${target} weights_${name} "Weights<@ARCH@, weft::cpu::${format}Weights>" ${group})
+    set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_TAGS "struct ${format}Weights {};\n")
+    set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_INCLUDES "#include \"weft/ops/formats/${name}.h\"\n")
+    set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_ROWS " \\\n  ROW(${name}, ${format}Weights${comma}${tags})")
+  endforeach()
+endfunction()
+
+function(weft_kernel_headers target)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  target_include_directories(${target} PRIVATE ${folder})
+  set(made "#pragma once\n// Made by cmake/isa.cmake.\n\n")
+  set(tags)
+  set(features)
+  set(bits)
+  set(sets)
+  set(of)
+  foreach(feature IN LISTS WEFT_FEATURES)
+    string(APPEND features "  ${feature},\n")
+    string(APPEND bits "    {Feature::${feature}, ${WEFT_FEATURE_${feature}}},\n")
+  endforeach()
+  set(index 0)
+  foreach(isa IN LISTS WEFT_ISAS)
+    set(tag ${WEFT_ISA_${isa}_TAG})
+    set(base void)
+    if(WEFT_ISA_${isa}_EXTENDS)
+      set(base ${WEFT_ISA_${WEFT_ISA_${isa}_EXTENDS}_TAG})
+    endif()
+    string(APPEND tags "// ${WEFT_ISA_${isa}_DESCRIPTION}\nstruct ${tag} {\n  using Base = ${base};\n};\n")
+    list(TRANSFORM WEFT_ISA_${isa}_FEATURES PREPEND "Feature::" OUTPUT_VARIABLE needs)
+    list(JOIN needs ", " needs)
+    string(APPEND sets "    InstructionSet{\"${isa}\", \"${WEFT_ISA_${isa}_DESCRIPTION}\", {${needs}}},\n")
+    string(APPEND of "template <>\ninline constexpr std::size_t kIndexOf<${tag}> = ${index};\n")
+    math(EXPR index "${index} + 1")
+  endforeach()
+  # A set without a file of traits has those of the set that it extends.
+  set(traits)
+  foreach(isa IN LISTS WEFT_ISAS)
+    if(EXISTS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/src/cpu/simd/${isa}.inl.h)
+      string(APPEND traits "#include \"cpu/simd/${isa}.inl.h\"\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/cpu/simd_traits.h @ONLY CONTENT "${made}${traits}")
+  list(LENGTH WEFT_ISAS n_sets)
+  list(LENGTH WEFT_FEATURES n_features)
+  file(CONFIGURE OUTPUT ${folder}/cpu/isa_tags.h @ONLY CONTENT "${made}namespace weft::cpu {\n\n${tags}\n}  // namespace weft::cpu\n")
+  file(CONFIGURE OUTPUT ${folder}/cpu/feature_list.h @ONLY CONTENT
+    "${made}#include <cstdint>\n\nnamespace weft::cpu {\n\nenum class Feature : std::uint8_t {\n${features}};\n\n}  // namespace weft::cpu\n")
+  file(CONFIGURE OUTPUT ${folder}/cpu/isa_table.h @ONLY CONTENT
+    "${made}#include <array>\n#include <cstddef>\n\n#include \"cpu/cpuid.h\"\n#include \"cpu/isa.h\"\n#include \"cpu/isa_tags.h\"\n\nnamespace weft::cpu {\n
+inline constexpr std::array<CpuidBit, ${n_features}> kCpuidBits = {{\n${bits}}};\n
+inline constexpr std::array<InstructionSet, ${n_sets}> kInstructionSets = {\n${sets}};\n
+template <class Arch>\ninline constexpr std::size_t kIndexOf = 0;\n${of}
+}  // namespace weft::cpu\n")
+  foreach(list KERNEL_LIST WEIGHT_TAGS WEIGHT_INCLUDES WEIGHT_ROWS)
+    get_property(${list} TARGET ${target} PROPERTY WEFT_${list})
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/cpu/kernel_list.h @ONLY CONTENT
+    "${made}#include \"cpu/isa_tags.h\"\n\nnamespace weft::cpu {\n
+template <class... Arch>\nstruct Tags {};\n
+template <template <class> class Kernel>\nstruct CompiledFor;\n\n${KERNEL_LIST}\n}  // namespace weft::cpu\n")
+  file(CONFIGURE OUTPUT ${folder}/cpu/weight_tags.h @ONLY CONTENT "${made}namespace weft::cpu {\n\n${WEIGHT_TAGS}\n}  // namespace weft::cpu\n")
+  file(CONFIGURE OUTPUT ${folder}/cpu/weight_format_list.h @ONLY CONTENT
+    "${made}#include \"cpu/kernel_list.h\"\n#include \"cpu/weight_tags.h\"\n${WEIGHT_INCLUDES}\n#define WEFT_WEIGHT_FORMATS(ROW)${WEIGHT_ROWS}\n")
 endfunction()

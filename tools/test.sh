@@ -149,11 +149,11 @@ run_changed() {
 
 run_isas() {
   local isas
-  mapfile -t isas < <(sed -n 's/.*"name": "isa-\([a-z0-9]*\)".*/\1/p' CMakePresets.json)
+  mapfile -t isas < <(sed -n 's/^weft_instruction_set(\([a-z0-9]*\)$/\1/p' cmake/instruction_sets.cmake)
   for isa in "${isas[@]}"; do
     if machine_has "$isa"; then
       # Tests of the kernels run once per instruction set anyway.
-      run_ctest "tests with $isa" "isa-$isa" -R "^(system|quantize_test|run_test|measure_test|scheduler_test):"
+      WEFT_CPU_ISA=$isa run_ctest "tests with $isa" release -R "^(system|quantize_test|run_test|measure_test|scheduler_test):"
     else
       skip "tests with $isa" "this machine lacks it"
     fi

@@ -6,36 +6,33 @@
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 
-#include "cpu/kernel_rows.h"
 #include "cpu/kernels/to_blocks.h"
 #include "cpu/kernels/to_f16.h"
 
 namespace weft::cpu {
 namespace {
 
-constexpr auto kHalfRows = float_rows<ToF16>();
-constexpr auto kBlockRows = float_rows<ToBlocks>();
+// Any machine copies floats.
+constexpr InstructionSet kCopy{"copy", "copies", {}};
 
 void copy(const float* x, std::byte* y, std::int64_t n) noexcept {
   std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
 }
-CellWriter to_f32(Isa) {
-  return &copy;
-}
-CellWriter to_f16(Isa isa) {
-  return best_row(kHalfRows, isa).run;
-}
-CellWriter to_q8_0(Isa isa) {
-  return best_row(kBlockRows, isa).run().q8_0;
-}
-CellWriter to_q4_0(Isa isa) {
-  return best_row(kBlockRows, isa).run().q4_0;
-}
+using Writer = CellWriter (*)();
 
-constexpr CacheKernels kTypes[] = {{f32, "f32", &AttentionKernels::f32, to_f32},
-                                   {f16, "f16", &AttentionKernels::f16, to_f16},
-                                   {q8_0, "q8_0", &AttentionKernels::q8_0, to_q8_0},
-                                   {q4_0, "q4_0", &AttentionKernels::q4_0, to_q4_0}};
+constexpr KernelRow<Writer> kF32Rows[] = {{&kCopy, []() -> CellWriter { return &copy; }}};
+constexpr auto kF16Rows = rows_of<ToF16>(
+    []<class Arch>() -> Writer { return []() -> CellWriter { return &ToF16<Arch>::run; }; });
+template <auto kType>
+constexpr auto kBlockRows = rows_of<ToBlocks>([]<class Arch>() -> Writer {
+  return []() -> CellWriter { return ToBlocks<Arch>::run().*kType; };
+});
+
+constexpr CacheKernels kTypes[] = {
+    {f32, "f32", &AttentionKernels::f32, kF32Rows},
+    {f16, "f16", &AttentionKernels::f16, kF16Rows},
+    {q8_0, "q8_0", &AttentionKernels::q8_0, kBlockRows<&ToBlocksKernels::q8_0>},
+    {q4_0, "q4_0", &AttentionKernels::q4_0, kBlockRows<&ToBlocksKernels::q4_0>}};
 
 }  // namespace
 

@@ -1,10 +1,12 @@
 #pragma once
 // The types of caches (ops/cache_cells.h) that have kernels, and which ones: the one list of them.
 
+#include <span>
 #include <string_view>
 
 #include "weft/graph/dtype.h"
 
+#include "cpu/kernel_rows.h"
 #include "cpu/kernels/attention.h"
 
 namespace weft::cpu {
@@ -16,10 +18,10 @@ struct CacheKernels {
   DType dtype;
   std::string_view name;                    // "q8_0"
   AttentionCells AttentionKernels::*cells;  // how attention reads them
-  CellWriter (*writer)(Isa isa);
+  std::span<const KernelRow<CellWriter (*)()>> writers;
 };
 
-// Null where the type has none.
+// Null if the type has none.
 const CacheKernels* find_cache_kernels(DType dtype);
 
 }  // namespace weft::cpu

@@ -1,7 +1,7 @@
 #include "cpu/cpu_backend.h"
 
-#include <array>
 #include <cstdlib>
+#include <map>
 #include <vector>
 
 #include "weft/base/error.h"
@@ -9,54 +9,71 @@
 #include "cpu/cpu_ops.h"
 #include "cpu/passes/pack_weights.h"
 #include "cpu/passes/quantize_activations.h"
-#include "cpu/vbmi.h"
 
 namespace weft {
 namespace cpu {
+namespace {
 
-CpuBackend::CpuBackend(Isa isa)
-    : isa_(isa), lowering_(kQuantizeActivations), resident_lowering_(pack_weights(isa)) {
-  has_vbmi();  // WEFT_CPU_ISA is read now, and not from a worker
+const CpuOp* find_cpu_op(const Node& node) {
+  for (const CpuOp* op : cpu_ops()) {
+    if (op->op == node.op) return op;
+  }
+  return nullptr;
 }
 
+}  // namespace
+
+CpuBackend::CpuBackend(FeatureSet features)
+    : features_(features),
+      lowering_(kQuantizeActivations),
+      resident_lowering_(pack_weights(best_instruction_set(features))) {}
+
 std::string CpuBackend::description() const {
-  return "cpu, " + std::string(describe(isa_));
+  const InstructionSet* best = best_instruction_set(features_);
+  return "cpu, " + std::string(best ? best->description : "no instruction set that it knows");
 }
 
 std::optional<Kernel> CpuBackend::find(const Graph& graph, const Node& node) const {
-  for (const CpuOp* op : cpu_ops()) {
-    if (op->op == node.op) return op->find(isa_, graph, node);
-  }
-  return std::nullopt;
+  const CpuOp* op = find_cpu_op(node);
+  auto kernel = op ? op->find(features_, graph, node) : std::nullopt;
+  if (kernel) kernel->backend = this;  // prepare() is for it, whoever passes the kernel on
+  return kernel;
+}
+
+std::unique_ptr<PreparedKernel> CpuBackend::prepare(const Graph& graph, const Node& node,
+                                                    const KernelArgs&, KernelFailure&) const {
+  const CpuOp* op = find_cpu_op(node);
+  return op && op->prepare ? op->prepare(features_, graph, node) : nullptr;
 }
 
 }  // namespace cpu
 
 const Backend& cpu_backend() {
-  static const cpu::CpuBackend backend(cpu::choose_isa(std::getenv("WEFT_CPU_ISA")));
+  static const cpu::CpuBackend backend(
+      cpu::choose_features(std::getenv("WEFT_CPU_ISA"), cpu::machine_features()));
   return backend;
 }
 
 const Backend& cpu_backend(std::string_view isa) {
   static const auto backends = [] {
-    std::array<cpu::CpuBackend, std::size(cpu::kAllIsas)> all = {
-        cpu::CpuBackend(cpu::kAllIsas[0]), cpu::CpuBackend(cpu::kAllIsas[1]),
-        cpu::CpuBackend(cpu::kAllIsas[2]), cpu::CpuBackend(cpu::kAllIsas[3])};
+    std::map<std::string_view, cpu::CpuBackend> all;
+    for (const std::string_view name : cpu_isas())
+      all.emplace(name, cpu::find_instruction_set(name).needs);
     return all;
   }();
+  const auto found = backends.find(isa);
+  if (found != backends.end()) return found->second;
   std::string known;
-  for (const std::string_view name : cpu_isas()) {
-    if (name == isa) return backends[static_cast<std::size_t>(cpu::parse_isa(name))];
+  for (const std::string_view name : cpu_isas())
     known += (known.empty() ? "" : ", ") + std::string(name);
-  }
   fail<ValueError>("'{}' is no instruction set of this machine; it has {}", isa, known);
 }
 
 std::span<const std::string_view> cpu_isas() {
   static const auto names = [] {
     std::vector<std::string_view> list;
-    for (const cpu::Isa isa : cpu::kAllIsas) {
-      if (cpu::machine_has(isa)) list.push_back(cpu::to_string(isa));
+    for (const cpu::InstructionSet& set : cpu::instruction_sets()) {
+      if (cpu::machine_features().contains(set.needs)) list.push_back(set.name);
     }
     return list;
   }();

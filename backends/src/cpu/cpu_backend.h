@@ -6,19 +6,21 @@
 
 namespace weft::cpu {
 
-// The cpu backend as it is on a machine whose best instruction set is `isa`.
+// The cpu backend as it is on a machine with these features.
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(Isa isa);
+  explicit CpuBackend(FeatureSet features);
   std::string_view name() const override { return "cpu"; }
   std::string description() const override;
   std::optional<Kernel> find(const Graph& graph, const Node& node) const override;
+  std::unique_ptr<PreparedKernel> prepare(const Graph& graph, const Node& node, const KernelArgs&,
+                                          KernelFailure&) const override;
   std::span<const Pass> lowering() const override { return {&lowering_, 1}; }
   std::span<const Pass> resident_lowering() const override { return {&resident_lowering_, 1}; }
-  Isa isa() const { return isa_; }
+  FeatureSet features() const { return features_; }
 
  private:
-  Isa isa_;
+  FeatureSet features_;
   Pass lowering_, resident_lowering_;
 };
 

@@ -20,8 +20,17 @@ std::span<const CpuOp* const> cpu_ops() {
   return kOps;
 }
 
-std::string_view row_name(std::string_view what, Isa isa) {
-  return intern(std::string(what) + " " + std::string(to_string(isa)));
+std::string_view row_name(std::string_view what, const InstructionSet& isa) {
+  return intern(std::string(what) + " " + std::string(isa.name));
+}
+
+std::optional<Kernel> with_row(std::string_view what, std::span<const KernelRow<KernelFn>> rows,
+                               FeatureSet has, Kernel kernel) {
+  const auto* row = first_fit(rows, has);
+  if (!row) return std::nullopt;
+  kernel.row = row_name(what, *row->isa);
+  kernel.run = row->run;
+  return kernel;
 }
 
 }  // namespace weft::cpu

@@ -2,38 +2,35 @@
 // What the cpu backend can run: one entry per op, each in a file of its own in ops/, and the one
 // list of them.
 
-#include <array>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "weft/backends/backend.h"
 
-#include "cpu/isa.h"
+#include "cpu/kernel_rows.h"
 
 namespace weft::cpu {
 
 struct CpuOp {
   const OpDef* op;
-  // The kernel for a node of this op; nullopt where its types have none.
-  std::optional<Kernel> (*find)(Isa isa, const Graph& graph, const Node& node);
+  // The kernel for a node of this op on a machine that has these features; nullopt if its types, or
+  // the machine, have none.
+  std::optional<Kernel> (*find)(FeatureSet has, const Graph& graph, const Node& node);
+  // What its kernel takes as KernelArgs::prepared; null if nothing.
+  std::unique_ptr<PreparedKernel> (*prepare)(FeatureSet has, const Graph& graph,
+                                             const Node& node) = nullptr;
 };
 
 std::span<const CpuOp* const> cpu_ops();
 
-// One adaptor per instruction set, indexed by Isa: per_isa([]<Isa kIsa>() -> KernelFn { return
-// run<kIsa>; }).
-using AdaptorFns = std::array<KernelFn, std::size(kAllIsas)>;
-template <class F>
-constexpr AdaptorFns per_isa(F f) {
-  return {f.template operator()<Isa::sse2>(), f.template operator()<Isa::avx2>(),
-          f.template operator()<Isa::avx512>(), f.template operator()<Isa::avx512vnni>()};
-}
-inline KernelFn at(const AdaptorFns& fns, Isa isa) {
-  return fns[static_cast<std::size_t>(isa)];
-}
-
 // "rms_norm avx2", to live as long as the program.
-std::string_view row_name(std::string_view what, Isa isa);
+std::string_view row_name(std::string_view what, const InstructionSet& isa);
+
+// `kernel` with the function and the name of the first row that runs with these features, or
+// nullopt.
+std::optional<Kernel> with_row(std::string_view what, std::span<const KernelRow<KernelFn>> rows,
+                               FeatureSet has, Kernel kernel);
 
 // Float `c` of row `r`.
 inline float* floats(const View& v, std::int64_t r, std::int64_t c) {

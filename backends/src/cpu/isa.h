@@ -1,33 +1,49 @@
 #pragma once
-// The instruction sets that kernels are compiled for, and the choice among them. The flags of each
-// stand in cmake/isa.cmake.
+// Features of processors, and the instruction sets that kernels are compiled for: sets of features
+// with a name. cmake/instruction_sets.cmake is the list of both.
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string_view>
+
+#include "cpu/feature_list.h"
 
 namespace weft::cpu {
 
-enum class Isa : std::uint8_t {
-  sse2,
-  avx2,
-  avx512,
-  avx512vnni
-};  // each runs wherever a later one does
-inline constexpr Isa kAllIsas[] = {Isa::sse2, Isa::avx2, Isa::avx512, Isa::avx512vnni};
+class FeatureSet {
+ public:
+  constexpr FeatureSet() = default;
+  constexpr FeatureSet(std::initializer_list<Feature> features) {
+    for (const Feature f : features) add(f);
+  }
+  constexpr void add(Feature f) { bits_ |= std::uint64_t{1} << static_cast<unsigned>(f); }
+  constexpr bool contains(FeatureSet other) const { return (other.bits_ & ~bits_) == 0; }
+  friend constexpr bool operator==(FeatureSet, FeatureSet) = default;
 
-// Kernel templates take one of these and carry it in their symbols.
-struct Sse2 {};        // what every x86-64 has
-struct Avx2 {};        // with FMA and F16C
-struct Avx512 {};      // F, CD, DQ, BW, VL
-struct Avx512Vnni {};  // and VNNI
+ private:
+  std::uint64_t bits_ = 0;
+};
 
-std::string_view to_string(Isa isa);   // "avx512vnni"
-std::string_view describe(Isa isa);    // "AVX-512 with VNNI"
-Isa parse_isa(std::string_view name);  // throws ValueError listing the names
-bool machine_has(Isa isa);             // the processor and the operating system
+struct InstructionSet {
+  std::string_view name;         // "avx512vnni"
+  std::string_view description;  // "AVX-512 with VNNI"
+  FeatureSet needs;
+};
 
-// The best that `has` grants, or the one named by `forced` unless that is null or empty. Throws
-// ValueError where the name is unknown, UnsupportedError where the machine lacks it.
-Isa choose_isa(const char* forced, bool (*has)(Isa) = machine_has);
+// All of them, later ones better. They live as long as the program.
+std::span<const InstructionSet> instruction_sets();
+// Throws ValueError listing the names.
+const InstructionSet& find_instruction_set(std::string_view name);
+// The best one whose features `has` contains; null if there is none.
+const InstructionSet* best_instruction_set(FeatureSet has);
+
+// What the processor can do and the operating system allows.
+FeatureSet machine_features();
+
+// What kernels may use: all of `machine`, or what the set named by `forced` needs unless that is
+// null or empty. Throws ValueError if the name is unknown, UnsupportedError if the machine lacks
+// the set.
+FeatureSet choose_features(const char* forced, FeatureSet machine);
 
 }  // namespace weft::cpu

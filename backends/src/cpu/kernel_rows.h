@@ -1,49 +1,44 @@
 #pragma once
-// Rows: one kernel per instruction set, best first, last row runs everywhere. A row whose object is
-// missing does not link; a row that is missing here does not compile, because the counts come from
-// the build's own table (cmake/isa.cmake).
+// Rows: a kernel for one instruction set. A kernel has rows for the sets that it is compiled for
+// (cpu/kernel_list.h, made by CMake), best first; the first one whose features are there runs.
+// Sets need not contain one another: what counts is the order of cmake/instruction_sets.cmake and
+// whether all features that a set needs are there.
 
 #include <array>
-#include <cstddef>
 
 #include "cpu/isa.h"
+#include "cpu/isa_table.h"
+#include "cpu/kernel_list.h"
 
 namespace weft::cpu {
 
 template <class Fn>
 struct KernelRow {
-  Isa isa;
-  Fn run;
+  const InstructionSet* isa = nullptr;
+  Fn run{};
 };
 
-// Of a kernel that uses VNNI.
-template <template <class> class K>
-constexpr auto integer_rows() {
-  using Row = KernelRow<decltype(&K<Sse2>::run)>;
-  constexpr std::array rows{Row{Isa::avx512vnni, &K<Avx512Vnni>::run},
-                            Row{Isa::avx512, &K<Avx512>::run}, Row{Isa::avx2, &K<Avx2>::run},
-                            Row{Isa::sse2, &K<Sse2>::run}};
-  static_assert(rows.size() == WEFT_ISA_COUNT);
-  return rows;
+// One row for each tag, make.operator()<Tag>() being its function.
+template <class... Arch, class Make>
+constexpr auto rows_for(Tags<Arch...>, Make make) {
+  using Row = KernelRow<decltype(make.template operator()<void>())>;
+  return std::array<Row, sizeof...(Arch)>{
+      Row{&kInstructionSets[kIndexOf<Arch>], make.template operator()<Arch>()}...};
 }
 
-// Of a kernel that works on floats alone.
-template <template <class> class K>
-constexpr auto float_rows() {
-  using Row = KernelRow<decltype(&K<Sse2>::run)>;
-  constexpr std::array rows{Row{Isa::avx512, &K<Avx512>::run}, Row{Isa::avx2, &K<Avx2>::run},
-                            Row{Isa::sse2, &K<Sse2>::run}};
-  static_assert(rows.size() == WEFT_ISA_FLOAT_COUNT);
-  return rows;
+// The rows of `Kernel`: rows_of<Rope>([]<class Arch>() -> KernelFn { return run<Arch>; }).
+template <template <class> class Kernel, class Make>
+constexpr auto rows_of(Make make) {
+  return rows_for(typename CompiledFor<Kernel>::Sets(), make);
 }
 
-// The best row that `isa` runs.
+// The first row that runs with these features; null if there is none.
 template <class Rows>
-constexpr const auto& best_row(const Rows& rows, Isa isa) {
+constexpr auto first_fit(const Rows& rows, FeatureSet has) -> decltype(rows.data()) {
   for (const auto& row : rows) {
-    if (row.isa <= isa) return row;
+    if (has.contains(row.isa->needs)) return &row;
   }
-  return rows.back();
+  return nullptr;
 }
 
 }  // namespace weft::cpu

@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 
+#include "weft/backends/device.h"
 #include "weft/backends/memory.h"
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/f16.h"
@@ -84,6 +85,7 @@ class Runner {
         kernel_(cpu_backend().find(graph, node_)),
         out_(eval.view(eval.node(path))) {
     REQUIRE(kernel_);
+    prepared_ = cpu_backend().prepare(graph, node_, {}, failure_);
     for (const View& v : eval.inputs(eval.node(path))) inputs_.push_back(copy_of(v));
     const std::vector<TensorSpec> specs = graph.input_specs(node_);
     granule_ = node_.op->col_granule ? node_.op->col_granule(node_.attrs, specs, node_.spec) : 1;
@@ -106,7 +108,8 @@ class Runner {
                     .attrs = &node_.attrs,
                     .in = in,
                     .out = result_.view,
-                    .scratch = {scratch.data(), static_cast<std::size_t>(kernel_->scratch_bytes)}},
+                    .scratch = {scratch.data(), static_cast<std::size_t>(kernel_->scratch_bytes)},
+                    .prepared = prepared_.get()},
                    region);
     }
     return result_.view;
@@ -147,6 +150,8 @@ class Runner {
 
   const Node& node_;
   std::optional<Kernel> kernel_;
+  KernelFailure failure_;
+  std::unique_ptr<PreparedKernel> prepared_;
   View out_;
   std::vector<Copy> inputs_;
   Copy result_;
@@ -189,6 +194,16 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
 Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path) {
   Runner runner(graph, eval, path);
   return floats_of(runner.run_whole());
+}
+
+void run_on(const Graph& graph, const Node& node, const std::vector<View>& in, const View& out,
+            const Region& region) {
+  KernelFailure failure;
+  const auto prepared = cpu_backend().prepare(graph, node, {}, failure);
+  cpu_backend()
+      .find(graph, node)
+      ->run({.op = node.op, .attrs = &node.attrs, .in = in, .out = out, .prepared = prepared.get()},
+            region);
 }
 
 namespace {
@@ -248,8 +263,14 @@ std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int
   return bytes;
 }
 
-std::string_view isa_under_test() {
-  return to_string(dynamic_cast<const cpu::CpuBackend&>(cpu_backend()).isa());
+cpu::FeatureSet features_under_test() {
+  return dynamic_cast<const cpu::CpuBackend&>(cpu_backend()).features();
+}
+bool tests(std::string_view isa) {
+  return features_under_test().contains(cpu::find_instruction_set(isa).needs);
+}
+std::string best_of(std::initializer_list<std::string_view> isas) {
+  return std::string(*std::ranges::find_if(isas, tests));
 }
 
 }  // namespace weft::test

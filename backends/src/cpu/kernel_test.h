@@ -3,6 +3,7 @@
 // them once per instruction set.
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 
 #include "weft/backends/backend.h"
 
+#include "cpu/isa.h"
 #include "support/eval.h"
 
 namespace weft::test {
@@ -34,11 +36,19 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
 // The output of the node by its kernel, whole, as floats.
 Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path);
 
+// Runs the kernel of `node` on these very tensors. It takes no scratch.
+void run_on(const Graph& graph, const Node& node, const std::vector<View>& in, const View& out,
+            const Region& region);
+
 // `n_rows` rows of random blocks with sane scales, any codes.
 std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int64_t n_cols,
                                       std::uint32_t seed);
 
-// The instruction set under test, as a name.
-std::string_view isa_under_test();
+// What the kernels under test may use.
+cpu::FeatureSet features_under_test();
+// Whether that includes this instruction set.
+bool tests(std::string_view isa);
+// The first of these instruction sets that it includes.
+std::string best_of(std::initializer_list<std::string_view> isas);
 
 }  // namespace weft::test

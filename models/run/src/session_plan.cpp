@@ -94,7 +94,7 @@ ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOp
                                         .cache_k = o.cache_k,
                                         .cache_v = o.cache_v,
                                         .embeddings = o.embeddings});
-  built.graph = fuse(std::move(built.graph), passes);
+  built.graph = fuse(built.graph, passes);
   return built;
 }
 

@@ -11,8 +11,8 @@
 // values where they lie (CodeValues), the chains one FMA per block.
 
 #include "cpu/kernels/attention_steps.inl.h"
-#include "cpu/simd/dot.inl.h"
 #include "cpu/simd/exp.inl.h"
+#include "cpu/simd/simd.inl.h"
 #ifdef __AVX512VNNI__
 #include "cpu/kernels/attention_code_keys.inl.h"
 #include "cpu/kernels/attention_code_values.inl.h"

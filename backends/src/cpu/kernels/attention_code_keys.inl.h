@@ -4,7 +4,7 @@
 // they are scaled and added up.
 
 #include "cpu/kernels/attention_codes.inl.h"
-#include "cpu/simd/dot.inl.h"
+#include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
 

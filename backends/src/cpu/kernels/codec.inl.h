@@ -13,7 +13,7 @@
 //   values(block, i) -> V         the elements of a block from i on, a multiple of the lanes
 // Every other format of blocks has
 //   kBlockElems, kBlockBytes      a multiple of 32, and its bytes
-//   kSigned, kOffset              what its codes mean (simd/dot.inl.h)
+//   kSigned, kOffset              what its codes mean (simd/primary.inl.h)
 //   kTwoScales                    a scale for every 16 codes instead of every 32
 //   kHasMins                      a minimum for every scale: w = scale * code - min; at least
 //   eight,
@@ -24,7 +24,7 @@
 //   codes<kPart>(block, group)    32 codes
 
 #include "cpu/kernels/weights.h"
-#include "cpu/simd/bytes.inl.h"
+#include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
 

@@ -2,7 +2,7 @@
 // Panels of E2M1 numbers (ops/formats/mxfp4.h).
 
 #include "cpu/kernels/weights.inl.h"
-#include "cpu/simd/lookup.inl.h"
+#include "cpu/simd/simd.inl.h"
 
 #ifdef __AVX512VNNI__
 

@@ -3,7 +3,7 @@
 // is eight times its weight: 8 * coordinate +- 1.
 
 #include "cpu/kernels/weights.inl.h"
-#include "cpu/simd/lookup.inl.h"
+#include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cpu/isa.h"
+#include "cpu/isa_tags.h"
 
 namespace weft::cpu {
 

@@ -1,5 +1,5 @@
 #pragma once
-// One token times 16 rows of points of IQ2 or IQ3 where the machine has VBMI: 64 numbers of points,
+// One token times 16 rows of points of IQ2 or IQ3 with VBMI: 64 numbers of points,
 // four of each row, are looked up at once, from tables of bytes (ops/formats/iq_grid_bytes.h).
 // Those of up to 512 points stay in registers. Coordinates and signs within such a byte make the
 // index of a code. Every vector holds a dword of each of 16 rows.
@@ -20,11 +20,24 @@
 #include "weft/ops/formats/iq_grid_bytes.h"
 
 #include "cpu/kernels/lattice_rows.inl.h"
-#include "cpu/vbmi.h"
 
-#ifdef __AVX512VNNI__
+namespace weft::cpu {
 
-#define WEFT_VBMI __attribute__((target("avx512vbmi")))
+template <class Arch, class C>
+struct LatticeBytes;
+
+// LatticeBytes where there is VBMI, otherwise the other one.
+#ifdef __AVX512VBMI__
+template <class Arch, class C, class Otherwise>
+using LatticeBytesOr = LatticeBytes<Arch, C>;
+#else
+template <class Arch, class C, class Otherwise>
+using LatticeBytesOr = Otherwise;
+#endif
+
+}  // namespace weft::cpu
+
+#ifdef __AVX512VBMI__
 
 namespace weft::cpu {
 
@@ -37,7 +50,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
 
   // Dwords of two rows in turn: those of the lower or the upper half of every 16 bytes.
   template <int kHalf>
-  static WEFT_INLINE WEFT_VBMI __m512i both(__m512i first, __m512i second) {
+  static WEFT_INLINE __m512i both(__m512i first, __m512i second) {
     if constexpr (!C::kEvenFirst) {
       return kHalf == 0 ? _mm512_unpacklo_epi32(first, second)
                         : _mm512_unpackhi_epi32(first, second);
@@ -52,7 +65,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
     }
   }
   // Dwords of 16 rows, by columns.
-  static WEFT_INLINE WEFT_VBMI void turn(const __m512i (&v)[16], __m512i* out) {
+  static WEFT_INLINE void turn(const __m512i (&v)[16], __m512i* out) {
     __m512i w[16];
 #pragma GCC unroll 4
     for (int i = 0; i < 16; i += 4) {
@@ -105,7 +118,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
     alignas(64) std::uint32_t tail[C::kTailDwords == 0 ? 1 : C::kTailDwords][kRows];
     __m512 units;
 
-    WEFT_INLINE WEFT_VBMI void read(const Rows& rows) {
+    WEFT_INLINE void read(const Rows& rows) {
       __m512i v[16];
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) v[r] = _mm512_loadu_si512(rows.slot(slot_of(r)) + 2);
@@ -168,8 +181,8 @@ struct LatticeBytes : LatticeRows<Arch, C> {
         bytes[i / (C::kPoints / 64)][i % (C::kPoints / 64)] = _mm512_load_si512(from + 64 * i);
     }
     template <int kFirst, int kCount>
-    WEFT_INLINE WEFT_VBMI __m512i among(int byte, __m512i numbers, __mmask64 eighth,
-                                        const Highs& highs) const {
+    WEFT_INLINE __m512i among(int byte, __m512i numbers, __mmask64 eighth,
+                              const Highs& highs) const {
       if constexpr (kCount == 128) {
         return _mm512_permutex2var_epi8(bytes[byte][kFirst / 64], numbers,
                                         bytes[byte][kFirst / 64 + 1]);
@@ -180,7 +193,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
             among<kFirst + kCount / 2, kCount / 2>(byte, numbers, eighth, highs));
       }
     }
-    WEFT_INLINE WEFT_VBMI void look(__m512i numbers, const Highs& highs, __m512i (&out)[2]) const {
+    WEFT_INLINE void look(__m512i numbers, const Highs& highs, __m512i (&out)[2]) const {
       const __mmask64 eighth = _mm512_movepi8_mask(numbers);
       out[0] = among<0, C::kPoints>(0, numbers, eighth, highs);
       out[1] = among<0, C::kPoints>(1, numbers, eighth, highs);
@@ -204,8 +217,8 @@ struct LatticeBytes : LatticeRows<Arch, C> {
     // acts of two coordinates
     static constexpr int kMask = C::kCoordinates == 4 ? 0x18 : 0x44;
     template <class Acts>
-    WEFT_INLINE WEFT_VBMI void add(__m512i& sums, __m512i points, __m512i signs, const Acts& acts,
-                                   int i) const {
+    WEFT_INLINE void add(__m512i& sums, __m512i points, __m512i signs, const Acts& acts,
+                         int i) const {
       const __m512i both = _mm512_ternarylogic_epi32(_mm512_set1_epi8(kMask), signs, points, 0xca);
       sums = _mm512_dpbusd_epi32(sums, _mm512_permutexvar_epi8(both, first), acts.at(i));
       sums = _mm512_dpbusd_epi32(sums, _mm512_permutexvar_epi8(_mm512_srli_epi16(both, 4), second),
@@ -218,7 +231,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
   struct Acts {
     alignas(32) std::byte bytes[32];
 
-    WEFT_INLINE WEFT_VBMI explicit Acts(const std::byte* x) {
+    WEFT_INLINE explicit Acts(const std::byte* x) {
       // clang-format off
       const __m256i fours = _mm256_setr_epi8(
           0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27,
@@ -250,8 +263,8 @@ struct LatticeBytes : LatticeRows<Arch, C> {
   };
 
   // Sub-block g.
-  static WEFT_INLINE WEFT_VBMI __m512 add(const Tables& tables, const Block& block, int g,
-                                          const std::byte* x, __m512 acc) {
+  static WEFT_INLINE __m512 add(const Tables& tables, const Block& block, int g, const std::byte* x,
+                                __m512 acc) {
     const Acts acts(x);
     const __m512i signs = C::signs(block, g);
     const Codes& codes = tables.codes;
@@ -293,8 +306,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
     return Base::template add<7>(second, block.scale(2 * g + 1), x, A::kStartHigh, acc);
   }
 
-  static __attribute__((noinline)) WEFT_VBMI void run(const LinearArgs& a, std::int64_t t,
-                                                      std::int64_t c) {
+  static __attribute__((noinline)) void run(const LinearArgs& a, std::int64_t t, std::int64_t c) {
     Tables tables;
     tables.codes.load();
     __m512 acc = _mm512_setzero_ps();
@@ -310,13 +322,6 @@ struct LatticeBytes : LatticeRows<Arch, C> {
       for (int g = 0; g < kSubs; ++g, x += A::kBytes) acc = add(tables, block, g, x, acc);
     }
     Base::store(a, t, c, acc);
-  }
-};
-
-template <class Vnni, class Vbmi>
-struct LatticeEither {
-  static WEFT_INLINE void run(const LinearArgs& a, std::int64_t t, std::int64_t c) {
-    has_vbmi() ? Vbmi::run(a, t, c) : Vnni::run(a, t, c);
   }
 };
 

@@ -14,7 +14,7 @@
 // into scratch once for all tokens of a block, with all codes raised to an offset of 128.
 
 #include "cpu/kernels/codec.inl.h"
-#include "cpu/simd/dot.inl.h"
+#include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
 

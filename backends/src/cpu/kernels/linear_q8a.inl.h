@@ -4,7 +4,7 @@
 // block.
 
 #include "cpu/kernels/codec.inl.h"
-#include "cpu/simd/dot.inl.h"
+#include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
 

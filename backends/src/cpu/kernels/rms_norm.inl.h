@@ -38,7 +38,7 @@ void RmsNorm<Arch>::run(const float* x, const float* w, float* y, std::int64_t d
                         float eps) noexcept {
   using V = typename Simd<Arch>::V;
   const float mean = SumOfSquares<Arch>::of(x, d) / static_cast<float>(d);
-  const V factor(1.0f / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(mean + eps))));
+  const V factor(1.0f / Simd<Arch>::root(mean + eps));
   if (w) {
     Part<Arch>::map2(
         d, x, w, y, [&](V v, V u) __attribute__((always_inline)) { return v * factor * u; });

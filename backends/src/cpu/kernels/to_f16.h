@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/isa.h"
+#include "cpu/isa_tags.h"
 
 namespace weft::cpu {
 

@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/isa.h"
+#include "cpu/isa_tags.h"
+#include "cpu/weight_tags.h"
 
 namespace weft::cpu {
 
@@ -27,7 +28,7 @@ struct LinearArgs {
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
   std::byte* scratch =
       nullptr;  // kLinearScratch bytes, for panels panels_scratch(tokens), aligned to 64
-  // Of DecodedWeights: what makes floats of whole blocks, and the size of a block.
+  // Of LinearDecoded: what makes floats of whole blocks, and the size of a block.
   void (*decode)(const std::byte* in, float* out, std::int64_t n_elems) = nullptr;
   std::int64_t block_elems = 0, block_bytes = 0;
 };
@@ -55,40 +56,8 @@ struct WeightKernels {
   void (*panels_from_q8a)(const LinearArgs& args) noexcept = nullptr;
 };
 
-// Formats, named by tags. A tag's codec is kernels/weights_<format>.inl.h.
-struct F32Weights {};
-struct F16Weights {};
-struct BF16Weights {};
-struct Q4_0Weights {};
-struct Q8_0Weights {};
-struct Q4_KWeights {};
-struct Q6_KWeights {};
-struct Q2_KWeights {};
-struct Q3_KWeights {};
-struct Q4_1Weights {};
-struct Q5_0Weights {};
-struct Q5_1Weights {};
-struct Q5_KWeights {};
-struct TQ2_0Weights {};
-struct MXFP4Weights {};
-struct NVFP4Weights {};
-struct IQ4_NLWeights {};
-struct IQ4_XSWeights {};
-struct IQ3_SWeights {};
-struct IQ3_XXSWeights {};
-struct IQ2_SWeights {};
-struct IQ2_XSWeights {};
-struct IQ2_XXSWeights {};
-struct IQ1_MWeights {};
-struct IQ1_SWeights {};
-struct TQ1_0Weights {};
-struct Q2_0Weights {};
-struct Q1_0Weights {};
-struct NF4Weights {};
-
-// Any format, by a function of the caller's (LinearArgs::decode): from_f32 alone.
-struct DecodedWeights {};
-
+// Of one format, named by its tag (cpu/weight_tags.h: one for every format that has kernels of its
+// own). Its codec is kernels/weights_<format>.inl.h.
 template <class Arch, class Format>
 struct Weights {
   static WeightKernels run() noexcept;

@@ -35,11 +35,8 @@ struct WeightFunctions {
 template <class Arch, class Format>
 WeightKernels Weights<Arch, Format>::run() noexcept {
   using F = WeightFunctions<Arch, Format>;
-  WeightKernels kernels{.from_f32 = &F::from_f32};
-  if constexpr (!Codec<Arch, Format>::kIsDecoded) kernels.decode = &F::decode;
-  if constexpr (Codec<Arch, Format>::kIsDecoded) {
-    return kernels;
-  } else if constexpr (Codec<Arch, Format>::kHasIntegerRow) {
+  WeightKernels kernels{.decode = &F::decode, .from_f32 = &F::from_f32};
+  if constexpr (Codec<Arch, Format>::kHasIntegerRow) {
     kernels.from_q8a = &F::from_q8a;
   } else if constexpr (!Codec<Arch, Format>::kIsTable) {
     kernels.panels_from_f32 = &F::panels_from_f32;

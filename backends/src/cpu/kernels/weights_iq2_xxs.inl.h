@@ -46,7 +46,7 @@ struct Codec<Arch, IQ2_XXSWeights> : IQCodec {
   }
 #endif
 #ifdef __AVX512VNNI__
-  using OneToken = LatticeEither<LatticeEights<Arch, Codec>, LatticeBytes<Arch, Codec>>;
+  using OneToken = LatticeBytesOr<Arch, Codec, LatticeEights<Arch, Codec>>;
   static constexpr int kRaised = 0;
   static constexpr float kUnit = 0.125f;
   static WEFT_INLINE const std::byte* table() {

@@ -51,7 +51,7 @@ struct Codec<Arch, IQ3_SWeights> : IQCodec {
   }
 #endif
 #ifdef __AVX512VNNI__
-  using OneToken = LatticeEither<LatticeFours<Arch, Codec>, LatticeBytes<Arch, Codec>>;
+  using OneToken = LatticeBytesOr<Arch, Codec, LatticeFours<Arch, Codec>>;
   static constexpr int kPoints = 512;
   static constexpr float kUnit = 1;
   static WEFT_INLINE const std::uint16_t* numbers() {

@@ -39,7 +39,7 @@ struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
   }
 #endif
 #ifdef __AVX512VNNI__
-  using OneToken = LatticeEither<LatticeFours<Arch, Codec>, LatticeBytes<Arch, Codec>>;
+  using OneToken = LatticeBytesOr<Arch, Codec, LatticeFours<Arch, Codec>>;
   static constexpr int kPoints = 256;
   static constexpr float kUnit = 0.25f;
   static WEFT_INLINE const std::uint16_t* numbers() {

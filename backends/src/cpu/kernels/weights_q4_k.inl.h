@@ -15,6 +15,7 @@ struct Codec<Arch, Q4_KWeights> : BlockCodec {
     WEFT_INLINE const float* mins() const { return scales + 8; }
   };
 
+#ifdef __SSE2__
   // Four 6-bit numbers at a time, one in each byte of a word: the first four stand in the low bits
   // of their bytes, the others have four bits in the last word and their upper two in the top of
   // the first ones' bytes.
@@ -29,6 +30,7 @@ struct Codec<Arch, Q4_KWeights> : BlockCodec {
                                        _mm_set1_epi64x(0x0f0f0f0fll << 32));
     return _mm_or_si128(low, _mm_or_si128(top, bits));
   }
+#endif
   static WEFT_INLINE Header header(const std::byte* block) {
     using V = typename Simd<Arch>::V;
     constexpr int kLanes = Simd<Arch>::kLanes;

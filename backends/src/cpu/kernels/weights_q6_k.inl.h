@@ -19,7 +19,7 @@ struct Codec<Arch, Q6_KWeights> : BlockCodec {
     using V = typename Simd<Arch>::V;
     constexpr int kLanes = Simd<Arch>::kLanes;
     V values[16 / kLanes];
-    Bytes<Arch>::to_floats(_mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 192)), values);
+    Bytes<Arch>::sixteen_to_floats(block + 192, values);
     const V d(Simd<Arch>::f16(block + 208));
     Header h;
 #pragma GCC unroll 4

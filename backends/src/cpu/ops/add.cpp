@@ -5,14 +5,15 @@
 namespace weft::cpu {
 namespace {
 
-template <Isa kIsa>
+template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
-  binary(args, region, elementwise<kIsa>().add);
+  binary(args, region, elementwise<Arch>().add);
 }
 
-std::optional<Kernel> find(Isa isa, const Graph&, const Node&) {
-  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
-  return elementwise_kernel("add", isa, kRun);
+constexpr auto kRows = rows_of<Elementwise>([]<class Arch>() -> KernelFn { return run<Arch>; });
+
+std::optional<Kernel> find(FeatureSet has, const Graph&, const Node&) {
+  return with_row("add", kRows, has, {.granule = kElementwiseGranule});
 }
 
 }  // namespace

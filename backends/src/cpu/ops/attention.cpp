@@ -8,12 +8,9 @@
 
 #include "cpu/cache_kernels.h"
 #include "cpu/cpu_ops.h"
-#include "cpu/kernel_rows.h"
 
 namespace weft::cpu {
 namespace {
-
-constexpr auto kRows = integer_rows<Attention>();
 
 static_assert(AttentionKernels::kCells == kCellsPerBlock);
 
@@ -31,14 +28,14 @@ std::int64_t same_run(const std::int32_t* slot, const std::int32_t* first, std::
 }
 
 // One group after the other, and within it one tile of tokens after the other.
-template <Isa kIsa>
+template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &q = args.in[0], &k = args.in[1], &v = args.in[2];
   const auto* slot = args.in[4].row<const std::int32_t>(0);
   const auto* first = args.in[5].row<const std::int32_t>(0);
   const auto* last = args.in[6].row<const std::int32_t>(0);
   const std::int64_t e = q.dim(-1), e_out = v.dim(-1), per_group = q.dim(1) / k.dim(1);
-  const AttentionKernels kernels = best_row(kRows, kIsa).run();
+  const AttentionKernels kernels = Attention<Arch>::run();
   const std::int64_t h1 = region.col1 / e_out;
   for (std::int64_t h = region.col0 / e_out; h < h1;) {
     const std::int64_t group = h / per_group, end = std::min(h1, (group + 1) * per_group);
@@ -80,8 +77,9 @@ std::string name_of(DType q, DType k, DType v) {
   return k == v ? name : fmt::format("{} {}", name, find_cache_kernels(v)->name);
 }
 
-std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
-  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
+constexpr auto kRows = rows_of<Attention>([]<class Arch>() -> KernelFn { return run<Arch>; });
+
+std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node) {
   const TensorSpec &q = graph[node.inputs[0]].spec, &k = graph[node.inputs[1]].spec;
   const TensorSpec& v = graph[node.inputs[2]].spec;
   if (!find_cache_kernels(k.dtype) || !find_cache_kernels(v.dtype)) return std::nullopt;
@@ -90,10 +88,10 @@ std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
   const std::int64_t most_rows =
       std::min(std::max(AttentionKernels::kTileRows, per_group), per_group * q.shape[0].bound);
   const AttentionScratch scratch(most_rows, q.shape[2].bound, node.spec.shape.last());
-  return Kernel{.row = row_name(name_of(q.dtype, k.dtype, v.dtype), best_row(kRows, isa).isa),
-                .run = at(kRun, isa),
-                .scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),
-                .granule = per_group * node.spec.shape.last()};
+  return with_row(
+      name_of(q.dtype, k.dtype, v.dtype), kRows, has,
+      {.scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),
+       .granule = per_group * node.spec.shape.last()});
 }
 
 }  // namespace

@@ -30,10 +30,4 @@ void binary(const KernelArgs& args, const Region& region, F f) noexcept {
 
 inline constexpr std::int64_t kElementwiseGranule = 16;
 
-inline Kernel elementwise_kernel(std::string_view op, Isa isa, const AdaptorFns& fns) {
-  return {.row = row_name(op, best_row(kElementwiseRows, isa).isa),
-          .run = at(fns, isa),
-          .granule = kElementwiseGranule};
-}
-
 }  // namespace weft::cpu

@@ -1,15 +1,12 @@
 #pragma once
 
-#include "cpu/kernel_rows.h"
 #include "cpu/kernels/elementwise.h"
 
 namespace weft::cpu {
 
-inline constexpr auto kElementwiseRows = float_rows<Elementwise>();
-
-template <Isa kIsa>
+template <class Arch>
 const ElementwiseKernels& elementwise() noexcept {
-  static const ElementwiseKernels kKernels = best_row(kElementwiseRows, kIsa).run();
+  static const ElementwiseKernels kKernels = Elementwise<Arch>::run();
   return kKernels;
 }
 

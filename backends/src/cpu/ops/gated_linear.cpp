@@ -26,7 +26,7 @@ std::int64_t part_bytes(std::int64_t rows) {
   return align_up(std::max(rows * kCols, kColsOfOne) * static_cast<std::int64_t>(sizeof(float)));
 }
 
-template <Isa kIsa>
+template <class Arch>
 void run_block(const KernelArgs& args, const Region& block) noexcept {
   const View& x = args.in[0];
   const std::int64_t part = part_bytes(block.row1 - block.row0);
@@ -42,9 +42,9 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
     a.row1 = block.row1 - block.row0;
     a.col0 = block.col0;
     a.col1 = block.col1;
-    project(kIsa, x, w, a);
+    project(ProjectionRows::of(args)[i], x, w, a);
   }
-  const auto combine = elementwise<kIsa>().silu_mul;
+  const auto combine = elementwise<Arch>().silu_mul;
   for (std::int64_t t = block.row0; t < block.row1; ++t) {
     const std::int64_t at = (t - block.row0) * kCols;
     combine(reinterpret_cast<const float*>(parts[0]) + at,
@@ -53,33 +53,34 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
   }
 }
 
-template <Isa kIsa>
+template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const std::int64_t rows = block_rows(args.in[1].dtype, args.in[2].dtype);
   const std::int64_t cols = region.row1 - region.row0 == 1 ? kColsOfOne : kCols;
   for (std::int64_t c = region.col0; c < region.col1; c += cols) {
     for (std::int64_t t = region.row0; t < region.row1; t += rows) {
-      run_block<kIsa>(args,
+      run_block<Arch>(args,
                       {t, std::min(t + rows, region.row1), c, std::min(c + cols, region.col1)});
     }
   }
 }
 
-std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
+constexpr auto kRows = rows_of<Elementwise>([]<class Arch>() -> KernelFn { return run<Arch>; });
+
+std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node) {
   const std::vector<TensorSpec> in = graph.input_specs(node);
   if (node.attrs.as<GatedLinearAttrs>().act != Activation::silu) return std::nullopt;
-  if (!can_project(in[0], in[1], isa) || !can_project(in[0], in[2], isa)) return std::nullopt;
-  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
-  return Kernel{.row = projection_row("gated_linear", in[0], std::span(in).subspan(1), isa),
-                .run = at(kRun, isa),
-                .scratch_bytes = projection_scratch(in[0], std::span(in).subspan(1)) +
-                                 2 * part_bytes(std::min(in[0].shape.rows().bound,
-                                                         block_rows(in[1].dtype, in[2].dtype))),
-                .granule = kProjectionGranule};
+  auto kernel = projection_kernel("gated_linear", in[0], std::span(in).subspan(1), has);
+  const auto* combine = first_fit(kRows, has);
+  if (!kernel || !combine) return std::nullopt;
+  kernel->run = combine->run;
+  kernel->scratch_bytes +=
+      2 * part_bytes(std::min(in[0].shape.rows().bound, block_rows(in[1].dtype, in[2].dtype)));
+  return kernel;
 }
 
 }  // namespace
 
-extern const CpuOp kCpuGatedLinear{&kGatedLinear, find};
+extern const CpuOp kCpuGatedLinear{&kGatedLinear, find, prepare_projection};
 
 }  // namespace weft::cpu

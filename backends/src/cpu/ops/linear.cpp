@@ -5,7 +5,6 @@
 namespace weft::cpu {
 namespace {
 
-template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &x = args.in[0], &w = args.in[1], &bias = args.in[2], &residual = args.in[3];
   LinearArgs a = projection_args(x, w, args.scratch);
@@ -18,21 +17,18 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   a.row1 = region.row1;
   a.col0 = region.col0;
   a.col1 = region.col1;
-  project(kIsa, x, w, a);
+  project(ProjectionRows::of(args)[0], x, w, a);
 }
 
-std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
+std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node) {
   const std::vector<TensorSpec> in = graph.input_specs(node);
-  if (!can_project(in[0], in[1], isa)) return std::nullopt;
-  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
-  return Kernel{.row = projection_row("linear", in[0], {&in[1], 1}, isa),
-                .run = at(kRun, isa),
-                .scratch_bytes = projection_scratch(in[0], {&in[1], 1}),
-                .granule = kProjectionGranule};
+  auto kernel = projection_kernel("linear", in[0], {&in[1], 1}, has);
+  if (kernel) kernel->run = run;
+  return kernel;
 }
 
 }  // namespace
 
-extern const CpuOp kCpuLinear{&kLinear, find};
+extern const CpuOp kCpuLinear{&kLinear, find, prepare_projection};
 
 }  // namespace weft::cpu

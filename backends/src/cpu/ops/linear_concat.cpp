@@ -7,11 +7,11 @@
 namespace weft::cpu {
 namespace {
 
-template <Isa kIsa>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const auto& attrs = args.attrs->as<LinearConcatAttrs>();
   const auto count = static_cast<std::size_t>(attrs.count);
   const View& x = args.in[0];
+  const auto& rows = ProjectionRows::of(args);
   std::int64_t begin = 0;  // first column of the part
   for (std::size_t i = 1; i <= count; ++i) {
     const View& w = args.in[i];
@@ -23,27 +23,22 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     a.row1 = region.row1;
     a.col0 = std::max<std::int64_t>(region.col0 - begin, 0);
     a.col1 = std::min(region.col1 - begin, w.rows());
-    if (a.col0 < a.col1) project(kIsa, x, w, a);
+    if (a.col0 < a.col1) project(rows[i - 1], x, w, a);
     begin += w.rows();
   }
 }
 
-std::optional<Kernel> find(Isa isa, const Graph& graph, const Node& node) {
+std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node) {
   const std::vector<TensorSpec> in = graph.input_specs(node);
   const std::span weights =
       std::span(in).subspan(1, static_cast<std::size_t>(node.attrs.as<LinearConcatAttrs>().count));
-  for (const TensorSpec& w : weights) {
-    if (!can_project(in[0], w, isa)) return std::nullopt;
-  }
-  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
-  return Kernel{.row = projection_row("linear_concat", in[0], weights, isa),
-                .run = at(kRun, isa),
-                .scratch_bytes = projection_scratch(in[0], weights),
-                .granule = kProjectionGranule};
+  auto kernel = projection_kernel("linear_concat", in[0], weights, has);
+  if (kernel) kernel->run = run;
+  return kernel;
 }
 
 }  // namespace
 
-extern const CpuOp kCpuLinearConcat{&kLinearConcat, find};
+extern const CpuOp kCpuLinearConcat{&kLinearConcat, find, prepare_projection};
 
 }  // namespace weft::cpu

@@ -1,10 +1,13 @@
 #include "cpu/ops/projection.h"
 
 #include <algorithm>
-#include <vector>
+
+#include <fmt/ranges.h>
 
 #include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q8a.h"
+
+#include "cpu/passes/projections.h"
 
 namespace weft::cpu {
 
@@ -16,24 +19,49 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-bool can_project(const TensorSpec& x, const TensorSpec& w, Isa isa) {
-  if (w.dtype.is_panels() && !has_panel_row(x.dtype, w.dtype.plain(), isa)) return false;
+namespace {
+
+// Empty if there is none.
+WeightRow row_for(const TensorSpec& x, const TensorSpec& w, FeatureSet has) {
   const DType plain = w.dtype.plain();
-  return x.dtype == q8a ? has_integer_row(plain) : x.dtype == f32 && has_weight_kernels(plain);
+  const WeightRow row = find_weight_row(plain, has);
+  if (!row || (w.dtype.is_panels() && !has_panel_row(x.dtype, plain, has))) return {};
+  const bool fits = x.dtype == q8a ? row.kernels.from_q8a != nullptr : x.dtype == f32;
+  return fits ? row : WeightRow{};
 }
 
-std::string_view projection_row(std::string_view op, const TensorSpec& x,
-                                std::span<const TensorSpec> weights, Isa isa) {
+std::int64_t scratch_for(const TensorSpec& x, std::span<const TensorSpec> weights) {
+  const auto in_panels = [](const TensorSpec& w) { return w.dtype.is_panels(); };
+  const bool panels = std::ranges::any_of(weights, in_panels);
+  return std::max(kLinearScratch, panels ? panels_scratch(x.shape.rows().bound) : 0);
+}
+
+}  // namespace
+
+std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x,
+                                        std::span<const TensorSpec> weights, FeatureSet has) {
   std::vector<std::string> names;
-  Isa used = Isa::sse2;
+  const InstructionSet* used = nullptr;
   for (const TensorSpec& w : weights) {
+    const WeightRow row = row_for(x, w, has);
+    if (!row) return std::nullopt;
     const std::string name = lower(w.dtype.name());
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    used = std::max(used, weight_row_isa(w.dtype.plain(), isa));
+    used = std::max(used, row.isa);  // pointers into the one list
   }
-  std::string what = std::string(op) + " " + lower(x.dtype.name()) + " x ";
-  for (std::size_t i = 0; i < names.size(); ++i) what += (i ? "+" : "") + names[i];
-  return row_name(what, used);
+  const std::string what =
+      fmt::format("{} {} x {}", op, lower(x.dtype.name()), fmt::join(names, "+"));
+  return Kernel{.row = row_name(what, *used),
+                .scratch_bytes = scratch_for(x, weights),
+                .granule = kProjectionGranule};
+}
+
+std::unique_ptr<PreparedKernel> prepare_projection(FeatureSet has, const Graph& graph,
+                                                   const Node& node) {
+  auto rows = std::make_unique<ProjectionRows>();
+  for (const NodeId w : projection_weights(node))
+    rows->weights.push_back(row_for(graph[node.inputs[0]].spec, graph[w].spec, has));
+  return rows;
 }
 
 LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> scratch) {
@@ -45,9 +73,14 @@ LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> sc
           .scratch = scratch.data()};
 }
 
-void project(Isa isa, const View& x, const View& w, const LinearArgs& args) noexcept {
-  const WeightKernels& kernels = weight_kernels(w.dtype.plain(), isa);
+void project(const WeightRow& row, const View& x, const View& w, const LinearArgs& args) noexcept {
+  const WeightKernels& kernels = row.kernels;
   LinearArgs rest = args;  // of columns: what does not lie in panels
+  if (row.decoder) {
+    rest.decode = row.decoder->decode;
+    rest.block_elems = w.dtype.block_elems();
+    rest.block_bytes = w.dtype.block_bytes();
+  }
   if (w.dtype.is_panels()) {
     LinearArgs panels = args;
     panels.col1 = std::min(args.col1, w.rows() / kPanelRows * kPanelRows);
@@ -56,12 +89,6 @@ void project(Isa isa, const View& x, const View& w, const LinearArgs& args) noex
       (x.dtype == f32 ? kernels.panels_from_f32 : kernels.panels_from_q8a)(panels);
   }
   if (rest.col0 < rest.col1) (x.dtype == f32 ? kernels.from_f32 : kernels.from_q8a)(rest);
-}
-
-std::int64_t projection_scratch(const TensorSpec& x, std::span<const TensorSpec> weights) {
-  const auto in_panels = [](const TensorSpec& w) { return w.dtype.is_panels(); };
-  const bool panels = std::ranges::any_of(weights, in_panels);
-  return std::max(kLinearScratch, panels ? panels_scratch(x.shape.rows().bound) : 0);
 }
 
 }  // namespace weft::cpu

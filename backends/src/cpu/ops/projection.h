@@ -2,7 +2,9 @@
 // What linear, linear_concat and gated_linear share: finding and calling the kernel for activations
 // and weights of given types.
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cpu/cpu_ops.h"
 #include "cpu/weight_formats.h"
@@ -13,16 +15,25 @@ inline constexpr std::int64_t kProjectionGranule = 16;
 
 std::string lower(std::string_view text);  // "Q4_K" -> "q4_k"
 
-// There is a kernel for these.
-bool can_project(const TensorSpec& x, const TensorSpec& w, Isa isa);
-// "linear q8a x q4_k avx512vnni"; several weights are joined by "+", equal ones named once.
-std::string_view projection_row(std::string_view op, const TensorSpec& x,
-                                std::span<const TensorSpec> weights, Isa isa);
+// What a projection prepares: the rows for its weights, in their order.
+struct ProjectionRows : PreparedKernel {
+  std::vector<WeightRow> weights;
+
+  static const std::vector<WeightRow>& of(const KernelArgs& args) {
+    return static_cast<const ProjectionRows*>(args.prepared)->weights;
+  }
+};
+std::unique_ptr<PreparedKernel> prepare_projection(FeatureSet has, const Graph& graph,
+                                                   const Node& node);
+
+// Name and scratch of a kernel that multiplies x by these weights; nullopt if there is no
+// row for one of them. The name is "linear q8a x q4_k avx512vnni", several weights joined by "+",
+// equal ones named once, with the last of their instruction sets; the caller adds `run`.
+std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x,
+                                        std::span<const TensorSpec> weights, FeatureSet has);
 
 // x and w; the caller adds y, region, bias and residual.
 LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> scratch);
-void project(Isa isa, const View& x, const View& w, const LinearArgs& args) noexcept;
-// Scratch that project() needs for activations like x and any of these weights.
-std::int64_t projection_scratch(const TensorSpec& x, std::span<const TensorSpec> weights);
+void project(const WeightRow& row, const View& x, const View& w, const LinearArgs& args) noexcept;
 
 }  // namespace weft::cpu

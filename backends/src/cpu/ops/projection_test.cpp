@@ -120,7 +120,7 @@ TEST_CASE("linear: quantized weights with float and integer activations") {
 TEST_CASE("linear: blocks that are multiplied as floats") {
   std::uint32_t seed = 2000;
   for (const DType w : kFloatBlocks) {
-    CHECK(cpu::has_weight_kernels(w));
+    CHECK(cpu::find_weight_row(w, features_under_test()));
     CHECK_FALSE(cpu::has_integer_row(w));
     for (const std::int64_t n_blocks : {1, 3, 5}) {
       check_linear({.weights = w,
@@ -131,16 +131,15 @@ TEST_CASE("linear: blocks that are multiplied as floats") {
                    ++seed);
     }
   }
-  CHECK(all_formats().size() <= 64);
-  CHECK_FALSE(cpu::has_weight_kernels(i32));
-  CHECK_FALSE(cpu::has_weight_kernels(q8a));
+  CHECK_FALSE(cpu::find_weight_row(i32, features_under_test()));
+  CHECK_FALSE(cpu::find_weight_row(q8a, features_under_test()));
 }
 
 // Types of `plain` in panels that the instruction set under test has rows for.
 std::vector<DType> panel_types(std::span<const DType> plain, bool integer) {
   std::vector<DType> types;
   for (const DType type : plain) {
-    if (cpu::has_panel_row(integer ? q8a : f32, type, cpu::parse_isa(isa_under_test())))
+    if (cpu::has_panel_row(integer ? q8a : f32, type, features_under_test()))
       types.push_back(panels_of(type));
   }
   return types;
@@ -148,7 +147,7 @@ std::vector<DType> panel_types(std::span<const DType> plain, bool integer) {
 
 TEST_CASE("linear: there are rows for weights in panels") {
   CHECK(panel_types(kScalars, false).size() == 3);
-  CHECK(panel_types(kBlocks, true).size() == (isa_under_test() == "avx512vnni" ? 18 : 0));
+  CHECK(panel_types(kBlocks, true).size() == (tests("avx512vnni") ? 18 : 0));
 }
 
 TEST_CASE(
@@ -354,9 +353,13 @@ TEST_CASE("gated_linear: equals its definition, also where gate and up differ in
 
 TEST_CASE("the row's name says op, types and instruction set") {
   CHECK(check_linear({.weights = q4_k, .integer = true, .t = 1, .k = 256, .n = 4}, 1) ==
-        "linear q8a x q4_k " + std::string(isa_under_test()));
+        "linear q8a x q4_k " + best_of({"avx512vnni", "avx512", "avx2", "sse2"}));
   CHECK(check_linear({.weights = q8_0, .t = 1, .k = 32, .n = 4}, 1) ==
-        "linear f32 x q8_0 " + std::string(isa_under_test()));
+        "linear f32 x q8_0 " + best_of({"avx512vnni", "avx512", "avx2", "sse2"}));
+  CHECK(check_linear({.weights = f16, .t = 1, .k = 32, .n = 4}, 1) ==
+        "linear f32 x f16 " + best_of({"avx512", "avx2", "sse2"}));
+  CHECK(check_linear({.weights = iq3_s, .integer = true, .t = 1, .k = 256, .n = 4}, 1) ==
+        "linear q8a x iq3_s " + best_of({"avx512vbmi", "avx512vnni", "avx512", "avx2", "sse2"}));
 }
 
 }  // namespace

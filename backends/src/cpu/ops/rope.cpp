@@ -1,18 +1,15 @@
 #include "weft/ops/rope.h"
 
 #include "cpu/cpu_ops.h"
-#include "cpu/kernel_rows.h"
 #include "cpu/kernels/rope.h"
 
 namespace weft::cpu {
 namespace {
 
-constexpr auto kRows = float_rows<Rope>();
-
-template <Isa kIsa>
+template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &x = args.in[0], &angles = args.in[1], &out = args.out;
-  static const RopeKernels kKernels = best_row(kRows, kIsa).run();
+  static const RopeKernels kKernels = Rope<Arch>::run();
   const bool adjacent = args.attrs->as<RopeApplyAttrs>().pairs == RopePairs::adjacent;
   const auto rotate = adjacent ? kKernels.adjacent : kKernels.halves;
   RopeArgs a{.e = x.dim(-1), .n_rot = angles.cols()};
@@ -25,11 +22,10 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
-std::optional<Kernel> find(Isa isa, const Graph&, const Node& node) {
-  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
-  return Kernel{.row = row_name("rope", best_row(kRows, isa).isa),
-                .run = at(kRun, isa),
-                .granule = node.spec.shape.last()};
+constexpr auto kRows = rows_of<Rope>([]<class Arch>() -> KernelFn { return run<Arch>; });
+
+std::optional<Kernel> find(FeatureSet has, const Graph&, const Node& node) {
+  return with_row("rope", kRows, has, {.granule = node.spec.shape.last()});
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   rope_angles_region(args.attrs->as<RopeAttrs>(), args.in, args.out, region);
 }
 
-std::optional<Kernel> find(Isa, const Graph&, const Node&) {
+std::optional<Kernel> find(FeatureSet, const Graph&, const Node&) {
   return Kernel{.row = "rope_angles scalar", .run = run, .granule = 2};
 }
 

@@ -5,9 +5,9 @@
 namespace weft::cpu {
 namespace {
 
-template <Isa kIsa>
+template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
-  const auto scale_row = elementwise<kIsa>().scale;
+  const auto scale_row = elementwise<Arch>().scale;
   const float factor = args.attrs->as<ScaleAttrs>().factor;
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     scale_row(floats(args.in[0], r, region.col0), factor, floats(args.out, r, region.col0),
@@ -15,9 +15,10 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
-std::optional<Kernel> find(Isa isa, const Graph&, const Node&) {
-  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
-  return elementwise_kernel("scale", isa, kRun);
+constexpr auto kRows = rows_of<Elementwise>([]<class Arch>() -> KernelFn { return run<Arch>; });
+
+std::optional<Kernel> find(FeatureSet has, const Graph&, const Node&) {
+  return with_row("scale", kRows, has, {.granule = kElementwiseGranule});
 }
 
 }  // namespace

@@ -5,18 +5,19 @@
 namespace weft::cpu {
 namespace {
 
-template <Isa kIsa>
+template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
-  const auto silu_row = elementwise<kIsa>().silu;
+  const auto silu_row = elementwise<Arch>().silu;
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     silu_row(floats(args.in[0], r, region.col0), floats(args.out, r, region.col0),
              region.col1 - region.col0);
   }
 }
 
-std::optional<Kernel> find(Isa isa, const Graph&, const Node&) {
-  static constexpr AdaptorFns kRun = per_isa([]<Isa kIsa>() -> KernelFn { return run<kIsa>; });
-  return elementwise_kernel("silu", isa, kRun);
+constexpr auto kRows = rows_of<Elementwise>([]<class Arch>() -> KernelFn { return run<Arch>; });
+
+std::optional<Kernel> find(FeatureSet has, const Graph&, const Node&) {
+  return with_row("silu", kRows, has, {.granule = kElementwiseGranule});
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 #include "cpu/passes/pack_weights.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "weft/ops/formats/panels.h"
 #include "weft/ops/get_rows.h"
 
-#include "cpu/cpu_ops.h"
+#include "cpu/isa_table.h"
 #include "cpu/passes/projections.h"
 #include "cpu/weight_formats.h"
 
@@ -18,20 +20,20 @@ bool is_weight_of(const Node& user, NodeId id) {
 }
 
 // A user that finds its way in panels.
-bool reads_panels(const Graph& graph, const Node& user, NodeId id, Isa isa) {
+bool reads_panels(const Graph& graph, const Node& user, NodeId id, FeatureSet has) {
   if (user.op == &kGetRows) return user.inputs[1] != id;
   return is_weight_of(user, id) && user.inputs[0] != id &&
-         has_panel_row(graph[user.inputs[0]].spec.dtype, graph[id].spec.dtype, isa);
+         has_panel_row(graph[user.inputs[0]].spec.dtype, graph[id].spec.dtype, has);
 }
 
 // Every user reads panels, at least one of them all of the weight, and there is a panel to read.
-std::vector<bool> packable(const Graph& graph, Isa isa) {
+std::vector<bool> packable(const Graph& graph, FeatureSet has) {
   std::vector<bool> all(static_cast<std::size_t>(graph.size()), true), any(all.size());
   for (NodeId user = 0; user < graph.size(); ++user) {
     for (const NodeId id : graph[user].inputs) {
       if (id == kNoNode || graph[id].kind != NodeKind::weight) continue;
       const auto i = static_cast<std::size_t>(id);
-      all[i] = all[i] && reads_panels(graph, graph[user], id, isa);
+      all[i] = all[i] && reads_panels(graph, graph[user], id, has);
       any[i] = any[i] || graph[user].op != &kGetRows;
     }
   }
@@ -44,9 +46,8 @@ std::vector<bool> packable(const Graph& graph, Isa isa) {
   return all;
 }
 
-template <Isa kIsa>
-Graph apply(const Graph& graph) {
-  const std::vector<bool> packs = packable(graph, kIsa);
+Graph apply(const Graph& graph, FeatureSet has) {
+  const std::vector<bool> packs = packable(graph, has);
   Rewriter rewriter(graph, "pack_weights");
   for (NodeId id = 0; id < graph.size(); ++id) {
     const bool is_weight = graph[id].kind == NodeKind::weight;
@@ -59,15 +60,25 @@ Graph apply(const Graph& graph) {
   return rewriter.finish();
 }
 
+// One for each instruction set.
+using Apply = Graph (*)(const Graph&);
+constexpr auto kApply = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+  return std::array<Apply, sizeof...(kIndex)>{
+      [](const Graph& graph) { return apply(graph, kInstructionSets[kIndex].needs); }...};
+}
+(std::make_index_sequence<kInstructionSets.size()>());
+
+Graph as_it_is(const Graph& graph) {
+  return apply(graph, {});
+}
+
 }  // namespace
 
-Pass pack_weights(Isa isa) {
-  using Apply = Graph (*)(const Graph&);
-  constexpr Apply kApply[] = {apply<Isa::sse2>, apply<Isa::avx2>, apply<Isa::avx512>,
-                              apply<Isa::avx512vnni>};
-  return {.name = "pack_weights",
-          .summary = "weights of projections become panels of 16 interleaved rows",
-          .apply = kApply[static_cast<std::size_t>(isa)]};
+Pass pack_weights(const InstructionSet* isa) {
+  return {
+      .name = "pack_weights",
+      .summary = "weights of projections become panels of 16 interleaved rows",
+      .apply = isa ? kApply[static_cast<std::size_t>(isa - kInstructionSets.data())] : as_it_is};
 }
 
 }  // namespace weft::cpu

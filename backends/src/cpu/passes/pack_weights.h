@@ -9,7 +9,7 @@
 
 namespace weft::cpu {
 
-// For the rows that `isa` has.
-Pass pack_weights(Isa isa);
+// For the rows of this instruction set, and of those that it contains; null: there are none.
+Pass pack_weights(const InstructionSet* isa);
 
 }  // namespace weft::cpu

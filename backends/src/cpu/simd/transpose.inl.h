@@ -5,43 +5,6 @@
 
 namespace weft::cpu {
 
-// Within every 128 bits of two registers.
-template <class Arch>
-struct Quarters;
-
-template <>
-struct Quarters<Sse2> {
-  using R = __m128;
-  static WEFT_INLINE R low(R a, R b) { return _mm_unpacklo_ps(a, b); }
-  static WEFT_INLINE R high(R a, R b) { return _mm_unpackhi_ps(a, b); }
-  static WEFT_INLINE R low_pairs(R a, R b) { return _mm_shuffle_ps(a, b, 0x44); }
-  static WEFT_INLINE R high_pairs(R a, R b) { return _mm_shuffle_ps(a, b, 0xee); }
-};
-
-#ifdef __AVX2__
-template <>
-struct Quarters<Avx2> {
-  using R = __m256;
-  static WEFT_INLINE R low(R a, R b) { return _mm256_unpacklo_ps(a, b); }
-  static WEFT_INLINE R high(R a, R b) { return _mm256_unpackhi_ps(a, b); }
-  static WEFT_INLINE R low_pairs(R a, R b) { return _mm256_shuffle_ps(a, b, 0x44); }
-  static WEFT_INLINE R high_pairs(R a, R b) { return _mm256_shuffle_ps(a, b, 0xee); }
-};
-#endif
-
-#ifdef __AVX512BW__
-template <>
-struct Quarters<Avx512> {
-  using R = __m512;
-  static WEFT_INLINE R low(R a, R b) { return _mm512_unpacklo_ps(a, b); }
-  static WEFT_INLINE R high(R a, R b) { return _mm512_unpackhi_ps(a, b); }
-  static WEFT_INLINE R low_pairs(R a, R b) { return _mm512_shuffle_ps(a, b, 0x44); }
-  static WEFT_INLINE R high_pairs(R a, R b) { return _mm512_shuffle_ps(a, b, 0xee); }
-};
-template <>
-struct Quarters<Avx512Vnni> : Quarters<Avx512> {};
-#endif
-
 // 4 x 4 within each 128 bits of four vectors.
 template <class Arch>
 struct TransposeQuarters {

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "cpu/kernels/weights.h"
+
+namespace weft::cpu {
+
+// f32 activations times weights of any format, which LinearArgs::decode makes floats of.
+template <class Arch>
+struct LinearDecoded {
+  static void run(const LinearArgs& args) noexcept;
+};
+
+}  // namespace weft::cpu

@@ -1,0 +1,77 @@
+#pragma once
+// What a traits file (simd/<instruction set>.inl.h) says of its instruction set. A set that extends
+// another one and has no traits of its own takes those of the other one: it changes a kernel's code
+// by its compiler flags alone, or by leaves in the kernels. Included only by kernel bodies, which
+// are compiled with the flags of one instruction set: no function here may leave a symbol that
+// lacks the tag in its name (no std containers, no std algorithms, nothing that is not a member of
+// a tagged template).
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "weft/ops/formats/iq_grids.h"
+
+#include "cpu/isa_tags.h"
+
+#define WEFT_INLINE inline __attribute__((always_inline))
+
+namespace weft::cpu {
+
+// Beyond xsimd: a vector type V of kLanes floats, loads of half floats, sums in a fixed order,
+// parts of vectors.
+template <class Arch>
+struct Simd : Simd<typename Arch::Base> {};
+
+// 32 bytes at a time: the codes of one block of weights or activations, in the order of their
+// elements.
+template <class Arch>
+struct Bytes;
+
+// 32 codes from tables: nibbles that stand for uneven values, points of a grid with 8 or 4
+// coordinates of one byte, and signs for them, one bit each (ops/formats/iq_grids.h).
+template <class Arch>
+struct Lookup;
+
+// Two registers within every 128 bits, for transposition.
+template <class Arch>
+struct Quarters : Quarters<typename Arch::Base> {};
+
+// The 32 codes of a block of activations in registers: their largest magnitude, how they are
+// rounded and stored.
+template <class Arch>
+struct QuantizedCodes;
+
+// Exact integer dot products of 32 weight codes with 32 activation codes, added to a vector of
+// float lanes:
+//   lanes += float(partial sums of w * a) * (scale of the weights * scale of the activations)
+// One vector per output element takes all of its blocks in the order of K and is summed across
+// lanes once at the end, so an element's bits do not depend on what else is computed beside it.
+//
+// A codec says how its codes are to be read: kSigned (bytes with sign) or unsigned with kOffset to
+// be taken off. Activations are blocks of Q8A: codes within -127 .. 127, so that no 16-bit sum
+// saturates. `As` is the set whose traits Arch has.
+template <class Arch, class Codec, class As = Arch>
+struct Dot : Dot<Arch, Codec, typename As::Base> {};
+
+// Where things lie in a block of Q8A (ops/formats/q8a.h).
+struct ActivationBlock {
+  static constexpr int kElements = 32, kBytes = 52;
+  static constexpr int kScale = 0, kScaledSum = 4, kStart = 8, kStartLow = 12, kStartHigh = 16;
+  static constexpr int kCodes = 20;
+};
+
+template <class Arch>
+struct Signs {
+  // Four times 7 bits, the lowest ones first, as 32: the eighth makes every byte's number even.
+  static WEFT_INLINE std::uint32_t even(std::uint32_t bits) {
+    const std::uint32_t s = (bits & 0x7fu) | (bits << 1 & 0x7f00u) | (bits << 2 & 0x7f0000u) |
+                            (bits << 3 & 0x7f000000u);
+    std::uint32_t odd = s ^ s >> 4;
+    odd ^= odd >> 2;
+    odd ^= odd >> 1;
+    return s | (odd & 0x01010101u) << 7;
+  }
+};
+
+}  // namespace weft::cpu

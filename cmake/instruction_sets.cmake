@@ -1,0 +1,40 @@
+# The instruction sets of the cpu backend: the one list of them. Everything else is made from it: the compiler flags of the
+# kernels, the tags and the table in C++, the tests, the names that WEFT_CPU_ISA takes.
+#
+#   weft_instruction_set(NAME            what WEFT_CPU_ISA, plans and profiles call it
+#     TAG Tag                            the C++ type that kernel templates take
+#     [EXTENDS NAME]                     an earlier one, whose features, flags and traits it has, too
+#     PROCESSOR regex                    CMAKE_SYSTEM_PROCESSOR of machines that can have it
+#     DESCRIPTION text
+#     [FEATURES name=leaf.subleaf.register.bit...]  what a processor needs beyond EXTENDS, and where CPUID says so
+#     [REGISTERS xmm|ymm|zmm|tile]       the widest registers that the operating system must save
+#     FLAGS flag...                      of the compiler, beyond those of EXTENDS
+#     KERNELS group...)                  which kernels have rows for it (backends/CMakeLists.txt)
+#
+# A kernel runs the row of the last set in this list whose features the machine has. Sets need not extend one another.
+weft_instruction_set(sse2
+  TAG Sse2 PROCESSOR "x86_64|AMD64" DESCRIPTION "SSE2"
+  FEATURES sse2=1.0.edx.26 REGISTERS xmm
+  FLAGS -msse2
+  KERNELS float integer lattice)
+weft_instruction_set(avx2
+  TAG Avx2 EXTENDS sse2 PROCESSOR "x86_64|AMD64" DESCRIPTION "AVX2 with FMA and F16C"
+  FEATURES avx2=7.0.ebx.5 fma=1.0.ecx.12 f16c=1.0.ecx.29 REGISTERS ymm
+  FLAGS -mavx2 -mfma -mf16c
+  KERNELS float integer lattice)
+weft_instruction_set(avx512
+  TAG Avx512 EXTENDS avx2 PROCESSOR "x86_64|AMD64" DESCRIPTION "AVX-512"
+  FEATURES avx512f=7.0.ebx.16 avx512cd=7.0.ebx.28 avx512dq=7.0.ebx.17 avx512bw=7.0.ebx.30 avx512vl=7.0.ebx.31
+  REGISTERS zmm
+  FLAGS -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl
+  KERNELS float integer lattice)
+weft_instruction_set(avx512vnni
+  TAG Avx512Vnni EXTENDS avx512 PROCESSOR "x86_64|AMD64" DESCRIPTION "AVX-512 with VNNI"
+  FEATURES avx512vnni=7.0.ecx.11 REGISTERS zmm
+  FLAGS -mavx512vnni
+  KERNELS integer lattice)
+weft_instruction_set(avx512vbmi
+  TAG Avx512Vbmi EXTENDS avx512vnni PROCESSOR "x86_64|AMD64" DESCRIPTION "AVX-512 with VNNI and VBMI"
+  FEATURES avx512vbmi=7.0.ecx.1 REGISTERS zmm
+  FLAGS -mavx512vbmi
+  KERNELS lattice)
