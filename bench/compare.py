@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs `weft bench` and, where they are given, other programs' llama-bench on the same model files, one after the other in
-several rounds, and writes the tables of docs/performance.md.
+several rounds, and writes the tables of docs/performance_log.md.
 
 Every measurement is a process of its own and the programs take turns, so that a machine that changes its speed changes it for
 all of them. Results are kept in a file and added to: measure piece by piece, then render.
@@ -10,7 +10,7 @@ all of them. Results are kept in a file and added to: measure piece by piece, th
       --llama-bench "ik_llama.cpp, repacked=../ik/build/bin/llama-bench -rtr 1 -thp 1"
   bench/compare.py -m 1.1b-Q8_0.gguf -p 0 -n 64 -d 4096,16384
   bench/compare.py -m 1.1b-Q8_0.gguf -p 0 -n 0 --widths 1,2,4,8,16,32,64,128,256,512
-  bench/compare.py --render docs/performance.md
+  bench/compare.py --render docs/performance_log.md
 """
 
 import argparse

@@ -3,41 +3,24 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "weft/base/utf8.h"
+
 namespace weft {
 namespace {
-
-// Length of the well-formed UTF-8 sequence at the start of `text`, 0 where it is broken.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t n = byte(0) < 0x80   ? 1
-                        : byte(0) < 0xc2 ? 0
-                        : byte(0) < 0xe0 ? 2
-                        : byte(0) < 0xf0 ? 3
-                        : byte(0) < 0xf5 ? 4
-                                         : 0;
-  if (n > text.size()) return 0;
-  for (std::size_t i = 1; i < n; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = byte(0) == 0xed && byte(1) >= 0xa0;
-  const bool beyond = byte(0) == 0xf4 && byte(1) >= 0x90;
-  return overlong || surrogate || beyond ? 0 : n;
-}
 
 // For attributes in quotes; \n begins a line.
 std::string quoted(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t n = std::max<std::size_t>(utf8_length(text.substr(i)), 1);
-    const bool broken = utf8_length(text.substr(i)) == 0;
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c == '\n')
+    const std::size_t n = decode_utf8(text, i).length;
+    if (text[i] == '\n')
       out += "&#10;";
-    else if (c == '\\')
+    else if (text[i] == '\\')
       out += "\\\\";
     else
-      out += markup_text(broken ? std::string_view("?") : text.substr(i, n));
+      out += markup_text(text.substr(i, n));
     i += n;
   }
   return out;
@@ -141,22 +124,21 @@ void write_header(const Picture& picture, std::string& out) {
 
 std::string markup_text(std::string_view text) {
   std::string out;
-  while (!text.empty()) {
-    const std::size_t n = utf8_length(text);
-    const unsigned char c = static_cast<unsigned char>(text[0]);
-    if (c == '&')
+  for (std::size_t i = 0; i < text.size();) {
+    const Utf8Char c = decode_utf8(text, i);
+    if (c.code == '&')
       out += "&amp;";
-    else if (c == '<')
+    else if (c.code == '<')
       out += "&lt;";
-    else if (c == '>')
+    else if (c.code == '>')
       out += "&gt;";
-    else if (c == '"')
+    else if (c.code == '"')
       out += "&quot;";
-    else if (n == 0 || c < 0x20 || c == 0x7f)
+    else if (!c.valid || c.code < 0x20 || c.code == 0x7f)
       out += '?';
     else
-      out += text.substr(0, n);
-    text.remove_prefix(std::max<std::size_t>(n, 1));
+      out += text.substr(i, c.length);
+    i += c.length;
   }
   return out;
 }

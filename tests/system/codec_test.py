@@ -58,7 +58,7 @@ class Codec(SystemTest):
         self.assertFalse(self.out.exists())
 
     def test_unknown_type(self):
-        self.encode_refuses("known are F32, F16", name="Q4_Z")
+        self.encode_refuses("known: F32, F16", name="Q4_Z")
 
     def test_rows_that_are_no_blocks(self):
         self.input.write_bytes(npy(2, 100, self.x[:200]))
@@ -73,11 +73,11 @@ class Codec(SystemTest):
     def test_broken_files(self):
         good = self.input.read_bytes()
         for text, data in [("does not begin", b""), ("does not begin", b"GGUF" * 10), ("ends within its header", good[:30]),
-                           ("bytes of numbers", good[:-4]), ("bytes of numbers", good + b"1234"),
-                           ("another type", good.replace(b"<f4", b"<f8")), ("columns one after", good.replace(b"False", b"True ")),
-                           ("no shape", good.replace(b"(3, 512)", b"[3, 512]")), ("positive", good.replace(b"(3, 512)", b"(-3,512)")),
+                           ("bytes of elements", good[:-4]), ("bytes of elements", good + b"1234"),
+                           ("another type", good.replace(b"<f4", b"<f8")), ("Fortran order", good.replace(b"False", b"True ")),
+                           ("its shape is malformed", good.replace(b"(3, 512)", b"[3, 512]")), ("positive", good.replace(b"(3, 512)", b"(-3,512)")),
                            ("positive", self.npy_of_shape("(99999999999999999999,)")),
-                           ("bytes of numbers", self.npy_of_shape("(9223372036854775807, 8)")),
+                           ("bytes of elements", self.npy_of_shape("(9223372036854775807, 8)")),
                            ("dimensions", good.replace(b"(3, 512)", b"(3,1,512)"))]:
             with self.subTest(text=text):
                 self.input.write_bytes(data)

@@ -119,7 +119,7 @@ class Convert(SystemTest):
             types = {t["type"] for t in inspect(WEFT, out)["tensors"] if len(t["shape"]) == 2}
             self.assertEqual(types, {name})
         self.refuses(2, "--type", "weft", "convert", folder, self.folder / "x.gguf", "--type", "Q4_0")
-        self.refuses(2, "is a GGUF file already", "weft", "convert", MODEL, self.folder / "x.gguf")
+        self.refuses(2, "already a GGUF file", "weft", "convert", MODEL, self.folder / "x.gguf")
         self.assertFalse((self.folder / "x.gguf").exists())
 
     def test_everywhere(self):

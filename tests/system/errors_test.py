@@ -46,7 +46,7 @@ class Usage(SystemTest):
 
     def test_no_or_unknown_subcommand(self):
         self.refuses(2, "Usage: weft", "weft")
-        self.refuses(2, "there is no subcommand 'frobnicate'", "weft", "frobnicate")
+        self.refuses(2, "unknown subcommand 'frobnicate'", "weft", "frobnicate")
 
     def test_values_out_of_range(self):
         for flag, value in [("-n", "-5"), ("-n", "many"), ("-c", "-1"), ("-t", "1000"), ("-t", "two"), ("-b", "0"), ("-b", "8193"),

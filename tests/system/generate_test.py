@@ -57,7 +57,7 @@ class Constraints(SystemTest):
         for flags in ("--mirostat 1", "--mirostat 2", "--dry-multiplier 0.8", "--tfs 0.9", "--adaptive-target 0.3",
                       "--samplers top_k;temperature", "--typical 0.9 --xtc-probability 1", "--dynatemp-range 0.5"):
             self.assertEqual(self.generate("-n", "8", *flags.split()), self.generate("-n", "8", *flags.split()))
-        self.refuses(2, "there is no sampler 'top_q'", "generate", "--samplers", "top_q")
+        self.refuses(2, "unknown sampler 'top_q'", "generate", "--samplers", "top_q")
         self.refuses(2, "ID+BIAS", "generate", "--logit-bias", "x")
         self.refuses(1, "1:10: rule 'foo' is not defined", "generate", "--grammar", "root ::= foo")
 

@@ -122,7 +122,7 @@ class Dot(SystemTest):
         qkv = by_path["blk.0.attn_qkv"]
         self.assertRegex(qkv["built at"], r"^models/.*\.cpp:\d+$")
         self.assertRegex(qkv["arena"], r"^0x[0-9a-f]+ to 0x[0-9a-f]+, stages \d+ to \d+$")
-        self.assertRegex(qkv["bytes at most"], r"read.*written")
+        self.assertRegex(qkv["bytes at the bounds"], r"read.*written")
         self.assertNotRegex(re.sub(r'(xmlns(:\w+)?="|PUBLIC "-//W3C//DTD SVG 1.1//EN"\s+")http://[^"]*"', "", text), r"https?://")
         script = text[text.index("//<![CDATA["):text.index("//]]>")]
         if shutil.which("node"):

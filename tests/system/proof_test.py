@@ -91,11 +91,11 @@ class Verify(Proof):
         refuse(1, "must be [5, 2048], as it has one row for each of the 5 tokens, got [4, 2]", self.npz({"logits": npy((4, 2), [0] * 8)}))
         refuse(1, "none of its 1 names is a node", self.npz({"nonsense": npy((1,), [0])}))
         refuse(1, "none of its 0 names", self.npz({}))
-        refuse(1, "numbers of another type", self.npz({"logits": npy((2,), [1, 2], "<i4")}))
-        refuse(1, "columns one after another", self.npz({"logits": npy((2,), [1, 2], fortran=True)}))
+        refuse(1, "elements have another type", self.npz({"logits": npy((2,), [1, 2], "<i4")}))
+        refuse(1, "in Fortran order", self.npz({"logits": npy((2,), [1, 2], fortran=True)}))
         refuse(1, "fewer bytes than its shape", self.npz({"logits": npy((1 << 40, 1 << 40), [1, 2])}))
         refuse(1, "more bytes than its shape", self.npz({"logits": npy((1,), [1, 2])}))
-        refuse(1, "is no .npy array", self.renamed())
+        refuse(1, "is not a .npy array", self.renamed())
         refuse(1, "cannot be read", self.folder / "absent.npz")
 
     def renamed(self):

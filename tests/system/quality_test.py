@@ -123,7 +123,7 @@ class Perplexity(SystemTest):
     def test_wrong_use(self):
         base, broken = self.folder / "base", self.folder / "broken"
         for text, args in (("-f is required", []), ("-c must be at least 4", ["-f", TEXT, "-c", 2]),
-                           ("do not go together", ["--kl", base, "--save-logits", broken])):
+                           ("exclude each other", ["--kl", base, "--save-logits", broken])):
             self.refuses(2, text, "weft", "perplexity", *args)
         short = self.folder / "short.txt"
         short.write_text("Once upon a time")
@@ -131,7 +131,7 @@ class Perplexity(SystemTest):
         self.refuses(1, "No such file", "weft", "perplexity", "-f", self.folder / "none")
         self.refuses(1, "cannot create", "weft", "perplexity", "-c", WINDOW, "-f", TEXT, "--save-logits", self.folder / "no" / "x")
         self.figures("-f", TEXT, "--chunks", 2, "--save-logits", base)
-        self.refuses(1, "of another text", "weft", "perplexity", "--kl", base, "-f", SOURCE / "README.md")
+        self.refuses(1, "belong to another text", "weft", "perplexity", "--kl", base, "-f", SOURCE / "README.md")
         raw = base.read_bytes()
         for text, content in (("does not begin with '_logits_'", b"x" + raw[1:]), ("rows: expected", raw[:-2]),
                               ("a vocabulary of", raw[:12] + struct.pack("<i", 4) + raw[16:16 + 4 + 2 * WINDOW * 4 + 2 * 31 * 16]),
@@ -230,7 +230,7 @@ class Imatrix(SystemTest):
         name = b"blk.0.attn_q.weight"
         other.write_bytes(struct.pack("<ii", 1, len(name)) + name + struct.pack("<iif", 1, 1, 1.0))
         self.refuses(1, "has 1 values and 1 counts, expected", *collect, "--in-file", other)
-        self.refuses(1, "is no importance matrix", *collect, "--in-file", MODEL)
+        self.refuses(1, "not an importance matrix", *collect, "--in-file", MODEL)
         other.write_bytes(b"")
         self.refuses(1, "number of entries", *collect, "--in-file", other)
         self.refuses(1, "cannot create", *collect, "-o", self.folder / "no" / "x")

@@ -228,7 +228,7 @@ void add_order_flags(CLI::App& app, SamplerOptions& options) {
              at = end + 1;
            }
            try {
-             sampler_chain(options);
+             check_sampler_order(options.order);
            } catch (const Error& error) {
              throw CLI::ValidationError("--samplers", error.what());
            }

@@ -68,7 +68,7 @@ std::vector<Test> tests_of(const Flags& flags) {
     add(Phase::decode, counts("-n", flags.predicts, false));
     add(Phase::step, counts("--widths", flags.widths, false));
   }
-  if (tests.empty()) fail<cli::UsageError>("-p 0 and -n 0 leave nothing to measure");
+  if (tests.empty()) fail<cli::UsageError>("-p 0 and -n 0: nothing to measure");
   return tests;
 }
 
@@ -151,13 +151,12 @@ void add_lists(CLI::App& app, Flags& flags) {
   const auto add = [&](const char* names, std::string& list, const char* what) {
     app.add_option(names, list, what)->capture_default_str()->type_name("N[,N...]");
   };
-  add("-p,--n-prompt", flags.prompts, "tokens of the prompt; 0: none");
-  add("-n,--n-gen", flags.predicts, "tokens to decode, one by one; 0: none");
-  add("-d,--n-depth", flags.depths,
-      "tokens that are in the cache before anything is measured: as if fed, with random contents");
-  add("--widths", flags.widths, "steps of that many tokens of one sequence at once");
+  add("-p,--n-prompt", flags.prompts, "number of prompt tokens; 0: none");
+  add("-n,--n-gen", flags.predicts, "number of tokens to decode, one by one; 0: none");
+  add("-d,--n-depth", flags.depths, "number of tokens already in the cache, with random contents");
+  add("--widths", flags.widths, "steps of that many tokens of one sequence");
   app.remove_option(app.get_option("--threads"));
-  add("-t,--threads", flags.workers, "workers; 0: two, or fewer if there are fewer processors");
+  add("-t,--threads", flags.workers, "number of workers; 0: two, or fewer on smaller machines");
   app.remove_option(app.get_option("--executor"));
   app.add_option("--executor", flags.executors,
                  "who runs plans of several workers: flow, crew, auto, or several to compare")
@@ -171,21 +170,21 @@ void add_lists(CLI::App& app, Flags& flags) {
 
 int bench(int argc, char** argv) {
   CLI::App app(
-      "Measures how fast a model reads a prompt and writes tokens, and which share that is of what "
-      "the\nmachine can do.",
+      "Measures how fast a model reads a prompt and generates tokens, and which share of the\n"
+      "machine's limits that is.",
       "weft bench");
   Flags flags;
   cli::add_model_flags(app, flags.model);
   add_lists(app, flags);
-  app.add_option("-r,--repetitions", flags.repeats, "after one to warm up")
+  app.add_option("-r,--repetitions", flags.repeats, "repetitions after one warm-up run")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_flag("--no-limits,--no-bandwidth", flags.no_limits,
-               "do not measure what the machine can do");
-  app.add_flag("--limits", flags.only_limits, "measure only that");
+               "do not measure the machine's limits");
+  app.add_flag("--limits", flags.only_limits, "measure only the machine's limits");
   app.add_flag("--json", flags.json, "print one JSON object");
   app.add_option("--make-model", flags.make_model,
-                 "write a model file with random weights and measure nothing")
+                 "write a model file with random weights, without measuring")
       ->expected(3)
       ->type_name("SHAPE TYPE FILE");
   app.get_option("--model")->required(false);
@@ -211,7 +210,7 @@ int bench(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   if (!flags.make_model.empty()) return make(flags.make_model);
   if (flags.only_limits) return print_limits(flags);
-  if (flags.model.path.empty()) fail<cli::UsageError>("-m names no model");
+  if (flags.model.path.empty()) fail<cli::UsageError>("-m is required");
   return measure_all(flags);
 }
 

@@ -92,7 +92,7 @@ std::string to_text(const Report& report) {
   for (const Row& row : report.rows) text += line(report, row);
   text += to_text(report.limits);
   if (!report.limits.empty() && report.memory < report.limits.front().reads.cache_bytes)
-    text += "cache    The model may fit the cache: the limit of memory need not hold.\n";
+    text += "cache    The model may fit the cache: it can exceed the memory limit.\n";
   text += fmt::format("memory   {}\nlogits   {:016x}\n", human_bytes(report.memory),
                       report.logits_hash);
   return text;

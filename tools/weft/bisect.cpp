@@ -12,9 +12,8 @@ namespace weft::tools {
 
 int bisect(int argc, char** argv) {
   CLI::App app(
-      "Finds the pass or the kernel that makes a model wrong: switches passes off and kernels over "
-      "to their definitions until the logits come out right. Exit code 1 where something is to "
-      "blame.",
+      "Finds the pass or kernel that makes a model wrong: disables passes and replaces kernels by "
+      "their definitions until the logits are right. Exit code 1 if it finds one.",
       "weft bisect");
   cli::ModelFlags flags;
   RunTokens tokens;
@@ -22,15 +21,16 @@ int bisect(int argc, char** argv) {
   bool quiet = false;
   cli::add_model_flags(app, flags);
   tokens.add_flags(app);
-  app.add_option("--max-nmse", max_nmse,
-                 "normalized squared error of logits from which on they are wrong; 0: from what "
-                 "rounding alone makes")
+  app.add_option(
+         "--max-nmse", max_nmse,
+         "normalized squared error above which logits count as wrong; 0: derived from rounding "
+         "errors")
       ->check(CLI::NonNegativeNumber)
       ->type_name("X");
-  app.add_flag("-q,--quiet", quiet, "no line per trial");
+  app.add_flag("-q,--quiet", quiet, "do not print a line per trial");
   app.footer(
-      "What weft verify cannot see, because it compares nodes of the graph as the passes left it, "
-      "this can: a pass that makes another graph.\n"
+      "Unlike weft verify, which compares nodes of the graph after the passes, this also finds a "
+      "pass that makes a wrong graph.\n"
       "Examples:\n"
       "  weft bisect -m model.gguf\n"
       "  weft bisect -m model.gguf --random 64 --max-nmse 1e-4");

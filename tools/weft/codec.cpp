@@ -26,7 +26,7 @@ const Format& format_named(const std::string& name) {
     if (!known.empty()) known += ", ";
     known += format->dtype.name();
   }
-  fail<ValueError>("there is no type '{}'; known are {}", printable(name), known);
+  fail<ValueError>("unknown type '{}' (known: {})", printable(name), known);
 }
 
 void check_cols(const Format& format, std::int64_t cols) {
@@ -73,7 +73,7 @@ int encode(const Flags& flags) {
   if (!format.encode && !format.encode_weighted)
     fail<UnsupportedError>("{} can be read, not written", format.dtype.name());
   if (!format.encode && flags.importance.empty())
-    fail<ValueError>("{} cannot be written without importances: give --imatrix", flags.type);
+    fail<ValueError>("{} cannot be written without importances: pass --imatrix", flags.type);
   const Matrix m = read_npy(flags.in);
   check_cols(format, m.cols);
   if (format.dtype.is_quantized()) check_finite(flags.in, m);
@@ -118,19 +118,19 @@ int decode(const Flags& flags) {
 }  // namespace
 
 int codec(int argc, char** argv) {
-  CLI::App app("Writes a matrix in a quantized format, and reads it back.", "weft codec");
+  CLI::App app("Encodes a matrix in a weight format, or decodes it.", "weft codec");
   app.require_subcommand(1);
   Flags flags;
-  CLI::App* to = app.add_subcommand("encode", "float32 numbers to the bytes of a format");
-  CLI::App* from = app.add_subcommand("decode", "the bytes of a format to float32 numbers");
+  CLI::App* to = app.add_subcommand("encode", "converts float32 values to the bytes of a format");
+  CLI::App* from = app.add_subcommand("decode", "converts the bytes of a format to float32 values");
   for (CLI::App* sub : {to, from}) {
     sub->add_option("TYPE", flags.type, "name of the format, such as Q4_K")->required();
     sub->add_option("IN", flags.in, "file to read")->required();
     sub->add_option("OUT", flags.out, "file to write")->required();
   }
   to->add_option("--imatrix", flags.importance,
-                 ".npy file with the importance of every column; types that have no use for it "
-                 "ignore it");
+                 ".npy file with the importance of every column; formats that do not "
+                 "use it ignore it");
   from->add_option("--shape", flags.shape, "ROWS,COLUMNS")->required();
   app.footer(
       "Examples:\n"

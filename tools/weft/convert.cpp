@@ -66,17 +66,17 @@ void write(const Checkpoint& file, const Flags& flags) {
 
 int convert(int argc, char** argv) {
   CLI::App app(
-      "Writes the GGUF file of a directory with model.safetensors (or its shards), config.json and "
-      "tokenizer.json. The file appears under its name when it is complete.",
+      "Converts a directory with model.safetensors (or its shards), config.json and tokenizer.json "
+      "to a GGUF file. The file appears under its name when it is complete.",
       "weft convert");
   Flags flags;
   app.add_option("model,-m,--model", flags.model, "directory")->required();
   app.add_option("out,-o,--output", flags.out, "GGUF file to write")->required();
-  app.add_option("--type", flags.type, "type of the matrices; auto: as they are in the directory")
+  app.add_option("--type", flags.type, "type of the matrices; auto: unchanged")
       ->check(CLI::IsMember({"auto", "F32", "F16", "BF16"}))
       ->capture_default_str();
   app.add_flag("--allow-nonfinite", flags.allow_nonfinite,
-               "keep weights that are infinite or no numbers");
+               "allow weights that are infinite or NaN");
   app.footer(
       "Examples:\n"
       "  weft convert Qwen3-0.6B qwen3-0.6b.gguf\n"
@@ -87,7 +87,7 @@ int convert(int argc, char** argv) {
   // Loading checks that every weight is there, and none too many.
   const auto model = Model::load(flags.model, {.progress = cli::not_interrupted});
   if (!model->file().is_directory()) {
-    fail<cli::UsageError>("{}: is a GGUF file already, expected a directory",
+    fail<cli::UsageError>("{}: already a GGUF file, expected a directory",
                           printable_path(flags.model));
   }
   for (const std::string& warning : model->warnings())

@@ -148,13 +148,13 @@ void write_picture(const std::string& path, const Drawn& drawn) {
 void add_flags(CLI::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   app.add_option("-o,--output", flags.out,
-                 "FILE.dot, FILE.html to look around in, or FILE.svg, FILE.png, ... drawn by "
-                 "Graphviz; default: text on stdout")
+                 "FILE.dot, FILE.html (interactive), or FILE.svg, FILE.png, ... drawn by "
+                 "Graphviz; default: DOT on stdout")
       ->type_name("FILE");
   app.add_option("--layers", flags.layers, "show only these layers, for example 0-1")
       ->type_name("A-B");
   app.add_option("--fold", flags.fold,
-                 "layers to draw as one: alike (default), neighbours that are alike, none")
+                 "layers to draw as one: alike (default), neighbours (adjacent and alike), none")
       ->expected(0, 1)
       ->default_str("alike")
       ->check(CLI::IsMember({"alike", "neighbours", "none"}));
@@ -163,16 +163,17 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--phase", flags.phase,
                  "which plan: decode (one token), prefill (the widest), 'prefill 8', ...")
       ->type_name("NAME");
-  auto* heat = app.add_option("--heat", flags.heat, "colour ops by the bytes they move at most")
-                   ->check(CLI::IsMember({"bytes"}));
+  auto* heat =
+      app.add_option("--heat", flags.heat, "colour ops by the bytes they move at the bounds")
+          ->check(CLI::IsMember({"bytes"}));
   auto* profile =
       app.add_option("--profile", flags.profile,
-                     "colour ops by their share of the time in what weft profile -o FILE or "
-                     "--json wrote, here or elsewhere; borders are as thick as they move bytes")
+                     "colour ops by their share of the time in a file of weft profile (-o FILE or "
+                     "--json), from any machine; the border's width shows the bytes moved")
           ->type_name("FILE")
           ->excludes(heat);
   app.add_option("--diff", flags.diff,
-                 "what changes from one variant to another: default, as-built (no pass at all), "
+                 "compare two variants: default, as-built (no passes), "
                  "or a list such as no-pass=fuse_qkv,backend=reference,threads=1,weights=mapped")
       ->expected(2)
       ->type_name("A B")
@@ -185,7 +186,7 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->excludes(profile)
       ->excludes("--diff");
   app.add_flag("--passes", flags.passes,
-               "no picture: list the graph passes with the number of ops after each");
+               "list the graph passes with the number of ops after each, without a picture");
   app.footer(
       "Examples:\n"
       "  weft dot -m model.gguf -o model.html\n"
@@ -202,7 +203,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }  // namespace
 
 int dot(int argc, char** argv) {
-  CLI::App app("Draws the graph of a model. Layers that are alike are drawn once.", "weft dot");
+  CLI::App app("Draws the graph of a model. Identical layers are drawn once.", "weft dot");
   Flags flags;
   add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;

@@ -26,7 +26,7 @@ Pooling pooling_of_file(const Model& model) {
   const std::uint64_t type = model.file().find_uint(key).value_or(0);
   constexpr Pooling kKnown[] = {Pooling::none, Pooling::mean, Pooling::first, Pooling::last};
   if (type >= std::size(kKnown)) {
-    fail<UnsupportedError>("{}: key '{}' is {}; known are 0 (none), 1 (mean), 2 (first), 3 (last)",
+    fail<UnsupportedError>("{}: key '{}' is {} (known: 0 (none), 1 (mean), 2 (first), 3 (last))",
                            model.file().path(), key, type);
   }
   return kKnown[type];
@@ -85,11 +85,11 @@ int embed(int argc, char** argv) {
   flags.session.cache_k = flags.session.cache_v = f32;
   std::string tokens, prompt, out, pooling = "file";
   cli::add_model_flags(app, flags);
-  auto* ids_flag = app.add_option("--tokens", tokens, "token ids, with commas between them");
-  app.add_option("-p,--prompt", prompt, "text, instead of token ids")->excludes(ids_flag);
+  auto* ids_flag = app.add_option("--tokens", tokens, "token ids, separated by commas");
+  app.add_option("-p,--prompt", prompt, "a text instead of token ids")->excludes(ids_flag);
   app.add_option("--pooling", pooling,
-                 "file: what the model file says; none: a row for every token; mean; cls: the "
-                 "first token; last")
+                 "file: as the model file says; none: a row per token; mean; cls: the first "
+                 "token; last")
       ->check(CLI::IsMember({"file", "none", "mean", "cls", "last"}))
       ->capture_default_str();
   app.add_option("-o,--output", out, ".npy file to write")->required();
@@ -102,7 +102,7 @@ int embed(int argc, char** argv) {
   const auto model = cli::load_model(flags);
   const std::vector<std::int32_t> ids =
       ids_flag->count() > 0 ? parse_list("--tokens", tokens) : model->tokenizer().encode(prompt);
-  if (ids.empty()) fail<ValueError>("there is nothing to embed: give --tokens or --prompt");
+  if (ids.empty()) fail<ValueError>("nothing to embed: pass --tokens or --prompt");
   const auto width = static_cast<std::size_t>(model->facts().n_embd);
   const std::vector<float> rows =
       pool(hidden_states(model, flags.session, ids), width, parse_pooling(pooling, *model));

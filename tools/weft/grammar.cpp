@@ -28,7 +28,7 @@ std::string verdict(const Grammar& grammar, const std::string& line) {
 }  // namespace
 
 int grammar(int argc, char** argv) {
-  CLI::App app("Says of texts whether a grammar allows them.", "weft grammar");
+  CLI::App app("Checks whether a grammar accepts texts.", "weft grammar");
   std::string gbnf, schema, pattern;
   bool jsonl = false;
   JsonSchemaOptions schema_options;

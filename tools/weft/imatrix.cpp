@@ -195,8 +195,9 @@ int collect(Flags& flags) {
 
 int imatrix(int argc, char** argv) {
   CLI::App app(
-      "Sums up what goes into each weight of a model while it reads a text: the importance matrix "
-      "that quantizers weigh errors by. Ctrl-C keeps what there is.",
+      "Runs a model over a text and computes the importance matrix by which quantizers weight "
+      "errors: "
+      "the mean squares of each weight's inputs. Ctrl-C saves the result so far.",
       "weft imatrix");
   Flags flags;
   flags.model.session.context = kUsualSize;
@@ -205,26 +206,27 @@ int imatrix(int argc, char** argv) {
                               "the text; - for stdin. Without it, the files of --in-file are put "
                               "together");
   text->type_name("FILE");
-  app.add_option("-o,--output", flags.out, "the file to write, in the GGUF form")
+  app.add_option("-o,--output", flags.out, "the GGUF file to write")
       ->capture_default_str()
       ->type_name("FILE");
-  app.add_option("--chunks", flags.windows, "read at most so many windows; 0: all")
+  app.add_option("--chunks", flags.windows, "maximum number of windows; 0: all")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_option("--from-chunk", flags.first, "leave out so many windows at the beginning")
+  app.add_option("--from-chunk", flags.first, "number of windows to skip at the start")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  auto* earlier = app.add_option("--in-file", flags.earlier,
-                                 "add what this file holds (GGUF or the older form); repeatable");
+  auto* earlier =
+      app.add_option("--in-file", flags.earlier,
+                     "add the contents of this file (GGUF or the binary format); repeatable");
   earlier->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name("FILE");
-  app.add_flag("--resume", flags.resume, "go on where an earlier run into the same file stopped")
+  app.add_flag("--resume", flags.resume, "continue an earlier run that wrote the same file")
       ->excludes(earlier);
-  app.add_option("--save-every", flags.save_every, "write the file after so many windows; 0: never")
+  app.add_option("--save-every", flags.save_every, "save after this many windows; 0: never")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_flag("--process-output", flags.output, "the output projection, too");
-  app.get_option("--ctx-size")->description("tokens of a window")->default_str("512");
+  app.add_flag("--process-output", flags.output, "include the output projection");
+  app.get_option("--ctx-size")->description("tokens per window")->default_str("512");
   app.footer(
       "Examples:\n"
       "  weft imatrix -m model-f16.gguf -f calibration.txt -o imatrix.gguf\n"
@@ -233,9 +235,9 @@ int imatrix(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   if (flags.text.empty()) return combine(flags);
   const std::int64_t size = flags.model.session.context;
-  if (size < 2 || size > ImatrixCollector::kMostTokens) {
+  if (size < 2 || size > ImatrixCollector::kMaxTokens) {
     throw cli::UsageError(
-        fmt::format("-c must be 2 to {} tokens, got {}", ImatrixCollector::kMostTokens, size));
+        fmt::format("-c must be 2 to {} tokens, got {}", ImatrixCollector::kMaxTokens, size));
   }
   cli::catch_interrupts(cli::Interrupts::once);
   return collect(flags);

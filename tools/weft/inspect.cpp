@@ -265,7 +265,7 @@ int inspect(int argc, char** argv) {
                  "GGUF file; of a split model, the first part; or a directory")
       ->required();
   app.add_flag("--json", json, "print everything as one JSON object");
-  app.add_flag("--full", full, "print long strings and arrays whole");
+  app.add_flag("--full", full, "print long strings and arrays in full");
   app.footer(
       "Examples:\n"
       "  weft inspect model.gguf\n"

@@ -172,15 +172,15 @@ Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
 
 int limits(int argc, char** argv) {
   CLI::App app(
-      "Measures once what this machine can do at best, and keeps it for `weft profile`: bytes read "
-      "per second, products of bytes and of floats.",
+      "Measures the limits of this machine once and stores them for `weft profile`: bytes read per "
+      "second, multiply-adds of int8 and of f32.",
       "weft limits");
   int threads = 0;
   bool again = false, as_json = false;
-  app.add_option("-t,--threads", threads, "threads; 0: as many as workers by default")
+  app.add_option("-t,--threads", threads, "number of threads; 0: the default number of workers")
       ->check(CLI::Range(0, kMaxWorkers));
-  app.add_flag("--again", again, "measure now, whatever is kept");
-  app.add_flag("--json", as_json, "for programs");
+  app.add_flag("--again", again, "measure again even if a result is stored");
+  app.add_flag("--json", as_json, "print JSON");
   app.footer(
       "Examples:\n"
       "  weft limits\n"

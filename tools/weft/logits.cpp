@@ -68,7 +68,7 @@ int logits(int argc, char** argv) {
   // Numbers that are there to be compared: no rounding in the cache unless it is asked for.
   flags.model.session.cache_k = flags.model.session.cache_v = f32;
   cli::add_model_flags(app, flags.model);
-  app.add_option("--tokens", flags.tokens, "token ids, with commas between them")->required();
+  app.add_option("--tokens", flags.tokens, "token ids, separated by commas")->required();
   app.add_option("--split", flags.split, "feed the ids in chunks of these sizes");
   app.add_option("-o,--output", flags.out, ".npy file to write")->required();
   app.footer(

@@ -156,7 +156,7 @@ TypeChoice choose_type(std::string_view text) {
       if (known->dtype.gguf_id() >= 0 && file_type_of(known->dtype.name()))
         names += fmt::format(", {}", known->dtype.name());
     }
-    fail<ValueError>("no model can be made in type '{}'; known are {}", printable(text), names);
+    fail<ValueError>("cannot make a model in type '{}' (known: {})", printable(text), names);
   }
   return {name, *file_type, format, format};
 }
@@ -279,7 +279,7 @@ MadeShape parse_shape(std::string_view text) {
   }
   if (shape.E == 0 && shape.H > 0) {
     if (shape.D % shape.H != 0)
-      fail<ValueError>("shape '{}': H must divide D where E is not given", shape.name);
+      fail<ValueError>("shape '{}': H must divide D if E is not given", shape.name);
     shape.E = shape.D / shape.H;
   }
   check_shape(shape);

@@ -35,19 +35,21 @@ std::pair<std::string, NewModelOptions::Value> parse_key(const std::string& text
 
 int new_model_check(int argc, char** argv) {
   CLI::App app(
-      "Makes up a tiny model of an architecture and puts its builder through every check there is: "
-      "graph, files, passes, every node on every instruction set, chunks, workers, cache types, "
-      "plans. Exit code 1 where one failed.",
+      "Makes a tiny random model of an architecture and runs all checks on its builder: graph, "
+      "files, "
+      "passes, every node on every instruction set, chunks, workers, cache types, plans. Exit code "
+      "1 "
+      "if one failed.",
       "weft new-model-check");
   std::string name;
   std::vector<std::string> keys;
   NewModelOptions options;
   bool json = false;
   app.add_option("ARCHITECTURE", name, "as in general.architecture")->required();
-  app.add_option("--key", keys, "a key of the file besides the usual ones, or in place of one")
+  app.add_option("--key", keys, "an additional key of the file, or a replacement of a usual one")
       ->type_name("NAME=VALUE");
   app.add_option("--snapshot", options.snapshot,
-                 "compare the plain graph with this DOT file, or write it")
+                 "compare the plain graph with this DOT file, or create it")
       ->type_name("FILE");
   app.add_flag("--json", json, "print the report as JSON");
   app.footer(

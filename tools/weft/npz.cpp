@@ -24,7 +24,7 @@ class Archive {
     constexpr std::size_t kEnd = 22;
     const std::size_t at = bytes_.rfind("PK\x05\x06");
     if (bytes_.size() < kEnd || at == std::string::npos || at > bytes_.size() - kEnd)
-      broken("it has no directory at its end");
+      broken("the directory at its end is missing");
     const std::size_t n = u16(at + 10);
     std::size_t entry = u32(at + 16);
     Dump dump;
@@ -42,7 +42,7 @@ class Archive {
   }
   std::size_t number(std::size_t at, int n_bytes) const {
     if (at > bytes_.size() || bytes_.size() - at < static_cast<std::size_t>(n_bytes))
-      broken("it ends too early");
+      broken("it is truncated");
     std::size_t value = 0;
     for (int i = n_bytes; i-- > 0;)
       value = value << 8 | static_cast<unsigned char>(bytes_[at + static_cast<std::size_t>(i)]);
@@ -51,7 +51,7 @@ class Archive {
   std::size_t u16(std::size_t at) const { return number(at, 2); }
   std::size_t u32(std::size_t at) const { return number(at, 4); }
   std::string_view part(std::size_t at, std::size_t n) const {
-    if (at > bytes_.size() || bytes_.size() - at < n) broken("it ends too early");
+    if (at > bytes_.size() || bytes_.size() - at < n) broken("it is truncated");
     return std::string_view(bytes_).substr(at, n);
   }
   std::string inflated(std::string_view packed, std::size_t n, const std::string& name) const;
@@ -71,11 +71,11 @@ std::string Archive::inflated(std::string_view packed, std::size_t n,
   stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(n);
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) fail<Error>("zlib does not start");
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) fail<Error>("cannot initialize zlib");
   const int end = inflate(&stream, Z_FINISH);
   const bool whole = end == Z_STREAM_END && stream.total_out == n;
   inflateEnd(&stream);
-  if (!whole) broken(fmt::format("'{}' cannot be unpacked", name));
+  if (!whole) broken(fmt::format("'{}' cannot be decompressed", name));
   return out;
 }
 
@@ -91,15 +91,16 @@ std::size_t Archive::read_entry(std::size_t at, Dump& dump) {
   if (n_packed == kTooLarge || n == kTooLarge || local == kTooLarge)
     broken(fmt::format("'{}' has more than 4 GiB", shown));
   if (flags & 1) broken(fmt::format("'{}' is encrypted", shown));
-  if (method != 0 && method != 8) broken(fmt::format("'{}' is packed by method {}", shown, method));
-  if (!name.ends_with(".npy")) broken(fmt::format("'{}' is no .npy array", shown));
-  if (part(local, 4) != "PK\x03\x04") broken(fmt::format("'{}' is not where it should be", shown));
+  if (method != 0 && method != 8)
+    broken(fmt::format("'{}' is compressed with method {}", shown, method));
+  if (!name.ends_with(".npy")) broken(fmt::format("'{}' is not a .npy array", shown));
+  if (part(local, 4) != "PK\x03\x04") broken(fmt::format("'{}' is not at its offset", shown));
   const std::string_view packed =
       part(local + kLocal + u16(local + 26) + u16(local + 28), n_packed);
-  if (method == 0 && n != n_packed) broken(fmt::format("'{}' has two sizes", shown));
-  if (n_packed > packed_left_) broken(fmt::format("'{}' shares bytes with others", shown));
+  if (method == 0 && n != n_packed) broken(fmt::format("'{}' has inconsistent sizes", shown));
+  if (n_packed > packed_left_) broken(fmt::format("'{}' overlaps other entries", shown));
   if (n > unpacked_left_) {
-    fail<BudgetError>("{}: with '{}' of {} its arrays take more memory than there is", path_, shown,
+    fail<BudgetError>("{}: with '{}' of {} its arrays exceed the available memory", path_, shown,
                       human_bytes(static_cast<std::int64_t>(n)));
   }
   packed_left_ -= n_packed;

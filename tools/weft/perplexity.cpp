@@ -35,7 +35,7 @@ struct Flags {
 Windows windows_of(const SavedLogits& saved, const Model& model, const Flags& flags) {
   const std::int64_t n_vocab = model.facts().n_vocab;
   if (saved.n_vocab() != n_vocab) {
-    fail<ValueError>("{}: has logits of {} tokens, the model has a vocabulary of {}",
+    fail<ValueError>("{}: has logits for {} tokens, but the vocabulary of the model has {}",
                      printable_path(flags.base), saved.n_vocab(), n_vocab);
   }
   for (const std::int32_t token : saved.tokens()) {
@@ -52,7 +52,7 @@ void check_text(const Windows& saved, const Model& model, const Flags& flags) {
   const Windows text = read_windows(model, flags.text, saved.size, 0, saved.count());
   if (text.tokens == saved.tokens) return;
   const auto differ = std::ranges::mismatch(text.tokens, saved.tokens).in1 - text.tokens.begin();
-  fail<ValueError>("{}: its logits are of another text than {}: token {} differs",
+  fail<ValueError>("{}: its logits belong to another text than {}: token {} differs",
                    printable_path(flags.base), printable_path(flags.text), differ);
 }
 
@@ -129,8 +129,8 @@ class Scorer {
               });
     for (std::size_t i = 0; i < scores_.size(); ++i) {
       if (!std::isfinite(scores_[i].nll)) {
-        fail<Error>("window {}, position {}: the model gives the next token no probability ({})",
-                    window, position + i, scores_[i].nll);
+        fail<Error>("window {}, position {}: the next token has no probability ({})", window,
+                    position + i, scores_[i].nll);
       }
       report_.nll.add(scores_[i].nll);
       if (base_) report_.comparison.add(scores_[i]);
@@ -163,7 +163,7 @@ PerplexityReport measure(const Flags& flags) {
   if (!flags.save.empty()) check_output(model->file(), flags.save);
   const Windows windows = choose_windows(base, *model, flags);
   if (windows.count() == 0) {
-    fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),
+    fail<ValueError>("{}: no window is left after the first {}", printable_path(flags.text),
                      flags.first);
   }
   Session session(model, session_for(windows, *model, flags.model.session));
@@ -197,9 +197,10 @@ void check_flags(const Flags& flags, bool has_context) {
   if (flags.text.empty() && flags.base.empty())
     throw cli::UsageError("-f is required: the text to read");
   if (!flags.base.empty() && (has_context || flags.first > 0))
-    throw cli::UsageError("-c and --from-chunk come with the saved logits, not beside --kl");
+    throw cli::UsageError(
+        "-c and --from-chunk cannot be used with --kl: the saved logits determine them");
   if (!flags.base.empty() && !flags.save.empty())
-    throw cli::UsageError("--save-logits and --kl do not go together");
+    throw cli::UsageError("--save-logits and --kl exclude each other");
   const std::int64_t size = flags.model.session.context;
   if (size < 4) throw cli::UsageError(fmt::format("-c must be at least 4 tokens, got {}", size));
 }
@@ -208,26 +209,27 @@ void check_flags(const Flags& flags, bool has_context) {
 
 int perplexity(int argc, char** argv) {
   CLI::App app(
-      "How well a model predicts a text. The text is cut into windows of -c tokens; the second "
-      "half of each is predicted from what stands before it in the window.",
+      "Measures how well a model predicts a text. The text is divided into windows of -c tokens; "
+      "the "
+      "second half of each is predicted from the tokens before it in the window.",
       "weft perplexity");
   Flags flags;
   flags.model.session.context = 512;
   cli::add_model_flags(app, flags.model);
   app.add_option("-f,--file", flags.text, "the text; - for stdin")->type_name("FILE");
-  app.add_option("--chunks", flags.windows, "read at most so many windows; 0: all")
+  app.add_option("--chunks", flags.windows, "maximum number of windows; 0: all")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_option("--from-chunk", flags.first, "leave out so many windows at the beginning")
+  app.add_option("--from-chunk", flags.first, "number of windows to skip at the start")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   app.add_option("--save-logits", flags.save,
-                 "write what the model predicts, to compare other models with")
+                 "save the model's logits, to compare other models with them")
       ->type_name("FILE");
   app.add_option("--kl", flags.base, "compare with the saved logits of another model, on its text")
       ->type_name("FILE");
-  app.add_flag("--json", flags.json, "print the figures as JSON");
-  app.get_option("--ctx-size")->description("tokens of a window")->default_str("512");
+  app.add_flag("--json", flags.json, "print the results as JSON");
+  app.get_option("--ctx-size")->description("tokens per window")->default_str("512");
   app.footer(
       "Examples:\n"
       "  weft perplexity -m model.gguf -f wiki.test.raw\n"

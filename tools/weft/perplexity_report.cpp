@@ -30,7 +30,7 @@ std::string comparison_text(const Comparison& c) {
   std::string text = line("perplexity of the base", c.base_perplexity());
   text += line("ln(perplexity / base)", c.log_ratio());
   text += fmt::format("{:<28}{:>11.6f}\n", "correlation of ln p", c.correlation());
-  text += line("same likeliest token", c.same_top(), 100, " %");
+  text += line("same most likely token", c.same_top(), 100, " %");
   text += line("divergence", c.divergence());
   text += line("p - base p", c.difference(), 100, " %");
   text += line("  root mean square", c.rms_difference(), 100, " %");

@@ -9,6 +9,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
+#include "weft/graph/layer_path.h"
 #include "weft/scheduler/budget.h"
 
 namespace weft::tools {
@@ -203,23 +204,23 @@ class Notes {
     row("kernel", step->kernel);
     const auto n = static_cast<double>(box.nodes.size());
     const char* each = box.nodes.size() > 1 ? " each" : "";
-    row("bytes at most", fmt::format("{} read, {} written", human_bytes(step->cost.bytes_read),
-                                     human_bytes(step->cost.bytes_written)));
-    row("multiply-adds at most", fmt::format("{}", step->cost.multiply_adds));
+    row("bytes at the bounds",
+        fmt::format("{} read, {} written", human_bytes(step->cost.bytes_read),
+                    human_bytes(step->cost.bytes_written)));
+    row("multiply-adds at the bounds", fmt::format("{}", step->cost.multiply_adds));
     if (!options_.profile) return;
     const double ns = ns_of(box), bytes = bytes_of(box);
     row("time", fmt::format("{}{}, {:.2f} % of the step{}", human_ns(ns / n), each,
                             share_of_time(ns), n > 1 ? " together" : ""));
     row("bytes", fmt::format("{}{}", bytes_text(bytes / n), each));
     if (const std::string* other = other_kernel(*step)) row("measured with", *other);
-    if (ns > 0) row("rate of a worker", fmt::format("{:.1f} GB/s", bytes / ns));
+    if (ns > 0) row("rate per worker", fmt::format("{:.1f} GB/s", bytes / ns));
   }
 
   void legend(Picture& picture) const {
     if (options_.profile || options_.bytes_heat) {
-      picture.legend = {
-          {options_.profile ? "least time" : "fewest bytes", heat_colour(0), "#6b7280"},
-          {options_.profile ? "most time" : "most bytes", heat_colour(1), "#6b7280"}};
+      picture.legend = {{options_.profile ? "min time" : "min bytes", heat_colour(0), "#6b7280"},
+                        {options_.profile ? "max time" : "max bytes", heat_colour(1), "#6b7280"}};
       if (options_.profile)
         picture.legend.push_back({"thicker border: more bytes", "#ffffff", "#6b7280"});
     }
@@ -252,18 +253,16 @@ std::vector<BoxFacts> add_notes(Picture& picture, const Graph& graph, const Plan
 }
 
 LayersAlike steps_alike(const Plan& plan) {
-  std::map<std::string, std::string> text;  // by "blk.N."
+  std::map<std::int64_t, std::string> text;  // by layer
   for (const PlanStep& step : plan.steps) {
-    const std::size_t dot =
-        step.path.starts_with("blk.") ? step.path.find('.', 4) : std::string::npos;
-    if (dot == std::string::npos) continue;
-    std::string& layer = text[step.path.substr(0, dot + 1)];
-    layer += fmt::format("{} {} {} {} {}\n", step.path.substr(dot), step.backend, step.kernel,
-                         to_string(step.split), step.lane);
+    const LayerPath path = parse_layer_path(step.path);
+    if (path.layer == kNoLayer) continue;
+    text[path.layer] += fmt::format("{} {} {} {} {}\n", path.rest, step.backend, step.kernel,
+                                    to_string(step.split), step.lane);
   }
   return [text = std::move(text)](std::int64_t a, std::int64_t b) {
     const auto of = [&](std::int64_t layer) {
-      const auto found = text.find(fmt::format("blk.{}.", layer));
+      const auto found = text.find(layer);
       return found == text.end() ? std::string() : found->second;
     };
     return of(a) == of(b);

@@ -35,7 +35,7 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
     if (wanted(planned, plan, phase)) return;
     names += ", " + plan.name;
   }
-  fail<cli::UsageError>("--phase must be one of {}; got '{}'", names, phase);
+  fail<cli::UsageError>("--phase must be one of {}, got '{}'", names, phase);
 }
 
 // What a plan can be held against: no order needs less memory or time.
@@ -206,22 +206,25 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
 void add_flags(CLI::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   app.add_option("--sequences", flags.model.session.sequences,
-                 "conversations with a cache of their own")
+                 "number of sequences, each with its own cache")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
   app.add_option("--phase", flags.phase,
                  "which plan to show in full: decode, prefill (the widest), 'prefill 8', all")
       ->type_name("NAME");
   auto* json = app.add_flag("--json", flags.json, "print everything as one JSON object");
-  auto* svg = app.add_option("--svg", flags.picture.out,
-                             "no text: draw the arena over the steps and the lanes over the time")
-                  ->type_name("FILE.svg")
-                  ->excludes(json);
-  app.add_option("--layers", flags.picture.layers, "draw only the steps of these layers, as 0-1")
+  auto* svg =
+      app.add_option(
+             "--svg", flags.picture.out,
+             "draw the arena over the steps and the lanes over time, instead of printing text")
+          ->type_name("FILE.svg")
+          ->excludes(json);
+  app.add_option("--layers", flags.picture.layers,
+                 "draw only the steps of these layers, for example 0-1")
       ->type_name("A-B")
       ->needs(svg);
   app.add_option("--profile", flags.picture.profile,
-                 "times measured by weft profile (-o FILE or --json) in place of estimated ones")
+                 "draw times measured by weft profile (-o FILE or --json) instead of estimates")
       ->type_name("FILE")
       ->excludes(json);
   app.footer(
@@ -235,7 +238,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }  // namespace
 
 int plan(int argc, char** argv) {
-  CLI::App app("Prints what running a model would do and take, from the file's header alone.",
+  CLI::App app("Shows how a model would run and what it would need, from the file's header alone.",
                "weft plan");
   Flags flags;
   add_flags(app, flags);

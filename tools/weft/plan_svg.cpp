@@ -8,6 +8,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/graph/dot.h"
+#include "weft/graph/layer_path.h"
 #include "weft/scheduler/budget.h"
 
 namespace weft::tools {
@@ -29,16 +30,6 @@ std::string escaped(std::string_view text) {
     begin = end + 1;
   }
   return out;
-}
-
-// The layer of a path, -1 where it is of none.
-std::int64_t layer_of(std::string_view path) {
-  if (!path.starts_with("blk.")) return -1;
-  std::int64_t n = 0;
-  std::size_t i = 4;
-  for (; i < path.size() && path[i] >= '0' && path[i] <= '9' && n < (1 << 20); ++i)
-    n = n * 10 + (path[i] - '0');
-  return i > 4 && i < path.size() && path[i] == '.' ? n : -1;
 }
 
 class Painter {
@@ -75,7 +66,7 @@ class Painter {
     last_ = plan_.steps.size();
     if (options_.last_layer < 0) return;
     const auto wanted = [&](const PlanStep& step) {
-      const std::int64_t layer = layer_of(step.path);
+      const std::int64_t layer = parse_layer_path(step.path).layer;
       return layer >= options_.first_layer && layer <= options_.last_layer;
     };
     const auto begin = plan_.steps.begin(), end = plan_.steps.end();
@@ -102,7 +93,7 @@ class Painter {
         escaped(hint), x, y, w, std::max(h, 0.5), fill);
     const auto fits = static_cast<std::size_t>(std::max(0.0, (w - 4) / 5.6));
     // The layer is written below.
-    if (label.size() > fits && layer_of(label) >= 0) label.remove_prefix(label.find('.', 4) + 1);
+    if (label.size() > fits) label = parse_layer_path(label).rest;
     if (h >= 10 && fits >= 4) {
       out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" pointer-events=\"none\">{}</text>",
                           x + 2, y + std::min(h / 2 + 4, h - 2), escaped(label.substr(0, fits)));
@@ -210,7 +201,7 @@ class Painter {
     std::int64_t before = -2;
     double free = 0;
     for (std::size_t i = first_; i < last_; ++i) {
-      const std::int64_t layer = layer_of(plan_.steps[i].path);
+      const std::int64_t layer = parse_layer_path(plan_.steps[i].path).layer;
       if (layer == before) continue;
       before = layer;
       if (layer < 0 || x_of_step(i) < free) continue;

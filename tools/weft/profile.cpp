@@ -9,6 +9,7 @@
 
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
+#include "weft/graph/layer_path.h"
 #include "weft/scheduler/profiler.h"
 
 #include "common/flags.h"
@@ -40,13 +41,12 @@ Where find(const Session& session, const PlanStep* step) {
     if (step >= steps.data() && step < steps.data() + steps.size())
       return {i, static_cast<std::size_t>(step - steps.data())};
   }
-  fail<Error>("a call of none of the session's plans");
+  fail<Error>("the call belongs to none of the session's plans");
 }
 
 std::string folded(const std::string& path) {
-  if (!path.starts_with("blk.")) return path;
-  const std::size_t dot = path.find('.', 4);
-  return dot == std::string::npos ? path : "blk.*" + path.substr(dot);
+  const LayerPath parsed = parse_layer_path(path);
+  return parsed.layer == kNoLayer ? path : fmt::format("blk.*.{}", parsed.rest);
 }
 
 // Adds up what steps did, node by node.
@@ -340,8 +340,9 @@ int profile_all(Flags& flags) {
 
 int profile(int argc, char** argv) {
   CLI::App app(
-      "Shows where the time of prefill and decode goes, node by node, and what the machine would "
-      "allow. Rows are sorted by what could be won.",
+      "Shows where the time of prefill and decode goes, node by node, and the machine's limits. "
+      "Rows "
+      "are sorted by the time that could be saved.",
       "weft profile");
   Flags flags;
   cli::add_model_flags(app, flags.model);
@@ -349,23 +350,24 @@ int profile(int argc, char** argv) {
       ->check(CLI::Range(0, 1 << 20));
   app.add_option("-n,--n-gen", flags.predict, "tokens to decode; 0: none")
       ->check(CLI::Range(0, 1 << 20));
-  app.add_option("-d,--n-depth", flags.depth, "tokens in the cache before")
+  app.add_option("-d,--n-depth", flags.depth, "number of tokens already in the cache")
       ->check(CLI::Range(0, 1 << 24));
-  app.add_option("-r,--repetitions", flags.repeats, "how often")->check(CLI::Range(1, 1000));
+  app.add_option("-r,--repetitions", flags.repeats, "number of repetitions")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--top", flags.top, "rows to print; 0: all");
   app.add_option("-o,--output", flags.trace,
                  "write a trace of the first repetition for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE.json");
-  app.add_flag("--no-fold", flags.no_fold, "a row for each layer's node");
-  app.add_flag("--again", flags.again, "measure the machine's limits anew");
-  app.add_flag("--json", flags.json, "for programs, and for weft dot --profile");
+  app.add_flag("--no-fold", flags.no_fold, "one row per node of each layer");
+  app.add_flag("--again", flags.again, "measure the machine's limits again");
+  app.add_flag("--json", flags.json, "print JSON, also for weft dot --profile");
   app.footer(
       "Examples:\n"
       "  weft profile -m model.gguf\n"
       "  weft profile -m model.gguf -p 0 -n 64 -d 4096 -o trace.json");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   if (flags.prompt == 0 && flags.predict == 0)
-    fail<cli::UsageError>("-p 0 and -n 0 leave nothing to profile");
+    fail<cli::UsageError>("-p 0 and -n 0: nothing to profile");
   return profile_all(flags);
 }
 

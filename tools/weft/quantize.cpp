@@ -40,7 +40,7 @@ void resolve(Flags& flags) {
   for (const std::string& rule : flags.tensor_types) {
     const std::size_t equals = rule.rfind('=');
     if (equals == std::string::npos || equals == 0)
-      fail<cli::UsageError>("--tensor-type wants REGEX=TYPE, got '{}'", printable(rule));
+      fail<cli::UsageError>("--tensor-type must be REGEX=TYPE, got '{}'", printable(rule));
     options.tensor_types.emplace_back(rule.substr(0, equals), rule.substr(equals + 1));
   }
   try {
@@ -157,18 +157,19 @@ std::string type_list() {
 
 int quantize(int argc, char** argv) {
   CLI::App app(
-      "Writes a GGUF file with other weight types. TYPE names a mix, which gives sensitive tensors "
-      "more bits\nthan others; norms and other small tensors stay as they are.",
+      "Converts a GGUF file to other weight types. TYPE names a mix, which gives sensitive tensors "
+      "more\n"
+      "bits than others; norms and other small tensors are not converted.",
       "weft quantize");
   Flags flags;
   app.add_option("IN", flags.input, "GGUF file; of a split model, the first part")->required();
-  app.add_option("OUT", flags.output, "file to write; may be left out with --dry-run")->required();
+  app.add_option("OUT", flags.output, "file to write; optional with --dry-run")->required();
   app.add_option("TYPE", flags.type, "one of those below, in any case");
   app.add_option("--imatrix", flags.imatrix,
-                 "importance matrix (weft imatrix): which columns' errors count how much")
+                 "importance matrix (weft imatrix), which weights the errors of columns")
       ->type_name("FILE");
   app.add_option("--tensor-type", flags.tensor_types,
-                 "type for tensors in whose name REGEX is found; may be repeated, the first that "
+                 "type for tensors whose name REGEX matches; repeatable, the first that "
                  "matches counts")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -178,15 +179,16 @@ int quantize(int argc, char** argv) {
   app.add_option("--token-embedding-type", flags.options.embedding_type,
                  "type of token_embd.weight")
       ->type_name("TYPE");
-  app.add_flag("--leave-output-tensor", flags.options.leave_output, "output.weight stays as it is");
-  app.add_flag("--pure", flags.options.pure, "the same type for all that the mix would convert");
+  app.add_flag("--leave-output-tensor", flags.options.leave_output, "do not convert output.weight");
+  app.add_flag("--pure", flags.options.pure, "one type for all tensors that the mix would convert");
   app.add_flag("--allow-requantize", flags.options.allow_requantize,
-               "convert tensors that are quantized already, too, which loses more than converting "
-               "from F16");
+               "also convert tensors that are already quantized, which loses more precision than "
+               "converting from F16");
   app.add_flag("--nonfinite-to-zero", flags.options.nonfinite_to_zero,
-               "write 0 for weights that are NaN or infinite, in place of refusing them");
-  app.add_flag("--dry-run", flags.dry_run, "print the table of tensors and write nothing");
-  app.add_option("-t,--threads", flags.workers, "workers; 0: two, or fewer where there is less")
+               "write 0 for weights that are NaN or infinite, instead of refusing them");
+  app.add_flag("--dry-run", flags.dry_run, "print the table of tensors without writing a file");
+  app.add_option("-t,--threads", flags.workers,
+                 "number of workers; 0: two, or fewer on smaller machines")
       ->check(CLI::Range(0, 256))
       ->type_name("N");
   app.footer("Types:\n" + type_list() +

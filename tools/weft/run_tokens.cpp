@@ -27,7 +27,7 @@ void RunTokens::add_flags(CLI::App& app) {
                           tokens = text;
                           given_ = has_tokens_ = true;
                         },
-                        "the token ids to run, with commas between them")
+                        "the token ids to run, separated by commas")
                      ->excludes(by_prompt);
   app.add_option_function<std::int64_t>(
          "--random",
@@ -35,12 +35,12 @@ void RunTokens::add_flags(CLI::App& app) {
            n_random = n;
            given_ = true;
          },
-         "run so many ids by chance")
+         "run N random token ids")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->excludes(by_prompt)
       ->excludes(by_ids)
       ->type_name("N");
-  app.add_option("-s,--seed", seed, "of --random: same seed, same ids")->capture_default_str();
+  app.add_option("-s,--seed", seed, "seed of --random")->capture_default_str();
 }
 
 std::vector<std::int32_t> RunTokens::of(const Model& model) const {
@@ -57,7 +57,7 @@ std::vector<std::int32_t> RunTokens::of(const Model& model) const {
   } else {
     ids = model.tokenizer().encode(prompt);
   }
-  if (ids.empty()) fail<ValueError>("there are no tokens to run");
+  if (ids.empty()) fail<ValueError>("no tokens to run");
   return ids;
 }
 

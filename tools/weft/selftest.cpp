@@ -13,8 +13,8 @@ namespace weft::tools {
 int selftest(int argc, char** argv) {
   CLI::App app(
       "Checks a model on this machine against itself: tensors, prefill = decode, chunks, workers, "
-      "batches, prefix reuse, memory, NaN, tokenizer. The report fits into a bug report. Exit code "
-      "1 where a check failed.",
+      "batches, prefix reuse, memory, NaN, tokenizer. Attach the report to a bug report. Exit code "
+      "1 if a check failed.",
       "weft selftest");
   cli::ModelFlags flags;
   RunTokens tokens;

@@ -37,20 +37,21 @@ nlohmann::ordered_json render(const ChatTemplate& chat_template, const std::stri
 
 int render_template(int argc, char** argv) {
   CLI::App app(
-      "Renders a chat template: an object of arguments per line of stdin, an object with the "
-      "output "
-      "or the error per line of stdout. Without --jsonl it prints the template itself.",
+      "Renders a chat template: reads one JSON object of arguments per line, and prints one JSON "
+      "object "
+      "with the output or the error per line. Without --jsonl it prints the template itself.",
       "weft template");
   std::string model, file;
   bool jsonl = false;
   app.add_option("-m,--model", model, "GGUF file whose template, BOS and EOS are used")
       ->type_name("FILE");
   app.add_option("--chat-template-file", file,
-                 "a template in a file, before the model's; - is stdin")
+                 "a template to use instead of the model's; - is stdin")
       ->type_name("FILE");
   app.add_flag("--jsonl", jsonl,
-               "the arguments: messages, tools, documents, add_generation_prompt, bos_token, "
-               "eos_token, strftime_now (the clock) and whatever the template reads");
+               "render the arguments on stdin: messages, tools, documents, add_generation_prompt, "
+               "bos_token, "
+               "eos_token, strftime_now (the clock) and whatever else the template reads");
   app.footer(
       "Examples:\n"
       "  weft template -m model.gguf\n"

@@ -51,13 +51,13 @@ int tokenize(int argc, char** argv) {
   bool no_bos = false;
   bool json = false;
   bool jsonl = false;
-  app.add_option("-m,--model", model, "GGUF file; one with a vocabulary only will do")->required();
+  app.add_option("-m,--model", model, "GGUF file; may contain only a vocabulary")->required();
   app.add_flag("--parse-special", options.parse_special,
-               "special tokens written out in the text become that token");
-  app.add_flag("--no-bos", no_bos, "add no BOS, EOS or other tokens around the text");
+               "special tokens spelled out in the text become that token");
+  app.add_flag("--no-bos", no_bos, "do not add BOS, EOS or other tokens around the text");
   auto* json_flag = app.add_flag("--json", json, "print a JSON array");
   app.add_flag("--jsonl", jsonl,
-               "a JSON string per input line, a JSON array of ids per output line")
+               "read one JSON string per line, print one JSON array of ids per line")
       ->excludes(json_flag);
   app.footer(
       "Examples:\n"

@@ -25,8 +25,8 @@ int trace(int argc, char** argv) {
   bool hash = false;
   cli::add_model_flags(app, flags);
   tokens.add_flags(app);
-  app.add_flag("--hash", hash, "store hashes: the one kind of trace there is")->required();
-  app.add_option("-n,--predict", n_more, "so many tokens more, by greedy choice")
+  app.add_flag("--hash", hash, "store hashes, the only kind of trace so far")->required();
+  app.add_option("-n,--predict", n_more, "number of tokens to generate greedily after the input")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str()
       ->type_name("N");
@@ -47,12 +47,12 @@ int trace(int argc, char** argv) {
 
 int trace_diff(int argc, char** argv) {
   CLI::App app(
-      "Compares two files of weft trace and names the first node that differs. Exit code 1 where "
-      "one does.",
+      "Compares two files of weft trace and prints the first node that differs. Exit code 1 if one "
+      "does.",
       "weft trace-diff");
   std::string a, b;
   app.add_option("A", a, "a trace")->required();
-  app.add_option("B", b, "another one, of the same model and tokens")->required();
+  app.add_option("B", b, "another trace of the same model and tokens")->required();
   app.footer("Example:\n  weft trace-diff here.trace there.trace");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 

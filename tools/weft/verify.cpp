@@ -77,21 +77,23 @@ bool run(const Flags& flags) {
 int verify(int argc, char** argv) {
   CLI::App app(
       "Runs a model node by node and compares each node with its scalar definition, computed from "
-      "the very same inputs. Exit code 1 where one is past its tolerance.",
+      "the "
+      "same inputs. Exit code 1 if one exceeds its tolerance.",
       "weft verify");
   Flags flags;
   cli::add_model_flags(app, flags.model);
   flags.tokens.add_flags(app);
   app.add_option("--dump", flags.dump,
-                 "compare also with this .npz file of tensors named by node path, of all tokens")
+                 "also compare with this .npz file of tensors, named by node path, for all tokens")
       ->type_name("FILE");
-  auto* isa =
-      app.add_option("--isa", flags.isa, "the kernels of this instruction set")->type_name("NAME");
-  app.add_flag("--all-isas", flags.all_isas, "those of every instruction set this machine has")
+  auto* isa = app.add_option("--isa", flags.isa, "use the kernels of this instruction set")
+                  ->type_name("NAME");
+  app.add_flag("--all-isas", flags.all_isas,
+               "use the kernels of every instruction set of this machine")
       ->excludes(isa);
-  app.add_flag("--unfused-too", flags.unfused_too, "also without any pass");
+  app.add_flag("--unfused-too", flags.unfused_too, "also verify without passes");
   app.add_flag("--no-plain", flags.no_plain,
-               "do not compare with the plain graph computed by definitions alone");
+               "do not compare with the plain graph computed by definitions");
   app.add_flag("--json", flags.json, "print the reports as JSON");
   app.footer(
       "All tokens but the last go through a prefill plan, the last one through the decode plan.\n"

@@ -50,7 +50,7 @@ class RowWriter {
       put(convert(first * from_elems(row_bytes)));
       after(std::ssize(rows_));
     }
-    let_go({tensor_.data, static_cast<std::size_t>(tensor_.n_bytes)});
+    release_pages({tensor_.data, static_cast<std::size_t>(tensor_.n_bytes)});
   }
 
  private:

@@ -120,7 +120,7 @@ void OutputFile::write(std::string_view text) {
 }
 
 // Gives a nameless file a name beside the target, from where it can replace the target.
-void OutputFile::name_it() {
+void OutputFile::link_into_place() {
   const std::string self = name_of_descriptor(fd_);
   for (int attempt = 0; attempt < 100; ++attempt) {
     const std::string name = temporary_name(target_, attempt);
@@ -136,7 +136,7 @@ void OutputFile::name_it() {
 void OutputFile::commit() {
   flush();
   if (nameless_ || !temporary_.empty()) check(::fsync(fd_) == 0, "cannot write");
-  if (nameless_) name_it();
+  if (nameless_) link_into_place();
   const int fd = std::exchange(fd_, -1);
   check(::close(fd) == 0, "cannot write");
   if (temporary_.empty()) return;

@@ -40,7 +40,7 @@ void read_ahead(std::span<const std::byte> bytes) noexcept {
   if (!bytes.empty()) advise(pages_of(bytes), MADV_WILLNEED);
 }
 
-bool bring_in(std::span<const std::byte> bytes) noexcept {
+bool prefault(std::span<const std::byte> bytes) noexcept {
   if (bytes.empty()) return true;
   const Pages pages = pages_of(bytes);
   if (advise(pages, kPopulateRead) == 0) return true;
@@ -54,7 +54,7 @@ bool bring_in(std::span<const std::byte> bytes) noexcept {
   return true;
 }
 
-void let_go(std::span<const std::byte> bytes) noexcept {
+void release_pages(std::span<const std::byte> bytes) noexcept {
   if (bytes.empty()) return;
   advise(pages_of(bytes), MADV_DONTNEED);
 }

@@ -8,14 +8,14 @@
 
 namespace weft {
 
-void bring_in_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::int64_t row_bytes,
+void prefault_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::int64_t row_bytes,
                    std::int64_t first, std::int64_t last) {
   if (const std::int64_t head = tensor.paired_rows; head != 0) {
     first = first / head * head;
     last = std::min((last + head - 1) / head * head, tensor.n_bytes / row_bytes);
   }
   const std::int64_t begin = first * row_bytes, end = last * row_bytes;
-  if (bring_in({tensor.data + begin, static_cast<std::size_t>(end - begin)})) return;
+  if (prefault({tensor.data + begin, static_cast<std::size_t>(end - begin)})) return;
   const auto at = [&](std::int64_t offset) {
     return tensor.file_offset + static_cast<std::uint64_t>(offset);
   };

@@ -69,7 +69,7 @@ std::string read_charsmap(const Checkpoint& file) {
   bytes.reserve(numbers->size());
   for (const std::int64_t number : *numbers) {
     if (number < -128 || number > 255) {
-      fail<FormatError>("{}: {} holds {}, which is no byte", file.path(),
+      fail<FormatError>("{}: {} holds {}, which is not a byte", file.path(),
                         key("precompiled_charsmap"), number);
     }
     bytes += static_cast<char>(number);

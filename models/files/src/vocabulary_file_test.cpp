@@ -181,7 +181,7 @@ TEST_CASE("an unknown kind is read, but nothing encodes it") {
   const auto v = read([](GgufWriter& w) { add_tokens(w, "quux", {"a"}); });
   CHECK(v->size() == 1);
   CHECK_THROWS_WITH_AS(make_tokenizer(v),
-                       "tokenizer.ggml.model 'quux' is not known; known are llama, gpt2, "
+                       "unknown tokenizer.ggml.model 'quux' (known: llama, gpt2, "
                        "gemma4, whitespace, hybriddna, bert, t5, rwkv, plamo2",
                        UnsupportedError);
 }

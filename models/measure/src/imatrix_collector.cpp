@@ -15,7 +15,7 @@ namespace {
 // Sums of doubles depend on their order, which differs with the workers. Sums of multiples of one
 // number do not, as long as no bit falls off the end. A square is cut into a multiple of 1, one of
 // 2^-40 and one of 2^-80 (what is smaller is rounded), and each kind is summed apart: exact while
-// the sum of whole parts is below 2^53 and there are at most kMostTokens = 2^13 of them.
+// the sum of whole parts is below 2^53 and there are at most kMaxTokens = 2^13 of them.
 constexpr double kWhole = 0x1.8p52, kMiddle = 0x1.8p12, kSmall = 0x1.8p-28;
 
 // The parts of every column's sum, each kind apart so that a loop over columns makes vectors.

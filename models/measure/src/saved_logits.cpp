@@ -52,7 +52,7 @@ SavedLogits SavedLogits::parse(std::span<const std::byte> bytes, const std::stri
   gguf::Cursor cursor(bytes, name);
   const auto magic = cursor.take(kMagic.size(), 1, "'_logits_'");
   if (std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0)
-    fail<FormatError>("{}: is no file of saved logits: it does not begin with '{}'",
+    fail<FormatError>("{}: not a file of saved logits: it does not begin with '{}'",
                       printable_path(name), kMagic);
   SavedLogits s;
   s.name_ = name;

@@ -89,7 +89,7 @@ void Converter::make(const Piece& piece, Slot& slot, RowConverter& rows) {
   const std::int64_t n_cols = rows_of(t.tensor->spec).n_cols;
   const std::int64_t n_elems = piece.n_rows * n_cols;
   std::span<const std::byte> in = source(piece);
-  bring_in_rows(file_, *t.tensor, from.bytes(n_cols), piece.first_row,
+  prefault_rows(file_, *t.tensor, from.bytes(n_cols), piece.first_row,
                 piece.first_row + piece.n_rows);
   if (t.tensor->paired_rows != 0) {  // other rows than those that lie there, from near by
     slot.in_order.resize(in.size());
@@ -149,7 +149,7 @@ void Converter::put_tensor(std::size_t i, const Take& take,
     }
     if (slot.error) std::rethrow_exception(slot.error);
     take(slot.out);
-    let_go(source(pieces_[written_]));
+    release_pages(source(pieces_[written_]));
     done_ += cost(pieces_[written_]);
     slot.ready = false;
     {

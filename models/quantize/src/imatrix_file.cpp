@@ -76,7 +76,7 @@ std::int64_t read_number(const Checkpoint& file, std::string_view key, std::uint
 Imatrix parse_gguf(const Checkpoint& file) {
   const std::string_view type = file.find_string(kType).value_or("");
   if (type != "imatrix") {
-    fail<FormatError>("{}: is no importance matrix: key '{}' must be 'imatrix', got {}",
+    fail<FormatError>("{}: not an importance matrix: key '{}' must be 'imatrix', got {}",
                       printable_path(file.path()), kType,
                       type.empty() ? "none" : fmt::format("'{}'", printable(type)));
   }

@@ -162,9 +162,9 @@ TEST_CASE("adding sums squares, rows and names of texts") {
   CHECK_THROWS_AS(calls.to_bytes(), ValueError);
 }
 
-TEST_CASE("GGUF files that are no importance matrix, or lie, are refused") {
+TEST_CASE("GGUF files that are not importance matrices, or lie, are refused") {
   CHECK(refusal(header("model")) ==
-        "F: is no importance matrix: key 'general.type' must be 'imatrix', got 'model'");
+        "F: not an importance matrix: key 'general.type' must be 'imatrix', got 'model'");
   CHECK(refusal(header()) == "F: is an importance matrix without entries: no tensor NAME.in_sum2");
   GgufWriter w = header();
   add_floats(w, "a.in_sum2", {1, 2}, {1, 2});

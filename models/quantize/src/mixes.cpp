@@ -193,10 +193,10 @@ std::span<const MixAlias> mix_aliases() {
 
 const MixInfo* find_mix(std::string_view name) {
   for (const MixAlias& alias : kAliases) {
-    if (same_ignoring_case(alias.name, name)) name = alias.mix;
+    if (equals_ignoring_case(alias.name, name)) name = alias.mix;
   }
   const auto* found = std::ranges::find_if(
-      kMixes, [&](const MixInfo& mix) { return same_ignoring_case(mix.name, name); });
+      kMixes, [&](const MixInfo& mix) { return equals_ignoring_case(mix.name, name); });
   return found == std::end(kMixes) ? nullptr : found;
 }
 

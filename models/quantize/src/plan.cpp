@@ -1,8 +1,11 @@
 #include <algorithm>
-#include <regex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/grammar/regex.h"
 #include "weft/ops/formats/format.h"
 #include "weft/quantize/quantize.h"
 
@@ -17,19 +20,14 @@ using namespace quantize;
 
 const MixInfo& mix_of(std::string_view name) {
   if (const MixInfo* mix = find_mix(name)) return *mix;
-  std::string names;
-  for (const std::string_view known : quantize_mixes()) {
-    names += names.empty() ? "" : ", ";
-    names += known;
-  }
-  fail<ValueError>("there is no type '{}'; known are {}", printable(name), names);
+  fail<ValueError>("unknown type '{}' (known: {})", printable(name),
+                   fmt::join(quantize_mixes(), ", "));
 }
 
 DType type_of(std::string_view name) {
   const DType type = find_type(name);
   if (!type.valid())
-    fail<ValueError>("there is no type '{}' for a tensor; known are {}", printable(name),
-                     known_types());
+    fail<ValueError>("unknown tensor type '{}' (known: {})", printable(name), known_types());
   return type;
 }
 
@@ -38,18 +36,22 @@ DType optional_type(std::string_view name) {
 }
 
 struct Override {
-  std::regex pattern;
+  Regex pattern;
   DType type;
 };
+
+Regex regex_of(std::string_view pattern) {
+  try {
+    return Regex(pattern);
+  } catch (const Error& e) {
+    fail<ValueError>("not a usable regular expression: {}", printable(e.what(), 512));
+  }
+}
 
 std::vector<Override> overrides_of(const QuantizeOptions& options) {
   std::vector<Override> overrides;
   for (const auto& [pattern, type] : options.tensor_types) {
-    try {
-      overrides.push_back({std::regex(pattern), type_of(type)});
-    } catch (const std::regex_error&) {
-      fail<ValueError>("'{}' is no regular expression", printable(pattern));
-    }
+    overrides.push_back({regex_of(pattern), type_of(type)});
   }
   return overrides;
 }
@@ -84,8 +86,8 @@ class Planner {
     }
     if (options_.imatrix && wants_weights && !any_weighted) {
       fail<ValueError>(
-          "the importance matrix names no tensor of {} that is to be quantized: it "
-          "belongs to another model",
+          "the importance matrix has no entry for any tensor of {} to be "
+          "quantized: it belongs to another model",
           file_.path());
     }
     return plan;
@@ -99,7 +101,8 @@ class Planner {
       const DType wanted = wanted_type(tensor, c, rows.n_cols);
       t.to = wanted == tensor.spec.dtype ? wanted : fitting(tensor, wanted, rows.n_cols);
       if (t.to != wanted) {
-        t.note = fmt::format("rows of {} are no whole blocks of {}", rows.n_cols, wanted.name());
+        t.note = fmt::format("rows of {} elements are not whole blocks of {}", rows.n_cols,
+                             wanted.name());
       }
     }
     t.n_bytes = t.converts() ? t.to.bytes(tensor.spec.shape.elems()) : tensor.n_bytes;
@@ -125,7 +128,7 @@ class Planner {
     if (embedding_.valid() && named == TensorClass::token_embd) return embedding_;
     if (output_.valid() && c.of == TensorClass::output) return output_;
     for (const Override& o : overrides_) {
-      if (std::regex_search(tensor.name.begin(), tensor.name.end(), o.pattern)) return o.type;
+      if (o.pattern.found_in(tensor.name)) return o.type;
     }
     const DType main = type_of(mix_.type);
     if (!main.is_quantized() || options_.pure) return main;
@@ -138,8 +141,9 @@ class Planner {
     if (!type.valid() && options_.keep_others) return tensor.spec.dtype;
     if (!type.valid()) {
       fail<ShapeError>(
-          "{}: tensor '{}': rows of {} are no whole blocks of {} ({} each), and no other type "
-          "stands in for it; give it a type of its own, such as F16",
+          "{}: tensor '{}': rows of {} elements are not whole blocks of {} ({} each), and there is "
+          "no "
+          "substitute; choose another type for it, such as F16",
           file_.path(), printable(tensor.name), n_cols, wanted.name(), wanted.block_elems());
     }
     return type;
@@ -162,21 +166,21 @@ class Planner {
     const Format* decoder = find_format(from);
     const Format* encoder = find_format(t.to);
     if (decoder == nullptr || decoder->decode == nullptr)
-      return fmt::format("weights in {} cannot be read here", from.name());
+      return fmt::format("cannot read weights in {}", from.name());
     if (from.is_quantized() && !options_.allow_requantize)
-      return fmt::format("it is {} already; quantizing again loses more", from.name());
+      return fmt::format("it is already {}; quantizing again loses precision", from.name());
     if (encoder == nullptr || (encoder->encode == nullptr && encoder->encode_weighted == nullptr))
-      return fmt::format("weights in {} cannot be written here", t.to.name());
+      return fmt::format("cannot write weights in {}", t.to.name());
     if (t.to.gguf_id() < 0 && !options_.keep_others)
-      return fmt::format("no file holds {}; --quantize {} makes it while loading", t.to.name(),
-                         t.to.name());
+      return fmt::format("{} cannot be stored in a file; --quantize {} converts while loading",
+                         t.to.name(), t.to.name());
     if (t.weighted) return "";
     const TensorClass named = class_of(tensor.name);
     const bool matrix = named != TensorClass::token_embd && named != TensorClass::output;
     const bool wants =
         wants_importances(t.to) || (mix_.mix == Mix::q2_k_s && t.to.name() == "Q2_K");
     if (encoder->encode == nullptr || (matrix && wants))
-      return fmt::format("{} is of no use without an importance matrix{}", t.to.name(),
+      return fmt::format("{} needs an importance matrix{}", t.to.name(),
                          options_.imatrix ? " that names it" : "");
     return "";
   }

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
 
 #include <fmt/format.h>
+
+#include "weft/graph/layer_path.h"
 
 namespace weft::quantize {
 namespace {
@@ -70,7 +71,7 @@ std::int64_t number(const Checkpoint& file, std::string_view key, std::int64_t o
 std::int64_t count_layers(const Checkpoint& file) {
   std::int64_t last = -1;
   for (const CheckpointTensor& tensor : file.tensors())
-    last = std::max(last, layer_of(tensor.name));
+    last = std::max(last, parse_layer_path(tensor.name).layer);
   return number(file, "block_count", last + 1);
 }
 
@@ -100,16 +101,6 @@ TensorClass class_of(std::string_view name) {
   return found == std::end(kClasses) ? TensorClass::other : found->of;
 }
 
-std::int64_t layer_of(std::string_view name) {
-  constexpr std::string_view kPrefix = "blk.";
-  if (!name.starts_with(kPrefix)) return -1;
-  name.remove_prefix(kPrefix.size());
-  std::int32_t layer = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
-  const bool whole = error == std::errc() && end != name.data() + name.size() && *end == '.';
-  return whole && layer >= 0 ? layer : -1;
-}
-
 ModelCase model_case(const Checkpoint& file) {
   const std::int64_t heads = number(file, "attention.head_count", 1);
   const std::int64_t key_heads = number(file, "attention.head_count_kv", heads);
@@ -128,7 +119,7 @@ std::vector<TensorCase> tensor_cases(const Checkpoint& file) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) {
-    return std::tuple(layer_of(tensors[i].name), tensors[i].name);
+    return std::tuple(parse_layer_path(tensors[i].name).layer, tensors[i].name);
   });
   std::map<TensorClass, std::int64_t> seen;
   std::vector<TensorCase> cases(tensors.size());
@@ -138,7 +129,7 @@ std::vector<TensorCase> tensor_cases(const Checkpoint& file) {
     if (tied && of == TensorClass::token_embd) of = TensorClass::output;
     cases[i] = {.of = of,
                 .rank = seen[of]++,
-                .layer = layer_of(tensors[i].name),
+                .layer = parse_layer_path(tensors[i].name).layer,
                 .layers = of == TensorClass::attn_v ? n_attn_v : n_layers,
                 .stacked = rows_of(tensors[i].spec).n_matrices > 1};
   }

@@ -24,13 +24,11 @@ Rows rows_of(const TensorSpec& spec);
 bool may_quantize(const CheckpointTensor& tensor);
 
 TensorClass class_of(std::string_view name);
-// The number in "blk.N."; -1 for tensors of no layer.
-std::int64_t layer_of(std::string_view name);
 
 // From metadata; what it lacks, from the tensors.
 ModelCase model_case(const Checkpoint& file);
-// For each tensor of the file, in order. Of the embedding: class output where there is no other
-// output matrix.
+// For each tensor of the file, in order. The embedding is of class output if the model has no
+// output matrix of its own.
 std::vector<TensorCase> tensor_cases(const Checkpoint& file);
 
 }  // namespace weft::quantize

@@ -1,9 +1,9 @@
 #include "types.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
+#include "weft/base/text.h"
 #include "weft/files/gguf_types.h"
 #include "weft/ops/formats/nf4.h"
 
@@ -27,17 +27,12 @@ constexpr std::string_view kWantImportances[] = {"IQ1_S",  "IQ1_M", "IQ2_XXS",
 
 }  // namespace
 
-bool same_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
-}
-
 DType find_type(std::string_view name) {
   for (std::uint32_t id = 0; id < kNumbers; ++id) {
     const DType type = gguf::find_type(id);
-    if (type.valid() && same_ignoring_case(type.name(), name)) return type;
+    if (type.valid() && equals_ignoring_case(type.name(), name)) return type;
   }
-  return same_ignoring_case(name, nf4.name()) ? nf4 : DType();  // of no file
+  return equals_ignoring_case(name, nf4.name()) ? nf4 : DType();  // of no file
 }
 
 std::string known_types() {

@@ -9,9 +9,6 @@
 
 namespace weft::quantize {
 
-// Of ASCII.
-bool same_ignoring_case(std::string_view a, std::string_view b);
-
 // A type that files can hold, in any case; invalid where unknown. Whether anything here encodes it
 // is another question.
 DType find_type(std::string_view name);

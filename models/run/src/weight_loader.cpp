@@ -48,7 +48,7 @@ void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
 }
 
 void bring_in(const Checkpoint& file, const Chunk& c) {
-  bring_in_rows(file, *c.weight->tensor, c.row_bytes, c.first, c.last);
+  prefault_rows(file, *c.weight->tensor, c.row_bytes, c.first, c.last);
 }
 
 // What went wrong first, in the order of the chunks, whichever thread met it.
@@ -189,7 +189,7 @@ class LettingGo {
   // At once, since the chunks before it may still wait for the disk. Then once more, when all
   // before it were copied, too: faults map neighbours along, in large folios up to a chunk of them.
   void copied(const Chunk& c) {
-    let_go(c.bytes());
+    release_pages(c.bytes());
     for (const Chunk& chunk : behind(c)) let_go_of(chunk);
   }
   // REQUIRES: no thread copies any more.
@@ -199,7 +199,7 @@ class LettingGo {
 
  private:
   void let_go_of(const Chunk& c) const {
-    let_go(c.bytes());
+    release_pages(c.bytes());
     if (droppers_.empty()) return;
     const CheckpointTensor& tensor = *c.weight->tensor;
     droppers_[static_cast<std::size_t>(tensor.part)].drop(

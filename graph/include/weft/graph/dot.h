@@ -1,5 +1,5 @@
 #pragma once
-// Text for Graphviz (`dot -Tsvg`), of which it has nothing to complain.
+// Pictures as Graphviz input (`dot -Tsvg`).
 
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@ namespace weft {
 std::string to_dot(const Picture& picture);
 std::string to_dot(const Graph& graph, const PictureOptions& options = {});
 
-// Any text for XML, HTML and HTML-like labels of Graphviz: with entities, and a '?' for control
-// characters and for bytes that are no UTF-8.
+// Escapes any text for XML, HTML and Graphviz's HTML-like labels: entities, and '?' for control
+// characters and bytes that are not UTF-8.
 std::string markup_text(std::string_view text);
 
 }  // namespace weft

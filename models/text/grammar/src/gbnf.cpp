@@ -34,7 +34,7 @@ class GbnfParser {
     while (at_ < text_.size()) rule();
     const auto root = rules_.find(options_.root);
     if (root == rules_.end())
-      fail<FormatError>("grammar: there is no rule '{}' to begin with", options_.root);
+      fail<FormatError>("grammar: the root rule '{}' is not defined", options_.root);
     for (const auto& [name, rule] : rules_) {
       if (!builder_.defined(rule.id))
         error(rule.first_use, fmt::format("rule '{}' is not defined", name));
@@ -288,7 +288,7 @@ class GbnfParser {
         return static_cast<char32_t>(c);
       default:
         error(begin,
-              "unknown escape; known are \\t \\r \\n \\\\ \\\" \\[ \\] \\- \\^ \\xHH \\uHHHH "
+              "unknown escape; known: \\t \\r \\n \\\\ \\\" \\[ \\] \\- \\^ \\xHH \\uHHHH "
               "\\UHHHHHHHH");
     }
   }
@@ -305,7 +305,7 @@ class GbnfParser {
       value = value * 16 + static_cast<std::uint32_t>(digit);
     }
     if (value > kMaxCodePoint || (value >= 0xD800 && value <= 0xDFFF))
-      error(begin, fmt::format("U+{:04X} is no character", value));
+      error(begin, fmt::format("U+{:04X} is not a character", value));
     return value;
   }
 

@@ -141,7 +141,7 @@ TEST_CASE("patterns") {
   CHECK(accepts("a{,2}", "a{,2}"));
   CHECK(has(error_of([] { Grammar::from_regex("a(b"); }), "column 2"));
   CHECK(has(error_of([] { Grammar::from_regex("(a)\\1"); }), "column 4"));
-  CHECK(has(error_of([] { Grammar::from_regex("a(?<=b)"); }), "looking behind"));
+  CHECK(has(error_of([] { Grammar::from_regex("a(?<=b)"); }), "look-behind"));
   CHECK(has(error_of([] { Grammar::from_regex("(a|b)*a(a|b){40}"); }), "states"));
   CHECK(has(error_of([] { Grammar::from_regex("((((a{99}){99}){99}){99})"); }), "states"));
 }

@@ -179,7 +179,7 @@ class JsonReader {
       const char32_t low = hex();
       if (low >= 0xDC00 && low <= 0xDFFF) return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
-    error("half a surrogate pair is no character");
+    error("half a surrogate pair is not a character");
   }
 
   std::string_view text_;

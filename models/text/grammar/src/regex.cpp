@@ -121,8 +121,8 @@ class RegexParser {
     fail<FormatError>("pattern '{}', column {}: {}", pattern_, at + 1, what);
   }
   [[noreturn]] void unsupported(std::size_t at, const std::string& what) const {
-    fail<UnsupportedError>("pattern '{}', column {}: {} cannot be done by an automaton", pattern_,
-                           at + 1, what);
+    fail<UnsupportedError>("pattern '{}', column {}: {} is not supported: it is not regular",
+                           pattern_, at + 1, what);
   }
 
   char peek(std::size_t ahead = 0) const {
@@ -166,7 +166,7 @@ class RegexParser {
         // The language behind the assertion begins where the text begins only if nothing but '^'
         // came before; otherwise the two would have to be cut at every place.
         if (!only_begin || (!whole_ && !anchored_))
-          unsupported(begin, "looking ahead behind other characters");
+          unsupported(begin, "a look-ahead after other characters");
         at_ += 3;
         return look_ahead(begin, ahead);
       }
@@ -197,7 +197,7 @@ class RegexParser {
       const std::size_t begin = at_;
       const bool ahead = pattern_.substr(at_, 3) == "(?=";
       if (ahead || pattern_.substr(at_, 3) == "(?!") {
-        if (!first) unsupported(begin, "looking ahead behind other characters");
+        if (!first) unsupported(begin, "a look-ahead after other characters");
         at_ += 3;
         nfa_ = Nfa();
         const Piece inner = alternatives(0);
@@ -336,9 +336,9 @@ class RegexParser {
   Piece group(std::size_t begin, int depth) {
     if (take("?:")) {
     } else if (take("?<=") || take("?<!")) {
-      unsupported(begin, "looking behind");
+      unsupported(begin, "look-behind");
     } else if (take("?=") || take("?!")) {
-      unsupported(begin, "looking ahead inside a group");
+      unsupported(begin, "a look-ahead inside a group");
     } else if (take("?<")) {
       const std::size_t end = pattern_.find('>', at_);
       if (end == std::string_view::npos) error(begin, "the group's name is not closed");
@@ -382,7 +382,7 @@ class RegexParser {
         if (in_class) return {'\b', '\b'};
         [[fallthrough]];
       case 'B':
-        unsupported(begin, "the border of a word");
+        unsupported(begin, "a word boundary");
       default:
         break;
     }
@@ -397,8 +397,8 @@ class RegexParser {
       return {letter % 32, letter % 32};
     }
     if (code == '0' && !(peek() >= '0' && peek() <= '9')) return {0, 0};
-    if (code >= '0' && code <= '9') unsupported(begin, "a reference to a group");
-    if (code == 'k' && peek() == '<') unsupported(begin, "a reference to a group");
+    if (code >= '0' && code <= '9') unsupported(begin, "a back reference");
+    if (code == 'k' && peek() == '<') unsupported(begin, "a back reference");
     if (code == 'x' || code == 'u') {
       const char32_t value = code_number(begin, code == 'x' ? 2 : 4);
       return {value, value};
@@ -435,7 +435,7 @@ class RegexParser {
       if (low >= 0xDC00 && low <= 0xDFFF) value = 0x10000 + ((value - 0xD800) << 10) + low - 0xDC00;
     }
     if (value > kMaxCodePoint || (value >= 0xD800 && value <= 0xDFFF))
-      error(begin, fmt::format("U+{:04X} is no character", static_cast<std::uint32_t>(value)));
+      error(begin, fmt::format("U+{:04X} is not a character", static_cast<std::uint32_t>(value)));
     return value;
   }
 
@@ -448,8 +448,8 @@ class RegexParser {
     const CodePoints& set = known->second;
     if (set.empty())
       fail<UnsupportedError>(
-          "pattern '{}', column {}: the property '{}' is not known (general "
-          "categories are)",
+          "pattern '{}', column {}: unknown property '{}' (general categories "
+          "are known)",
           pattern_, begin + 1, name);
     at_ = end + 1;
     return inverted ? set.inverted() : set;

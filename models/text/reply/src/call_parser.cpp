@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/base/text.h"
+
 namespace weft::reply {
 namespace {
 

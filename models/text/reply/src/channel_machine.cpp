@@ -2,6 +2,8 @@
 // name of the tool in its first line.
 #include <algorithm>
 
+#include "weft/base/text.h"
+
 #include "reply_parser.h"
 
 namespace weft::reply {
@@ -10,12 +12,6 @@ namespace {
 using Kind = ReplyEvent::Kind;
 
 constexpr std::size_t kMaxHeader = 1024;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  return text;
-}
 
 // The body of a call: JSON, all of it.
 class Body {
@@ -52,7 +48,7 @@ class Body {
 class ChannelMachine final : public ReplyMachine {
  public:
   ChannelMachine(Tools offered, std::string_view prompt) : ReplyMachine(std::move(offered)) {
-    if (trimmed(prompt).ends_with("<|start|>assistant")) state_ = State::begin;
+    if (trim(prompt).ends_with("<|start|>assistant")) state_ = State::begin;
   }
 
   void feed(char c) override {
@@ -163,7 +159,7 @@ class ChannelMachine final : public ReplyMachine {
 class SectionMachine final : public ReplyMachine {
  public:
   SectionMachine(Tools offered, std::string_view prompt) : ReplyMachine(std::move(offered)) {
-    if (trimmed(prompt).ends_with(">>>")) state_ = State::header;
+    if (trim(prompt).ends_with(">>>")) state_ = State::header;
   }
 
   void feed(char c) override {

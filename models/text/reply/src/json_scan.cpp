@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/text.h"
 #include "weft/base/utf8.h"
 
 namespace weft::reply {

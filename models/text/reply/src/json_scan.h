@@ -6,11 +6,6 @@
 
 namespace weft::reply {
 
-// White space of JSON, which is also what replies have between their parts.
-inline bool is_space(char c) {
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 class JsonScan {
  public:
   enum class Event {

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "weft/base/text.h"
+
 #include "reply_parser.h"
 
 namespace weft::reply {
@@ -10,18 +12,13 @@ using Kind = ReplyEvent::Kind;
 // Frames around answers, which mean nothing.
 constexpr std::string_view kFrames[] = {"<|START_RESPONSE|>", "<|END_RESPONSE|>"};
 
-std::string_view trimmed_right(std::string_view text) {
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 class MarkedMachine final : public ReplyMachine {
  public:
   MarkedMachine(const ReasoningRow* reasoning, const CallRow* calls, Tools offered,
                 std::string_view prompt)
       : ReplyMachine(std::move(offered)), reasoning_(reasoning), calls_(calls) {
     if (calls_ && !tools.any()) calls_ = nullptr;
-    if (reasoning_ && trimmed_right(prompt).ends_with(trimmed_right(reasoning_->begin)))
+    if (reasoning_ && trim_right(prompt).ends_with(trim_right(reasoning_->begin)))
       thinks_ = skips_space_ = true;
   }
 

@@ -24,7 +24,7 @@ template <class Row>
 const Row* find_row(std::span<const Row> rows, std::string_view name, std::string_view what) {
   if (name.empty()) return nullptr;
   const auto it = std::ranges::find(rows, name, &Row::name);
-  if (it == rows.end()) fail<ValueError>("there is no way of writing {} named '{}'", what, name);
+  if (it == rows.end()) fail<ValueError>("unknown syntax for {}: '{}'", what, name);
   return &*it;
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "weft/base/error.h"
 
@@ -69,10 +70,8 @@ Candidate* Candidates::find(TokenId id) {
   return found == items.end() ? nullptr : &*found;
 }
 
-Sampler::Sampler(std::span<const StageSpec> chain, std::uint64_t seed)
-    : seed_(seed), random_(seed) {
-  for (const StageSpec& spec : chain) stages_.push_back(make_sampler_stage(spec));
-}
+Sampler::Sampler(std::vector<StagePtr> chain, std::uint64_t seed)
+    : stages_(std::move(chain)), seed_(seed), random_(seed) {}
 
 TokenId Sampler::sample(std::span<const float> logits) {
   candidates_.sorted = false;

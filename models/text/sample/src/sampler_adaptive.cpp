@@ -1,33 +1,33 @@
-// Stages that watch what was chosen and steer the following choices: mirostat 1 and 2, adaptive-p.
-// They come last in a chain: what they leave is what the draw is made from.
+// Stages that adapt to the tokens chosen so far: mirostat 1 and 2, adaptive-p.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/sample/stages.h"
 
-#include "sampler_stages.h"
+#include "stage_checks.h"
 
 namespace weft::stages {
 namespace {
 
-// The surprise (in bits) of a chosen token moves the bound mu towards the target tau. Source: Basu
-// et al. 2020, arXiv:2007.14966.
-class Mirostat : public SamplerStage {
+class MirostatStage : public SamplerStage {
  public:
-  Mirostat(double tau, double eta) : tau_(tau), eta_(eta), mu_(2 * tau) {
+  MirostatStage(double tau, double eta) : tau_(tau), eta_(eta), mu_(2 * tau) {
+    check_finite("mirostat", {{"tau", tau}, {"eta", eta}});
     if (tau < 0 || eta < 0) fail<ValueError>("mirostat: tau and eta must not be negative");
   }
 
   void accept(TokenId id) override {
-    // Of a token that was not drawn from these candidates (the prompt) nothing is learnt.
+    // A token that was not drawn from these candidates (one of the prompt) teaches nothing.
     const auto chosen =
         std::find_if(shown_.begin(), shown_.end(), [id](const Candidate& c) { return c.id == id; });
     if (chosen != shown_.end() && chosen->p > 0)
       mu_ -= eta_ * (-std::log2(static_cast<double>(chosen->p)) - tau_);
     shown_.clear();
   }
+  std::string_view name() const override { return "mirostat"; }
   void reset() override {
     mu_ = 2 * tau_;
     shown_.clear();
@@ -45,11 +45,9 @@ class Mirostat : public SamplerStage {
   std::vector<Candidate> shown_;
 };
 
-// Estimates the exponent of Zipf's law from the m likeliest tokens, and keeps so many tokens that
-// the expected surprise is mu.
-class Mirostat1 final : public Mirostat {
+class Mirostat1Stage final : public MirostatStage {
  public:
-  explicit Mirostat1(Parameters p) : Mirostat(p[0], p[1]), m_(count(p[2])) {}
+  explicit Mirostat1Stage(const Mirostat1& p) : MirostatStage(p.tau, p.eta), m_(p.m) {}
 
   void apply(Candidates& candidates, Random&) override {
     candidates.sort();
@@ -73,13 +71,12 @@ class Mirostat1 final : public Mirostat {
   }
 
  private:
-  std::size_t m_;
+  const std::size_t m_;
 };
 
-// Keeps the tokens whose surprise is mu at most.
-class Mirostat2 final : public Mirostat {
+class Mirostat2Stage final : public MirostatStage {
  public:
-  explicit Mirostat2(Parameters p) : Mirostat(p[0], p[1]) {}
+  explicit Mirostat2Stage(const Mirostat2& p) : MirostatStage(p.tau, p.eta) {}
 
   void apply(Candidates& candidates, Random&) override {
     candidates.sort();
@@ -93,15 +90,17 @@ class Mirostat2 final : public Mirostat {
   }
 };
 
-// Prefers tokens whose probability is near a target, which moves so that the probabilities of the
-// chosen ones have the target as their weighted mean: each older one counts `decay` times as much.
-// https://github.com/ggml-org/llama.cpp/pull/17927
-class AdaptiveP final : public SamplerStage {
+class AdaptivePStage final : public SamplerStage {
  public:
-  explicit AdaptiveP(Parameters p) : target_(p[0]), decay_(std::clamp(p[1], 0.0, 0.99)) { reset(); }
+  explicit AdaptivePStage(const AdaptiveP& p)
+      : target_(p.target), decay_(std::clamp(p.decay, 0.0, 0.99)) {
+    check_finite(name(), {{"target", p.target}, {"decay", p.decay}});
+    reset();
+  }
+  std::string_view name() const override { return "adaptive_p"; }
 
   void reset() override {
-    // As if all tokens before had been on target.
+    // As if all earlier tokens had been on target.
     weight_ = 1 / (1 - decay_);
     sum_ = std::max(0.0, target_) * weight_;
     shown_.clear();
@@ -125,7 +124,7 @@ class AdaptiveP final : public SamplerStage {
     const double goal = std::clamp(2 * target_ - sum_ / weight_, 0.0, 1.0);
     for (Candidate& c : candidates.items) {
       const double distance = std::abs(static_cast<double>(c.p) - goal) / kWidth;
-      // Near the goal like a bell, far from it like a line, so that nothing is ever equally bad.
+      // Bell-shaped near the goal, linear far from it: distant candidates still differ.
       const double logit = kPeak - kSharpness * distance * distance / (1 + distance);
       if (std::isfinite(c.logit)) c.logit = static_cast<float>(logit);
     }
@@ -133,21 +132,21 @@ class AdaptiveP final : public SamplerStage {
   }
 
  private:
-  double target_, decay_;
+  const double target_, decay_;
   double sum_ = 0, weight_ = 0;
   std::vector<Candidate> shown_;
 };
 
 }  // namespace
 
-Made mirostat1(Parameters p) {
-  return std::make_unique<Mirostat1>(p);
+StagePtr make(const Mirostat1& p) {
+  return std::make_unique<Mirostat1Stage>(p);
 }
-Made mirostat2(Parameters p) {
-  return std::make_unique<Mirostat2>(p);
+StagePtr make(const Mirostat2& p) {
+  return std::make_unique<Mirostat2Stage>(p);
 }
-Made adaptive_p(Parameters p) {
-  return std::make_unique<AdaptiveP>(p);
+StagePtr make(const AdaptiveP& p) {
+  return std::make_unique<AdaptivePStage>(p);
 }
 
 }  // namespace weft::stages

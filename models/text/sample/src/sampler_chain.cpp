@@ -3,97 +3,117 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "weft/base/error.h"
 #include "weft/sample/sampler.h"
+#include "weft/sample/stages.h"
 
 namespace weft {
 namespace {
 
-using Specs = std::vector<StageSpec>;
+using Options = SamplerOptions;
 
-struct Link {
+struct StageRow {
   std::string_view name;
-  void (*add)(const SamplerOptions& options, Specs& chain);
+  bool shapes_draw;                    // no use for a greedy choice, in the way of mirostat
+  StagePtr (*make)(const Options& o);  // null if the stage would do nothing
 };
 
-void penalties(const SamplerOptions& o, Specs& chain) {
+StagePtr penalties(const Options& o) {
   const bool any =
       o.repeat_penalty != 1.0F || o.frequency_penalty != 0.0F || o.presence_penalty != 0.0F;
-  if (o.penalty_last_n > 0 && any)
-    chain.push_back({"penalties",
-                     {static_cast<double>(o.penalty_last_n), o.repeat_penalty, o.frequency_penalty,
-                      o.presence_penalty}});
+  if (o.penalty_last_n <= 0 || !any) return nullptr;
+  return make(stages::Penalties{.last_n = o.penalty_last_n,
+                                .repeat = o.repeat_penalty,
+                                .frequency = o.frequency_penalty,
+                                .presence = o.presence_penalty});
 }
 
-void dry(const SamplerOptions& o, Specs& chain) {
-  if (o.dry_multiplier == 0.0F || o.dry_last_n == 0) return;
-  StageSpec spec{"dry",
-                 {o.dry_multiplier, o.dry_base, static_cast<double>(o.dry_allowed_length),
-                  static_cast<double>(o.dry_last_n)}};
-  for (const TokenId id : o.dry_breakers) spec.parameters.push_back(id);
-  chain.push_back(std::move(spec));
+StagePtr dry(const Options& o) {
+  if (o.dry_multiplier == 0.0F || o.dry_last_n == 0) return nullptr;
+  return make(stages::Dry{.multiplier = o.dry_multiplier,
+                          .base = o.dry_base,
+                          .allowed_length = o.dry_allowed_length,
+                          .last_n = o.dry_last_n,
+                          .breakers = o.dry_breakers});
 }
 
-void temperature(const SamplerOptions& o, Specs& chain) {
-  if (o.dynamic_range > 0.0F && o.temperature > 0.0F) {
-    chain.push_back({"temp_ext", {o.temperature, o.dynamic_range, o.dynamic_exponent}});
-  } else {
-    chain.push_back({"temp", {o.temperature}});
-  }
+StagePtr top_n_sigma(const Options& o) {
+  return o.top_n_sigma > 0.0F ? make(stages::TopNSigma{.n = o.top_n_sigma}) : nullptr;
 }
 
-constexpr Link kLinks[] = {
-    {"penalties", penalties},
-    {"dry", dry},
-    {"top_n_sigma",
-     [](const SamplerOptions& o, Specs& chain) {
-       if (o.top_n_sigma > 0.0F) chain.push_back({"top_n_sigma", {o.top_n_sigma}});
-     }},
-    {"top_k",
-     [](const SamplerOptions& o, Specs& chain) {
-       if (o.top_k > 0) chain.push_back({"top_k", {static_cast<double>(o.top_k)}});
-     }},
-    {"typ_p",
-     [](const SamplerOptions& o, Specs& chain) {
-       if (o.typical_p < 1.0F) chain.push_back({"typical", {o.typical_p, 1}});
-     }},
-    {"tail_free",
-     [](const SamplerOptions& o, Specs& chain) {
-       if (o.tail_free_z < 1.0F) chain.push_back({"tail_free", {o.tail_free_z, 1}});
-     }},
-    {"top_p",
-     [](const SamplerOptions& o, Specs& chain) {
-       if (o.top_p < 1.0F) chain.push_back({"top_p", {o.top_p, 1}});
-     }},
-    {"min_p",
-     [](const SamplerOptions& o, Specs& chain) {
-       if (o.min_p > 0.0F) chain.push_back({"min_p", {o.min_p, 1}});
-     }},
-    {"xtc",
-     [](const SamplerOptions& o, Specs& chain) {
-       if (o.xtc_probability > 0.0F)
-         chain.push_back({"xtc", {o.xtc_probability, o.xtc_threshold, 1}});
-     }},
-    {"temperature", temperature},
-    {"adaptive_p",
-     [](const SamplerOptions& o, Specs& chain) {
-       if (o.adaptive_target >= 0.0F)
-         chain.push_back({"adaptive_p", {o.adaptive_target, o.adaptive_decay}});
-     }},
+StagePtr top_k(const Options& o) {
+  return o.top_k > 0 ? make(stages::TopK{.k = o.top_k}) : nullptr;
+}
+
+StagePtr typical(const Options& o) {
+  return o.typical_p < 1.0F ? make(stages::Typical{.p = o.typical_p}) : nullptr;
+}
+
+StagePtr tail_free(const Options& o) {
+  return o.tail_free_z < 1.0F ? make(stages::TailFree{.z = o.tail_free_z}) : nullptr;
+}
+
+StagePtr top_p(const Options& o) {
+  return o.top_p < 1.0F ? make(stages::TopP{.p = o.top_p}) : nullptr;
+}
+
+StagePtr min_p(const Options& o) {
+  return o.min_p > 0.0F ? make(stages::MinP{.p = o.min_p}) : nullptr;
+}
+
+StagePtr xtc(const Options& o) {
+  if (o.xtc_probability <= 0.0F) return nullptr;
+  return make(stages::Xtc{.probability = o.xtc_probability, .threshold = o.xtc_threshold});
+}
+
+StagePtr temperature(const Options& o) {
+  if (o.dynamic_range <= 0.0F || o.temperature <= 0.0F)
+    return make(stages::Temperature{.t = o.temperature});
+  return make(stages::DynamicTemperature{
+      .t = o.temperature, .delta = o.dynamic_range, .exponent = o.dynamic_exponent});
+}
+
+StagePtr adaptive_p(const Options& o) {
+  if (o.adaptive_target < 0.0F) return nullptr;
+  return make(stages::AdaptiveP{.target = o.adaptive_target, .decay = o.adaptive_decay});
+}
+
+StagePtr mirostat(const Options& o) {
+  if (o.temperature <= 0.0F) return nullptr;
+  if (o.mirostat == 1) return make(stages::Mirostat1{.tau = o.mirostat_tau, .eta = o.mirostat_eta});
+  if (o.mirostat == 2) return make(stages::Mirostat2{.tau = o.mirostat_tau, .eta = o.mirostat_eta});
+  return nullptr;
+}
+
+// In the default order.
+constexpr StageRow kStages[] = {
+    {"penalties", false, penalties},
+    {"dry", false, dry},
+    {"top_n_sigma", true, top_n_sigma},
+    {"top_k", true, top_k},
+    {"typ_p", true, typical},
+    {"tail_free", true, tail_free},
+    {"top_p", true, top_p},
+    {"min_p", true, min_p},
+    {"xtc", true, xtc},
+    {"temperature", false, temperature},
+    {"adaptive_p", true, adaptive_p},
 };
 
-const Link& find_link(const std::string& name) {
-  const auto* link = std::find_if(std::begin(kLinks), std::end(kLinks),
-                                  [&](const Link& l) { return l.name == name; });
-  if (link != std::end(kLinks)) return *link;
-  std::string known;
-  for (const Link& l : kLinks) known.append(known.empty() ? "" : ", ").append(l.name);
-  fail<UnsupportedError>("there is no sampler '{}'; known are {}", name, known);
+const StageRow& find_stage(const std::string& name) {
+  const auto* row = std::ranges::find(kStages, name, &StageRow::name);
+  if (row == std::end(kStages))
+    fail<UnsupportedError>("unknown sampler '{}' (known: {})", name,
+                           fmt::join(kSamplerOrder, ", "));
+  return *row;
 }
 
 std::vector<std::string> names() {
   std::vector<std::string> result;
-  for (const Link& link : kLinks) result.emplace_back(link.name);
+  for (const StageRow& row : kStages) result.emplace_back(row.name);
   return result;
 }
 
@@ -101,28 +121,24 @@ std::vector<std::string> names() {
 
 const std::vector<std::string> kSamplerOrder = names();
 
-std::vector<StageSpec> sampler_chain(const SamplerOptions& options) {
-  Specs chain;
+void check_sampler_order(std::span<const std::string> order) {
+  for (const std::string& name : order) find_stage(name);
+}
+
+std::vector<StagePtr> sampler_chain(const Options& options) {
+  std::vector<StagePtr> chain;
   if (!options.logit_bias.empty()) {
-    StageSpec bias{"logit_bias", {}};
-    for (const auto& [id, value] : options.logit_bias) {
-      bias.parameters.push_back(id);
-      bias.parameters.push_back(value);
-    }
-    chain.push_back(std::move(bias));
+    chain.push_back(
+        make(stages::LogitBias{.biases = {options.logit_bias.begin(), options.logit_bias.end()}}));
   }
-  const auto& order = options.order.empty() ? kSamplerOrder : options.order;
-  for (const std::string& name : order) {
-    const Link& link = find_link(name);
-    const bool changes_logits = name == "penalties" || name == "dry" || name == "temperature";
-    // The most likely token survives every truncation but XTC's; mirostat wants all candidates.
-    if ((options.temperature <= 0.0F || options.mirostat != 0) && !changes_logits) continue;
-    link.add(options, chain);
+  // The most likely token survives every truncation except XTC's; mirostat wants all candidates.
+  const bool draws = options.temperature > 0.0F && options.mirostat == 0;
+  for (const std::string& name : options.order.empty() ? kSamplerOrder : options.order) {
+    const StageRow& row = find_stage(name);
+    if (row.shapes_draw && !draws) continue;
+    if (StagePtr stage = row.make(options)) chain.push_back(std::move(stage));
   }
-  if (options.temperature > 0.0F && options.mirostat == 1)
-    chain.push_back({"mirostat", {options.mirostat_tau, options.mirostat_eta, 100}});
-  if (options.temperature > 0.0F && options.mirostat == 2)
-    chain.push_back({"mirostat_v2", {options.mirostat_tau, options.mirostat_eta}});
+  if (StagePtr stage = mirostat(options)) chain.push_back(std::move(stage));
   return chain;
 }
 

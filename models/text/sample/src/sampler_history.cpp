@@ -1,43 +1,42 @@
-// DRY: tokens that would continue a repetition of what was already written.
-// https://github.com/oobabooga/text-generation-webui/pull/5677
+// DRY: penalizes tokens that would continue a repetition of earlier text.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
-#include "sampler_stages.h"
+#include "weft/sample/stages.h"
+
+#include "stage_checks.h"
 
 namespace weft::stages {
 namespace {
 
-// For every place where the latest tokens, n of them, were written before: the token that followed
-// there loses multiplier * base^(n - allowed_length), for the longest such n. Repetitions do not
-// reach across breakers.
-class Dry final : public SamplerStage {
+class DryStage final : public SamplerStage {
  public:
-  explicit Dry(Parameters p)
-      : multiplier_(p[0]),
-        base_(p[1]),
-        allowed_(count(std::max(0.0, p[2]))),
-        last_n_(p[3] < 0 ? kAll : count(p[3])) {
-    for (const double id : p.subspan(4)) breakers_.push_back(static_cast<TokenId>(count(id)));
+  explicit DryStage(const Dry& p)
+      : p_(p),
+        allowed_(static_cast<std::size_t>(std::max(0, p.allowed_length))),
+        last_n_(p.last_n < 0 ? kAll : static_cast<std::size_t>(p.last_n)) {
+    check_finite(name(), {{"multiplier", p.multiplier}, {"base", p.base}});
+    for (const TokenId id : p.breakers) check_token(name(), id);
   }
+  std::string_view name() const override { return "dry"; }
 
   void accept(TokenId id) override {
-    if (multiplier_ == 0 || last_n_ == 0) return;
+    if (p_.multiplier == 0 || last_n_ == 0) return;
     history_.push_back(id);
-    // Twice the window and more: the older half goes at once, so that each token moves once.
+    // The window is cut only after it has doubled, so that each token is moved once.
     if (last_n_ != kAll && history_.size() > 2 * last_n_ + 64)
       history_.erase(history_.begin(), history_.end() - static_cast<std::ptrdiff_t>(last_n_));
   }
   void reset() override { history_.clear(); }
 
   void apply(Candidates& candidates, Random&) override {
-    if (multiplier_ == 0 || base_ < 1) return;
+    if (p_.multiplier == 0 || p_.base < 1) return;
     const std::size_t n = std::min(last_n_, history_.size());
     if (n <= allowed_) return;
-    // Backwards: latest_[0] is the last token.
+    // In reverse: latest_[0] is the last token.
     latest_.assign(history_.rbegin(), history_.rbegin() + static_cast<std::ptrdiff_t>(n));
     std::size_t reach = n;  // repetitions are shorter than the way back to a breaker
     for (std::size_t i = 0; i < n && reach == n; ++i)
@@ -47,9 +46,9 @@ class Dry final : public SamplerStage {
     for (const auto& [id, length] : longest_) {
       Candidate* c = candidates.find(id);
       if (c == nullptr || !std::isfinite(c->logit)) continue;
-      // Where base^x would be no float any more, it is the largest one.
+      // Saturates at the largest float.
       const double exponent = static_cast<double>(length - allowed_);
-      const double penalty = std::min(multiplier_ * std::pow(base_, exponent),
+      const double penalty = std::min(p_.multiplier * std::pow(p_.base, exponent),
                                       double{std::numeric_limits<float>::max()});
       c->logit = static_cast<float>(
           std::max(c->logit - penalty, -double{std::numeric_limits<float>::max()}));
@@ -61,11 +60,11 @@ class Dry final : public SamplerStage {
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
   bool breaks(TokenId id) const {
-    return std::find(breakers_.begin(), breakers_.end(), id) != breakers_.end();
+    return std::find(p_.breakers.begin(), p_.breakers.end(), id) != p_.breakers.end();
   }
 
-  // matched_[i]: how many of the latest tokens stand also before place i (the Z function of the
-  // reversed text, linear in its length).
+  // matched_[i]: how many of the latest tokens also precede position i (the Z function of the
+  // reversed text, in linear time).
   void find_repetitions(std::size_t n, std::size_t reach) {
     matched_.assign(n, 0);
     longest_.clear();
@@ -84,9 +83,8 @@ class Dry final : public SamplerStage {
     }
   }
 
-  double multiplier_, base_;
-  std::size_t allowed_, last_n_;
-  std::vector<TokenId> breakers_;
+  const Dry p_;
+  const std::size_t allowed_, last_n_;
   std::vector<TokenId> history_, latest_;
   std::vector<std::size_t> matched_;
   std::map<TokenId, std::size_t> longest_;
@@ -94,8 +92,8 @@ class Dry final : public SamplerStage {
 
 }  // namespace
 
-Made dry(Parameters p) {
-  return std::make_unique<Dry>(p);
+StagePtr make(const Dry& p) {
+  return std::make_unique<DryStage>(p);
 }
 
 }  // namespace weft::stages

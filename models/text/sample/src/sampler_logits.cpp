@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/sample/stages.h"
 
-#include "sampler_stages.h"
+#include "stage_checks.h"
 
 namespace weft::stages {
 namespace {
@@ -27,60 +28,60 @@ void store(Candidate& c, double logit) {
 }
 
 // Below this a temperature leaves nothing of any candidate but the best.
-constexpr double kLeastTemperature = 1e-6;
+constexpr double kMinTemperature = 1e-6;
 
 void divide(Candidates& candidates, double t) {
-  if (t < kLeastTemperature) return keep_best(candidates);
+  if (t < kMinTemperature) return keep_best(candidates);
   for (Candidate& c : candidates.items) store(c, c.logit / t);
 }
 
-// logit / t; for t <= 0 (and up to 1e-6) only the highest logit stays.
-class Temperature final : public SamplerStage {
+class TemperatureStage final : public SamplerStage {
  public:
-  explicit Temperature(double t) : t_(t) {}
-  void apply(Candidates& candidates, Random&) override { divide(candidates, t_); }
+  explicit TemperatureStage(const Temperature& p) : p_(p) { check_finite(name(), {{"t", p.t}}); }
+  std::string_view name() const override { return "temperature"; }
+  void apply(Candidates& candidates, Random&) override { divide(candidates, p_.t); }
 
  private:
-  double t_;
+  const Temperature p_;
 };
 
-// A temperature within t +- delta that grows with the entropy of the distribution, relative to that
-// of an even one.
-class DynamicTemperature final : public SamplerStage {
+class DynamicTemperatureStage final : public SamplerStage {
  public:
-  explicit DynamicTemperature(Parameters p) : t_(p[0]), delta_(p[1]), exponent_(p[2]) {}
+  explicit DynamicTemperatureStage(const DynamicTemperature& p) : p_(p) {
+    check_finite(name(), {{"t", p.t}, {"delta", p.delta}, {"exponent", p.exponent}});
+  }
+  std::string_view name() const override { return "temperature"; }
 
   void apply(Candidates& candidates, Random&) override {
-    if (delta_ <= 0) return divide(candidates, t_);
+    if (p_.delta <= 0) return divide(candidates, p_.t);
     if (candidates.items.size() < 2) return;
     candidates.softmax();
     double entropy = 0;
     for (const Candidate& c : candidates.items) {
       if (c.p > 0) entropy -= static_cast<double>(c.p) * std::log(static_cast<double>(c.p));
     }
-    const double low = std::max(0.0, t_ - delta_);
+    const double low = std::max(0.0, p_.t - p_.delta);
     const double relative =
         std::clamp(entropy / std::log(static_cast<double>(candidates.items.size())), 0.0, 1.0);
-    divide(candidates, low + (t_ + delta_ - low) * std::pow(relative, exponent_));
+    divide(candidates, low + (p_.t + p_.delta - low) * std::pow(relative, p_.exponent));
   }
 
  private:
-  double t_;
-  double delta_;
-  double exponent_;
+  const DynamicTemperature p_;
 };
 
-// For tokens among the last n: a positive logit is divided by `repeat`, another multiplied; then
-// logit -= count * frequency + presence. Source: Keskar et al. 2019, arXiv:1909.05858, for the
-// first.
-class Penalties final : public SamplerStage {
+class PenaltiesStage final : public SamplerStage {
  public:
-  explicit Penalties(Parameters p)
-      : last_n_(p[0] > 0 ? count(p[0]) : 0), repeat_(p[1]), frequency_(p[2]), presence_(p[3]) {
+  explicit PenaltiesStage(const Penalties& p)
+      : p_(p), last_n_(static_cast<std::size_t>(std::max(0, p.last_n))) {
+    check_finite(name(),
+                 {{"repeat", p.repeat}, {"frequency", p.frequency}, {"presence", p.presence}});
+    if (!(p.repeat > 0))
+      fail<ValueError>("the repetition penalty must be above 0, got {}", p.repeat);
     recent_.reserve(std::min<std::size_t>(last_n_, 4096));
     sorted_.reserve(recent_.capacity());
-    if (!(repeat_ > 0)) fail<ValueError>("the repetition penalty must be above 0, got {}", p[1]);
   }
+  std::string_view name() const override { return "penalties"; }
 
   void accept(TokenId id) override {
     if (last_n_ == 0 || id < 0) return;
@@ -112,65 +113,62 @@ class Penalties final : public SamplerStage {
 
  private:
   void penalize(Candidate& c, double n_times) const {
-    const double repeated = c.logit > 0 ? c.logit / repeat_ : c.logit * repeat_;
-    store(c, repeated - (n_times * frequency_ + presence_));
+    const double repeated = c.logit > 0 ? c.logit / p_.repeat : c.logit * p_.repeat;
+    store(c, repeated - (n_times * p_.frequency + p_.presence));
   }
 
-  std::size_t last_n_;
-  double repeat_;
-  double frequency_;
-  double presence_;
-  std::vector<TokenId> recent_;  // a ring once it is full
+  const Penalties p_;
+  const std::size_t last_n_;
+  std::vector<TokenId> recent_;  // a ring buffer once it is full
   std::size_t oldest_ = 0;
   std::vector<TokenId> sorted_;
 };
 
-class LogitBias final : public SamplerStage {
+class LogitBiasStage final : public SamplerStage {
  public:
-  explicit LogitBias(Parameters p) {
-    for (std::size_t i = 0; i + 1 < p.size(); i += 2)
-      biases_.push_back({static_cast<TokenId>(count(p[i])), p[i + 1]});
+  explicit LogitBiasStage(const LogitBias& p) : p_(p) {
+    for (const auto& [id, bias] : p.biases) {
+      check_token(name(), id);
+      if (bias != -std::numeric_limits<double>::infinity()) check_finite(name(), {{"bias", bias}});
+    }
   }
+  std::string_view name() const override { return "logit_bias"; }
 
   void apply(Candidates& candidates, Random&) override {
-    for (const Bias& bias : biases_) {
-      Candidate* c = candidates.find(bias.id);
+    for (const auto& [id, bias] : p_.biases) {
+      Candidate* c = candidates.find(id);
       if (c == nullptr) continue;
-      if (std::isinf(bias.value)) {
+      if (std::isinf(bias)) {
         c->logit = -std::numeric_limits<float>::infinity();
       } else {
-        store(*c, c->logit + bias.value);
+        store(*c, c->logit + bias);
       }
     }
-    if (!biases_.empty()) candidates.sorted = false;
+    if (!p_.biases.empty()) candidates.sorted = false;
     if (std::none_of(candidates.items.begin(), candidates.items.end(), [](const Candidate& c) {
           return c.logit > -std::numeric_limits<float>::infinity();
         })) {
-      fail<ValueError>("no token can be chosen: the logit biases forbid all");
+      fail<ValueError>("no token can be chosen: the logit biases forbid all of them");
     }
   }
 
  private:
-  struct Bias {
-    TokenId id;
-    double value;
-  };
-  std::vector<Bias> biases_;
+  const LogitBias p_;
 };
 
 }  // namespace
 
-Made temperature(Parameters p) {
-  return std::make_unique<Temperature>(p[0]);
+StagePtr make(const LogitBias& p) {
+  return std::make_unique<LogitBiasStage>(p);
 }
-Made dynamic_temperature(Parameters p) {
-  return std::make_unique<DynamicTemperature>(p);
+StagePtr make(const Penalties& p) {
+  return std::make_unique<PenaltiesStage>(p);
 }
-Made penalties(Parameters p) {
-  return std::make_unique<Penalties>(p);
+StagePtr make(const Temperature& p) {
+  return std::make_unique<TemperatureStage>(p);
 }
-Made logit_bias(Parameters p) {
-  return std::make_unique<LogitBias>(p);
+StagePtr make(const DynamicTemperature& p) {
+  return std::make_unique<DynamicTemperatureStage>(p);
 }
 
 }  // namespace weft::stages

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/sample/stages.h"
 
 #include "support/npy.h"
 #include "support/reference.h"
@@ -20,9 +21,16 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-std::vector<TokenId> survivors(const std::vector<StageSpec>& chain,
-                               const std::vector<float>& logits) {
-  Sampler sampler(chain, 1);
+template <class... Stages>
+std::vector<StagePtr> chain_of(const Stages&... parameters) {
+  std::vector<StagePtr> chain;
+  (chain.push_back(make(parameters)), ...);
+  return chain;
+}
+
+template <class Stage>
+std::vector<TokenId> survivors(const Stage& stage, const std::vector<float>& logits) {
+  Sampler sampler(chain_of(stage), 1);
   sampler.sample(logits);
   std::vector<TokenId> ids;
   for (const Candidate& c : sampler.candidates()) ids.push_back(c.id);
@@ -53,21 +61,20 @@ TEST_CASE("xoshiro256++ is the published generator") {
 
 TEST_CASE("truncation keeps the most likely, equal ones go by id") {
   const std::vector<float> logits = {1, 3, 3, 0, 2};
-  CHECK(survivors({{"top_k", {1}}}, logits) == Ids{1});
-  CHECK(survivors({{"top_k", {2}}}, logits) == Ids{1, 2});
-  CHECK(survivors({{"top_k", {0}}}, logits).size() == 5);
-  CHECK(survivors({{"top_k", {99}}}, logits).size() == 5);
-  CHECK(survivors({{"top_p", {0, 1}}}, logits) == Ids{1});
-  CHECK(survivors({{"top_p", {0, 3}}}, logits) == Ids{1, 2, 4});
-  CHECK(survivors({{"min_p", {0.3, 1}}}, logits) == Ids{1, 2, 4});
-  CHECK(survivors({{"min_p", {2, 1}}}, logits) == Ids{1, 2});
-  CHECK(survivors({{"temp", {0}}}, logits) == Ids{1});
+  CHECK(survivors(stages::TopK{1}, logits) == Ids{1});
+  CHECK(survivors(stages::TopK{2}, logits) == Ids{1, 2});
+  CHECK(survivors(stages::TopK{0}, logits).size() == 5);
+  CHECK(survivors(stages::TopK{99}, logits).size() == 5);
+  CHECK(survivors(stages::TopP{0, 1}, logits) == Ids{1});
+  CHECK(survivors(stages::TopP{0, 3}, logits) == Ids{1, 2, 4});
+  CHECK(survivors(stages::MinP{0.3, 1}, logits) == Ids{1, 2, 4});
+  CHECK(survivors(stages::MinP{2, 1}, logits) == Ids{1, 2});
+  CHECK(survivors(stages::Temperature{0}, logits) == Ids{1});
 }
 
 TEST_CASE("draws follow the probabilities and repeat with the seed") {
   const std::vector<float> logits = {std::log(0.5F), std::log(0.3F), std::log(0.2F), -kInf};
-  const std::vector<StageSpec> none;
-  Sampler sampler(none, 42);
+  Sampler sampler({}, 42);
   std::vector<TokenId> first;
   int count[4] = {};
   constexpr int kDraws = 20000;
@@ -101,18 +108,19 @@ TEST_CASE("buffers are kept from call to call") {
 TEST_CASE("the default chain is the order people expect") {
   const auto names = [](const SamplerOptions& options) {
     std::string all;
-    for (const StageSpec& spec : sampler_chain(options)) all += spec.name + " ";
+    for (const StagePtr& stage : sampler_chain(options)) all += std::string(stage->name()) + " ";
     return all;
   };
-  CHECK(names({}) == "top_k top_p min_p temp ");
-  CHECK(names({.repeat_penalty = 1.1F}) == "penalties top_k top_p min_p temp ");
-  CHECK(names({.temperature = 0}) == "temp ");
-  CHECK(names({.top_k = 0, .top_p = 1, .min_p = 0}) == "temp ");
+  CHECK(names({}) == "top_k top_p min_p temperature ");
+  CHECK(names({.repeat_penalty = 1.1F}) == "penalties top_k top_p min_p temperature ");
+  CHECK(names({.temperature = 0}) == "temperature ");
+  CHECK(names({.top_k = 0, .top_p = 1, .min_p = 0}) == "temperature ");
 }
 
 TEST_CASE("penalties look at the last n tokens") {
   const std::vector<float> logits = {2, 1.9F, -5};
-  Sampler sampler(std::vector<StageSpec>{{"penalties", {2, 2, 0, 0}}, {"temp", {0}}}, 0);
+  Sampler sampler(
+      chain_of(stages::Penalties{.last_n = 2, .repeat = 2}, stages::Temperature{.t = 0}), 0);
   CHECK(sampler.sample(logits) == 0);
   sampler.accept(0);
   CHECK(sampler.sample(logits) == 1);
@@ -142,36 +150,37 @@ TEST_CASE("what is not a number is refused by name") {
 TEST_CASE("extreme parameters leave a choice") {
   const float huge = std::numeric_limits<float>::max();
   const std::vector<float> logits = {-huge, huge, 0, -kInf};
-  for (const std::vector<StageSpec>& chain :
-       std::vector<std::vector<StageSpec>>{{{"temp", {1e-40}}},
-                                           {{"temp", {1e-5}}},
-                                           {{"temp", {1e30}}},
-                                           {{"penalties", {8, 1e-30, huge, -huge}}},
-                                           {{"temp_ext", {1, 2, -5}}},
-                                           {{"typical", {0, 0}}},
-                                           {{"top_n_sigma", {1e30}}},
-                                           {{"xtc", {1, 0, 0}}},
-                                           {{"top_p", {-1, 0}}},
-                                           {{"min_p", {1e30, 0}}},
-                                           {{"logit_bias", {0, huge, 1, huge}}}}) {
-    Sampler sampler(chain, 5);
+  std::vector<StagePtr> extremes = chain_of(
+      stages::Temperature{1e-40}, stages::Temperature{1e-5}, stages::Temperature{1e30},
+      stages::Penalties{.last_n = 8, .repeat = 1e-30, .frequency = huge, .presence = -huge},
+      stages::DynamicTemperature{.t = 1, .delta = 2, .exponent = -5},
+      stages::Typical{.p = 0, .min_keep = 0}, stages::TopNSigma{1e30},
+      stages::Xtc{.probability = 1, .threshold = 0, .min_keep = 0},
+      stages::TopP{.p = -1, .min_keep = 0}, stages::MinP{.p = 1e30, .min_keep = 0},
+      stages::LogitBias{.biases = {{0, huge}, {1, huge}}});
+  for (StagePtr& stage : extremes) {
+    CAPTURE(stage->name());
+    std::vector<StagePtr> chain;
+    chain.push_back(std::move(stage));
+    Sampler sampler(std::move(chain), 5);
     for (const TokenId id : {0, 1, 1, 2, 3}) sampler.accept(id);
-    CAPTURE(chain[0].name);
     const TokenId id = sampler.sample(logits);
     CHECK(id >= 0);
     CHECK(id < 3);
   }
 }
 
-TEST_CASE("stages are known by name and their parameters are checked") {
-  CHECK_THROWS_AS(make_sampler_stage({"quux", {}}), UnsupportedError);
-  CHECK_THROWS_WITH_AS(make_sampler_stage({"top_p", {0.5}}),
-                       "sampler stage 'top_p' takes (p, min_keep), got 1 values", ValueError);
-  CHECK_THROWS_AS(make_sampler_stage({"temp", {kNan}}), ValueError);
-  CHECK_THROWS_AS(make_sampler_stage({"top_k", {1e12}}), ValueError);
-  CHECK_THROWS_AS(make_sampler_stage({"penalties", {64, 0, 0, 0}}), ValueError);
-  CHECK_THROWS_AS(make_sampler_stage({"logit_bias", {1}}), ValueError);
-  Sampler all_banned(std::vector<StageSpec>{{"logit_bias", {0, -kInf, 1, -kInf}}}, 0);
+TEST_CASE("stages check their parameters") {
+  CHECK_THROWS_WITH_AS(make(stages::TopP{.p = kNan}),
+                       "sampler stage 'top_p': p must be a finite number, got nan", ValueError);
+  CHECK_THROWS_AS(make(stages::Temperature{.t = kInf}), ValueError);
+  CHECK_THROWS_AS(make(stages::Penalties{.last_n = 64, .repeat = 0}), ValueError);
+  CHECK_THROWS_AS(make(stages::LogitBias{.biases = {{1, kInf}}}), ValueError);
+  CHECK_THROWS_WITH_AS(make(stages::LogitBias{.biases = {{-1, 0}}}),
+                       "sampler stage 'logit_bias': -1 is not a token id", ValueError);
+  CHECK_THROWS_AS(make(stages::Dry{.breakers = {-1}}), ValueError);
+  CHECK_THROWS_AS(make(stages::Mirostat2{.tau = -1}), ValueError);
+  Sampler all_banned(chain_of(stages::LogitBias{.biases = {{0, -kInf}, {1, -kInf}}}), 0);
   CHECK_THROWS_AS(all_banned.sample(std::vector<float>{1, 2}), ValueError);
 }
 
@@ -179,10 +188,11 @@ TEST_CASE("mirostat steers the surprise towards its target") {
   // 256 tokens whose probabilities fall by Zipf's law.
   std::vector<float> logits;
   for (int i = 0; i < 256; ++i) logits.push_back(-1.2F * std::log(1.0F + static_cast<float>(i)));
-  for (const StageSpec& spec :
-       {StageSpec{"mirostat", {3, 0.1, 100}}, StageSpec{"mirostat_v2", {3, 0.1}}}) {
-    CAPTURE(spec.name);
-    Sampler sampler(std::vector<StageSpec>{spec}, 5);
+  for (const int version : {1, 2}) {
+    CAPTURE(version);
+    Sampler sampler(version == 1 ? chain_of(stages::Mirostat1{.tau = 3, .eta = 0.1})
+                                 : chain_of(stages::Mirostat2{.tau = 3, .eta = 0.1}),
+                    5);
     double surprise = 0;
     constexpr int kDraws = 4000;
     for (int i = 0; i < kDraws; ++i) {
@@ -199,7 +209,7 @@ TEST_CASE("mirostat steers the surprise towards its target") {
 TEST_CASE("adaptive-p draws near its target, tail-free cuts the flat tail") {
   const std::vector<float> logits = {std::log(0.5F), std::log(0.3F), std::log(0.15F),
                                      std::log(0.05F)};
-  Sampler sampler(std::vector<StageSpec>{{"adaptive_p", {0.15, 0.9}}}, 5);
+  Sampler sampler(chain_of(stages::AdaptiveP{.target = 0.15, .decay = 0.9}), 5);
   std::vector<int> count(4);
   double sum = 0;
   for (int i = 0; i < 4000; ++i) {
@@ -211,8 +221,8 @@ TEST_CASE("adaptive-p draws near its target, tail-free cuts the flat tail") {
   CHECK(count[2] > count[0]);
   CHECK(std::abs(sum / 4000 - 0.15) < 0.1);
   // Second differences of .5 .3 .15 .05: .05 .05, so that all of the bend is seen at the second.
-  CHECK(survivors({{"tail_free", {0.6, 1}}}, {logits}) == Ids{0});
-  CHECK(survivors({{"tail_free", {1, 1}}}, {logits}).size() == 4);
+  CHECK(survivors(stages::TailFree{.z = 0.6}, logits) == Ids{0});
+  CHECK(survivors(stages::TailFree{.z = 1}, logits).size() == 4);
 }
 
 TEST_CASE("chains keep the order they are given") {
@@ -220,9 +230,12 @@ TEST_CASE("chains keep the order they are given") {
   options.order = {"temperature", "top_k"};
   options.logit_bias = {{3, -1.5F}};
   std::vector<std::string> names;
-  for (const StageSpec& spec : sampler_chain(options)) names.push_back(spec.name);
-  CHECK(names == std::vector<std::string>{"logit_bias", "temp", "top_k"});
+  for (const StagePtr& stage : sampler_chain(options)) names.emplace_back(stage->name());
+  CHECK(names == std::vector<std::string>{"logit_bias", "temperature", "top_k"});
   options.order = {"top_q"};
+  CHECK_THROWS_WITH_AS(check_sampler_order(options.order),
+                       doctest::Contains("unknown sampler 'top_q' (known: penalties, dry, "),
+                       UnsupportedError);
   CHECK_THROWS_AS(sampler_chain(options), UnsupportedError);
   const std::vector<float> logits = {0, std::log(3.0F)};
   CHECK(most_likely(logits, 1)[0].id == 1);
@@ -230,13 +243,41 @@ TEST_CASE("chains keep the order they are given") {
   CHECK(logprob(logits, 1) == doctest::Approx(std::log(0.75)));
 }
 
+int whole(double value) {
+  return static_cast<int>(value);
+}
+
+// A stage of golden/samplers/samplers.json, whose parameters are numbers in a fixed order.
+StagePtr stage_from(const std::string& name, const std::vector<double>& p) {
+  const auto min_keep = [&] { return static_cast<std::size_t>(p.at(p.size() - 1)); };
+  if (name == "penalties")
+    return make(stages::Penalties{whole(p.at(0)), p.at(1), p.at(2), p.at(3)});
+  if (name == "temp") return make(stages::Temperature{p.at(0)});
+  if (name == "temp_ext") return make(stages::DynamicTemperature{p.at(0), p.at(1), p.at(2)});
+  if (name == "top_k") return make(stages::TopK{whole(p.at(0))});
+  if (name == "top_p") return make(stages::TopP{p.at(0), min_keep()});
+  if (name == "min_p") return make(stages::MinP{p.at(0), min_keep()});
+  if (name == "typical") return make(stages::Typical{p.at(0), min_keep()});
+  if (name == "top_n_sigma") return make(stages::TopNSigma{p.at(0)});
+  if (name == "xtc") return make(stages::Xtc{p.at(0), p.at(1), min_keep()});
+  if (name == "dry") {
+    stages::Dry dry{p.at(0), p.at(1), whole(p.at(2)), whole(p.at(3)), {}};
+    for (std::size_t i = 4; i < p.size(); ++i) dry.breakers.push_back(whole(p[i]));
+    return make(dry);
+  }
+  REQUIRE(name == "logit_bias");
+  stages::LogitBias bias;
+  for (std::size_t i = 0; i < p.size(); i += 2) bias.biases.emplace_back(whole(p[i]), p.at(i + 1));
+  return make(bias);
+}
+
 // One case of golden/samplers/samplers.json: the survivors and their probabilities.
 void check_case(const nlohmann::json& c, std::span<const float> logits) {
-  std::vector<StageSpec> chain;
+  std::vector<StagePtr> chain;
   for (const auto& stage : c.at("stages"))
-    chain.push_back({stage.at("name"), stage.at("params").get<std::vector<double>>()});
+    chain.push_back(stage_from(stage.at("name"), stage.at("params").get<std::vector<double>>()));
   CAPTURE(c.at("stages").dump());
-  Sampler sampler(chain, 0);
+  Sampler sampler(std::move(chain), 0);
   for (const TokenId id : c.value("history", std::vector<TokenId>{})) sampler.accept(id);
   sampler.sample(logits);
   CHECK(sampler.candidates().size() == c.at("n").get<std::size_t>());

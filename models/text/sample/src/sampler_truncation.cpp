@@ -1,10 +1,12 @@
-// Stages that remove candidates. `min_keep` candidates, the most likely ones, stay in any case.
+// Stages that remove candidates.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "sampler_stages.h"
+#include "weft/sample/stages.h"
+
+#include "stage_checks.h"
 
 namespace weft::stages {
 namespace {
@@ -24,39 +26,38 @@ void keep_top(Candidates& candidates, std::size_t k) {
   candidates.sorted = true;
 }
 
-class TopK final : public SamplerStage {
+class TopKStage final : public SamplerStage {
  public:
-  explicit TopK(Parameters p) : k_(p[0] > 0 ? count(p[0]) : 0) {}
+  explicit TopKStage(const TopK& p) : p_(p) {}
+  std::string_view name() const override { return "top_k"; }
   void apply(Candidates& candidates, Random&) override {
-    if (k_ > 0) keep_top(candidates, k_);
+    if (p_.k > 0) keep_top(candidates, static_cast<std::size_t>(p_.k));
   }
 
  private:
-  std::size_t k_;
+  const TopK p_;
 };
 
-// The fewest most likely candidates that together have probability p. Source: Holtzman et al. 2019,
-// arXiv:1904.09751.
-class TopP final : public SamplerStage {
+class TopPStage final : public SamplerStage {
  public:
-  explicit TopP(Parameters p) : p_(p[0]), min_keep_(count(p[1])) {}
+  explicit TopPStage(const TopP& p) : p_(p) { check_finite(name(), {{"p", p.p}}); }
+  std::string_view name() const override { return "top_p"; }
 
   void apply(Candidates& candidates, Random&) override {
-    if (p_ >= 1) return;
+    if (p_.p >= 1) return;
     candidates.sort();
     candidates.softmax();
     double sum = 0;
     std::size_t n = 0;
     while (n < candidates.items.size()) {
       sum += candidates.items[n++].p;
-      if (sum >= p_ && n >= min_keep_) break;
+      if (sum >= p_.p && n >= p_.min_keep) break;
     }
     candidates.keep(n);
   }
 
  private:
-  double p_;
-  std::size_t min_keep_;
+  const TopP p_;
 };
 
 // Keeps logits of at least `floor`, and `min_keep` candidates whatever their logits.
@@ -70,37 +71,35 @@ void keep_from(Candidates& candidates, double floor, std::size_t min_keep) {
       items.end());
 }
 
-float highest(const Candidates& candidates) {
+float max_logit(const Candidates& candidates) {
   float max = -std::numeric_limits<float>::infinity();
   for (const Candidate& c : candidates.items) max = std::max(max, c.logit);
   return max;
 }
 
-// Candidates at least p times as likely as the most likely one. Source: Nguyen et al. 2024,
-// arXiv:2407.01082.
-class MinP final : public SamplerStage {
+class MinPStage final : public SamplerStage {
  public:
-  explicit MinP(Parameters p) : p_(p[0]), min_keep_(std::max<std::size_t>(1, count(p[1]))) {}
+  explicit MinPStage(const MinP& p) : p_(p) { check_finite(name(), {{"p", p.p}}); }
+  std::string_view name() const override { return "min_p"; }
+
   void apply(Candidates& candidates, Random&) override {
-    if (p_ > 0)
-      keep_from(candidates,
-                std::min<double>(highest(candidates) + std::log(p_), highest(candidates)),
-                min_keep_);
+    if (p_.p <= 0) return;
+    const double max = max_logit(candidates);
+    keep_from(candidates, std::min(max + std::log(p_.p), max),
+              std::max<std::size_t>(1, p_.min_keep));
   }
 
  private:
-  double p_;
-  std::size_t min_keep_;
+  const MinP p_;
 };
 
-// Logits within n standard deviations of the highest one. Source: Tang et al. 2024,
-// arXiv:2411.07641.
-class TopNSigma final : public SamplerStage {
+class TopNSigmaStage final : public SamplerStage {
  public:
-  explicit TopNSigma(Parameters p) : n_(p[0]) {}
+  explicit TopNSigmaStage(const TopNSigma& p) : p_(p) { check_finite(name(), {{"n", p.n}}); }
+  std::string_view name() const override { return "top_n_sigma"; }
 
   void apply(Candidates& candidates, Random&) override {
-    if (n_ <= 0) return;
+    if (p_.n <= 0) return;
     double sum = 0;
     double squares = 0;
     std::size_t n = 0;
@@ -112,22 +111,21 @@ class TopNSigma final : public SamplerStage {
     for (const Candidate& c : candidates.items) {
       if (std::isfinite(c.logit)) squares += (c.logit - mean) * (c.logit - mean);
     }
-    keep_from(candidates, highest(candidates) - n_ * std::sqrt(squares / static_cast<double>(n)),
-              1);
+    const double deviation = std::sqrt(squares / static_cast<double>(n));
+    keep_from(candidates, max_logit(candidates) - p_.n * deviation, 1);
   }
 
  private:
-  double n_;
+  const TopNSigma p_;
 };
 
-// The candidates whose surprise -log p is nearest to the entropy, as many as together have
-// probability p. Source: Meister et al. 2022, arXiv:2202.00666.
-class Typical final : public SamplerStage {
+class TypicalStage final : public SamplerStage {
  public:
-  explicit Typical(Parameters p) : p_(p[0]), min_keep_(count(p[1])) {}
+  explicit TypicalStage(const Typical& p) : p_(p) { check_finite(name(), {{"p", p.p}}); }
+  std::string_view name() const override { return "typ_p"; }
 
   void apply(Candidates& candidates, Random&) override {
-    if (p_ >= 1) return;
+    if (p_.p >= 1) return;
     candidates.sort();
     candidates.softmax();
     double entropy = 0;
@@ -148,52 +146,48 @@ class Typical final : public SamplerStage {
     std::size_t n = 0;
     while (n < candidates.items.size()) {
       sum += candidates.items[n++].p;
-      if (sum > p_ && n >= min_keep_) break;
+      if (sum > p_.p && n >= p_.min_keep) break;
     }
     candidates.keep(n);
   }
 
  private:
-  double p_;
-  std::size_t min_keep_;
+  const Typical p_;
 };
 
-// With the given probability: of the candidates at least as likely as the threshold only the least
-// likely one stays. Source: https://github.com/oobabooga/text-generation-webui/pull/6335.
-class Xtc final : public SamplerStage {
+class XtcStage final : public SamplerStage {
  public:
-  explicit Xtc(Parameters p) : probability_(p[0]), threshold_(p[1]), min_keep_(count(p[2])) {}
+  explicit XtcStage(const Xtc& p) : p_(p) {
+    check_finite(name(), {{"probability", p.probability}, {"threshold", p.threshold}});
+  }
+  std::string_view name() const override { return "xtc"; }
 
   void apply(Candidates& candidates, Random& random) override {
-    if (probability_ <= 0 || threshold_ > 0.5 || candidates.items.size() < 2) return;
-    if (random.uniform() >= probability_) return;
+    if (p_.probability <= 0 || p_.threshold > 0.5 || candidates.items.size() < 2) return;
+    if (random.uniform() >= p_.probability) return;
     candidates.sort();
     candidates.softmax();
     std::vector<Candidate>& items = candidates.items;
     const auto likely =
         static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [&](const Candidate& c) {
-          return c.p > 0 && c.p >= threshold_;
+          return c.p > 0 && c.p >= p_.threshold;
         }));
-    if (likely < 2 || items.size() - (likely - 1) < min_keep_) return;
+    if (likely < 2 || items.size() - (likely - 1) < p_.min_keep) return;
     items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(likely - 1));
   }
 
  private:
-  double probability_;
-  double threshold_;
-  std::size_t min_keep_;
+  const Xtc p_;
 };
 
-// The candidates before the point where the curve of probabilities bends into its flat tail: the
-// sum of the normalized second differences up to there is z. Source: Phenix & Egan,
-// https://www.trentonbricken.com/Tail-Free-Sampling/
-class TailFree final : public SamplerStage {
+class TailFreeStage final : public SamplerStage {
  public:
-  explicit TailFree(Parameters p) : z_(p[0]), min_keep_(count(p[1])) {}
+  explicit TailFreeStage(const TailFree& p) : p_(p) { check_finite(name(), {{"z", p.z}}); }
+  std::string_view name() const override { return "tail_free"; }
 
   void apply(Candidates& candidates, Random&) override {
     const std::vector<Candidate>& items = candidates.items;
-    if (z_ >= 1 || items.size() <= 2) return;
+    if (p_.z >= 1 || items.size() <= 2) return;
     candidates.sort();
     candidates.softmax();
     const auto bend = [&](std::size_t i) {
@@ -206,38 +200,36 @@ class TailFree final : public SamplerStage {
     double sum = 0;
     for (std::size_t i = 0; i + 2 < items.size(); ++i) {
       sum += bend(i) / total;
-      if (sum > z_ && i >= min_keep_) return candidates.keep(i);
+      if (sum > p_.z && i >= p_.min_keep) return candidates.keep(i);
     }
   }
 
  private:
-  double z_;
-  std::size_t min_keep_;
+  const TailFree p_;
 };
 
 }  // namespace
 
-Made top_k(Parameters p) {
-  return std::make_unique<TopK>(p);
+StagePtr make(const TopK& p) {
+  return std::make_unique<TopKStage>(p);
 }
-Made top_p(Parameters p) {
-  return std::make_unique<TopP>(p);
+StagePtr make(const TopP& p) {
+  return std::make_unique<TopPStage>(p);
 }
-Made min_p(Parameters p) {
-  return std::make_unique<MinP>(p);
+StagePtr make(const MinP& p) {
+  return std::make_unique<MinPStage>(p);
 }
-Made typical(Parameters p) {
-  return std::make_unique<Typical>(p);
+StagePtr make(const Typical& p) {
+  return std::make_unique<TypicalStage>(p);
 }
-Made top_n_sigma(Parameters p) {
-  return std::make_unique<TopNSigma>(p);
+StagePtr make(const TopNSigma& p) {
+  return std::make_unique<TopNSigmaStage>(p);
 }
-Made xtc(Parameters p) {
-  return std::make_unique<Xtc>(p);
+StagePtr make(const Xtc& p) {
+  return std::make_unique<XtcStage>(p);
 }
-
-Made tail_free(Parameters p) {
-  return std::make_unique<TailFree>(p);
+StagePtr make(const TailFree& p) {
+  return std::make_unique<TailFreeStage>(p);
 }
 
 }  // namespace weft::stages

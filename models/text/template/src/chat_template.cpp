@@ -234,7 +234,7 @@ std::unique_ptr<const ChatTemplate> make_named_chat_template(std::string_view na
     if (form.name == name) return std::make_unique<JinjaTemplate>(form.source, form.name);
     names.append(names.empty() ? "" : ", ").append(form.name);
   }
-  fail<ValueError>("there is no chat template '{}'; known are {}", name, names);
+  fail<ValueError>("unknown chat template '{}' (known: {})", name, names);
 }
 
 std::vector<std::string_view> chat_template_names() {

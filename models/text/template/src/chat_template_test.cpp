@@ -45,7 +45,7 @@ TEST_CASE("named templates") {
   for (const std::string_view name : chat_template_names())
     CHECK(make_named_chat_template(name)->name() == name);
   CHECK_THROWS_WITH_AS(make_named_chat_template("x"),
-                       "there is no chat template 'x'; known are chatml, llama3", ValueError);
+                       "unknown chat template 'x' (known: chatml, llama3)", ValueError);
   const std::vector<ChatMessage> nobody = {{"", "Hi"}};
   CHECK_THROWS_AS(chatml->render(nobody, {}), ValueError);
 }
@@ -174,13 +174,13 @@ TEST_CASE("errors say where") {
   CHECK(failure("{% if x %}\n") == "1:4 this 'if' has no end: 'endif' is missing");
   CHECK(failure("é {{ x.y.z }}") == "1:7 'x' is undefined");
   CHECK(failure("\n{% frobnicate %}") == "2:4 unknown tag 'frobnicate'");
-  CHECK(failure("{{ 'a' + 1 }}") == "1:8 can only concatenate str (not \"int\") to str");
-  CHECK(failure("{{ x | nope }}") == "1:8 No filter named 'nope'.");
+  CHECK(failure("{{ 'a' + 1 }}") == "1:8 cannot append a value of type int to one of type str");
+  CHECK(failure("{{ x | nope }}") == "1:8 unknown filter 'nope'");
   CHECK(failure("{{ raise_exception('no') }}") == "1:19 no");
   CHECK(failure("{{ [1].append(2) }}") ==
-        "1:14 access to attribute 'append' of 'list' object is unsafe.");
-  CHECK(failure("{{ 1 // 0 }}") == "1:6 integer division or modulo by zero");
-  CHECK(failure("{{ 9223372036854775807 + 1 }}") == "1:24 the number does not fit into 64 bits");
+        "1:14 attribute 'append' of a value of type list is not accessible to templates");
+  CHECK(failure("{{ 1 // 0 }}") == "1:6 division by 0");
+  CHECK(failure("{{ 9223372036854775807 + 1 }}") == "1:24 the number does not fit 64 bits");
 }
 
 TEST_CASE("arguments of calls as objects, and as text for templates that want that") {
@@ -199,7 +199,7 @@ TEST_CASE("arguments of calls as objects, and as text for templates that want th
 
 TEST_CASE("numbers at their limits") {
   CHECK(render("{{ 'abc' | truncate(9223372036854775807) }}") == "abc");
-  CHECK(failure("{{ 'abcdef' | truncate(2) }}").ends_with("expected length >= 3, got 2"));
+  CHECK(failure("{{ 'abcdef' | truncate(2) }}").ends_with("the length must be at least 3, got 2"));
   CHECK(render("{% set n = -9223372036854775807 - 1 %}{{ 'a' | center(n) }}{{ 'b'.center(n) }}"
                "{{ 'c'.zfill(n) }}{{ 'd'.ljust(n) }}{{ 'abc'[n:] }}") == "abcdabc");
   CHECK(render("{{ '9223372036854775808' | int }} {{ '-9223372036854775808' | int + 1 }} "
@@ -208,8 +208,8 @@ TEST_CASE("numbers at their limits") {
         "9223372036854775808 -9223372036854775807 -31 177 1 1000 9 7");
   CHECK(render("{{ 1e400 }} {{ '-1e400' | float }} {{ '1e400' | int(7) }} {{ 1e-400 }}") ==
         "inf -inf 7 0.0");
-  CHECK(failure("{{ 1e30 | int }}").ends_with("does not fit into 64 bits"));
-  CHECK(failure("{{ '%d' % ('nan' | float) }}").ends_with("cannot convert float NaN to integer"));
+  CHECK(failure("{{ 1e30 | int }}").ends_with("does not fit 64 bits"));
+  CHECK(failure("{{ '%d' % ('nan' | float) }}").ends_with("NaN has no integer value"));
   CHECK(render("{{ range(0, 9223372036854775807, 5000000000000000000) | list }}") ==
         "[0, 5000000000000000000]");
   CHECK(render("{{ '\x7f\u0080' | tojson(ensure_ascii=true) }}") == R"("\u007f\u0080")");
@@ -219,9 +219,9 @@ TEST_CASE("what Python does with values of other kinds") {
   CHECK(render("{{ 2.0 is even }} {{ 0.5 is odd }} {{ -3 is odd }} {{ 'a' % [] }} "
                "{{ -0.5 | round(0, 'ceil') }} {{ [('a', 1), ('b', '&')] | urlencode }}") ==
         "True False True a 0.0 a=1&b=%26");
-  CHECK(failure("{{ none[:2] }}").ends_with("'NoneType' object is not subscriptable"));
-  CHECK(failure("{{ {}[:2] }}").ends_with("unhashable type: 'slice'"));
-  CHECK(failure("{{ 'x' | filesizeformat }}").ends_with("could not convert string to float: 'x'"));
+  CHECK(failure("{{ none[:2] }}").ends_with("a value of type NoneType cannot be sliced"));
+  CHECK(failure("{{ {}[:2] }}").ends_with("a dict cannot be sliced"));
+  CHECK(failure("{{ 'x' | filesizeformat }}").ends_with("not a number: 'x'"));
 }
 
 TEST_CASE("fields of formats") {
@@ -229,10 +229,10 @@ TEST_CASE("fields of formats") {
         "[1, 2] 2   'c' {}");
   CHECK(render("{{ '%(a)06.1f|%(b)s' % {'a': 2.5, 'b': none} }} {{ '%-3i|%+d%%' % (7, 8) }}") ==
         "0002.5|None 7  |+8%");
-  CHECK(failure("{{ '{0[1]x}'.format([1, 2]) }}").ends_with("in format field specifier"));
-  CHECK(failure("{{ '{0[1}'.format([1, 2]) }}").ends_with("expected '}' before end of string"));
-  CHECK(failure("{{ '{1}'.format(1) }}").find("index 1 out of range") != std::string::npos);
-  CHECK(failure("{{ '%(a)s' % 1 }}").ends_with("format requires a mapping"));
+  CHECK(failure("{{ '{0[1]x}'.format([1, 2]) }}").ends_with("continues with '.' or '['"));
+  CHECK(failure("{{ '{0[1}'.format([1, 2]) }}").ends_with("a format field is not closed"));
+  CHECK(failure("{{ '{1}'.format(1) }}").find("refers to argument 1,") != std::string::npos);
+  CHECK(failure("{{ '%(a)s' % 1 }}").ends_with("a format with keys needs a dict"));
 }
 
 TEST_CASE("searches in texts") {

@@ -15,7 +15,7 @@
 #include "string_table.h"
 #include "unicode_text.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 struct Symbol {
@@ -211,7 +211,7 @@ void BpeTokenizer::choose_rule() {
   }
   rule_ = &default_pre_tokenizer_rule();
   warn(
-      fmt::format("tokenizer.ggml.pre '{}' is not known: texts are split by the default rule, "
+      fmt::format("tokenizer.ggml.pre '{}' is unknown: texts are split by the default rule, "
                   "ids may differ from the model's own",
                   vocabulary().pre()));
 }
@@ -324,4 +324,4 @@ std::shared_ptr<const Tokenizer> make_bpe(std::shared_ptr<const Vocabulary> voca
   return std::make_shared<const BpeTokenizer>(std::move(vocabulary));
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -8,7 +8,7 @@
 
 #include "weft/tokenize/tokenizer_kinds.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 KindDefaults bpe_defaults(std::string_view pre);
 
@@ -16,4 +16,4 @@ KindDefaults bpe_defaults(std::string_view pre);
 // the default rule, with a warning.
 std::shared_ptr<const Tokenizer> make_bpe(std::shared_ptr<const Vocabulary> vocabulary);
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -4,7 +4,7 @@
 
 #include "weft/base/utf8.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 constexpr char32_t kFirstShifted = 0x100;
@@ -52,4 +52,4 @@ std::optional<std::string> text_as_bytes(std::string_view text) {
   return out;
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

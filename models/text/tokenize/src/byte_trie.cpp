@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::tokenize {
 
 ByteTrie::ByteTrie(std::vector<Entry> entries) {
   std::erase_if(entries, [](const Entry& entry) { return entry.first.empty(); });
@@ -43,4 +43,4 @@ ByteTrie::ByteTrie(std::vector<Entry> entries) {
   for (std::uint32_t node = children_[0]; node < children_[1]; ++node) roots_[labels_[node]] = node;
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace weft {
+namespace weft::tokenize {
 
 class ByteTrie {
  public:
@@ -73,4 +73,4 @@ class ByteTrie {
   std::size_t n_too_long_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::tokenize

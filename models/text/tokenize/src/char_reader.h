@@ -9,7 +9,7 @@
 
 #include "unicode_class.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 inline constexpr int kUnlimited = std::numeric_limits<int>::max();
 
@@ -66,4 +66,4 @@ struct RunMemo {
   std::size_t after_newline = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -5,7 +5,7 @@
 #include "weft/base/error.h"
 #include "weft/base/utf8.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 std::uint32_t little_endian(std::string_view blob, std::size_t at) {
@@ -125,4 +125,4 @@ std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
   return out;
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

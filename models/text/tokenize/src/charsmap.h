@@ -12,7 +12,7 @@
 
 #include "weft/tokenize/space_symbol.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 class Charsmap {
  public:
@@ -49,4 +49,4 @@ struct SentencePieceRules {
 std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
                       std::string_view text, std::size_t limit = kMaxText);
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -5,7 +5,7 @@
 
 #include "bpe.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 constexpr std::string_view kOpen = "<dna>";
@@ -84,4 +84,4 @@ std::shared_ptr<const Tokenizer> make_hybrid_dna(std::shared_ptr<const Vocabular
   return std::make_shared<const HybridDnaTokenizer>(vocabulary);
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

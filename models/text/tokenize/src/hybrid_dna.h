@@ -6,8 +6,8 @@
 
 #include "weft/tokenize/tokenizer_kinds.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 std::shared_ptr<const Tokenizer> make_hybrid_dna(std::shared_ptr<const Vocabulary> vocabulary);
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -8,7 +8,7 @@
 
 #include "weft/base/utf8.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 // Which characters stand side by side somewhere inside a token, hashed into a fixed set of bits. A
 // boundary between two characters that no token has inside can never be merged over, so a text
@@ -42,4 +42,4 @@ class JoinableNeighbours {
   std::vector<bool> bits_ = std::vector<bool>(std::size_t{1} << kBits, false);
 };
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -7,7 +7,7 @@
 
 #include "weft/tokenize/vocabulary.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 class MergeTable {
  public:
@@ -46,4 +46,4 @@ class MergeTable {
   std::vector<Slot> slots_;
 };
 
-}  // namespace weft
+}  // namespace weft::tokenize

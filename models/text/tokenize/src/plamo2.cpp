@@ -12,7 +12,7 @@
 #include "byte_trie.h"
 #include "string_table.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 // Scores are whole numbers: sums of them do not depend on the order.
@@ -125,4 +125,4 @@ std::shared_ptr<const Tokenizer> make_plamo2(std::shared_ptr<const Vocabulary> v
   return std::make_shared<const Plamo2Tokenizer>(std::move(vocabulary));
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -5,7 +5,7 @@
 
 #include "char_reader.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 using namespace char_class;
@@ -243,4 +243,4 @@ void pre_tokenize(std::span<const SplitStage> stages, std::string_view text, Pie
   if (done < text.size()) pre_tokenize(rest, text.substr(done), sink);
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

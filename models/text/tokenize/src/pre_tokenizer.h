@@ -13,7 +13,7 @@
 #include "split_functions.h"
 #include "unicode_class.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 // A run of characters of one sort: LEAD? X{min,max}, where `contains` says what X is.
 struct RunStage {
@@ -98,4 +98,4 @@ const PreTokenizerRule* find_pre_tokenizer_rule(std::string_view name);
 // The rule for files that name none.
 const PreTokenizerRule& default_pre_tokenizer_rule();
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -8,7 +8,7 @@
 
 #include "pre_tokenizer.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 using namespace char_class;
@@ -323,4 +323,4 @@ const PreTokenizerRule& default_pre_tokenizer_rule() {
   return kRules[0];
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -10,7 +10,7 @@
 
 #include "support/source_tree.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 struct Collect final : PieceSink {
@@ -154,4 +154,4 @@ TEST_CASE("names that nobody knows have no rule") {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -7,7 +7,7 @@
 #include "byte_trie.h"
 #include "string_table.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 // Files write the bytes of a token like a string of a program: \t, \n, \r, \xHH, and a backslash
@@ -80,4 +80,4 @@ std::shared_ptr<const Tokenizer> make_rwkv(std::shared_ptr<const Vocabulary> voc
   return std::make_shared<const RwkvTokenizer>(std::move(vocabulary));
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

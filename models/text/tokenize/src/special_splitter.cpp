@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace weft {
+namespace weft::tokenize {
 
 SpecialSplitter::SpecialSplitter(const Vocabulary& vocabulary, std::span<const TokenId> ids)
     : vocabulary_(vocabulary) {
@@ -86,4 +86,4 @@ std::vector<SpecialMatch> SpecialSplitter::find(std::string_view text) const {
   return found;
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -9,7 +9,7 @@
 
 #include "weft/tokenize/vocabulary.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 // The bytes begin .. end - 1 of a text are token `id`.
 struct SpecialMatch {
@@ -44,4 +44,4 @@ class SpecialSplitter {
   std::size_t max_length_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::tokenize

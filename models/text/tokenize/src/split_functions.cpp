@@ -1,6 +1,6 @@
 #include "split_functions.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 using namespace char_class;
@@ -99,4 +99,4 @@ Match split_indentation(const CharReader& text, std::size_t i, RunMemo&) {
   return {false, text.at(i).next};
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -4,7 +4,7 @@
 
 #include "char_reader.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 using SplitFunction = Match (*)(const CharReader& text, std::size_t i, RunMemo& memo);
 
@@ -22,4 +22,4 @@ Match split_image_token(const CharReader& text, std::size_t i, RunMemo& memo);
 // [\t\n]|    |  (four spaces, two spaces)
 Match split_indentation(const CharReader& text, std::size_t i, RunMemo& memo);
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -13,7 +13,7 @@
 #include "joinable.h"
 #include "string_table.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 // One stretch while it is being merged: symbols are a doubly linked list over its characters.
@@ -236,4 +236,4 @@ std::shared_ptr<const Tokenizer> make_spm(std::shared_ptr<const Vocabulary> voca
   return std::make_shared<const SpmTokenizer>(std::move(vocabulary));
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -8,11 +8,11 @@
 
 #include "weft/tokenize/tokenizer_kinds.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 KindDefaults spm_defaults(std::string_view pre);
 
 // Throws FormatError where the vocabulary has no scores.
 std::shared_ptr<const Tokenizer> make_spm(std::shared_ptr<const Vocabulary> vocabulary);
 
-}  // namespace weft
+}  // namespace weft::tokenize

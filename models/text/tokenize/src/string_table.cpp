@@ -3,7 +3,7 @@
 #include <bit>
 #include <functional>
 
-namespace weft {
+namespace weft::tokenize {
 
 std::size_t StringIndex::slot_of(std::string_view text) const {
   const std::size_t mask = slots_.size() - 1;
@@ -31,4 +31,4 @@ std::int64_t StringIndex::find(std::string_view text) const {
   return slots_.empty() || text.empty() ? -1 : slots_[slot_of(text)];
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

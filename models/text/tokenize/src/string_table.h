@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::tokenize {
 
 class StringTable {
  public:
@@ -49,4 +49,4 @@ class StringIndex {
       slots_;  // -1: empty; the size is a power of two, at least twice the number of strings
 };
 
-}  // namespace weft
+}  // namespace weft::tokenize

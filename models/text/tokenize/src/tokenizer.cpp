@@ -8,6 +8,9 @@
 #include "special_splitter.h"
 
 namespace weft {
+
+using namespace tokenize;
+
 namespace {
 
 bool is_special(TokenType type) {
@@ -64,8 +67,8 @@ std::vector<SpecialMatch> Tokenizer::find_special(std::string_view text,
   const SpecialSplitter& own = options.parse_special ? *all_special_ : *user_defined_;
   for (const TextRange& range : options.foreign) {
     if (range.begin < done || range.end < range.begin || range.end > text.size()) {
-      fail<ValueError>("bytes {}..{} are no foreign stretch of a text of {} bytes", range.begin,
-                       range.end, text.size());
+      fail<ValueError>("bytes {}..{} are not a range of a text of {} bytes", range.begin, range.end,
+                       text.size());
     }
     add(own, range.begin);
     add(*user_defined_, range.end);

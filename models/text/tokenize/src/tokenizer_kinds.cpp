@@ -1,6 +1,10 @@
 #include "weft/tokenize/tokenizer_kinds.h"
 
-#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "weft/base/error.h"
 
@@ -13,6 +17,9 @@
 #include "wordpiece.h"
 
 namespace weft {
+
+using namespace tokenize;
+
 namespace {
 
 constexpr TokenizerKind kKinds[] = {
@@ -44,18 +51,15 @@ const TokenizerKind* find_tokenizer_kind(std::string_view name) {
 std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary> vocabulary) {
   if (!vocabulary->has_texts()) {
     fail<UnsupportedError>(
-        "the model has no tokenizer (tokenizer.ggml.model is '{}'): give token ids",
+        "the model has no tokenizer (tokenizer.ggml.model is '{}'): pass token ids instead",
         vocabulary->kind());
   }
   if (const TokenizerKind* kind = find_tokenizer_kind(vocabulary->kind()))
     return kind->make(std::move(vocabulary));
-  std::string known;
-  for (const TokenizerKind& kind : kKinds) {
-    if (!known.empty()) known += ", ";
-    known += kind.name;
-  }
-  fail<UnsupportedError>("tokenizer.ggml.model '{}' is not known; known are {}", vocabulary->kind(),
-                         known);
+  std::vector<std::string_view> known;
+  for (const TokenizerKind& kind : kKinds) known.push_back(kind.name);
+  fail<UnsupportedError>("unknown tokenizer.ggml.model '{}' (known: {})", vocabulary->kind(),
+                         fmt::join(known, ", "));
 }
 
 }  // namespace weft

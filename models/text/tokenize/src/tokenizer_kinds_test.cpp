@@ -13,7 +13,7 @@
 #include "charsmap.h"
 #include "support/vocabulary.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 using Ids = std::vector<TokenId>;
@@ -289,4 +289,4 @@ TEST_CASE("kinds that need scores say so") {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -8,7 +8,7 @@
 
 #include <utf8proc.h>
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 using namespace char_class;
@@ -96,4 +96,4 @@ CharClass classify(char32_t code) {
   return code < kTable ? (*table)[code] : compute(code);
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

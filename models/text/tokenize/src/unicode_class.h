@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace weft {
+namespace weft::tokenize {
 
 using CharClass = std::uint16_t;  // a set of the bits below
 
@@ -27,4 +27,4 @@ inline constexpr CharClass kLetter = kUpper | kLower | kOtherLetter;
 
 CharClass classify(char32_t code);
 
-}  // namespace weft
+}  // namespace weft::tokenize

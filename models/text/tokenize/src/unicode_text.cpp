@@ -4,7 +4,7 @@
 
 #include "weft/base/utf8.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 constexpr char32_t kCapitalIWithDot = 0x130;
@@ -55,4 +55,4 @@ bool is_control_or_private(char32_t code) {
          category == UTF8PROC_CATEGORY_CO;
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

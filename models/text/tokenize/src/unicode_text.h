@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft {
+namespace weft::tokenize {
 
 // The canonical decomposition of one character, at most 4 of them. Returns how many were written.
 inline constexpr int kMaxDecomposed = 4;
@@ -17,4 +17,4 @@ std::string lower_case(std::string_view text);
 bool is_nonspacing_mark(char32_t code);     // Mn
 bool is_control_or_private(char32_t code);  // Cc, Cf, Co
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -13,7 +13,7 @@
 #include "charsmap.h"
 #include "string_table.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 // A character without a token costs this much more than the worst token.
@@ -153,4 +153,4 @@ std::shared_ptr<const Tokenizer> make_unigram(std::shared_ptr<const Vocabulary> 
   return std::make_shared<const UnigramTokenizer>(std::move(vocabulary));
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

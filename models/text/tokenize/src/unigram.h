@@ -6,9 +6,9 @@
 
 #include "weft/tokenize/tokenizer_kinds.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 KindDefaults unigram_defaults(std::string_view pre);
 std::shared_ptr<const Tokenizer> make_unigram(std::shared_ptr<const Vocabulary> vocabulary);
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -10,6 +10,9 @@
 #include "string_table.h"
 
 namespace weft {
+
+using namespace tokenize;
+
 namespace {
 
 constexpr std::size_t kMaxTokens = std::size_t{1} << 24;

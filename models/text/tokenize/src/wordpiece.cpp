@@ -10,7 +10,7 @@
 #include "unicode_class.h"
 #include "unicode_text.h"
 
-namespace weft {
+namespace weft::tokenize {
 namespace {
 
 constexpr std::size_t kMaxWord = 100;  // characters; longer words are unknown
@@ -187,4 +187,4 @@ std::shared_ptr<const Tokenizer> make_wordpiece(std::shared_ptr<const Vocabulary
   return std::make_shared<const WordPieceTokenizer>(std::move(vocabulary));
 }
 
-}  // namespace weft
+}  // namespace weft::tokenize

@@ -7,9 +7,9 @@
 
 #include "weft/tokenize/tokenizer_kinds.h"
 
-namespace weft {
+namespace weft::tokenize {
 
 KindDefaults wordpiece_defaults(std::string_view pre);
 std::shared_ptr<const Tokenizer> make_wordpiece(std::shared_ptr<const Vocabulary> vocabulary);
 
-}  // namespace weft
+}  // namespace weft::tokenize

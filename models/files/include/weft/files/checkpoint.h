@@ -43,14 +43,14 @@ struct CheckpointTensor {
   std::int64_t n_bytes = 0;
   std::int32_t part = 0;          // index of the file of a split model
   std::uint64_t file_offset = 0;  // within that file
-  // Not 0 for q and k of some directories: rows of a head, of which `data` has first those of even,
-  // then those of odd number. Read them with copy_rows(), which knows.
+  // Not 0 for q and k of some directories: the number of rows per head, of which `data` has the even
+  // ones first, then the odd ones. copy_rows() restores the order.
   std::int64_t paired_rows = 0;
 };
 
-// Where row `row` of the tensor stands among the rows in `data`; a vector has rows of one element.
+// The index within `data` of row `row` of the tensor; a vector has rows of one element.
 std::int64_t stored_row(const CheckpointTensor& tensor, std::int64_t row);
-// The rows first .. last - 1 of a tensor of two or more dimensions, in their order.
+// Copies the rows first .. last - 1 of a tensor of two or more dimensions, in order.
 void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
                std::byte* out);
 
@@ -75,7 +75,7 @@ class Checkpoint {
   const MetaValue* find(std::string_view key) const;
   const CheckpointTensor* find_tensor(std::string_view name) const;
 
-  // Typed reads: nullopt where the key is absent; FormatError "FILE: key 'K' must be an unsigned
+  // Typed reads: nullopt if the key is absent; FormatError "FILE: key 'K' must be an unsigned
   // integer, got string" where it has another type or does not fit. Any integer type will do for an
   // integer that fits.
   std::optional<std::uint64_t> find_uint(std::string_view key) const;

@@ -1,6 +1,6 @@
 #pragma once
-// Reads little-endian values from foreign bytes, front to back. Whatever does not fit ends in a
-// FormatError that names the file, the byte and what was being read.
+// Reads little-endian values from untrusted bytes, front to back. Reading past the end is a
+// FormatError that names the file, the offset and what was being read.
 
 #include <bit>
 #include <cstddef>
@@ -28,8 +28,8 @@ class Cursor {
   std::uint64_t remaining() const { return bytes_.size() - offset_; }
   const std::string& file() const { return file_; }
 
-  // What the following reads belong to, for messages: "key", "general.name". Both outlive their
-  // use.
+  // What the following reads belong to, for messages: "key", "general.name". Both texts outlive
+  // the reads.
   void set_subject(std::string_view kind, std::string_view name = {}) {
     kind_ = kind;
     name_ = name;
@@ -44,7 +44,7 @@ class Cursor {
     return value;
   }
 
-  // A string's bytes, in place. `max_bytes` limits its length beyond what the file holds.
+  // A string's bytes, in place. `max_bytes` limits its length in addition to the size of the file.
   std::string_view read_string(std::string_view what, std::uint64_t max_bytes = UINT64_MAX) {
     const auto length = read<std::uint64_t>(what);
     if (length > max_bytes)
@@ -55,7 +55,7 @@ class Cursor {
     return {text, static_cast<std::size_t>(length)};
   }
 
-  // The next `count` things of `bytes_each` bytes, in place.
+  // The next `count` items of `bytes_each` bytes, in place.
   std::span<const std::byte> take(std::uint64_t count, std::uint64_t bytes_each,
                                   std::string_view what) {
     require(count, bytes_each, what);
@@ -64,8 +64,8 @@ class Cursor {
     return taken;
   }
 
-  // Fails unless `count` things of at least `bytes_each` bytes are left. Nothing is reserved for a
-  // count before this.
+  // Fails unless `count` items of `bytes_each` bytes are left. Call it before reserving memory for
+  // a count.
   void require(std::uint64_t count, std::uint64_t bytes_each, std::string_view what) const {
     if (count <= remaining() / bytes_each) return;
     fail_here("{}: expected {} x {} bytes, but {} are left of the {} bytes of the file", what,

@@ -9,10 +9,10 @@
 
 namespace weft::gguf {
 
-// The type of that number; one that names none where the number is unknown or was removed.
+// The type of that number; an invalid one if the number is unknown or was removed.
 DType find_type(std::uint32_t id);
 
-// The name of a type that existed once and was taken out of the format; empty for others.
+// The name of a type that was removed from the format; empty for others.
 std::string_view removed_type(std::uint32_t id);
 
 // "F32, F16, ...": the types that is_supported() accepts.

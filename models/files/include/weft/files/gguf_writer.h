@@ -20,28 +20,27 @@ namespace weft {
 
 class GgufWriter : public MetadataSink {
  public:
-  // Takes the next bytes of a tensor.
+  // Receives the next bytes of a tensor.
   using Put = std::function<void(std::span<const std::byte>)>;
-  // Produces all bytes of a tensor by calls of the Put it is given, in order, in pieces of any
-  // size.
+  // Produces all bytes of a tensor, in order, through calls of `put`, in pieces of any size.
   using Produce = std::function<void(const Put&)>;
 
   // `alignment`: a power of two from 8 to 2 MiB. Other values than 32 are recorded as
   // general.alignment. Throws ValueError.
   explicit GgufWriter(std::uint64_t alignment = 32);
 
-  // ValueError also for an empty or overlong (65535 bytes) key and for general.alignment.
+  // Throws ValueError also for an empty or overlong (over 65535 bytes) key and for
+  // general.alignment.
   void add(std::string_view key, const MetaValue& value) override;
 
-  // One tensor; slowest dimension first, none varying. Throws ValueError for a repeated, empty or
-  // overlong (64 bytes) name, DTypeError for types that no file can hold, ShapeError for rows that
-  // are not whole blocks.
-  void add_tensor(std::string name, const TensorSpec& spec,
-                  std::span<const std::byte> bytes);  // bytes outlive the writing
+  // Adds a tensor; slowest dimension first, none varying. Throws ValueError for a duplicate, empty
+  // or overlong (over 64 bytes) name, DTypeError for types that no file can hold, ShapeError for
+  // rows that are not whole blocks. The bytes outlive the writing.
+  void add_tensor(std::string name, const TensorSpec& spec, std::span<const std::byte> bytes);
   void add_tensor(std::string name, const TensorSpec& spec, Produce produce);
 
-  // Both can be repeated. They throw ValueError where a producer gives another number of bytes than
-  // the spec says; IoError.
+  // Both can be repeated. They throw ValueError if a producer's bytes do not match the spec;
+  // IoError.
   void write(const std::string& path) const;
   std::vector<std::byte> to_bytes() const;
 

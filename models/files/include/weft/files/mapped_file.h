@@ -1,6 +1,6 @@
 #pragma once
-// A whole file mapped read-only (private mapping; the descriptor is closed at once). Moves, does
-// not copy. How pages are read ahead or dropped is the business of whoever uses the bytes.
+// A whole file mapped read-only (private mapping; the descriptor is closed at once). Movable,
+// not copyable. Callers decide how pages are read ahead or dropped (pages.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ class MappedFile {
   // Throws IoError "PATH: cannot open: No such file or directory"; directories, pipes and devices
   // are refused. An empty file gives empty bytes.
   explicit MappedFile(const std::string& path);
-  // The bytes in a file without a name, which lives as long as its mapping. Throws IoError.
+  // Copies the bytes into an unnamed file, which lives as long as its mapping. Throws IoError.
   static MappedFile anonymous(std::span<const std::byte> bytes);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

@@ -2,9 +2,9 @@
 // A file that appears under its name only when it is complete: written without a name in the
 // target's folder, flushed to the device, and given its name by commit(). Without commit (an
 // exception, an early return, the end of the process) nothing is left behind and an older file of
-// that name stays as it was. On file systems without nameless files it is written next to the
-// target as TARGET.PID-N.tmp, which a process that is killed leaves there. A target that is no
-// regular file (a pipe, /dev/stdout) is written to directly. One thread at a time.
+// that name stays as it was. On file systems without unnamed files it is written next to the
+// target as TARGET.PID-N.tmp, which stays behind if the process is killed. A target that is not
+// a regular file (a pipe, /dev/stdout) is written to directly. One thread at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  // Asks the system for room for a file of that size. Throws IoError where there is none; systems
-  // that cannot tell are believed to have it.
+  // Reserves disk space for a file of that size. Throws IoError if there is not enough; if the file
+  // system cannot tell, does nothing.
   void reserve(std::uint64_t n_bytes);
 
   // Both throw IoError, for example when the disk is full.
@@ -36,12 +36,12 @@ class OutputFile {
  private:
   void flush();
   void write_out(std::span<const std::byte> bytes);
-  void name_it();
+  void link_into_place();
   void check(bool ok, const char* what) const;
 
   std::string path_;       // as given
   std::string target_;     // with symbolic links followed
-  std::string temporary_;  // empty where there is no file of that name
+  std::string temporary_;  // empty if there is none
   bool nameless_ = false;
   int fd_ = -1;
   std::vector<std::byte> buffer_;

@@ -1,6 +1,6 @@
 #pragma once
-// What the system does with the pages of a mapped file. All of these are hints: where the system
-// refuses one, it costs time or memory, never results.
+// Control over the pages of a mapped file. All of these are hints: if the system ignores one, that
+// costs time or memory, never correctness.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace weft {
 
-// Starts reading the pages from disk, where they are not in memory, and does not wait.
+// Starts reading the pages that are not in memory, without waiting.
 void read_ahead(std::span<const std::byte> bytes) noexcept;
 
-// Waits until every page is in memory and mapped, so that using it does not fault. False where some
-// cannot be read, since the disk fails or the file was cut short: using them would end the process.
-// Linux before 5.14 cannot tell.
-[[nodiscard]] bool bring_in(std::span<const std::byte> bytes) noexcept;
+// Waits until every page is in memory and mapped, so that access does not fault. Returns false if
+// some cannot be read because the disk failed or the file was truncated: access would then end the
+// process. Linux before 5.14 cannot tell.
+[[nodiscard]] bool prefault(std::span<const std::byte> bytes) noexcept;
 
-// Takes the pages out of this process; the system keeps them in its cache of the file. What is used
-// again comes back.
-void let_go(std::span<const std::byte> bytes) noexcept;
+// Unmaps the pages from this process; the system keeps them in its page cache. They come back when
+// they are accessed again.
+void release_pages(std::span<const std::byte> bytes) noexcept;
 
-// Takes pages of a file out of the system's cache, unless somebody has them mapped.
+// Evicts pages of a file from the system's page cache, unless some process has them mapped.
 class CacheDropper {
  public:
   explicit CacheDropper(const std::string& path) noexcept;

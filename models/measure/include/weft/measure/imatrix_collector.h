@@ -1,8 +1,8 @@
 #pragma once
-// Watches a session's steps and sums the squares of what goes into each projection, column by
-// column: the importance matrix of the text that was run. It sees the f32 activations, before they
-// are rounded for integer products. The sums have the same bits for any number of workers and any
-// division of the steps among them (activations up to 10^6).
+// Observes a session's steps and sums the squares of each projection's inputs, column by column:
+// the importance matrix of the text. It sees the f32 activations, before they are quantized for
+// integer products. The sums have the same bits for any number of workers and any division of the
+// steps among them (activations up to 10^6).
 //
 //   ImatrixCollector collector(session, {});
 //   session.step(tokens, nullptr, &collector);
@@ -17,12 +17,12 @@
 namespace weft {
 
 struct CollectorOptions {
-  bool output = false;  // the output projection, too; then every token must ask for logits
+  bool output = false;  // include the output projection; then every token must request logits
 };
 
 class ImatrixCollector final : public NodeObserver {
  public:
-  // The session outlives the collector. Throws ValueError where a weight's name is too long for a
+  // The session outlives the collector. Throws ValueError if a weight's name is too long for a
   // file (Imatrix::kMaxName).
   explicit ImatrixCollector(const Session& session, const CollectorOptions& options = {});
   ~ImatrixCollector() override;
@@ -31,14 +31,14 @@ class ImatrixCollector final : public NodeObserver {
               const Region& region) noexcept override;
   void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
 
-  // After steps that were observed, together of at most kMostTokens: counts them. Throws Error
-  // naming a weight whose input was not finite; the steps are then left out.
+  // Counts the steps observed since the last call, at most kMaxTokens tokens in all. Throws Error
+  // naming a weight whose input was not finite; these steps are then discarded.
   void keep();
-  // In place of keep(), after a step that was cancelled: forgets the steps since the last one.
+  // Discards the steps since the last keep(): call it instead after a cancelled step.
   void drop();
-  static constexpr std::int64_t kMostTokens = 8192;
+  static constexpr std::int64_t kMaxTokens = 8192;
 
-  // Sums and counts of all that was kept. Without names of texts, chunk count and size.
+  // Sums and counts of all steps kept so far. Datasets, chunk count and chunk size are not set.
   Imatrix collected() const;
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
-// How well a model predicts a text, and how far its predictions are from those of another one: what
-// logits say about a token, averages with their standard errors, and files of saved logits. All
-// sums are of doubles in the order of the tokens: the same tokens give the same figures.
+// How well a model predicts a text, and how far its predictions are from those of another model:
+// likelihoods of tokens, averages with their standard errors, and files of saved logits. All sums
+// are made in double precision and in the order of the tokens: the same tokens give the same
+// figures.
 
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +45,7 @@ class Mean {
 Estimate perplexity(const Mean& nll);
 
 // Log-probabilities of all tokens after one token, in 16 bits each: minimum + scale * steps[i].
-// What is more than 16 below the best is as the minimum.
+// Values more than 16 below the best are stored as the minimum.
 struct SavedRow {
   float scale = 0, minimum = 0;
   std::span<const std::uint16_t> steps;
@@ -62,8 +63,8 @@ struct SavedRow {
 //                 scale f32, minimum f32, steps u16[n_vocab, rounded up to an even number]
 class SavedLogits {
  public:
-  // The file stays mapped. Throws IoError, FormatError. Every number is checked but the tokens,
-  // which only a vocabulary can tell.
+  // The file stays mapped. Throws IoError, FormatError. Every number is checked except the
+  // token ids, which need a vocabulary.
   static SavedLogits open(const std::string& path);
   // The same over bytes in memory that outlive the object and begin at an even address.
   static SavedLogits parse(std::span<const std::byte> bytes, const std::string& name);
@@ -72,7 +73,7 @@ class SavedLogits {
   std::int64_t n_vocab() const { return n_vocab_; }
   std::int64_t n_windows() const { return n_windows_; }
   const std::vector<std::int32_t>& tokens() const { return tokens_; }
-  // Throws FormatError where scale or minimum make no sense. REQUIRES: 0 <= window < n_windows(), 0
+  // Throws FormatError if scale or minimum are invalid. REQUIRES: 0 <= window < n_windows(), 0
   // <= i < rows_per_window(window()). Valid as long as the object.
   SavedRow row(std::int64_t window, std::int64_t i) const;
 
@@ -84,7 +85,7 @@ class SavedLogits {
   std::vector<std::int32_t> tokens_;
 };
 
-// Of a window, its second half predicts, and the last position has nothing left to predict.
+// The second half of a window is scored, except its last position, which has nothing to predict.
 constexpr std::int64_t first_scored(std::int64_t window) {
   return window / 2;
 }
@@ -106,18 +107,18 @@ class LogitsWriter {
   std::vector<std::uint16_t> row_;
 };
 
-// What one prediction and that of a base model have to do with each other.
+// One prediction compared with that of a base model.
 struct Compared {
   double nll = 0, base_nll = 0;
-  double divergence = 0;  // Kullback-Leibler, sum_i base(i) ln(base(i) / p(i)) over the tokens that
-                          // the base gives e^-16 and more
+  double divergence = 0;  // Kullback-Leibler, sum_i base(i) ln(base(i) / p(i)) over the tokens with
+                          // base(i) >= e^-16
   double difference = 0;  // p(token) - base(token)
-  bool same_top = false;  // both think the same token the likeliest
+  bool same_top = false;  // both have the same most likely token
 };
 // REQUIRES: as many logits as steps; 0 <= token < that.
 Compared compare(std::span<const float> logits, const SavedRow& base, std::int32_t token);
 
-// Of all tokens together.
+// Comparison over all tokens.
 class Comparison {
  public:
   void add(const Compared& c);
@@ -130,7 +131,7 @@ class Comparison {
   Estimate difference() const { return difference_.get(); }
   Estimate rms_difference() const;
   Estimate same_top() const;
-  // By size, for percentile().
+  // In ascending order, for percentile().
   std::vector<double> sorted_divergences() const;
   std::vector<double> sorted_differences() const;
 
@@ -143,7 +144,7 @@ class Comparison {
   std::vector<float> divergences_, differences_;
 };
 
-// Between the two values that are nearest to `fraction`, 0 to 1. REQUIRES: sorted, not empty.
+// Interpolates between the two values nearest to `fraction`, 0 to 1. REQUIRES: sorted, not empty.
 double percentile(std::span<const double> sorted, double fraction);
 
 }  // namespace weft

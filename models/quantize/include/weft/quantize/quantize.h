@@ -1,8 +1,8 @@
 #pragma once
-// GGUF to GGUF with other element types. A mix, named as llama.cpp names it ("Q4_K_M"), says which
-// tensor gets which type; what it gives to whom is the same there. plan_quantize() tells it all
-// from the file's header; quantize_file() does it, tensor by tensor and a few rows at a time, so
-// that memory does not grow with the file. The bytes written do not depend on the number of
+// Converts a GGUF file to other element types. A mix, named as in llama.cpp ("Q4_K_M"), decides
+// which tensor gets which type, with the same result as there. plan_quantize() computes the plan
+// from the file's header; quantize_file() executes it, tensor by tensor and a few rows at a time,
+// so that memory does not grow with the file. The bytes written do not depend on the number of
 // workers.
 
 #include <cstdint>
@@ -22,62 +22,62 @@ namespace weft {
 
 struct QuantizeOptions {
   std::string type;  // one of quantize_mixes(), in any case
-  // Regular expression (ECMAScript, found anywhere in a tensor's name) and type. The first one that
-  // matches decides, for tensors that may be quantized at all.
+  // Regular expression (weft/grammar/regex.h, found anywhere in a tensor's name) and type. The
+  // first one that matches decides, for tensors that may be quantized at all.
   std::vector<std::pair<std::string, std::string>> tensor_types;
   std::string output_type, embedding_type;  // of output.weight, token_embd.weight; empty: the mix's
   bool pure = false;                        // the mix's main type for all
   bool leave_output = false;                // output.weight stays as it is
-  // Tensors that are quantized already, or whose rows fit no type, stay as they are.
+  // Tensors that are already quantized, or whose rows fit no type, stay as they are.
   bool keep_others = false;
-  bool allow_requantize = false;     // tensors that are quantized already, too
-  bool nonfinite_to_zero = false;    // write 0 for NaN and infinity; else they are refused
-  const Imatrix* imatrix = nullptr;  // weighs errors; outlives what is done with the options
+  bool allow_requantize = false;     // also convert tensors that are already quantized
+  bool nonfinite_to_zero = false;    // write 0 for NaN and infinity instead of refusing them
+  const Imatrix* imatrix = nullptr;  // weights the errors; outlives every use of the options
 };
 
 struct QuantizedTensor {
   const CheckpointTensor* tensor = nullptr;  // of the input
-  DType to;                                  // the same type: copied
-  std::int64_t n_bytes = 0;                  // in the output
-  bool weighted = false;                     // importances are known
-  std::string note;                          // why it is another type than asked for; may be empty
-  std::string obstacle;                      // why it cannot be done; empty where it can
+  DType to;                            // the tensor's own type: copied
+  std::int64_t n_bytes = 0;            // in the output
+  bool weighted = false;               // the importance matrix has an entry for it
+  std::string note;                    // why the type differs from the requested one; may be empty
+  std::string obstacle;                // why it cannot be converted; empty if it can
   bool converts() const { return to != tensor->spec.dtype; }
 };
 
 struct QuantizePlan {
   std::vector<QuantizedTensor> tensors;    // in file order
   std::optional<std::uint32_t> file_type;  // general.file_type; none: as in the input
-  std::int64_t n_weights = 0, bytes_before = 0, bytes_after = 0;  // of tensors
+  std::int64_t n_weights = 0, bytes_before = 0, bytes_after = 0;  // of all tensors
 };
 
 // "Q4_0", "Q4_K_M", ..., and aliases ("Q4_K").
 std::vector<std::string_view> quantize_mixes();
 
-// Number in general.file_type of a mix, or of the mix that gives most tensors this type; any case.
+// The value of general.file_type for a mix, or for the mix whose main type this is; in any case.
 std::optional<std::uint32_t> file_type_of(std::string_view mix_or_type);
 
-// Throws ValueError for unknown types and bad expressions.
+// Throws ValueError for unknown types and malformed patterns.
 void check(const QuantizeOptions& options);
 
-// What the options make of a file that outlives the plan. What stands in the way of single tensors
-// (requantizing, an encoder that is missing, importances that are) becomes their obstacle. Throws
-// ValueError for unknown types and bad expressions, ShapeError for rows that are no whole blocks of
-// a type that has no stand-in, ValueError where importances are of another model.
+// Plans the conversion of a file, which outlives the plan. What prevents a single tensor's
+// conversion (requantizing, a missing encoder, missing importances) becomes its obstacle. Throws
+// ValueError for unknown types, malformed patterns and an importance matrix of another model;
+// ShapeError for rows that are not whole blocks of a type without a substitute.
 QuantizePlan plan_quantize(const Checkpoint& file, const QuantizeOptions& options);
 
 struct QuantizeRun {
   int workers = 0;                       // 0: default_workers()
   std::function<bool(double)> progress;  // 0..1, on the caller's thread; false: CancelledError
-  std::function<void(const QuantizedTensor&)> finished;  // when a tensor is written; same thread
+  std::function<void(const QuantizedTensor&)> finished;  // after each tensor; same thread
 };
 
-// Writes the file; it appears under its name only when it is complete. Metadata is copied, that of
-// splitting left out; general.file_type, general.quantization_version and, with an imatrix,
-// quantize.imatrix.* are set. Throws UnsupportedError or ValueError for the first obstacle, before
-// anything is written; ValueError where the output is one of the input files; FormatError for
-// weights that are not finite ("tensor 'x' holds nan at row 3, column 7"), or not within the range
-// of F16 where that is to hold them; IoError, CancelledError.
+// Writes the file; it appears under its name only when it is complete. Metadata is copied, except
+// for the keys of split files; general.file_type, general.quantization_version and, with an
+// imatrix, quantize.imatrix.* are set. Throws UnsupportedError or ValueError for the first
+// obstacle, before anything is written; ValueError if the output is one of the input files;
+// FormatError for weights that are not finite ("tensor 'x' holds nan at row 3, column 7") or exceed
+// the range of F16 if that is their new type; IoError, CancelledError.
 void quantize_file(const Checkpoint& file, const QuantizePlan& plan, const QuantizeOptions& options,
                    const QuantizeRun& run, const std::string& path);
 

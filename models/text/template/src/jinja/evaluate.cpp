@@ -53,7 +53,7 @@ Value Renderer::eval(const Node& node) {
     case NodeKind::condition:
       return eval_condition(node);
     default:
-      heap.fail("this is no expression");
+      heap.fail("not an expression");
   }
 }
 
@@ -101,17 +101,17 @@ Value Renderer::eval_slice(const Value& object, const Node& slice) {
   if (object.is(Kind::undefined)) missing(object);
   const bool text = object.is(Kind::string);
   const bool list = object.is(Kind::list) && object.list->type <= List::Type::range;
-  if (object.is(Kind::dict)) heap.fail("unhashable type: 'slice'");
-  if (!text && !list) heap.fail("'{}' object is not subscriptable", type_name(object));
+  if (object.is(Kind::dict)) heap.fail("a dict cannot be sliced");
+  if (!text && !list) heap.fail("a value of type {} cannot be sliced", type_name(object));
   const auto n = static_cast<std::int64_t>(text ? object.text->length : object.list->items.size());
   const auto number = [&](const Value& v, std::int64_t otherwise) {
     if (v.is(Kind::none)) return otherwise;
     if (!v.is(Kind::integer) && !v.is(Kind::boolean))
-      heap.fail("slice indices must be integers or None or have an __index__ method");
+      heap.fail("a slice bound must be an integer or none, got {}", type_name(v));
     return integer(v);
   };
   const std::int64_t step = number(parts[2], 1);
-  if (step == 0) heap.fail("slice step cannot be zero");
+  if (step == 0) heap.fail("the step of a slice must not be 0");
   const auto bound = [&](const Value& v, std::int64_t otherwise) {
     std::int64_t i = number(v, otherwise);
     if (v.is(Kind::none)) return i;
@@ -210,8 +210,7 @@ Value Renderer::eval_concat(const Node& node) {
 Value Renderer::eval_condition(const Node& node) {
   if (truth(eval(*node.kids[0]))) return eval(*node.kids[1]);
   if (node.kids[2]) return eval(*node.kids[2]);
-  return heap.undefined(
-      "the inline if-expression evaluated to false and no else section was defined");
+  return heap.undefined("the condition of this inline 'if' is false and it has no 'else'");
 }
 
 Value Renderer::eval_logic(const Node& node) {
@@ -228,8 +227,7 @@ Value Renderer::eval_sign(const Node& node) {
   heap.at = node.at;
   if (v.is(Kind::undefined)) missing(v);
   const bool minus = node.kind == NodeKind::negative;
-  if (!v.is_number())
-    heap.fail("bad operand type for unary {}: '{}'", minus ? '-' : '+', type_name(v));
+  if (!v.is_number()) heap.fail("unary {} needs a number, got {}", minus ? '-' : '+', type_name(v));
   if (v.is(Kind::real)) return Value::from(minus ? -v.real : v.real);
   const std::int64_t i = integer(v);
   return minus ? binary("-", Value::from(std::int64_t{0}), Value::from(i)) : Value::from(i);
@@ -244,7 +242,7 @@ void Renderer::eval_arguments(const Node& node, Args& args) {
   }
   if (!node.all_named) return;
   const Value all = eval(*node.all_named);
-  if (!all.is(Kind::dict)) heap.fail("argument after ** must be a mapping, not {}", type_name(all));
+  if (!all.is(Kind::dict)) heap.fail("** needs a dict, got {}", type_name(all));
   for (const auto& [name, value] : all.dict->items)
     args.named.emplace_back(string(name).text, value);
 }
@@ -278,8 +276,8 @@ Value Renderer::run_native(std::string_view name, Native native, const Value& se
   const Value v = native(*this, self, args);
   if (!args.all_taken()) {
     for (const auto& [left, value] : args.named)
-      if (!left.empty()) heap.fail("{}() got an unexpected keyword argument '{}'", name, left);
-    heap.fail("{}() takes at most {} positional arguments but {} were given", name, args.taken,
+      if (!left.empty()) heap.fail("{}() has no parameter named '{}'", name, left);
+    heap.fail("{}() takes at most {} positional arguments, got {}", name, args.taken,
               args.list.size());
   }
   return v;
@@ -288,7 +286,8 @@ Value Renderer::run_native(std::string_view name, Native native, const Value& se
 Value Renderer::call(const Value& callee, Args& args) {
   if (callee.is(Kind::undefined)) missing(callee);
   if (callee.is(Kind::loop)) return recurse(*callee.loop, args);
-  if (!callee.is(Kind::callable)) heap.fail("'{}' object is not callable", type_name(callee));
+  if (!callee.is(Kind::callable))
+    heap.fail("a value of type {} cannot be called", type_name(callee));
   const Callable& c = *callee.callable;
   return c.macro ? call_macro(c, args) : run_native(c.name, c.native, c.self, args);
 }
@@ -297,13 +296,13 @@ Value Renderer::filter(std::string_view name, const Value& self, Args& args) {
   const Deeper deeper(*this);
   const NativeRow* row = find_row(filter_rows(), name);
   if (!row) row = find_row(sequence_filter_rows(), name);
-  if (!row) heap.fail("No filter named '{}'.", name);
+  if (!row) heap.fail("unknown filter '{}'", name);
   return run_native(name, row->run, self, args);
 }
 
 bool Renderer::test(std::string_view name, const Value& self, Args& args) {
   const NativeRow* row = find_row(test_rows(), name);
-  if (!row) heap.fail("No test named '{}'.", name);
+  if (!row) heap.fail("unknown test '{}'", name);
   return truth(run_native(name, row->run, self, args));
 }
 

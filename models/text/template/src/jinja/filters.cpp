@@ -124,8 +124,9 @@ Value f_truncate(Renderer& r, const Value& v, Args& a) {
   const std::int64_t leeway =
       given_leeway && !given_leeway->is(Kind::none) ? r.integer(*given_leeway) : 5;
   const auto n = static_cast<std::int64_t>(s.length), n_end = static_cast<std::int64_t>(end.length);
-  if (length < n_end) r.heap.fail("expected length >= {}, got {}", n_end, length);
-  if (leeway < 0) r.heap.fail("expected leeway >= 0, got {}", leeway);
+  if (length < n_end)
+    r.heap.fail("truncate: the length must be at least {}, got {}", n_end, length);
+  if (leeway < 0) r.heap.fail("truncate: the leeway must not be negative, got {}", leeway);
   if (n <= length || n - length <= leeway) return Value::from(&s);
   const std::int64_t keep = length - n_end;
   std::size_t cut = byte_of(r, s, static_cast<std::size_t>(keep));
@@ -228,7 +229,7 @@ std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) 
   const auto read = std::from_chars(text.data(), end, n, static_cast<int>(base));
   if (read.ec == std::errc::invalid_argument || read.ptr != end) return std::nullopt;
   if (read.ec == std::errc()) return Value::from(n);
-  if (base != 10) r.heap.fail("the number does not fit into 64 bits");
+  if (base != 10) r.heap.fail("the number does not fit 64 bits");
   return Value::from(r.heap.str(text), Kind::big);
 }
 
@@ -268,9 +269,9 @@ Value f_round(Renderer& r, const Value& v, Args& a) {
   const std::int64_t precision = given ? r.integer(*given) : 0;
   const std::string_view how = method ? std::string_view(r.string(*method).text) : "common";
   if (how != "common" && how != "ceil" && how != "floor")
-    r.heap.fail("method must be common, ceil or floor");
+    r.heap.fail("round: unknown method '{}' (known: common, ceil, floor)", how);
   if (v.is(Kind::undefined)) r.missing(v);
-  if (!v.is_number()) r.heap.fail("type {} doesn't define __round__ method", type_name(v));
+  if (!v.is_number()) r.heap.fail("round: expected a number, got {}", type_name(v));
   const double d = real(r, v);
   if (how == "common") {
     if (!v.is(Kind::real) && precision >= 0) return v;
@@ -322,14 +323,14 @@ Value f_attr(Renderer& r, const Value& v, Args& a) {
   // Attributes alone: an item of that name is none.
   const std::string& text = str(r, *name).text;
   if (v.is(Kind::dict) && !find_row(methods_of(v), text))
-    return r.heap.undefined(fmt::format("'dict object' has no attribute '{}'", text));
+    return r.heap.undefined(fmt::format("the dict has no attribute '{}'", text));
   return r.attribute(v, text);
 }
 
 Value f_filesizeformat(Renderer& r, const Value& v, Args& a) {
   const bool binary = flag(a, 0, "binary");
   const std::optional<double> given = v.is(Kind::string) ? read_real(number_text(v)) : real(r, v);
-  if (!given) r.heap.fail("could not convert string to float: {}", repr(r.heap, v));
+  if (!given) r.heap.fail("not a number: {}", repr(r.heap, v));
   const double bytes = *given;
   const double base = binary ? 1024 : 1000;
   if (bytes == 1) return r.heap.text("1 Byte");
@@ -397,8 +398,8 @@ Value escape_html(Renderer& r, const Value& v) {
 }
 
 std::int64_t truncated(Renderer& r, double d) {
-  if (std::isnan(d)) r.heap.fail("cannot convert float NaN to integer");
-  if (!(d >= -0x1p63 && d < 0x1p63)) r.heap.fail("the number does not fit into 64 bits");
+  if (std::isnan(d)) r.heap.fail("NaN has no integer value");
+  if (!(d >= -0x1p63 && d < 0x1p63)) r.heap.fail("the number does not fit 64 bits");
   return static_cast<std::int64_t>(d);
 }
 

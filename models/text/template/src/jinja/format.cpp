@@ -77,14 +77,14 @@ void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& o
   const bool number = v.is_number() && spec.type != 's' && spec.type != 'r';
   if (spec.type == 'c' && v.is(Kind::integer)) {
     if (v.integer < 0 || v.integer > 0x10FFFF || (v.integer >= 0xD800 && v.integer < 0xE000))
-      r.heap.fail("%c arg not in range(0x110000)");
+      r.heap.fail("%c: not a Unicode code point");
     std::string one;
     append_utf8(static_cast<char32_t>(v.integer), one);
     return out.add(one);
   }
   if (!number && spec.type != '\0' &&
       std::string_view("src").find(spec.type) == std::string_view::npos)
-    r.heap.fail("Unknown format code '{}' for object of type '{}'", spec.type, type_name(v));
+    r.heap.fail("format type '{}' does not apply to a value of type {}", spec.type, type_name(v));
   const bool typed =
       number && (spec.type != '\0' || spec.precision >= 0 || spec.comma || spec.sign != '-');
   TextBuilder body;
@@ -149,7 +149,7 @@ Spec brace_spec(Renderer& r, std::string_view text) {
   if (at < text.size()) spec.type = text[at++];
   if (at < text.size() ||
       std::string_view("bdeEfFgGnosxX%").find(spec.type) == std::string_view::npos)
-    if (spec.type != '\0') r.heap.fail("Invalid format specifier");
+    if (spec.type != '\0') r.heap.fail("malformed format specification");
   return spec;
 }
 
@@ -166,10 +166,10 @@ Spec percent_spec(Renderer& r, std::string_view text, std::size_t& at) {
   if (spec.align == '\0') spec.align = '>';
   spec.width = digits(r, text, at);
   if (at < text.size() && text[at] == '.') spec.precision = digits(r, text, ++at);
-  if (at >= text.size()) r.heap.fail("incomplete format");
+  if (at >= text.size()) r.heap.fail("the format ends after '%'");
   spec.type = text[at++];
   if (std::string_view("cdeEfFgGiosuxXra").find(spec.type) == std::string_view::npos)
-    r.heap.fail("unsupported format character");
+    r.heap.fail("unknown conversion after '%'");
   if (spec.type == 'i' || spec.type == 'u') spec.type = 'd';
   if (spec.type == 'a') spec.type = 'r';
   return spec;
@@ -178,8 +178,8 @@ Spec percent_spec(Renderer& r, std::string_view text, std::size_t& at) {
 // The value of "(name)", which begins at `at`.
 Value named_value(Renderer& r, const Value& args, std::string_view text, std::size_t& at) {
   const std::size_t end = text.find(')', at);
-  if (end == std::string_view::npos) r.heap.fail("incomplete format key");
-  if (!args.is(Kind::dict)) r.heap.fail("format requires a mapping");
+  if (end == std::string_view::npos) r.heap.fail("the key of this format is not closed");
+  if (!args.is(Kind::dict)) r.heap.fail("a format with keys needs a dict");
   const std::string_view name = text.substr(at + 1, end - at - 1);
   const Value* found = args.dict->find(name);
   if (!found) r.heap.fail("'{}'", name);
@@ -203,10 +203,9 @@ Spec take_spec(Renderer& r, std::string_view& field) {
 Value look_into(Renderer& r, Value value, std::string_view path) {
   while (!path.empty()) {
     const bool item = path[0] == '[';
-    if (!item && path[0] != '.')
-      r.heap.fail("Only '.' or '[' may follow ']' in format field specifier");
+    if (!item && path[0] != '.') r.heap.fail("after ']' a format field continues with '.' or '['");
     const std::size_t end = item ? path.find(']') : path.find_first_of(".[", 1);
-    if (item && end == path.npos) r.heap.fail("expected '}}' before end of string");
+    if (item && end == path.npos) r.heap.fail("a format field is not closed");
     value = follow(r, value, r.heap.text(path.substr(1, end == path.npos ? end : end - 1)));
     path.remove_prefix(std::min(item ? end + 1 : end, path.size()));
   }
@@ -237,18 +236,18 @@ Value format_percent(Renderer& r, const Str& format, const Value& args) {
     Value v = named ? named_value(r, args, text, at) : Value();
     const Spec spec = percent_spec(r, text, at);
     if (!named) {
-      if (next >= all.size()) r.heap.fail("not enough arguments for format string");
+      if (next >= all.size()) r.heap.fail("the format has more fields than there are arguments");
       v = all[next++];
     }
     if (spec.type != 's' && spec.type != 'r' && spec.type != 'c' && !v.is_number())
-      r.heap.fail("%{} format: a number is required, not {}", spec.type, type_name(v));
+      r.heap.fail("%{} needs a number, got {}", spec.type, type_name(v));
     add_formatted(r, spec, v, out);
     r.heap.step();
   }
   // What can be looked into by a key, which Python takes a list for, may be left unused.
   const bool keyed = args.is(Kind::dict) || (args.is(Kind::list) && !tuple);
   if (!by_name && next < all.size() && !keyed)
-    r.heap.fail("not all arguments converted during string formatting");
+    r.heap.fail("the format has fewer fields than there are arguments");
   return Value::from(r.heap.str(std::move(out)));
 }
 
@@ -263,7 +262,7 @@ Value format_braces(Renderer& r, const Value& self, Args& a) {
       std::size_t digit = 0;
       const auto i = name.empty() ? next++ : static_cast<std::size_t>(digits(r, name, digit));
       if (i < a.list.size()) return a.list[i];
-      r.heap.fail("Replacement index {} out of range for positional args tuple", i);
+      r.heap.fail("the format refers to argument {}, which is not given", i);
     }
     r.heap.step(1 + named.size() / 16);
     const auto found = std::ranges::find(named, name, [](const auto& n) { return n.first; });
@@ -282,7 +281,7 @@ Value format_braces(Renderer& r, const Value& self, Args& a) {
     }
     const std::size_t end = text.find('}', at);
     if (text[at] == '}' || end == std::string_view::npos)
-      r.heap.fail("Single '{}' encountered in format string", text[at]);
+      r.heap.fail("unmatched '{}' in a format", text[at]);
     std::string_view field = text.substr(at + 1, end - at - 1);
     at = end + 1;
     const Spec spec = take_spec(r, field);

@@ -11,15 +11,14 @@ constexpr std::int64_t kMaxRange = 100'000;  // as in Jinja's sandbox
 
 Value range(Renderer& r, const Value&, Args& a) {
   const Value *x = a.get(0, ""), *y = a.get(1, ""), *z = a.get(2, "");
-  if (!x) r.heap.fail("range expected at least 1 argument, got 0");
+  if (!x) r.heap.fail("range() needs an argument");
   const std::int64_t begin = y ? r.integer(*x) : 0, end = r.integer(y ? *y : *x);
   const std::int64_t step = z ? r.integer(*z) : 1;
-  if (step == 0) r.heap.fail("range() arg 3 must not be zero");
+  if (step == 0) r.heap.fail("the step of range() must not be 0");
   std::vector<Value> items;
   for (std::int64_t i = begin; step > 0 ? i < end : i > end;) {
     if (static_cast<std::int64_t>(items.size()) == kMaxRange)
-      r.heap.fail("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).",
-                  kMaxRange);
+      r.heap.fail("range() may have at most {} elements", kMaxRange);
     items.push_back(Value::from(i));
     if (__builtin_add_overflow(i, step, &i)) break;
   }
@@ -91,7 +90,7 @@ Value strftime_now(Renderer& r, const Value&, Args& a) {
 
 Value cycle(Renderer& r, const Value& self, Args& a) {
   const auto all = a.rest(0);
-  if (all.empty()) r.heap.fail("no items for cycling given");
+  if (all.empty()) r.heap.fail("loop.cycle() needs a value");
   return all[self.loop->at % all.size()];
 }
 
@@ -128,7 +127,7 @@ Value cycler_reset(Renderer&, const Value& self, Args&) {
 }
 Value cycler(Renderer& r, const Value&, Args& a) {
   const auto all = a.rest(0);
-  if (all.empty()) r.heap.fail("at least one item has to be provided");
+  if (all.empty()) r.heap.fail("cycler() needs a value");
   const Value state = Value::from(r.heap.list({all.begin(), all.end()}));
   Dict* object = r.heap.dict();
   object->set(r.heap, r.heap.text("next"),
@@ -152,7 +151,7 @@ constexpr NativeRow kFunctions[] = {
 // Methods of dicts.
 Value dict_get(Renderer& r, const Value& self, Args& a) {
   const Value *key = a.get(0, ""), *otherwise = a.get(1, "");
-  if (!key) r.heap.fail("get expected at least 1 argument, got 0");
+  if (!key) r.heap.fail("get() needs a key");
   const Value* found = self.dict->find(r.heap, *key);
   return found ? *found : otherwise ? *otherwise : Value::none();
 }
@@ -178,16 +177,16 @@ Value dict_copy(Renderer& r, const Value& self, Args&) {
 
 Value list_count(Renderer& r, const Value& self, Args& a) {
   const Value* one = a.get(0, "");
-  if (!one) r.heap.fail("count() takes exactly one argument (0 given)");
+  if (!one) r.heap.fail("count() needs a value");
   return Value::from(static_cast<std::int64_t>(std::ranges::count_if(
       self.list->items, [&](const Value& v) { return equal(r.heap, v, *one); })));
 }
 Value list_index(Renderer& r, const Value& self, Args& a) {
   const Value* one = a.get(0, "");
-  if (!one) r.heap.fail("index expected at least 1 argument, got 0");
+  if (!one) r.heap.fail("index() needs a value");
   for (std::size_t i = 0; i < self.list->items.size(); ++i)
     if (equal(r.heap, self.list->items[i], *one)) return Value::from(static_cast<std::int64_t>(i));
-  r.heap.fail("{} is not in list", repr(r.heap, *one));
+  r.heap.fail("the list does not contain {}", repr(r.heap, *one));
 }
 Value list_copy(Renderer& r, const Value& self, Args&) {
   return Value::from(r.heap.list(self.list->items));

@@ -55,7 +55,7 @@ void key_to_json(Heap& heap, const Value& key, const JsonStyle& style, TextBuild
       to_json(heap, key, style, out);
       return out.add("\"");
     default:
-      heap.fail("keys must be str, int, float, bool or None, not {}", type_name(key));
+      heap.fail("tojson: a key of type {} is not allowed", type_name(key));
   }
 }
 
@@ -207,7 +207,7 @@ void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& ou
     default:
       break;
   }
-  heap.fail("Object of type {} is not JSON serializable", type_name(v));
+  heap.fail("tojson: a value of type {} has no JSON form", type_name(v));
 }
 
 Value from_json(Heap& heap, std::string_view what, std::string_view text, Foreign foreign) {

@@ -13,7 +13,7 @@ std::int64_t whole(const Value& v) {
 }
 
 [[noreturn]] void too_large(Renderer& r) {
-  r.heap.fail("the number does not fit into 64 bits");
+  r.heap.fail("the number does not fit 64 bits");
 }
 
 std::int64_t power(Renderer& r, std::int64_t base, std::int64_t exponent) {
@@ -28,8 +28,7 @@ std::int64_t power(Renderer& r, std::int64_t base, std::int64_t exponent) {
 
 // Division as Python has it: the remainder has the sign of the divisor.
 Value divide(Renderer& r, std::string_view op, std::int64_t a, std::int64_t b) {
-  if (b == 0)
-    r.heap.fail("{}", op == "/" ? "division by zero" : "integer division or modulo by zero");
+  if (b == 0) r.heap.fail("division by 0");
   if (op == "/") return Value::from(static_cast<double>(a) / static_cast<double>(b));
   if (a == INT64_MIN && b == -1) too_large(r);
   std::int64_t quotient = a / b, rest = a % b;
@@ -61,7 +60,7 @@ Value reals(Renderer& r, std::string_view op, double a, double b) {
   if (op == "-") return Value::from(a - b);
   if (op == "*") return Value::from(a * b);
   if (op == "**") return Value::from(std::pow(a, b));
-  if (b == 0) r.heap.fail("float division by zero");
+  if (b == 0) r.heap.fail("division by 0");
   if (op == "/") return Value::from(a / b);
   double rest = std::fmod(a, b);
   if (rest != 0 && (rest < 0) != (b < 0)) rest += b;
@@ -126,16 +125,14 @@ Value Renderer::binary(std::string_view op, const Value& a, const Value& b) {
       return Value::from(heap.list(std::move(items), a.list->type));
     }
     if (a.is(Kind::string) || is_sequence(a))
-      heap.fail("can only concatenate {} (not \"{}\") to {}", type_name(a), type_name(b),
-                type_name(a));
+      heap.fail("cannot append a value of type {} to one of type {}", type_name(b), type_name(a));
   }
   const auto repeatable = [](const Value& v) { return v.is(Kind::string) || is_sequence(v); };
   const auto counts = [](const Value& v) { return v.is(Kind::integer) || v.is(Kind::boolean); };
   if (op == "*" && repeatable(a) && counts(b)) return repeat(*this, a, whole(b));
   if (op == "*" && repeatable(b) && counts(a)) return repeat(*this, b, whole(a));
   if (op == "%" && a.is(Kind::string)) return format_percent(*this, *a.text, b);
-  heap.fail("unsupported operand type(s) for {}: '{}' and '{}'", op == "**" ? "** or pow()" : op,
-            type_name(a), type_name(b));
+  heap.fail("{} does not apply to values of type {} and {}", op, type_name(a), type_name(b));
 }
 
 bool Renderer::contains(const Value& all, const Value& one) {
@@ -143,7 +140,7 @@ bool Renderer::contains(const Value& all, const Value& one) {
     case Kind::string: {
       if (one.is(Kind::undefined)) missing(one);
       if (!one.is(Kind::string))
-        heap.fail("'in <string>' requires string as left operand, not {}", type_name(one));
+        heap.fail("'in' looks for strings in a string, not for a value of type {}", type_name(one));
       heap.work(all.text->text.size());
       return find_text(all.text->text, one.text->text) != std::string::npos;
     }
@@ -159,14 +156,14 @@ bool Renderer::contains(const Value& all, const Value& one) {
         if (equal(heap, all.list->items[all.list->taken++], one)) return true;
       return false;
     default:
-      heap.fail("argument of type '{}' is not iterable", type_name(all));
+      heap.fail("'in' cannot search a value of type {}", type_name(all));
   }
 }
 
 std::int64_t Renderer::integer(const Value& v) {
   if (v.is(Kind::integer) || v.is(Kind::boolean)) return whole(v);
   if (v.is(Kind::undefined)) missing(v);
-  heap.fail("'{}' object cannot be interpreted as an integer", type_name(v));
+  heap.fail("expected an integer, got {}", type_name(v));
 }
 
 const Str& Renderer::string(const Value& v) {
@@ -224,8 +221,9 @@ Value Renderer::attribute(const Value& object, std::string_view name) {
   if (object.is(Kind::undefined)) missing(object);
   if (const NativeRow* method = find_row(methods_of(object), name)) {
     if (!method->run)
-      return heap.undefined(fmt::format("access to attribute '{}' of '{}' object is unsafe.", name,
-                                        type_name(object)));
+      return heap.undefined(
+          fmt::format("attribute '{}' of a value of type {} is not accessible to templates", name,
+                      type_name(object)));
     return Value::from(
         heap.callable({.name = method->name, .native = method->run, .self = object}));
   }

@@ -174,7 +174,7 @@ NodePtr Parser::primary() {
       const char* end = t.text.data() + t.text.size();
       const auto read = std::from_chars(t.text.data() + (based ? 2 : 0), end, number, base);
       if (read.ec != std::errc() || read.ptr != end)
-        fail(t.at, fmt::format("'{}' is no number of 64 bits", t.text.substr(0, 40)));
+        fail(t.at, fmt::format("'{}' does not fit 64 bits", t.text.substr(0, 40)));
       node->value = Value::from(number);
       ++next_;
       return node;

@@ -141,7 +141,7 @@ NodePtr Parser::statement() {
     return make(tag == "break" ? NodeKind::break_ : NodeKind::continue_, at);
   }
   if (tag == "include" || tag == "import" || tag == "from" || tag == "extends")
-    fail(at, fmt::format("'{}' needs another template, and there is none", tag));
+    fail(at, fmt::format("'{}' needs another template, which is not supported", tag));
   fail(at, fmt::format("unknown tag '{}'", tag.substr(0, 40)));
 }
 

@@ -74,7 +74,7 @@ Renderer::Flow Renderer::run(const Node& node) {
     case NodeKind::continue_:
       return Flow::continue_;
     default:
-      heap.fail("this is no statement");
+      heap.fail("not a statement");
   }
   return Flow::next;
 }
@@ -136,7 +136,7 @@ bool Renderer::loop(const Node& node, std::vector<Value> items, std::int64_t dep
 // loop(items): the body of a recursive loop again.
 Value Renderer::recurse(Loop& outer, Args& args) {
   const Value* items = args.get(0, "iterable");
-  if (!outer.node) heap.fail("the loop must have the 'recursive' marker to be called recursively");
+  if (!outer.node) heap.fail("only a loop marked 'recursive' can be called");
   if (!items || !args.all_taken()) heap.fail("loop() takes one argument");
   TextBuilder out;
   TextBuilder* const out_before = std::exchange(out_, &out);
@@ -231,21 +231,23 @@ void Renderer::bind(const Callable& macro, Args& args) {
   };
   if ((node.uses & 1) != 0 && std::ranges::find(node.words, "caller") == node.words.end()) {
     const auto caller = named_left("caller");
-    set_name("caller",
-             caller != args.named.end() ? caller->second : heap.undefined("No caller defined"));
+    set_name("caller", caller != args.named.end()
+                           ? caller->second
+                           : heap.undefined("the macro was not called by a call block"));
     if (caller != args.named.end()) ++args.named_taken, caller->first = {};
   }
   if ((node.uses & 2) != 0) {
     const auto rest = args.rest(node.words.size());
     set_name("varargs", Value::from(heap.list({rest.begin(), rest.end()}, List::Type::tuple)));
   } else if (args.list.size() > node.words.size()) {
-    heap.fail("macro '{}' takes not more than {} argument(s)", macro.name, node.words.size());
+    heap.fail("macro '{}' has {} parameters, and more arguments were given", macro.name,
+              node.words.size());
   }
   Dict* extra = (node.uses & 4) != 0 ? heap.dict() : nullptr;
   if (!extra && args.all_taken()) return;
   for (const auto& [name, value] : args.named) {
     if (name.empty()) continue;
-    if (!extra) heap.fail("macro '{}' takes no keyword argument '{}'", macro.name, name);
+    if (!extra) heap.fail("macro '{}' has no parameter named '{}'", macro.name, name);
     extra->set(heap, heap.text(name), value);
   }
   if (extra) set_name("kwargs", Value::from(extra));
@@ -284,14 +286,14 @@ void Renderer::assign(const Node& target, const Value& v) {
   if (target.kind == NodeKind::attribute) {
     const Value object = eval(*target.kids[0]);
     heap.at = target.at;
-    if (!object.is(Kind::space)) heap.fail("cannot assign attribute on non-namespace object");
+    if (!object.is(Kind::space)) heap.fail("only attributes of a namespace() can be assigned");
     return object.dict->set(heap, heap.text(target.text), v);
   }
   const std::vector<Value> items = iterate(heap, v);
   const std::size_t n = target.kids.size();
   if (items.size() < n)
-    heap.fail("not enough values to unpack (expected {}, got {})", n, items.size());
-  if (items.size() > n) heap.fail("too many values to unpack (expected {})", n);
+    heap.fail("{} names are assigned, but there are only {} values", n, items.size());
+  if (items.size() > n) heap.fail("{} names are assigned, but there are more values", n);
   for (std::size_t i = 0; i < n; ++i) assign(*target.kids[i], items[i]);
 }
 

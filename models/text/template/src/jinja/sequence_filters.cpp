@@ -40,7 +40,7 @@ Value f_length(Renderer& r, const Value& v, Args&) {
         return Value::from(static_cast<std::int64_t>(v.list->items.size()));
       [[fallthrough]];
     default:
-      r.heap.fail("object of type '{}' has no len()", type_name(v));
+      r.heap.fail("a value of type {} has no length", type_name(v));
   }
 }
 
@@ -49,13 +49,13 @@ Value f_first(Renderer& r, const Value& v, Args&) {
       v.list->taken < v.list->items.size())
     return v.list->items[v.list->taken++];
   const std::vector<Value> items = items_of(r, v);
-  return items.empty() ? r.heap.undefined("No first item, sequence was empty.") : items.front();
+  return items.empty() ? r.heap.undefined("first: the sequence is empty") : items.front();
 }
 Value f_last(Renderer& r, const Value& v, Args&) {
   if (v.is(Kind::list) && v.list->type == List::Type::iterator)
-    r.heap.fail("'generator' object is not reversible");
+    r.heap.fail("last: a generator cannot be read backwards");
   const std::vector<Value> items = items_of(r, v);
-  return items.empty() ? r.heap.undefined("No last item, sequence was empty.") : items.back();
+  return items.empty() ? r.heap.undefined("last: the sequence is empty") : items.back();
 }
 
 Value f_list(Renderer& r, const Value& v, Args&) {
@@ -77,7 +77,7 @@ Value f_join(Renderer& r, const Value& v, Args& a) {
 
 Value f_items(Renderer& r, const Value& v, Args&) {
   if (v.is(Kind::undefined)) return iterator(r, {});
-  if (!v.is(Kind::dict)) r.heap.fail("Can only get item pairs from a mapping.");
+  if (!v.is(Kind::dict)) r.heap.fail("items: expected a dict, got {}", type_name(v));
   std::vector<Value> items;
   for (const auto& [key, value] : v.dict->items)
     items.push_back(Value::from(r.heap.list({key, value}, List::Type::tuple)));
@@ -138,10 +138,9 @@ Value f_dictsort(Renderer& r, const Value& v, Args& a) {
   const Value* by = a.get(1, "by");
   const bool reverse = flag(a, 2, "reverse");
   const std::string_view how = by ? std::string_view(r.string(*by).text) : "key";
-  if (how != "key" && how != "value")
-    r.heap.fail("You can only sort by either \"key\" or \"value\"");
+  if (how != "key" && how != "value") r.heap.fail("dictsort: 'by' must be 'key' or 'value'");
   if (v.is(Kind::undefined)) r.missing(v);
-  if (!v.is(Kind::dict)) r.heap.fail("'{} object' has no attribute 'items'", type_name(v));
+  if (!v.is(Kind::dict)) r.heap.fail("dictsort: expected a dict, got {}", type_name(v));
   std::vector<Keyed> all;
   for (const auto& [key, value] : v.dict->items)
     all.emplace_back(std::vector{folded(r, how == "key" ? key : value, exact)},
@@ -180,7 +179,7 @@ Value f_extreme(Renderer& r, const Value& v, Args& a) {
   const bool exact = flag(a, 0, "case_sensitive");
   const Value* attribute = a.get(1, "attribute");
   const std::vector<Value> items = items_of(r, v);
-  if (items.empty()) return r.heap.undefined("No aggregated item, sequence was empty.");
+  if (items.empty()) return r.heap.undefined("min, max: the sequence is empty");
   const auto key = [&](const Value& item) {
     return folded(r, given(attribute) ? follow(r, item, *attribute) : item, exact);
   };
@@ -206,7 +205,7 @@ Value f_map(Renderer& r, const Value& v, Args& a) {
   if (a.list.empty()) {
     const Value* attribute = a.get(0, "attribute");
     const Value* otherwise = a.get(99, "default");
-    if (!attribute) r.heap.fail("map requires a filter argument");
+    if (!attribute) r.heap.fail("map: a filter or an attribute is missing");
     for (const Value& item : items_of(r, v)) {
       mapped.push_back(follow(r, item, *attribute, otherwise));
     }
@@ -227,7 +226,7 @@ template <bool By, bool Keep>
 Value f_select(Renderer& r, const Value& v, Args& a) {
   if (nothing_in(v, a)) return iterator(r, {});
   const Value* attribute = By ? a.get(0, "") : nullptr;
-  if (By && !attribute) r.heap.fail("Missing parameter for attribute name");
+  if (By && !attribute) r.heap.fail("the name of the attribute is missing");
   const Value* test = a.get(By ? 1 : 0, "");
   const auto rest = a.rest(By ? 2 : 1);
   std::vector<Value> kept;

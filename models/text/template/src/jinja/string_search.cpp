@@ -28,14 +28,14 @@ TextRange within(Renderer& r, const Str& s, Args& a, std::size_t place) {
 
 const Str& part_of(Renderer& r, Args& a) {
   const Value* v = a.get(0, "");
-  if (!v) r.heap.fail("expected at least 1 argument, got 0");
+  if (!v) r.heap.fail("this method needs an argument");
   return r.string(*v);
 }
 
 template <bool Start>
 Value m_starts(Renderer& r, const Value& self, Args& a) {
   const Value* given = a.get(0, "");
-  if (!given) r.heap.fail("expected at least 1 argument, got 0");
+  if (!given) r.heap.fail("this method needs an argument");
   const TextRange range = within(r, *self.text, a, 1);
   if (range.begin > range.end) return Value::from(false);
   const std::string_view text =
@@ -62,7 +62,7 @@ Value m_find(Renderer& r, const Value& self, Args& a) {
     at = Right ? rfind_text(text, part.text) : find_text(text, part.text);
   }
   if (at == std::string_view::npos) {
-    if (Fails) r.heap.fail("substring not found");
+    if (Fails) r.heap.fail("the text does not contain this part");
     return Value::from(std::int64_t{-1});
   }
   std::int64_t characters = 0;

@@ -32,7 +32,7 @@ Value m_strip(Renderer& r, const Value& self, Args& a) {
 
 Value m_replace(Renderer& r, const Value& self, Args& a) {
   const Value *from = a.get(0, ""), *to = a.get(1, ""), *count = a.get(2, "count");
-  if (!from || !to) r.heap.fail("replace expected at least 2 arguments, got {}", a.list.size());
+  if (!from || !to) r.heap.fail("replace() needs 2 arguments, got {}", a.list.size());
   return replace(r, *self.text, r.string(*from), r.string(*to), number_arg(r, count, -1));
 }
 
@@ -106,7 +106,7 @@ Value m_split(Renderer& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str* separator = text_arg(r, a.get(0, "sep"));
   const std::int64_t most = number_arg(r, a.get(1, "maxsplit"), -1);
-  if (separator && separator->text.empty()) r.heap.fail("empty separator");
+  if (separator && separator->text.empty()) r.heap.fail("the separator must not be empty");
   r.heap.work(s.text.size());
   std::vector<Value> parts;
   for (const TextRange& range :
@@ -127,8 +127,8 @@ template <bool Right>
 Value m_partition(Renderer& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str* separator = text_arg(r, a.get(0, ""));
-  if (!separator) r.heap.fail("partition() takes exactly one argument (0 given)");
-  if (separator->text.empty()) r.heap.fail("empty separator");
+  if (!separator) r.heap.fail("partition() needs a separator");
+  if (separator->text.empty()) r.heap.fail("the separator must not be empty");
   const std::size_t at =
       Right ? rfind_text(s.text, separator->text) : find_text(s.text, separator->text);
   r.heap.work(s.text.size());
@@ -148,12 +148,12 @@ Value m_partition(Renderer& r, const Value& self, Args& a) {
 
 Value m_join(Renderer& r, const Value& self, Args& a) {
   const Value* all = a.get(0, "");
-  if (!all) r.heap.fail("join() takes exactly one argument (0 given)");
+  if (!all) r.heap.fail("join() needs a list");
   TextBuilder out;
   std::size_t i = 0;
   for (const Value& item : iterate(r.heap, *all)) {
     if (!item.is(Kind::string))
-      r.heap.fail("sequence item {}: expected str instance, {} found", i, type_name(item));
+      r.heap.fail("join: item {} must be a string, got {}", i, type_name(item));
     if (i++ > 0) out.add(*self.text);
     out.add(*item.text);
     r.heap.check_length(out.text.size());
@@ -165,7 +165,7 @@ template <bool Prefix>
 Value m_remove(Renderer& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str* part = text_arg(r, a.get(0, ""));
-  if (!part) r.heap.fail("expected one argument");
+  if (!part) r.heap.fail("this method needs an argument");
   const std::size_t n = s.text.size(), k = part->text.size();
   if (Prefix && s.text.starts_with(part->text)) return Value::from(r.heap.slice(s, k, n));
   if (!Prefix && k > 0 && s.text.ends_with(part->text))
@@ -178,13 +178,12 @@ template <Side side>
 Value m_pad(Renderer& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Value *width = a.get(0, ""), *fill = a.get(1, "");
-  if (!width) r.heap.fail("expected at least 1 argument, got 0");
+  if (!width) r.heap.fail("this method needs an argument");
   const std::int64_t wide = r.integer(*width);
   if (wide <= static_cast<std::int64_t>(s.length)) return self;
   const std::int64_t n = wide - static_cast<std::int64_t>(s.length);
   const Value with = fill ? *fill : r.heap.text(" ");
-  if (r.string(with).length != 1)
-    r.heap.fail("The fill character must be exactly one character long");
+  if (r.string(with).length != 1) r.heap.fail("the fill character must be a single character");
   const std::int64_t left = side == Side::left    ? 0
                             : side == Side::right ? n
                                                   : n / 2 + (n & wide & 1);
@@ -198,7 +197,7 @@ Value m_pad(Renderer& r, const Value& self, Args& a) {
 Value m_zfill(Renderer& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Value* width = a.get(0, "");
-  if (!width) r.heap.fail("zfill() takes exactly one argument (0 given)");
+  if (!width) r.heap.fail("zfill() needs a width");
   const std::int64_t wide = r.integer(*width);
   if (wide <= static_cast<std::int64_t>(s.length)) return self;
   const std::int64_t n = wide - static_cast<std::int64_t>(s.length);

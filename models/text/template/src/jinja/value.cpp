@@ -249,8 +249,7 @@ int compare(Heap& heap, std::string_view op, const Value& a, const Value& b, int
   }
   for (const Value* v : {&a, &b})
     if (v->is(Kind::undefined)) heap.fail_text(v->text->text);
-  heap.fail("'{}' not supported between instances of '{}' and '{}'", op, type_name(a),
-            type_name(b));
+  heap.fail("'{}' cannot compare values of type {} and {}", op, type_name(a), type_name(b));
 }
 
 std::size_t hash(Heap& heap, const Value& v, int depth) {
@@ -273,7 +272,7 @@ std::size_t hash(Heap& heap, const Value& v, int depth) {
       }
       [[fallthrough]];
     case Kind::dict:
-      heap.fail("unhashable type: '{}'", type_name(v));
+      heap.fail("a value of type {} cannot be a key", type_name(v));
     default:
       return static_cast<std::size_t>(v.kind);
   }
@@ -364,7 +363,7 @@ std::vector<Value> iterate(Heap& heap, const Value& v) {
       return rest;
     }
     default:
-      heap.fail("'{}' object is not iterable", type_name(v));
+      heap.fail("a value of type {} has no elements", type_name(v));
   }
 }
 

@@ -28,23 +28,23 @@ class Grammar {
  public:
   struct GbnfOptions {
     std::string root = "root";
-    // For references to a token by its text, <name>; kNoToken where there is none. Empty: such
-    // references are refused.
+    // Resolves references to a token by its text, <name>; returns kNoToken if there is none. Empty:
+    // such references are refused.
     std::function<TokenId(std::string_view text)> find_token = {};
   };
-  // Throws FormatError with line and column for what is no grammar, rules that are not defined,
-  // left recursion and grammars that allow no text; BudgetError for grammars that need too much
-  // memory.
+  // Throws FormatError with line and column for syntax errors, undefined rules, left recursion and
+  // grammars that allow no text; BudgetError for grammars that need too much memory.
   static std::shared_ptr<const Grammar> from_gbnf(std::string_view text,
                                                   const GbnfOptions& options);
   static std::shared_ptr<const Grammar> from_gbnf(std::string_view text);
-  // JSON texts that a schema allows (docs/constraints.md says in which form). Throws FormatError
-  // for what is no schema, and for schemas that allow nothing; UnsupportedError with a JSON pointer
-  // for a keyword that cannot be honoured; BudgetError with one for what needs too much memory.
+  // JSON texts that a schema allows (docs/constraints.md says in which form). Throws FormatError if
+  // the text is not a schema or allows nothing; UnsupportedError with a JSON pointer for a keyword
+  // that cannot be honoured; BudgetError with a JSON pointer if the schema needs too much memory.
   static std::shared_ptr<const Grammar> from_json_schema(std::string_view schema,
                                                          const JsonSchemaOptions& options = {});
   // Texts that match the pattern from their first to their last character, in the syntax of
-  // ECMAScript. Throws FormatError with the column, UnsupportedError for what is not regular.
+  // ECMAScript. Throws FormatError with the column, UnsupportedError if the
+  // language is not regular.
   static std::shared_ptr<const Grammar> from_regex(std::string_view pattern);
 
   // The texts of `grammar` behind this one, which is not empty: for texts whose beginning is

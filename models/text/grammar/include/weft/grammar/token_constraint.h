@@ -1,5 +1,5 @@
 #pragma once
-// A grammar over the tokens of a vocabulary: which of them may come next.
+// A grammar applied to the tokens of a vocabulary: which tokens may come next.
 
 #include <cstdint>
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace weft {
 
-// The bytes of all tokens as a tree. Make it once per vocabulary; immutable.
+// The bytes of all tokens as a prefix tree. Make it once per vocabulary; immutable.
 class TokenTree {
  public:
   explicit TokenTree(const Tokenizer& tokenizer);
 
-  // Nodes in the order of a walk, parents first. Each adds one byte to its parent.
+  // Nodes in depth-first order, parents first. Each adds one byte to its parent.
   std::size_t n_nodes() const { return byte_.size(); }
   std::uint8_t byte(std::size_t node) const { return byte_[node]; }
   std::uint32_t depth(std::size_t node) const { return depth_[node]; }    // 1: a first byte
-  std::uint32_t behind(std::size_t node) const { return behind_[node]; }  // past all below it
+  std::uint32_t behind(std::size_t node) const { return behind_[node]; }  // end of its subtree
   std::span<const TokenId> tokens(std::size_t node) const {
     return {tokens_.data() + first_[node], tokens_.data() + first_[node + 1]};
   }
@@ -39,9 +39,9 @@ class TokenTree {
   std::int64_t n_tokens_ = 0;
 };
 
-// One text under a grammar. Tokens that stand for no text (control tokens) are allowed only where
-// the grammar names them, and those that end a text where it may end. Used by one thread at a time;
-// what it computes serves all texts that follow: reset() keeps it.
+// The state of one text under a grammar. Control tokens are allowed only where the grammar names
+// them, and tokens that end a text only where the grammar may end. Used by one thread at a time;
+// reset() keeps what was computed, so that later texts are faster.
 class TokenConstraint {
  public:
   // The tree's tokenizer must outlive it.
@@ -51,29 +51,29 @@ class TokenConstraint {
   TokenConstraint& operator=(TokenConstraint&&) noexcept;
 
   void reset();
-  // Where a text is, to come back to it after others. Cheap to keep and to copy.
+  // A position in a text, to return to after working on others. Cheap to keep and to copy.
   struct Place {
     std::uint32_t at = 0;
     std::uint64_t epoch = 0;
   };
   Place place() const;
-  // False where the place is not known any more, because memory was given back since: reset() and
-  // accept() the text's tokens anew. REQUIRES: a place of this object.
+  // False if the place was forgotten, because memory was freed since: reset() and accept() the
+  // text's tokens again. REQUIRES: a place of this object.
   bool go_to(const Place& place);
-  // One bit per token, the lowest first: it may come next. Valid until the next call. Never empty
-  // but where the text is complete and the vocabulary has no token that ends it. A token that no
-  // bit allows leads to no text of the grammar; each one that is allowed can be continued to such a
-  // text, given tokens for all bytes.
+  // One bit per token, lowest first: the token may come next. Valid until the next call. Empty only
+  // if the text is complete and the vocabulary has no token that ends it. A token whose bit is 0
+  // leads to no text of the grammar; every allowed one can be continued to such a text, provided
+  // that there are tokens for all bytes.
   std::span<const std::uint64_t> mask();
   bool allows(TokenId id);
-  // Logits of all other tokens become -inf. Throws ValueError where nothing would be left.
+  // Sets the logits of all other tokens to -inf. Throws ValueError if no token is allowed.
   void apply(std::span<float> logits);
-  // False, and nothing changes, for a token that is not allowed.
+  // Returns false, and changes nothing, if the token is not allowed.
   bool accept(TokenId id);
-  bool complete() const;
-  bool goes_on() const;
-  // Bytes that must come next, `most` of them at most.
-  std::string forced(std::size_t most);
+  bool complete() const;  // the text may end here
+  bool goes_on() const;   // more may follow
+  // The bytes that must come next, at most `max_bytes` of them.
+  std::string forced(std::size_t max_bytes);
 
  private:
   struct Impl;

@@ -1,6 +1,6 @@
 #pragma once
-// What a model writes, taken apart as it comes: thoughts, tool calls, and what is meant for the
-// reader. How each is written is the model's custom, and its chat template tells which.
+// Splits a model's output, as it is generated, into reasoning, tool calls and the answer. Each
+// model family has its own notation; the chat template tells which one applies.
 
 #include <memory>
 #include <string>
@@ -12,59 +12,58 @@ namespace weft {
 struct ReplyEvent {
   enum class Kind {
     content,         // text: more of the answer
-    reasoning,       // text: more of the thoughts before it
-    call_begin,      // text: the tool's name; id, where the model gave one so far
+    reasoning,       // text: more of the reasoning before the answer
+    call_begin,      // text: the tool's name; id, if the model has given one by now
     call_arguments,  // text: more of the JSON object of arguments
-    call_end,        // id, where the model gave one
-    call_dropped,    // the call that began turned out not to be one: forget it. What was written
-                     // comes as content.
+    call_end,        // id, if the model gave one
+    call_dropped,    // the call that began is malformed: discard it. Its text follows as content.
   };
   Kind kind = Kind::content;
   std::string text;
-  int call = -1;  // of the call_ kinds: which one, from 0
+  int call = -1;  // for the call_ kinds: its number, from 0
   std::string id = {};
 
   bool operator==(const ReplyEvent&) const = default;
 };
 
-// How thoughts and calls are written. Empty: not at all.
+// The notation of reasoning and of calls. Empty: none.
 struct ReplySyntax {
   std::string reasoning;  // a name of reasoning_syntax_names()
   std::string calls;      // a name of call_syntax_names()
 };
 
-// What a template speaks of. A syntax that it does not show is left empty, apart from calls where
-// it takes tools in a way that is not known: "json".
+// The notations that a template uses. One that it does not show is left empty, except that calls
+// are "json" if the template accepts tools in an unknown notation.
 ReplySyntax reply_syntax(std::string_view template_text);
 std::vector<std::string_view> reasoning_syntax_names();
 std::vector<std::string_view> call_syntax_names();
 
 struct ReplyParserOptions {
-  // The rendered conversation or its end: where it opened a section of thoughts, the reply begins
-  // in one.
+  // The rendered conversation or its end: if it opened a reasoning section, the reply begins inside
+  // that section.
   std::string prompt = {};
-  // The tools that were offered, a JSON array; empty: none, and no calls are looked for. Arguments
-  // that are written without JSON take the types that it states.
+  // The tools that were offered, a JSON array; empty: none, and calls are not recognized. Arguments
+  // that are not written as JSON take the types given here.
   std::string tools = {};
 };
 
-// One reply. The events do not depend on how the text is cut into pieces, but for where deltas of
-// the same kind are cut; pieces of whole characters give deltas of whole characters, and no delta
-// holds a part of a marker. All text of calls that break their syntax comes as content.
+// One reply. The events do not depend on how the text is divided into pieces, except for the
+// borders between events of the same kind. Pieces of whole characters give events of whole
+// characters, and no event contains part of a marker. The text of malformed calls comes as content.
 class ReplyParser {
  public:
-  // Throws ValueError for names that are not known, FormatError for tools that are no JSON array.
+  // Throws ValueError for unknown syntax names, FormatError if the tools are not a JSON array.
   ReplyParser(const ReplySyntax& syntax, const ReplyParserOptions& options);
   ~ReplyParser();
   ReplyParser(ReplyParser&&) noexcept;
   ReplyParser& operator=(ReplyParser&&) noexcept;
 
-  // More of the reply: what it means, as far as that is clear.
+  // Takes more of the reply and returns the events that are certain by now.
   std::vector<ReplyEvent> push(std::string_view piece);
-  // The reply is over. A call that is not complete is none.
+  // Ends the reply. An incomplete call counts as malformed.
   std::vector<ReplyEvent> finish();
 
-  // Texts that a token must show to the parser though it is a control token.
+  // Control tokens with these texts must be passed to the parser as text.
   const std::vector<std::string>& markers() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 // Beam search: the most likely texts as a whole, instead of one drawn token by token. Each step
-// looks at every token after every hypothesis and goes on with the few best of them.
+// considers every token after every hypothesis and keeps the best few.
 //
 //   SessionBeams model(session);   // weft/run/session_beams.h
 //   BeamSearch search(model, {.beams = 4, .max_tokens = 100});
@@ -18,40 +18,40 @@
 
 namespace weft {
 
-// A hypothesis goes on: with this token behind the one that was number `beam`.
+// Extends hypothesis number `beam` by a token.
 struct BeamStep {
   std::size_t beam = 0;
   TokenId token = kNoToken;
   bool operator==(const BeamStep&) const = default;
 };
 
-// What a search asks about its hypotheses, which have the numbers 0 .. n - 1; in the beginning
-// there is one, with no tokens.
+// What a search asks about its hypotheses, numbered 0 .. n - 1. At the start there is one, without
+// tokens.
 class BeamModel {
  public:
   virtual ~BeamModel() = default;
-  // The logarithms of the probabilities of the next token [V]; -inf for what may not come. Valid
-  // until the next call.
+  // The log-probabilities of the next token [V]; -inf for tokens that are not allowed. Valid until
+  // the next call.
   virtual std::span<const float> logprobs(std::size_t beam) = 0;
-  // Whether the text is over with that token, which is still part of the hypothesis.
+  // Whether that token ends the text; it is still part of the hypothesis.
   virtual bool ends(std::size_t beam, TokenId token) = 0;
-  // The hypotheses from now on; number i is what was chosen[i].
+  // Replaces the hypotheses: number i becomes chosen[i].
   virtual void advance(std::span<const BeamStep> chosen) = 0;
 };
 
-// When a search is over before max_tokens: once it has as many complete hypotheses as beams, and
+// When a search ends before max_tokens: once it has as many complete hypotheses as beams, and
 enum class EarlyStopping : std::uint8_t {
-  never,   // nothing can become better than the worst of them
-  likely,  // nothing would be better than the worst of them if it ended now. With a length penalty
-           // of 0 that is the same as `never`
-  first,   // at once
+  never,   // no other hypothesis can become better than the worst of them
+  likely,  // no other hypothesis would be better than the worst of them if it ended now. With a
+           // length penalty of 0 the same as `never`
+  first,   // immediately
 };
 std::string_view to_string(EarlyStopping stopping);
 
 struct BeamOptions {
-  std::size_t beams = 4;  // how many hypotheses go on at a time
-  // A hypothesis has the sum of its tokens' logarithms of probabilities, divided by their number to
-  // this power, as score. 1: the mean; 0: the sum, so that short texts win; above 1: long ones.
+  std::size_t beams = 4;  // number of live hypotheses
+  // The score of a hypothesis is the sum of its tokens' log-probabilities divided by their number
+  // to this power. 1: the mean; 0: the sum, which favours short texts; above 1: favours long ones.
   double length_penalty = 1.0;
   EarlyStopping stopping = EarlyStopping::likely;
   std::int64_t max_tokens = 1;
@@ -61,26 +61,26 @@ struct Hypothesis {
   std::vector<TokenId> tokens;
   double logprob = 0;
   double score = 0;
-  bool ended = false;  // otherwise it was cut
+  bool ended = false;  // false: cut off by max_tokens
 };
 
-// The same steps as the beam search of Hugging Face's generate(): of all continuations the best
-// `beams` that do not end go on; those that end count where fewer than `beams` are better. Equally
-// good ones stand in the order of hypotheses and tokens.
+// The same algorithm as Hugging Face's generate(): of all continuations, the best `beams` that do
+// not end stay live; those that end count if fewer than `beams` continuations are better. Ties go
+// by the order of hypotheses and tokens.
 class BeamSearch {
  public:
   // The model must outlive it. Throws ValueError for options that make no sense.
   BeamSearch(BeamModel& model, const BeamOptions& options);
 
-  // One token more; false where the search is over or no hypothesis can go on, and then nothing was
-  // done. Throws ValueError where no token may come first. After what the model throws, best() is
-  // what it was before the call, but the search cannot go on.
+  // Extends the hypotheses by one token. Returns false, and does nothing, if the search is over or
+  // no hypothesis can be extended. Throws ValueError if no first token is allowed. If the model
+  // throws, best() stays what it was before the call, but the search cannot continue.
   bool step();
 
-  // The best `beams` hypotheses, best first. Those that had not ended count when they reached
-  // max_tokens or the search was left early.
+  // The best `beams` hypotheses, best first. Hypotheses that have not ended count once they reach
+  // max_tokens, or if the caller stops the search early.
   std::vector<Hypothesis> best() const;
-  std::int64_t n_tokens() const { return n_tokens_; }  // steps that were done
+  std::int64_t n_tokens() const { return n_tokens_; }  // steps taken
 
  private:
   struct Candidate {

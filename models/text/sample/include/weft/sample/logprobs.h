@@ -1,7 +1,7 @@
 #pragma once
-// How likely a model found the tokens of a text, as interfaces of servers report it: by the model's
-// own distribution, from its logits before any constraint, bias or sampler changed them. So a token
-// that a grammar forced can have a low probability, and what was drawn need not be among the best.
+// Token probabilities as server APIs report them: from the model's own logits, before any
+// constraint, bias or sampler changed them. A token that a grammar forced can therefore have a low
+// probability, and the chosen token need not be among the most likely ones.
 
 #include <cstddef>
 #include <span>
@@ -15,22 +15,22 @@ namespace weft {
 
 struct TokenLogprob {
   TokenId token = kNoToken;
-  std::string_view bytes;  // what it stands for, perhaps a part of a character; the tokenizer's
-  float logprob = 0;       // natural logarithm; -inf where the model rules it out
+  std::string_view bytes;  // its text, possibly part of a character; owned by the tokenizer
+  float logprob = 0;       // natural logarithm; -inf if the model rules it out
 };
 
 struct TokenLogprobs {
   TokenLogprob chosen;
-  std::vector<TokenLogprob> top;  // the likeliest, best first; equal ones by id
+  std::vector<TokenLogprob> top;  // the most likely ones, best first; ties by id
 };
 
-// `logits` [V] are the model's. Throws ValueError where `chosen` is not one of them.
+// `logits` [V] are the model's. Throws ValueError if `chosen` is not a token id.
 TokenLogprobs token_logprobs(const Tokenizer& tokenizer, std::span<const float> logits,
                              TokenId chosen, std::size_t n_top);
 
-// In the form of the chat completions of OpenAI's interface: {"token": TEXT, "logprob": X, "bytes":
-// [..], "top_logprobs": [{"token", "logprob", "bytes"}, ..]}, and the id besides. Bytes that are no
-// UTF-8 are U+FFFD in TEXT; an infinite logarithm is -9999.
+// In the form of OpenAI's chat completions, with the token's id added: {"token": TEXT, "id": N,
+// "logprob": X, "bytes": [..], "top_logprobs": [{"token", "id", "logprob", "bytes"}, ..]}. Bytes
+// that are not UTF-8 become U+FFFD in TEXT; -inf becomes -9999.
 std::string to_json(const TokenLogprobs& logprobs);
 
 }  // namespace weft

@@ -1,87 +1,32 @@
 #pragma once
 // Chooses the next token from logits: a chain of stages that change or remove candidates, then a
-// draw. The same seed, logits and history give the same tokens everywhere: generator and draw are
-// defined here, no <random>. A sampler belongs to one conversation and is used by one thread at a
-// time; after the first call it allocates nothing.
+// random draw. The same seed, logits and history give the same tokens on every machine: generator
+// and draw are defined here, without <random>. A sampler belongs to one conversation and is used by
+// one thread at a time; after the first call it does not allocate.
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "weft/tokenize/vocabulary.h"
+#include "weft/sample/sampler_stage.h"
 
 namespace weft {
 
-// xoshiro256++ by Blackman and Vigna (https://prng.di.unimi.it), its state filled from the seed by
-// splitmix64.
-class Random {
- public:
-  explicit Random(std::uint64_t seed);
-  std::uint64_t next();
-  double uniform();  // in [0, 1), a multiple of 2^-53
-
- private:
-  std::uint64_t state_[4];
-};
-
-struct Candidate {
-  TokenId id;
-  float logit;
-  float p;  // valid after Candidates::softmax()
-};
-
-// The tokens that are still in the draw. Never empty while a chain runs.
-struct Candidates {
-  std::vector<Candidate> items;
-  bool sorted = false;  // by logit, highest first, equal ones by id
-
-  void sort();
-  // Fills p: the probabilities of the candidates among themselves. REQUIRES: no logit is NaN and
-  // one is above -inf.
-  void softmax();
-  // Keeps the first n (at least one). `sorted` stays what it was.
-  void keep(std::size_t n);
-  // Null where the token is not a candidate.
-  Candidate* find(TokenId id);
-};
-
-class SamplerStage {
- public:
-  virtual ~SamplerStage() = default;
-  virtual void apply(Candidates& candidates, Random& random) = 0;
-  virtual void accept(TokenId) {}  // a token that is now part of the text
-  virtual void reset() {}          // a new text begins
-};
-
-// A stage by name with its parameters in the order that the table in
-// models/text/sample/src/sampler_stages.cpp gives.
-struct StageSpec {
-  std::string name;
-  std::vector<double> parameters;
-};
-
-// Throws UnsupportedError for an unknown name (the message lists the known ones), ValueError for
-// wrong parameters.
-std::unique_ptr<SamplerStage> make_sampler_stage(const StageSpec& spec);
-
 struct SamplerOptions {
   std::uint64_t seed = 0;
-  int penalty_last_n =
-      64;  // how many of the latest tokens the penalties look at; 0 or less: no penalties
+  int penalty_last_n = 64;  // how many of the latest tokens are penalized; 0 or less: none
   float repeat_penalty = 1.0F;
   float frequency_penalty = 0.0F;
   float presence_penalty = 0.0F;
   int top_k = 40;                 // 0 or less: all
   float top_p = 0.95F;            // 1 or more: all
   float min_p = 0.05F;            // 0 or less: all
-  float temperature = 0.8F;       // 0 or less: the most likely token, always
-  float dynamic_range = 0.0F;     // the temperature varies by so much, with the entropy
-  float dynamic_exponent = 1.0F;  // and so strongly
+  float temperature = 0.8F;       // 0 or less: always the most likely token
+  float dynamic_range = 0.0F;     // how far the temperature varies with the entropy
+  float dynamic_exponent = 1.0F;  // how strongly it follows the entropy
   float typical_p = 1.0F;         // 1 or more: all
   float top_n_sigma = -1.0F;      // 0 or less: all
   float tail_free_z = 1.0F;       // 1 or more: all
@@ -92,23 +37,25 @@ struct SamplerOptions {
   int dry_allowed_length = 2;
   int dry_last_n = -1;                // -1: the whole text
   std::vector<TokenId> dry_breakers;  // repetitions do not reach across these
-  int mirostat = 0;                   // 1, 2: instead of all that leaves out candidates
+  int mirostat = 0;                   // 1, 2: replaces all stages that remove candidates
   float mirostat_tau = 5.0F;
   float mirostat_eta = 0.1F;
-  float adaptive_target = -1.0F;  // 0 and more: the probability that choices are drawn towards
+  float adaptive_target = -1.0F;  // the probability that choices are drawn towards; below 0: off
   float adaptive_decay = 0.9F;
   std::vector<std::pair<TokenId, float>> logit_bias;  // -inf: never
-  // The order of the stages, by the names of kSamplerOrder.
-  std::vector<std::string> order;
+  std::vector<std::string> order;                     // of kSamplerOrder; empty: all of it
 };
 
 // penalties;dry;top_n_sigma;top_k;typ_p;tail_free;top_p;min_p;xtc;temperature;adaptive_p: the
-// default order. Logit biases come before all others, mirostat and adaptive-p behind.
+// default order. Logit biases come before all others, mirostat after them.
 extern const std::vector<std::string> kSamplerOrder;
 
+// Throws UnsupportedError if a name is not in kSamplerOrder; the message lists those.
+void check_sampler_order(std::span<const std::string> order);
+
 // The stages in order; those that would do nothing are left out. Throws UnsupportedError for an
-// unknown name in the order.
-std::vector<StageSpec> sampler_chain(const SamplerOptions& options);
+// unknown name in the order, ValueError for parameters that a stage refuses.
+std::vector<StagePtr> sampler_chain(const SamplerOptions& options);
 
 // The n most likely tokens and the logarithms of their probabilities before any stage, best first.
 struct Likely {
@@ -117,20 +64,22 @@ struct Likely {
 };
 std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n);
 float logprob(std::span<const float> logits, TokenId id);
-// What to take off a logit for the logarithm of its probability. REQUIRES: one is above -inf.
+// log(sum(exp(logits))): subtract it from a logit for the logarithm of its probability. REQUIRES:
+// at least one logit is above -inf.
 double log_of_total(std::span<const float> logits);
 
 class Sampler {
  public:
   explicit Sampler(const SamplerOptions& options = {})
       : Sampler(sampler_chain(options), options.seed) {}
-  Sampler(std::span<const StageSpec> chain, std::uint64_t seed);
+  // Stages of one's own: see weft/sample/stages.h.
+  Sampler(std::vector<StagePtr> chain, std::uint64_t seed);
 
-  // `logits` [V], one per token of the vocabulary. Throws ValueError where one is NaN or +inf (the
-  // message names the token) or where all are -inf. The choice becomes part of the text only
-  // through accept().
+  // `logits` [V], one per token of the vocabulary. Throws ValueError if one is NaN or +inf (the
+  // message names the token) or if all are -inf. The choice becomes part of the text only through
+  // accept().
   TokenId sample(std::span<const float> logits);
-  // The tokens of the prompt and those that were chosen, in order.
+  // Appends a token to the text: those of the prompt and those that were chosen, in order.
   void accept(TokenId id);
   // A new text begins; the random numbers start again from the seed.
   void reset();
@@ -139,7 +88,7 @@ class Sampler {
   std::span<const Candidate> candidates() const { return candidates_.items; }
 
  private:
-  std::vector<std::unique_ptr<SamplerStage>> stages_;
+  std::vector<StagePtr> stages_;
   std::uint64_t seed_;
   Random random_;
   Candidates candidates_;

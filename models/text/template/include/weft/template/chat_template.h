@@ -1,8 +1,7 @@
 #pragma once
-// A conversation as the text that a model was trained on. A template is a program in the language
-// of Jinja, with the settings and functions that Hugging Face's apply_chat_template gives it
-// (docs/templates.md); it comes with the model file and may be hostile: what a render may take is
-// bounded.
+// Renders a conversation as the text that a model was trained on. A template is a Jinja program
+// with the settings and functions of Hugging Face's apply_chat_template (docs/templates.md). It
+// comes with the model file and may be hostile: the cost of a render is bounded.
 
 #include <cstdint>
 #include <memory>
@@ -26,42 +25,42 @@ struct ToolCall {
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant", "tool"
   std::string content;
-  std::string reasoning = {};  // what an assistant thought before
+  std::string reasoning = {};  // an assistant's reasoning before the content
   std::vector<ToolCall> tool_calls = {};
-  std::string tool_call_id = {};  // of a "tool" message: what it answers
+  std::string tool_call_id = {};  // for a "tool" message: the call it answers
   std::string name = {};          // and the tool's name
 };
 
-// What one render may take. Past a limit it ends with an error that names it.
+// The cost limits of one render. Exceeding one is an error that names it.
 struct ChatRenderLimits {
   std::size_t steps = 50'000'000;              // expressions and statements, long texts by length
-  std::size_t memory = std::size_t{1} << 29;   // bytes of all values made
-  std::size_t output = std::size_t{64} << 20;  // bytes, also of any text on the way
-  int depth = 900;                             // macro calls and what is nested in them
+  std::size_t memory = std::size_t{1} << 29;   // bytes of all values
+  std::size_t output = std::size_t{64} << 20;  // bytes, also of any intermediate text
+  int depth = 900;                             // nested macro calls and blocks
 };
 
 struct ChatRenderOptions {
-  bool add_generation_prompt = true;  // end with the opening of the assistant's turn
+  bool add_generation_prompt = true;  // end with the start of the assistant's turn
   std::string bos = {};               // texts of the vocabulary's special tokens
   std::string eos = {};
   std::string tools = {};   // a JSON array of tool definitions; empty for none
-  std::string kwargs = {};  // a JSON object of further variables; empty for none
+  std::string kwargs = {};  // a JSON object of additional variables; empty for none
   ChatRenderLimits limits = {};
 };
 
 struct RenderedChat {
   std::string text;
-  std::vector<TextRange> foreign;  // what messages said, roles included: see EncodeOptions::foreign
+  std::vector<TextRange> foreign;  // text of the messages and roles: see EncodeOptions::foreign
 };
 
-// A template that cannot be read, or that failed. what() has the place and the message.
+// A template is malformed, or its rendering failed. what() has the place and the message.
 class ChatTemplateError : public ValueError {
  public:
   ChatTemplateError(std::size_t line, std::size_t column, std::string message, bool raised);
   std::size_t line() const { return line_; }      // from 1
   std::size_t column() const { return column_; }  // from 1, in characters
   const std::string& message() const { return message_; }
-  // The template itself refused, by raise_exception: the message is its own.
+  // The template itself called raise_exception: the message is its own.
   bool raised() const { return raised_; }
 
  private:
@@ -74,16 +73,16 @@ class ChatTemplateError : public ValueError {
 class ChatTemplate {
  public:
   virtual ~ChatTemplate() = default;
-  // Encode the text with parse_special and without add_special: it holds the special tokens as
-  // text, BOS included where the template has one. Pass on what is foreign, or a message that
-  // spells out a control token ends its own turn and begins another. Throws ChatTemplateError where
-  // the template fails, ValueError for a message without a role, FormatError for options that are
-  // not the JSON that they should be.
+  // Encode the text with parse_special and without add_special: it contains the special tokens as
+  // text, including BOS if the template has one. Pass `foreign` on to the tokenizer, or a message
+  // that spells out a control token could end its turn and begin another. Throws ChatTemplateError
+  // if the template fails, ValueError for a message without a role, FormatError for options that
+  // are not valid JSON.
   virtual RenderedChat render(std::span<const ChatMessage> messages,
                               const ChatRenderOptions& options) const = 0;
-  // One render with any arguments: a JSON object with messages, tools, documents, bos_token and
-  // what else the template reads. strftime_now, where given ("2024-07-26T12:34:56"), is the clock.
-  // `defaults` has the texts of special tokens for where the arguments have none, and the limits.
+  // One render with arbitrary arguments: a JSON object with messages, tools, documents, bos_token
+  // and whatever else the template reads. strftime_now, if given ("2024-07-26T12:34:56"), sets the
+  // clock. `defaults` supplies the limits, and special tokens that the arguments lack.
   virtual RenderedChat render_arguments(std::string_view arguments,
                                         const ChatRenderOptions& defaults = {}) const = 0;
   // "chatml" for a template of that name, "" for one from a text.
@@ -91,11 +90,12 @@ class ChatTemplate {
   virtual const std::string& source() const = 0;
 };
 
-// Reads a template's text (tokenizer.chat_template). Throws ChatTemplateError with line and column
-// for one that is malformed, ValueError for an empty one.
+// Parses a template (tokenizer.chat_template). Throws ChatTemplateError with line and column if it
+// is malformed, ValueError if it is empty.
 std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text);
 
-// A plain form by its name (what --chat-template takes). Throws ValueError for unknown names.
+// A built-in template by its name (what --chat-template takes). Throws ValueError for unknown
+// names.
 std::unique_ptr<const ChatTemplate> make_named_chat_template(std::string_view name);
 
 // The known names.

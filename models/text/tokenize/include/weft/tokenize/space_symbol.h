@@ -1,5 +1,5 @@
 #pragma once
-// How several kinds write a space in their tokens, and single bytes.
+// How several tokenizer kinds write spaces and single bytes in their tokens.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +11,12 @@ namespace weft {
 
 inline constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 
-// What the places of a text are counted with goes up to here: a text that grows on its way to the
-// tokens must not pass it.
+// Positions in a text are 32-bit: a text that grows while it is normalized must stay below this.
 inline constexpr std::size_t kMaxText = std::numeric_limits<std::int32_t>::max();
-// Throws ValueError where a text has become longer than `limit` bytes.
+// Throws ValueError if `size` exceeds `limit`, in bytes.
 void check_grown_text(std::size_t size, std::size_t limit);
 
-// U+2581 becomes a space, and the other way round, with one before the text where it is asked for.
+// Replaces U+2581 by spaces, and spaces by U+2581 (with one more before the text if `prefix`).
 std::string with_spaces(std::string_view text);
 std::string with_space_symbols(std::string_view text, bool prefix = false,
                                std::size_t limit = kMaxText);

@@ -14,8 +14,10 @@
 
 namespace weft {
 
+namespace tokenize {
 class SpecialSplitter;
 struct SpecialMatch;
+}  // namespace tokenize
 
 // The bytes begin .. end - 1 of a text.
 struct TextRange {
@@ -24,11 +26,11 @@ struct TextRange {
 };
 
 struct EncodeOptions {
-  bool add_special = true;  // BOS, EOS and the like, as the vocabulary asks
-  bool parse_special =
-      false;  // control tokens written out in the text ("<|im_end|>") become that token
-  // Stretches in which they stay ordinary text even so, because strangers wrote them: ascending,
-  // apart from each other, within the text. No special token reaches across the border of one.
+  bool add_special = true;  // BOS, EOS and the like, as the vocabulary requires
+  // Control tokens spelled out in the text ("<|im_end|>") become that token.
+  bool parse_special = false;
+  // Ranges in which they stay ordinary text nevertheless, because the text is untrusted: ascending,
+  // disjoint, within the text. No special token crosses the border of a range.
   std::span<const TextRange> foreign = {};
 };
 
@@ -41,18 +43,17 @@ class Tokenizer {
  public:
   virtual ~Tokenizer();
 
-  // Any bytes are a text: NUL is a byte like others, and bytes that are not UTF-8 are encoded one
-  // by one. A byte for which the vocabulary has no token becomes the unknown token, or is left out
-  // where there is none. Kinds that change texts before they look for tokens ("bert", "t5",
-  // "whitespace", "llama" with a character map) take such bytes for U+FFFD. Throws ValueError for
-  // texts of 2 GiB and more, as they come or with their spaces and characters replaced, and for
-  // foreign stretches that are out of order or reach beyond the text; FormatError where a text
-  // leads to a broken place of the vocabulary's character map.
+  // Accepts any bytes: NUL is an ordinary byte, and bytes that are not UTF-8 are encoded one by
+  // one. A byte for which the vocabulary has no token becomes the unknown token, or is dropped if
+  // there is none. Kinds that normalize text first ("bert", "t5", "whitespace", "llama" with a
+  // character map) replace such bytes by U+FFFD. Throws ValueError for texts of 2 GiB and more,
+  // before or after normalization, and for foreign ranges that are out of order or reach beyond the
+  // text; FormatError if a text leads to a broken entry of the vocabulary's character map.
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  // The bytes of the tokens, one after the other; decode(encode(x)) = x for every x where the
-  // vocabulary has a token for every byte and the kind changes no texts (kinds "llama", "gemma4":
-  // apart from U+2581, which comes back as a space). Throws ValueError for an id outside the
+  // The bytes of the tokens, concatenated. decode(encode(x)) = x for every x if the vocabulary has
+  // a token for every byte and the kind does not normalize (kinds "llama", "gemma4": except for
+  // U+2581, which comes back as a space). Throws ValueError for an id outside the
   // vocabulary.
   std::string decode(std::span<const TokenId> ids, const DecodeOptions& options = {}) const;
 
@@ -61,45 +62,46 @@ class Tokenizer {
   virtual std::string_view bytes(TokenId id) const = 0;
   // Throws ValueError for an id outside the vocabulary.
   void check_id(TokenId id) const;
-  // True for tokens that plain output leaves out.
+  // Whether plain output omits the token.
   bool hidden(TokenId id) const;
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
-  // Oddities of the vocabulary that were worked around (those found by Vocabulary included).
+  // Defects of the vocabulary that were worked around, including those that Vocabulary found.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  protected:
-  // `own`: the texts of special tokens that the kind finds by itself, whatever their types are.
+  // `own`: the texts of special tokens that the kind recognizes whatever their types are.
   explicit Tokenizer(std::shared_ptr<const Vocabulary> vocabulary,
                      std::span<const std::string_view> own = {});
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
-  // Nothing where `n` is 0.
+  // No warning if `n` is 0.
   void warn_of_long_tokens(std::size_t n, std::size_t limit);
 
  private:
-  // What goes around a text; kNoToken: nothing. By default BOS and EOS where the vocabulary asks.
+  // The token before and the token after a text; kNoToken: none. By default BOS and EOS if the
+  // vocabulary requires them.
   virtual TokenId opening() const;
   virtual TokenId closing() const;
-  // Appends the ids of a stretch of text between special tokens. `text` is not empty.
+  // Appends the ids of the text between two special tokens. `text` is not empty.
   virtual void encode_stretch(std::string_view text, std::vector<TokenId>& out) const = 0;
-  std::vector<SpecialMatch> find_special(std::string_view text, const EncodeOptions& options) const;
+  std::vector<tokenize::SpecialMatch> find_special(std::string_view text,
+                                                   const EncodeOptions& options) const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::vector<std::string> warnings_;
-  std::unique_ptr<const SpecialSplitter> user_defined_;
-  std::unique_ptr<const SpecialSplitter> all_special_;
+  std::unique_ptr<const tokenize::SpecialSplitter> user_defined_;
+  std::unique_ptr<const tokenize::SpecialSplitter> all_special_;
 };
 
-// The tokenizer of a vocabulary's kind. Throws UnsupportedError for kinds that nothing here can
-// encode (the message lists the known ones), FormatError where the vocabulary lacks what its kind
-// needs.
+// The tokenizer of a vocabulary's kind. Throws UnsupportedError for an unknown kind (the
+// message lists the known ones), FormatError if the vocabulary lacks what its kind needs.
 std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary> vocabulary);
 
-// Text as it comes, token by token: never half a UTF-8 character. Keeps a reference to the
-// tokenizer; one thread at a time.
+// Streams text token by token, never half a UTF-8 character. Keeps a reference to the tokenizer;
+// one thread at a time.
 class Detokenizer {
  public:
-  enum class Invalid { keep, replace };  // bytes that are no UTF-8: as they are, or U+FFFD for each
+  enum class Invalid { keep, replace };  // bytes that are not UTF-8: unchanged, or U+FFFD for each
 
   struct Options {
     DecodeOptions decode;
@@ -109,12 +111,12 @@ class Detokenizer {
   explicit Detokenizer(const Tokenizer& tokenizer) : Detokenizer(tokenizer, Options{}) {}
   Detokenizer(const Tokenizer& tokenizer, const Options& options);
 
-  // The text that this token completes, possibly empty: what might still become a character is held
-  // back (3 bytes at most). Valid until the next call. With Invalid::keep the outputs of all push()
+  // The text that this token completes, possibly empty: bytes that may still become a character are
+  // held back (at most 3). Valid until the next call. With Invalid::keep the outputs of all push()
   // and finish() together are Tokenizer::decode of the same ids.
   std::string_view push(TokenId id);
-  // What was held back, which is then no character: the bytes, or one U+FFFD. Afterwards a new text
-  // may begin.
+  // Returns what was held back, which is an incomplete character: the bytes, or one U+FFFD. A new
+  // text may begin afterwards.
   std::string_view finish();
 
  private:

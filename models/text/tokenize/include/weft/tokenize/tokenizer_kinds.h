@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// What a kind assumes where the file is silent.
+// What a kind assumes for keys that the file lacks.
 struct KindDefaults {
   TokenizerFlags flags;
   SpecialTokens special;
@@ -20,7 +20,7 @@ struct TokenizerKind {
   std::string_view name;
   KindDefaults (*defaults)(std::string_view pre);
   std::shared_ptr<const Tokenizer> (*make)(std::shared_ptr<const Vocabulary> vocabulary);
-  // The pre-tokenizer rule that the kind stands for; empty: the one that the file names.
+  // The pre-tokenizer rule that the kind implies; empty: the one that the file names.
   std::string_view rule = {};
   bool needs_bos = false;  // whatever the file says
 };

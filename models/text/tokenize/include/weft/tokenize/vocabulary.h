@@ -1,8 +1,7 @@
 #pragma once
-// The vocabulary of a model file: the tokens with their scores and types, the ids with a special
-// meaning, and how a text is to be dressed before it is encoded. Immutable after construction: any
-// number of threads may read. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
-// (tokenizer.ggml.*)
+// The vocabulary of a model file: the tokens with their scores and types, the special ids, and how
+// a text is prepared before it is encoded. Immutable after construction: any number of threads may
+// read. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (tokenizer.ggml.*)
 
 #include <cstdint>
 #include <memory>
@@ -21,12 +20,12 @@ enum class TokenType : std::uint8_t {
   normal = 1,
   unknown = 2,
   control = 3,       // never produced from plain text, not shown
-  user_defined = 4,  // always found in a text as it stands
+  user_defined = 4,  // always matched literally in a text
   unused = 5,
   byte = 6,  // "<0xXX>": one byte of a character that has no token
 };
 
-// kNoToken where the vocabulary has no such token.
+// kNoToken for those that the vocabulary lacks.
 struct SpecialTokens {
   TokenId bos = kNoToken;
   TokenId eos = kNoToken;
@@ -55,7 +54,7 @@ struct TokenizerFlags {
   bool strip_accents = false;  // kind "bert"
 };
 
-// What a vocabulary is made of. `tokens`, `merges` are arbitrary bytes in the notation of the file.
+// The parts of a vocabulary. `tokens` and `merges` are arbitrary bytes in the notation of the file.
 // `scores` and `types` are empty or as long as `tokens`.
 struct VocabularyParts {
   std::string kind;  // tokenizer.ggml.model: "llama", "gpt2", ...; "none" without a tokenizer
@@ -69,15 +68,15 @@ struct VocabularyParts {
   std::string charsmap;                  // tokenizer.ggml.precompiled_charsmap, may be empty
   SpecialTokens special;
   TokenizerFlags flags;
-  std::vector<TokenId> strip_left;   // special tokens that take the white space before them
-  std::vector<TokenId> strip_right;  // ... and behind them
+  std::vector<TokenId> strip_left;   // special tokens that absorb the white space before them
+  std::vector<TokenId> strip_right;  // ... and after them
   std::int64_t n_tokens = 0;         // size of a vocabulary without texts; otherwise ignored
   std::vector<std::string> warnings;
 };
 
 class Vocabulary {
  public:
-  // Throws FormatError where the parts do not fit together (lengths, more than 2^24 tokens, a score
+  // Throws FormatError if the parts do not fit together (lengths, more than 2^24 tokens, a score
   // that is not a number). Out-of-range special ids are dropped with a warning.
   explicit Vocabulary(VocabularyParts parts);
   ~Vocabulary();
@@ -86,16 +85,16 @@ class Vocabulary {
   const std::string& pre() const;
   const std::string& chat_template() const;
   std::int64_t size() const;  // ids are 0 .. size() - 1
-  bool has_texts() const;     // false: ids only, there is nothing to encode or decode with
+  bool has_texts() const;     // false: ids only, cannot encode or decode
 
   // The token in the notation of the file (arbitrary bytes, possibly empty). REQUIRES: has_texts(),
   // 0 <= id < size().
   std::string_view text(TokenId id) const;
-  float score(TokenId id) const;  // 0 where the file has no scores
+  float score(TokenId id) const;  // 0 if the file has no scores
   bool has_scores() const;
   TokenType type(TokenId id) const;
-  // The id of a text; the highest one where several tokens have this text; kNoToken for unknown and
-  // empty texts.
+  // The id of a text; the highest one if several tokens have it; kNoToken for unknown and empty
+  // texts.
   TokenId find(std::string_view text) const;
 
   std::int64_t n_merges() const;
@@ -104,12 +103,12 @@ class Vocabulary {
   const std::string& charsmap() const;
   const SpecialTokens& special() const;
   const TokenizerFlags& flags() const;
-  // Special tokens that take the white space of the text before or behind them.
+  // Special tokens that absorb the white space before or after them.
   bool strips_left(TokenId id) const;
   bool strips_right(TokenId id) const;
-  // True for eos, eot, eom and the tokens that are known to end a reply by their text (<|im_end|>,
-  // <|eot_id|>, ...). The latter are control tokens whatever the file says of their type; where it
-  // says otherwise there is a warning.
+  // True for eos, eot, eom and tokens whose text is known to end a reply (<|im_end|>, <|eot_id|>,
+  // ...). The latter are control tokens whatever type the file gives them; a different type causes
+  // a warning.
   bool ends_generation(TokenId id) const;
 
   const std::vector<std::string>& warnings() const;

@@ -1,0 +1,23 @@
+#pragma once
+// Paths that belong to a layer of the model: "blk.3.attn_q" is "attn_q" of layer 3.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+inline constexpr std::int64_t kNoLayer = -1;
+
+struct LayerPath {
+  std::int64_t layer = kNoLayer;
+  std::string_view rest;  // the whole path if it belongs to no layer
+};
+
+// A number of 65536 or more names no layer.
+LayerPath parse_layer_path(std::string_view path);
+
+// "blk.3.attn_q"
+std::string layer_path(std::int64_t layer, std::string_view rest);
+
+}  // namespace weft
