@@ -21,7 +21,7 @@ namespace {
 std::vector<float> evaluate(const Model& model, const std::vector<std::int32_t>& ids) {
   const auto n = static_cast<std::int64_t>(ids.size());
   const Model::Impl& impl = model.impl();
-  const Graph graph = build_graph(impl.source, *impl.architecture, impl.hparams,
+  const Graph graph = build_graph(impl.source, *impl.architecture, *impl.hparams,
                                   {.tokens = n,
                                    .logits_rows = n,
                                    .cells = 256,

@@ -81,7 +81,7 @@ void add_class(const Model& model, const Backend& backend, std::int64_t width,
                PlannedModel& planned) {
   const SessionOptions& o = planned.options;
   const Model::Impl& impl = model.impl();
-  const Graph plain = build_graph(impl.source, *impl.architecture, impl.hparams,
+  const Graph plain = build_graph(impl.source, *impl.architecture, *impl.hparams,
                                   {.tokens = width,
                                    .logits_rows = std::min(width, o.logits_rows),
                                    .cells = cells_per_sequence(o) * o.sequences,
