@@ -7,11 +7,11 @@
 namespace weft {
 
 MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) {
-  const auto usual = [&](const char* name, Value value) {
-    keys[architecture + "." + name] = std::move(value);
+  const auto usual = [&](const char* name, std::int64_t value) {
+    keys.emplace(architecture + "." + name, value);
   };
-  keys["general.architecture"] = architecture;
-  keys["tokenizer.ggml.model"] = "no_vocab";
+  keys.emplace("general.architecture", architecture);
+  keys.emplace("tokenizer.ggml.model", std::string("no_vocab"));
   usual("context_length", sizes.context);
   usual("embedding_length", sizes.D);
   usual("block_count", sizes.L);
@@ -19,7 +19,7 @@ MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) 
   usual("vocab_size", sizes.V);
   usual("attention.head_count", sizes.H);
   usual("attention.head_count_kv", sizes.G);
-  usual("attention.layer_norm_rms_epsilon", 1e-5);
+  keys.emplace(architecture + ".attention.layer_norm_rms_epsilon", 1e-5);
 }
 
 void MadeSource::learn() {

@@ -95,7 +95,7 @@ class Maker {
     const bool vector = spec.shape.rank() < 2;
     const bool factor = vector && tensor.name.find("bias") == std::string::npos;
     std::vector<float> values =
-        uniform(tensor.name, n, factor ? 1 : 0, vector ? 0.2 : spread_of(spec.shape.last().bound));
+        uniform(tensor.name, n, factor ? 1 : 0, vector ? 0.2 : spread_of(spec.shape.last()));
     if (about_.change) about_.change(tensor.name, values);
     put(encoded(values, spec.dtype));
   }
@@ -103,7 +103,7 @@ class Maker {
   // Pieces of the stock, by chance.
   void draw(const MadeSource::Tensor& tensor, const GgufWriter::Put& put) {
     const DType type = tensor.spec.dtype;
-    const std::int64_t K = tensor.spec.shape.last().bound;
+    const std::int64_t K = tensor.spec.shape.last();
     const std::span<const std::byte> all = stock(type, K);
     std::mt19937 random = random_of(tensor.name);
     for (std::int64_t left = tensor.spec.shape.elems(); left > 0; left -= kPiece) {
