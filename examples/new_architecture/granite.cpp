@@ -19,7 +19,7 @@ struct Granite : Hparams {
   float embedding_scale, residual_scale, attention_scale, logit_scale;
 };
 
-static Granite read(const Keys& keys) {
+static Granite read_granite(const Keys& keys) {
   const Hparams c = read_hparams(keys);
   require_dense(keys, c);
   if (!keys.flag_or("rope.scaling.finetuned", true))
@@ -46,7 +46,7 @@ static constexpr HfKey kConfigJson[] = {
     {"logits_scaling", "logit_scale", HfKey::Kind::number}};
 
 int main(int argc, char** argv) try {
-  register_architecture(decoder<granite, read>(
+  register_architecture(decoder<granite, read_granite>(
       "granite", {.types = {"granite"}, .keys = kConfigJson, .paired_rows = true}));
   if (argc < 2) {
     const SelfReport report =

@@ -118,7 +118,11 @@ DType choose(const TypeChoice& type, std::int64_t n_layers, std::string_view nam
   if (shape.rank() < 2) return f32;
   const bool sensitive = (name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight")) &&
                          gets_more_bits(layer_of(name), n_layers);
-  return (sensitive ? type.better : type.common)->dtype;
+  const DType dtype = (sensitive ? type.better : type.common)->dtype;
+  if (shape.last() % dtype.block_elems() != 0)
+    fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks of {}", name,
+                     to_string(shape), dtype.name());
+  return dtype;
 }
 
 MadeSource source_of(const MadeShape& s, const TypeChoice& type) {

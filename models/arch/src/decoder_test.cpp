@@ -61,13 +61,17 @@ Tensor twice(const Layer& l, Tensor x) {
   return project(l.w, "twice", l.c.D, l.c.D, x);
 }
 
+Tensor once(const Layer& l, Tensor x) {
+  return project(l.w, "once", l.c.D, l.c.D, x);
+}
+
 }  // namespace
 
 TEST_CASE("norms stand where the page puts them") {
   const Graph graph = graph_of([](const Numbers&) -> Decoder {
     return {.layer = {{.name = "pre", .before = "pre_norm", .block = twice},
                       {.name = "post", .block = swiglu, .after = "post_norm"},
-                      {.name = "bert", .block = swiglu, .over_sum = "bert_norm"}}};
+                      {.name = "bert", .block = once, .over_sum = "bert_norm"}}};
   });
   CHECK(input(graph, "blk.1.twice", 0) == "blk.1.pre_norm");
   CHECK(input(graph, "blk.1.pre_residual", 1) == "blk.1.twice");
