@@ -19,8 +19,8 @@ set(WEFT_LAYERS
   template=models/text/template
   grammar=models/text/grammar
   reply=models/text/reply
-  files=models/files
   arch=models/arch
+  files=models/files
   quantize=models/quantize
   run=models/run
   measure=models/measure

@@ -1,19 +1,14 @@
 #include "made_model.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
-#include <map>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/gguf_writer.h"
+#include "weft/files/made_model.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
@@ -31,7 +26,7 @@ const MadeShape kShapes[] = {
     {.name = "9b", .D = 3584, .F = 14336, .L = 42, .H = 32, .G = 8, .V = 128256, .E = 128},
 };
 
-constexpr std::uint32_t kContext = 131072;
+constexpr std::int64_t kContext = 131072;
 
 // Sizes up to `most`: with these no count of parameters or bytes leaves 64 bits.
 struct Letter {
@@ -78,63 +73,6 @@ void check_shape(const MadeShape& s) {
   if (s.E % 2 != 0) fail<ValueError>("shape '{}': heads of {} are odd", s.name, s.E);
 }
 
-// The same sequence everywhere; which tensor it is for makes the start.
-class Random {
- public:
-  explicit Random(std::string_view name) {
-    for (const char c : name) state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  // SplitMix64. Source: Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators".
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  // Close to normal, of variance 1: the sum of four uniform numbers.
-  float normal() {
-    const std::uint64_t bits = next();
-    std::uint64_t sum = 0;
-    for (int i = 0; i < 4; ++i) sum += (bits >> (16 * i)) & 0xffff;
-    return (static_cast<float>(sum) / 65536 - 2) * std::sqrt(3.0f);
-  }
-
- private:
-  std::uint64_t state_ = 0xcbf29ce484222325;
-};
-
-constexpr std::int64_t kPiece = 256;    // weights; a multiple of every block
-constexpr std::int64_t kPieces = 2048;  // of a stock
-using Stock = std::vector<std::byte>;
-
-// Encoded weights of one type and deviation. Tensors are drawn from it piece by piece, which is as
-// fast as the file is written, in every format alike.
-Stock make_stock(const Format& format, double deviation) {
-  Random random("stock");
-  std::vector<float> values(kPiece * kPieces);
-  for (float& v : values) v = random.normal() * static_cast<float>(deviation);
-  Stock stock(static_cast<std::size_t>(format.dtype.bytes(kPiece * kPieces)));
-  if (format.encode) {
-    format.encode(values.data(), stock.data(), kPiece * kPieces);
-  } else {  // it wants to know which columns matter: here they are alike
-    const std::vector<float> alike(values.size(), 1.0f);
-    format.encode_weighted(values.data(), alike.data(), stock.data(), kPiece * kPieces);
-  }
-  return stock;
-}
-
-void produce(const std::string& name, DType dtype, std::int64_t n_elems, const Stock& stock,
-             const GgufWriter::Put& put) {
-  Random random(name);
-  const std::span<const std::byte> all(stock);
-  for (std::int64_t done = 0; done < n_elems; done += kPiece) {
-    const std::int64_t n = std::min(kPiece, n_elems - done);
-    const auto piece = static_cast<std::int64_t>(random.next() >> 32) % kPieces;
-    put(all.subspan(static_cast<std::size_t>(dtype.bytes(kPiece) * piece),
-                    static_cast<std::size_t>(dtype.bytes(n))));
-  }
-}
-
 struct TypeChoice {
   std::string name;  // upper case
   std::uint32_t file_type;
@@ -167,95 +105,42 @@ bool gets_more_bits(std::int64_t layer, std::int64_t n_layers) {
   return layer < eighth || layer >= 7 * n_layers / 8 || (layer - eighth) % 3 == 2;
 }
 
-class Maker {
- public:
-  Maker(const MadeShape& shape, std::string_view type, std::function<bool(double)> progress)
-      : s_(shape), type_(choose_type(type)), progress_(std::move(progress)) {}
+// The layer of a tensor of this name, "blk.3.attn_v.weight".
+std::int64_t layer_of(std::string_view name) {
+  std::int64_t layer = 0;
+  name.remove_prefix(std::min<std::size_t>(name.size(), std::string_view("blk.").size()));
+  std::from_chars(name.data(), name.data() + name.size(), layer);
+  return layer;
+}
 
-  void write(const std::string& path) {
-    describe();
-    matrix("token_embd.weight", s_.V, s_.D, *type_.common);
-    for (std::int64_t i = 0; i < s_.L; ++i) layer(i);
-    norm("output_norm.weight");
-    if (!s_.tied) matrix("output.weight", s_.V, s_.D, *type_.better);
-    writer_.write(path);
-  }
+DType choose(const TypeChoice& type, std::int64_t n_layers, std::string_view name,
+             const Shape& shape) {
+  if (shape.rank() < 2) return f32;
+  const bool sensitive = (name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight")) &&
+                         gets_more_bits(layer_of(name), n_layers);
+  const DType dtype = (sensitive ? type.better : type.common)->dtype;
+  if (shape.last() % dtype.block_elems() != 0)
+    fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks of {}", name,
+                     to_string(shape), dtype.name());
+  return dtype;
+}
 
- private:
-  void describe() {
-    const auto u32 = [&](const char* key, std::int64_t value) {
-      writer_.add_u32(key, static_cast<std::uint32_t>(value));
-    };
-    writer_.add_string("general.architecture", "llama");
-    writer_.add_string("general.name", fmt::format("random weights, {}", s_.name));
-    u32("general.file_type", type_.file_type);
-    u32("general.quantization_version", 2);
-    u32("llama.context_length", kContext);
-    u32("llama.embedding_length", s_.D);
-    u32("llama.feed_forward_length", s_.F);
-    u32("llama.block_count", s_.L);
-    u32("llama.attention.head_count", s_.H);
-    u32("llama.attention.head_count_kv", s_.G);
-    u32("llama.attention.key_length", s_.E);
-    u32("llama.attention.value_length", s_.E);
-    u32("llama.rope.dimension_count", s_.E);
-    u32("llama.vocab_size", s_.V);
-    writer_.add_f32("llama.attention.layer_norm_rms_epsilon", 1e-5f);
-    writer_.add_f32("llama.rope.freq_base", 500000.0f);
-    writer_.add_string("tokenizer.ggml.model", "no_vocab");
-  }
-
-  void layer(std::int64_t i) {
-    const std::string blk = fmt::format("blk.{}.", i);
-    const Format& more = gets_more_bits(i, s_.L) ? *type_.better : *type_.common;
-    // What is added to the residual stream 2 L times keeps it at its size.
-    const double residual = 1 / std::sqrt(2.0 * static_cast<double>(s_.L));
-    norm(blk + "attn_norm.weight");
-    matrix(blk + "attn_q.weight", s_.H * s_.E, s_.D, *type_.common);
-    matrix(blk + "attn_k.weight", s_.G * s_.E, s_.D, *type_.common);
-    matrix(blk + "attn_v.weight", s_.G * s_.E, s_.D, more);
-    matrix(blk + "attn_output.weight", s_.D, s_.H * s_.E, *type_.common, residual);
-    norm(blk + "ffn_norm.weight");
-    matrix(blk + "ffn_gate.weight", s_.F, s_.D, *type_.common);
-    matrix(blk + "ffn_up.weight", s_.F, s_.D, *type_.common);
-    matrix(blk + "ffn_down.weight", s_.D, s_.F, more, residual);
-  }
-
-  void norm(const std::string& name) {
-    ones_.resize(static_cast<std::size_t>(s_.D), 1.0f);
-    writer_.add_tensor(name, {f32, {s_.D}}, std::as_bytes(std::span(ones_)));
-  }
-
-  void matrix(const std::string& name, std::int64_t rows, std::int64_t cols, const Format& format,
-              double factor = 1) {
-    const double deviation = factor / std::sqrt(static_cast<double>(cols));
-    total_ += format.dtype.bytes(rows * cols);
-    writer_.add_tensor(name, {format.dtype, {rows, cols}}, [=, this, &format](const auto& put) {
-      Stock& stock = stocks_[{&format, deviation}];
-      if (stock.empty()) stock = make_stock(format, deviation);
-      produce(name, format.dtype, rows * cols, stock, [&](std::span<const std::byte> bytes) {
-        put(bytes);
-        count(std::ssize(bytes));
-      });
-    });
-  }
-
-  void count(std::int64_t n_bytes) {
-    done_ += n_bytes;
-    if (done_ - reported_ < total_ / 100 && done_ != total_) return;
-    reported_ = done_;
-    if (progress_ && !progress_(static_cast<double>(done_) / static_cast<double>(total_)))
-      fail<CancelledError>("making the model was cancelled");
-  }
-
-  const MadeShape s_;
-  const TypeChoice type_;
-  const std::function<bool(double)> progress_;
-  GgufWriter writer_;
-  std::vector<float> ones_;
-  std::map<std::pair<const Format*, double>, Stock> stocks_;
-  std::int64_t total_ = 0, done_ = 0, reported_ = 0;
-};
+MadeSource source_of(const MadeShape& s, const TypeChoice& type) {
+  MadeSource source(
+      "llama", {.L = s.L, .D = s.D, .H = s.H, .G = s.G, .F = s.F, .V = s.V, .context = kContext});
+  source.keys["general.name"] = fmt::format("random weights, {}", s.name);
+  source.keys["general.file_type"] = std::int64_t{type.file_type};
+  source.keys["general.quantization_version"] = std::int64_t{2};
+  for (const char* key : {"attention.key_length", "attention.value_length", "rope.dimension_count"})
+    source.keys[fmt::format("llama.{}", key)] = s.E;
+  source.keys["llama.rope.freq_base"] = 500000.0;
+  source.type_of = [&type, n_layers = s.L](std::string_view name, const Shape& shape) {
+    return choose(type, n_layers, name, shape);
+  };
+  source.learn();
+  if (!s.tied) source.add("output.weight", {type.better->dtype, {s.V, s.D}});
+  return source;
+}
 
 }  // namespace
 
@@ -299,7 +184,8 @@ std::string known_shapes() {
 
 void make_model(const MadeShape& shape, std::string_view type, const std::string& path,
                 const std::function<bool(double)>& progress) {
-  Maker(shape, type, progress).write(path);
+  const TypeChoice choice = choose_type(type);
+  write_made_model(source_of(shape, choice), path, {.progress = progress});
 }
 
 }  // namespace weft::tools

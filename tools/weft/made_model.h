@@ -26,12 +26,10 @@ MadeShape parse_shape(std::string_view text);
 // A line per known shape.
 std::string known_shapes();
 
-// Writes the model: norms of one, matrices that keep activations at their size, so that logits stay
-// finite and of ordinary magnitude. `type` is a format's name, or Q4_K_M: Q4_K, and Q6_K for the
-// output matrix and, in half of the layers, for attn_v and ffn_down. The same arguments give the
-// same bytes. Memory needed is a few MiB. `progress` gets the share that is done and returns false
-// to stop. Throws ValueError for an unknown type, ShapeError where rows are no whole blocks,
-// IoError, CancelledError.
+// Writes the model (weft/files/made_model.h). `type` is a format's name, or Q4_K_M: Q4_K, and Q6_K
+// for the output matrix and, in half of the layers, for attn_v and ffn_down. The same arguments
+// give the same bytes. `progress` gets the share that is done and returns false to stop. Throws
+// ValueError for an unknown type, ShapeError if rows are not whole blocks, IoError, CancelledError.
 void make_model(const MadeShape& shape, std::string_view type, const std::string& path,
                 const std::function<bool(double)>& progress);
 

@@ -78,10 +78,10 @@ const Architecture& find_architecture(const ModelSource& source) {
                          shown, nearest(shown));
 }
 
-Hparams configure(const ModelSource& source, const Architecture& architecture) {
-  Hparams c = read_hparams(source, architecture.name);
-  if (architecture.configure) architecture.configure(source, c);
-  return c;
+Config configure(const ModelSource& source, const Architecture& architecture) {
+  const Keys keys(source, architecture.name);
+  if (architecture.configure) return architecture.configure(keys);
+  return std::make_shared<const Hparams>(read_hparams(keys));
 }
 
 }  // namespace weft

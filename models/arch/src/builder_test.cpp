@@ -7,17 +7,16 @@
 #include "weft/base/error.h"
 #include "weft/ops/attention.h"
 
-#include "support/fake_source.h"
+#include "support/made_source.h"
 
 using namespace weft;
-using weft::test::FakeSource;
-using weft::test::tiny_decoder;
+using weft::test::tiny_source;
 
 namespace {
 
-Graph build(const FakeSource& source, const GraphOptions& options = {}) {
+Graph build(const MadeSource& source, const GraphOptions& options = {}) {
   const Architecture& architecture = find_architecture(source);
-  return build_graph(source, architecture, configure(source, architecture), options);
+  return build_graph(source, architecture, *configure(source, architecture), options);
 }
 
 std::string text_of(auto f) {
@@ -39,7 +38,7 @@ const Node& node(const Graph& graph, std::string_view path) {
 
 TEST_CASE("a llama graph has its inputs, states, paths and shapes") {
   const Graph graph =
-      build(tiny_decoder("llama"),
+      build(tiny_source("llama"),
             {.tokens = 8, .logits_rows = 3, .context = 40, .cache_k = f32, .cache_v = f32});
   check(graph);
   for (const char* name : {"tokens", "pos", "cells", "table", "slot", "first", "out_rows"}) {
@@ -56,13 +55,13 @@ TEST_CASE("a llama graph has its inputs, states, paths and shapes") {
 }
 
 TEST_CASE("tied and untied heads, optional biases") {
-  FakeSource source = tiny_decoder("llama");
+  MadeSource source = tiny_source("llama");
   const Graph tied = build(source);
   CHECK(tied[node(tied, "output").inputs[1]].path == "token_embd.weight");
 
-  source.tensors["output.weight"] = {f32, {50, 64}};
-  source.tensors["blk.1.attn_q.bias"] = {f32, {64}};
-  source.tensors["blk.0.ffn_down.bias"] = {f32, {64}};
+  source.add("output.weight", {f32, {50, 64}});
+  source.add("blk.1.attn_q.bias", {f32, {64}});
+  source.add("blk.0.ffn_down.bias", {f32, {64}});
   const Graph untied = build(source);
   CHECK(untied[node(untied, "output").inputs[1]].path == "output.weight");
   CHECK(untied[node(untied, "blk.1.attn_q").inputs[2]].path == "blk.1.attn_q.bias");
@@ -70,11 +69,11 @@ TEST_CASE("tied and untied heads, optional biases") {
 }
 
 TEST_CASE("LongRoPE takes the long factors where the context is longer than the first one") {
-  FakeSource source = tiny_decoder("llama");
+  MadeSource source = tiny_source("llama");
   source.keys["llama.rope.scaling.type"] = std::string("longrope");
   source.keys["llama.rope.scaling.original_context_length"] = 128;
-  source.tensors["rope_factors_long.weight"] = {f32, {8}};
-  source.tensors["rope_factors_short.weight"] = {f32, {8}};
+  source.add("rope_factors_long.weight", {f32, {8}});
+  source.add("rope_factors_short.weight", {f32, {8}});
   const auto factors = [&](std::int64_t context) {
     const Graph graph = build(source, {.context = context});
     return graph[node(graph, "rope_angles").inputs[1]].path;
@@ -84,50 +83,49 @@ TEST_CASE("LongRoPE takes the long factors where the context is longer than the 
 }
 
 TEST_CASE("qwen3 normalizes heads") {
-  FakeSource source = tiny_decoder("qwen3");
+  MadeSource source = tiny_source("qwen3");
+  source.add("cls.output.weight", {f32, {2, 64}});
+  const Graph graph = build(source);
+  CHECK(node(graph, "blk.1.attn_k_norm").spec.shape == node(graph, "blk.1.attn_k_rope").spec.shape);
+  source.remove("blk.0.attn_q_norm.weight");
   CHECK(text_of([&] { build(source); })
             .find("tiny.gguf: tensor 'blk.0.attn_q_norm.weight' is "
                   "missing (models/arch/src/") == 0);
-  for (const std::string blk : {"blk.0.", "blk.1."}) {
-    source.tensors[blk + "attn_q_norm.weight"] = {f32, {16}};
-    source.tensors[blk + "attn_k_norm.weight"] = {f32, {16}};
-  }
-  source.tensors["cls.output.weight"] = {f32, {2, 64}};
-  const Graph graph = build(source);
-  CHECK(node(graph, "blk.1.attn_k_norm").spec.shape == node(graph, "blk.1.attn_k_rope").spec.shape);
 }
 
 TEST_CASE("weights that do not fit are refused with file, tensor, both shapes and line") {
-  FakeSource source = tiny_decoder("qwen2");
-  source.tensors["blk.1.ffn_up.weight"] = {f32, {64, 96}};
+  MadeSource source = tiny_source("qwen2");
+  source.add("blk.1.ffn_up.weight", {f32, {64, 96}});
   CHECK(text_of([&] { build(source); })
             .find("tiny.gguf: tensor 'blk.1.ffn_up.weight' must be [96, 64], got [64, 96] "
                   "(models/arch/src/blocks.cpp:") == 0);
   CHECK_THROWS_AS(build(source), ShapeError);
 
-  source = tiny_decoder("qwen2");
-  source.tensors.erase("blk.1.ffn_norm.weight");
+  source = tiny_source("qwen2");
+  source.remove("blk.1.ffn_norm.weight");
   CHECK_THROWS_AS(build(source), FormatError);
 
-  source = tiny_decoder("qwen2");
-  source.tensors["blk.0.ffn_norm.weight"].dtype = f16;
+  source = tiny_source("qwen2");
+  source.add("blk.0.ffn_norm.weight", {f16, {64}});
   CHECK(text_of([&] { build(source); }).find("tiny.gguf: ") == 0);
   CHECK_THROWS_AS(build(source), DTypeError);
 }
 
 TEST_CASE("tensors that the architecture does not know are named") {
-  FakeSource source = tiny_decoder("qwen2");
-  source.tensors["blk.0.attn_sinks.weight"] = {f32, {4}};
+  MadeSource source = tiny_source("qwen2");
+  source.add("blk.0.attn_sinks.weight", {f32, {4}});
   CHECK(text_of([&] { build(source); }) ==
         "tiny.gguf: architecture 'qwen2' has no use for tensor 'blk.0.attn_sinks.weight'");
-  for (int i = 2; i < 9; ++i) source.tensors[fmt::format("blk.{}.x", i)] = {f32, {4}};
+  for (int i = 2; i < 9; ++i) source.add(fmt::format("blk.{}.x", i), {f32, {4}});
   CHECK(text_of([&] { build(source); }) ==
         "tiny.gguf: architecture 'qwen2' has no use for tensors 'blk.0.attn_sinks.weight', "
         "'blk.2.x', 'blk.3.x', 'blk.4.x', 'blk.5.x' and 3 more");
 }
 
 TEST_CASE("unknown architectures are named with what is nearest") {
-  FakeSource source;
+  MadeSource source("");
+  source.path = "tiny.gguf";
+  source.keys.clear();
   CHECK(text_of([&] { find_architecture(source); }) ==
         "tiny.gguf: key 'general.architecture' is missing");
   source.keys["general.architecture"] = std::string("qwen9");

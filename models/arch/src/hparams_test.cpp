@@ -8,21 +8,20 @@
 #include "weft/arch/builder.h"
 #include "weft/base/error.h"
 
-#include "support/fake_source.h"
+#include "support/made_source.h"
 
 using namespace weft;
-using weft::test::FakeSource;
-using weft::test::tiny_decoder;
+using weft::test::tiny_source;
 
 namespace {
 
-Hparams read(const FakeSource& source) {
-  return configure(source, find_architecture(source));
+Hparams read(const MadeSource& source) {
+  return *configure(source, find_architecture(source));
 }
 
 // The message for a llama file with `key` set to `value`.
-std::string message(const std::string& key, FakeSource::Value value) {
-  FakeSource source = tiny_decoder("llama");
+std::string message(const std::string& key, MadeSource::Value value) {
+  MadeSource source = tiny_source("llama");
   source.keys["llama." + key] = std::move(value);
   try {
     read(source);
@@ -39,17 +38,16 @@ std::string bad(const std::string& key, const std::string& rest) {
 }  // namespace
 
 TEST_CASE("hyper-parameters and their defaults") {
-  const Hparams c = read(tiny_decoder("llama"));
+  const Hparams c = read(tiny_source("llama"));
   CHECK(c.L == 2);
   CHECK(c.D == 64);
-  CHECK(c.H == 4);
-  CHECK(c.G == 2);
-  CHECK(c.E == 16);
-  CHECK(c.Ev == 16);
-  CHECK(c.F == 96);
+  CHECK(c.layer(1).H == 4);
+  CHECK(c.layer(1).G == 2);
+  CHECK(c.layer(1).E == 16);
+  CHECK(c.layer(1).Ev == 16);
+  CHECK(c.layer(1).F == 96);
   CHECK(c.V == 50);
   CHECK(c.context == 256);
-  CHECK(c.attention_scale == 0.25f);
   CHECK(c.rope.n_rot == 16);
   CHECK(c.rope.base == 10000);
   CHECK(c.rope.freq_scale == 1);
@@ -57,24 +55,23 @@ TEST_CASE("hyper-parameters and their defaults") {
   CHECK(c.rope.attn_factor == 1);
   CHECK(c.rope.original_context == 256);
 
-  FakeSource source = tiny_decoder("llama");
+  MadeSource source = tiny_source("llama");
   source.keys.erase("llama.attention.head_count_kv");
   source.keys["llama.attention.key_length"] = 32;
   const Hparams wide = read(source);
-  CHECK(wide.G == 4);
-  CHECK(wide.E == 32);
+  CHECK(wide.layer(0).G == 4);
+  CHECK(wide.layer(0).E == 32);
   CHECK(wide.rope.n_rot == 32);
-  CHECK(wide.attention_scale == 1 / std::sqrt(32.0f));
 }
 
 TEST_CASE("the vocabulary is as long as the tokens, or as vocab_size says") {
-  FakeSource source = tiny_decoder("llama");
+  MadeSource source = tiny_source("llama");
   source.keys["tokenizer.ggml.tokens"] = std::vector<std::int64_t>(77);
   CHECK(read(source).V == 77);
 }
 
 TEST_CASE("rope scaling") {
-  FakeSource source = tiny_decoder("qwen2");
+  MadeSource source = tiny_source("qwen2");
   source.keys["qwen2.rope.scale_linear"] = 2.0;
   CHECK(read(source).rope.freq_scale == 0.5f);
   source.keys["qwen2.rope.scaling.factor"] = 4.0;
@@ -120,21 +117,40 @@ TEST_CASE("numbers out of range are refused with file, key, value and range") {
         bad("rope.scaling.factor", "-2, must be within 0..1000000"));
   CHECK(message("attention.layer_norm_rms_epsilon", 0.0) ==
         bad("attention.layer_norm_rms_epsilon", "0, must be within 1e-30..1"));
-  CHECK(message("attention.head_count_kv", std::vector<std::int64_t>{2, 1}) ==
-        "tiny.gguf: key 'llama.attention.head_count_kv' differs from layer to layer, which "
-        "architecture 'llama' cannot have");
-  CHECK(message("attention.head_count_kv", std::vector<std::int64_t>{2, 2}) == "no error");
+  CHECK(message("block_count", std::vector<std::int64_t>{2, 1}) ==
+        "tiny.gguf: key 'llama.block_count' differs from layer to layer, must be one number");
+  CHECK(message("block_count", std::vector<std::int64_t>{2, 2}) == "no error");
   CHECK(message("expert_count", 8) ==
         "tiny.gguf: mixture of 8 experts (llama.expert_count) is not supported");
   CHECK(message("expert_count", -1) ==
         "tiny.gguf: key 'llama.expert_count' is 18446744073709551615, must be 0..65536");
 }
 
+TEST_CASE("head counts and ffn widths may differ from layer to layer") {
+  using Numbers = std::vector<std::int64_t>;
+  MadeSource source = tiny_source("llama");
+  source.keys["llama.attention.head_count_kv"] = Numbers{4, 1};
+  source.keys["llama.feed_forward_length"] = Numbers{96, 160};
+  const Hparams c = read(source);
+  CHECK(c.layer(0).G == 4);
+  CHECK(c.layer(1).G == 1);
+  CHECK(c.layer(0).F == 96);
+  CHECK(c.layer(1).F == 160);
+  CHECK(c.layer(1).H == 4);
+  CHECK(message("feed_forward_length", Numbers{96, 96, 96}) ==
+        "tiny.gguf: key 'llama.feed_forward_length' has 3 numbers, must have one, or one for each "
+        "of the 2 layers");
+  CHECK(message("feed_forward_length", Numbers{96, 0}) ==
+        bad("feed_forward_length", "0, must be 1..16777216"));
+  CHECK(message("attention.head_count_kv", Numbers{4, 3}) ==
+        bad("attention.head_count_kv", "3, must be a divisor of the 4 heads"));
+}
+
 TEST_CASE("keys that must be there") {
   for (const char* key :
        {"context_length", "embedding_length", "block_count", "feed_forward_length", "vocab_size",
         "attention.head_count", "attention.layer_norm_rms_epsilon"}) {
-    FakeSource source = tiny_decoder("llama");
+    MadeSource source = tiny_source("llama");
     source.keys.erase("llama." + std::string(key));
     CHECK_THROWS_WITH_AS(read(source),
                          ("tiny.gguf: key 'llama." + std::string(key) + "' is missing").c_str(),

@@ -261,7 +261,7 @@ Tensor build_bigram(const Weights& w, const Hparams& c, const Inputs& in) {
 
 TEST_CASE("architectures from outside are registered once, and then found") {
   register_architecture({.name = "bigram", .build = build_bigram});
-  const FakeSource source = tiny_decoder("bigram");
+  const MadeSource source("bigram");
   CHECK((find_architecture(source).build == build_bigram));
   CHECK(text_of<ValueError>([] {
           register_architecture({.name = "bigram", .build = build_bigram});
@@ -296,7 +296,8 @@ TEST_CASE("wrong builders fail the check of their graph") {
         }) == "the output must be F32 [O, 96], got F32 [?<=8, 256]");
   CHECK(graph_of("misfit", [](const Weights& w, const Hparams& c, const Inputs& in) {
           Tensor embd = w("token_embd.weight", {c.V, c.D});
-          return norm(w, "output_norm", c, project(w, "odd", c.D, c.F, get_rows(embd, in.tokens)));
+          return norm(w, "output_norm", c,
+                      project(w, "odd", c.D, c.layer(0).F, get_rows(embd, in.tokens)));
         }).find("linear 'odd'") != std::string::npos);
 }
 

@@ -10,12 +10,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "weft/arch/builder.h"
+#include "weft/arch/made_source.h"
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
 #include "weft/check/verify_model.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
+#include "weft/files/made_model.h"
 #include "weft/files/output_file.h"
 #include "weft/graph/dot.h"
 #include "weft/ops/cache_cells.h"
@@ -23,12 +24,12 @@
 #include "weft/ops/formats/q8_0.h"
 #include "weft/scheduler/planner.h"
 
-#include "made_source.h"
 #include "sanity.h"
 
 namespace weft {
 namespace {
 
+constexpr MadeSizes kSizes{.D = 256, .H = 8, .G = 2, .F = 512, .V = 96, .context = 128};
 constexpr GraphOptions kWide{.tokens = 8, .logits_rows = 8, .context = 64};
 // Passes that only rewrite differ by the order of sums.
 constexpr double kRewriteLimit = 1e-8;
@@ -66,19 +67,23 @@ class NewModelChecks {
   SelfReport run();
 
  private:
+  // Matrices whose rows are whole blocks are of type `matrices`.
   MadeSource made(DType matrices, bool optional) const {
-    return {std::string(architecture_.name), options_.keys, matrices, optional};
+    MadeSource source(std::string(architecture_.name), kSizes);
+    for (const auto& [key, value] : options_.keys) source.keys[key] = value;
+    source.type_of = matrices_of(matrices);
+    source.optional_tensors = optional;
+    source.learn(architecture_);
+    return source;
   }
   Graph graph_of(const MadeSource& source, const GraphOptions& options) const {
-    Graph graph = build_graph(source, architecture_, configure(source, architecture_), options);
+    Graph graph = build_graph(source, architecture_, *configure(source, architecture_), options);
     weft::check(graph);
     return graph;
   }
   std::shared_ptr<const Model> load(DType matrices, bool optional) const {
-    const MadeSource source = made(matrices, optional);
-    graph_of(source, kWide);
     const TemporaryFile file;
-    source.write(file.path);
+    write_made_model(made(matrices, optional), file.path);
     return Model::load(file.path);
   }
   void check(const std::string& name, const std::function<std::string()>& f) {
@@ -103,7 +108,8 @@ class NewModelChecks {
 
 std::string NewModelChecks::shapes(bool optional) const {
   const MadeSource source = made(f32, optional);
-  const Hparams c = configure(source, architecture_);
+  const Config config = configure(source, architecture_);
+  const Hparams& c = *config;
   std::size_t n_weights = 0, n_ops = 0;
   for (GraphOptions options : {kWide, GraphOptions{}, kWide}) {
     options.embeddings = n_ops > 0 && options.tokens > 1;  // the last one
@@ -130,10 +136,8 @@ std::string NewModelChecks::shapes(bool optional) const {
 
 // Written, read, and written again: the same bytes.
 std::string NewModelChecks::round_trip() const {
-  const MadeSource source = made(q8_0, false);
-  graph_of(source, kWide);
   const TemporaryFile first, second;
-  source.write(first.path);
+  write_made_model(made(q8_0, false), first.path);
   const Checkpoint file = Checkpoint::open(first.path);
   GgufWriter writer;
   for (const MetaEntry& entry : file.metadata()) writer.add(entry.key, entry.value);
@@ -258,7 +262,7 @@ SelfReport NewModelChecks::run() {
 }  // namespace
 
 SelfReport check_new_model(const std::string& architecture, const NewModelOptions& options) {
-  const MadeSource named(architecture, options.keys, f32, false);
+  const MadeSource named(architecture);
   return NewModelChecks(find_architecture(named), options).run();
 }
 

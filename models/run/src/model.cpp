@@ -61,9 +61,9 @@ void retype(const std::string& mix, CheckpointSource& source) {
 void read_text(const Checkpoint& file, Model::Impl& model) {
   model.vocabulary = read_vocabulary(file);
   model.warnings = model.vocabulary->warnings();
-  if (model.vocabulary->size() != model.hparams.V) {
+  if (model.vocabulary->size() != model.hparams->V) {
     fail<FormatError>("{}: the vocabulary has {} tokens, the model {}", file.path(),
-                      model.vocabulary->size(), model.hparams.V);
+                      model.vocabulary->size(), model.hparams->V);
   }
   if (!model.vocabulary->has_texts()) {
     model.no_tokenizer = fmt::format("{} has no tokenizer", file.path());
@@ -96,7 +96,7 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   read_text(source.checkpoint(), *impl);
   report(options, 0.8);
 
-  const Hparams& c = impl->hparams;
+  const Hparams& c = *impl->hparams;
   const Graph graph = build_graph(source, *impl->architecture, c, {});
   check(graph);
   impl->facts = {.architecture = c.arch,

@@ -17,7 +17,7 @@ struct Model::Impl {
 
   CheckpointSource source;
   const Architecture* architecture = nullptr;
-  Hparams hparams;
+  Config hparams;
   ModelFacts facts;
   std::string quantized_to;
   std::shared_ptr<const Vocabulary> vocabulary;

@@ -84,7 +84,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
 ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
                        std::int64_t width) {
   const Model::Impl& impl = model.impl();
-  ModelGraph built = build_model_graph(impl.source, *impl.architecture, impl.hparams,
+  ModelGraph built = build_model_graph(impl.source, *impl.architecture, *impl.hparams,
                                        {.tokens = width,
                                         .logits_rows = std::min(width, o.logits_rows),
                                         .sequences = o.sequences,

@@ -1,5 +1,6 @@
 #include "safetensors/config.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "weft/base/error.h"
@@ -17,26 +18,42 @@ std::uint32_t fits_u32(const JsonObject& json, std::string_view key, std::uint64
   json.mismatch(key, "below 2^31");
 }
 
-// Keys "ARCH.*" of numbers.
-class Keys {
+// Adds the keys "ARCH.*" of config.json's numbers.
+class KeyWriter {
  public:
-  Keys(const JsonObject& json, std::string_view arch, MetadataSink& writer)
+  KeyWriter(const JsonObject& json, std::string_view arch, MetadataSink& writer)
       : json_(json), arch_(arch), writer_(writer) {}
 
-  std::uint64_t required(std::string_view ours, std::string_view theirs) const {
-    const std::uint64_t value = json_.uint(theirs);
-    writer_.add_u32(key(ours), fits_u32(json_, theirs, value));
-    return value;
+  void add(const HfKey& about) const {
+    std::string_view theirs = about.theirs;
+    if (!json_.find(theirs)) {
+      if (about.if_absent == HfKey::IfAbsent::leave_out) return;
+      if (about.if_absent == HfKey::IfAbsent::same_as) theirs = about.other;
+    }
+    const bool by_default = about.if_absent == HfKey::IfAbsent::use_default && !json_.find(theirs);
+    const std::string key = name(about.ours);
+    switch (about.kind) {
+      case HfKey::Kind::count:
+        return writer_.add_u32(key, by_default ? static_cast<std::uint32_t>(about.value)
+                                               : fits_u32(json_, theirs, json_.uint(theirs)));
+      case HfKey::Kind::number:
+        return writer_.add_f32(key, static_cast<float>(by_default ? about.value : number(theirs)));
+      case HfKey::Kind::flag:
+        return writer_.add_bool(key, by_default ? about.value != 0 : flag(theirs));
+    }
   }
-  std::uint64_t optional(std::string_view ours, std::string_view theirs,
-                         std::uint64_t fallback) const {
-    const std::uint64_t value = json_.find_uint(theirs).value_or(fallback);
-    writer_.add_u32(key(ours), fits_u32(json_, theirs, value));
-    return value;
-  }
-  std::string key(std::string_view name) const { return fmt::format("{}.{}", arch_, name); }
+  std::string name(std::string_view key) const { return fmt::format("{}.{}", arch_, key); }
 
  private:
+  double number(std::string_view key) const {
+    if (const auto value = json_.find_number(key)) return *value;
+    fail<FormatError>("{}: '{}' is missing", printable_path(json_.file()), json_.name(key));
+  }
+  bool flag(std::string_view key) const {
+    if (const auto value = json_.find_bool(key)) return *value;
+    fail<FormatError>("{}: '{}' is missing", printable_path(json_.file()), json_.name(key));
+  }
+
   const JsonObject& json_;
   std::string_view arch_;
   MetadataSink& writer_;
@@ -47,9 +64,10 @@ class Keys {
                          json.name(key), printable(value.dump()));
 }
 
-void check_activation(const JsonObject& json) {
+void check_activation(const JsonObject& json, const HuggingFace& tables) {
   const auto name = json.find_string("hidden_act");
-  if (name && *name != "silu" && *name != "swish") unsupported(json, "hidden_act", *name);
+  if (name && std::ranges::find(tables.activations, *name) == tables.activations.end())
+    unsupported(json, "hidden_act", *name);
 }
 
 void check_quantization(const JsonObject& json) {
@@ -85,33 +103,26 @@ void check_windows(const JsonObject& json) {
 Config read_config(const JsonObject& json, const std::string& name, MetadataSink& writer) {
   const auto type = json.find_string("model_type");
   if (!type) fail<FormatError>("{}: 'model_type' is missing", printable_path(json.file()));
-  Config config{.model = &find_hf_model(*type, json.file())};
+  Config config{.type = *type, .architecture = &find_hf_model(*type, json.file())};
+  const HuggingFace& tables = config.architecture->hugging_face;
   check_quantization(json);
-  check_activation(json);
+  check_activation(json, tables);
   check_windows(json);
 
-  const std::string_view arch = config.model->architecture;
-  const Keys keys(json, arch, writer);
+  const std::string_view arch = config.architecture->name;
+  const KeyWriter keys(json, arch, writer);
   writer.add_string("general.architecture", arch);
   if (!name.empty()) writer.add_string("general.name", name);
-  config.n_vocab = keys.required("vocab_size", "vocab_size");
-  keys.required("context_length", "max_position_embeddings");
-  const std::uint64_t width = keys.required("embedding_length", "hidden_size");
-  keys.required("block_count", "num_hidden_layers");
-  keys.required("feed_forward_length", "intermediate_size");
-  config.n_heads = keys.required("attention.head_count", "num_attention_heads");
-  config.n_kv_heads =
-      keys.optional("attention.head_count_kv", "num_key_value_heads", config.n_heads);
+  for (const HfKey& key : usual_hf_keys()) keys.add(key);
+  for (const HfKey& key : tables.keys) keys.add(key);
+  config.n_vocab = json.uint("vocab_size");
+  config.n_heads = json.uint("num_attention_heads");
+  config.n_kv_heads = json.find_uint("num_key_value_heads").value_or(config.n_heads);
   if (config.n_heads == 0 || config.n_kv_heads == 0)
     json.mismatch("num_attention_heads", "at least 1, as many for keys and values");
-  const std::uint64_t head_width = json.find_uint("head_dim").value_or(width / config.n_heads);
-  if (json.find("head_dim")) {
-    keys.required("attention.key_length", "head_dim");
-    keys.required("attention.value_length", "head_dim");
-  }
-  writer.add_f32(keys.key("attention.layer_norm_rms_epsilon"),
-                 static_cast<float>(json.find_number("rms_norm_eps").value_or(1e-6)));
-  writer.add_u32(keys.key("rope.dimension_count"), fits_u32(json, "head_dim", head_width));
+  const std::uint64_t head_width =
+      json.find_uint("head_dim").value_or(json.uint("hidden_size") / config.n_heads);
+  writer.add_u32(keys.name("rope.dimension_count"), fits_u32(json, "head_dim", head_width));
   config.rope_factors = read_rope(json, arch, head_width, writer);
   config.tied = json.find_bool("tie_word_embeddings").value_or(false);
   return config;

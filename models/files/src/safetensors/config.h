@@ -13,7 +13,8 @@
 namespace weft::safetensors {
 
 struct Config {
-  const HfModel* model = nullptr;
+  std::string type;  // model_type
+  const Architecture* architecture = nullptr;
   std::uint64_t n_heads = 0, n_kv_heads = 0, n_vocab = 0;
   bool tied = false;                // the output matrix is the table of embeddings
   std::vector<float> rope_factors;  // divisors of the angles of rope; empty where there are none

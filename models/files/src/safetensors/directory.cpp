@@ -79,9 +79,10 @@ class Reader {
   }
 
   void add(const StoredTensor& stored, std::size_t shard) {
-    TensorRole role = find_role(stored.name);
+    const HuggingFace& tables = config_.architecture->hugging_face;
+    TensorRole role = find_role(tables, stored.name);
     if (!role.known) {
-      refuse(stored, shard, "models of type '{}' have no such tensor", config_.model->type);
+      refuse(stored, shard, "models of type '{}' have no such tensor", config_.type);
     }
     if (role.name.empty()) return;
     if (config_.tied && role.name == "output.weight") return;
@@ -95,7 +96,7 @@ class Reader {
                             .n_bytes = static_cast<std::int64_t>(stored.n_bytes),
                             .part = static_cast<std::int32_t>(shard + 1),
                             .file_offset = stored.offset};
-    if (config_.model->rows_in_pairs && role.rows != TensorRole::Rows::as_stored)
+    if (tables.paired_rows && role.rows != HfTensor::Rows::as_stored)
       tensor.paired_rows = head_rows(stored, shard, role.rows);
     const bool vector = tensor.spec.shape.rank() == 1;
     if (vector && (stored.type != f32 || tensor.paired_rows != 0)) {
@@ -119,9 +120,8 @@ class Reader {
   }
 
   // Rows of one head.
-  std::int64_t head_rows(const StoredTensor& stored, std::size_t shard,
-                         TensorRole::Rows rows) const {
-    const bool query = rows == TensorRole::Rows::query_heads;
+  std::int64_t head_rows(const StoredTensor& stored, std::size_t shard, HfTensor::Rows rows) const {
+    const bool query = rows == HfTensor::Rows::query_heads;
     const std::uint64_t heads = query ? config_.n_heads : config_.n_kv_heads;
     const auto n_rows = static_cast<std::uint64_t>(stored.shape.empty() ? 1 : stored.shape[0]);
     if (n_rows % (2 * heads) != 0)

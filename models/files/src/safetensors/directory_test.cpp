@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/arch/builder.h"
 #include "weft/files/checkpoint.h"
 #include "weft/tokenize/vocabulary.h"
 
@@ -239,6 +240,42 @@ TEST_CASE("tensors that do not fit are refused by name") {
   TinyDirectory dir;
   dir.config["tie_word_embeddings"] = false;
   CHECK(holds(dir.error(), "there is no tensor 'lm_head.weight'"));
+}
+
+TEST_CASE("each architecture has names and numbers of its own beside the usual ones") {
+  const test::Stored norm{"model.layers.0.self_attn.q_norm.weight", "F32", {16}, 64};
+  TinyDirectory dir;
+  dir.tensors.push_back(norm);
+  CHECK(holds(dir.error(), "models of type 'llama' have no such tensor"));
+  TinyDirectory qwen;
+  qwen.config["model_type"] = "qwen3";
+  qwen.tensors.push_back(norm);
+  CHECK(qwen.open().find_tensor("blk.0.attn_q_norm.weight"));
+
+  static constexpr HfTensor kTensors[] = {{"pre_attention", "attn_norm"}};
+  static constexpr HfKey kKeys[] = {
+      {"multiplier", "scale", HfKey::Kind::number},
+      {"window", "window", HfKey::Kind::count, HfKey::IfAbsent::leave_out},
+      {"clamps", "clamps", HfKey::Kind::flag, HfKey::IfAbsent::use_default, "", 1}};
+  register_architecture(
+      {.name = "own-names",
+       .build = [](const Weights&, const Hparams&, const Inputs& in) { return in.tokens; },
+       .hugging_face = {
+           .types = {"published"}, .tensors = kTensors, .keys = kKeys, .activations = {"gelu"}}});
+  TinyDirectory own;
+  own.config.update({{"model_type", "published"}, {"hidden_act", "gelu"}});
+  own.tensors.push_back({"model.layers.0.pre_attention.weight", "F32", {2}, 8});
+  CHECK(own.error() == "DIR/config.json: 'multiplier' is missing");
+  TinyDirectory whole;
+  whole.config = own.config;
+  whole.config["multiplier"] = 0.5;
+  whole.tensors = own.tensors;
+  const Checkpoint file = whole.open();
+  CHECK(file.find_string("general.architecture") == "own-names");
+  CHECK(file.find_float("own-names.scale") == 0.5);
+  CHECK_FALSE(file.find("own-names.window"));
+  CHECK(file.find_bool("own-names.clamps") == true);
+  CHECK(file.find_tensor("blk.0.attn_norm.weight"));
 }
 
 TEST_CASE("shards are found by the index, and are what it says") {

@@ -1,7 +1,6 @@
 #include "safetensors/names.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "weft/base/error.h"
@@ -11,42 +10,8 @@
 namespace weft::safetensors {
 namespace {
 
-using Rows = TensorRole::Rows;
-
-// Sources: the configuration and modeling files of these types in
-// https://github.com/huggingface/transformers/tree/main/src/transformers/models
-constexpr HfModel kModels[] = {
-    {"llama", "llama", /*rows_in_pairs=*/true},
-    {"mistral", "llama", /*rows_in_pairs=*/true},
-    {"qwen2", "qwen2"},
-    {"qwen3", "qwen3"},
-};
-
-struct Name {
-  std::string_view theirs, ours;
-  Rows rows = Rows::as_stored;
-};
-// Which of these a model has is for its builder to say. In the order of their use; the first one
-// outside comes before the layers.
-constexpr Name kOutside[] = {
-    {"embed_tokens", "token_embd"},
-    {"norm", "output_norm"},
-    {"lm_head", "output"},
-};
 constexpr std::uint32_t kAfterAllLayers = 10001;
-constexpr Name kInLayer[] = {
-    {"input_layernorm", "attn_norm"},
-    {"self_attn.q_proj", "attn_q", Rows::query_heads},
-    {"self_attn.k_proj", "attn_k", Rows::key_heads},
-    {"self_attn.v_proj", "attn_v"},
-    {"self_attn.o_proj", "attn_output"},
-    {"self_attn.q_norm", "attn_q_norm"},
-    {"self_attn.k_norm", "attn_k_norm"},
-    {"post_attention_layernorm", "ffn_norm"},
-    {"mlp.gate_proj", "ffn_gate"},
-    {"mlp.up_proj", "ffn_up"},
-    {"mlp.down_proj", "ffn_down"},
-};
+constexpr std::uint32_t kMaxInLayer = 64;  // tensors of a layer
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
@@ -61,17 +26,40 @@ bool is_layer_number(std::string_view text) {
 
 }  // namespace
 
-const HfModel& find_hf_model(std::string_view type, const std::string& file) {
-  const auto* found = std::ranges::find(kModels, type, &HfModel::type);
-  if (found != std::end(kModels)) return *found;
+const Architecture& find_hf_model(std::string_view type, const std::string& file) {
   std::string known;
-  for (const HfModel& model : kModels)
-    known += (known.empty() ? "" : ", ") + std::string(model.type);
+  for (const Architecture* architecture : architectures()) {
+    if (architecture->hugging_face.has_type(type)) return *architecture;
+    for (const std::string_view other : architecture->hugging_face.types) {
+      if (!other.empty()) known += (known.empty() ? "" : ", ") + std::string(other);
+    }
+  }
   fail<UnsupportedError>("{}: model_type '{}' is not supported (supported: {})",
                          printable_path(file), printable(type), known);
 }
 
-TensorRole find_role(std::string_view hf_name) {
+namespace {
+
+struct Found {
+  const HfTensor* tensor = nullptr;
+  std::uint32_t order = 0;  // in a layer
+};
+Found find_in(std::span<const HfTensor> table, std::string_view theirs, std::uint32_t first) {
+  const auto at = std::ranges::find(table, theirs, &HfTensor::theirs);
+  if (at == table.end()) return {};
+  return {&*at, first + static_cast<std::uint32_t>(at - table.begin())};
+}
+
+// Its own names first: an architecture may call things otherwise than most.
+Found find_in_layer(const HuggingFace& tables, std::string_view theirs) {
+  const auto n_usual = static_cast<std::uint32_t>(usual_hf_tensors().size());
+  const Found own = find_in(tables.tensors, theirs, n_usual);
+  return own.tensor ? own : find_in(usual_hf_tensors(), theirs, 0);
+}
+
+}  // namespace
+
+TensorRole find_role(const HuggingFace& tables, std::string_view hf_name) {
   // Angles of rope, which old checkpoints carry.
   if (hf_name.ends_with("rotary_emb.inv_freq")) return {.name = {}, .known = true};
   const std::size_t dot = hf_name.rfind('.');
@@ -81,24 +69,24 @@ TensorRole find_role(std::string_view hf_name) {
   std::string_view base = hf_name.substr(0, dot);
   take_prefix(base, "model.");  // checkpoints without an output matrix do without it
   std::string prefix;
-  std::span<const Name> names = kOutside;
   std::uint32_t layer = 0;  // 1 for the first one
+  Found found;
   if (take_prefix(base, "layers.")) {
     const std::size_t end = std::min(base.find('.'), base.size());
     const std::string_view number = base.substr(0, end);
     if (!is_layer_number(number)) return {};
     prefix = "blk." + std::string(number) + ".";
-    base.remove_prefix(std::min(end + 1, base.size()));
-    names = kInLayer;
     for (const char digit : number) layer = layer * 10 + static_cast<std::uint32_t>(digit - '0');
     ++layer;
+    found = find_in_layer(tables, base.substr(std::min(end + 1, base.size())));
+  } else {
+    found = find_in(usual_hf_outsiders(), base, 0);
+    if (found.order > 0) layer = kAfterAllLayers;
   }
-  const auto found = std::ranges::find(names, base, &Name::theirs);
-  if (found == names.end()) return {};
-  if (prefix.empty() && found != names.begin()) layer = kAfterAllLayers;
-  return {.name = prefix + std::string(found->ours) + std::string(kind),
-          .rows = found->rows,
-          .order = layer * 16 + static_cast<std::uint32_t>(found - names.begin()),
+  if (!found.tensor) return {};
+  return {.name = prefix + std::string(found.tensor->ours) + std::string(kind),
+          .rows = found.tensor->rows,
+          .order = layer * kMaxInLayer + found.order,
           .known = true};
 }
 

@@ -6,11 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/arch/blocks.h"
+#include "weft/arch/decoder.h"
 #include "weft/base/error.h"
-#include "weft/ops/add.h"
-#include "weft/ops/get_rows.h"
-#include "weft/ops/rope.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/views.h"
 #include "weft/run/saved_sequence.h"
@@ -24,44 +21,43 @@ namespace {
 
 constexpr std::int64_t kWindow = 40;
 
-Tensor remember(const Weights& blk, const Hparams& c, const Inputs& in, std::int64_t layer,
-                Tensor x, Tensor angles) {
-  auto [q, k, v] = project_heads(blk, c, x);
-  q = rope(q, angles, RopePairs::adjacent);
-  k = rope(k, angles, RopePairs::adjacent);
-  const AttentionAttrs attrs{.scale = c.attention_scale};
-  const std::string name = std::to_string(layer);
-  switch (layer) {
+Tensor attend(const Layer& l, Tensor q, Tensor k, Tensor v) {
+  const AttentionAttrs attrs{.scale = 0.25F};
+  switch (l.index) {
     case 0:
-      return merge_heads(in.memory.window(kWindow).attend(layer, q, k, v, attrs));
+      return merge_heads(l.in.memory.window(kWindow).attend(l.index, q, k, v, attrs));
     case 1: {
       // What is forgotten, and what comes in: of the width of all heads.
       const Tensor y = merge_heads(q);
-      return in.memory.recurrent(name, {c.H * c.E}).scan(scale(y, 0.3f), y);
+      return l.in.memory.recurrent("1", {l.numbers().H * l.numbers().E}).scan(scale(y, 0.3f), y);
     }
     case 2:
-      return merge_heads(in.memory.attend_latent(layer, q, k, attrs));
+      return merge_heads(l.in.memory.attend_latent(l.index, q, k, attrs));
     default:
-      return merge_heads(in.memory.attend(layer, q, k, v, attrs));
+      return merge_heads(l.in.memory.attend(l.index, q, k, v, attrs));
   }
 }
 
-Tensor build(const Weights& w, const Hparams& c, const Inputs& in) {
-  const Tensor embd = w("token_embd.weight", {c.V, c.D});
-  const Tensor angles = rope_angles(in.pos, c.rope);
-  Tensor h = get_rows(embd, in.tokens);
-  for (std::int64_t i = 0; i < c.L; ++i) {
-    const Weights blk = w.block(i);
-    const Tensor y = remember(blk, c, in, i, norm(blk, "attn_norm", c, h), angles);
-    h = add(h, project(blk, "attn_output", c.D, c.H * c.E, y));
-    h = add(h, swiglu(blk, c, norm(blk, "ffn_norm", c, h)));
-  }
-  return head(w, c, h, embd, in);
+Tensor remember(const Layer& l, Tensor x) {
+  const LayerHparams& n = l.numbers();
+  const std::int64_t D = l.c.D;
+  Tensor q = split_heads(project(l.w, "attn_q", n.H * n.E, D, x), n.H);
+  Tensor k = split_heads(project(l.w, "attn_k", n.G * n.E, D, x), n.G);
+  Tensor v = split_heads(project(l.w, "attn_v", n.G * n.Ev, D, x), n.G);
+  q = rope_adjacent(l, "attn_q", q);
+  k = rope_adjacent(l, "attn_k", k);
+  return project(l.w, "attn_output", D, n.H * n.E, attend(l, q, k, v));
+}
+
+Decoder mixed(const Hparams& c) {
+  return {.rope = {.attrs = c.rope},
+          .layer = {{.name = "attn", .before = "attn_norm", .block = remember},
+                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
 }
 
 std::shared_ptr<const Model> mixed_model() {
   static const bool registered = [] {
-    register_architecture({.name = "mixed", .build = build});
+    register_architecture(decoder<mixed>("mixed"));
     return true;
   }();
   REQUIRE(registered);

@@ -1,8 +1,8 @@
 #pragma once
-// What builder code is written with. A model is one file in models/arch/src/ with one function that
-// makes the graph, and one line in architectures.cpp, or one file of another project that registers
-// it; see docs/adding_a_model.md. Builder code sees
-// graph and ops alone: it knows no backend, no cache layout, no fusion and no thread.
+// What builder code is written with. A model is one file in models/arch/src/ that describes the
+// graph, and one line in architectures.cpp, or one file of another project that registers it; see
+// docs/adding_a_model.md. Builder code sees graph and ops alone: it knows no backend, no cache
+// layout, no fusion and no thread.
 //
 // Dimension letters: T tokens in the step, O rows that need logits, S cells of the cache, D model
 // width, H query heads, G kv heads, E width of a head, F ffn width, V vocabulary, L layers, R
@@ -13,9 +13,12 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "weft/arch/hparams.h"
+#include "weft/arch/hugging_face.h"
 #include "weft/arch/memory.h"
 #include "weft/graph/graph.h"
 
@@ -36,7 +39,7 @@ class Weights {
   // must be [64, 64], got [64, 32] (...)".
   Tensor operator()(std::string_view name, const Shape& shape,
                     Where where = Where::current()) const;
-  // The same, or no tensor where the file has none.
+  // The same, or no tensor if the file has none.
   Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   bool has(std::string_view name) const;
   // A tensor that such files may hold and this graph has no use for: not an error.
@@ -68,28 +71,50 @@ struct Inputs {
   bool embeddings = false;   // head() gives the normalized rows instead of their logits
 };
 
+// The config of a file: Hparams, or the struct that an architecture derives from it.
+using Config = std::shared_ptr<const Hparams>;
+
+// A row of the list of architectures. architecture() and decoder() (weft/arch/decoder.h) make one
+// of typed functions.
 struct Architecture {
   std::string_view name;  // general.architecture
-  // Returns what head() gives: the logits, [O, V] f32, or the embeddings, [O, D] f32.
+  // Makes the graph and returns what head() gives: the logits, [O, V] f32, or the embeddings,
+  // [O, D] f32. `c` is what configure() gave.
   Tensor (*build)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
-  // Reads keys of its own and refuses what it cannot build. Null: nothing to do.
-  void (*configure)(const ModelSource& source, Hparams& c) = nullptr;
+  // Reads the keys and refuses what cannot be built. Null: read_hparams().
+  Config (*configure)(const Keys& keys) = nullptr;
+  HuggingFace hugging_face = {};
 };
+
+// An architecture whose numbers are a struct of its own:
+//   Config read(const Keys&); Tensor build(const Weights&, const Config&, const Inputs&)
+template <auto build, auto read>
+constexpr Architecture architecture(std::string_view name, const HuggingFace& hugging_face = {}) {
+  using Own = std::remove_cvref_t<decltype(read(std::declval<const Keys&>()))>;
+  static_assert(std::is_base_of_v<Hparams, Own>);
+  return {.name = name,
+          .build = [](const Weights& w, const Hparams& c,
+                      const Inputs& in) { return build(w, static_cast<const Own&>(c), in); },
+          .configure = [](const Keys& keys) -> Config {
+            return std::make_shared<const Own>(read(keys));
+          },
+          .hugging_face = hugging_face};
+}
 
 // The one list of architectures: those that are built in, then those that were registered.
 std::vector<const Architecture*> architectures();
 
 // Adds an architecture from outside: models whose general.architecture is `name` then load like
-// others. The string outlives the program's use of it. Any thread, at any time; throws ValueError
-// where the name is taken or empty, or build is null.
+// others. Its strings and tables outlive the program's use of it. Any thread, at any time; throws
+// ValueError if the name is taken or empty, or build is null.
 void register_architecture(const Architecture& architecture);
 
-// The architecture that the file names. Throws FormatError where it names none and UnsupportedError
+// The architecture that the file names. Throws FormatError if it names none and UnsupportedError
 // "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3".
 const Architecture& find_architecture(const ModelSource& source);
 
 // Checked hyper-parameters of the file.
-Hparams configure(const ModelSource& source, const Architecture& architecture);
+Config configure(const ModelSource& source, const Architecture& architecture);
 
 struct GraphOptions {
   std::int64_t tokens = 1;       // bound of T

@@ -4,16 +4,16 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "weft/arch/made_source.h"
 #include "weft/check/selftest.h"
 
 namespace weft {
 
 struct NewModelOptions {
   // Keys of the file besides the usual ones, or in their place: {"granite.logit_scale", 4.0}.
-  using Value = std::variant<std::int64_t, double, bool, std::string>;
+  using Value = MadeSource::Value;
   std::vector<std::pair<std::string, Value>> keys;
   // The plain graph as text for Graphviz is compared with this file, which is written where there
   // is none. Empty: no snapshot.

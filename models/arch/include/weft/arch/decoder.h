@@ -1,0 +1,77 @@
+#pragma once
+// A decoder as data over blocks: what most architectures are. A page says which blocks a layer is
+// made of, where its norms stand and what is scaled, and decode() makes the graph of it:
+//
+//   Decoder describe(const Hparams& c) {
+//     return {.rope = {.attrs = c.rope},
+//             .layer = {{.name = "attn", .before = "attn_norm", .block = Attention{{rope_halves}}},
+//                       {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
+//   }
+//
+// A block is any function from a layer and its input to what is added: one that a single
+// architecture has stays on its page. What does not fit into layers of residuals writes its own
+// build function with the same blocks.
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "weft/arch/blocks.h"
+
+namespace weft {
+
+using Block = std::function<Tensor(const Layer& l, Tensor x)>;  // [T, D] -> [T, D]
+
+// One step of the residual stream h, from left to right:
+//   h = over_sum(h + scale * after(block(before(h))))
+// with norms named by their tensors; those without a name are not there.
+struct Residual {
+  std::string_view name;         // "attn": the sum is the node "attn_residual"
+  std::string_view before = {};  // "attn_norm"
+  Block block;
+  std::string_view after = {};
+  std::optional<float> scale = {};
+  std::string_view over_sum = {};
+};
+
+// Both blocks take the same input; their outputs are added. For layers whose attention and ffn run
+// side by side.
+Block side_by_side(Block a, Block b);
+
+// Angles that layers share.
+struct Rope {
+  RopeAttrs attrs;
+  bool factors = false;  // frequencies are divided by those of the file, if it has any
+};
+
+struct Decoder {
+  // Layers take the first, or the second if c.layer(i).second_rope. One with n_rot 0 is not made.
+  Rope rope = {}, second_rope = {};
+  std::optional<float> embedding_scale = {};
+  std::vector<Residual> layer = {};                                    // of every layer, or:
+  std::function<std::vector<Residual>(std::int64_t i)> layer_of = {};  // of layer i
+  std::optional<float> logits_scale = {};
+  std::array<std::string_view, 4> unused = {};  // tensors that files may hold and the graph ignores
+};
+
+// h = embeddings of the tokens; every layer's residuals; head(). Nodes of layer i have paths
+// "blk.<i>.*".
+Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder);
+
+// The architecture of a description `Decoder describe(const Config&)`, whose numbers are read by
+// `Config read(const Keys&)`.
+inline Hparams read_usual(const Keys& keys) {
+  return read_hparams(keys);
+}
+template <auto describe, auto read = read_usual>
+constexpr Architecture decoder(std::string_view name, const HuggingFace& hugging_face = {}) {
+  using Own = decltype(read(std::declval<const Keys&>()));
+  constexpr auto build = [](const Weights& w, const Own& c, const Inputs& in) {
+    return decode(w, c, in, describe(c));
+  };
+  return architecture<build, read>(name, hugging_face);
+}
+
+}  // namespace weft

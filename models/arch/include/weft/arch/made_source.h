@@ -1,0 +1,74 @@
+#pragma once
+// A model file that is made up: keys that say how large it is, and a tensor for every weight that
+// builder code asks for while a graph is made. models/files writes it down (made_model.h).
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "weft/arch/builder.h"
+
+namespace weft {
+
+// Of a decoder; letters as in docs/glossary.md.
+struct MadeSizes {
+  std::int64_t L = 2, D = 64, H = 4, G = 2, F = 96, V = 50;
+  std::int64_t context = 256;
+};
+
+class MadeSource final : public ModelSource {
+ public:
+  using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
+
+  // The keys that decoders share, with a vocabulary of ids alone.
+  explicit MadeSource(const std::string& architecture, const MadeSizes& sizes = {});
+
+  // What keys a file has is anybody's to change.
+  std::map<std::string, Value, std::less<>> keys;
+  std::string path = "made up";
+
+  // The type of a tensor that is asked for. Default: F32.
+  std::function<DType(std::string_view name, const Shape& shape)> type_of;
+  // Whether it also has the tensors that files may lack.
+  bool optional_tensors = false;
+
+  // Has the architecture build a graph, and learns which tensors there must be. From then on it is
+  // like a file: nothing is added unless add() does. Throws what find_architecture(), configure()
+  // and build_graph() throw.
+  void learn();
+  void learn(const Architecture& architecture);
+  void add(const std::string& name, const TensorSpec& spec);  // or replaces it
+  void remove(std::string_view name);
+  struct Tensor {
+    std::string name;
+    TensorSpec spec;
+  };
+  const std::deque<Tensor>& tensors() const { return tensors_; }  // in the order of their use
+
+  std::string_view file() const override { return path; }
+  std::optional<std::uint64_t> find_uint(std::string_view key) const override;
+  std::optional<double> find_float(std::string_view key) const override;
+  std::optional<bool> find_bool(std::string_view key) const override;
+  std::optional<std::string_view> find_string(std::string_view key) const override;
+  std::vector<std::int64_t> find_ints(std::string_view key) const override;
+  std::int64_t array_size(std::string_view key) const override;
+  const TensorSpec* find_tensor(std::string_view name) const override;
+  std::vector<std::string_view> tensor_names() const override;
+  const TensorSpec* declare(std::string_view name, const Shape& shape,
+                            bool optional) const override;
+
+ private:
+  template <class T>
+  const T* find(std::string_view key) const;
+
+  mutable std::deque<Tensor> tensors_;  // learned from declare()
+  bool learning_ = false;
+};
+
+// Types of made models: `type` for matrices whose rows are whole blocks of it, F32 for the rest.
+std::function<DType(std::string_view, const Shape&)> matrices_of(DType type);
+
+}  // namespace weft

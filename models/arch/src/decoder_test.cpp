@@ -1,0 +1,164 @@
+// Decoders that no model has, to see what each word of a page makes of the graph.
+
+#include "weft/arch/decoder.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/arch/made_source.h"
+#include "weft/ops/attention.h"
+#include "weft/ops/rope.h"
+#include "weft/ops/rope_angles.h"
+#include "weft/ops/scale.h"
+#include "weft/ops/views.h"
+
+using namespace weft;
+
+namespace {
+
+struct Numbers : Hparams {
+  float doubled = 0;
+};
+
+Numbers read(const Keys& keys) {
+  const Hparams c = read_hparams(keys, {.H = 0, .G = 0});
+  return {c, 2 * keys.number_or("half", 0, 10, 1)};
+}
+
+// The graph of a description, over a model that is made up from it. `Describe` is a captureless
+// lambda.
+template <class Describe>
+Graph graph_of(Describe, const std::map<std::string, MadeSource::Value>& keys = {}) {
+  static constexpr Describe describe{};
+  const Architecture made = decoder<describe, read>("made");
+  MadeSource source("made");
+  for (const auto& [key, value] : keys) source.keys["made." + key] = value;
+  source.learn(made);
+  Graph graph = build_graph(source, made, *configure(source, made), {.tokens = 4, .context = 64});
+  check(graph);
+  return graph;
+}
+
+const Node& node(const Graph& graph, std::string_view path) {
+  const NodeId id = graph.find(path);
+  REQUIRE_MESSAGE(id != kNoNode, std::string(path));
+  return graph[id];
+}
+std::string input(const Graph& graph, std::string_view path, std::size_t i) {
+  return graph[node(graph, path).inputs[i]].path;
+}
+
+std::size_t count(const Graph& graph, const OpDef& op) {
+  std::size_t n = 0;
+  for (NodeId id = 0; id < graph.size(); ++id) n += graph[id].op == &op;
+  return n;
+}
+
+Tensor twice(const Layer& l, Tensor x) {
+  return project(l.w, "twice", l.c.D, l.c.D, x);
+}
+
+Tensor once(const Layer& l, Tensor x) {
+  return project(l.w, "once", l.c.D, l.c.D, x);
+}
+
+}  // namespace
+
+TEST_CASE("norms stand where the page puts them") {
+  const Graph graph = graph_of([](const Numbers&) -> Decoder {
+    return {.layer = {{.name = "pre", .before = "pre_norm", .block = twice},
+                      {.name = "post", .block = swiglu, .after = "post_norm"},
+                      {.name = "bert", .block = once, .over_sum = "bert_norm"}}};
+  });
+  CHECK(input(graph, "blk.1.twice", 0) == "blk.1.pre_norm");
+  CHECK(input(graph, "blk.1.pre_residual", 1) == "blk.1.twice");
+  CHECK(input(graph, "blk.1.ffn_gate", 0) == "blk.1.pre_residual");
+  CHECK(input(graph, "blk.1.post_residual", 1) == "blk.1.post_norm");
+  CHECK(input(graph, "output_rows", 0) == "blk.1.bert_norm");
+  CHECK(count(graph, kRopeAngles) == 0);  // nobody asked for them
+}
+
+TEST_CASE("blocks side by side take one input, and scales are where the page has them") {
+  const Graph graph = graph_of(
+      [](const Numbers& c) -> Decoder {
+        return {.embedding_scale = c.doubled,
+                .layer = {{.name = "both",
+                           .before = "norm",
+                           .block = side_by_side(twice, swiglu),
+                           .scale = 0.5f}},
+                .logits_scale = 3};
+      },
+      {{"half", 3.5}});
+  CHECK(input(graph, "blk.0.twice", 0) == "blk.0.norm");
+  CHECK(input(graph, "blk.0.ffn_up", 0) == "blk.0.norm");
+  CHECK(count(graph, kScale) == 4);  // embeddings, two layers, logits
+  std::vector<float> factors;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].op == &kScale) factors.push_back(graph[id].attrs.as<ScaleAttrs>().factor);
+  }
+  CHECK(factors == std::vector<float>{7, 0.5f, 0.5f, 3});
+}
+
+TEST_CASE("queries and keys go through the steps in their order") {
+  const Graph after = graph_of([](const Numbers& c) -> Decoder {
+    return {.rope = {.attrs = c.rope},
+            .layer = {{.name = "attn", .block = Attention{{rope_adjacent, norm_heads}, 2.0f}}}};
+  });
+  CHECK(input(after, "blk.0.attn", 0) == "blk.0.attn_q_norm");
+  CHECK(node(after, "blk.0.attn_k_rope").attrs.as<RopeApplyAttrs>().pairs == RopePairs::adjacent);
+  CHECK(node(after, "blk.0.attn").attrs.as<AttentionAttrs>().scale == 2);
+  const Graph none = graph_of([](const Numbers&) -> Decoder {
+    return {.layer = {{.name = "attn", .block = Attention{}}}};
+  });
+  CHECK(count(none, kRope) == 0);
+  CHECK(node(none, "blk.0.attn").attrs.as<AttentionAttrs>().scale == 0.25f);
+}
+
+TEST_CASE("layers differ in numbers, in angles, and in what they are made of") {
+  using List = std::vector<std::int64_t>;
+  const auto describe = [](const Numbers& c) -> Decoder {
+    return {.rope = {.attrs = c.rope},
+            .second_rope = {.attrs = {.n_rot = c.rope.n_rot, .base = 5}},
+            .layer_of = [&c](std::int64_t i) -> std::vector<Residual> {
+              if (c.layer(i).H == 0) return {{.name = "ffn", .block = swiglu}};
+              return {{.name = "attn", .block = Attention{{rope_halves}}},
+                      {.name = "ffn", .block = swiglu}};
+            }};
+  };
+  const Graph graph = graph_of(describe, {{"block_count", 3},
+                                          {"attention.head_count", List{4, 0, 2}},
+                                          {"attention.head_count_kv", List{2, 0, 1}},
+                                          {"feed_forward_length", List{32, 64, 96}}});
+  CHECK(graph.find("blk.1.attn_q") == kNoNode);
+  CHECK(node(graph, "cache.k.0").spec.shape[1].bound == 2);
+  CHECK(node(graph, "cache.k.2").spec.shape[1].bound == 1);
+  CHECK(node(graph, "blk.2.attn_q").spec.shape[1].bound == 32);
+  CHECK(node(graph, "blk.1.ffn_up").spec.shape[1].bound == 64);
+  CHECK(node(graph, "blk.2.ffn_up").spec.shape[1].bound == 96);
+  CHECK(count(graph, kRopeAngles) == 2);
+}
+
+TEST_CASE("a layer may take the second angles") {
+  static constexpr auto describe = [](const Hparams& c) -> Decoder {
+    return {.rope = {.attrs = c.rope},
+            .second_rope = {.attrs = {.n_rot = c.rope.n_rot, .base = 5}},
+            .layer = {{.name = "attn", .block = Attention{{rope_halves}}}}};
+  };
+  static constexpr auto read_local = [](const Keys& keys) {
+    Hparams c = read_hparams(keys);
+    c.layers[1].second_rope = true;
+    return c;
+  };
+  MadeSource source("made");
+  const Architecture made = decoder<describe, read_local>("made");
+  source.learn(made);
+  const Graph graph = build_graph(source, made, *configure(source, made), {});
+  const auto base = [&](std::string_view path) {
+    return graph[node(graph, path).inputs[1]].attrs.as<RopeAttrs>().base;
+  };
+  CHECK(base("blk.0.attn_q_rope") == 10000);
+  CHECK(base("blk.1.attn_q_rope") == 5);
+}

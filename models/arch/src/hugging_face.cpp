@@ -1,0 +1,61 @@
+#include "weft/arch/hugging_face.h"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using Rows = HfTensor::Rows;
+using Kind = HfKey::Kind;
+using IfAbsent = HfKey::IfAbsent;
+
+constexpr HfTensor kOutside[] = {
+    {"embed_tokens", "token_embd"},
+    {"norm", "output_norm"},
+    {"lm_head", "output"},
+};
+
+constexpr HfTensor kInLayer[] = {
+    {"input_layernorm", "attn_norm"},
+    {"self_attn.q_proj", "attn_q", Rows::query_heads},
+    {"self_attn.k_proj", "attn_k", Rows::key_heads},
+    {"self_attn.v_proj", "attn_v"},
+    {"self_attn.o_proj", "attn_output"},
+    {"post_attention_layernorm", "ffn_norm"},
+    {"mlp.gate_proj", "ffn_gate"},
+    {"mlp.up_proj", "ffn_up"},
+    {"mlp.down_proj", "ffn_down"},
+};
+
+constexpr HfKey kKeys[] = {
+    {"vocab_size", "vocab_size"},
+    {"max_position_embeddings", "context_length"},
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"intermediate_size", "feed_forward_length"},
+    {"num_attention_heads", "attention.head_count"},
+    {"num_key_value_heads", "attention.head_count_kv", Kind::count, IfAbsent::same_as,
+     "num_attention_heads"},
+    {"head_dim", "attention.key_length", Kind::count, IfAbsent::leave_out},
+    {"head_dim", "attention.value_length", Kind::count, IfAbsent::leave_out},
+    {"rms_norm_eps", "attention.layer_norm_rms_epsilon", Kind::number, IfAbsent::use_default, "",
+     1e-6},
+};
+
+}  // namespace
+
+bool HuggingFace::has_type(std::string_view type) const {
+  return !type.empty() && std::ranges::find(types, type) != types.end();
+}
+
+std::span<const HfTensor> usual_hf_tensors() {
+  return kInLayer;
+}
+std::span<const HfTensor> usual_hf_outsiders() {
+  return kOutside;
+}
+std::span<const HfKey> usual_hf_keys() {
+  return kKeys;
+}
+
+}  // namespace weft
