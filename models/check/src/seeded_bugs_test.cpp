@@ -117,8 +117,8 @@ void stale_cache_row(const KernelArgs& args, const Region&) noexcept {
 
 void mask_off_by_one(const KernelArgs& args, const Region&) noexcept {
   Spoilt s(args);
-  const View& first = s.in[3];
-  const View& last = s.own(4);
+  const View& first = s.in[5];
+  const View& last = s.own(6);
   for (std::int64_t i = 0; i < last.cols(); ++i) {
     std::int32_t& cell = last.row<std::int32_t>(0)[i];
     cell = std::max(cell - 1, first.row<std::int32_t>(0)[i]);

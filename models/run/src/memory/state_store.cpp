@@ -12,8 +12,13 @@ std::span<std::byte> StateStore::on_host(const State& state, std::int32_t unit) 
 }
 
 void StateStore::copy(std::int32_t from, std::int32_t to) {
-  for (const State& state : states_)
-    read(state, from, [&](std::span<const std::byte> bytes) { write(state, to, bytes); });
+  for (const State& state : states_) {
+    if (state.host) {
+      write(state, to, on_host(state, from));
+    } else {
+      read(state, from, [&](std::span<const std::byte> bytes) { write(state, to, bytes); });
+    }
+  }
 }
 
 void StateStore::read(const State& state, std::int32_t unit, const Sink& sink) const {
