@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "weft/base/text.h"
+
 #include "types.h"
 
 namespace weft::quantize {

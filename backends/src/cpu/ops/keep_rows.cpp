@@ -18,7 +18,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
-std::optional<Kernel> find(Isa, const Graph&, const Node&) {
+std::optional<Kernel> find(FeatureSet, const Graph&, const Node&) {
   return Kernel{.row = "keep_rows f32 copy", .run = run};
 }
 

@@ -21,7 +21,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
-std::optional<Kernel> find(Isa, const Graph&, const Node&) {
+std::optional<Kernel> find(FeatureSet, const Graph&, const Node&) {
   return Kernel{.row = "recurrence f32", .run = run};
 }
 
