@@ -102,12 +102,14 @@ struct Heads {
   std::int64_t H, G, E;
 };
 
-void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t depth) {
+// `backwards`: the blocks of the cache lie in the wrong order, so that none follows its neighbour.
+void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t depth,
+                   bool backwards = false) {
+  const std::int64_t n_blocks = whole_blocks(depth + t) / kCellsPerBlock;
   const auto build = [=](Graph& g) {
     const Tensor q = g.input("q", {f32, {t, heads.H, heads.E}});
     const Tensor k = g.state("k", {cache, cache_shape(depth + t, heads.G, heads.E)});
     const Tensor v = g.state("v", {cache, cache_shape(depth + t, heads.G, heads.E)});
-    const std::int64_t n_blocks = whole_blocks(depth + t) / kCellsPerBlock;
     const AttentionRuns runs{.table = g.input("table", {i32, {1, n_blocks}}),
                              .slot = g.input("slot", {i32, {t}}),
                              .first = g.input("first", {i32, {t}}),
@@ -115,10 +117,12 @@ void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t
     const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;
     g.output("y", attention(rows, k, v, runs, {.scale = 0.125f}));
   };
-  add({.name = fmt::format("attention/{}/H:{}/G:{}/E:{}/T:{}/depth:{}", cache.name(), heads.H,
-                           heads.G, heads.E, t, depth),
+  const Counting table = backwards ? Counting{"table", static_cast<std::int32_t>(n_blocks - 1), -1}
+                                   : Counting{"table", 0, 1};
+  add({.name = fmt::format("attention/{}/H:{}/G:{}/E:{}/T:{}/depth:{}{}", cache.name(), heads.H,
+                           heads.G, heads.E, t, depth, backwards ? "/backwards" : ""),
        .build = build,
-       .counts = {{"table", 0, 1}, {"last", static_cast<std::int32_t>(depth), 1}}});
+       .counts = {table, {"last", static_cast<std::int32_t>(depth), 1}}});
 }
 
 void add_rows(std::int64_t t) {
@@ -152,6 +156,7 @@ void add_all() {
     for (const std::int64_t t : {1, 64}) {
       for (const std::int64_t depth : {512, 4096, 16384})
         add_attention(cache, {.H = 32, .G = 4, .E = 64}, t, depth);
+      if (t == 1) add_attention(cache, {.H = 32, .G = 4, .E = 64}, t, 4096, true);
       if (cache == f16 || cache == f32) add_attention(cache, {.H = 6, .G = 6, .E = 48}, t, 512);
     }
   }

@@ -80,7 +80,7 @@ Memory::Cells Memory::cells(std::source_location where) const {
   return {.part = part({.kind = "cells",
                         .suffix = suffix,
                         .window = window_,
-                        .n_units = window_ > 0 ? window_blocks(window_, sizes) : all}),
+                        .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all}),
           .cells = input("cells" + suffix, per_token, where),
           .runs = {.table = input("table" + suffix, {sizes.sequences, per_sequence}, where),
                    .slot = input("slot", per_token, where),
@@ -90,7 +90,7 @@ Memory::Cells Memory::cells(std::source_location where) const {
 
 Tensor Memory::keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
                     std::source_location where) const {
-  const Shape shape{cells.part.n_units, x.shape()[1].bound, kCellsPerBlock, x.shape()[2].bound};
+  const Shape shape{cells.part.n_rows, x.shape()[1].bound, kCellsPerBlock, x.shape()[2].bound};
   cells.part.states.push_back(state);
   return cache_write(asked_->graph.state(state, {dtype, shape}, where), x, cells.cells, where);
 }
@@ -119,7 +119,7 @@ Recurrent Memory::recurrent(std::string_view name, const Shape& shape,
   const Shape per_token{asked_->pos.shape()[0]};
   // While a step runs, what was before it and what comes after it are both there.
   const std::int64_t n_rows = asked_->sizes.sequences * (kCheckpoints + 2);
-  MemoryPart& rows = part({.kind = "rows", .n_units = n_rows});
+  MemoryPart& rows = part({.kind = "rows", .n_rows = n_rows});
   std::vector<Dim> dims{Dim(n_rows)};
   dims.insert(dims.end(), shape.begin(), shape.end());
   Recurrent r;

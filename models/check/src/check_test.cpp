@@ -19,6 +19,7 @@
 
 #include "capture.h"
 #include "seeded.h"
+#include "support/mixed_model.h"
 #include "support/tiny_model.h"
 
 namespace weft::test {
@@ -274,6 +275,15 @@ TEST_CASE("architectures from outside are registered once, and then found") {
   CHECK(check_of(report, "graph").verdict == Verdict::passed);
   CHECK(check_of(report, "nodes, Q4_K").verdict == Verdict::passed);
   CHECK(check_of(report, "chunks").verdict == Verdict::passed);
+}
+
+TEST_CASE("an architecture with all kinds of memory passes the checks of new ones") {
+  test::register_mixed();
+  const SelfReport report =
+      check_new_model("mixed", {.keys = {{"mixed.block_count", std::int64_t{4}}}});
+  INFO(report.to_text());
+  CHECK(report.passed());
+  CHECK(check_of(report, "prefix reuse = fresh").verdict == Verdict::passed);
 }
 
 TEST_CASE("wrong builders fail the check of their graph") {

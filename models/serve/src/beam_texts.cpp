@@ -104,6 +104,8 @@ BeamTexts search_texts(Generation& generation, BeamOptions options) {
   for (const Hypothesis& found : search.best())
     result.best.push_back({found, text_of(from, found)});
   from.stopped = result.cancelled ? StopReason::cancelled : StopReason::max_tokens;
+  from.n_fed =
+      static_cast<std::size_t>(from.session.resume_point(0, static_cast<std::int64_t>(from.n_fed)));
   from.session.truncate(0, static_cast<std::int64_t>(from.n_fed));
   return result;
 }

@@ -53,7 +53,9 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, Draws draws) {
   n_fed = std::min(n_fed, static_cast<std::size_t>(session.length(sequence)));
   const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
   // The last token is fed in any case, for its logits.
-  n_reused = std::min(static_cast<std::size_t>(same - prompt.begin()), prompt.size() - 1);
+  const auto in_common = static_cast<std::int64_t>(
+      std::min(static_cast<std::size_t>(same - prompt.begin()), prompt.size() - 1));
+  n_reused = static_cast<std::size_t>(session.resume_point(sequence, in_common));
   session.truncate(sequence, static_cast<std::int64_t>(n_reused));
 
   tokens = std::move(prompt);

@@ -3,9 +3,11 @@
 #include <filesystem>
 
 #include "weft/base/error.h"
+#include "weft/serve/prompt_cache.h"
 
 #include "serve_support.h"
 #include "support/allocations.h"
+#include "support/mixed_model.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"
 
@@ -163,6 +165,29 @@ TEST_CASE("what the sequence holds is used again") {
   CHECK(write(generation).tokens == first.tokens);
   Session fresh(model, {.context = 100});
   CHECK(write(fresh, options, longer).tokens == second.tokens);
+}
+
+TEST_CASE("of a model that forgets, what it still knows is used again") {
+  const auto model = test::mixed_model();
+  const test::TempFolder folder;
+  const std::string path = folder / "s";
+  Ids prompt;
+  for (std::int32_t i = 0; i < 100; ++i) prompt.push_back(i * 7 % 50);
+  Ids other = prompt;
+  other[80] = 3;
+  const GenerationOptions options{.sampler = {.temperature = 0}, .max_tokens = 10};
+  Session session(model, {.context = 200}), fresh(model, {.context = 200});
+  const Ids expected = write(fresh, options, other).tokens;
+  Generation generation(session, 0, options);
+  generation.begin(prompt);
+  write(generation);
+  generation.save(path);
+  generation.begin(other);  // 80 tokens are the same, and there is a checkpoint behind 64
+  CHECK(generation.n_reused() == 64);
+  CHECK(write(generation).tokens == expected);
+  PromptCache cache(path, true);
+  std::string warning;
+  CHECK(cache.restore(generation, other, warning) == 0);
 }
 
 TEST_CASE("a fork is a text that was begun with the same tokens") {

@@ -52,7 +52,8 @@ std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenI
   if (!saved) return 0;
   const auto differ = std::ranges::mismatch(saved->tokens(), prompt).in2 - prompt.begin();
   // The last token is fed anew, for its logits.
-  const std::int64_t n = std::clamp<std::int64_t>(differ, 0, std::ssize(prompt) - 1);
+  const std::int64_t n = saved->resume_point(
+      generation.session(), std::clamp<std::int64_t>(differ, 0, std::ssize(prompt) - 1));
   generation.restore(*saved, n);
   kept_.assign(saved->tokens().begin(), saved->tokens().end());
   return n;

@@ -53,12 +53,8 @@ bool Conversation::save(const std::string& path) const {
   Transcript saved = transcript();
   if (!path.ends_with(".json")) {
     saved.cached_text = cached_text_;
-    try {
-      generation_.save(path, to_json(saved));
-      return true;
-    } catch (const UnsupportedError&) {  // the memory of a device
-      saved.cached_text.clear();
-    }
+    generation_.save(path, to_json(saved));
+    return true;
   }
   OutputFile file(path);
   file.write(to_json(saved));

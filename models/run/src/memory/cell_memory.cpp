@@ -21,7 +21,7 @@ class CellMemory final : public SequenceMemory {
         suffix_(part.suffix),
         window_(part.window),
         per_sequence_(blocks_for(limits.context)),
-        pool_(part.n_units),
+        pool_(part.n_rows),
         table_(static_cast<std::size_t>(limits.sequences * per_sequence_)),
         kept_(static_cast<std::size_t>(limits.sequences)) {}
 
@@ -55,8 +55,8 @@ class CellMemory final : public SequenceMemory {
   }
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
 
-  std::vector<std::int32_t> saved_units(std::int32_t sequence, std::int64_t length) const override;
-  Range needed_units(std::int64_t length, std::int64_t saved_length) const override;
+  std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override;
+  Range needed_rows(std::int64_t length, std::int64_t saved_length) const override;
   bool can_replace(std::int32_t sequence, std::int64_t length) const override;
   std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) override;
 
@@ -161,14 +161,13 @@ void CellMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
   kept(to) = {std::min(has.begin, end), end};
 }
 
-std::vector<std::int32_t> CellMemory::saved_units(std::int32_t sequence,
-                                                  std::int64_t length) const {
+std::vector<std::int32_t> CellMemory::saved_rows(std::int32_t sequence, std::int64_t length) const {
   const auto begin = table_.begin() + std::ptrdiff_t(at(sequence, 0));
   return {begin + oldest(length) / kCellsPerBlock, begin + blocks_for(length)};
 }
 
-SequenceMemory::Range CellMemory::needed_units(std::int64_t length,
-                                               std::int64_t saved_length) const {
+SequenceMemory::Range CellMemory::needed_rows(std::int64_t length,
+                                              std::int64_t saved_length) const {
   const std::int64_t saved = oldest(saved_length) / kCellsPerBlock;
   const std::int64_t begin = oldest(length) / kCellsPerBlock - saved;
   if (length == 0) return {};
@@ -187,7 +186,7 @@ std::vector<std::int32_t> CellMemory::replace(std::int32_t sequence, std::int64_
   cut(sequence, 0);
   for (std::int64_t n = begin; n < end; ++n) block(sequence, n) = pool_.take();
   kept(sequence) = {std::min(begin, end), end};
-  return saved_units(sequence, length);
+  return saved_rows(sequence, length);
 }
 
 }  // namespace

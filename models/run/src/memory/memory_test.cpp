@@ -84,13 +84,25 @@ class Lives {
           restore();
           break;
         default:
-          step();
+          step(some_tokens(), below(8) == 0);
       }
       for (std::int32_t s = 0; s < kSequences; ++s)
         REQUIRE(memory_->length(s) == std::ssize(texts_[index(s)]));
     }
     for (std::int32_t s = 0; s < kSequences; ++s) memory_->truncate(s, 0);
     for (std::size_t i = 0; i < parts_.size(); ++i) CHECK(parts_[i]->room() == empty_[i]);
+  }
+  // All sequences at once, until their contexts are full.
+  void grow_together(std::int64_t each) {
+    for (std::int64_t left = kContext; left > 0; left -= each) {
+      std::vector<Token> tokens;
+      for (std::int64_t i = 0; i < std::min(each, left); ++i) {
+        for (std::int32_t s = 0; s < kSequences; ++s)
+          tokens.push_back({s, static_cast<std::int32_t>(below(50))});
+      }
+      step(tokens);
+    }
+    for (std::int32_t s = 0; s < kSequences; ++s) REQUIRE(memory_->length(s) == kContext);
   }
   int n_refused() const { return n_refused_; }
 
@@ -109,7 +121,7 @@ class Lives {
     std::int32_t sequence, token;
   };
   std::vector<Token> some_tokens();
-  void step();
+  void step(const std::vector<Token>& tokens, bool fails = false);
   void compute(const std::vector<Token>& tokens, std::vector<Text>& after);
   float look(std::size_t part, std::size_t i, std::int64_t position);
   void truncate();
@@ -175,8 +187,7 @@ void Lives::compute(const std::vector<Token>& tokens, std::vector<Text>& after) 
   }
 }
 
-void Lives::step() {
-  const std::vector<Token> tokens = some_tokens();
+void Lives::step(const std::vector<Token>& tokens, bool fails) {
   if (tokens.empty()) return;
   for (auto& input : inputs_) std::ranges::fill(input, -1000000);
   try {
@@ -189,7 +200,7 @@ void Lives::step() {
   memory_->write_inputs(inputs);
   std::vector<Text> after = texts_;
   compute(tokens, after);
-  if (below(8) == 0) return memory_->give_back();
+  if (fails) return memory_->give_back();
   memory_->append();
   texts_ = after;
 }
@@ -254,6 +265,13 @@ TEST_CASE("sequences of all kinds of memory: whatever happens, tokens find what 
       n_refused += lives.n_refused();
     }
     CHECK(n_refused > 0);
+  }
+}
+
+TEST_CASE("there are rows for every step of all sequences together") {
+  for (const std::int64_t each : {1, 13, 37}) {
+    CAPTURE(each);
+    Lives(0, 1).grow_together(each);
   }
 }
 

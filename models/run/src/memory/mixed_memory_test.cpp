@@ -1,69 +1,21 @@
-// An architecture whose layers remember in different ways: a window of keys and values, a recurrent
-// state, one latent vector per token, and all keys and values. Its bits depend on none of how it is
-// fed, forked, cut, saved and restored.
+// A model whose layers remember in different ways: its bits do not depend on how it is fed, forked,
+// cut, saved and restored.
 #include <cstring>
 #include <random>
 
 #include <doctest/doctest.h>
 
-#include "weft/arch/decoder.h"
 #include "weft/base/error.h"
-#include "weft/ops/scale.h"
-#include "weft/ops/views.h"
 #include "weft/run/saved_sequence.h"
 #include "weft/run/session.h"
 
+#include "support/mixed_model.h"
 #include "support/temp_folder.h"
-#include "support/tiny_model.h"
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t kWindow = 40;
-
-Tensor attend(const Layer& l, Tensor q, Tensor k, Tensor v) {
-  const AttentionAttrs attrs{.scale = 0.25F};
-  switch (l.index) {
-    case 0:
-      return merge_heads(l.in.memory.window(kWindow).attend(l.index, q, k, v, attrs));
-    case 1: {
-      // What is forgotten, and what comes in: of the width of all heads.
-      const Tensor y = merge_heads(q);
-      return l.in.memory.recurrent("1", {l.numbers().H * l.numbers().E}).scan(scale(y, 0.3f), y);
-    }
-    case 2:
-      return merge_heads(l.in.memory.attend_latent(l.index, q, k, attrs));
-    default:
-      return merge_heads(l.in.memory.attend(l.index, q, k, v, attrs));
-  }
-}
-
-Tensor remember(const Layer& l, Tensor x) {
-  const LayerHparams& n = l.numbers();
-  const std::int64_t D = l.c.D;
-  Tensor q = split_heads(project(l.w, "attn_q", n.H * n.E, D, x), n.H);
-  Tensor k = split_heads(project(l.w, "attn_k", n.G * n.E, D, x), n.G);
-  Tensor v = split_heads(project(l.w, "attn_v", n.G * n.Ev, D, x), n.G);
-  q = rope_adjacent(l, "attn_q", q);
-  k = rope_adjacent(l, "attn_k", k);
-  return project(l.w, "attn_output", D, n.H * n.E, attend(l, q, k, v));
-}
-
-Decoder mixed(const Hparams& c) {
-  return {.rope = {.attrs = c.rope},
-          .layer = {{.name = "attn", .before = "attn_norm", .block = remember},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
-}
-
-std::shared_ptr<const Model> mixed_model() {
-  static const bool registered = [] {
-    register_architecture(decoder<mixed>("mixed"));
-    return true;
-  }();
-  REQUIRE(registered);
-  static const auto model = test::tiny_model({.arch = "mixed", .layers = 4});
-  return model;
-}
+using test::mixed_model;
 
 std::vector<std::int32_t> some_tokens(std::size_t n, std::uint32_t seed = 1) {
   std::mt19937 random(seed);

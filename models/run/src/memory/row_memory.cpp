@@ -15,7 +15,7 @@ class RowMemory final : public SequenceMemory {
   RowMemory(const MemoryPart& part, const MemoryLimits& limits, StateStore store)
       : SequenceMemory(std::move(store)),
         suffix_(part.suffix),
-        pool_(part.n_units),
+        pool_(part.n_rows),
         sequences_(static_cast<std::size_t>(limits.sequences)) {
     for (Sequence& s : sequences_) {
       s.kept.reserve(kCheckpoints + 2);
@@ -46,8 +46,8 @@ class RowMemory final : public SequenceMemory {
   void truncate(std::int32_t sequence, std::int64_t length) override;
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
 
-  std::vector<std::int32_t> saved_units(std::int32_t sequence, std::int64_t length) const override;
-  Range needed_units(std::int64_t length, std::int64_t saved_length) const override {
+  std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override;
+  Range needed_rows(std::int64_t length, std::int64_t saved_length) const override {
     const bool whole = length == saved_length && length > 0;
     return {0, whole ? 1 : 0, whole || length == 0};
   }
@@ -148,7 +148,7 @@ void RowMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
   }
 }
 
-std::vector<std::int32_t> RowMemory::saved_units(std::int32_t sequence, std::int64_t length) const {
+std::vector<std::int32_t> RowMemory::saved_rows(std::int32_t sequence, std::int64_t length) const {
   const Row* const row = last_until(of(sequence).kept, length);
   return row ? std::vector{row->row} : std::vector<std::int32_t>();
 }
@@ -157,7 +157,7 @@ std::vector<std::int32_t> RowMemory::replace(std::int32_t sequence, std::int64_t
   Rows& kept = of(sequence).kept;
   release(kept, 0);
   if (length > 0) take(kept, length);
-  return saved_units(sequence, length);
+  return saved_rows(sequence, length);
 }
 
 }  // namespace

@@ -62,19 +62,19 @@ class SequenceMemory {
   // `to` has what `from` has up to `length`: shared, until one of them writes there. from != to.
   virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
 
-  // What is saved of a sequence of `length` tokens: these units of every state, one after the
+  // What is saved of a sequence of `length` tokens: these rows of every state, one after the
   // other.
-  virtual std::vector<std::int32_t> saved_units(std::int32_t sequence,
-                                                std::int64_t length) const = 0;
+  virtual std::vector<std::int32_t> saved_rows(std::int32_t sequence,
+                                               std::int64_t length) const = 0;
   // Which of them, counted from the first, a sequence of only `length` tokens needs; none: it
   // cannot be made of them. REQUIRES: 0 <= length <= saved_length.
   struct Range {
     std::int64_t begin = 0, end = 0;
     bool possible = true;
   };
-  virtual Range needed_units(std::int64_t length, std::int64_t saved_length) const = 0;
-  // The sequence forgets what it has and gets room for `length` tokens. Returns where the units of
-  // needed_units() go. REQUIRES: can_replace().
+  virtual Range needed_rows(std::int64_t length, std::int64_t saved_length) const = 0;
+  // The sequence forgets what it has and gets room for `length` tokens. Returns where the rows of
+  // needed_rows() go. REQUIRES: can_replace().
   virtual bool can_replace(std::int32_t sequence, std::int64_t length) const = 0;
   virtual std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) = 0;
 

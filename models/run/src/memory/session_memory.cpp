@@ -133,27 +133,27 @@ void SessionMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length
 
 std::int64_t SessionMemory::saved_bytes(std::int32_t sequence, std::size_t state) const {
   const auto& [part, s] = states_[state];
-  return std::ssize(part->saved_units(sequence, length(sequence))) * s->unit_bytes();
+  return std::ssize(part->saved_rows(sequence, length(sequence))) * s->row_bytes();
 }
 
 void SessionMemory::save(std::int32_t sequence, std::size_t state,
                          const StateStore::Sink& sink) const {
   const auto& [part, s] = states_[state];
-  for (const std::int32_t unit : part->saved_units(sequence, length(sequence)))
-    part->store().read(*s, unit, sink);
+  for (const std::int32_t row : part->saved_rows(sequence, length(sequence)))
+    part->store().read(*s, row, sink);
 }
 
 std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length,
                                                   std::int64_t saved_length) const {
   const auto possible = [&](const auto& part) {
-    return part->needed_units(length, saved_length).possible;
+    return part->needed_rows(length, saved_length).possible;
   };
   while (length > 0 && !std::ranges::all_of(parts_, possible)) --length;
   return length;
 }
 
 // The sequence has `length` tokens from now on; fill(state, n, bytes) gives the content of the nth
-// unit that it needs of a state.
+// row that it needs of a state.
 template <class Fill>
 void SessionMemory::replace(std::int32_t sequence, std::int64_t length, Fill fill) {
   for (const auto& part : parts_) {
@@ -162,12 +162,12 @@ void SessionMemory::replace(std::int32_t sequence, std::int64_t length, Fill fil
   std::size_t i = 0;
   std::vector<std::byte> content;
   for (const auto& part : parts_) {
-    const std::vector<std::int32_t> units = part->replace(sequence, length);
+    const std::vector<std::int32_t> rows = part->replace(sequence, length);
     for (const StateStore::State& state : part->store().states()) {
-      content.resize(static_cast<std::size_t>(state.unit_bytes()));
-      for (std::size_t n = 0; n < units.size(); ++n) {
+      content.resize(static_cast<std::size_t>(state.row_bytes()));
+      for (std::size_t n = 0; n < rows.size(); ++n) {
         fill(i, static_cast<std::int64_t>(n), std::span(content));
-        part->store().write(state, units[n], content);
+        part->store().write(state, rows[n], content);
       }
       ++i;
     }
@@ -186,15 +186,15 @@ void SessionMemory::restore(std::int32_t sequence, std::int64_t length, std::int
     fail<FormatError>("{} states were saved, the model has {}", states.size(), states_.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto& [part, state] = states_[i];
-    const std::int64_t n = part->needed_units(length, saved_length).end * state->unit_bytes();
+    const std::int64_t n = part->needed_rows(length, saved_length).end * state->row_bytes();
     if (std::ssize(states[i]) < n)
       fail<FormatError>("'{}' was saved with {} bytes, {} tokens need {}", state->path,
                         states[i].size(), length, n);
   }
-  replace(sequence, length, [&](std::size_t i, std::int64_t n, std::span<std::byte> unit) {
-    const auto [begin, end, possible] = states_[i].part->needed_units(length, saved_length);
-    const auto from = states[i].subspan(static_cast<std::size_t>(begin + n) * unit.size());
-    std::copy_n(from.begin(), unit.size(), unit.begin());
+  replace(sequence, length, [&](std::size_t i, std::int64_t n, std::span<std::byte> row) {
+    const auto [begin, end, possible] = states_[i].part->needed_rows(length, saved_length);
+    const auto from = states[i].subspan(static_cast<std::size_t>(begin + n) * row.size());
+    std::copy_n(from.begin(), row.size(), row.begin());
   });
 }
 
@@ -203,7 +203,7 @@ void SessionMemory::fill_with_noise(std::int32_t sequence, std::int64_t length) 
   std::vector<Noise> noise;
   for (const State& s : states_) noise.emplace_back(s.state->spec.dtype);
   replace(sequence, length,
-          [&](std::size_t i, std::int64_t, std::span<std::byte> unit) { noise[i].fill(unit); });
+          [&](std::size_t i, std::int64_t, std::span<std::byte> row) { noise[i].fill(row); });
 }
 
 }  // namespace weft

@@ -6,9 +6,9 @@
 
 namespace weft {
 
-std::span<std::byte> StateStore::on_host(const State& state, std::int32_t unit) const {
-  const std::int64_t n = state.unit_bytes();
-  return {state.host + unit * n, static_cast<std::size_t>(n)};
+std::span<std::byte> StateStore::on_host(const State& state, std::int32_t row) const {
+  const std::int64_t n = state.row_bytes();
+  return {state.host + row * n, static_cast<std::size_t>(n)};
 }
 
 void StateStore::copy(std::int32_t from, std::int32_t to) {
@@ -21,18 +21,18 @@ void StateStore::copy(std::int32_t from, std::int32_t to) {
   }
 }
 
-void StateStore::read(const State& state, std::int32_t unit, const Sink& sink) const {
-  if (state.host) return sink(on_host(state, unit));
-  std::vector<std::byte> bytes(static_cast<std::size_t>(state.unit_bytes()));
-  state.device->read_state(state.path, unit * state.unit_bytes(), bytes);
+void StateStore::read(const State& state, std::int32_t row, const Sink& sink) const {
+  if (state.host) return sink(on_host(state, row));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(state.row_bytes()));
+  state.device->read_state(state.path, row * state.row_bytes(), bytes);
   sink(bytes);
 }
 
-void StateStore::write(const State& state, std::int32_t unit, std::span<const std::byte> bytes) {
+void StateStore::write(const State& state, std::int32_t row, std::span<const std::byte> bytes) {
   if (state.host) {
-    std::memcpy(on_host(state, unit).data(), bytes.data(), bytes.size());
+    std::memcpy(on_host(state, row).data(), bytes.data(), bytes.size());
   } else {
-    state.device->write_state(state.path, unit * state.unit_bytes(), bytes);
+    state.device->write_state(state.path, row * state.row_bytes(), bytes);
   }
 }
 

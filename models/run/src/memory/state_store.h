@@ -1,6 +1,6 @@
 #pragma once
-// The memory of states that lie alike, as units: rows of the states' first dimension, which are
-// blocks of cells or whole states of a sequence. In the host's memory or in a device's.
+// The memory of states that lie alike, row by row: a row is a block of cells, or all that a
+// recurrent layer keeps of a sequence. In the host's memory or in a device's.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ class StateStore {
     std::byte* host = nullptr;       // null: in the device's memory
     DeviceMemory* device = nullptr;  // outlives the store
 
-    std::int64_t unit_bytes() const { return spec.row_bytes(); }
+    std::int64_t row_bytes() const { return spec.row_bytes(); }
   };
   using Sink = std::function<void(std::span<const std::byte>)>;
 
@@ -33,12 +33,12 @@ class StateStore {
   std::span<const State> states() const { return states_; }
   // Of all states. Allocates nothing for those in the host's memory.
   void copy(std::int32_t from, std::int32_t to);
-  void read(const State& state, std::int32_t unit, const Sink& sink) const;
-  // REQUIRES: `bytes` are those of a unit.
-  void write(const State& state, std::int32_t unit, std::span<const std::byte> bytes);
+  void read(const State& state, std::int32_t row, const Sink& sink) const;
+  // REQUIRES: `bytes` are those of a row.
+  void write(const State& state, std::int32_t row, std::span<const std::byte> bytes);
 
  private:
-  std::span<std::byte> on_host(const State& state, std::int32_t unit) const;
+  std::span<std::byte> on_host(const State& state, std::int32_t row) const;
 
   std::vector<State> states_;
 };

@@ -25,13 +25,13 @@ inline constexpr std::int64_t kTakenBack = 64;
 // States of fixed size are kept as they were after every so many tokens, so many times.
 inline constexpr std::int64_t kCheckpointEvery = 64, kCheckpoints = 4;
 
-// States of a graph whose contents lie alike: one pool of units, which are the rows of the states'
-// first dimension.
+// States of a graph whose contents lie alike: one pool of rows, each a block of cells or all that a
+// recurrent layer keeps of a sequence.
 struct MemoryPart {
   std::string_view kind;            // "cells" or "rows": a line of the session's list of kinds
   std::string suffix;               // of the names of its inputs: "", ".w512"
   std::int64_t window = 0;          // cells: the last positions that a token sees; 0: all
-  std::int64_t n_units = 0;         // blocks of cells or rows, of all sequences together
+  std::int64_t n_rows = 0;          // of all sequences together
   std::vector<std::string> states;  // their paths
 };
 

@@ -67,7 +67,7 @@ class Conversation {
   void set_system(std::string text);  // and forgets the conversation
 
   // Writes the conversation to a file that appears when it is complete: as JSON if its name ends
-  // with .json or the cache lies in the memory of a device, otherwise together with the cache.
+  // with .json, otherwise together with the cache.
   // Returns whether the cache is in it. Throws IoError; UnsupportedError if a file of that name
   // holds something other than a conversation.
   bool save(const std::string& path) const;
