@@ -62,7 +62,7 @@ class Weights(SystemTest):
             self.assertLess(self.peak(*cache), plan["memory"]["total"] + SLACK)
         self.assertLess(plan["memory"]["weights_resident"], 0.6 * os.path.getsize(wide))
         self.refuses(1, "cannot stay mapped", "weft", "plan", "-m", wide, "--quantize", "q8_0", "--weights", "mapped")
-        self.refuses(2, "known are", "weft", "plan", "-m", wide, "--quantize", "q8")
+        self.refuses(2, "known: ", "weft", "plan", "-m", wide, "--quantize", "q8")
 
     def test_plan_says_which_and_why(self):
         for mode in ("mapped", "resident"):

@@ -163,9 +163,8 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--phase", flags.phase,
                  "which plan: decode (one token), prefill (the widest), 'prefill 8', ...")
       ->type_name("NAME");
-  auto* heat =
-      app.add_option("--heat", flags.heat, "colour ops by the bytes they move at the bounds")
-          ->check(CLI::IsMember({"bytes"}));
+  auto* heat = app.add_option("--heat", flags.heat, "colour ops by the bytes that they move")
+                   ->check(CLI::IsMember({"bytes"}));
   auto* profile =
       app.add_option("--profile", flags.profile,
                      "colour ops by their share of the time in a file of weft profile (-o FILE or "

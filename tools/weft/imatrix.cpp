@@ -195,9 +195,8 @@ int collect(Flags& flags) {
 
 int imatrix(int argc, char** argv) {
   CLI::App app(
-      "Runs a model over a text and computes the importance matrix by which quantizers weight "
-      "errors: "
-      "the mean squares of each weight's inputs. Ctrl-C saves the result so far.",
+      "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"
+      "squares of each weight's inputs. Ctrl-C saves the result so far.",
       "weft imatrix");
   Flags flags;
   flags.model.session.context = kUsualSize;
@@ -215,9 +214,8 @@ int imatrix(int argc, char** argv) {
   app.add_option("--from-chunk", flags.first, "number of windows to skip at the start")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  auto* earlier =
-      app.add_option("--in-file", flags.earlier,
-                     "add the contents of this file (GGUF or the binary format); repeatable");
+  auto* earlier = app.add_option("--in-file", flags.earlier,
+                                 "add this file (GGUF or the binary format); repeatable");
   earlier->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name("FILE");
   app.add_flag("--resume", flags.resume, "continue an earlier run that wrote the same file")
       ->excludes(earlier);

@@ -157,9 +157,9 @@ std::string type_list() {
 
 int quantize(int argc, char** argv) {
   CLI::App app(
-      "Converts a GGUF file to other weight types. TYPE names a mix, which gives sensitive tensors "
-      "more\n"
-      "bits than others; norms and other small tensors are not converted.",
+      "Converts a GGUF file to other weight types. TYPE names a mix, which gives sensitive "
+      "tensors\n"
+      "more bits than others; norms and other small tensors are not converted.",
       "weft quantize");
   Flags flags;
   app.add_option("IN", flags.input, "GGUF file; of a split model, the first part")->required();
@@ -182,13 +182,11 @@ int quantize(int argc, char** argv) {
   app.add_flag("--leave-output-tensor", flags.options.leave_output, "do not convert output.weight");
   app.add_flag("--pure", flags.options.pure, "one type for all tensors that the mix would convert");
   app.add_flag("--allow-requantize", flags.options.allow_requantize,
-               "also convert tensors that are already quantized, which loses more precision than "
-               "converting from F16");
+               "also convert tensors that are already quantized, which loses more precision");
   app.add_flag("--nonfinite-to-zero", flags.options.nonfinite_to_zero,
                "write 0 for weights that are NaN or infinite, instead of refusing them");
   app.add_flag("--dry-run", flags.dry_run, "print the table of tensors without writing a file");
-  app.add_option("-t,--threads", flags.workers,
-                 "number of workers; 0: two, or fewer on smaller machines")
+  app.add_option("-t,--threads", flags.workers, "number of workers; 0: two, if there are two CPUs")
       ->check(CLI::Range(0, 256))
       ->type_name("N");
   app.footer("Types:\n" + type_list() +

@@ -37,9 +37,8 @@ nlohmann::ordered_json render(const ChatTemplate& chat_template, const std::stri
 
 int render_template(int argc, char** argv) {
   CLI::App app(
-      "Renders a chat template: reads one JSON object of arguments per line, and prints one JSON "
-      "object "
-      "with the output or the error per line. Without --jsonl it prints the template itself.",
+      "Renders a chat template: reads a JSON object of arguments per line and prints a JSON object "
+      "with the output or the error. Without --jsonl it prints the template itself.",
       "weft template");
   std::string model, file;
   bool jsonl = false;
@@ -50,8 +49,7 @@ int render_template(int argc, char** argv) {
       ->type_name("FILE");
   app.add_flag("--jsonl", jsonl,
                "render the arguments on stdin: messages, tools, documents, add_generation_prompt, "
-               "bos_token, "
-               "eos_token, strftime_now (the clock) and whatever else the template reads");
+               "bos_token, eos_token, strftime_now (the clock) and what else the template reads");
   app.footer(
       "Examples:\n"
       "  weft template -m model.gguf\n"

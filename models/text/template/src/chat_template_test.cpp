@@ -199,7 +199,7 @@ TEST_CASE("arguments of calls as objects, and as text for templates that want th
 
 TEST_CASE("numbers at their limits") {
   CHECK(render("{{ 'abc' | truncate(9223372036854775807) }}") == "abc");
-  CHECK(failure("{{ 'abcdef' | truncate(2) }}").ends_with("the length must be at least 3, got 2"));
+  CHECK(failure("{{ 'abcdef' | truncate(2) }}").ends_with("length must be at least 3, got 2"));
   CHECK(render("{% set n = -9223372036854775807 - 1 %}{{ 'a' | center(n) }}{{ 'b'.center(n) }}"
                "{{ 'c'.zfill(n) }}{{ 'd'.ljust(n) }}{{ 'abc'[n:] }}") == "abcdabc");
   CHECK(render("{{ '9223372036854775808' | int }} {{ '-9223372036854775808' | int + 1 }} "

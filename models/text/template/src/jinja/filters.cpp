@@ -124,8 +124,7 @@ Value f_truncate(Renderer& r, const Value& v, Args& a) {
   const std::int64_t leeway =
       given_leeway && !given_leeway->is(Kind::none) ? r.integer(*given_leeway) : 5;
   const auto n = static_cast<std::int64_t>(s.length), n_end = static_cast<std::int64_t>(end.length);
-  if (length < n_end)
-    r.heap.fail("truncate: the length must be at least {}, got {}", n_end, length);
+  if (length < n_end) r.heap.fail("truncate: length must be at least {}, got {}", n_end, length);
   if (leeway < 0) r.heap.fail("truncate: the leeway must not be negative, got {}", leeway);
   if (n <= length || n - length <= leeway) return Value::from(&s);
   const std::int64_t keep = length - n_end;
@@ -269,7 +268,7 @@ Value f_round(Renderer& r, const Value& v, Args& a) {
   const std::int64_t precision = given ? r.integer(*given) : 0;
   const std::string_view how = method ? std::string_view(r.string(*method).text) : "common";
   if (how != "common" && how != "ceil" && how != "floor")
-    r.heap.fail("round: unknown method '{}' (known: common, ceil, floor)", how);
+    r.heap.fail("round: unknown method '{}'", how);
   if (v.is(Kind::undefined)) r.missing(v);
   if (!v.is_number()) r.heap.fail("round: expected a number, got {}", type_name(v));
   const double d = real(r, v);

@@ -231,17 +231,15 @@ void Renderer::bind(const Callable& macro, Args& args) {
   };
   if ((node.uses & 1) != 0 && std::ranges::find(node.words, "caller") == node.words.end()) {
     const auto caller = named_left("caller");
-    set_name("caller", caller != args.named.end()
-                           ? caller->second
-                           : heap.undefined("the macro was not called by a call block"));
+    set_name("caller",
+             caller != args.named.end() ? caller->second : heap.undefined("no call block here"));
     if (caller != args.named.end()) ++args.named_taken, caller->first = {};
   }
   if ((node.uses & 2) != 0) {
     const auto rest = args.rest(node.words.size());
     set_name("varargs", Value::from(heap.list({rest.begin(), rest.end()}, List::Type::tuple)));
   } else if (args.list.size() > node.words.size()) {
-    heap.fail("macro '{}' has {} parameters, and more arguments were given", macro.name,
-              node.words.size());
+    heap.fail("macro '{}' has only {} parameters", macro.name, node.words.size());
   }
   Dict* extra = (node.uses & 4) != 0 ? heap.dict() : nullptr;
   if (!extra && args.all_taken()) return;
