@@ -120,8 +120,8 @@ class Quantize(SystemTest):
         self.refusal(1, "no-such-imatrix", self.model, out, "Q8_0", "--imatrix", "no-such-imatrix")
         self.assertEqual(self.files(), [])
         self.runs("weft", "quantize", self.model, out, "Q8_0")
-        self.refusal(1, "it is Q8_0 already", out, self.folder / "again.gguf", "Q4_0")
-        self.refusal(1, "it is Q8_0 already", out, "Q4_0", "--dry-run")
+        self.refusal(1, "it is already Q8_0", out, self.folder / "again.gguf", "Q4_0")
+        self.refusal(1, "it is already Q8_0", out, "Q4_0", "--dry-run")
         self.runs("weft", "quantize", out, self.folder / "again.gguf", "Q4_0", "--allow-requantize")
 
     def test_a_reader_that_leaves_does_not_stop_it(self):

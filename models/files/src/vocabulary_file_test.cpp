@@ -182,7 +182,7 @@ TEST_CASE("an unknown kind is read, but nothing encodes it") {
   CHECK(v->size() == 1);
   CHECK_THROWS_WITH_AS(make_tokenizer(v),
                        "unknown tokenizer.ggml.model 'quux' (known: llama, gpt2, "
-                       "gemma4, whitespace, hybriddna, bert, t5, rwkv, plamo2",
+                       "gemma4, whitespace, hybriddna, bert, t5, rwkv, plamo2)",
                        UnsupportedError);
 }
 

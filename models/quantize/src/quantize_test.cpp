@@ -150,7 +150,7 @@ TEST_CASE("what cannot be is refused by name") {
   CHECK(of(plan, "blk.0.attn_v.weight").obstacle == "");  // Q8_0 stays
   CHECK_THROWS_WITH_AS(quantize_file(once, plan, options, {}, sample.folder / "twice.gguf"),
                        doctest::Contains("tensor 'blk.0.ffn_down.weight' cannot become Q8_0: it is "
-                                         "Q4_K already"),
+                                         "already Q4_K"),
                        UnsupportedError);
   options.allow_requantize = true;
   CHECK(of(plan_quantize(once, options), "blk.0.ffn_down.weight").obstacle == "");

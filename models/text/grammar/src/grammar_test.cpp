@@ -75,7 +75,7 @@ TEST_CASE("faults of a grammar are named with their place") {
   CHECK(has(gbnf_error("root ::= \"a\\q\""), "1:12: unknown escape"));
   CHECK(has(gbnf_error("root ::= [z-a]"), "ends before it begins"));
   CHECK(has(gbnf_error("root ::= \"a\"{3,2}"), "ends before it begins"));
-  CHECK(has(gbnf_error("x ::= \"a\""), "no rule 'root'"));
+  CHECK(has(gbnf_error("x ::= \"a\""), "root rule 'root' is not defined"));
   CHECK(has(gbnf_error("root ::= \"a\" root"), "can never end"));
   CHECK(has(gbnf_error("root ::= <think> \"a\""), "no vocabulary"));
   for (const char* text : {"root ::= root \"a\" | \"b\"", "root ::= x \"a\"\nx ::= root | \"b\"",
