@@ -118,7 +118,7 @@ class Perplexity(SystemTest):
         values = [p["divergence"] for p in r["comparison"]["percentiles"]]
         self.assertEqual(values, sorted(values, reverse=True))
         text = self.runs("weft", "perplexity", "-m", worse, "--kl", base, "--chunks", 2).out.decode()
-        self.assertRegex(text, r"(?m)^same likeliest token +\d+\.\d+ \+- \d+\.\d+ %$")
+        self.assertRegex(text, r"(?m)^same most likely token +\d+\.\d+ \+- \d+\.\d+ %$")
 
     def test_wrong_use(self):
         base, broken = self.folder / "base", self.folder / "broken"
@@ -134,7 +134,7 @@ class Perplexity(SystemTest):
         self.refuses(1, "belong to another text", "weft", "perplexity", "--kl", base, "-f", SOURCE / "README.md")
         raw = base.read_bytes()
         for text, content in (("does not begin with '_logits_'", b"x" + raw[1:]), ("rows: expected", raw[:-2]),
-                              ("a vocabulary of", raw[:12] + struct.pack("<i", 4) + raw[16:16 + 4 + 2 * WINDOW * 4 + 2 * 31 * 16]),
+                              ("the vocabulary of the model has", raw[:12] + struct.pack("<i", 4) + raw[16:16 + 4 + 2 * WINDOW * 4 + 2 * 31 * 16]),
                               ("token -1 is outside", raw[:20] + b"\xff" * 4 + raw[24:])):
             broken.write_bytes(content)
             self.refuses(1, text, "weft", "perplexity", "--kl", broken)

@@ -27,7 +27,7 @@ class Template(WithFiles):
                           "[]", "nonsense", {"messages": []})
         self.assertEqual(got[0], {"output": "user: hé\n"})
         self.assertEqual((got[1]["line"], got[1]["column"]), (1, 51))
-        self.assertIn("line 1, column 51: unsupported operand", got[1]["error"])
+        self.assertIn("line 1, column 51: + does not apply", got[1]["error"])
         self.assertIn("JSON object", got[2]["error"])
         self.assertIn("is not JSON", got[3]["error"])
         self.assertEqual(got[4], {"output": ""})

@@ -306,7 +306,7 @@ class Profile(SystemTest):
         self.runs("weft", "limits", "--json", "-t", 1, env=env)
 
     def test_bad_flags(self):
-        self.refuses(2, "leave nothing", "weft", "profile", "-p", 0, "-n", 0)
+        self.refuses(2, "nothing to profile", "weft", "profile", "-p", 0, "-n", 0)
         self.refuses(2, "do not fit", "weft", "profile", "-c", 16)
         self.refuses(1, "cannot create", "weft", "profile", "-p", 4, "-n", 0, "-o", self.folder / "no" / "x")
 
