@@ -43,8 +43,8 @@ struct CheckpointTensor {
   std::int64_t n_bytes = 0;
   std::int32_t part = 0;          // index of the file of a split model
   std::uint64_t file_offset = 0;  // within that file
-  // Not 0 for q and k of some directories: the number of rows per head, of which `data` has the even
-  // ones first, then the odd ones. copy_rows() restores the order.
+  // Not 0 for q and k of some directories: the number of rows per head, of which `data` has the
+  // even ones first, then the odd ones. copy_rows() restores the order.
   std::int64_t paired_rows = 0;
 };
 
