@@ -94,12 +94,12 @@ class Backend {
 // "reference": every op of the table by its scalar definition.
 const Backend& reference_backend();
 
-// "cpu": SIMD kernels. The instruction set is chosen once, at the first call: the best this machine
-// has, or what WEFT_CPU_ISA names (sse2, avx2, avx512, avx512vnni); throws ValueError where the
-// name is unknown and UnsupportedError where the machine lacks it.
+// "cpu": SIMD kernels. What they may use is chosen once, at the first call: all that this machine
+// has, or the instruction set that WEFT_CPU_ISA names (cmake/instruction_sets.cmake). Throws
+// ValueError if the name is unknown and UnsupportedError if the machine lacks the set.
 const Backend& cpu_backend();
 // The same with an instruction set chosen by name, to compare one with another. Throws ValueError
-// for what is none of cpu_isas(): those that this machine has, least first.
+// for what is none of cpu_isas(): those that this machine has, later ones better.
 const Backend& cpu_backend(std::string_view isa);
 std::span<const std::string_view> cpu_isas();
 
