@@ -37,11 +37,11 @@ struct QuantizeOptions {
 
 struct QuantizedTensor {
   const CheckpointTensor* tensor = nullptr;  // of the input
-  DType to;                            // the tensor's own type: copied
-  std::int64_t n_bytes = 0;            // in the output
-  bool weighted = false;               // the importance matrix has an entry for it
-  std::string note;                    // why the type differs from the requested one; may be empty
-  std::string obstacle;                // why it cannot be converted; empty if it can
+  DType to;                                  // the tensor's own type: copied
+  std::int64_t n_bytes = 0;                  // in the output
+  bool weighted = false;                     // the importance matrix has an entry for it
+  std::string note;      // why the type differs from the requested one; may be empty
+  std::string obstacle;  // why it cannot be converted; empty if it can
   bool converts() const { return to != tensor->spec.dtype; }
 };
 
