@@ -23,8 +23,8 @@ struct BeamTexts {
 // Searches behind the prompt of a generation that has no new tokens yet, over all sequences of its
 // session: the contents of the others are lost. Rules, ignore_eos, max_tokens and cancel() of the
 // generation hold for every text; its sampler is not asked. `options.max_tokens` is ignored. The
-// generation holds its prompt afterwards and has ended. Throws ValueError if it is not in
-// sequence 0, and like SessionBeams and BeamSearch.
+// generation has ended afterwards, and holds of its prompt what can be gone on from. Throws
+// ValueError if it is not in sequence 0, and like SessionBeams and BeamSearch.
 BeamTexts search_texts(Generation& from, BeamOptions options);
 
 }  // namespace weft
