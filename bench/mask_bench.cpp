@@ -89,7 +89,7 @@ void bench(const std::string& path, const std::shared_ptr<const TokenTree>& tree
   for (int round = 0; round < 2; ++round) {
     for (const Json& test : about.at("tests")) {
       if (!test.at("valid").get<bool>()) continue;
-      const auto ids = tree->tokenizer().encode(test.at("data").dump());
+      const auto ids = tree->tokenizer().encode(test.at("data").dump(), {.add_special = false});
       if (!follow(constraint, ids, first ? results.first : results.later) && round == 0)
         ++results.n_cut_off;
       first = false;

@@ -12,6 +12,7 @@ import argparse
 import collections
 import pathlib
 import re
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What the name of an object says about its kind; the first pattern that fits counts.
@@ -19,7 +20,7 @@ KINDS = [
     (r"/headers/\w+\.cpp\.o$", "headers alone"),
     (r"/kernels/[\w.]+\.cpp\.o$", "kernels"),
     (r"_(test|fuzz|replay)\.dir/|/weft_test_main\.dir/|/weft_eval\.dir/", "tests"),
-    (r"^(\w+)/.*\.o$", r"\1"),
+    (r"^(models/(?:text/)?\w+|\w+)/.*\.o$", r"\1"),
     (r"\.(a|so)$|^bin/", "archives and links"),
 ]
 
@@ -35,12 +36,16 @@ def kind_of(output):
 def commands(folder):
     """Seconds of every command in the log of ninja, by its first output."""
     log = folder / ".ninja_log"
+    query = subprocess.run(["ninja", "-t", "targets", "all"], cwd=folder, check=False,
+                           capture_output=True, text=True)
+    known = {line.rpartition(": ")[0] for line in query.stdout.splitlines()}
     last = {}
     for line in log.read_text().splitlines() if log.exists() else []:
         if line.startswith("#"):
             continue
         start, end, _, output, command = line.split("\t")
-        last[output] = (int(start), int(end), command)
+        if output in known:  # others were built once and are no longer
+            last[output] = (int(start), int(end), command)
     outputs = {}  # a command with several outputs has a line for each
     for output, run in last.items():
         outputs.setdefault(run, output)
@@ -57,6 +62,11 @@ def tests(folder):
         name, _, cost = line.rsplit(" ", 2)
         seconds[name] = float(cost)
     return seconds
+
+
+def group_of(test):
+    """The program of a test, or what tests of the same kind are called."""
+    return re.sub(r"^(cpu kernels).*", r"\1", test.split(":")[0])
 
 
 def print_table(title, seconds, kind, slowest):
@@ -83,7 +93,7 @@ def main():
     for folder in options.folders or sorted((ROOT / "build").glob("*/")):
         for title, seconds, kind in [
                 ("commands of the build", commands(folder), kind_of),
-                ("tests", tests(folder), lambda name: name.split(":")[0])]:
+                ("tests", tests(folder), group_of)]:
             if seconds:
                 print_table(f"{folder.name}, {title}", seconds, kind, options.slowest)
 
