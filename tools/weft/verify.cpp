@@ -54,8 +54,10 @@ bool run(const Flags& flags) {
   const auto model = cli::load_model(flags.model);
   std::optional<Dump> dump;
   if (!flags.dump.empty()) dump = read_npz(flags.dump);
-  VerifyOptions options{
-      .tokens = flags.tokens.of(*model), .plain = !flags.no_plain, .dump = dump ? &*dump : nullptr};
+  VerifyOptions options{.tokens = flags.tokens.of(*model),
+                        .plain = !flags.no_plain,
+                        .dump = dump ? &*dump : nullptr,
+                        .borders = !flags.tokens.given()};
   auto json = nlohmann::ordered_json::array();
   bool passed = true;
   for (const SessionOptions& session : variants(flags)) {
@@ -96,7 +98,9 @@ int verify(int argc, char** argv) {
                "do not compare with the plain graph computed by definitions");
   app.add_flag("--json", flags.json, "print the reports as JSON");
   app.footer(
-      "All tokens but the last go through a prefill plan, the last one through the decode plan.\n"
+      "All tokens but the last go through a prefill plan, the last one through the decode plan. If "
+      "no tokens are given, steps of random ids follow that cross the ends of a block of cells and "
+      "of the width classes; of their projections the last rows are compared.\n"
       "Columns: the worst error, its share of what the op's bound allows, the worst error in units "
       "of the last place and relative to the node's largest value; NaN and Inf; the normalized "
       "distance from the plain graph and from the dump, where errors of all nodes before add up.\n"

@@ -9,7 +9,9 @@
 
 #include "weft/backends/backend.h"
 #include "weft/check/bisect.h"
+#include "weft/check/selftest.h"
 #include "weft/check/verify_model.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/rms_norm.h"
@@ -126,6 +128,39 @@ void mask_off_by_one(const KernelArgs& args, const Region&) noexcept {
   s.run();
 }
 
+// Only where steps have several tokens, and only for those whose last cell ends a block.
+void last_cell_of_a_block_left_out(const KernelArgs& args, const Region&) noexcept {
+  Spoilt s(args);
+  const View& last = s.own(6);
+  for (std::int64_t i = 0; args.out.rows() > 1 && i < last.cols(); ++i) {
+    std::int32_t& cell = last.row<std::int32_t>(0)[i];
+    if ((cell + 1) % kCellsPerBlock == 0) --cell;
+  }
+  s.run();
+}
+
+// Likewise one token later: the first cell of the next block.
+void first_cell_of_a_block_left_out(const KernelArgs& args, const Region&) noexcept {
+  Spoilt s(args);
+  const View& last = s.own(6);
+  for (std::int64_t i = 0; args.out.rows() > 1 && i < last.cols(); ++i) {
+    std::int32_t& cell = last.row<std::int32_t>(0)[i];
+    if (cell > 0 && cell % kCellsPerBlock == 0) --cell;
+  }
+  s.run();
+}
+
+// The token after those that fill a width class takes the values of the one before it.
+void one_token_too_many(const KernelArgs& args, const Region&) noexcept {
+  Spoilt s(args);
+  const View& x = s.own(0);
+  const std::int64_t n = x.rows();
+  if (n == 9)
+    std::memcpy(x.row<std::byte>(n - 1), x.row<std::byte>(n - 2),
+                static_cast<std::size_t>(x.dtype.bytes(x.cols())));
+  s.run();
+}
+
 void other_pairs_rotated(const KernelArgs& args, const Region&) noexcept {
   const auto& attrs = args.attrs->as<RopeApplyAttrs>();
   const bool adjacent = attrs.pairs == RopePairs::adjacent;
@@ -238,6 +273,36 @@ TEST_CASE("verify names the node of every seeded bug, and no other") {
         if (node.path != bug.path) CHECK(node.passed());
       }
     }
+  }
+}
+
+// Mistakes that only inputs of the right length show.
+constexpr Bug kBorderBugs[] = {
+    {"last cell of a block left out by the tile path", "blk.1.attn", last_cell_of_a_block_left_out},
+    {"first cell of the next block left out", "blk.0.attn", first_cell_of_a_block_left_out},
+    {"one token more than a width class", "blk.1.ffn_act", one_token_too_many},
+};
+
+TEST_CASE("default inputs cross the borders at which these mistakes are") {
+  for (const Bug& bug : kBorderBugs) {
+    CAPTURE(bug.name);
+    const Seeded wrong(bug.path, bug.run);
+    SessionOptions session = with(wrong);
+    session.context = 0;
+    VerifyOptions options{.session = session, .tokens = kIds, .plain = false};
+    CHECK(verify_model(model(), options).passed());
+    options.borders = true;
+    const ModelVerification result = verify_model(model(), options);
+    INFO(result.to_text());
+    REQUIRE(result.first_bad());
+    CHECK(result.first_bad()->path == bug.path);
+
+    SelftestOptions given{.session = session, .tokens = kIds};
+    CHECK(selftest(model(), given).passed());
+    given.tokens.clear();
+    const SelfReport report = selftest(model(), given);
+    INFO(report.to_text());
+    CHECK_FALSE(report.passed());
   }
 }
 

@@ -4,32 +4,37 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
+#include "borders.h"
 #include "capture.h"
 #include "sanity.h"
 
 namespace weft {
 namespace {
 
-constexpr std::size_t kTokens = 24;
-
 using Logits = std::vector<float>;
 using Steps = std::vector<std::size_t>;
 
-// Throws Failed at the first row that is not the same bit for bit.
-void require_same(const Logits& got, const Logits& want, std::size_t n_vocab,
-                  const std::string& what) {
+// Positions begin..end.
+struct Window {
+  std::size_t begin = 0, end = 0;
+};
+
+// Throws Failed at the first row that is not the same bit for bit. Row 0 is of position `first`.
+void require_same(std::span<const float> got, std::span<const float> want, std::size_t n_vocab,
+                  const std::string& what, std::size_t first = 0) {
   if (got.size() != want.size())
     throw Failed{fmt::format("{}: {} logits instead of {}", what, got.size(), want.size())};
   for (std::size_t i = 0; i < want.size(); ++i) {
     if (std::memcmp(&got[i], &want[i], sizeof(float)) == 0) continue;
     throw Failed{fmt::format("{}: logit {} of position {} is {:.9g} instead of {:.9g}", what,
-                             i % n_vocab, i / n_vocab, got[i], want[i])};
+                             i % n_vocab, first + i / n_vocab, got[i], want[i])};
   }
 }
 
@@ -37,11 +42,14 @@ class Checks {
  public:
   Checks(const std::shared_ptr<const Model>& model, const SelftestOptions& options)
       : model_(model), options_(options), tokens_(options.tokens) {
-    const std::int64_t n_vocab = model->facts().n_vocab;
-    std::mt19937 random(1);
-    while (tokens_.size() < (options.tokens.empty() ? kTokens : 3))
-      tokens_.push_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n_vocab)));
-    std::int64_t most = std::min<std::int64_t>(model->facts().context, 512);
+    if (options.tokens.empty()) {
+      tokens_ = random_ids(*model, tokens_across_borders(*model, options.session));
+      return;
+    }
+    constexpr std::int64_t kFewest = 3, kMost = 512;
+    const std::vector<std::int32_t> more = random_ids(*model, kFewest);
+    while (std::ssize(tokens_) < kFewest) tokens_.push_back(more[tokens_.size()]);
+    std::int64_t most = std::min(model->facts().context, kMost);
     if (options.session.context > 0) most = std::min(most, options.session.context);
     if (std::ssize(tokens_) <= most) return;
     about = fmt::format("tokens: {} of {}, as many as the context holds\n", most, tokens_.size());
@@ -80,32 +88,102 @@ class Checks {
     steps.pop_back();
     return steps;
   }
+  void find_windows(const Session& session);
+  std::span<const float> wanted(const Window& window) const {
+    return std::span(want_).subspan(window.begin * n_vocab(),
+                                    (window.end - window.begin) * n_vocab());
+  }
+  // The positions of a window once more, in these steps. REQUIRES: the sequence holds those before.
+  void again(Session& session, const Window& window, const Steps& steps,
+             const std::string& what) const;
+  std::size_t decode_windows(Session& session, const std::string& what) const;
   std::string chunks(Session& session) const;
   std::string workers() const;
   std::string batches() const;
+  void side_by_side(Session& session, const Window& window) const;
   std::string prefix(Session& session) const;
   std::string finite() const;
 
   std::shared_ptr<const Model> model_;
   const SelftestOptions& options_;
   std::vector<std::int32_t> tokens_;
+  Borders borders_;
+  // Where steps of a few tokens are compared with wide ones: everywhere for tokens that somebody
+  // chose, at the beginning and around the borders for those chosen here. In rising order.
+  std::vector<Window> windows_;
   Logits want_;  // prefill by one worker
 };
 
-std::string Checks::chunks(Session& session) const {
-  std::mt19937 random(2);
-  const auto most = static_cast<std::size_t>(session.options().prefill_width);
-  constexpr int kCuts = 3;
-  for (int i = 0; i < kCuts; ++i) {
-    Steps steps;
-    std::string text;
-    for (std::size_t left = tokens_.size(); left > 0; left -= steps.back()) {
-      steps.push_back(std::min(left, 1 + random() % std::min<std::size_t>(most, 9)));
-      text += fmt::format("{}{}", text.empty() ? "" : ",", steps.back());
-    }
-    require_same(logits(session, steps), want_, n_vocab(), "chunks of " + text);
+void Checks::find_windows(const Session& session) {
+  borders_ = borders_of(session, n());
+  windows_ = {{0, tokens_.size()}};
+  if (!options_.tokens.empty() || borders_.cells.empty()) return;
+  constexpr auto kSide = static_cast<std::size_t>(2 * kBeside);
+  windows_ = {{0, kSide}};
+  for (const std::int64_t cells : {borders_.cells.front(), borders_.cells.back()}) {
+    const auto border = static_cast<std::size_t>(cells);
+    if (border > windows_.back().end)
+      windows_.push_back({border - kSide, std::min(border + kSide, tokens_.size())});
   }
-  return fmt::format("{} random ways to cut, same bits", kCuts);
+}
+
+void Checks::again(Session& session, const Window& window, const Steps& steps,
+                   const std::string& what) const {
+  const auto begin = static_cast<std::int64_t>(window.begin);
+  const std::int64_t point = session.resume_point(0, begin);
+  session.truncate(0, point);
+  if (point < begin)
+    session.feed(0, std::span(tokens_).subspan(static_cast<std::size_t>(point),
+                                               static_cast<std::size_t>(begin - point)));
+  const auto ids = std::span(tokens_).subspan(window.begin, window.end - window.begin);
+  require_same(all_logits(session, 0, ids, steps), wanted(window), n_vocab(), what, window.begin);
+}
+
+// From the last to the first: what comes before a window stays as prefill left it. Returns how many
+// positions were compared. REQUIRES: the sequence holds all tokens.
+std::size_t Checks::decode_windows(Session& session, const std::string& what) const {
+  std::size_t n_compared = 0;
+  for (std::size_t i = windows_.size(); i-- > 0;) {
+    const std::size_t size = windows_[i].end - windows_[i].begin;
+    again(session, windows_[i], Steps(size, 1), what);
+    n_compared += size;
+  }
+  return n_compared;
+}
+
+// A run whose steps just fill each width class, and are one token too long for it, as far as the
+// tokens go; then random cuts.
+std::string Checks::chunks(Session& session) const {
+  Steps steps;
+  std::size_t left = tokens_.size();
+  const auto most = static_cast<std::size_t>(session.options().prefill_width);
+  const auto take = [&](std::size_t n) {
+    if (n > left || n > most) return;
+    steps.push_back(n);
+    left -= n;
+  };
+  for (const std::int64_t width : borders_.widths) {
+    take(static_cast<std::size_t>(width));
+    take(static_cast<std::size_t>(width) + 1);
+  }
+  while (left > 0) take(std::min(left, most));
+  require_same(logits(session, steps), want_, n_vocab(),
+               fmt::format("chunks of {}", fmt::join(steps, ",")));
+
+  std::mt19937 random(2);
+  constexpr int kCuts = 3;
+  for (int cut = 0; cut < kCuts; ++cut) {
+    for (std::size_t i = windows_.size(); i-- > 0;) {
+      steps.clear();
+      for (std::size_t rest = windows_[i].end - windows_[i].begin; rest > 0; rest -= steps.back())
+        steps.push_back(std::min(rest, 1 + random() % std::min<std::size_t>(most, 9)));
+      again(session, windows_[i], steps, fmt::format("chunks of {}", fmt::join(steps, ",")));
+    }
+    if (windows_.front().end < tokens_.size())
+      session.feed(0, std::span(tokens_).subspan(windows_.front().end));
+  }
+  return fmt::format("steps at the borders of {} widths, {} random ways to cut, same bits",
+                     borders_.widths.size(), kCuts);
 }
 
 std::string Checks::workers() const {
@@ -113,8 +191,7 @@ std::string Checks::workers() const {
     Session session(model_, base(workers));
     require_same(logits(session, wide(session)), want_, n_vocab(),
                  fmt::format("prefill by {} workers", workers));
-    require_same(logits(session, Steps(tokens_.size(), 1)), want_, n_vocab(),
-                 fmt::format("decode by {} workers", workers));
+    decode_windows(session, fmt::format("decode by {} workers", workers));
   }
   return "1, 2 and 3 workers, same bits";
 }
@@ -126,27 +203,45 @@ std::string Checks::batches() const {
   o.prefill_width = std::max<std::int64_t>(o.prefill_width, 2);
   o.logits_rows = std::max<std::int64_t>(o.logits_rows, 2);
   Session session(model_, o);
-  const std::size_t kBehind = std::min<std::size_t>(3, tokens_.size());  // no step may be empty
+  for (const Window& window : windows_) side_by_side(session, window);
+  return "two sequences in every step, same bits as alone";
+}
+
+// Both sequences are brought to the window and then share their steps, three tokens apart.
+void Checks::side_by_side(Session& session, const Window& window) const {
+  constexpr std::size_t kBehind = 3;
+  const auto held = [&](std::int32_t s) { return static_cast<std::size_t>(session.length(s)); };
+  Window seen[2];
   Logits got[2];
-  for (std::size_t i = 0; i < tokens_.size() + kBehind; ++i) {
+  for (const std::int32_t s : {0, 1}) {
+    const std::size_t behind = s == 0 ? 0 : kBehind;
+    const std::size_t begin = window.begin - std::min(window.begin, behind);
+    if (begin > held(s)) session.feed(s, std::span(tokens_).subspan(held(s), begin - held(s)));
+    seen[s] = {held(s), window.end};
+  }
+  while (held(1) < window.end) {
     std::vector<StepToken> step;
-    if (i >= kBehind)
-      step.push_back({.token = tokens_[i - kBehind], .sequence = 1, .logits = true});
-    if (i < tokens_.size()) step.push_back({.token = tokens_[i], .sequence = 0, .logits = true});
+    if (held(0) == window.end || held(0) >= held(1) + kBehind)
+      step.push_back({.token = tokens_[held(1)], .sequence = 1, .logits = true});
+    if (held(0) < window.end)
+      step.push_back({.token = tokens_[held(0)], .sequence = 0, .logits = true});
     const auto rows = session.step(step);
-    for (std::size_t s = 0; s < step.size(); ++s) {
-      const auto row = rows.subspan(s * n_vocab(), n_vocab());
-      Logits& mine = got[step[s].sequence];
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      const auto row = rows.subspan(i * n_vocab(), n_vocab());
+      Logits& mine = got[step[i].sequence];
       mine.insert(mine.end(), row.begin(), row.end());
     }
   }
   for (const int s : {0, 1})
-    require_same(got[s], want_, n_vocab(), fmt::format("sequence {} of a batch of two", s));
-  return "two sequences in every step, same bits as alone";
+    require_same(got[s], wanted(seen[s]), n_vocab(),
+                 fmt::format("sequence {} of a batch of two", s), seen[s].begin);
 }
 
 std::string Checks::prefix(Session& session) const {
-  const std::size_t same = tokens_.size() / 2;
+  // Reuse that ends within a block of cells, where somebody else's cells follow.
+  const std::size_t same = borders_.cells.empty()
+                               ? tokens_.size() / 2
+                               : static_cast<std::size_t>(borders_.cells.front() - 1);
   std::vector<std::int32_t> other = tokens_;
   for (std::size_t i = same; i < other.size(); ++i)
     other[i] = static_cast<std::int32_t>((static_cast<std::size_t>(other[i]) + 1) % n_vocab());
@@ -208,9 +303,10 @@ void Checks::sessions() {
   std::optional<Session> session;
   run("prefill = decode", [&] {
     session.emplace(model_, base());
+    find_windows(*session);
     want_ = logits(*session, wide(*session));
-    require_same(logits(*session, Steps(tokens_.size(), 1)), want_, n_vocab(), "one by one");
-    return fmt::format("{} positions, same bits", tokens_.size());
+    const std::size_t n_compared = decode_windows(*session, "one by one");
+    return fmt::format("{} of {} positions, same bits", n_compared, tokens_.size());
   });
   if (want_.empty()) return;  // nothing to compare with
   run("chunks", [&] { return chunks(*session); });

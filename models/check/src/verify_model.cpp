@@ -15,6 +15,7 @@
 #include "weft/run/nan_error.h"
 #include "weft/scheduler/budget.h"
 
+#include "borders.h"
 #include "capture.h"
 
 namespace weft {
@@ -49,10 +50,13 @@ std::int64_t best(std::span<const float> row) {
   return std::ranges::max_element(row) - row.begin();
 }
 
-SessionOptions one_lane(const VerifyOptions& options) {
+SessionOptions one_lane(const Model& model, const VerifyOptions& options) {
   SessionOptions o = options.session;
   o.workers = 1;
-  if (o.context == 0) o.context = std::ssize(options.tokens);
+  if (o.context == 0) {
+    const std::int64_t across = options.borders ? tokens_across_borders(model, o) : 0;
+    o.context = std::max<std::int64_t>(std::ssize(options.tokens), across);
+  }
   if (options.dump) o.logits_rows = std::max<std::int64_t>(o.prefill_width, 1);
   return o;
 }
@@ -84,10 +88,10 @@ std::int64_t kept_bytes(const Session& session, std::int64_t n) {
 class ModelVerifier {
  public:
   ModelVerifier(const std::shared_ptr<const Model>& model, const VerifyOptions& options)
-      : options_(options), session_(model, one_lane(options)) {
+      : options_(options), session_(model, one_lane(*model, options)) {
     const SessionOptions& resolved = session_.options();
     if (options.plain) {
-      SessionOptions o = plain_options(*model, one_lane(options));
+      SessionOptions o = plain_options(*model, one_lane(*model, options));
       o.cache_k = resolved.cache_k;
       o.cache_v = resolved.cache_v;
       o.prefill_width = resolved.prefill_width;
@@ -107,6 +111,7 @@ class ModelVerifier {
       done += n;
     }
     if (power_plain_ > 0) result_.nmse_from_plain = error_plain_ / power_plain_;
+    if (options_.borders && result_.stopped.empty()) verify_across_borders(session_, result_);
     return std::move(result_);
   }
 
@@ -291,6 +296,21 @@ ModelVerification verify_model(const std::shared_ptr<const Model>& model,
   return ModelVerifier(model, options).run();
 }
 
+namespace {
+
+// A line, and all nodes if one of them is wrong.
+std::string across_border(const VerifiedStep& step) {
+  double worst = 0;
+  for (const NodeCheck& node : step.report.nodes) worst = std::max(worst, node.worst_ratio);
+  const std::string line = fmt::format(
+      "plan {}, {} from position {} on: {} nodes, at most {:.2g} of the bound\n", step.plan,
+      step.n_tokens == 1 ? "a token" : fmt::format("{} tokens", step.n_tokens), step.position,
+      step.report.nodes.size(), worst);
+  return step.report.first_bad() ? line + step.report.to_text() + '\n' : line;
+}
+
+}  // namespace
+
 const NodeCheck* ModelVerification::first_bad() const {
   for (const VerifiedStep& step : steps) {
     if (const NodeCheck* bad = step.report.first_bad()) return bad;
@@ -304,8 +324,9 @@ std::string ModelVerification::to_text() const {
   std::string text =
       fmt::format("backend: {}{}\n", backend, off == ", without all" ? ", no passes" : off);
   if (!narrowed.empty()) text += narrowed + '\n';
-  for (const VerifiedStep& step : steps)
-    text += fmt::format("plan {}\n{}\n", step.plan, step.report.to_text());
+  for (const VerifiedStep& step : steps) {
+    if (step.n_tokens == 0) text += fmt::format("plan {}\n{}\n", step.plan, step.report.to_text());
+  }
   if (nmse_from_plain >= 0) {
     text += fmt::format(
         "logits: normalized squared error {:.3g} from the plain graph by definitions; {} of {} "
@@ -319,6 +340,9 @@ std::string ModelVerification::to_text() const {
     if (nmse_from_dump >= 0)
       text +=
           fmt::format("logits: normalized squared error {:.3g} from the dump\n", nmse_from_dump);
+  }
+  for (const VerifiedStep& step : steps) {
+    if (step.n_tokens > 0) text += across_border(step);
   }
   if (!stopped.empty()) text += "stopped: " + stopped + '\n';
   return text;
@@ -337,6 +361,8 @@ std::string ModelVerification::to_json() const {
                    {"dump_nmse", number(nmse_from_dump)},
                    {"stopped", stopped},
                    {"narrowed", narrowed},
+                   {"tokens", step.n_tokens},
+                   {"position", step.position},
                    {"report", nlohmann::ordered_json::parse(step.report.to_json())}});
   }
   return all.dump();

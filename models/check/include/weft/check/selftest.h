@@ -29,8 +29,9 @@ struct SelfReport {
 
 struct SelftestOptions {
   SessionOptions session;  // `workers` is not looked at: checks say how many they need
-  // Empty: 24 ids by chance, the same ones every time. Of these, as many as the context holds, at
-  // most 512; one or two are made three.
+  // As many as the context holds, at most 512; one or two are made three. Empty: random ids, the
+  // same ones every time, as many as cross the ends of blocks of cells and the width classes that a
+  // model of this size gets to within seconds; single steps are then compared around these.
   std::vector<std::int32_t> tokens;
   std::function<void(const std::string&)> progress;  // the name of each check before it; may be
                                                      // empty. An exception that it throws ends all

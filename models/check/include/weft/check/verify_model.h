@@ -21,15 +21,20 @@ struct NamedTensor {
 using Dump = std::map<std::string, NamedTensor, std::less<>>;
 
 struct VerifyOptions {
-  SessionOptions session;            // workers are always one; context 0: as many as tokens
+  SessionOptions session;            // workers are always one; context 0: as many as are run
   std::vector<std::int32_t> tokens;  // at least one
   bool plain = true;                 // also run the plain graph by definitions
   const Dump* dump = nullptr;        // of all tokens; logits of every position
+  // Afterwards also steps of random ids that cross the borders which plan and kernels know: blocks
+  // of cells, width classes. Of their projections the last rows are compared.
+  bool borders = false;
 };
 
 struct VerifiedStep {
   std::string plan;
   VerifyReport report;
+  // Of steps across borders: how many tokens, from which position on. 0: one of `tokens`.
+  std::int64_t n_tokens = 0, position = 0;
 };
 
 struct ModelVerification {
@@ -53,7 +58,7 @@ struct ModelVerification {
 };
 
 // All tokens but the last go through prefill plans, the last one through the decode plan. Throws
-// what Session throws, ValueError where there are no tokens, and ShapeError for a dump whose tensor
+// what Session throws, ValueError if there are no tokens, and ShapeError for a dump whose tensor
 // has another shape than the node: "dump: 'blk.0.attn_q' must be [5, 64], got [4, 64]", or other
 // values than its shape says; ValueError for one none of whose names is a node.
 ModelVerification verify_model(const std::shared_ptr<const Model>& model,
