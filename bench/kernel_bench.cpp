@@ -1,6 +1,7 @@
 // Kernels of the cpu backend, one thread: whatever row the backend finds for each format and width.
 // WEFT_CPU_ISA chooses the instruction set. Cold: weights and cache come from memory.
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,7 +14,6 @@
 #include "weft/ops/attention.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/format.h"
-#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/linear.h"
@@ -147,10 +147,11 @@ void add_rows(std::int64_t t) {
 void add_all() {
   for (const Format* format : all_formats()) {
     const DType type = format->dtype;
-    if (type.gguf_id() < 0 || type.is_panels() || format->whole) continue;
+    if (type.gguf_id() < 0 || format->whole) continue;
     if (!format->encode && !format->encode_weighted) continue;
     add_projections(type, false);
-    if (panels_of(type).valid()) add_projections(type, true);
+    if (std::ranges::count(cpu_backend().layouts(), type, &DType::plain) != 0)
+      add_projections(type, true);
   }
   for (const DType cache : cache_types()) {
     for (const std::int64_t t : {1, 64}) {

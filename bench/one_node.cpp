@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "weft/base/error.h"
+#include "weft/graph/row_layout.h"
 #include "weft/ops/formats/format.h"
-#include "weft/ops/formats/panels.h"
 
 namespace weft::bench {
 namespace {
@@ -77,12 +77,11 @@ void OneNode::fill(NodeId id, const std::vector<Counting>& counts) {
     auto* const numbers = reinterpret_cast<std::int32_t*>(to.data());
     for (std::int64_t i = 0; i < spec.shape.elems() && count != counts.end(); ++i)
       numbers[i] = count->start + static_cast<std::int32_t>(i) * count->step;
-  } else if (spec.dtype.is_panels()) {
+  } else if (const RowLayout* layout = spec.dtype.layout()) {
     const Buffer plain(spec.bytes());
     const std::int64_t n_rows = spec.shape.rows().bound;
     fill_rows(spec.dtype.plain(), spec.bytes(), plain.data());
-    to_panels(spec.dtype.plain(), plain.data(), to.data(), n_rows, spec.bytes() / n_rows, 0,
-              n_rows);
+    layout->pack(spec.dtype, plain.data(), to.data(), n_rows, spec.bytes() / n_rows, 0, n_rows);
   } else {
     fill_rows(spec.dtype, spec.bytes(), to.data());
   }

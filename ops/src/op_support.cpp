@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/graph/row_layout.h"
 #include "weft/ops/cache_cells.h"
-#include "weft/ops/formats/panels.h"
 
 namespace weft {
 
@@ -70,15 +70,15 @@ std::string_view named_after(Tensor w) {
 RowReader::RowReader(const View& view) : view_(view), format_(find_format(view.dtype.plain())) {
   if (view.dtype == f32) return;
   buffer_.resize(static_cast<std::size_t>(view.cols()));
-  if (view.dtype.is_panels())
+  if (view.dtype.layout())
     plain_row_.resize(static_cast<std::size_t>(view.dtype.bytes(view.cols())));
 }
 
 const float* RowReader::operator[](std::int64_t r) {
   if (view_.dtype == f32) return view_.row<const float>(r);
   const std::byte* row = view_.row<const std::byte>(r);
-  if (view_.dtype.is_panels()) {
-    row_of_panels(view_, r, plain_row_.data());
+  if (const RowLayout* layout = view_.dtype.layout()) {
+    layout->read_row(view_, r, plain_row_.data());
     row = plain_row_.data();
   }
   format_->decode(row, buffer_.data(), view_.cols());

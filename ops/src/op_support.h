@@ -52,7 +52,7 @@ std::string_view named_after(Tensor w);
 
 // ---- reference
 
-// Rows of a tensor of any format, in panels or not, as floats.
+// Rows of a tensor of any format and layout, as floats.
 class RowReader {
  public:
   explicit RowReader(const View& view);
@@ -62,7 +62,7 @@ class RowReader {
   View view_;
   const Format* format_;  // of the plain form
   std::vector<float> buffer_;
-  std::vector<std::byte> plain_row_;  // of a tensor in panels
+  std::vector<std::byte> plain_row_;  // of a tensor with a layout
 };
 
 // All rows, back to back.

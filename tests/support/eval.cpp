@@ -72,7 +72,7 @@ View Evaluator::view(NodeId id) const {
   View view = view_at(node.spec, extents_);
   if (!node.op || node.op->storage == Storage::fresh) {
     view.data = memory_[static_cast<std::size_t>(id)].data;
-    if (!node.spec.dtype.is_panels()) view.row_stride += options_.row_padding;
+    if (!node.spec.dtype.layout()) view.row_stride += options_.row_padding;
     return view;
   }
   const View whole = this->view(node.inputs[0]);

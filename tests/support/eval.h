@@ -20,7 +20,7 @@
 namespace weft::test {
 
 struct EvaluatorOptions {
-  // Bytes between the rows of every tensor that is not in panels, to see that strides are honoured.
+  // Bytes between the rows of every tensor without a layout, to see that strides are honoured.
   std::int64_t row_padding = 0;
 };
 

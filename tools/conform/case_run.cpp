@@ -10,8 +10,8 @@
 #include "weft/backends/device.h"
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
+#include "weft/graph/row_layout.h"
 #include "weft/ops/formats/format.h"
-#include "weft/ops/formats/panels.h"
 #include "weft/scheduler/planner.h"
 
 namespace weft::conform {
@@ -23,7 +23,7 @@ class Contents {
   explicit Contents(std::uint32_t seed) : random_(seed) {}
 
   void fill(const TensorSpec& spec, std::span<std::byte> bytes) {
-    if (spec.dtype.is_panels()) return fill_panels(spec, bytes);
+    if (spec.dtype.layout()) return fill_layout(spec, bytes);
     const Format* format = find_format(spec.dtype);
     if (!format) return;
     // Encoding is slow: blocks come again after a number of them that divides no row.
@@ -62,13 +62,13 @@ class Contents {
  private:
   static constexpr std::int64_t kShift = 5;
 
-  void fill_panels(const TensorSpec& spec, std::span<std::byte> bytes) {
+  void fill_layout(const TensorSpec& spec, std::span<std::byte> bytes) {
     const TensorSpec plain{spec.dtype.plain(), spec.shape};
     std::vector<std::byte> from(static_cast<std::size_t>(plain.bytes()));
     fill(plain, from);
     const std::int64_t n_rows = spec.shape.elems() / spec.shape.last();
-    to_panels(plain.dtype, from.data(), bytes.data(), n_rows, plain.dtype.bytes(spec.shape.last()),
-              0, n_rows);
+    spec.dtype.layout()->pack(spec.dtype, from.data(), bytes.data(), n_rows,
+                              plain.dtype.bytes(spec.shape.last()), 0, n_rows);
   }
 
   float uniform() { return static_cast<float>(random_()) * 0x1p-31f - 1; }

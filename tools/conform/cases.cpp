@@ -8,7 +8,6 @@
 #include "weft/ops/cache_write.h"
 #include "weft/ops/concat.h"
 #include "weft/ops/formats/format.h"
-#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/get_rows.h"
@@ -145,14 +144,11 @@ void add_type(Cases& cases, DType w) {
   }
 }
 
-void add_weights(Cases& cases) {
+void add_weights(Cases& cases, std::span<const DType> layouts) {
   for (const Format* format : all_formats()) {
-    const DType w = format->dtype;
-    if (format->whole || w.is_panels() || w.gguf_id() < 0) continue;
-    add_type(cases, w);
-    // What only backends ask for that have rewrites of their own.
-    if (panels_of(w).valid()) add_type(cases, panels_of(w));
+    if (!format->whole && format->dtype.gguf_id() >= 0) add_type(cases, format->dtype);
   }
+  for (const DType layout : layouts) add_type(cases, layout);
 }
 
 void add_rope(Cases& cases) {
@@ -220,12 +216,12 @@ void add_caches(Cases& cases) {
 
 }  // namespace
 
-std::vector<Case> all_cases() {
+std::vector<Case> all_cases(std::span<const DType> layouts) {
   Cases cases;
   add_elementwise(cases);
   add_rope(cases);
   add_caches(cases);
-  add_weights(cases);
+  add_weights(cases, layouts);
   return cases;
 }
 

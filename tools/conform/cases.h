@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Case {
   bool timed = false;                 // large enough for its time to say something
 };
 
-std::vector<Case> all_cases();
+// `layouts`: types of the backend's own for weights in memory.
+std::vector<Case> all_cases(std::span<const DType> layouts);
 
 }  // namespace weft::conform

@@ -60,7 +60,7 @@ int conform(const std::string& given, const std::string& only, bool quiet) {
   const Routes routes(name, "");
   std::cout << fmt::format("{}: {}\n", name, backend.description());
   std::map<std::string, Summary> summaries;
-  for (const Case& c : all_cases()) {
+  for (const Case& c : all_cases(backend.layouts())) {
     if (!only.empty() && c.op != only) continue;
     const Outcome o = run_case(routes, backend, c);
     Summary& s = summaries[c.op];

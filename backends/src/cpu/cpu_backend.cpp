@@ -7,6 +7,7 @@
 #include "weft/base/error.h"
 
 #include "cpu/cpu_ops.h"
+#include "cpu/panels.h"
 #include "cpu/passes/pack_weights.h"
 #include "cpu/passes/quantize_activations.h"
 
@@ -44,6 +45,10 @@ std::unique_ptr<PreparedKernel> CpuBackend::prepare(const Graph& graph, const No
                                                     const KernelArgs&, KernelFailure&) const {
   const CpuOp* op = find_cpu_op(node);
   return op && op->prepare ? op->prepare(features_, graph, node) : nullptr;
+}
+
+std::span<const DType> CpuBackend::layouts() const {
+  return panel_types();
 }
 
 }  // namespace cpu

@@ -17,6 +17,7 @@ class CpuBackend final : public Backend {
                                           KernelFailure&) const override;
   std::span<const Pass> lowering() const override { return {&lowering_, 1}; }
   std::span<const Pass> resident_lowering() const override { return {&resident_lowering_, 1}; }
+  std::span<const DType> layouts() const override;
   FeatureSet features() const { return features_; }
 
  private:

@@ -7,11 +7,11 @@
 
 #include "weft/backends/device.h"
 #include "weft/backends/memory.h"
+#include "weft/graph/row_layout.h"
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/formats/half.h"
 #include "weft/ops/formats/iq1_m.h"
-#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
@@ -231,10 +231,10 @@ std::vector<std::byte> encoded_noise(DType dtype, std::int64_t n, std::uint32_t 
 
 std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int64_t n_cols,
                                       std::uint32_t seed) {
-  if (dtype.is_panels()) {
+  if (const RowLayout* layout = dtype.layout()) {
     const std::vector<std::byte> plain = random_weights(dtype.plain(), n_rows, n_cols, seed);
     std::vector<std::byte> panels(plain.size());
-    to_panels(dtype.plain(), plain.data(), panels.data(), n_rows, dtype.bytes(n_cols), 0, n_rows);
+    layout->pack(dtype, plain.data(), panels.data(), n_rows, dtype.bytes(n_cols), 0, n_rows);
     return panels;
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(n_rows * dtype.bytes(n_cols)));

@@ -18,7 +18,7 @@ struct PlacedWeight {
   const CheckpointTensor* tensor = nullptr;  // the model's
   DType dtype;                               // as the graph has it
   std::int64_t offset = kInFile;             // in the region
-  bool converts = false;  // to another type than in the file, not only its panels
+  bool converts = false;  // to another type than in the file, not only its layout
   bool whole = false;     // every step reads all of it, not only some rows
   friend bool operator==(const PlacedWeight&, const PlacedWeight&) = default;
 };

@@ -12,7 +12,7 @@
 #include "weft/base/error.h"
 #include "weft/files/pages.h"
 #include "weft/files/tensor_pages.h"
-#include "weft/ops/formats/panels.h"
+#include "weft/graph/row_layout.h"
 #include "weft/quantize/row_converter.h"
 
 namespace weft {
@@ -41,8 +41,9 @@ struct Chunk {
 void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
   const std::int64_t row_bytes = weight.tensor->spec.row_bytes();
   const std::int64_t n_rows = weight.tensor->n_bytes / row_bytes;
-  const std::int64_t step =
-      std::max<std::int64_t>(1, kChunkBytes / row_bytes / kPanelRows) * kPanelRows;
+  const RowLayout* layout = weight.dtype.layout();
+  const std::int64_t granule = layout ? layout->granule : 1;
+  const std::int64_t step = std::max<std::int64_t>(1, kChunkBytes / row_bytes / granule) * granule;
   for (std::int64_t r = 0; r < n_rows; r += step)
     chunks.push_back({&weight, r, std::min(r + step, n_rows), n_rows, row_bytes});
 }
@@ -129,14 +130,14 @@ void copy_reordered(const Chunk& c, std::byte* to) {
   const PlacedWeight& w = *c.weight;
   if (w.dtype == w.tensor->spec.dtype)
     return weft::copy_rows(*w.tensor, c.first, c.last, to + c.first * c.row_bytes);
-  // As a tensor of these rows alone: a whole number of panels, but for the last chunk.
+  // As a tensor of these rows alone: whole granules of the layout, but for the last chunk.
   std::vector<std::byte> rows(c.bytes().size());
   weft::copy_rows(*w.tensor, c.first, c.last, rows.data());
-  to_panels(w.dtype.plain(), rows.data(), to + c.first * c.row_bytes, c.last - c.first, c.row_bytes,
-            0, c.last - c.first);
+  w.dtype.layout()->pack(w.dtype, rows.data(), to + c.first * c.row_bytes, c.last - c.first,
+                         c.row_bytes, 0, c.last - c.first);
 }
 
-// Converts the rows to another type, and from there to its panels where the weight wants them.
+// Converts the rows to another type, and from there to the layout of the weight, if it has one.
 void convert_rows(std::string_view file, const Chunk& c, std::byte* to) {
   const PlacedWeight& w = *c.weight;
   const CheckpointTensor& tensor = *w.tensor;
@@ -153,15 +154,16 @@ void convert_rows(std::string_view file, const Chunk& c, std::byte* to) {
     weft::copy_rows(tensor, c.first, c.last, in_order.data());
     from = in_order.data();
   }
-  if (w.dtype.is_panels()) plain.resize(static_cast<std::size_t>(n_rows * row_bytes));
+  if (w.dtype.layout()) plain.resize(static_cast<std::size_t>(n_rows * row_bytes));
   const std::int64_t rows_of_cols = row_elems / n_cols;
   quantize::RowConverter converter;
   const quantize::BadWeight bad = converter.convert(
       *find_format(tensor.spec.dtype), *find_format(type), from,
       plain.empty() ? place : plain.data(), n_rows * rows_of_cols, n_cols, nullptr, false);
   if (bad.found()) quantize::refuse(file, tensor, type, c.first * rows_of_cols, bad);
-  // Whole panels, and behind them what fills none: laid out as if they were a tensor of their own.
-  if (!plain.empty()) to_panels(type, plain.data(), place, n_rows, row_bytes, 0, n_rows);
+  // As a tensor of these rows alone, as above.
+  if (const RowLayout* layout = w.dtype.layout())
+    layout->pack(w.dtype, plain.data(), place, n_rows, row_bytes, 0, n_rows);
 }
 
 void copy_chunk(std::string_view file, const Chunk& c, std::byte* region) {
@@ -173,7 +175,7 @@ void copy_chunk(std::string_view file, const Chunk& c, std::byte* region) {
     const auto bytes = c.bytes();
     std::memcpy(to + c.first * c.row_bytes, bytes.data(), bytes.size());
   } else {
-    to_panels(w.dtype.plain(), w.tensor->data, to, c.n_rows, c.row_bytes, c.first, c.last);
+    w.dtype.layout()->pack(w.dtype, w.tensor->data, to, c.n_rows, c.row_bytes, c.first, c.last);
   }
 }
 

@@ -14,7 +14,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
-#include "weft/ops/formats/panels.h"
+#include "weft/graph/row_layout.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/quantize/quantize.h"
@@ -87,8 +87,8 @@ TEST_CASE("the region holds every weight that steps read whole, in the graph's t
       bool equal = true;
       for (std::int64_t r = 0; r < n_rows; ++r) {
         const std::byte* in_file = w.tensor->data + r * row_bytes;
-        if (w.dtype.is_panels()) {
-          row_of_panels(view, r, row.data());
+        if (const RowLayout* order = w.dtype.layout()) {
+          order->read_row(view, r, row.data());
         } else {
           std::copy_n(data + r * row_bytes, row_bytes, row.data());
         }

@@ -74,10 +74,14 @@ class Backend {
   // Rewrites applied after fusion, in this order. Each can be switched off by name.
   virtual std::span<const Pass> lowering() const { return {}; }
 
-  // Rewrites applied after those where weights are copied into memory of our own: they give weights
-  // the types (ops/formats/panels.h) whose kernels are the best. Whoever applies them must bind
-  // every weight in the type that its node then has. Switched off by name, too.
+  // Rewrites applied after those when weights are copied into memory of our own: they give weights
+  // those types of layouts() whose kernels are the best. Whoever applies them must bind every
+  // weight in the type that its node then has. Switched off by name, too.
   virtual std::span<const Pass> resident_lowering() const { return {}; }
+
+  // The types that it made for weights in memory (DType::layout() is not null), for those who check
+  // its kernels. No other backend needs to know them, but for the definitions, which read any.
+  virtual std::span<const DType> layouts() const { return {}; }
 
   // Its memory, where that is not the host's.
   virtual Device* device() const { return nullptr; }

@@ -1,5 +1,5 @@
 #pragma once
-// f32 activations times weights of scalars in panels (ops/formats/panels.h): a unit of a panel is
+// f32 activations times weights of scalars in panels (cpu/panels.h): a unit of a panel is
 // one element of 16 weight rows, multiplied by one element of a token and added to the sums of 16
 // outputs. K is taken in pieces of 128 whose sums begin at zero and are added up in the order of K,
 // so that an output's bits are the same whatever is computed beside it.

@@ -1,5 +1,5 @@
 #pragma once
-// Q8A activations times quantized weights in panels (ops/formats/panels.h). A vector holds 4
+// Q8A activations times quantized weights in panels (cpu/panels.h). A vector holds 4
 // consecutive codes of each of 16 weight rows; vpdpbusd multiplies them by 4 codes of one token,
 // the same for all rows, so that a vector of sums belongs to 16 outputs of a token and nothing is
 // ever added across lanes. 32 elements of K at a time:

@@ -50,7 +50,7 @@ struct WeightKernels {
                  float* out) noexcept = nullptr;  // elements [begin, end) of a row
   void (*from_f32)(const LinearArgs& args) noexcept = nullptr;
   void (*from_q8a)(const LinearArgs& args) noexcept = nullptr;
-  // The same for the part of a tensor that lies in panels (ops/formats/panels.h); null where there
+  // The same for the part of a tensor that lies in panels (cpu/panels.h); null where there
   // is no row for it. REQUIRES: columns below the last multiple of kPanelRows.
   void (*panels_from_f32)(const LinearArgs& args) noexcept = nullptr;
   void (*panels_from_q8a)(const LinearArgs& args) noexcept = nullptr;

@@ -11,6 +11,7 @@
 
 #include "cpu/ops/elementwise_rows.h"
 #include "cpu/ops/projection.h"
+#include "cpu/panels.h"
 
 namespace weft::cpu {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::int64_t kCols = 64, kColsOfOne = 1024;
 
 // Tokens of a block.
 std::int64_t block_rows(DType gate, DType up) {
-  return gate.is_panels() || up.is_panels() ? kPanelTokens : 32;
+  return in_panels(gate) || in_panels(up) ? kPanelTokens : 32;
 }
 // Bytes of one of the two parts of a block of that many tokens or one.
 std::int64_t part_bytes(std::int64_t rows) {

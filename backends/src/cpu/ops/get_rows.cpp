@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "weft/ops/formats/panels.h"
-
 #include "cpu/ops/projection.h"
+#include "cpu/panels.h"
 
 namespace weft::cpu {
 namespace {
@@ -22,8 +21,8 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     float* y = floats(args.out, t, region.col0);
     if (ids[t] < 0 || ids[t] >= table.rows()) {
       std::fill_n(y, region.col1 - region.col0, std::numeric_limits<float>::quiet_NaN());
-    } else if (table.dtype.is_panels()) {
-      row_of_panels(table, ids[t], args.scratch.data());
+    } else if (in_panels(table.dtype)) {
+      kPanels.read_row(table, ids[t], args.scratch.data());
       row.decode(args.scratch.data(), region.col0, region.col1, y);
     } else {
       row.decode(table.row<const std::byte>(ids[t]), region.col0, region.col1, y);
@@ -37,7 +36,7 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   if (!row) return std::nullopt;
   return Kernel{.row = row_name("get_rows " + lower(table.dtype.name()), *row.isa),
                 .run = run,
-                .scratch_bytes = table.dtype.is_panels() ? table.row_bytes() : 0,
+                .scratch_bytes = in_panels(table.dtype) ? table.row_bytes() : 0,
                 .granule = std::max<std::int64_t>(kProjectionGranule, table.dtype.block_elems())};
 }
 

@@ -4,9 +4,9 @@
 
 #include <fmt/ranges.h>
 
-#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q8a.h"
 
+#include "cpu/panels.h"
 #include "cpu/passes/projections.h"
 
 namespace weft::cpu {
@@ -25,14 +25,14 @@ namespace {
 WeightRow row_for(const TensorSpec& x, const TensorSpec& w, FeatureSet has) {
   const DType plain = w.dtype.plain();
   const WeightRow row = find_weight_row(plain, has);
-  if (!row || (w.dtype.is_panels() && !has_panel_row(x.dtype, plain, has))) return {};
+  if (!row || (in_panels(w.dtype) && !has_panel_row(x.dtype, plain, has))) return {};
   const bool fits = x.dtype == q8a ? row.kernels.from_q8a != nullptr : x.dtype == f32;
   return fits ? row : WeightRow{};
 }
 
 std::int64_t scratch_for(const TensorSpec& x, std::span<const TensorSpec> weights) {
-  const auto in_panels = [](const TensorSpec& w) { return w.dtype.is_panels(); };
-  const bool panels = std::ranges::any_of(weights, in_panels);
+  const bool panels =
+      std::ranges::any_of(weights, [](const TensorSpec& w) { return in_panels(w.dtype); });
   return std::max(kLinearScratch, panels ? panels_scratch(x.shape.rows().bound) : 0);
 }
 
@@ -81,7 +81,7 @@ void project(const WeightRow& row, const View& x, const View& w, const LinearArg
     rest.block_elems = w.dtype.block_elems();
     rest.block_bytes = w.dtype.block_bytes();
   }
-  if (w.dtype.is_panels()) {
+  if (in_panels(w.dtype)) {
     LinearArgs panels = args;
     panels.col1 = std::min(args.col1, w.rows() / kPanelRows * kPanelRows);
     rest.col0 = std::max(args.col0, panels.col1);

@@ -18,7 +18,6 @@
 #include "weft/ops/formats/nf4.h"
 #include "weft/ops/formats/numbers.h"
 #include "weft/ops/formats/nvfp4.h"
-#include "weft/ops/formats/panels.h"
 #include "weft/ops/formats/q1_0.h"
 #include "weft/ops/formats/q2_0.h"
 #include "weft/ops/formats/q2_k.h"
@@ -44,6 +43,7 @@
 
 #include "cpu/isa.h"
 #include "cpu/kernel_test.h"
+#include "cpu/panels.h"
 #include "cpu/weight_formats.h"
 
 namespace weft::test {
@@ -140,7 +140,7 @@ std::vector<DType> panel_types(std::span<const DType> plain, bool integer) {
   std::vector<DType> types;
   for (const DType type : plain) {
     if (cpu::has_panel_row(integer ? q8a : f32, type, features_under_test()))
-      types.push_back(panels_of(type));
+      types.push_back(cpu::panels_of(type));
   }
   return types;
 }
@@ -201,7 +201,7 @@ TEST_CASE("linear: the bits of a token do not depend on how many there are") {
   }
   for (const DType w : types) {
     for (const bool integer : {false, true}) {
-      if (w.is_panels() ? integer != w.is_quantized() : integer && !cpu::has_integer_row(w))
+      if (cpu::in_panels(w) ? integer != w.is_quantized() : integer && !cpu::has_integer_row(w))
         continue;
       const std::int64_t k = w.is_quantized() ? 2 * w.block_elems() : 300, n = 19;
       const auto y_of = [&](std::int64_t t) {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "weft/ops/formats/panels.h"
 #include "weft/ops/get_rows.h"
 
 #include "cpu/isa_table.h"
+#include "cpu/panels.h"
 #include "cpu/passes/projections.h"
 #include "cpu/weight_formats.h"
 

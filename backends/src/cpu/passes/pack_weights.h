@@ -1,5 +1,5 @@
 #pragma once
-// Weights of projections in panels (ops/formats/panels.h): 16 rows side by side, so that a vector
+// Weights of projections in panels (cpu/panels.h): 16 rows side by side, so that a vector
 // holds one element of 16 outputs and no sum goes across lanes. A resident lowering: whoever binds
 // the weights brings them in that order.
 

@@ -8,14 +8,16 @@
 
 namespace weft {
 
+struct RowLayout;
+
 struct DTypeInfo {
   std::string_view name;     // "F32", "Q4_K": the names GGUF tools use
   std::int32_t gguf_id;      // number in GGUF's tensor tables, -1 for types that no file holds
   std::int32_t block_elems;  // elements per block, 1 for scalar types
   std::int32_t block_bytes;  // bytes per block
-  // Types whose rows are interleaved (ops/formats/panels.h): how many rows lie together, and the
-  // type that has the same rows apart. A tensor takes the same bytes in both.
-  std::int32_t panel_rows = 1;
+  // Types that a backend made for matrices in memory: how their rows lie (row_layout.h), and the
+  // type that has the same rows one after the other.
+  const RowLayout* layout = nullptr;
   const DTypeInfo* plain = nullptr;
 };
 
@@ -32,8 +34,8 @@ class DType {
   constexpr std::int32_t block_elems() const { return info_->block_elems; }
   constexpr std::int32_t block_bytes() const { return info_->block_bytes; }
   constexpr bool is_quantized() const { return info_->block_elems > 1; }
-  constexpr std::int32_t panel_rows() const { return info_->panel_rows; }
-  constexpr bool is_panels() const { return info_->panel_rows > 1; }
+  // Null if rows lie one after the other.
+  constexpr const RowLayout* layout() const { return info_->layout; }
   constexpr DType plain() const { return info_->plain ? DType(info_->plain) : *this; }
 
   // Bytes of `n_elems` consecutive elements. REQUIRES: n_elems is a multiple of block_elems().

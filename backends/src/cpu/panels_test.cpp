@@ -1,13 +1,15 @@
-#include "weft/ops/formats/panels.h"
+#include "cpu/panels.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "weft/backends/backend.h"
 #include "weft/ops/formats/format.h"
 
-namespace weft {
+namespace weft::cpu {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -27,13 +29,13 @@ View view_of(DType panels, Bytes& bytes, std::int64_t n, std::int64_t k) {
 }
 
 TEST_CASE("panels: as many bytes in another order, every row comes back") {
-  int n_forms = 0;
-  for (const Format* format : all_formats()) {
-    const DType plain = format->dtype, panels = panels_of(plain);
-    if (!panels.valid()) continue;
-    ++n_forms;
+  CHECK(std::ranges::equal(cpu_backend().layouts(), panel_types()));
+  for (const DType panels : panel_types()) {
+    const DType plain = panels.plain();
     CAPTURE(panels.name());
-    CHECK(panels.plain() == plain);
+    CHECK(in_panels(panels));
+    CHECK_FALSE(in_panels(plain));
+    CHECK(panels_of(plain) == panels);
     CHECK(panels.bytes(512) == plain.bytes(512));
     for (const std::int64_t n : {1, 15, 16, 17, 31, 32, 70}) {
       for (const std::int64_t n_blocks : {1, 2, 3, 6}) {
@@ -41,18 +43,18 @@ TEST_CASE("panels: as many bytes in another order, every row comes back") {
         const Bytes from = numbered(n * row_bytes);
         Bytes to(from.size());
         const std::int64_t cut = n / 2 / kPanelRows * kPanelRows;
-        to_panels(plain, from.data(), to.data(), n, row_bytes, cut, n);
-        to_panels(plain, from.data(), to.data(), n, row_bytes, 0, cut);
+        kPanels.pack(panels, from.data(), to.data(), n, row_bytes, cut, n);
+        kPanels.pack(panels, from.data(), to.data(), n, row_bytes, 0, cut);
         const View view = view_of(panels, to, n, k);
         Bytes row(static_cast<std::size_t>(row_bytes));
         for (std::int64_t r = 0; r < n; ++r) {
-          row_of_panels(view, r, row.data());
+          kPanels.read_row(view, r, row.data());
           CHECK(std::memcmp(row.data(), from.data() + r * row_bytes, row.size()) == 0);
         }
       }
     }
   }
-  CHECK(n_forms == 21);
+  CHECK(panel_types().size() == 21);
 }
 
 TEST_CASE("panels: units of 16 rows side by side, halves before two blocks, odd rows last") {
@@ -60,7 +62,7 @@ TEST_CASE("panels: units of 16 rows side by side, halves before two blocks, odd 
   const std::int64_t row_bytes = 3 * 34, n = 18;
   const Bytes from = numbered(n * row_bytes);
   Bytes to(from.size());
-  to_panels(q8_0, from.data(), to.data(), n, row_bytes, 0, n);
+  kPanels.pack(panels_of(q8_0), from.data(), to.data(), n, row_bytes, 0, n);
   const auto unit = [&](std::int64_t r, std::int64_t at) {
     return &from[static_cast<std::size_t>(r * row_bytes + at)];
   };
@@ -83,7 +85,7 @@ TEST_CASE("panels: halves of one byte stand before four blocks") {
   const std::int64_t row_bytes = 6 * 17, n = 16;
   const Bytes from = numbered(n * row_bytes);
   Bytes to(from.size());
-  to_panels(mxfp4, from.data(), to.data(), n, row_bytes, 0, n);
+  kPanels.pack(panels_of(mxfp4), from.data(), to.data(), n, row_bytes, 0, n);
   const auto same = [&](std::int64_t at, std::int64_t r, std::int64_t byte, std::size_t size) {
     return std::memcmp(&to[static_cast<std::size_t>(at)],
                        &from[static_cast<std::size_t>(r * row_bytes + byte)], size) == 0;
@@ -107,7 +109,7 @@ TEST_CASE("panels: four neighbours come to lie at the same bits of four bytes") 
     for (std::int64_t i = 0; i < 32 / c.bits; ++i) {
       Bytes from(static_cast<std::size_t>(16 * 18)), to(from.size());
       from[static_cast<std::size_t>(2 + i * c.bits / 8)] = std::byte{1} << (i * c.bits % 8);
-      to_panels(type, from.data(), to.data(), 16, 18, 0, 16);
+      kPanels.pack(panels_of(type), from.data(), to.data(), 16, 18, 0, 16);
       const std::int64_t four = i / 4, place = c.bits == 1 ? 4 * (four % 2) + four / 2 : 2 * four;
       CHECK(to[static_cast<std::size_t>(32 + i % 4)] == std::byte{1} << place);
     }
@@ -115,4 +117,4 @@ TEST_CASE("panels: four neighbours come to lie at the same bits of four bytes") 
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cpu

@@ -1,4 +1,4 @@
-#include "weft/ops/formats/panels.h"
+#include "cpu/panels.h"
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@
 #include "weft/ops/formats/tq1_0.h"
 #include "weft/ops/formats/tq2_0.h"
 
-namespace weft {
+namespace weft::cpu {
 namespace {
 
 constexpr int kNoHalf = -1;
@@ -71,7 +71,7 @@ struct Layout {
 constexpr Layout layout(std::string_view name, const DTypeInfo& plain, int unit,
                         int half_at = kNoHalf, Order order = {}, Swaps swaps = {},
                         int half_bytes = 2) {
-  return {{name, -1, plain.block_elems, plain.block_bytes, kPanelRows, &plain},
+  return {{name, -1, plain.block_elems, plain.block_bytes, &kPanels, &plain},
           unit,
           half_at,
           order,
@@ -328,16 +328,10 @@ std::int64_t pack_panels(const Layout& l, const std::byte* from, std::byte* to,
   return r;
 }
 
-}  // namespace
-
-DType panels_of(DType plain) {
-  const Layout* l = find(plain);
-  return l ? DType(&l->info) : DType();
-}
-
-void to_panels(DType plain, const std::byte* from, std::byte* to, std::int64_t n_rows,
+// As RowLayout::pack.
+void pack_rows(DType type, const std::byte* from, std::byte* to, std::int64_t n_rows,
                std::int64_t row_bytes, std::int64_t first, std::int64_t last) noexcept {
-  const Layout& l = *find(plain);
+  const Layout& l = *find(type.plain());
   const std::int64_t r = l.unit == 4 ? pack_panels<Words>(l, from, to, row_bytes, first, last)
                                      : pack_panels<Shorts>(l, from, to, row_bytes, first, last);
   if (last == n_rows) {
@@ -346,7 +340,8 @@ void to_panels(DType plain, const std::byte* from, std::byte* to, std::int64_t n
   }
 }
 
-void row_of_panels(const View& tensor, std::int64_t r, std::byte* row) noexcept {
+// As RowLayout::read_row.
+void read_row(const View& tensor, std::int64_t r, std::byte* row) noexcept {
   const std::int64_t row_bytes = tensor.dtype.bytes(tensor.cols());
   if (!in_panel(r, tensor.rows())) {
     std::memcpy(row, tensor.data + r * row_bytes, static_cast<std::size_t>(row_bytes));
@@ -360,4 +355,22 @@ void row_of_panels(const View& tensor, std::int64_t r, std::byte* row) noexcept 
   });
 }
 
-}  // namespace weft
+}  // namespace
+
+DType panels_of(DType plain) {
+  const Layout* l = find(plain);
+  return l ? DType(&l->info) : DType();
+}
+
+std::span<const DType> panel_types() {
+  static const auto types = [] {
+    std::array<DType, std::size(kLayouts)> all;
+    std::ranges::transform(kLayouts, all.begin(), [](const Layout& l) { return DType(&l.info); });
+    return all;
+  }();
+  return types;
+}
+
+constinit const RowLayout kPanels{.granule = kPanelRows, .pack = pack_rows, .read_row = read_row};
+
+}  // namespace weft::cpu

@@ -22,31 +22,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
-#include "weft/graph/dtype.h"
-#include "weft/graph/view.h"
+#include "weft/graph/row_layout.h"
 
-namespace weft {
+namespace weft::cpu {
 
 inline constexpr std::int64_t kPanelRows = 16;
 
 // The type whose tensors are those of `plain` in panels; invalid where `plain` has none.
 DType panels_of(DType plain);
 
-// Writes rows [first, last) of a plain tensor of `n_rows` rows, `row_bytes` each, to where they
-// belong in its panels at `to`. The memory may not overlap. Different threads may write different
-// rows of one tensor. REQUIRES: panels_of(plain) is valid; first is a multiple of kPanelRows, and
-// so is last or it is n_rows.
-void to_panels(DType plain, const std::byte* from, std::byte* to, std::int64_t n_rows,
-               std::int64_t row_bytes, std::int64_t first, std::int64_t last) noexcept;
+// All of them.
+std::span<const DType> panel_types();
 
-// Row `r` of a tensor in panels, in plain form. REQUIRES: tensor.dtype.is_panels(); `row` has room
-// for the bytes of a row.
-void row_of_panels(const View& tensor, std::int64_t r, std::byte* row) noexcept;
+extern const RowLayout kPanels;
+inline bool in_panels(DType type) {
+  return type.layout() == &kPanels;
+}
 
 // Whether row `r` of `n_rows` lies in a panel, or behind them in plain form.
 inline bool in_panel(std::int64_t r, std::int64_t n_rows) {
   return r < n_rows / kPanelRows * kPanelRows;
 }
 
-}  // namespace weft
+}  // namespace weft::cpu
