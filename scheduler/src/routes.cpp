@@ -62,9 +62,11 @@ std::string nearest(std::string_view name, std::vector<std::string> known) {
 
 std::vector<RouteRule> read_rules(std::string_view text) {
   std::vector<RouteRule> rules;
-  while (!text.empty()) {
-    const std::string_view rule = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), rule.size() + 1));
+  for (bool more = !text.empty(); more;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view rule = text.substr(0, comma);
+    more = comma != std::string_view::npos;
+    text.remove_prefix(more ? comma + 1 : text.size());
     const std::size_t equals = rule.rfind('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == rule.size())
       fail<ValueError>("a rule of a route must be PATTERN=BACKEND, got '{}'", rule);

@@ -144,7 +144,7 @@ class Selftest(Proof):
         self.assertEqual(len(report["checks"]), 9)
         for context in ("8",):
             r = self.runs("weft", "selftest", "-c", context)
-            self.assertIn(f"tokens: {context} of 24, as many as the context holds".encode(), r.out)
+            self.assertIn(f"prefill = decode       {context} of {context} positions".encode(), r.out)
             self.assertIn(b", 0 failed, ", r.out)
 
     def test_damage_is_found(self):

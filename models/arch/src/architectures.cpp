@@ -4,6 +4,7 @@
 
 #include "weft/arch/builder.h"
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 
 #include "text.h"
 

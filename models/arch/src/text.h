@@ -1,12 +1,8 @@
 #pragma once
 // Names from files in messages.
 
-#include <algorithm>
-#include <cstddef>
-#include <numeric>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace weft {
 
@@ -18,21 +14,6 @@ inline std::string short_name(std::string_view name) {
   }
   if (name.size() > text.size()) text += "...";
   return text;
-}
-
-// Levenshtein distance.
-inline std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace weft

@@ -63,7 +63,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
     if (auto event = g.without_step())
       events_.push_back({generation, *event});
     else if (g.pending().empty())
-      events_.push_back({generation, g.choose(g.prompt_logits)});
+      events_.push_back({generation, g.choose(g.unused_logits)});
   }
   if (!events_.empty()) return events_;  // the step is the next call's, so that no event gets lost
   add_parts(generations, false);

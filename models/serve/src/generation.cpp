@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "weft/base/error.h"
 #include "weft/serve/prompt.h"
@@ -67,17 +68,25 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, Draws draws) {
   n_seen = draws == Draws::restart ? 0 : n_reused;
   healing.reset();
   if (heal) healing.emplace(std::move(*heal));
+  begin_rules();
+  if (tokenizer) detokenizer.emplace(*tokenizer, Detokenizer::Options{.decode = options.decode});
+  unused_logits.clear();
+  own_cancel = false;
+  has_begun = may_look_ahead = true;
+  stopped = StopReason::none;
+}
+
+void Generation::Impl::begin_rules() {
   if (heals() && options.rules.grammar) {
     TextRulesOptions healed = options.rules;
     healed.grammar = Grammar::with_prefix(healing->text(), *healed.grammar);
     rules.emplace(*tokenizer, healed);
+    rules_are_healed = true;
+  } else if (std::exchange(rules_are_healed, false)) {
+    rules.emplace(*tokenizer, options.rules);
   } else if (rules) {
     rules->reset();
   }
-  if (tokenizer) detokenizer.emplace(*tokenizer, Detokenizer::Options{.decode = options.decode});
-  prompt_logits.clear();
-  has_begun = may_look_ahead = true;
-  stopped = StopReason::none;
 }
 
 // Before the first token behind the prompt.
@@ -132,6 +141,17 @@ std::span<const float> Generation::Impl::allowed(std::span<const float> logits) 
 }
 
 GenerationEvent Generation::Impl::choose(std::span<const float> logits) {
+  try {
+    const GenerationEvent event = choose_from(logits);
+    unused_logits.clear();
+    return event;
+  } catch (...) {  // the caller may try again
+    if (logits.data() != unused_logits.data()) unused_logits.assign(logits.begin(), logits.end());
+    throw;
+  }
+}
+
+GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
   show_sampler_prompt();
   const std::span<const float> left = allowed(logits);
   const TokenId token = options.choose ? options.choose(left) : sampler.sample(left);
@@ -229,16 +249,17 @@ void Generation::set_sampler(const SamplerOptions& options) {
 }
 
 bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& progress) {
-  if (impl_->pending().empty()) return true;
+  // Forced tokens that no event has delivered yet may still be dropped: next() feeds them.
+  if (impl_->pending().empty() || impl_->n_delivered < impl_->tokens.size()) return true;
   if (!impl_->feed(progress)) return false;
   const auto logits = impl_->session.logits();
-  impl_->prompt_logits.assign(logits.begin(), logits.end());
+  impl_->unused_logits.assign(logits.begin(), logits.end());
   return true;
 }
 
 GenerationEvent Generation::next() {
   if (auto event = impl_->without_step()) return *event;
-  if (impl_->pending().empty()) return impl_->choose(impl_->prompt_logits);
+  if (impl_->pending().empty()) return impl_->choose(impl_->unused_logits);
   if (!impl_->feed()) return impl_->end(StopReason::cancelled);
   return impl_->choose(impl_->session.logits());
 }

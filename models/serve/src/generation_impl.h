@@ -18,10 +18,13 @@ struct Generation::Impl {
   bool feed(const std::function<void(std::int64_t, std::int64_t)>& progress = {});
   // An event that needs no computation, if there is one.
   std::optional<GenerationEvent> without_step();
+  // Keeps the logits if it throws, so that next() can try again.
   GenerationEvent choose(std::span<const float> logits);
+  GenerationEvent choose_from(std::span<const float> logits);
   GenerationEvent deliver(TokenId token, std::span<const float> logits);
   GenerationEvent end(StopReason reason, TokenId token = kNoToken);
 
+  void begin_rules();
   void look_ahead();
   void set_sampler(const SamplerOptions& with);
   std::span<const float> allowed(std::span<const float> logits);
@@ -44,6 +47,7 @@ struct Generation::Impl {
 
   Sampler sampler;
   std::optional<TextRules> rules;  // null if there are none
+  bool rules_are_healed = false;   // their grammar has the prefix of one prompt
   std::optional<TokenHealing> healing;
   std::optional<Detokenizer> detokenizer;
 
@@ -54,8 +58,9 @@ struct Generation::Impl {
   bool has_begun = false;
   StopReason stopped = StopReason::cancelled;  // nothing has begun
 
-  // The logits behind the prompt, for when prefill() computed them and next() comes later.
-  std::vector<float> prompt_logits;
+  // The logits behind the last token that was fed, until a token is chosen from them: prefill()
+  // computed them and next() comes later, or a choice threw.
+  std::vector<float> unused_logits;
   std::vector<float> changed_logits;
   std::string out;
   TokenLogprobs logprobs;

@@ -1,6 +1,8 @@
 #include "weft/serve/generation.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "weft/base/error.h"
 #include "weft/serve/prompt_cache.h"
@@ -119,6 +121,45 @@ TEST_CASE("a healed prompt goes on within its last word, under a grammar, too") 
     CHECK(written.stop == StopReason::complete);
     CHECK(options.rules.grammar->accepts(written.text));
   }
+}
+
+TEST_CASE("the prefix of a healed prompt is gone with that prompt") {
+  Stories s;
+  const auto grammar = Grammar::from_regex("(ny|me), (cat|dog)s\\.");
+  const GenerationOptions options{.sampler = {.temperature = 0},
+                                  .rules = {.grammar = grammar},
+                                  .max_tokens = 12,
+                                  .token_healing = true};
+  Generation generation(s.session, 0, options);
+  generation.begin("Once upon a ti");
+  write(generation);
+  const Ids unhealed{s.model->vocabulary().special().bos};  // a control token is not healed
+  generation.begin(unhealed);
+  const Written again = write(generation);
+  CHECK(again.stop == StopReason::complete);
+  CHECK(grammar->accepts(again.text));
+}
+
+TEST_CASE("a generation can be begun again after cancel(), and a failed choice made again") {
+  Stories s;
+  bool fails = false;
+  const auto choose = [&](std::span<const float> logits) {
+    if (std::exchange(fails, false)) throw ValueError("no choice");
+    return static_cast<TokenId>(std::ranges::max_element(logits) - logits.begin());
+  };
+  Generation generation(s.session, 0, {.choose = choose, .max_tokens = 4});
+  generation.begin("Once upon");
+  const Written plain = write(generation);
+  generation.begin("Once upon");
+  generation.cancel();
+  CHECK(generation.next().stop == StopReason::cancelled);
+  generation.begin("Once upon");
+  generation.next();
+  fails = true;
+  CHECK_THROWS_AS(generation.next(), ValueError);
+  while (!generation.ended()) generation.next();
+  const auto written = generation.tokens().subspan(static_cast<std::size_t>(generation.n_prompt()));
+  CHECK(Ids(written.begin(), written.end()) == plain.tokens);
 }
 
 TEST_CASE("forced tokens come one by one and are computed in one step") {

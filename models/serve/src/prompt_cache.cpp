@@ -46,7 +46,7 @@ PromptCache::PromptCache(std::string path, bool read_only)
 
 std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenId> prompt,
                                   std::string& warning) {
-  if (path_.empty()) return 0;
+  if (path_.empty() || prompt.empty()) return 0;
   if (!read_only_) check_writable(path_);
   const auto saved = open_cache(path_, generation.session(), warning);
   if (!saved) return 0;

@@ -89,6 +89,8 @@ Conversation::Loaded Conversation::load(const std::string& path) {
       result.why_not = error.what();
     } catch (const UnsupportedError& error) {
       result.why_not = error.what();
+    } catch (const BudgetError& error) {  // a smaller pool of cells
+      result.why_not = error.what();
     }
   }
   messages_ = std::move(loaded.messages);

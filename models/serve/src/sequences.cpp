@@ -17,6 +17,7 @@ Generation Generation::fork(std::int32_t to_sequence, std::uint64_t seed) const 
   to->options.rules = from.options.rules;
   from.session.copy(from.sequence, to_sequence, static_cast<std::int64_t>(from.n_fed));
   if (from.rules) to->rules.emplace(*from.rules);
+  to->rules_are_healed = from.rules_are_healed;
   if (from.healing) to->healing.emplace(*from.healing);
   if (from.detokenizer) to->detokenizer.emplace(*from.detokenizer);
   to->tokens.reserve(from.tokens.capacity());
@@ -28,7 +29,7 @@ Generation Generation::fork(std::int32_t to_sequence, std::uint64_t seed) const 
   to->may_look_ahead = from.may_look_ahead;
   to->has_begun = from.has_begun;
   to->stopped = from.stopped;
-  to->prompt_logits = from.prompt_logits;
+  to->unused_logits = from.unused_logits;
   return Generation(std::move(to));
 }
 

@@ -2,11 +2,10 @@
 // What a sequence keeps from step to step, as builder code asks for it: by kind. Where it lies, who
 // shares it and how it is saved is the session's affair.
 //
-//   in.memory.attend(layer, q, k, v, attrs)              keys and values of every token
+//   in.memory.attend(layer, q, k, v, attrs)              keys, values of all tokens
 //   in.memory.window(512).attend(layer, q, k, v, attrs)  of the last 512 tokens
-//   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, keys and values
-//   alike in.memory.recurrent("conv.3", {D})                   a state of fixed size, whatever the
-//   length
+//   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, key and value
+//   in.memory.recurrent("conv.3", {D})                   a state of fixed size
 
 #include <cstdint>
 #include <memory>

@@ -109,7 +109,8 @@ class Generation {
   // Session::feed().
   bool feed_last();
 
-  // The text ends before its next token; a computation is broken off. From any thread.
+  // The text that is being written ends before its next token; a computation is broken off. From
+  // any thread. begin() clears the flag, unless it is GenerationOptions::cancel.
   void cancel();
 
   // A generation that goes on from here in another sequence, with a sampler that begins at `seed`
