@@ -99,7 +99,11 @@ function(weft_tests name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} weft_test_main)
+  set(timeout 300)
+  if(WEFT_SANITIZE)
+    set(timeout 1200)  # ThreadSanitizer on the scalar reference
+  endif()
   # A name that does not reach the program whole (a semicolon cuts it) would select no test and pass.
   doctest_discover_tests(${name} TEST_PREFIX "${name}: "
-    PROPERTIES TIMEOUT 300 ENVIRONMENT WEFT_CHECK_PLANS=1 FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})
+    PROPERTIES TIMEOUT ${timeout} ENVIRONMENT WEFT_CHECK_PLANS=1 FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})
 endfunction()
