@@ -1,31 +1,10 @@
 #include "layers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 namespace weft {
 namespace {
-
-constexpr std::string_view kPrefix = "blk.";
-constexpr std::int64_t kMostLayers = 1 << 16;  // a number in a path beyond this is no layer
-
-struct Parsed {
-  std::int64_t layer = kNoLayer;
-  std::string_view rest;
-};
-
-Parsed parse(std::string_view path) {
-  const Parsed none{kNoLayer, path};
-  if (!path.starts_with(kPrefix)) return none;
-  const char* end = path.data() + path.size();
-  Parsed parsed;
-  const auto [stop, error] = std::from_chars(path.data() + kPrefix.size(), end, parsed.layer);
-  const bool good = error == std::errc{} && stop != end && *stop == '.' && parsed.layer >= 0;
-  if (!good || parsed.layer >= kMostLayers) return none;
-  parsed.rest = path.substr(static_cast<std::size_t>(stop + 1 - path.data()));
-  return parsed;
-}
 
 bool same_node(const Node& x, const Node& y) {
   return x.kind == y.kind && x.op == y.op && x.spec == y.spec && x.attrs == y.attrs &&
@@ -35,11 +14,12 @@ bool same_node(const Node& x, const Node& y) {
 }  // namespace
 
 std::string_view within_layer(std::string_view path) {
-  return parse(path).rest;
+  return parse_layer_path(path).rest;
 }
 
 Layers::Layers(const Graph& graph) : graph_(graph), place_(static_cast<std::size_t>(graph.size())) {
-  for (NodeId id = 0; id < graph.size(); ++id) of_.push_back(parse(graph[id].path).layer);
+  for (NodeId id = 0; id < graph.size(); ++id)
+    of_.push_back(parse_layer_path(graph[id].path).layer);
 
   // A cache named otherwise belongs to the one layer that uses it.
   const auto users = graph.users();

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
+#include "weft/graph/layer_path.h"
 #include "weft/graph/picture.h"
 
 namespace weft {
-
-inline constexpr std::int64_t kNoLayer = -1;
 
 // Layers of a graph that are drawn as one.
 struct LayerGroup {
