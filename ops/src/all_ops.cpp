@@ -5,50 +5,79 @@
 
 #include "weft/ops/add.h"
 #include "weft/ops/attention.h"
+#include "weft/ops/attention_temperature.h"
 #include "weft/ops/cache_write.h"
+#include "weft/ops/clamp.h"
 #include "weft/ops/concat.h"
 #include "weft/ops/copy.h"
+#include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
+#include "weft/ops/gather.h"
+#include "weft/ops/gelu.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/keep_rows.h"
+#include "weft/ops/layer_norm.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
 #include "weft/ops/mul.h"
+#include "weft/ops/normalize_sum.h"
 #include "weft/ops/quantize.h"
 #include "weft/ops/recurrence.h"
+#include "weft/ops/relu.h"
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/rms_norm_mul.h"
 #include "weft/ops/rope.h"
 #include "weft/ops/rope_angles.h"
 #include "weft/ops/scale.h"
+#include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
+#include "weft/ops/softmax.h"
+#include "weft/ops/softplus.h"
+#include "weft/ops/tanh.h"
+#include "weft/ops/top_k.h"
 #include "weft/ops/views.h"
+#include "weft/ops/weighted_sum.h"
 
 namespace weft {
 namespace {
 
 constexpr const OpDef* kOps[] = {
-    &kAdd,           //
-    &kAttention,     //
-    &kCacheWrite,    //
-    &kConcat,        //
-    &kCopy,          //
-    &kGatedLinear,   //
-    &kGetRows,       //
-    &kKeepRows,      //
-    &kLinear,        //
-    &kLinearConcat,  //
-    &kMul,           //
-    &kQuantize,      //
-    &kRecurrence,    //
-    &kReshape,       //
-    &kRmsNorm,       //
-    &kRmsNormMul,    //
-    &kRope,          //
-    &kRopeAngles,    //
-    &kScale,         //
-    &kSilu,          //
-    &kSlice,         //
+    &kAdd,                   //
+    &kAttention,             //
+    &kAttentionTemperature,  //
+    &kBiasedAttention,       //
+    &kCacheWrite,            //
+    &kClamp,                 //
+    &kConcat,                //
+    &kCopy,                  //
+    &kExpertLinear,          //
+    &kGatedLinear,           //
+    &kGather,                //
+    &kGelu,                  //
+    &kGetRows,               //
+    &kKeepRows,              //
+    &kLayerNorm,             //
+    &kLinear,                //
+    &kLinearConcat,          //
+    &kMul,                   //
+    &kNormalizeSum,          //
+    &kQuantize,              //
+    &kRecurrence,            //
+    &kRelu,                  //
+    &kReshape,               //
+    &kRmsNorm,               //
+    &kRmsNormMul,            //
+    &kRope,                  //
+    &kRopeAngles,            //
+    &kScale,                 //
+    &kSigmoid,               //
+    &kSilu,                  //
+    &kSlice,                 //
+    &kSoftmax,               //
+    &kSoftplus,              //
+    &kTanh,                  //
+    &kTopK,                  //
+    &kWeightedSum,           //
 };
 
 }  // namespace

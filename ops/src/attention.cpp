@@ -1,6 +1,7 @@
 #include "weft/ops/attention.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q8a.h"
@@ -10,9 +11,8 @@
 namespace weft {
 namespace {
 
-TensorSpec infer(const Attrs& attrs, Specs in) {
+TensorSpec infer_runs(Specs in) {
   const TensorSpec &q = in[0], &k = in[1], &v = in[2], &table = in[3];
-  expect_finite("scale", attrs.as<AttentionAttrs>().scale);
   if (q.dtype != q8a) expect_dtype("q", q, f32);
   expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
   expect_cache("k", k);
@@ -33,16 +33,56 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return {f32, {q.shape[0], q.shape[1], v.shape[3]}};
 }
 
+TensorSpec infer(const Attrs& attrs, Specs in) {
+  expect_finite("scale", attrs.as<AttentionAttrs>().scale);
+  return infer_runs(in);
+}
+
+TensorSpec infer_biased(const Attrs& attrs, Specs in) {
+  const auto& a = attrs.as<BiasedAttentionAttrs>();
+  for (const auto& [name, value] :
+       {std::pair{"scale", a.scale}, {"softcap", a.softcap}, {"alibi", a.alibi}})
+    expect_finite(name, value);
+  const TensorSpec out = infer_runs(in);
+  const TensorSpec &pos = in[7], &sinks = in[8], &distances = in[9];
+  const std::int64_t heads = out.shape[1].bound;
+  if (pos.present()) {
+    expect_dtype("pos", pos, i32);
+    expect_shape("pos", pos, {out.shape[0]});
+  }
+  if (sinks.present()) {
+    expect_dtype("sinks", sinks, f32);
+    expect_shape("sinks", sinks, {heads});
+  }
+  if (distances.present()) {
+    expect_dtype("distances", distances, f32);
+    const bool fits = distances.shape.rank() == 2 && distances.shape[0].bound % 2 == 1 &&
+                      distances.shape[1].bound == heads;
+    expect_form(fits, "distances", distances, "[2 M + 1, {}]", heads);
+  }
+  return out;
+}
+
 // One token and one query head: its keys' softmax weights and what their errors are made of.
 struct Head {
   std::vector<double> p;   // softmax over the run of cells
   double score_error = 0;  // by how much a score may be off in f32
 };
 
+// 2^(-m ..): how much a head's scores fall with each position.
+double alibi_slope(double m, std::int64_t h, std::int64_t n_heads) {
+  const auto n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n_heads)));
+  const auto of = [&](std::int64_t step, std::int64_t steps) {
+    return std::exp2(-m * static_cast<double>(step) / static_cast<double>(steps));
+  };
+  return h < n ? of(h + 1, n) : of(2 * (h - n) + 1, 2 * n);
+}
+
 class Lookup {
  public:
   Lookup(const Attrs& attrs, Views in)
-      : scale_(attrs.as<AttentionAttrs>().scale),
+      : a_(in.size() > 7 ? attrs.as<BiasedAttentionAttrs>()
+                         : BiasedAttentionAttrs{attrs.as<AttentionAttrs>().scale}),
         q_(in[0]),
         k_(in[1]),
         v_(in[2]),
@@ -50,6 +90,9 @@ class Lookup {
         slot_(in[4].row<const std::int32_t>(0)),
         first_(in[5].row<const std::int32_t>(0)),
         last_(in[6].row<const std::int32_t>(0)),
+        pos_(in.size() > 7 && in[7] ? in[7].row<const std::int32_t>(0) : last_),
+        sinks_(in.size() > 7 && in[8] ? in[8].row<const float>(0) : nullptr),
+        distances_(in.size() > 7 ? in[9] : View()),
         q_rows_(decode_rows(q_)),
         k_rows_(decode_rows(k_)),
         v_rows_(decode_rows(v_)),
@@ -65,22 +108,26 @@ class Lookup {
     Head head;
     const std::int64_t e = q_.dim(2);
     const float* q = q_rows_.data() + t * q_.cols() + h * e;
-    double largest = 0, magnitude = 0, sum = 0;
+    double largest = sinks_ ? sinks_[h] : -HUGE_VAL, magnitude = 0;
     for (std::int64_t s = first_[t]; s <= last_[t]; ++s) {
       const float* k = cell(k_, k_rows_, t, s, h);
-      double score = 0, total = 0;
+      double product = 0, total = 0;
       for (std::int64_t i = 0; i < e; ++i) {
-        const double product = static_cast<double>(q[i]) * k[i];
-        score += product;
-        total += std::fabs(product);
+        product += static_cast<double>(q[i]) * k[i];
+        total += std::fabs(static_cast<double>(q[i]) * k[i]);
       }
-      head.p.push_back(scale_ * score);
-      largest = s == first_[t] ? head.p.back() : std::max(largest, head.p.back());
-      magnitude = std::max(magnitude, std::fabs(scale_) * total);
+      const double b = bias(h, s - pos_[t]);
+      head.p.push_back(capped(a_.scale * product) + b);
+      largest = std::max(largest, head.p.back());
+      magnitude = std::max(magnitude, std::fabs(a_.scale) * total + std::fabs(b));
     }
+    double sum = sinks_ ? std::exp(sinks_[h] - largest) : 0;
     for (double& p : head.p) sum += p = std::exp(p - largest);
     for (double& p : head.p) p /= sum;
-    head.score_error = rounding(static_cast<double>(e + 4)) * magnitude;
+    // Four more roundings in the slope of a bias, eight in tanh, whose slope is at most 1.
+    const bool plain = a_.softcap == 0 && a_.alibi == 0 && !sinks_ && !distances_;
+    if (sinks_) magnitude = std::max(magnitude, std::fabs(static_cast<double>(sinks_[h])));
+    head.score_error = rounding(static_cast<double>(e + (plain ? 4 : 16))) * magnitude;
     return head;
   }
 
@@ -94,9 +141,28 @@ class Lookup {
     return rows.data() + place.row * cache.cols() + place.col;
   }
 
-  double scale_;
+  double capped(double score) const {
+    return a_.softcap == 0 ? score : a_.softcap * std::tanh(score / a_.softcap);
+  }
+  // Of head h for a key that lies `d` positions behind the token.
+  double bias(std::int64_t h, std::int64_t d) const {
+    double sum = 0;
+    if (a_.alibi != 0) {
+      const double slope = alibi_slope(a_.alibi, h, q_.dim(1));
+      sum -= slope * std::fabs(static_cast<double>(d));
+    }
+    if (distances_) {
+      const std::int64_t m = distances_.rows() / 2;
+      sum += distances_.row<const float>(std::clamp(d, -m, m) + m)[h];
+    }
+    return sum;
+  }
+
+  BiasedAttentionAttrs a_;
   const View &q_, &k_, &v_, &table_;
-  const std::int32_t *slot_, *first_, *last_;
+  const std::int32_t *slot_, *first_, *last_, *pos_;
+  const float* sinks_;
+  View distances_;
   std::vector<float> q_rows_, k_rows_, v_rows_;
   std::int64_t group_;
 };
@@ -205,12 +271,15 @@ constexpr OpInput kInputs[] = {{"q"},
                                {"table", Reach::all},
                                {"slot", Reach::all},
                                {"first", Reach::all},
-                               {"last", Reach::all}};
+                               {"last", Reach::all},
+                               {"pos", Reach::all, true},
+                               {"sinks", Reach::all, true},
+                               {"distances", Reach::all, true}};
 
 }  // namespace
 
 const OpDef kAttention{.name = "attention",
-                       .inputs = kInputs,
+                       .inputs = std::span(kInputs).first<7>(),
                        .attrs = &typeid(AttentionAttrs),
                        .infer = infer,
                        .reference = reference,
@@ -219,10 +288,25 @@ const OpDef kAttention{.name = "attention",
                        .col_granule = granule,
                        .map_cols = map_cols};
 
+const OpDef kBiasedAttention{.name = "biased_attention",
+                             .inputs = kInputs,
+                             .attrs = &typeid(BiasedAttentionAttrs),
+                             .infer = infer_biased,
+                             .reference = reference,
+                             .bound = bound,
+                             .cost = cost,
+                             .col_granule = granule,
+                             .map_cols = map_cols};
+
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
-                 const AttentionAttrs& attrs, std::source_location where) {
-  return add_node(kAttention, {q, k, v, runs.table, runs.slot, runs.first, runs.last}, attrs,
-                  where);
+                 const AttentionAttrs& attrs, const AttentionBias& bias,
+                 std::source_location where) {
+  std::vector<Tensor> in{q, k, v, runs.table, runs.slot, runs.first, runs.last};
+  if (bias.softcap == 0 && bias.alibi == 0 && !bias.sinks && !bias.distances)
+    return add_node(kAttention, in, attrs, where);
+  in.insert(in.end(), {bias.pos, bias.sinks, bias.distances});
+  const BiasedAttentionAttrs all{attrs.scale, bias.softcap, bias.alibi};
+  return add_node(kBiasedAttention, in, all, where);
 }
 
 }  // namespace weft

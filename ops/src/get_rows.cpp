@@ -12,20 +12,26 @@ TensorSpec infer(const Attrs&, Specs in) {
   expect_format("table", table);
   expect_form(table.shape.rank() == 2, "table", table, "[N, D]");
   expect_dtype("ids", ids, i32);
-  expect_form(ids.shape.rank() == 1, "ids", ids, "[T]");
-  return {f32, {ids.shape[0], table.shape[1]}};
+  const std::int64_t rank = ids.shape.rank();
+  expect_form(rank == 1 || rank == 2, "ids", ids, "[T] or [T, K]");
+  if (rank == 1) return {f32, {ids.shape[0], table.shape[1]}};
+  return {f32, {ids.shape[0], ids.shape[1], table.shape[1]}};
 }
 
 void reference(const Attrs&, Views in, View out) {
-  const View& table = in[0];
+  const View &table = in[0], &ids = in[1];
   RowReader rows(table);
-  const std::int32_t* ids = in[1].row<const std::int32_t>(0);
+  const std::int64_t d = table.cols(), n_each = out.cols() / d;
   for (std::int64_t t = 0; t < out.rows(); ++t) {
-    float* y = out.row<float>(t);
-    if (ids[t] < 0 || ids[t] >= table.rows()) {
-      std::fill_n(y, out.cols(), std::numeric_limits<float>::quiet_NaN());
-    } else {
-      std::copy_n(rows[ids[t]], out.cols(), y);
+    for (std::int64_t k = 0; k < n_each; ++k) {
+      float* y = out.row<float>(t) + k * d;
+      const std::int32_t id =
+          ids.rank == 1 ? ids.row<const std::int32_t>(0)[t] : ids.row<const std::int32_t>(t)[k];
+      if (id < 0 || id >= table.rows()) {
+        std::fill_n(y, d, std::numeric_limits<float>::quiet_NaN());
+      } else {
+        std::copy_n(rows[id], d, y);
+      }
     }
   }
 }

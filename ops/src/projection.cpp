@@ -36,4 +36,12 @@ std::vector<float> used_magnitudes(const float* w, std::int64_t k, bool quantize
   return magnitudes;
 }
 
+double projection_error(const float* x, const std::vector<float>& magnitudes) {
+  const double n_ops = static_cast<double>(magnitudes.size() + 8);
+  double total = 0;
+  for (std::size_t i = 0; i < magnitudes.size(); ++i)
+    total += std::fabs(static_cast<double>(x[i]) * magnitudes[i]);
+  return rounding(n_ops) * total + n_ops * kFlushed;
+}
+
 }  // namespace weft

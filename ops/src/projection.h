@@ -32,25 +32,25 @@ void project(const View& x, const View& w, F f) {
 // (a zero point, a minimum) off at the end.
 std::vector<float> used_magnitudes(const float* w, std::int64_t k, bool quantized);
 
-// Calls f(t, n, sum, error): by how much f32 may miss the sum. K products and additions plus 8 for
-// scales: gamma_{K+8} * sum_k |x_k| |w_k|, and a flushed subnormal for each of them.
+// By how much f32 may miss sum_k x[k] * w[k]: K products and additions plus 8 for scales,
+// gamma_{K+8}
+// * sum_k |x_k| |w_k|, and a flushed subnormal for each of them. `magnitudes`: used_magnitudes().
+double projection_error(const float* x, const std::vector<float>& magnitudes);
+
+// Calls f(t, n, sum, error): by how much f32 may miss the sum.
 template <class F>
 void project_bound(const View& x, const View& w, F f) {
   const std::vector<float> rows = decode_rows(x);
   const std::int64_t k = x.cols();
-  const double n_ops = static_cast<double>(k + 8);
   RowReader weights(w);
   for (std::int64_t n = 0; n < w.rows(); ++n) {
     const float* wn = weights[n];
     const std::vector<float> magnitudes = used_magnitudes(wn, k, w.dtype.is_quantized());
     for (std::int64_t t = 0; t < x.rows(); ++t) {
       const float* xt = rows.data() + t * k;
-      double sum = 0, total = 0;
-      for (std::int64_t i = 0; i < k; ++i) {
-        sum += static_cast<double>(xt[i]) * wn[i];
-        total += std::fabs(static_cast<double>(xt[i]) * magnitudes[static_cast<std::size_t>(i)]);
-      }
-      f(t, n, sum, rounding(n_ops) * total + n_ops * kFlushed);
+      double sum = 0;
+      for (std::int64_t i = 0; i < k; ++i) sum += static_cast<double>(xt[i]) * wn[i];
+      f(t, n, sum, projection_error(xt, magnitudes));
     }
   }
 }

@@ -2,28 +2,54 @@
 
 #include <cmath>
 
+#include "weft/ops/add.h"
+#include "weft/ops/clamp.h"
 #include "weft/ops/get_rows.h"
+#include "weft/ops/layer_norm.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/mul.h"
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/rope.h"
-#include "weft/ops/silu.h"
+#include "weft/ops/scale.h"
+#include "weft/ops/sigmoid.h"
+#include "weft/ops/tanh.h"
 #include "weft/ops/views.h"
 
 namespace weft {
 
 Tensor project(const Weights& w, std::string_view name, std::int64_t N, std::int64_t K, Tensor x) {
   const std::string base(name);
-  return linear(x, w(base + ".weight", {N, K}), w.optional(base + ".bias", {N}));
+  Tensor y = linear(x, w(base + ".weight", {N, K}), w.optional(base + ".bias", {N}));
+  const Tensor factor = w.optional(base + ".scale", {1});
+  return factor ? mul(y, factor) : y;
 }
 
 Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x) {
-  return rms_norm(x, w(std::string(name) + ".weight", {x.shape()[-1]}), c.eps);
+  const std::string base(name);
+  const auto normalized = [&] {
+    return c.norm == NormKind::rms ? rms_norm(x, c.eps) : layer_norm(x, c.eps);
+  };
+  if (!c.norm_weights) return normalized();
+  const Shape width{x.shape()[-1]};
+  const Shape* shape = w.shape_of(base + ".weight");
+  const bool by_head = shape && shape->rank() == 2 && x.shape().rank() == 3;
+  const Shape wanted = by_head ? Shape{x.shape()[1], x.shape()[2]} : width;
+  const Tensor weight = w(base + ".weight", wanted);
+  const Tensor y = c.norm == NormKind::rms && !by_head
+                       ? rms_norm(x, weight, c.eps)
+                       : mul(normalized(), weight).named(std::string(name));
+  const Tensor bias = w.optional(base + ".bias", wanted);
+  return bias ? add(y, bias) : y;
 }
 
-Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in) {
+Tensor softcap(Tensor x, float cap) {
+  return scale(tanh(scale(x, 1 / cap)), cap);
+}
+
+Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in,
+            std::string_view norm_name) {
   h = get_rows(h, in.out_rows).named("output_rows");  // [O, D]
-  Tensor rows = norm(w, "output_norm", c, h);         // [O, D]
+  Tensor rows = norm(w, norm_name, c, h);             // [O, D]
   if (in.embeddings) {
     w.ignore("output.weight");
     w.ignore("output.bias");
@@ -45,34 +71,99 @@ Tensor norm_heads(const Layer& l, std::string_view name, Tensor x) {
   return norm(l.w, std::string(name) + "_norm", l.c, x);
 }
 
+Tensor norm_heads_if_present(const Layer& l, std::string_view name, Tensor x) {
+  return l.w.has(std::string(name) + "_norm.weight") ? norm_heads(l, name, x) : x;
+}
+
+Tensor norm_width(const Layer& l, std::string_view name, Tensor x) {
+  const std::int64_t n_heads = x.shape()[1].bound;
+  return split_heads(norm_heads(l, name, merge_heads(x)), n_heads);
+}
+
 Tensor rope_adjacent(const Layer& l, std::string_view name, Tensor x) {
+  if (!l.angles) return x;
   return rope(x, l.angles, RopePairs::adjacent).named(std::string(name) + "_rope");
 }
 
 Tensor rope_halves(const Layer& l, std::string_view name, Tensor x) {
+  if (!l.angles) return x;
   return rope(x, l.angles, RopePairs::halves).named(std::string(name) + "_rope");
 }
 
+namespace {
+
+struct Heads {
+  Tensor q, k, v;  // [T, H, E], [T, G, E], [T, G, Ev]
+};
+
+// Projected apart, or by one matrix whose rows are those of q, k and v.
+Heads project_heads(const Layer& l, Tensor x) {
+  const LayerHparams& n = l.numbers();
+  const std::int64_t D = l.c.D, nq = n.H * n.E, nk = n.G * n.E, nv = n.G * n.Ev;
+  const auto clamped = [&](Tensor y) {
+    return l.c.clamp_qkv > 0 ? clamp(y, -l.c.clamp_qkv, l.c.clamp_qkv) : y;
+  };
+  Tensor q, k, v;
+  if (l.w.has("attn_qkv.weight")) {
+    Tensor qkv = clamped(project(l.w, "attn_qkv", nq + nk + nv, D, x));
+    q = slice(qkv, 0, nq), k = slice(qkv, nq, nq + nk), v = slice(qkv, nq + nk, nq + nk + nv);
+  } else {
+    q = clamped(project(l.w, "attn_q", nq, D, x));
+    k = clamped(project(l.w, "attn_k", nk, D, x));
+    v = clamped(project(l.w, "attn_v", nv, D, x));
+  }
+  return {split_heads(q, n.H), split_heads(k, n.G), split_heads(v, n.G)};
+}
+
+// y [T, H, Ev] times act(gate x), by element or by head.
+Tensor gated(const Layer& l, Act act, Tensor x, Tensor y) {
+  const LayerHparams& n = l.numbers();
+  const Shape* shape = l.w.shape_of("attn_gate.weight");
+  const bool by_head = shape && (*shape)[0].bound == n.H;
+  Tensor gate = act(project(l.w, "attn_gate", by_head ? n.H : n.H * n.Ev, l.c.D, x));
+  if (!by_head) return mul(y, split_heads(gate, n.H));
+  fail<UnsupportedError>("gates by head");
+}
+
+}  // namespace
+
 Tensor Attention::operator()(const Layer& l, Tensor x) const {
   const LayerHparams& n = l.numbers();
-  const std::int64_t D = l.c.D;
-  Tensor q = split_heads(project(l.w, "attn_q", n.H * n.E, D, x), n.H);   // [T, H, E]
-  Tensor k = split_heads(project(l.w, "attn_k", n.G * n.E, D, x), n.G);   // [T, G, E]
-  Tensor v = split_heads(project(l.w, "attn_v", n.G * n.Ev, D, x), n.G);  // [T, G, Ev]
+  auto [q, k, v] = project_heads(l, x);
   for (const HeadStep step : q_and_k) q = step ? step(l, "attn_q", q) : q;
   for (const HeadStep step : q_and_k) k = step ? step(l, "attn_k", k) : k;
+  if (temperature) q = attention_temperature(q, l.in.pos, *temperature);
   const float factor = scale.value_or(1 / std::sqrt(static_cast<float>(n.E)));
-  Tensor y = l.in.memory.attend(l.index, q, k, v, {.scale = factor});  // [T, H, Ev]
-  y = merge_heads(y).named("attn_merged");                             // [T, H * Ev]
-  return project(l.w, "attn_output", D, n.H * n.Ev, y);                // [T, D]
+  const AttentionBias bias{
+      .softcap = softcap, .alibi = alibi, .sinks = l.w.optional("attn_sinks.weight", {n.H})};
+  const Memory memory = n.window > 0 ? l.in.memory.window(n.window) : l.in.memory;
+  Tensor y = memory.attend(l.index, q, k, v, {.scale = factor}, bias);  // [T, H, Ev]
+  if (gate) y = gated(l, gate, x, y);
+  y = merge_heads(y).named("attn_merged");  // [T, H * Ev]
+  if (l.w.has("attn_sub_norm.weight")) y = norm(l.w, "attn_sub_norm", l.c, y);
+  return project(l.w, "attn_output", l.c.D, n.H * n.Ev, y);  // [T, D]
+}
+
+Tensor Ffn::operator()(const Layer& l, Tensor x) const {
+  const std::int64_t D = l.c.D, F = l.numbers().F;
+  Tensor y;  // [T, F]
+  const Shape* up_shape = l.w.shape_of("ffn_up.weight");
+  if (gated && up_shape && !l.w.has("ffn_gate.weight") && (*up_shape)[0].bound == 2 * F) {
+    Tensor both = project(l.w, "ffn_up", 2 * F, D, x);
+    y = mul(act(slice(both, 0, F)), slice(both, F, 2 * F)).named("ffn_act");
+  } else if (gated) {
+    Tensor gate = project(l.w, "ffn_gate", F, D, x);
+    Tensor up = project(l.w, "ffn_up", F, D, x);
+    y = mul(act(gate), up).named("ffn_act");
+  } else {
+    y = act(project(l.w, "ffn_up", F, D, x)).named("ffn_act");
+  }
+  if (l.w.has("ffn_sub_norm.weight")) y = norm(l.w, "ffn_sub_norm", l.c, y);
+  return project(l.w, "ffn_down", D, F, y);  // [T, D]
 }
 
 Tensor swiglu(const Layer& l, Tensor x) {
-  const std::int64_t D = l.c.D, F = l.numbers().F;
-  Tensor gate = project(l.w, "ffn_gate", F, D, x);    // [T, F]
-  Tensor up = project(l.w, "ffn_up", F, D, x);        // [T, F]
-  Tensor act = mul(silu(gate), up).named("ffn_act");  // [T, F]
-  return project(l.w, "ffn_down", D, F, act);         // [T, D]
+  return Ffn{}(l, x);
 }
 
 }  // namespace weft

@@ -30,6 +30,11 @@ bool Weights::has(std::string_view name) const {
   return source_->find_tensor(prefix_ + std::string(name)) != nullptr;
 }
 
+const Shape* Weights::shape_of(std::string_view name) const {
+  const TensorSpec* spec = source_->find_tensor(prefix_ + std::string(name));
+  return spec ? &spec->shape : nullptr;
+}
+
 void Weights::ignore(std::string_view name) const {
   used_->names.insert(prefix_ + std::string(name));
 }

@@ -25,6 +25,25 @@ Block side_by_side(Block a, Block b) {
   };
 }
 
+Block normed(std::string_view name, Block block) {
+  return [=](const Layer& l, Tensor x) { return block(l, norm(l.w, name, l.c, x)); };
+}
+
+namespace {
+
+Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder,
+             Tensor embd) {
+  Tensor h = get_rows(embd, in.tokens);  // [T, D]
+  if (!decoder.positions.empty()) {
+    Tensor table = w(std::string(decoder.positions) + ".weight", {c.context, c.D});
+    h = add(h, get_rows(table, in.pos));
+  }
+  if (!decoder.embedding_norm.empty()) h = norm(w, decoder.embedding_norm, c, h);
+  return decoder.embedding_scale ? scale(h, *decoder.embedding_scale) : h;
+}
+
+}  // namespace
+
 Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder) {
   for (const std::string_view name : decoder.unused) {
     if (!name.empty()) w.ignore(name);
@@ -34,20 +53,22 @@ Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decode
     if (rope.attrs.n_rot == 0) return Tensor();
     return rope_angles(in.pos, rope.attrs, rope.factors ? rope_factors(w, c, in) : Tensor());
   };
-  const Tensor angles = angles_of(decoder.rope), second = angles_of(decoder.second_rope);  // [T, R]
-  Tensor h = get_rows(embd, in.tokens);                                                    // [T, D]
-  if (decoder.embedding_scale) h = scale(h, *decoder.embedding_scale);
+  // [T, R], by LayerRope
+  const Tensor angles[] = {angles_of(decoder.rope), angles_of(decoder.second_rope), Tensor()};
+  Tensor h = embed(w, c, in, decoder, embd);
   for (std::int64_t i = 0; i < c.L; ++i) {
     const Weights blk = w.block(i);
-    const Layer layer{blk, c, in, i, c.layer(i).second_rope ? second : angles};
+    const Layer layer{blk, c, in, i, angles[static_cast<std::size_t>(c.layer(i).rope)]};
     if (decoder.layer_of) {
       for (const Residual& r : decoder.layer_of(i)) h = apply(r, layer, h);
     } else {
       for (const Residual& r : decoder.layer) h = apply(r, layer, h);
     }
   }
-  Tensor out = head(w, c, h, embd, in);  // [O, V], or [O, D]
-  return decoder.logits_scale && !in.embeddings ? scale(out, *decoder.logits_scale) : out;
+  Tensor out = head(w, c, h, embd, in, decoder.final_norm);  // [O, V], or [O, D]
+  if (in.embeddings) return out;
+  if (decoder.logits_scale) out = scale(out, *decoder.logits_scale);
+  return decoder.logits_cap > 0 ? softcap(out, decoder.logits_cap) : out;
 }
 
 }  // namespace weft

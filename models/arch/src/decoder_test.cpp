@@ -149,7 +149,7 @@ TEST_CASE("a layer may take the second angles") {
   };
   static constexpr auto read_local = [](const Keys& keys) {
     Hparams c = read_hparams(keys);
-    c.layers[1].second_rope = true;
+    c.layers[1].rope = LayerRope::second;
     return c;
   };
   MadeSource source("made");

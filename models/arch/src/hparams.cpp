@@ -16,7 +16,7 @@ constexpr std::int64_t kMaxHeads = 1 << 16;
 constexpr std::int64_t kMaxHeadWidth = 1 << 16;
 constexpr std::int64_t kMaxWidth = 1 << 24;
 constexpr std::int64_t kMaxVocabulary = 1 << 26;
-constexpr std::uint64_t kMaxExperts = 1 << 16;
+constexpr std::int64_t kMaxExperts = 1 << 16;
 constexpr std::int64_t kMaxPositions = (std::int64_t{1} << 31) - 1;
 
 std::int64_t read_vocabulary(const Keys& keys) {
@@ -29,16 +29,10 @@ std::int64_t read_vocabulary(const Keys& keys) {
   return n_tokens > 0 ? n_tokens : keys.count("vocab_size", kMaxVocabulary);
 }
 
-std::int64_t read_experts(const Keys& keys) {
-  const std::uint64_t n = keys.source().find_uint(keys.name("expert_count")).value_or(0);
-  if (n > kMaxExperts) keys.refuse("expert_count", n, fmt::format("0..{}", kMaxExperts));
-  return static_cast<std::int64_t>(n);
-}
-
-void read_heads(const Keys& keys, const LayerMinima& minima, Hparams& c) {
-  const auto heads = keys.find_counts("attention.head_count", c.L, minima.H, kMaxHeads);
+void read_heads(const Keys& keys, const HparamsRules& rules, Hparams& c) {
+  const auto heads = keys.find_counts("attention.head_count", c.L, rules.min_H, kMaxHeads);
   if (heads.empty()) keys.missing("attention.head_count");
-  auto groups = keys.find_counts("attention.head_count_kv", c.L, minima.G, kMaxHeads);
+  auto groups = keys.find_counts("attention.head_count_kv", c.L, rules.min_G, kMaxHeads);
   if (groups.empty()) groups = heads;
   const std::int64_t most = std::max<std::int64_t>(std::ranges::max(heads), 1);
   const auto key_length = keys.find_count("attention.key_length", kMaxHeadWidth);
@@ -64,9 +58,9 @@ void read_heads(const Keys& keys, const LayerMinima& minima, Hparams& c) {
   }
 }
 
-void read_ffn_widths(const Keys& keys, const LayerMinima& minima, Hparams& c) {
-  const auto widths = keys.find_counts("feed_forward_length", c.L, minima.F, kMaxWidth);
-  if (widths.empty()) keys.missing("feed_forward_length");
+void read_ffn_widths(const Keys& keys, const HparamsRules& rules, Hparams& c) {
+  const auto widths = keys.find_counts("feed_forward_length", c.L, rules.min_F, kMaxWidth);
+  if (widths.empty() && rules.min_F > 0) keys.missing("feed_forward_length");
   for (std::size_t i = 0; i < widths.size(); ++i) c.layers[i].F = widths[i];
 }
 
@@ -116,28 +110,112 @@ void read_rope(const Keys& keys, Hparams& c) {
 
 }  // namespace
 
-Hparams read_hparams(const Keys& keys, const LayerMinima& minima) {
+Hparams read_hparams(const Keys& keys, const HparamsRules& rules) {
   Hparams c;
   c.arch = keys.arch();
   c.context = keys.count("context_length", kMaxPositions);
   c.D = keys.count("embedding_length", kMaxWidth);
   c.L = keys.count("block_count", kMaxLayers);
   c.layers.resize(static_cast<std::size_t>(c.L));
-  read_ffn_widths(keys, minima, c);
+  read_ffn_widths(keys, rules, c);
   c.V = read_vocabulary(keys);
-  read_heads(keys, minima, c);
-  const auto eps = keys.find_number("attention.layer_norm_rms_epsilon", 1e-30, 1);
-  if (!eps) keys.missing("attention.layer_norm_rms_epsilon");
+  read_heads(keys, rules, c);
+  c.norm = rules.norm;
+  const std::string_view eps_key =
+      c.norm == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
+  const auto eps = keys.find_number(eps_key, 1e-30, 1);
+  if (!eps) keys.missing(eps_key);
   c.eps = *eps;
-  c.n_experts = read_experts(keys);
+  c.clamp_qkv = keys.number_or("attention.clamp_kqv", 0, 1e30, 0);
   read_rope(keys, c);
   return c;
 }
 
-void require_dense(const Keys& keys, const Hparams& c) {
-  if (c.n_experts == 0) return;
-  fail<UnsupportedError>("{}: mixture of {} experts ({}) is not supported", keys.source().file(),
-                         c.n_experts, keys.name("expert_count"));
+void require_dense(const Keys& keys, const Hparams&) {
+  const std::int64_t n = keys.size_or("expert_count", 0, kMaxExperts, 0);
+  if (n == 0) return;
+  fail<UnsupportedError>("{}: mixture of {} experts ({}) is not supported", keys.source().file(), n,
+                         keys.name("expert_count"));
+}
+
+namespace {
+
+Gating read_gating(const Keys& keys, Gating fallback) {
+  switch (keys.size_or("expert_gating_func", 0, 4, 0)) {
+    case 1:
+      return Gating::softmax;
+    case 2:
+      return Gating::sigmoid;
+    case 3:
+      return Gating::softmax_of_chosen;
+    case 4:
+      return Gating::sqrt_softplus;
+    default:
+      return fallback;
+  }
+}
+
+void read_expert_widths(const Keys& keys, const Hparams& c, const ExpertRules& rules,
+                        ExpertHparams& x) {
+  const std::int64_t fallback = rules.ffn_length ? c.layer(c.L - 1).F : 0;
+  x.F = keys.count_or("expert_feed_forward_length", kMaxWidth, fallback);
+  if (x.F == 0) keys.missing("expert_feed_forward_length");
+  const std::int64_t n_shared = keys.size_or("expert_shared_count", 0, kMaxExperts, 0);
+  if (x.F * n_shared > kMaxWidth)
+    keys.refuse("expert_shared_count", n_shared, fmt::format("at most {}", kMaxWidth / x.F));
+  x.shared_F = keys.size_or("expert_shared_feed_forward_length", 0, kMaxWidth, x.F * n_shared);
+}
+
+void read_groups(const Keys& keys, ExpertHparams& x) {
+  x.n_groups = std::max<std::int64_t>(1, keys.size_or("expert_group_count", 0, x.X, 1));
+  if (x.X % x.n_groups != 0) {
+    keys.refuse("expert_group_count", x.n_groups, fmt::format("a divisor of {} experts", x.X));
+  }
+  x.used_groups = keys.size_or("expert_group_used_count", 0, x.n_groups, x.n_groups);
+  if (x.used_groups == 0) x.used_groups = x.n_groups;
+  const std::int64_t n_considered = x.X / x.n_groups * x.used_groups;
+  if (x.K > n_considered) {
+    keys.refuse("expert_used_count", x.K,
+                fmt::format("at most the {} experts of the groups that are used", n_considered));
+  }
+}
+
+}  // namespace
+
+void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules) {
+  ExpertHparams x;
+  x.X = keys.size_or("expert_count", 0, kMaxExperts, 0);
+  if (x.X == 0) return;
+  x.K = keys.count("expert_used_count", x.X);
+  read_expert_widths(keys, c, rules, x);
+  read_groups(keys, x);
+  x.gating = read_gating(keys, rules.gating);
+  x.normalize = keys.flag_or("expert_weights_norm", rules.normalize);
+  const float scale = keys.number_or("expert_weights_scale", -1e6, 1e6, 1);
+  x.scale = scale == 0 ? 1 : scale;
+  const std::int64_t n_dense = keys.size_or("leading_dense_block_count", 0, c.L, 0);
+  const std::int64_t step =
+      std::max<std::int64_t>(1, keys.size_or("interleave_moe_layer_step", 0, c.L, 1));
+  for (std::int64_t i = n_dense; i < c.L; ++i)
+    c.layers[static_cast<std::size_t>(i)].experts = (i + 1) % step == 0;
+  c.experts = x;
+}
+
+void read_windows(const Keys& keys, Hparams& c, std::int64_t period, bool full_first) {
+  const std::int64_t window = keys.size_or("attention.sliding_window", 0, kMaxPositions, 0);
+  if (window == 0) return;
+  std::vector<std::int64_t> pattern =
+      keys.source().find_ints(keys.name("attention.sliding_window_pattern"));
+  if (pattern.size() == 1) period = pattern.front();
+  if (pattern.size() > 1 && std::ssize(pattern) != c.L) {
+    keys.refuse("attention.sliding_window_pattern", fmt::format("{} flags", pattern.size()),
+                fmt::format("a period, or a flag for each of the {} layers", c.L));
+  }
+  for (std::int64_t i = 0; i < c.L; ++i) {
+    const bool full = period < 2 || i % period == (full_first ? 0 : period - 1);
+    const bool windowed = pattern.size() > 1 ? pattern[static_cast<std::size_t>(i)] != 0 : !full;
+    c.layers[static_cast<std::size_t>(i)].window = windowed ? window : 0;
+  }
 }
 
 }  // namespace weft

@@ -37,6 +37,12 @@ std::int64_t Keys::count_or(std::string_view key, std::int64_t max, std::int64_t
   return find_count(key, max).value_or(fallback);
 }
 
+std::int64_t Keys::size_or(std::string_view key, std::int64_t min, std::int64_t max,
+                           std::int64_t fallback) const {
+  const std::vector<std::int64_t> values = find_counts(key, 1, min, max);
+  return values.empty() ? fallback : values.front();
+}
+
 std::vector<std::int64_t> Keys::find_counts(std::string_view key, std::int64_t L, std::int64_t min,
                                             std::int64_t max) const {
   std::vector<std::int64_t> values = source_->find_ints(name(key));

@@ -96,14 +96,14 @@ Tensor Memory::keep(const Cells& cells, const std::string& state, DType dtype, T
 }
 
 Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
-                      std::source_location where) const {
+                      const AttentionBias& bias, std::source_location where) const {
   const Cells at = cells(where);
   const MemorySizes& sizes = asked_->sizes;
   const Tensor keys =
       keep(at, fmt::format("cache.k.{}", layer), sizes.cache_k, k, where).named("cache_k");
   const Tensor values =
       keep(at, fmt::format("cache.v.{}", layer), sizes.cache_v, v, where).named("cache_v");
-  return attention(q, keys, values, at.runs, attrs, where).named("attn");
+  return attention(q, keys, values, at.runs, attrs, bias, where).named("attn");
 }
 
 Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
@@ -111,7 +111,7 @@ Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const Atten
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.latent.{}", layer);
   const Tensor kept = keep(at, state, asked_->sizes.cache_k, c, where).named("cache_latent");
-  return attention(q, kept, kept, at.runs, attrs, where).named("attn");
+  return attention(q, kept, kept, at.runs, attrs, {}, where).named("attn");
 }
 
 Recurrent Memory::recurrent(std::string_view name, const Shape& shape,

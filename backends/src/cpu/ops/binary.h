@@ -1,5 +1,5 @@
 #pragma once
-// add and mul: b is like a, or one vector along the last dimension.
+// add and mul: b is like a, or is repeated along its rows (ops/src/broadcast.h).
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ template <class F>
 void binary(const KernelArgs& args, const Region& region, F f) noexcept {
   const View &a = args.in[0], &b = args.in[1];
   const bool same = a.rank == b.rank && a.dims == b.dims;
-  const std::int64_t width = b.cols();
+  const std::int64_t width = b.cols(), n_groups = b.rows();
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     if (same) {
       f(floats(a, r, region.col0), floats(b, r, region.col0), floats(args.out, r, region.col0),
@@ -22,7 +22,7 @@ void binary(const KernelArgs& args, const Region& region, F f) noexcept {
     for (std::int64_t c = region.col0; c < region.col1;) {
       const std::int64_t from = c % width;
       const std::int64_t n = std::min(width - from, region.col1 - c);
-      f(floats(a, r, c), floats(b, 0, from), floats(args.out, r, c), n);
+      f(floats(a, r, c), floats(b, c / width % n_groups, from), floats(args.out, r, c), n);
       c += n;
     }
   }

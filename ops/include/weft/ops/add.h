@@ -1,6 +1,7 @@
 #pragma once
 // y = a + b, elementwise.
-//   a [.., D] f32     b like a, or [D], added to every row     y like a, may run in place over a
+//   a [.., D] f32     y like a, may run in place over a
+//   b like a, or repeated: [D] along the last dimension, [H, D] for every row of a [T, H, D], [1]
 
 #include <source_location>
 

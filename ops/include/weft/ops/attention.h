@@ -17,6 +17,15 @@
 // where the blocks lie.
 // Sources: Vaswani et al. 2017, arXiv:1706.03762; grouped heads: Ainslie et al. 2023,
 // arXiv:2305.13245; online softmax: Milakov & Gimelshein 2018, arXiv:1805.02867.
+//
+// biased_attention is the same with more to a score: with x = scale * q . k and d = s - pos[t],
+//   p = softmax_s(softcap * tanh(x / softcap) - slope[h] |d| + distances[min(max(d, -M), M) + M,
+//   h]) slope[h] = 2^(-alibi (h + 1) / n) for the first n heads, n the largest power of two up to
+//   H, and 2^(-alibi (2 (h - n) + 1) / (2 n)) for the others
+// each part only if it is given, and exp(sinks[h]) is one more term of what softmax divides by.
+//   pos [T] i32, as last if it is absent     sinks [H] f32     distances [2 M + 1, H] f32
+// Sources: softcap: Gemma Team 2024, arXiv:2408.00118; ALiBi: Press et al. 2021, arXiv:2108.12409;
+// distances: Raffel et al. 2019, arXiv:1910.10683; sinks: OpenAI 2025, arXiv:2508.10925.
 
 #include <source_location>
 #include <tuple>
@@ -29,15 +38,32 @@ struct AttentionAttrs {
   float scale = 1;
   static constexpr auto fields() { return std::tuple{field("scale", &AttentionAttrs::scale)}; }
 };
+struct BiasedAttentionAttrs {
+  float scale = 1;
+  float softcap = 0;  // 0: none
+  float alibi = 0;    // 0: none
+  static constexpr auto fields() {
+    using A = BiasedAttentionAttrs;
+    return std::tuple{field("scale", &A::scale), field("softcap", &A::softcap),
+                      field("alibi", &A::alibi)};
+  }
+};
 
-extern const OpDef kAttention;  // inputs: q, k, v, table, slot, first, last
+extern const OpDef kAttention;        // inputs: q, k, v, table, slot, first, last
+extern const OpDef kBiasedAttention;  // inputs: the same, then pos?, sinks?, distances?
 
 // Which positions each token sees and where they lie.
 struct AttentionRuns {
   Tensor table, slot, first, last;
 };
+// What biased_attention adds.
+struct AttentionBias {
+  float softcap = 0, alibi = 0;
+  Tensor pos, sinks, distances;
+};
+// biased_attention if the bias has anything to add.
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
-                 const AttentionAttrs& attrs,
+                 const AttentionAttrs& attrs, const AttentionBias& bias = {},
                  std::source_location where = std::source_location::current());
 
 }  // namespace weft

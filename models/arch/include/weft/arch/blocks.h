@@ -3,27 +3,34 @@
 // knows an architecture: what a model has is said by its own page, or by the tensors of the file.
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string_view>
 
 #include "weft/arch/builder.h"
+#include "weft/ops/attention_temperature.h"
 
 namespace weft {
 
-// x NAME.weight^T (+ NAME.bias if the file has one): [T, K] -> [T, N]
+// x NAME.weight^T (+ NAME.bias) (* NAME.scale), the latter if the file has them: [T, K] -> [T, N]
 Tensor project(const Weights& w, std::string_view name, std::int64_t N, std::int64_t K, Tensor x);
 
-// RMS norm with the weight NAME.weight over the last dimension
+// Norm of c.norm over the last dimension, with the weight NAME.weight and, if the file has it,
+// NAME.bias. A weight [H, E] has one row per head of x [T, H, E].
 Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x);
 
 // Final norm and logits of the rows that need them: [T, D] -> [O, V]. `embd` serves as output
 // matrix if the file has no output.weight.
-Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in);
+Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in,
+            std::string_view norm_name = "output_norm");
 
 // The divisors of the rope frequencies that a file carries [R / 2], or none: rope_freqs, or one of
 // the two sets of LongRoPE, which is chosen by whether the session's context is longer than the one
 // the model was first trained with.
 Tensor rope_factors(const Weights& w, const Hparams& c, const Inputs& in);
+
+// cap * tanh(x / cap)
+Tensor softcap(Tensor x, float cap);
 
 // A layer while its graph is made.
 struct Layer {
@@ -31,27 +38,72 @@ struct Layer {
   const Hparams& c;
   const Inputs& in;
   std::int64_t index;
-  Tensor angles;  // [T, R] of rope; none if the decoder has none
+  Tensor angles;  // [T, R] of rope; none if the layer has none
 
   const LayerHparams& numbers() const { return c.layer(index); }
 };
 
+using Block = std::function<Tensor(const Layer& l, Tensor x)>;  // [T, D] -> [T, D]
+
 // What queries or keys go through between projection and attention: x [T, heads, E] -> the same.
 // `name` is that of their projection, "attn_q" or "attn_k".
 using HeadStep = Tensor (*)(const Layer& l, std::string_view name, Tensor x);
-Tensor norm_heads(const Layer& l, std::string_view name, Tensor x);  // RMS norm, NAME_norm.weight
+Tensor norm_heads(const Layer& l, std::string_view name, Tensor x);  // each head, NAME_norm.weight
+Tensor norm_width(const Layer& l, std::string_view name, Tensor x);  // all heads as one row
+Tensor norm_heads_if_present(const Layer& l, std::string_view name, Tensor x);
 Tensor rope_adjacent(const Layer& l, std::string_view name, Tensor x);  // pairs (0, 1), (2, 3), ..
 Tensor rope_halves(const Layer& l, std::string_view name, Tensor x);    // pairs (0, R / 2), ..
 
-// Causal attention with grouped heads: [T, D] -> [T, D].
+// An activation, elementwise.
+using Act = Tensor (*)(Tensor x);
+namespace act {
+Tensor silu(Tensor x);
+Tensor gelu(Tensor x);
+Tensor relu(Tensor x);
+Tensor relu_squared(Tensor x);
+Tensor sigmoid(Tensor x);
+Tensor softplus(Tensor x);
+}  // namespace act
+
+// Attention with grouped heads: [T, D] -> [T, D]. Sinks, biases, a fused projection to q, k and v,
+// a norm before the output projection: if the file has their tensors.
 struct Attention {
   std::array<HeadStep, 4> q_and_k = {};  // in this order
   std::optional<float> scale = {};       // of q.k; 1 / sqrt(E) if it is not given
+  float softcap = 0;                     // of scores; 0: none
+  float alibi = 0;                       // 0: none
+  // Gates of the result, attn_gate: one per element, or one per head if the tensor has so few rows.
+  Act gate = nullptr;
+  std::optional<TemperatureAttrs> temperature = {};  // of q
 
   Tensor operator()(const Layer& l, Tensor x) const;
 };
 
-// down(silu(gate(x)) * up(x)): [T, D] -> [T, D].
-Tensor swiglu(const Layer& l, Tensor x);
+// Feed-forward layer of width F: down(act(gate(x)) * up(x)), or down(act(up(x))): [T, D] -> [T, D].
+struct Ffn {
+  Act act = act::silu;
+  bool gated = true;  // by ffn_gate, or by the first half of ffn_up if there is no ffn_gate
+
+  Tensor operator()(const Layer& l, Tensor x) const;
+};
+Tensor swiglu(const Layer& l, Tensor x);  // Ffn{act::silu}
+
+// The experts that a router chooses for every token of x [T, D].
+struct ExpertChoice {
+  Tensor ids;      // [T, K] i32
+  Tensor weights;  // [T, K]
+};
+ExpertChoice route(const Layer& l, Tensor x);
+// What these experts make of x [T, D], added up: [T, D].
+Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Act act);
+
+// A mixture of experts (c.experts), with the shared one if there is one, in the layers that have
+// it; an Ffn in the others: [T, D] -> [T, D].
+struct Moe {
+  Act act = act::silu;
+  Ffn dense = {};
+
+  Tensor operator()(const Layer& l, Tensor x) const;
+};
 
 }  // namespace weft

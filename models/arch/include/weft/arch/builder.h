@@ -42,6 +42,7 @@ class Weights {
   // The same, or no tensor if the file has none.
   Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   bool has(std::string_view name) const;
+  const Shape* shape_of(std::string_view name) const;  // null if the file has no such tensor
   // A tensor that such files may hold and this graph has no use for: not an error.
   void ignore(std::string_view name) const;
 

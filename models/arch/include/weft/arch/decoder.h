@@ -22,8 +22,6 @@
 
 namespace weft {
 
-using Block = std::function<Tensor(const Layer& l, Tensor x)>;  // [T, D] -> [T, D]
-
 // One step of the residual stream h, from left to right:
 //   h = over_sum(h + scale * after(block(before(h))))
 // with norms named by their tensors; those without a name are not there.
@@ -39,6 +37,8 @@ struct Residual {
 // Both blocks take the same input; their outputs are added. For layers whose attention and ffn run
 // side by side.
 Block side_by_side(Block a, Block b);
+// A norm of its own before the block.
+Block normed(std::string_view name, Block block);
 
 // Angles that layers share.
 struct Rope {
@@ -47,12 +47,16 @@ struct Rope {
 };
 
 struct Decoder {
-  // Layers take the first, or the second if c.layer(i).second_rope. One with n_rot 0 is not made.
+  // Layers take the one that c.layer(i).rope names. One with n_rot 0 is not made.
   Rope rope = {}, second_rope = {};
+  std::string_view positions = {};       // table of learned positions [P, D], added to embeddings
+  std::string_view embedding_norm = {};  // "token_embd_norm"
   std::optional<float> embedding_scale = {};
   std::vector<Residual> layer = {};                                    // of every layer, or:
   std::function<std::vector<Residual>(std::int64_t i)> layer_of = {};  // of layer i
+  std::string_view final_norm = "output_norm";
   std::optional<float> logits_scale = {};
+  float logits_cap = 0;                         // of a softcap; 0: none
   std::array<std::string_view, 4> unused = {};  // tensors that files may hold and the graph ignores
 };
 
@@ -62,10 +66,13 @@ Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decode
 
 // The architecture of a description `Decoder describe(const Config&)`, whose numbers are read by
 // `Config read(const Keys&)`.
-inline Hparams read_usual(const Keys& keys) {
-  return read_hparams(keys);
+template <HparamsRules rules = HparamsRules{}>
+Hparams read_usual(const Keys& keys) {
+  const Hparams c = read_hparams(keys, rules);
+  require_dense(keys, c);
+  return c;
 }
-template <auto describe, auto read = read_usual>
+template <auto describe, auto read = read_usual<>>
 constexpr Architecture decoder(std::string_view name, const HuggingFace& hugging_face = {}) {
   using Own = decltype(read(std::declval<const Keys&>()));
   constexpr auto build = [](const Weights& w, const Own& c, const Inputs& in) {

@@ -13,16 +13,35 @@
 
 namespace weft {
 
+enum class NormKind : std::uint8_t { rms, layer };
+enum class LayerRope : std::uint8_t { first, second, none };  // Decoder::rope, Decoder::second_rope
 enum class RopeScaling : std::uint8_t { none, linear, yarn, longrope };
 
 // The numbers of a layer. The letters are those of the shape comments.
 struct LayerHparams {
-  std::int64_t H = 0;        // query heads
-  std::int64_t G = 0;        // kv heads; divides H
-  std::int64_t E = 0;        // elements of a query or key head
-  std::int64_t Ev = 0;       // elements of a value head
-  std::int64_t F = 0;        // ffn width
-  bool second_rope = false;  // takes Decoder::second_rope
+  std::int64_t H = 0;       // query heads
+  std::int64_t G = 0;       // kv heads; divides H
+  std::int64_t E = 0;       // elements of a query or key head
+  std::int64_t Ev = 0;      // elements of a value head
+  std::int64_t F = 0;       // ffn width
+  std::int64_t window = 0;  // attention sees so many tokens, the token itself among them; 0: all
+  LayerRope rope = LayerRope::first;
+  bool experts = false;  // its ffn is a mixture of experts
+};
+
+// What logits of experts become before the best are taken.
+enum class Gating : std::uint8_t { softmax, sigmoid, softmax_of_chosen, sqrt_softplus };
+
+// A mixture of experts.
+struct ExpertHparams {
+  std::int64_t X = 0;         // experts; 0: none
+  std::int64_t K = 0;         // of which a token uses so many
+  std::int64_t F = 0;         // ffn width of an expert
+  std::int64_t shared_F = 0;  // and of the one that all tokens use; 0: none
+  std::int64_t n_groups = 1, used_groups = 1;
+  Gating gating = Gating::softmax;
+  bool normalize = false;  // weights of the chosen add up to 1
+  float scale = 1;         // of the weights
 };
 
 struct Hparams {
@@ -31,27 +50,48 @@ struct Hparams {
   std::int64_t D = 0;        // model width
   std::int64_t V = 0;        // vocabulary
   std::int64_t context = 0;  // positions it was trained for
-  std::int64_t n_experts = 0;
-  float eps = 0;   // of norms
-  RopeAttrs rope;  // original_context is always set
+  NormKind norm = NormKind::rms;
+  bool norm_weights = true;  // norms have weights
+  float eps = 0;             // of norms
+  RopeAttrs rope;            // original_context is always set
   RopeScaling rope_scaling = RopeScaling::none;
+  float clamp_qkv = 0;  // projections to q, k and v are clamped to -clamp_qkv .. clamp_qkv; 0: not
+  ExpertHparams experts;
   std::vector<LayerHparams> layers;  // [L]
 
   const LayerHparams& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i)]; }
 };
 
-// The smallest numbers of a layer that an architecture can build. Zero query heads, kv heads or ffn
-// width mean that the layer goes without.
-struct LayerMinima {
-  std::int64_t H = 1, G = 1, F = 1;
+// What the usual keys of an architecture must be.
+struct HparamsRules {
+  NormKind norm = NormKind::rms;  // whose eps is read
+  // The smallest numbers of a layer that it can build. Zero query heads, kv heads or ffn width mean
+  // that the layer goes without.
+  std::int64_t min_H = 1, min_G = 1, min_F = 1;
 };
 
 // Reads and checks the keys that decoders share; head counts and ffn widths may be one number or
-// one per layer. Throws FormatError as Keys does, and UnsupportedError for ways to scale rope that
-// are not known.
-Hparams read_hparams(const Keys& keys, const LayerMinima& minima = {});
+// one per layer. Experts are not read: read_experts() does. Throws FormatError as Keys does, and
+// UnsupportedError for ways to scale rope that are not known.
+Hparams read_hparams(const Keys& keys, const HparamsRules& rules = {});
 
 // Throws UnsupportedError "FILE: mixture of 8 experts (llama.expert_count) is not supported".
 void require_dense(const Keys& keys, const Hparams& c);
+
+struct ExpertRules {
+  Gating gating = Gating::softmax;  // if the file does not say
+  bool normalize = true;            // likewise
+  bool ffn_length = false;  // an expert is as wide as feed_forward_length if no other key says
+};
+// Reads the keys of a mixture of experts into c.experts, and which layers have one: those behind
+// leading_dense_block_count, of these every one, or every interleave_moe_layer_step-th. A file
+// without expert_count has none. REQUIRES: c is from read_hparams(). Throws like it.
+void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules = {});
+
+// Which layers see a window of attention.sliding_window tokens: those the key
+// attention.sliding_window_pattern names, a flag per layer or a period; `period` if it is absent.
+// With a period n, all but every n-th layer have windows, the last of each n none; or the first of
+// each if `full_first`. Period 0: no layer has one, 1: likewise.
+void read_windows(const Keys& keys, Hparams& c, std::int64_t period, bool full_first = false);
 
 }  // namespace weft

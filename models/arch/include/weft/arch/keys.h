@@ -30,6 +30,10 @@ class Keys {
   std::int64_t count(std::string_view key, std::int64_t max) const;
   std::int64_t count_or(std::string_view key, std::int64_t max, std::int64_t fallback) const;
 
+  // A whole number in min..max.
+  std::int64_t size_or(std::string_view key, std::int64_t min, std::int64_t max,
+                       std::int64_t fallback) const;
+
   // A whole number in min..max for each of L layers: the key's list of L numbers, or its single
   // number L times. Empty if the key is absent.
   std::vector<std::int64_t> find_counts(std::string_view key, std::int64_t L, std::int64_t min,

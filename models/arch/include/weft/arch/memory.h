@@ -65,6 +65,7 @@ class Memory {
   // Keeps this step's k [T, G, E] and v [T, G, E'] and lets every token attend to the tokens of its
   // sequence up to itself: q [T, H, E] -> [T, H, E'].
   Tensor attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
+                const AttentionBias& bias = {},
                 std::source_location where = std::source_location::current()) const;
   // The same with keys that are values as well, in one state: q [T, H, E], c [T, G, E] -> [T, H,
   // E].

@@ -1,0 +1,32 @@
+// The activations of blocks.h: ops without their source location, and what is made of two.
+#include "weft/arch/blocks.h"
+#include "weft/ops/gelu.h"
+#include "weft/ops/mul.h"
+#include "weft/ops/relu.h"
+#include "weft/ops/sigmoid.h"
+#include "weft/ops/silu.h"
+#include "weft/ops/softplus.h"
+
+namespace weft::act {
+
+Tensor silu(Tensor x) {
+  return weft::silu(x);
+}
+Tensor gelu(Tensor x) {
+  return weft::gelu(x);
+}
+Tensor relu(Tensor x) {
+  return weft::relu(x);
+}
+Tensor relu_squared(Tensor x) {
+  const Tensor y = weft::relu(x);
+  return mul(y, y);
+}
+Tensor sigmoid(Tensor x) {
+  return weft::sigmoid(x);
+}
+Tensor softplus(Tensor x) {
+  return weft::softplus(x);
+}
+
+}  // namespace weft::act

@@ -1,0 +1,86 @@
+// Mixtures of experts: routers, their experts, and the one that all tokens share.
+#include "weft/arch/blocks.h"
+#include "weft/ops/add.h"
+#include "weft/ops/expert_linear.h"
+#include "weft/ops/gather.h"
+#include "weft/ops/get_rows.h"
+#include "weft/ops/linear.h"
+#include "weft/ops/mul.h"
+#include "weft/ops/normalize_sum.h"
+#include "weft/ops/scale.h"
+#include "weft/ops/sigmoid.h"
+#include "weft/ops/softmax.h"
+#include "weft/ops/top_k.h"
+#include "weft/ops/weighted_sum.h"
+
+namespace weft {
+namespace {
+
+Tensor gate(Gating gating, Tensor logits) {
+  switch (gating) {
+    case Gating::softmax:
+      return softmax(logits);
+    case Gating::sigmoid:
+      return sigmoid(logits);
+    case Gating::softmax_of_chosen:
+      return logits;
+    case Gating::sqrt_softplus:
+      break;
+  }
+  fail<UnsupportedError>("gating by the root of softplus is not supported");
+}
+
+// x [T, D] or [T, K, D] times NAME.weight [X, N, D] of the chosen experts: [T, K, N].
+Tensor project_experts(const Layer& l, const std::string& name, std::int64_t N, Tensor x,
+                       Tensor ids) {
+  const ExpertHparams& e = l.c.experts;
+  Tensor y = expert_linear(x, l.w(name + ".weight", {e.X, N, x.shape()[-1].bound}), ids);
+  const Tensor bias = l.w.optional(name + ".bias", {e.X, N});
+  if (bias) y = add(y, get_rows(bias, ids));
+  return y;
+}
+
+// The expert that all tokens use, with a gate of its own if the file has one.
+Tensor shared_expert(const Layer& l, Tensor x, Act act) {
+  const std::int64_t D = l.c.D, F = l.c.experts.shared_F;
+  Tensor gate = project(l.w, "ffn_gate_shexp", F, D, x);
+  Tensor up = project(l.w, "ffn_up_shexp", F, D, x);
+  Tensor y = project(l.w, "ffn_down_shexp", D, F, mul(act(gate), up));
+  if (!l.w.has("ffn_gate_inp_shexp.weight")) return y;
+  fail<UnsupportedError>("gates of shared experts");
+}
+
+}  // namespace
+
+ExpertChoice route(const Layer& l, Tensor x) {
+  const ExpertHparams& e = l.c.experts;
+  const auto k = static_cast<std::int32_t>(e.K);
+  Tensor probabilities = gate(e.gating, project(l.w, "ffn_gate_inp", e.X, l.c.D, x));  // [T, X]
+  Tensor ids = top_k(probabilities,
+                     {.k = k,
+                      .n_groups = static_cast<std::int32_t>(e.n_groups),
+                      .used_groups = static_cast<std::int32_t>(e.used_groups)},
+                     l.w.optional("exp_probs_b.bias", {e.X}));
+  Tensor weights = gather(probabilities, ids);  // [T, K]
+  if (e.gating == Gating::softmax_of_chosen) weights = softmax(weights);
+  if (e.normalize) weights = normalize_sum(weights);
+  if (e.scale != 1) weights = scale(weights, e.scale);
+  return {ids, weights};
+}
+
+Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Act act) {
+  const std::int64_t F = l.c.experts.F;
+  Tensor gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);  // [T, K, F]
+  Tensor up = project_experts(l, "ffn_up_exps", F, x, choice.ids);      // [T, K, F]
+  Tensor y = mul(act(gate), up);                                        // [T, K, F]
+  y = project_experts(l, "ffn_down_exps", l.c.D, y, choice.ids);        // [T, K, D]
+  return weighted_sum(y, choice.weights);                               // [T, D]
+}
+
+Tensor Moe::operator()(const Layer& l, Tensor x) const {
+  if (!l.numbers().experts) return dense(l, x);
+  Tensor y = experts(l, x, route(l, x), act);
+  return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, act)) : y;
+}
+
+}  // namespace weft

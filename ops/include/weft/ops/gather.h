@@ -1,0 +1,14 @@
+#pragma once
+// y[t, k] = x[t, ids[t, k]], or x[ids[t, k]] of a vector.
+//   x [T, X] or [X] f32     ids [T, K] i32, 0 <= id < X (else y is NaN)     y [T, K] f32
+
+#include <source_location>
+
+#include "weft/graph/tensor.h"
+
+namespace weft {
+
+extern const OpDef kGather;
+Tensor gather(Tensor x, Tensor ids, std::source_location where = std::source_location::current());
+
+}  // namespace weft

@@ -1,0 +1,15 @@
+#pragma once
+// y = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), the approximation by tanh.
+//   x f32 of any shape     y like x, may run in place
+// Source: Hendrycks & Gimpel 2016, arXiv:1606.08415.
+
+#include <source_location>
+
+#include "weft/graph/tensor.h"
+
+namespace weft {
+
+extern const OpDef kGelu;
+Tensor gelu(Tensor x, std::source_location where = std::source_location::current());
+
+}  // namespace weft

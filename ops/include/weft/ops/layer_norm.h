@@ -1,0 +1,24 @@
+#pragma once
+// y[.., d] = (x[.., d] - m) / sqrt(v + eps) over the last dimension (a row of [T, D], a head of
+// [T, H, E]), with m = mean_d(x[.., :]) and v = mean_d((x[.., :] - m)^2).
+//   x f32     y like x, may run in place
+// A weight and a bias are a mul and an add behind it.
+// Source: Ba et al. 2016, arXiv:1607.06450.
+
+#include <source_location>
+#include <tuple>
+
+#include "weft/graph/tensor.h"
+
+namespace weft {
+
+struct LayerNormAttrs {
+  float eps = 0;
+  static constexpr auto fields() { return std::tuple{field("eps", &LayerNormAttrs::eps)}; }
+};
+
+extern const OpDef kLayerNorm;
+Tensor layer_norm(Tensor x, float eps,
+                  std::source_location where = std::source_location::current());
+
+}  // namespace weft

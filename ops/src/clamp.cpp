@@ -1,0 +1,43 @@
+#include "weft/ops/clamp.h"
+
+#include <algorithm>
+
+#include "op_support.h"
+
+namespace weft {
+namespace {
+
+TensorSpec infer(const Attrs& attrs, Specs in) {
+  expect_dtype("x", in[0], f32);
+  const auto& a = attrs.as<ClampAttrs>();
+  if (!(a.low <= a.high))
+    fail<ValueError>("low must be at most high, got {} and {}", a.low, a.high);
+  return in[0];
+}
+
+void reference(const Attrs& attrs, Views in, View out) {
+  const auto& a = attrs.as<ClampAttrs>();
+  for (std::int64_t r = 0; r < out.rows(); ++r) {
+    const float* x = in[0].row<const float>(r);
+    float* y = out.row<float>(r);
+    for (std::int64_t c = 0; c < out.cols(); ++c) y[c] = std::min(std::max(x[c], a.low), a.high);
+  }
+}
+
+constexpr OpInput kInputs[] = {{"x"}};
+
+}  // namespace
+
+const OpDef kClamp{.name = "clamp",
+                   .inputs = kInputs,
+                   .attrs = &typeid(ClampAttrs),
+                   .infer = infer,
+                   .reference = reference,
+                   .bound = exact,
+                   .in_place_over = 0};
+
+Tensor clamp(Tensor x, float low, float high, std::source_location where) {
+  return add_node(kClamp, {x}, ClampAttrs{low, high}, where);
+}
+
+}  // namespace weft

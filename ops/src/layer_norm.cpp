@@ -1,0 +1,96 @@
+#include "weft/ops/layer_norm.h"
+
+#include <algorithm>
+
+#include "op_support.h"
+
+namespace weft {
+namespace {
+
+TensorSpec infer(const Attrs& attrs, Specs in) {
+  expect_dtype("x", in[0], f32);
+  expect_form(in[0].shape.rank() >= 1, "x", in[0], "[.., D]");
+  expect_positive("eps", attrs.as<LayerNormAttrs>().eps);
+  return in[0];
+}
+
+struct Moments {
+  Moments(const float* x, std::int64_t d, double eps) {
+    double sum = 0, squares = 0;
+    for (std::int64_t i = 0; i < d; ++i) {
+      sum += x[i];
+      magnitude = std::max(magnitude, std::fabs(static_cast<double>(x[i])));
+    }
+    mean = sum / static_cast<double>(d);
+    for (std::int64_t i = 0; i < d; ++i) squares += (x[i] - mean) * (x[i] - mean);
+    factor = 1 / std::sqrt(squares / static_cast<double>(d) + eps);
+  }
+  double mean = 0, factor = 0;
+  double magnitude = 0;  // the largest |x|
+};
+
+// Calls f(x, y, moments) for every group of the last dimension.
+template <class F>
+void for_each_group(const Attrs& attrs, Views in, View out, F f) {
+  const double eps = attrs.as<LayerNormAttrs>().eps;
+  const std::int64_t d = out.dim(-1);
+  for (std::int64_t r = 0; r < out.rows(); ++r) {
+    for (std::int64_t c = 0; c < out.cols(); c += d) {
+      const float* x = in[0].row<const float>(r) + c;
+      f(x, out.row<float>(r) + c, Moments(x, d, eps));
+    }
+  }
+}
+
+void reference(const Attrs& attrs, Views in, View out) {
+  const std::int64_t d = out.dim(-1);
+  for_each_group(attrs, in, out, [&](const float* x, float* y, const Moments& m) {
+    for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>((x[i] - m.mean) * m.factor);
+  });
+}
+
+// The mean of f32 sums is off by e = rounding(d + 1) * max |x|, and so is every difference from it.
+// The mean of their squares s^2 moves by less than 2 s e + e^2, which moves the factor by a share
+// of at most e * factor + (e * factor)^2 / 2, plus the roundings of rms_norm.
+void bound(const Attrs& attrs, Views in, View bounds) {
+  const std::int64_t d = bounds.dim(-1);
+  const auto n = static_cast<double>(d);
+  for_each_group(attrs, in, bounds, [&](const float* x, float* b, const Moments& m) {
+    const double off = rounding(n + 2) * m.magnitude * m.factor;
+    const double share = off + off * off + rounding(n / 2 + 8);
+    for (std::int64_t i = 0; i < d; ++i) {
+      const double y = std::fabs((x[i] - m.mean) * m.factor);
+      b[i] = bound_up((y + off) * share + off + kFlushed);
+    }
+  });
+}
+
+Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+  Cost c = moves(in, out, extents);
+  c.multiply_adds = 3 * elems_at(out, extents);
+  return c;
+}
+
+std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
+  return in[0].shape.last();
+}
+
+constexpr OpInput kInputs[] = {{"x"}};
+
+}  // namespace
+
+const OpDef kLayerNorm{.name = "layer_norm",
+                       .inputs = kInputs,
+                       .attrs = &typeid(LayerNormAttrs),
+                       .infer = infer,
+                       .reference = reference,
+                       .bound = bound,
+                       .cost = cost,
+                       .col_granule = granule,
+                       .in_place_over = 0};
+
+Tensor layer_norm(Tensor x, float eps, std::source_location where) {
+  return add_node(kLayerNorm, {x}, LayerNormAttrs{eps}, where);
+}
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+#include "weft/ops/relu.h"
+
+#include "unary.h"
+
+namespace weft {
+namespace {
+
+double relu_of(double x) {
+  return x > 0 ? x : 0;
+}
+double error(double, double) {
+  return 0;
+}
+
+}  // namespace
+
+const OpDef kRelu = unary<relu_of, error>("relu");
+
+Tensor relu(Tensor x, std::source_location where) {
+  return add_node(kRelu, {x}, {}, where);
+}
+
+}  // namespace weft

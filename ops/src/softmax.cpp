@@ -1,0 +1,74 @@
+#include "weft/ops/softmax.h"
+
+#include <algorithm>
+
+#include "op_support.h"
+
+namespace weft {
+namespace {
+
+TensorSpec infer(const Attrs&, Specs in) {
+  expect_dtype("x", in[0], f32);
+  expect_form(in[0].shape.rank() >= 1, "x", in[0], "[.., D]");
+  return in[0];
+}
+
+// Calls f(x, y, max, sum) for every group of the last dimension, with sum = sum_i exp(x_i - max).
+template <class F>
+void for_each_group(Views in, View out, F f) {
+  const std::int64_t d = out.dim(-1);
+  for (std::int64_t r = 0; r < out.rows(); ++r) {
+    for (std::int64_t c = 0; c < out.cols(); c += d) {
+      const float* x = in[0].row<const float>(r) + c;
+      const double max = *std::max_element(x, x + d);
+      double sum = 0;
+      for (std::int64_t i = 0; i < d; ++i) sum += std::exp(x[i] - max);
+      f(x, out.row<float>(r) + c, max, sum);
+    }
+  }
+}
+
+void reference(const Attrs&, Views in, View out) {
+  const std::int64_t d = out.dim(-1);
+  for_each_group(in, out, [&](const float* x, float* y, double max, double sum) {
+    for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(std::exp(x[i] - max) / sum);
+  });
+}
+
+// An argument that is rounded once moves its exp by |x - max| roundings, and the sum by those of
+// its terms, weighted by y; then exps good to 2 ulp, d additions and a division.
+void bound(const Attrs&, Views in, View bounds) {
+  const std::int64_t d = bounds.dim(-1);
+  for_each_group(in, bounds, [&](const float* x, float* b, double max, double sum) {
+    double moved = 0;
+    for (std::int64_t i = 0; i < d; ++i) moved += std::exp(x[i] - max) / sum * (max - x[i]);
+    for (std::int64_t i = 0; i < d; ++i) {
+      const double y = std::exp(x[i] - max) / sum;
+      const double share =
+          rounding(2) * (max - x[i] + moved) + rounding(static_cast<double>(d + 8));
+      b[i] = bound_up(y * share + 4 * kFlushed);
+    }
+  });
+}
+
+std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
+  return in[0].shape.last();
+}
+
+constexpr OpInput kInputs[] = {{"x"}};
+
+}  // namespace
+
+const OpDef kSoftmax{.name = "softmax",
+                     .inputs = kInputs,
+                     .infer = infer,
+                     .reference = reference,
+                     .bound = bound,
+                     .col_granule = granule,
+                     .in_place_over = 0};
+
+Tensor softmax(Tensor x, std::source_location where) {
+  return add_node(kSoftmax, {x}, {}, where);
+}
+
+}  // namespace weft

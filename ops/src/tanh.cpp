@@ -1,0 +1,24 @@
+#include "weft/ops/tanh.h"
+
+#include "unary.h"
+
+namespace weft {
+namespace {
+
+double tanh_of(double x) {
+  return std::tanh(x);
+}
+
+double error(double, double y) {
+  return rounding(8) * std::fabs(y) + kFlushed;
+}
+
+}  // namespace
+
+const OpDef kTanh = unary<tanh_of, error>("tanh");
+
+Tensor tanh(Tensor x, std::source_location where) {
+  return add_node(kTanh, {x}, {}, where);
+}
+
+}  // namespace weft

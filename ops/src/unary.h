@@ -1,0 +1,47 @@
+#pragma once
+// Ops of one input and no attributes, element by element: y = f(x). Each one is its function and
+// how far f32 may miss it.
+
+#include "op_support.h"
+
+namespace weft {
+
+inline TensorSpec infer_unary(const Attrs&, Specs in) {
+  expect_dtype("x", in[0], f32);
+  return in[0];
+}
+
+// f: the function. error(x, y): the absolute error that f32 may have where y = f(x).
+template <double (*f)(double), double (*error)(double x, double y)>
+struct Unary {
+  static void reference(const Attrs&, Views in, View out) {
+    each(in, out, [](double x) { return static_cast<float>(f(x)); });
+  }
+  static void bound(const Attrs&, Views in, View bounds) {
+    each(in, bounds, [](double x) { return bound_up(error(x, f(x))); });
+  }
+
+ private:
+  template <class F>
+  static void each(Views in, View out, F value) {
+    for (std::int64_t r = 0; r < out.rows(); ++r) {
+      const float* x = in[0].row<const float>(r);
+      float* y = out.row<float>(r);
+      for (std::int64_t c = 0; c < out.cols(); ++c) y[c] = value(x[c]);
+    }
+  }
+};
+
+inline constexpr OpInput kUnaryInputs[] = {{"x"}};
+
+template <double (*f)(double), double (*error)(double x, double y)>
+constexpr OpDef unary(std::string_view name) {
+  return {.name = name,
+          .inputs = kUnaryInputs,
+          .infer = infer_unary,
+          .reference = Unary<f, error>::reference,
+          .bound = Unary<f, error>::bound,
+          .in_place_over = 0};
+}
+
+}  // namespace weft
