@@ -29,6 +29,7 @@
 #include "weft/ops/rope.h"
 #include "weft/ops/rope_angles.h"
 #include "weft/ops/scale.h"
+#include "weft/ops/scale_heads.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
 #include "weft/ops/softmax.h"
@@ -70,6 +71,7 @@ constexpr const OpDef* kOps[] = {
     &kRope,                  //
     &kRopeAngles,            //
     &kScale,                 //
+    &kScaleHeads,            //
     &kSigmoid,               //
     &kSilu,                  //
     &kSlice,                 //

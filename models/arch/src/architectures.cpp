@@ -10,7 +10,72 @@
 
 namespace weft {
 
-extern const Architecture kLlama, kQwen2, kQwen3;
+// The one list, by name.
+#define WEFT_ARCHITECTURES(X) \
+  X(kArcee)                   \
+  X(kBaichuan)                \
+  X(kBitnet)                  \
+  X(kBloom)                   \
+  X(kChatGlm)                 \
+  X(kCodeShell)               \
+  X(kCogVlm)                  \
+  X(kCohere2)                 \
+  X(kCommandR)                \
+  X(kDeci)                    \
+  X(kErnie45)                 \
+  X(kExaone)                  \
+  X(kExaone4)                 \
+  X(kFalcon)                  \
+  X(kGemma)                   \
+  X(kGemma2)                  \
+  X(kGemma3)                  \
+  X(kGlm4)                    \
+  X(kGpt2)                    \
+  X(kGptNeoX)                 \
+  X(kGraniteDense)            \
+  X(kGraniteMoe)              \
+  X(kHunyuanDense)            \
+  X(kHunyuanVl)               \
+  X(kInternLm2)               \
+  X(kJais)                    \
+  X(kJais2)                   \
+  X(kLlama)                   \
+  X(kMaincoder)               \
+  X(kMiniCpm)                 \
+  X(kMistral3)                \
+  X(kMpt)                     \
+  X(kMuseGlimmer)             \
+  X(kNemotron)                \
+  X(kOlmo)                    \
+  X(kOlmo2)                   \
+  X(kOpenElm)                 \
+  X(kOrion)                   \
+  X(kPaddleOcr)               \
+  X(kPanguEmbedded)           \
+  X(kPhi2)                    \
+  X(kPhi3)                    \
+  X(kPhiMoe)                  \
+  X(kPlamo)                   \
+  X(kPlamo3)                  \
+  X(kQwen)                    \
+  X(kQwen2)                   \
+  X(kQwen2Moe)                \
+  X(kQwen2Vl)                 \
+  X(kQwen3)                   \
+  X(kQwen3Moe)                \
+  X(kQwen3Vl)                 \
+  X(kQwen3VlMoe)              \
+  X(kRefact)                  \
+  X(kSeedOss)                 \
+  X(kSmolLm3)                 \
+  X(kStableLm)                \
+  X(kStarCoder)               \
+  X(kStarCoder2)              \
+  X(kXverse)
+
+#define WEFT_DECLARE(name) extern const Architecture name;
+WEFT_ARCHITECTURES(WEFT_DECLARE)
+#undef WEFT_DECLARE
 
 namespace {
 
@@ -28,11 +93,9 @@ Registered& registered() {
 }  // namespace
 
 std::vector<const Architecture*> architectures() {
-  std::vector<const Architecture*> list{
-      &kLlama,
-      &kQwen2,
-      &kQwen3,
-  };
+#define WEFT_POINTER(name) &name,
+  std::vector<const Architecture*> list{WEFT_ARCHITECTURES(WEFT_POINTER)};
+#undef WEFT_POINTER
   const std::lock_guard lock(registered().mutex);
   for (const Architecture& a : registered().list) list.push_back(&a);
   return list;

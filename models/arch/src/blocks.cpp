@@ -11,6 +11,7 @@
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/rope.h"
 #include "weft/ops/scale.h"
+#include "weft/ops/scale_heads.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/tanh.h"
 #include "weft/ops/views.h"
@@ -29,7 +30,7 @@ Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x)
   const auto normalized = [&] {
     return c.norm == NormKind::rms ? rms_norm(x, c.eps) : layer_norm(x, c.eps);
   };
-  if (!c.norm_weights) return normalized();
+  if (!c.norm_weights || name == kNoWeight) return normalized();
   const Shape width{x.shape()[-1]};
   const Shape* shape = w.shape_of(base + ".weight");
   const bool by_head = shape && shape->rank() == 2 && x.shape().rank() == 3;
@@ -73,6 +74,10 @@ Tensor norm_heads(const Layer& l, std::string_view name, Tensor x) {
 
 Tensor norm_heads_if_present(const Layer& l, std::string_view name, Tensor x) {
   return l.w.has(std::string(name) + "_norm.weight") ? norm_heads(l, name, x) : x;
+}
+
+Tensor norm_width_if_present(const Layer& l, std::string_view name, Tensor x) {
+  return l.w.has(std::string(name) + "_norm.weight") ? norm_width(l, name, x) : x;
 }
 
 Tensor norm_width(const Layer& l, std::string_view name, Tensor x) {
@@ -121,8 +126,7 @@ Tensor gated(const Layer& l, Act act, Tensor x, Tensor y) {
   const Shape* shape = l.w.shape_of("attn_gate.weight");
   const bool by_head = shape && (*shape)[0].bound == n.H;
   Tensor gate = act(project(l.w, "attn_gate", by_head ? n.H : n.H * n.Ev, l.c.D, x));
-  if (!by_head) return mul(y, split_heads(gate, n.H));
-  fail<UnsupportedError>("gates by head");
+  return by_head ? scale_heads(y, gate) : mul(y, split_heads(gate, n.H));
 }
 
 }  // namespace

@@ -18,6 +18,19 @@ Tensor apply(const Residual& r, const Layer& l, Tensor h) {
 
 }  // namespace
 
+std::vector<Residual> pre_norm(Block attention, Block ffn, std::string_view ffn_norm) {
+  return {{.name = "attn", .before = "attn_norm", .block = std::move(attention)},
+          {.name = "ffn", .before = ffn_norm, .block = std::move(ffn)}};
+}
+
+std::vector<Residual> sandwich_norm(Block attention, Block ffn) {
+  return {{.name = "attn",
+           .before = "attn_norm",
+           .block = std::move(attention),
+           .after = "post_attention_norm"},
+          {.name = "ffn", .before = "ffn_norm", .block = std::move(ffn), .after = "post_ffw_norm"}};
+}
+
 Block side_by_side(Block a, Block b) {
   return [a = std::move(a), b = std::move(b)](const Layer& l, Tensor x) {
     Tensor y = a(l, x);
@@ -45,9 +58,7 @@ Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder
 }  // namespace
 
 Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder) {
-  for (const std::string_view name : decoder.unused) {
-    if (!name.empty()) w.ignore(name);
-  }
+  for (const std::string_view name : decoder.unused) w.ignore(name);
   Tensor embd = w("token_embd.weight", {c.V, c.D});
   const auto angles_of = [&](const Rope& rope) {
     if (rope.attrs.n_rot == 0) return Tensor();
@@ -58,6 +69,7 @@ Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decode
   Tensor h = embed(w, c, in, decoder, embd);
   for (std::int64_t i = 0; i < c.L; ++i) {
     const Weights blk = w.block(i);
+    for (const std::string_view name : decoder.unused_in_layers) blk.ignore(name);
     const Layer layer{blk, c, in, i, angles[static_cast<std::size_t>(c.layer(i).rope)]};
     if (decoder.layer_of) {
       for (const Residual& r : decoder.layer_of(i)) h = apply(r, layer, h);

@@ -11,6 +11,7 @@
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/softmax.h"
 #include "weft/ops/top_k.h"
+#include "weft/ops/views.h"
 #include "weft/ops/weighted_sum.h"
 
 namespace weft {
@@ -46,8 +47,10 @@ Tensor shared_expert(const Layer& l, Tensor x, Act act) {
   Tensor gate = project(l.w, "ffn_gate_shexp", F, D, x);
   Tensor up = project(l.w, "ffn_up_shexp", F, D, x);
   Tensor y = project(l.w, "ffn_down_shexp", D, F, mul(act(gate), up));
-  if (!l.w.has("ffn_gate_inp_shexp.weight")) return y;
-  fail<UnsupportedError>("gates of shared experts");
+  const Tensor gate_row = l.w.optional("ffn_gate_inp_shexp.weight", {D});
+  if (!gate_row) return y;
+  Tensor share = sigmoid(linear(x, merge_heads(gate_row)));  // [T, 1]
+  return weighted_sum(split_heads(y, 1), share);
 }
 
 }  // namespace

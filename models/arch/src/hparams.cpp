@@ -157,8 +157,11 @@ Gating read_gating(const Keys& keys, Gating fallback) {
 
 void read_expert_widths(const Keys& keys, const Hparams& c, const ExpertRules& rules,
                         ExpertHparams& x) {
-  const std::int64_t fallback = rules.ffn_length ? c.layer(c.L - 1).F : 0;
-  x.F = keys.count_or("expert_feed_forward_length", kMaxWidth, fallback);
+  const std::int64_t ffn = c.layer(c.L - 1).F;
+  x.F = rules.width == ExpertWidth::ffn
+            ? ffn
+            : keys.size_or("expert_feed_forward_length", 0, kMaxWidth, 0);
+  if (x.F == 0 && rules.width == ExpertWidth::own_or_ffn) x.F = ffn;
   if (x.F == 0) keys.missing("expert_feed_forward_length");
   const std::int64_t n_shared = keys.size_or("expert_shared_count", 0, kMaxExperts, 0);
   if (x.F * n_shared > kMaxWidth)
@@ -201,20 +204,39 @@ void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules) {
   c.experts = x;
 }
 
-void read_windows(const Keys& keys, Hparams& c, std::int64_t period, bool full_first) {
-  const std::int64_t window = keys.size_or("attention.sliding_window", 0, kMaxPositions, 0);
+void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const WindowRules& rules) {
+  const std::int64_t window =
+      keys.size_or("attention.sliding_window", 0, kMaxPositions, rules.window);
   if (window == 0) return;
-  std::vector<std::int64_t> pattern =
+  const std::vector<std::int64_t> flags =
       keys.source().find_ints(keys.name("attention.sliding_window_pattern"));
-  if (pattern.size() == 1) period = pattern.front();
-  if (pattern.size() > 1 && std::ssize(pattern) != c.L) {
-    keys.refuse("attention.sliding_window_pattern", fmt::format("{} flags", pattern.size()),
+  if (flags.size() == 1) period = flags.front();
+  if (flags.size() > 1 && std::ssize(flags) != c.L) {
+    keys.refuse("attention.sliding_window_pattern", fmt::format("{} flags", flags.size()),
                 fmt::format("a period, or a flag for each of the {} layers", c.L));
   }
   for (std::int64_t i = 0; i < c.L; ++i) {
-    const bool full = period < 2 || i % period == (full_first ? 0 : period - 1);
-    const bool windowed = pattern.size() > 1 ? pattern[static_cast<std::size_t>(i)] != 0 : !full;
+    const bool full = period < 2 || i % period == (rules.full_first ? 0 : period - 1);
+    const bool windowed = flags.size() > 1 ? flags[static_cast<std::size_t>(i)] != 0 : !full;
     c.layers[static_cast<std::size_t>(i)].window = windowed ? window : 0;
+  }
+}
+
+RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base) {
+  RopeAttrs local = c.rope;
+  local.base = keys.number_or("rope.freq_base_swa", 1e-3, 1e18, base);
+  local.freq_scale = 1;
+  local.ext_factor = 0;
+  local.attn_factor = 1;
+  for (LayerHparams& layer : c.layers) {
+    if (layer.window > 0) layer.rope = LayerRope::second;
+  }
+  return local;
+}
+
+void rope_in_windows_only(Hparams& c) {
+  for (LayerHparams& layer : c.layers) {
+    if (layer.window == 0) layer.rope = LayerRope::none;
   }
 }
 

@@ -1,6 +1,7 @@
-// Llama 1 to 3, Mistral, Yi, SmolLM and others with their layout: RMS norms before attention and
-// ffn, grouped heads, rope over adjacent pairs, SwiGLU. Sources: Touvron et al. 2023,
-// arXiv:2302.13971; Grattafiori et al. 2024, arXiv:2407.21783 (rope_freqs).
+// Llama 1 to 3, Mistral, Mixtral, Yi, SmolLM and others with their layout: RMS norms before
+// attention and ffn, grouped heads, rope over adjacent pairs, SwiGLU or a mixture of such experts.
+// Sources: Touvron et al. 2023, arXiv:2302.13971; Grattafiori et al. 2024, arXiv:2407.21783
+// (rope_freqs); Jiang et al. 2024, arXiv:2401.04088 (experts).
 // A key llama.attention.scale has no effect in the engines whose files these are, so it has none
 // here.
 
@@ -11,13 +12,12 @@ namespace {
 
 Decoder llama(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = {{.name = "attn", .before = "attn_norm", .block = Attention{{rope_adjacent}}},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
+          .layer = pre_norm(Attention{{rope_adjacent}}, Moe{})};
 }
 
 Hparams read(const Keys& keys) {
-  const Hparams c = read_hparams(keys);
-  require_dense(keys, c);
+  Hparams c = read_hparams(keys);
+  read_experts(keys, c, {.width = ExpertWidth::own_or_ffn});
   const std::int64_t E = c.layer(0).E;
   if (c.rope.n_rot != E)
     keys.refuse("rope.dimension_count", c.rope.n_rot, fmt::format("the {} elements of a head", E));

@@ -1,17 +1,36 @@
-// Qwen 1.5, 2 and 2.5: as Llama, with biases on q, k and v and rope over the halves of a head.
-// Source: Yang et al. 2024, arXiv:2407.10671.
+// Qwen 1.5, 2 and 2.5: as Llama, with biases on q, k and v and rope over the halves of a head. The
+// text part of Qwen2-VL and of PaddleOCR-VL: the sections of their rope, which stand for time,
+// height and width, all turn with the position of a token of text. The mixtures of experts add the
+// shared expert times the sigmoid of a gate. Seed-OSS is the same with another name for its second
+// norm. Sources: Yang et al. 2024, arXiv:2407.10671; Wang et al. 2024, arXiv:2409.12191.
 
 #include "weft/arch/decoder.h"
 
 namespace weft {
+namespace {
 
-static Decoder qwen2(const Hparams& c) {
-  return {.rope = {.attrs = c.rope},
-          .layer = {{.name = "attn", .before = "attn_norm", .block = Attention{{rope_halves}}},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
+Decoder qwen2(const Hparams& c) {
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm(Attention{{rope_halves}}, Moe{})};
 }
 
-extern const Architecture kQwen2;
+Decoder seed_oss(const Hparams& c) {
+  return {.rope = {.attrs = c.rope},
+          .layer = pre_norm(Attention{{rope_halves}}, swiglu, "post_attention_norm")};
+}
+
+Hparams read_moe(const Keys& keys) {
+  Hparams c = read_hparams(keys);
+  read_experts(keys, c, {.normalize = false});
+  return c;
+}
+
+}  // namespace
+
+extern const Architecture kQwen2, kQwen2Vl, kPaddleOcr, kQwen2Moe, kSeedOss;
 constinit const Architecture kQwen2 = decoder<qwen2>("qwen2", {.types = {"qwen2"}});
+constinit const Architecture kQwen2Vl = decoder<qwen2>("qwen2vl");
+constinit const Architecture kPaddleOcr = decoder<qwen2>("paddleocr");
+constinit const Architecture kQwen2Moe = decoder<qwen2, read_moe>("qwen2moe");
+constinit const Architecture kSeedOss = decoder<seed_oss>("seed_oss");
 
 }  // namespace weft

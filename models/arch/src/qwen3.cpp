@@ -1,23 +1,34 @@
-// Qwen 3, dense: as Qwen 2 without biases, and with an RMS norm over every query and key head
-// before rope. Source: Yang et al. 2025, arXiv:2505.09388.
+// Qwen 3: as Qwen 2 without biases, and with an RMS norm over every query and key head before rope;
+// dense or with experts, and the text part of Qwen3-VL.
+// Source: Yang et al. 2025, arXiv:2505.09388.
 
 #include "weft/arch/decoder.h"
 
 namespace weft {
+namespace {
 
-static Decoder qwen3(const Hparams& c) {
+Decoder qwen3(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = {{.name = "attn",
-                     .before = "attn_norm",
-                     .block = Attention{.q_and_k = {norm_heads, rope_halves}}},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}},
+          .layer = pre_norm(Attention{{norm_heads, rope_halves}}, Moe{}),
           .unused = {"cls.output.weight"}};  // the classifier of rerankers
+}
+
+Hparams read_moe(const Keys& keys) {
+  Hparams c = read_hparams(keys);
+  read_experts(keys, c);
+  return c;
 }
 
 constexpr HfTensor kTensors[] = {{"self_attn.q_norm", "attn_q_norm"},
                                  {"self_attn.k_norm", "attn_k_norm"}};
-extern const Architecture kQwen3;
+
+}  // namespace
+
+extern const Architecture kQwen3, kQwen3Vl, kQwen3Moe, kQwen3VlMoe;
 constinit const Architecture kQwen3 =
     decoder<qwen3>("qwen3", {.types = {"qwen3"}, .tensors = kTensors});
+constinit const Architecture kQwen3Vl = decoder<qwen3>("qwen3vl");
+constinit const Architecture kQwen3Moe = decoder<qwen3, read_moe>("qwen3moe");
+constinit const Architecture kQwen3VlMoe = decoder<qwen3, read_moe>("qwen3vlmoe");
 
 }  // namespace weft

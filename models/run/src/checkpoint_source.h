@@ -31,7 +31,13 @@ class CheckpointSource : public ModelSource {
     return file_.find_string(key);
   }
   std::vector<std::int64_t> find_ints(std::string_view key) const override {
-    if (array_size(key) > 0) return *file_.find_ints(key);
+    if (array_size(key) > 0) {
+      const MetaValue& value = *file_.find(key);
+      const auto& array = *std::get<std::shared_ptr<const MetaArray>>(value.value);
+      if (array.element != MetaType::boolean) return *file_.find_ints(key);
+      const std::vector<bool> flags = *file_.find_bools(key);
+      return {flags.begin(), flags.end()};
+    }
     const auto value = file_.find_int(key);
     return value ? std::vector{*value} : std::vector<std::int64_t>{};
   }

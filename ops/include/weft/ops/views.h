@@ -10,14 +10,14 @@
 namespace weft {
 
 struct ReshapeAttrs {
-  std::int64_t inner = 0;  // 0: [T, D], else [T, D / inner, inner]
+  std::int64_t inner = 0;  // 0: [T, D] (a vector: [1, D]), else [T, D / inner, inner]
   static constexpr auto fields() { return std::tuple{field("inner", &ReshapeAttrs::inner)}; }
 };
 extern const OpDef kReshape;
 // [T, H * E] -> [T, H, E]. Throws ShapeError where n_heads does not divide the row.
 Tensor split_heads(Tensor x, std::int64_t n_heads,
                    std::source_location where = std::source_location::current());
-// [T, H, E] -> [T, H * E].
+// [T, H, E] -> [T, H * E]; a vector [D] -> [1, D].
 Tensor merge_heads(Tensor x, std::source_location where = std::source_location::current());
 
 struct SliceAttrs {

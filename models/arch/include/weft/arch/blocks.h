@@ -15,6 +15,9 @@ namespace weft {
 // x NAME.weight^T (+ NAME.bias) (* NAME.scale), the latter if the file has them: [T, K] -> [T, N]
 Tensor project(const Weights& w, std::string_view name, std::int64_t N, std::int64_t K, Tensor x);
 
+// The name of a norm without a weight.
+inline constexpr std::string_view kNoWeight = "*";
+
 // Norm of c.norm over the last dimension, with the weight NAME.weight and, if the file has it,
 // NAME.bias. A weight [H, E] has one row per head of x [T, H, E].
 Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x);
@@ -51,6 +54,7 @@ using HeadStep = Tensor (*)(const Layer& l, std::string_view name, Tensor x);
 Tensor norm_heads(const Layer& l, std::string_view name, Tensor x);  // each head, NAME_norm.weight
 Tensor norm_width(const Layer& l, std::string_view name, Tensor x);  // all heads as one row
 Tensor norm_heads_if_present(const Layer& l, std::string_view name, Tensor x);
+Tensor norm_width_if_present(const Layer& l, std::string_view name, Tensor x);
 Tensor rope_adjacent(const Layer& l, std::string_view name, Tensor x);  // pairs (0, 1), (2, 3), ..
 Tensor rope_halves(const Layer& l, std::string_view name, Tensor x);    // pairs (0, R / 2), ..
 

@@ -34,6 +34,11 @@ struct Residual {
   std::string_view over_sum = {};
 };
 
+// The residuals of most decoders: attention, then ffn, with a norm before each, or before and
+// after.
+std::vector<Residual> pre_norm(Block attention, Block ffn, std::string_view ffn_norm = "ffn_norm");
+std::vector<Residual> sandwich_norm(Block attention, Block ffn);
+
 // Both blocks take the same input; their outputs are added. For layers whose attention and ffn run
 // side by side.
 Block side_by_side(Block a, Block b);
@@ -56,8 +61,9 @@ struct Decoder {
   std::function<std::vector<Residual>(std::int64_t i)> layer_of = {};  // of layer i
   std::string_view final_norm = "output_norm";
   std::optional<float> logits_scale = {};
-  float logits_cap = 0;                         // of a softcap; 0: none
-  std::array<std::string_view, 4> unused = {};  // tensors that files may hold and the graph ignores
+  float logits_cap = 0;  // of a softcap; 0: none
+  // Tensors that files may hold and the graph ignores, of the model and of every layer.
+  std::vector<std::string_view> unused = {}, unused_in_layers = {};
 };
 
 // h = embeddings of the tokens; every layer's residuals; head(). Nodes of layer i have paths

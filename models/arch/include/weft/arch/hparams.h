@@ -78,20 +78,34 @@ Hparams read_hparams(const Keys& keys, const HparamsRules& rules = {});
 // Throws UnsupportedError "FILE: mixture of 8 experts (llama.expert_count) is not supported".
 void require_dense(const Keys& keys, const Hparams& c);
 
+// Which key says how wide an expert is.
+enum class ExpertWidth : std::uint8_t {
+  own,         // expert_feed_forward_length
+  own_or_ffn,  // the same, or feed_forward_length if it is absent
+  ffn,         // feed_forward_length
+};
 struct ExpertRules {
   Gating gating = Gating::softmax;  // if the file does not say
   bool normalize = true;            // likewise
-  bool ffn_length = false;  // an expert is as wide as feed_forward_length if no other key says
+  ExpertWidth width = ExpertWidth::own;
 };
 // Reads the keys of a mixture of experts into c.experts, and which layers have one: those behind
 // leading_dense_block_count, of these every one, or every interleave_moe_layer_step-th. A file
 // without expert_count has none. REQUIRES: c is from read_hparams(). Throws like it.
 void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules = {});
 
-// Which layers see a window of attention.sliding_window tokens: those the key
-// attention.sliding_window_pattern names, a flag per layer or a period; `period` if it is absent.
-// With a period n, all but every n-th layer have windows, the last of each n none; or the first of
-// each if `full_first`. Period 0: no layer has one, 1: likewise.
-void read_windows(const Keys& keys, Hparams& c, std::int64_t period, bool full_first = false);
+struct WindowRules {
+  std::int64_t window = 0;  // if the file has no attention.sliding_window; 0: then there are none
+  bool full_first = false;  // of every period, the first layer sees everything, not the last
+};
+// Which layers see a window of attention.sliding_window tokens: those that the key
+// attention.sliding_window_pattern names, by a flag per layer or a period; `period` if it is
+// absent. With period n, all but every n-th layer have windows.
+void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const WindowRules& rules = {});
+// The rope of layers with windows, which from now on take Decoder::second_rope: as c.rope, not
+// stretched, with the base rope.freq_base_swa, or `base` if the file does not say.
+RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base);
+// Layers without a window get no rope.
+void rope_in_windows_only(Hparams& c);
 
 }  // namespace weft

@@ -1,0 +1,16 @@
+// Arcee AFM: as Llama, with an ffn of relu squared and without a gate.
+// Source: https://huggingface.co/arcee-ai/AFM-4.5B.
+
+#include "weft/arch/decoder.h"
+
+namespace weft {
+
+static Decoder arcee(const Hparams& c) {
+  return {.rope = {.attrs = c.rope, .factors = true},
+          .layer = pre_norm(Attention{{rope_adjacent}}, Ffn{act::relu_squared, false})};
+}
+
+extern const Architecture kArcee;
+constinit const Architecture kArcee = decoder<arcee>("arcee");
+
+}  // namespace weft

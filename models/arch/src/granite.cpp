@@ -1,0 +1,64 @@
+// Granite 3 and 4 (dense, and with experts) and MiniCPM: as Llama, with four numbers that scale the
+// embeddings, what each block adds, the scores of attention and the logits.
+// Sources: Granite Team, IBM 2024, "Granite 3.0 Language Models"; Hu et al. 2024, arXiv:2404.06395.
+
+#include <cmath>
+
+#include "weft/arch/decoder.h"
+
+namespace weft {
+namespace {
+
+struct Granite : Hparams {
+  float embedding_scale = 1, residual_scale = 1, attention_scale = 1, logits_scale = 1;
+};
+
+Decoder granite(const Granite& c) {
+  std::vector<Residual> layer =
+      pre_norm(Attention{.q_and_k = {rope_adjacent}, .scale = c.attention_scale}, Moe{});
+  for (Residual& r : layer) r.scale = c.residual_scale;
+  return {.rope = {.attrs = c.rope, .factors = true},
+          .embedding_scale = c.embedding_scale,
+          .layer = std::move(layer),
+          .logits_scale = c.logits_scale};
+}
+
+// Scales that files leave out, or have as 0, are `usual`.
+Granite read_scales(const Keys& keys, Granite usual) {
+  const auto number = [&](std::string_view key, float otherwise) {
+    const float value = keys.number_or(key, 0, 1e6, 0);
+    return value == 0 ? otherwise : value;
+  };
+  read_experts(keys, usual, {.width = ExpertWidth::own_or_ffn});
+  usual.embedding_scale = number("embedding_scale", usual.embedding_scale);
+  usual.residual_scale = number("residual_scale", usual.residual_scale);
+  usual.attention_scale = number("attention.scale", usual.attention_scale);
+  usual.logits_scale = 1 / number("logit_scale", 1 / usual.logits_scale);
+  return usual;
+}
+
+float usual_attention_scale(const Hparams& c) {
+  return 1 / std::sqrt(static_cast<float>(c.layer(0).E));
+}
+
+Granite read(const Keys& keys) {
+  Granite c{read_hparams(keys)};
+  c.attention_scale = usual_attention_scale(c);
+  if (!keys.flag_or("rope.scaling.finetuned", true)) c.rope.n_rot = 0;
+  return read_scales(keys, c);
+}
+
+Granite read_minicpm(const Keys& keys) {
+  const Hparams c = read_hparams(keys);
+  return read_scales(keys, {c, 12, 1.4f / std::sqrt(static_cast<float>(c.L)),
+                            usual_attention_scale(c), 256 / static_cast<float>(c.D)});
+}
+
+}  // namespace
+
+extern const Architecture kGraniteDense, kGraniteMoe, kMiniCpm;
+constinit const Architecture kGraniteMoe = decoder<granite, read>("granitemoe");
+constinit const Architecture kMiniCpm = decoder<granite, read_minicpm>("minicpm");
+constinit const Architecture kGraniteDense = decoder<granite, read>("granite");
+
+}  // namespace weft
