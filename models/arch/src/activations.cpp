@@ -1,8 +1,13 @@
 // The activations of blocks.h: ops without their source location, and what is made of two.
+#include <cfloat>
+
 #include "weft/arch/blocks.h"
+#include "weft/ops/add.h"
+#include "weft/ops/clamp.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/mul.h"
 #include "weft/ops/relu.h"
+#include "weft/ops/scale.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
 #include "weft/ops/softplus.h"
@@ -30,3 +35,21 @@ Tensor softplus(Tensor x) {
 }
 
 }  // namespace weft::act
+
+namespace weft::unit {
+
+Tensor swiglu(const Layer&, Tensor gate, Tensor up) {
+  return mul(silu(gate), up);
+}
+Tensor geglu(const Layer&, Tensor gate, Tensor up) {
+  return mul(gelu(gate), up);
+}
+Tensor clamped_swiglu(const Layer&, Tensor gate, Tensor up) {
+  constexpr float kLimit = 7, kSlope = 1.702f, kNone = -FLT_MAX;
+  const Tensor g = clamp(gate, kNone, kLimit);
+  const Tensor u = clamp(up, -kLimit, kLimit);
+  const Tensor y = mul(g, sigmoid(scale(g, kSlope)));
+  return add(mul(y, u), y);
+}
+
+}  // namespace weft::unit

@@ -12,8 +12,12 @@ namespace weft {
 
 // The one list, by name.
 #define WEFT_ARCHITECTURES(X) \
+  X(kTrinity)                 \
   X(kArcee)                   \
+  X(kArctic)                  \
   X(kBaichuan)                \
+  X(kBailingMoe)              \
+  X(kBailingMoe2)             \
   X(kBitnet)                  \
   X(kBloom)                   \
   X(kChatGlm)                 \
@@ -21,33 +25,45 @@ namespace weft {
   X(kCogVlm)                  \
   X(kCohere2)                 \
   X(kCommandR)                \
+  X(kDbrx)                    \
   X(kDeci)                    \
+  X(kDeepSeek)                \
+  X(kDots1)                   \
   X(kErnie45)                 \
+  X(kErnie45Moe)              \
   X(kExaone)                  \
+  X(kExaoneMoe)               \
   X(kExaone4)                 \
   X(kFalcon)                  \
   X(kGemma)                   \
   X(kGemma2)                  \
   X(kGemma3)                  \
   X(kGlm4)                    \
+  X(kGlm4Moe)                 \
+  X(kGptOss)                  \
   X(kGpt2)                    \
   X(kGptNeoX)                 \
   X(kGraniteDense)            \
   X(kGraniteMoe)              \
   X(kHunyuanDense)            \
+  X(kHunyuanMoe)              \
   X(kHunyuanVl)               \
+  X(kHunyuan3)                \
   X(kInternLm2)               \
   X(kJais)                    \
   X(kJais2)                   \
   X(kLlama)                   \
   X(kMaincoder)               \
+  X(kMellum)                  \
   X(kMiniCpm)                 \
+  X(kMiniMaxM2)               \
   X(kMistral3)                \
   X(kMpt)                     \
   X(kMuseGlimmer)             \
   X(kNemotron)                \
   X(kOlmo)                    \
   X(kOlmo2)                   \
+  X(kOlmoe)                   \
   X(kOpenElm)                 \
   X(kOrion)                   \
   X(kPaddleOcr)               \

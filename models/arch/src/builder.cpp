@@ -39,6 +39,13 @@ void Weights::ignore(std::string_view name) const {
   used_->names.insert(prefix_ + std::string(name));
 }
 
+void Weights::ignore_block(std::int64_t i) const {
+  const std::string prefix = fmt::format("{}blk.{}.", prefix_, i);
+  for (const std::string_view name : source_->tensor_names()) {
+    if (name.starts_with(prefix)) used_->names.emplace(name);
+  }
+}
+
 Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
   const std::string full = prefix_ + std::string(name);
   const TensorSpec* spec = source_->declare(full, shape, false);

@@ -41,29 +41,18 @@ Tensor project_experts(const Layer& l, const std::string& name, std::int64_t N, 
   return y;
 }
 
-// The expert that all tokens use, with a gate of its own if the file has one.
-Tensor shared_expert(const Layer& l, Tensor x, Act act) {
-  const std::int64_t D = l.c.D, F = l.c.experts.shared_F;
-  Tensor gate = project(l.w, "ffn_gate_shexp", F, D, x);
-  Tensor up = project(l.w, "ffn_up_shexp", F, D, x);
-  Tensor y = project(l.w, "ffn_down_shexp", D, F, mul(act(gate), up));
-  const Tensor gate_row = l.w.optional("ffn_gate_inp_shexp.weight", {D});
-  if (!gate_row) return y;
-  Tensor share = sigmoid(linear(x, merge_heads(gate_row)));  // [T, 1]
-  return weighted_sum(split_heads(y, 1), share);
-}
-
 }  // namespace
 
 ExpertChoice route(const Layer& l, Tensor x) {
   const ExpertHparams& e = l.c.experts;
   const auto k = static_cast<std::int32_t>(e.K);
   Tensor probabilities = gate(e.gating, project(l.w, "ffn_gate_inp", e.X, l.c.D, x));  // [T, X]
+  const std::string_view bias = l.w.has("exp_probs_b") ? "exp_probs_b" : "exp_probs_b.bias";
   Tensor ids = top_k(probabilities,
                      {.k = k,
                       .n_groups = static_cast<std::int32_t>(e.n_groups),
                       .used_groups = static_cast<std::int32_t>(e.used_groups)},
-                     l.w.optional("exp_probs_b.bias", {e.X}));
+                     l.w.optional(bias, {e.X}));
   Tensor weights = gather(probabilities, ids);  // [T, K]
   if (e.gating == Gating::softmax_of_chosen) weights = softmax(weights);
   if (e.normalize) weights = normalize_sum(weights);
@@ -71,19 +60,30 @@ ExpertChoice route(const Layer& l, Tensor x) {
   return {ids, weights};
 }
 
-Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Act act) {
+Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Unit unit) {
   const std::int64_t F = l.c.experts.F;
   Tensor gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);  // [T, K, F]
   Tensor up = project_experts(l, "ffn_up_exps", F, x, choice.ids);      // [T, K, F]
-  Tensor y = mul(act(gate), up);                                        // [T, K, F]
+  Tensor y = unit(l, gate, up);                                         // [T, K, F]
   y = project_experts(l, "ffn_down_exps", l.c.D, y, choice.ids);        // [T, K, D]
   return weighted_sum(y, choice.weights);                               // [T, D]
 }
 
+Tensor shared_expert(const Layer& l, Tensor x, Unit unit) {
+  const std::int64_t D = l.c.D, F = l.c.experts.shared_F;
+  Tensor gate = project(l.w, "ffn_gate_shexp", F, D, x);
+  Tensor up = project(l.w, "ffn_up_shexp", F, D, x);
+  Tensor y = project(l.w, "ffn_down_shexp", D, F, unit(l, gate, up));
+  const Tensor gate_row = l.w.optional("ffn_gate_inp_shexp.weight", {D});
+  if (!gate_row) return y;
+  Tensor share = sigmoid(linear(x, merge_heads(gate_row)));  // [T, 1]
+  return weighted_sum(split_heads(y, 1), share);
+}
+
 Tensor Moe::operator()(const Layer& l, Tensor x) const {
   if (!l.numbers().experts) return dense(l, x);
-  Tensor y = experts(l, x, route(l, x), act);
-  return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, act)) : y;
+  Tensor y = experts(l, x, route(l, x), unit);
+  return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit)) : y;
 }
 
 }  // namespace weft

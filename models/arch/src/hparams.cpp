@@ -128,6 +128,9 @@ Hparams read_hparams(const Keys& keys, const HparamsRules& rules) {
   c.eps = *eps;
   c.clamp_qkv = keys.number_or("attention.clamp_kqv", 0, 1e30, 0);
   read_rope(keys, c);
+  c.n_nextn = keys.size_or("nextn_predict_layers", 0, c.L - 1, 0);
+  c.L -= c.n_nextn;
+  c.layers.resize(static_cast<std::size_t>(c.L));
   return c;
 }
 
@@ -211,9 +214,9 @@ void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const Windo
   const std::vector<std::int64_t> flags =
       keys.source().find_ints(keys.name("attention.sliding_window_pattern"));
   if (flags.size() == 1) period = flags.front();
-  if (flags.size() > 1 && std::ssize(flags) != c.L) {
+  if (flags.size() > 1 && std::ssize(flags) != c.L + c.n_nextn) {
     keys.refuse("attention.sliding_window_pattern", fmt::format("{} flags", flags.size()),
-                fmt::format("a period, or a flag for each of the {} layers", c.L));
+                fmt::format("a period, or a flag for each of the {} layers", c.L + c.n_nextn));
   }
   for (std::int64_t i = 0; i < c.L; ++i) {
     const bool full = period < 2 || i % period == (rules.full_first ? 0 : period - 1);

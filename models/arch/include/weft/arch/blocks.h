@@ -98,13 +98,24 @@ struct ExpertChoice {
   Tensor weights;  // [T, K]
 };
 ExpertChoice route(const Layer& l, Tensor x);
+// What a gated ffn makes of its gate and its other half.
+using Unit = Tensor (*)(const Layer& l, Tensor gate, Tensor up);
+namespace unit {
+Tensor swiglu(const Layer& l, Tensor gate, Tensor up);
+Tensor geglu(const Layer& l, Tensor gate, Tensor up);
+// min(gate, 7) * sigmoid(1.702 min(gate, 7)) * (clamp(up, -7, 7) + 1), that of gpt-oss.
+Tensor clamped_swiglu(const Layer& l, Tensor gate, Tensor up);
+}  // namespace unit
+
 // What these experts make of x [T, D], added up: [T, D].
-Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Act act);
+Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Unit unit);
+// What the expert that all tokens use makes of x, times a gate of its own if the file has one.
+Tensor shared_expert(const Layer& l, Tensor x, Unit unit);
 
 // A mixture of experts (c.experts), with the shared one if there is one, in the layers that have
 // it; an Ffn in the others: [T, D] -> [T, D].
 struct Moe {
-  Act act = act::silu;
+  Unit unit = unit::swiglu;
   Ffn dense = {};
 
   Tensor operator()(const Layer& l, Tensor x) const;

@@ -45,6 +45,7 @@ class Weights {
   const Shape* shape_of(std::string_view name) const;  // null if the file has no such tensor
   // A tensor that such files may hold and this graph has no use for: not an error.
   void ignore(std::string_view name) const;
+  void ignore_block(std::int64_t i) const;  // all tensors of layer i
 
   // Weights of layer i. Nodes made while the result (or a copy) lives have paths that start with
   // "blk.<i>.". One block at a time.

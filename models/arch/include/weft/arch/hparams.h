@@ -47,6 +47,7 @@ struct ExpertHparams {
 struct Hparams {
   std::string arch;
   std::int64_t L = 0;        // layers
+  std::int64_t n_nextn = 0;  // layers behind them that predict later tokens; not part of the graph
   std::int64_t D = 0;        // model width
   std::int64_t V = 0;        // vocabulary
   std::int64_t context = 0;  // positions it was trained for

@@ -1,0 +1,27 @@
+// GLM-4.5 to 4.7: rope over halves of a part of each head, norms over query and key heads in the
+// larger models, experts behind a sigmoid router, dense first layers.
+// Source: GLM-4.5 Team 2025, arXiv:2508.06471.
+
+#include "weft/arch/decoder.h"
+
+namespace weft {
+namespace {
+
+Decoder glm4moe(const Hparams& c) {
+  return {.rope = {.attrs = c.rope},
+          .layer = pre_norm(Attention{{norm_heads_if_present, rope_halves}}, Moe{},
+                            "post_attention_norm")};
+}
+
+Hparams read(const Keys& keys) {
+  Hparams c = read_hparams(keys);
+  read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = false});
+  return c;
+}
+
+}  // namespace
+
+extern const Architecture kGlm4Moe;
+constinit const Architecture kGlm4Moe = decoder<glm4moe, read>("glm4moe");
+
+}  // namespace weft

@@ -1,0 +1,67 @@
+// Mixtures of experts whose attention sees a window in most layers: K-EXAONE, Trinity (afmoe) and
+// Mellum 2. Sources: LG AI Research 2026, https://huggingface.co/LGAI-EXAONE; Arcee AI 2025,
+// https://huggingface.co/arcee-ai; JetBrains 2026, https://huggingface.co/JetBrains.
+
+#include <cmath>
+
+#include "weft/arch/decoder.h"
+
+namespace weft {
+namespace {
+
+Decoder exaone(const Hparams& c) {
+  return {.rope = {.attrs = c.rope, .factors = true},
+          .layer = pre_norm(Attention{{norm_heads, rope_halves}}, Moe{})};
+}
+
+Hparams read_exaone(const Keys& keys) {
+  Hparams c = read_hparams(keys);
+  read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = false});
+  read_windows(keys, c, 4, {.window = 128});
+  rope_in_windows_only(c);
+  return c;
+}
+
+// Norms before and after attention and ffn; a gate on what attention gives.
+Decoder trinity(const Hparams& c) {
+  const Attention attention{.q_and_k = {norm_heads, rope_halves}, .gate = act::sigmoid};
+  return {.rope = {.attrs = c.rope},
+          .embedding_scale = std::sqrt(static_cast<float>(c.D)),
+          .layer = sandwich_norm(attention, Moe{})};
+}
+
+Hparams read_trinity(const Keys& keys) {
+  Hparams c = read_hparams(keys);
+  read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = false});
+  read_windows(keys, c, 4);
+  rope_in_windows_only(c);
+  return c;
+}
+
+struct Mellum : Hparams {
+  RopeAttrs local_rope;
+};
+
+// Rope is stretched only in layers that see everything.
+Decoder mellum(const Mellum& c) {
+  return {.rope = {.attrs = c.rope},
+          .second_rope = {.attrs = c.local_rope},
+          .layer = pre_norm(Attention{{norm_heads, rope_halves}}, Moe{})};
+}
+
+Mellum read_mellum(const Keys& keys) {
+  Mellum c{read_hparams(keys)};
+  read_experts(keys, c);
+  read_windows(keys, c, 4);
+  c.local_rope = read_local_rope(keys, c, c.rope.base);
+  return c;
+}
+
+}  // namespace
+
+extern const Architecture kExaoneMoe, kTrinity, kMellum;
+constinit const Architecture kExaoneMoe = decoder<exaone, read_exaone>("exaone-moe");
+constinit const Architecture kTrinity = decoder<trinity, read_trinity>("afmoe");
+constinit const Architecture kMellum = decoder<mellum, read_mellum>("mellum");
+
+}  // namespace weft
