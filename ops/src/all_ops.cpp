@@ -30,6 +30,7 @@
 #include "weft/ops/rope_angles.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
+#include "weft/ops/shift_positions.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
 #include "weft/ops/softmax.h"
@@ -72,6 +73,7 @@ constexpr const OpDef* kOps[] = {
     &kRopeAngles,            //
     &kScale,                 //
     &kScaleHeads,            //
+    &kShiftPositions,        //
     &kSigmoid,               //
     &kSilu,                  //
     &kSlice,                 //

@@ -39,16 +39,19 @@ Tensor softplus(Tensor x) {
 namespace weft::unit {
 
 Tensor swiglu(const Layer&, Tensor gate, Tensor up) {
-  return mul(silu(gate), up);
+  return mul(weft::silu(gate), up);
 }
 Tensor geglu(const Layer&, Tensor gate, Tensor up) {
-  return mul(gelu(gate), up);
+  return mul(weft::gelu(gate), up);
+}
+Tensor gelu(const Layer&, Tensor, Tensor up) {
+  return weft::gelu(up);
 }
 Tensor clamped_swiglu(const Layer&, Tensor gate, Tensor up) {
   constexpr float kLimit = 7, kSlope = 1.702f, kNone = -FLT_MAX;
   const Tensor g = clamp(gate, kNone, kLimit);
   const Tensor u = clamp(up, -kLimit, kLimit);
-  const Tensor y = mul(g, sigmoid(scale(g, kSlope)));
+  const Tensor y = mul(g, weft::sigmoid(scale(g, kSlope)));
   return add(mul(y, u), y);
 }
 

@@ -18,6 +18,7 @@ namespace weft {
   X(kBaichuan)                \
   X(kBailingMoe)              \
   X(kBailingMoe2)             \
+  X(kBert)                    \
   X(kBitnet)                  \
   X(kBloom)                   \
   X(kChatGlm)                 \
@@ -29,13 +30,16 @@ namespace weft {
   X(kDeci)                    \
   X(kDeepSeek)                \
   X(kDots1)                   \
+  X(kDream)                   \
   X(kErnie45)                 \
   X(kErnie45Moe)              \
+  X(kEuroBert)                \
   X(kExaone)                  \
   X(kExaoneMoe)               \
   X(kExaone4)                 \
   X(kFalcon)                  \
   X(kGemma)                   \
+  X(kGemmaEmbedding)          \
   X(kGemma2)                  \
   X(kGemma3)                  \
   X(kGlm4)                    \
@@ -52,15 +56,24 @@ namespace weft {
   X(kInternLm2)               \
   X(kJais)                    \
   X(kJais2)                   \
+  X(kJinaBert2)               \
+  X(kJinaBert3)               \
+  X(kLlada)                   \
+  X(kLladaMoe)                \
   X(kLlama)                   \
+  X(kLlamaEmbed)              \
   X(kMaincoder)               \
   X(kMellum)                  \
   X(kMiniCpm)                 \
   X(kMiniMaxM2)               \
   X(kMistral3)                \
+  X(kModernBert)              \
   X(kMpt)                     \
   X(kMuseGlimmer)             \
   X(kNemotron)                \
+  X(kNeoBert)                 \
+  X(kNomicBert)               \
+  X(kNomicBertMoe)            \
   X(kOlmo)                    \
   X(kOlmo2)                   \
   X(kOlmoe)                   \
@@ -82,6 +95,7 @@ namespace weft {
   X(kQwen3Vl)                 \
   X(kQwen3VlMoe)              \
   X(kRefact)                  \
+  X(kRnd1)                    \
   X(kSeedOss)                 \
   X(kSmolLm3)                 \
   X(kStableLm)                \

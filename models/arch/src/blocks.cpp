@@ -50,7 +50,7 @@ Tensor softcap(Tensor x, float cap) {
 Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in,
             std::string_view norm_name) {
   h = get_rows(h, in.out_rows).named("output_rows");  // [O, D]
-  Tensor rows = norm(w, norm_name, c, h);             // [O, D]
+  Tensor rows = norm_name.empty() ? h : norm(w, norm_name, c, h);
   if (in.embeddings) {
     w.ignore("output.weight");
     w.ignore("output.bias");
@@ -101,6 +101,13 @@ struct Heads {
   Tensor q, k, v;  // [T, H, E], [T, G, E], [T, G, Ev]
 };
 
+// What the tokens of the layer see.
+Memory memory_of(const Layer& l) {
+  const std::int64_t window = l.numbers().window;
+  if (!l.c.causal) return l.in.memory.both_ways(window);
+  return window > 0 ? l.in.memory.window(window) : l.in.memory;
+}
+
 // Projected apart, or by one matrix whose rows are those of q, k and v.
 Heads project_heads(const Layer& l, Tensor x) {
   const LayerHparams& n = l.numbers();
@@ -138,10 +145,11 @@ Tensor Attention::operator()(const Layer& l, Tensor x) const {
   for (const HeadStep step : q_and_k) k = step ? step(l, "attn_k", k) : k;
   if (temperature) q = attention_temperature(q, l.in.pos, *temperature);
   const float factor = scale.value_or(1 / std::sqrt(static_cast<float>(n.E)));
-  const AttentionBias bias{
-      .softcap = softcap, .alibi = alibi, .sinks = l.w.optional("attn_sinks.weight", {n.H})};
-  const Memory memory = n.window > 0 ? l.in.memory.window(n.window) : l.in.memory;
-  Tensor y = memory.attend(l.index, q, k, v, {.scale = factor}, bias);  // [T, H, Ev]
+  const AttentionBias bias{.softcap = softcap,
+                           .alibi = alibi,
+                           .pos = alibi > 0 ? l.in.pos : Tensor(),
+                           .sinks = l.w.optional("attn_sinks.weight", {n.H})};
+  Tensor y = memory_of(l).attend(l.index, q, k, v, {.scale = factor}, bias);  // [T, H, Ev]
   if (gate) y = gated(l, gate, x, y);
   y = merge_heads(y).named("attn_merged");  // [T, H * Ev]
   if (l.w.has("attn_sub_norm.weight")) y = norm(l.w, "attn_sub_norm", l.c, y);

@@ -3,6 +3,7 @@
 #include "weft/ops/add.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/scale.h"
+#include "weft/ops/shift_positions.h"
 
 namespace weft {
 namespace {
@@ -44,6 +45,16 @@ Block normed(std::string_view name, Block block) {
 
 namespace {
 
+// A table of one row may be stored as a vector. [D] or [T, D].
+Tensor first_type(const Weights& w, const Hparams& c, const Inputs& in, std::string_view table) {
+  const std::string name = std::string(table) + ".weight";
+  const Shape* shape = w.shape_of(name);
+  if (shape && shape->rank() == 1) return w(name, {c.D});
+  const std::int64_t n = shape && shape->rank() == 2 ? (*shape)[0].bound : 2;
+  const Tensor zeros = shift_positions(in.pos, {.step = INT32_MAX}).named("token_type_ids");
+  return get_rows(w(name, {n, c.D}), zeros);
+}
+
 Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder,
              Tensor embd) {
   Tensor h = get_rows(embd, in.tokens);  // [T, D]
@@ -51,6 +62,7 @@ Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder
     Tensor table = w(std::string(decoder.positions) + ".weight", {c.context, c.D});
     h = add(h, get_rows(table, in.pos));
   }
+  if (!decoder.token_types.empty()) h = add(h, first_type(w, c, in, decoder.token_types));
   if (!decoder.embedding_norm.empty()) h = norm(w, decoder.embedding_norm, c, h);
   return decoder.embedding_scale ? scale(h, *decoder.embedding_scale) : h;
 }
@@ -71,7 +83,9 @@ Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decode
     const Weights blk = w.block(i);
     for (const std::string_view name : decoder.unused_in_layers) blk.ignore(name);
     const Layer layer{blk, c, in, i, angles[static_cast<std::size_t>(c.layer(i).rope)]};
-    if (decoder.layer_of) {
+    if (decoder.whole_layer) {
+      h = decoder.whole_layer(layer, h);
+    } else if (decoder.layer_of) {
       for (const Residual& r : decoder.layer_of(i)) h = apply(r, layer, h);
     } else {
       for (const Residual& r : decoder.layer) h = apply(r, layer, h);

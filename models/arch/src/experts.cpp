@@ -62,11 +62,12 @@ ExpertChoice route(const Layer& l, Tensor x) {
 
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Unit unit) {
   const std::int64_t F = l.c.experts.F;
-  Tensor gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);  // [T, K, F]
-  Tensor up = project_experts(l, "ffn_up_exps", F, x, choice.ids);      // [T, K, F]
-  Tensor y = unit(l, gate, up);                                         // [T, K, F]
-  y = project_experts(l, "ffn_down_exps", l.c.D, y, choice.ids);        // [T, K, D]
-  return weighted_sum(y, choice.weights);                               // [T, D]
+  Tensor gate;  // [T, K, F]
+  if (unit != unit::gelu) gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);
+  Tensor up = project_experts(l, "ffn_up_exps", F, x, choice.ids);  // [T, K, F]
+  Tensor y = unit(l, gate, up);                                     // [T, K, F]
+  y = project_experts(l, "ffn_down_exps", l.c.D, y, choice.ids);    // [T, K, D]
+  return weighted_sum(y, choice.weights);                           // [T, D]
 }
 
 Tensor shared_expert(const Layer& l, Tensor x, Unit unit) {

@@ -121,6 +121,7 @@ Hparams read_hparams(const Keys& keys, const HparamsRules& rules) {
   c.V = read_vocabulary(keys);
   read_heads(keys, rules, c);
   c.norm = rules.norm;
+  c.causal = rules.causal;
   const std::string_view eps_key =
       c.norm == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
   const auto eps = keys.find_number(eps_key, 1e-30, 1);

@@ -7,6 +7,7 @@
 #include "weft/ops/cache_write.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/recurrence.h"
+#include "weft/ops/shift_positions.h"
 
 namespace weft {
 namespace {
@@ -53,6 +54,21 @@ Memory Memory::window(std::int64_t n) const {
   return windowed;
 }
 
+Memory Memory::both_ways(std::int64_t n) const {
+  if (n < 0) fail<ValueError>("a window must not be negative, got {}", n);
+  Memory all = *this;
+  all.both_ways_ = true;
+  all.reach_ = n / 2;
+  return all;
+}
+
+Memory Memory::chunks(std::int64_t n) const {
+  if (n < 1) fail<ValueError>("a chunk must have at least 1 token, got {}", n);
+  Memory chunked = *this;
+  chunked.chunk_ = n;
+  return chunked;
+}
+
 MemoryPart& Memory::part(const MemoryPart& wanted) const {
   std::vector<MemoryPart>& parts = asked_->parts;
   const auto same = [&](const MemoryPart& p) {
@@ -77,15 +93,32 @@ Memory::Cells Memory::cells(std::source_location where) const {
       sizes.cells > 0 ? blocks_for(sizes.cells) : sizes.sequences * per_sequence;
   const std::string suffix = window_ > 0 ? fmt::format(".w{}", window_) : "";
   const Shape per_token{asked_->pos.shape()[0]};
-  return {.part = part({.kind = "cells",
-                        .suffix = suffix,
-                        .window = window_,
-                        .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all}),
-          .cells = input("cells" + suffix, per_token, where),
-          .runs = {.table = input("table" + suffix, {sizes.sequences, per_sequence}, where),
-                   .slot = input("slot", per_token, where),
-                   .first = input("first" + suffix, per_token, where),
-                   .last = asked_->pos}};
+  return {
+      .part = part({.kind = "cells",
+                    .suffix = suffix,
+                    .window = window_,
+                    .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all}),
+      .cells = input("cells" + suffix, per_token, where),
+      .runs = runs(suffix, input("table" + suffix, {sizes.sequences, per_sequence}, where), where)};
+}
+
+AttentionRuns Memory::runs(const std::string& suffix, Tensor table,
+                           std::source_location where) const {
+  const Tensor pos = asked_->pos;
+  const Shape per_token{pos.shape()[0]};
+  AttentionRuns runs{.table = table,
+                     .slot = input("slot", per_token, where),
+                     .first = input("first" + suffix, per_token, where),
+                     .last = pos};
+  if (both_ways_) runs.last = input("ends", per_token, where);
+  if (reach_ > 0) {
+    const auto reach = static_cast<std::int32_t>(reach_);
+    runs.first = shift_positions(pos, {.offset = -reach}, {}, where);
+    runs.last = shift_positions(pos, {.offset = reach}, runs.last, where);
+  }
+  if (chunk_ > 0)
+    runs.first = shift_positions(pos, {.step = static_cast<std::int32_t>(chunk_)}, {}, where);
+  return runs;
 }
 
 Tensor Memory::keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,

@@ -104,7 +104,8 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
                  .n_layers = c.L,
                  .n_embd = c.D,
                  .n_vocab = c.V,
-                 .context = c.context};
+                 .context = c.context,
+                 .causal = c.causal};
   check_weights(source.checkpoint(), graph, impl->facts);
   report(options, 1);
   return std::shared_ptr<const Model>(new Model(std::move(impl)));

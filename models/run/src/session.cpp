@@ -40,7 +40,8 @@ struct Session::Impl {
         memory({planned.options.sequences, planned.options.context}, planned.options.prefill_width,
                memory_parts()),
         runners(planned.plans.size()),
-        chunk(static_cast<std::size_t>(planned.options.prefill_width)) {}
+        chunk(static_cast<std::size_t>(planned.options.prefill_width)),
+        ends(static_cast<std::size_t>(planned.options.sequences)) {}
 
   std::vector<std::unique_ptr<DeviceMemory>> allocate_on_devices() const;
   std::unordered_map<std::string, std::byte*> place_states();
@@ -51,7 +52,9 @@ struct Session::Impl {
   std::size_t plan_for(std::size_t n_tokens) const;
   Runner& runner(std::size_t n_tokens);
   void check_tokens(std::span<const std::int32_t> tokens) const;
+  void check_starts(std::int32_t sequence) const;
   void check_step(std::span<const StepToken> tokens) const;
+  void write_ends(Runner& r, std::span<const StepToken> tokens);
   std::size_t write_inputs(Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
   std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
@@ -69,6 +72,7 @@ struct Session::Impl {
   SessionMemory memory;
   std::vector<std::unique_ptr<Runner>> runners;  // by width class; null until first used
   std::vector<StepToken> chunk;                  // of feed(), so that it allocates nothing
+  std::vector<std::int64_t> ends;                // of write_ends(), likewise
   std::span<const float> last;                   // in the arena
 };
 
@@ -170,12 +174,23 @@ void Session::Impl::check_tokens(std::span<const std::int32_t> tokens) const {
   }
 }
 
+// Tokens that see what comes after them must come with all of it.
+void Session::Impl::check_starts(std::int32_t sequence) const {
+  if (sequence < 0 || sequence >= planned.options.sequences) return;  // refused by the memory
+  if (memory.length(sequence) == 0) return;
+  fail<UnsupportedError>(
+      "{}: the model reads a text as a whole, in one step of at most {} tokens; truncate the "
+      "sequence to 0 first",
+      model->file().path(), planned.options.prefill_width);
+}
+
 void Session::Impl::check_step(std::span<const StepToken> tokens) const {
   const SessionOptions& o = planned.options;
   std::int64_t n_rows = 0;
   for (const StepToken& t : tokens) {
     check_tokens({&t.token, 1});
     n_rows += t.logits;
+    if (!model->facts().causal) check_starts(t.sequence);
   }
   if (tokens.empty() || std::ssize(tokens) > o.prefill_width) {
     fail<ValueError>("a step has 1..{} tokens, got {}", o.prefill_width, tokens.size());
@@ -186,6 +201,15 @@ void Session::Impl::check_step(std::span<const StepToken> tokens) const {
   }
 }
 
+// Each token's last position of its sequence, as the sequence is after the step.
+void Session::Impl::write_ends(Runner& r, std::span<const StepToken> tokens) {
+  const auto end = [&](std::size_t i) -> std::int64_t& {
+    return ends[static_cast<std::size_t>(tokens[i].sequence)];
+  };
+  for (std::size_t i = 0; i < tokens.size(); ++i) end(i) = memory.step()[i].position;
+  for (std::size_t i = 0; i < tokens.size(); ++i) Runner::put(r.ends, i, end(i));
+}
+
 // Returns the number of rows of logits.
 std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> tokens) {
   std::size_t n_rows = 0;
@@ -194,6 +218,7 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
     Runner::put(r.pos, i, memory.step()[i].position);
     if (tokens[i].logits) Runner::put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
   }
+  if (!r.ends.empty()) write_ends(r, tokens);
   memory.write_inputs(r.memory);
   // An extent is at least 1: where nobody wants logits, one row is made and not looked at.
   if (n_rows == 0) Runner::put(r.out_rows, 0, 0);

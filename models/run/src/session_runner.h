@@ -21,6 +21,7 @@ struct Runner {
         tokens(input(graph, "tokens")),
         pos(input(graph, "pos")),
         out_rows(input(graph, "out_rows")),
+        ends(input(graph, "ends")),
         t(index_of(graph.variables(), "T")),
         o(index_of(graph.variables(), "O")) {
     for (const std::string& name : memory_inputs) memory.push_back(input(graph, name));
@@ -41,7 +42,7 @@ struct Runner {
   }
 
   Executor executor;
-  std::span<std::int32_t> tokens, pos, out_rows;
+  std::span<std::int32_t> tokens, pos, out_rows, ends;
   std::vector<std::span<std::int32_t>> memory;
   std::size_t t, o;  // indices of the variables
   Extents extents{};

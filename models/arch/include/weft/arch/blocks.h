@@ -103,11 +103,13 @@ using Unit = Tensor (*)(const Layer& l, Tensor gate, Tensor up);
 namespace unit {
 Tensor swiglu(const Layer& l, Tensor gate, Tensor up);
 Tensor geglu(const Layer& l, Tensor gate, Tensor up);
+Tensor gelu(const Layer& l, Tensor gate, Tensor up);  // of up alone: for experts without a gate
 // min(gate, 7) * sigmoid(1.702 min(gate, 7)) * (clamp(up, -7, 7) + 1), that of gpt-oss.
 Tensor clamped_swiglu(const Layer& l, Tensor gate, Tensor up);
 }  // namespace unit
 
-// What these experts make of x [T, D], added up: [T, D].
+// What these experts make of x [T, D], added up: [T, D]. Without ffn_gate_exps, the unit gets no
+// gate, which units of one input take.
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Unit unit);
 // What the expert that all tokens use makes of x, times a gate of its own if the file has one.
 Tensor shared_expert(const Layer& l, Tensor x, Unit unit);

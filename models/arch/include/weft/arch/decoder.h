@@ -55,11 +55,13 @@ struct Decoder {
   // Layers take the one that c.layer(i).rope names. One with n_rot 0 is not made.
   Rope rope = {}, second_rope = {};
   std::string_view positions = {};       // table of learned positions [P, D], added to embeddings
+  std::string_view token_types = {};     // table of types, of which the first is added
   std::string_view embedding_norm = {};  // "token_embd_norm"
   std::optional<float> embedding_scale = {};
   std::vector<Residual> layer = {};                                    // of every layer, or:
-  std::function<std::vector<Residual>(std::int64_t i)> layer_of = {};  // of layer i
-  std::string_view final_norm = "output_norm";
+  std::function<std::vector<Residual>(std::int64_t i)> layer_of = {};  // of layer i, or:
+  Block whole_layer = {};                                              // h as it is after a layer
+  std::string_view final_norm = "output_norm";                         // empty: none
   std::optional<float> logits_scale = {};
   float logits_cap = 0;  // of a softcap; 0: none
   // Tensors that files may hold and the graph ignores, of the model and of every layer.

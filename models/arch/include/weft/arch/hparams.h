@@ -56,6 +56,7 @@ struct Hparams {
   float eps = 0;             // of norms
   RopeAttrs rope;            // original_context is always set
   RopeScaling rope_scaling = RopeScaling::none;
+  bool causal = true;   // tokens see only those before them
   float clamp_qkv = 0;  // projections to q, k and v are clamped to -clamp_qkv .. clamp_qkv; 0: not
   ExpertHparams experts;
   std::vector<LayerHparams> layers;  // [L]
@@ -66,6 +67,7 @@ struct Hparams {
 // What the usual keys of an architecture must be.
 struct HparamsRules {
   NormKind norm = NormKind::rms;  // whose eps is read
+  bool causal = true;
   // The smallest numbers of a layer that it can build. Zero query heads, kv heads or ffn width mean
   // that the layer goes without.
   std::int64_t min_H = 1, min_G = 1, min_F = 1;

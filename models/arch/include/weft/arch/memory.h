@@ -4,6 +4,7 @@
 //
 //   in.memory.attend(layer, q, k, v, attrs)              keys, values of all tokens
 //   in.memory.window(512).attend(layer, q, k, v, attrs)  of the last 512 tokens
+//   in.memory.both_ways().attend(layer, q, k, v, attrs)  also of tokens that come later
 //   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, key and value
 //   in.memory.recurrent("conv.3", {D})                   a state of fixed size
 
@@ -74,6 +75,12 @@ class Memory {
   // Memory of which a token sees the last n tokens, itself among them; older ones are forgotten.
   // Throws ValueError if n < 1.
   Memory window(std::int64_t n) const;
+  // Memory of which a token sees every token of its sequence; or, with n > 0, those at most n / 2
+  // positions away. The whole sequence must come in one step. Throws ValueError if n < 0.
+  Memory both_ways(std::int64_t n = 0) const;
+  // Memory of which a token sees the tokens of its own chunk of n positions, up to itself. Throws
+  // ValueError if n < 1.
+  Memory chunks(std::int64_t n) const;
   // A state of this shape, zero before the first token. Names are unique in a graph.
   Recurrent recurrent(std::string_view name, const Shape& shape,
                       std::source_location where = std::source_location::current()) const;
@@ -87,12 +94,15 @@ class Memory {
 
   MemoryPart& part(const MemoryPart& wanted) const;
   Cells cells(std::source_location where) const;
+  AttentionRuns runs(const std::string& suffix, Tensor table, std::source_location where) const;
   Tensor keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
               std::source_location where) const;
   Tensor input(const std::string& name, const Shape& shape, std::source_location where) const;
 
   std::shared_ptr<Asked> asked_;
-  std::int64_t window_ = 0;
+  std::int64_t window_ = 0, chunk_ = 0;
+  std::int64_t reach_ = 0;  // of both_ways(), to either side; 0: no end
+  bool both_ways_ = false;
 };
 
 }  // namespace weft

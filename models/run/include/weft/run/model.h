@@ -34,6 +34,7 @@ struct ModelFacts {
   std::int64_t n_embd = 0;        // D
   std::int64_t n_vocab = 0;       // V
   std::int64_t context = 0;       // positions it was trained for, at least 1
+  bool causal = true;             // tokens see only those before them
   std::int64_t n_params = 0;      // elements of all weights
   std::int64_t weight_bytes = 0;  // in the types they are used in
 };

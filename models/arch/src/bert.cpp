@@ -1,0 +1,86 @@
+// Encoders of BERT's kind: every token sees all others, and each block's sum with its input is
+// normed. BERT: learned positions, types of tokens, GELU. Nomic: rope and SwiGLU. Jina 2: symmetric
+// ALiBi, norms over all queries and all keys, GeGLU; Jina 3: rope.
+// Sources: Devlin et al. 2018, arXiv:1810.04805; Nussbaum et al. 2024, arXiv:2402.01613; Guenther
+// et al. 2023, arXiv:2310.19923; Sturua et al. 2024, arXiv:2409.10173.
+
+#include "weft/arch/decoder.h"
+#include "weft/ops/add.h"
+
+namespace weft {
+namespace {
+
+std::vector<Residual> post_norm(Block attention, Block ffn) {
+  return {{.name = "attn", .block = std::move(attention), .over_sum = "attn_output_norm"},
+          {.name = "ffn", .block = std::move(ffn), .over_sum = "layer_output_norm"}};
+}
+
+Decoder encoder(std::vector<Residual> layer) {
+  return {.token_types = "token_types",
+          .embedding_norm = "token_embd_norm",
+          .layer = std::move(layer),
+          .final_norm = "",
+          .unused = {"cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias",
+                     "cls.norm.weight"}};
+}
+
+Decoder bert(const Hparams&) {
+  Decoder d = encoder(post_norm(Attention{}, Ffn{act::gelu, false}));
+  d.positions = "position_embd";
+  return d;
+}
+
+Decoder nomic(const Hparams& c) {
+  Decoder d = encoder(post_norm(Attention{{rope_halves}}, swiglu));
+  d.rope = {.attrs = c.rope};
+  return d;
+}
+
+Decoder jina3(const Hparams& c) {
+  Decoder d = encoder(post_norm(Attention{{rope_halves}}, Ffn{act::gelu, false}));
+  d.rope = {.attrs = c.rope};
+  return d;
+}
+
+Tensor jina2_layer(const Layer& l, Tensor x) {
+  const Attention attention{.q_and_k = {norm_width_if_present}, .alibi = 8};
+  Tensor h = norm(l.w, "attn_output_norm", l.c, add(attention(l, x), x));
+  if (l.w.has("attn_norm_2.weight")) h = norm(l.w, "attn_norm_2", l.c, add(h, x));
+  return norm(l.w, "layer_output_norm", l.c, add(h, Ffn{act::gelu}(l, h)));
+}
+
+Decoder jina2(const Hparams&) {
+  Decoder d = encoder({});
+  d.whole_layer = jina2_layer;
+  return d;
+}
+
+Decoder nomic_moe(const Hparams& c) {
+  const Moe ffn{.unit = unit::gelu, .dense = {act::gelu, false}};
+  Decoder d = encoder(post_norm(Attention{{rope_halves}}, ffn));
+  d.rope = {.attrs = c.rope};
+  return d;
+}
+
+constexpr auto read = read_usual<{.norm = NormKind::layer, .causal = false}>;
+
+// Experts in every n-th layer, beginning with the second.
+Hparams read_moe(const Keys& keys) {
+  Hparams c = read_hparams(keys, {.norm = NormKind::layer, .causal = false});
+  read_experts(keys, c, {.normalize = false, .width = ExpertWidth::ffn});
+  const std::int64_t n = keys.count_or("moe_every_n_layers", c.L, c.L);
+  for (std::int64_t i = 0; i < c.L; ++i)
+    c.layers[static_cast<std::size_t>(i)].experts = c.experts.X > 0 && i % n == 1;
+  return c;
+}
+
+}  // namespace
+
+extern const Architecture kBert, kNomicBert, kNomicBertMoe, kJinaBert2, kJinaBert3;
+constinit const Architecture kBert = decoder<bert, read>("bert");
+constinit const Architecture kNomicBert = decoder<nomic, read>("nomic-bert");
+constinit const Architecture kNomicBertMoe = decoder<nomic_moe, read_moe>("nomic-bert-moe");
+constinit const Architecture kJinaBert2 = decoder<jina2, read>("jina-bert-v2");
+constinit const Architecture kJinaBert3 = decoder<jina3, read>("jina-bert-v3");
+
+}  // namespace weft
