@@ -44,6 +44,9 @@ Tensor swiglu(const Layer&, Tensor gate, Tensor up) {
 Tensor geglu(const Layer&, Tensor gate, Tensor up) {
   return mul(weft::gelu(gate), up);
 }
+Tensor reglu(const Layer&, Tensor gate, Tensor up) {
+  return mul(weft::relu(gate), up);
+}
 Tensor gelu(const Layer&, Tensor, Tensor up) {
   return weft::gelu(up);
 }

@@ -25,6 +25,7 @@ namespace weft {
   X(kCodeShell)               \
   X(kCogVlm)                  \
   X(kCohere2)                 \
+  X(kCohere2Moe)              \
   X(kCommandR)                \
   X(kDbrx)                    \
   X(kDeci)                    \
@@ -49,6 +50,7 @@ namespace weft {
   X(kGptNeoX)                 \
   X(kGraniteDense)            \
   X(kGraniteMoe)              \
+  X(kGrok)                    \
   X(kHunyuanDense)            \
   X(kHunyuanMoe)              \
   X(kHunyuanVl)               \
@@ -62,8 +64,10 @@ namespace weft {
   X(kLladaMoe)                \
   X(kLlama)                   \
   X(kLlamaEmbed)              \
+  X(kLlama4)                  \
   X(kMaincoder)               \
   X(kMellum)                  \
+  X(kMimo2)                   \
   X(kMiniCpm)                 \
   X(kMiniMaxM2)               \
   X(kMistral3)                \
@@ -97,10 +101,13 @@ namespace weft {
   X(kRefact)                  \
   X(kRnd1)                    \
   X(kSeedOss)                 \
+  X(kSmallThinker)            \
   X(kSmolLm3)                 \
   X(kStableLm)                \
   X(kStarCoder)               \
   X(kStarCoder2)              \
+  X(kStep35)                  \
+  X(kTalkie)                  \
   X(kXverse)
 
 #define WEFT_DECLARE(name) extern const Architecture name;

@@ -95,18 +95,17 @@ Tensor rope_halves(const Layer& l, std::string_view name, Tensor x) {
   return rope(x, l.angles, RopePairs::halves).named(std::string(name) + "_rope");
 }
 
-namespace {
-
-struct Heads {
-  Tensor q, k, v;  // [T, H, E], [T, G, E], [T, G, Ev]
-};
-
-// What the tokens of the layer see.
 Memory memory_of(const Layer& l) {
   const std::int64_t window = l.numbers().window;
   if (!l.c.causal) return l.in.memory.both_ways(window);
   return window > 0 ? l.in.memory.window(window) : l.in.memory;
 }
+
+namespace {
+
+struct Heads {
+  Tensor q, k, v;  // [T, H, E], [T, G, E], [T, G, Ev]
+};
 
 // Projected apart, or by one matrix whose rows are those of q, k and v.
 Heads project_heads(const Layer& l, Tensor x) {
@@ -138,6 +137,14 @@ Tensor gated(const Layer& l, Act act, Tensor x, Tensor y) {
 
 }  // namespace
 
+Tensor gate_by_sigmoid(const Layer& l, Tensor x, Tensor y) {
+  return gated(l, act::sigmoid, x, y);
+}
+
+Tensor gate_by_softplus(const Layer& l, Tensor x, Tensor y) {
+  return gated(l, act::softplus, x, y);
+}
+
 Tensor Attention::operator()(const Layer& l, Tensor x) const {
   const LayerHparams& n = l.numbers();
   auto [q, k, v] = project_heads(l, x);
@@ -149,8 +156,8 @@ Tensor Attention::operator()(const Layer& l, Tensor x) const {
                            .alibi = alibi,
                            .pos = alibi > 0 ? l.in.pos : Tensor(),
                            .sinks = l.w.optional("attn_sinks.weight", {n.H})};
-  Tensor y = memory_of(l).attend(l.index, q, k, v, {.scale = factor}, bias);  // [T, H, Ev]
-  if (gate) y = gated(l, gate, x, y);
+  Tensor y = memory(l).attend(l.index, q, k, v, {.scale = factor}, bias);  // [T, H, Ev]
+  for (const OutputStep step : output) y = step ? step(l, x, y) : y;
   y = merge_heads(y).named("attn_merged");  // [T, H * Ev]
   if (l.w.has("attn_sub_norm.weight")) y = norm(l.w, "attn_sub_norm", l.c, y);
   return project(l.w, "attn_output", l.c.D, n.H * n.Ev, y);  // [T, D]

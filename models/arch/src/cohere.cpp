@@ -4,6 +4,7 @@
 // https://docs.cohere.com/docs/command-r; 2025, arXiv:2504.00698.
 
 #include "weft/arch/decoder.h"
+#include "weft/ops/scale.h"
 
 namespace weft {
 namespace {
@@ -31,9 +32,37 @@ Cohere read2(const Keys& keys) {
   return c;
 }
 
+// Experts and the shared one count half each.
+Tensor halved_moe(const Layer& l, Tensor x) {
+  const Tensor y = Moe{}(l, x);
+  return l.numbers().experts && l.c.experts.shared_F > 0 ? scale(y, 0.5f) : y;
+}
+
+Decoder cohere2moe(const Cohere& c) {
+  return {.rope = {.attrs = c.rope, .factors = true},
+          .layer = {{.name = "layer",
+                     .before = "attn_norm",
+                     .block = side_by_side(Attention{{rope_adjacent}}, halved_moe)}},
+          .logits_scale = c.logits_scale};
+}
+
+// The dense first layers have rope even where they see everything.
+Cohere read_moe(const Keys& keys) {
+  const bool rms = keys.find_number("attention.layer_norm_rms_epsilon", 0, 1).has_value();
+  Cohere c{read_hparams(keys, {.norm = rms ? NormKind::rms : NormKind::layer})};
+  read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = false});
+  read_windows(keys, c, 4, {.full_first = true});
+  for (LayerHparams& layer : c.layers) {
+    if (layer.window == 0 && layer.experts) layer.rope = LayerRope::none;
+  }
+  c.logits_scale = keys.number_or("logit_scale", -1e6, 1e6, 1);
+  return c;
+}
+
 }  // namespace
 
-extern const Architecture kCommandR, kCohere2;
+extern const Architecture kCommandR, kCohere2, kCohere2Moe;
+constinit const Architecture kCohere2Moe = decoder<cohere2moe, read_moe>("cohere2moe");
 constinit const Architecture kCommandR = decoder<cohere, read>("command-r");
 constinit const Architecture kCohere2 = decoder<cohere, read2>("cohere2");
 

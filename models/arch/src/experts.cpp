@@ -31,17 +31,16 @@ Tensor gate(Gating gating, Tensor logits) {
   fail<UnsupportedError>("gating by the root of softplus is not supported");
 }
 
-// x [T, D] or [T, K, D] times NAME.weight [X, N, D] of the chosen experts: [T, K, N].
-Tensor project_experts(const Layer& l, const std::string& name, std::int64_t N, Tensor x,
+}  // namespace
+
+Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Tensor x,
                        Tensor ids) {
   const ExpertHparams& e = l.c.experts;
-  Tensor y = expert_linear(x, l.w(name + ".weight", {e.X, N, x.shape()[-1].bound}), ids);
-  const Tensor bias = l.w.optional(name + ".bias", {e.X, N});
-  if (bias) y = add(y, get_rows(bias, ids));
-  return y;
+  const std::string base(name);
+  Tensor y = expert_linear(x, l.w(base + ".weight", {e.X, N, x.shape()[-1].bound}), ids);
+  const Tensor bias = l.w.optional(base + ".bias", {e.X, N});
+  return bias ? add(y, get_rows(bias, ids)) : y;
 }
-
-}  // namespace
 
 ExpertChoice route(const Layer& l, Tensor x) {
   const ExpertHparams& e = l.c.experts;

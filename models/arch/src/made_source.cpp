@@ -80,6 +80,10 @@ std::vector<std::int64_t> MadeSource::find_ints(std::string_view key) const {
   const auto* value = find<std::int64_t>(key);
   return value ? std::vector{*value} : std::vector<std::int64_t>{};
 }
+std::vector<float> MadeSource::find_floats(std::string_view key) const {
+  const auto value = find_float(key);
+  return value ? std::vector{static_cast<float>(*value)} : std::vector<float>{};
+}
 std::int64_t MadeSource::array_size(std::string_view key) const {
   const auto it = keys.find(key);
   const auto* list =

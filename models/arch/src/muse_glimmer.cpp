@@ -23,7 +23,7 @@ Block normed_after(std::string_view name, Block block) {
 }
 
 Decoder muse(const Muse& c) {
-  const Attention attention{.q_and_k = {norm_heads, rope_adjacent}, .gate = act::sigmoid};
+  const Attention attention{.q_and_k = {norm_heads, rope_adjacent}, .output = {gate_by_sigmoid}};
   return {.rope = {.attrs = c.rope},
           .embedding_norm = kNoWeight,
           .layer = pre_norm(normed_after("post_attention_norm", attention),

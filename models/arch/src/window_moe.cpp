@@ -24,7 +24,7 @@ Hparams read_exaone(const Keys& keys) {
 
 // Norms before and after attention and ffn; a gate on what attention gives.
 Decoder trinity(const Hparams& c) {
-  const Attention attention{.q_and_k = {norm_heads, rope_halves}, .gate = act::sigmoid};
+  const Attention attention{.q_and_k = {norm_heads, rope_halves}, .output = {gate_by_sigmoid}};
   return {.rope = {.attrs = c.rope},
           .embedding_scale = std::sqrt(static_cast<float>(c.D)),
           .layer = sandwich_norm(attention, Moe{})};

@@ -41,6 +41,11 @@ class CheckpointSource : public ModelSource {
     const auto value = file_.find_int(key);
     return value ? std::vector{*value} : std::vector<std::int64_t>{};
   }
+  std::vector<float> find_floats(std::string_view key) const override {
+    if (array_size(key) > 0) return *file_.find_floats(key);
+    const auto value = file_.find_float(key);
+    return value ? std::vector{static_cast<float>(*value)} : std::vector<float>{};
+  }
   std::int64_t array_size(std::string_view key) const override {
     const MetaValue* value = file_.find(key);
     if (!value || value->type != MetaType::array) return 0;

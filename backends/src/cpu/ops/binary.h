@@ -12,7 +12,8 @@ template <class F>
 void binary(const KernelArgs& args, const Region& region, F f) noexcept {
   const View &a = args.in[0], &b = args.in[1];
   const bool same = a.rank == b.rank && a.dims == b.dims;
-  const std::int64_t width = b.cols(), n_groups = b.rows();
+  const std::int64_t d = a.dim(-1);
+  const bool one = b.cols() == 1;  // for every group of d
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     if (same) {
       f(floats(a, r, region.col0), floats(b, r, region.col0), floats(args.out, r, region.col0),
@@ -20,9 +21,9 @@ void binary(const KernelArgs& args, const Region& region, F f) noexcept {
       continue;
     }
     for (std::int64_t c = region.col0; c < region.col1;) {
-      const std::int64_t from = c % width;
-      const std::int64_t n = std::min(width - from, region.col1 - c);
-      f(floats(a, r, c), floats(b, c / width % n_groups, from), floats(args.out, r, c), n);
+      const std::int64_t from = one ? 0 : c % d;
+      const std::int64_t n = one ? 1 : std::min(d - from, region.col1 - c);
+      f(floats(a, r, c), floats(b, c / d % b.rows(), from), floats(args.out, r, c), n);
       c += n;
     }
   }

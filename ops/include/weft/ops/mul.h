@@ -1,7 +1,8 @@
 #pragma once
 // y = a * b, elementwise.
 //   a [.., D] f32     y like a, may run in place over a
-//   b like a, or repeated: [D] along the last dimension, [H, D] for every row of a [T, H, D], [1]
+//   b like a, or repeated: [D] along the last dimension, [H, D] or [H, 1] for every row of a [T, H,
+//   D], [1] for every element
 
 #include <source_location>
 

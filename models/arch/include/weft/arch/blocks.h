@@ -69,6 +69,17 @@ Tensor sigmoid(Tensor x);
 Tensor softplus(Tensor x);
 }  // namespace act
 
+// What becomes of the result of attention, y [T, H, Ev], before it is projected back; x [T, D] is
+// what attention took.
+using OutputStep = Tensor (*)(const Layer& l, Tensor x, Tensor y);
+// Times the sigmoid or the softplus of attn_gate x: one gate per element, or one per head if the
+// tensor has so few rows.
+Tensor gate_by_sigmoid(const Layer& l, Tensor x, Tensor y);
+Tensor gate_by_softplus(const Layer& l, Tensor x, Tensor y);
+
+// What the tokens of a layer see: by its window, and c.causal.
+Memory memory_of(const Layer& l);
+
 // Attention with grouped heads: [T, D] -> [T, D]. Sinks, biases, a fused projection to q, k and v,
 // a norm before the output projection: if the file has their tensors.
 struct Attention {
@@ -76,9 +87,9 @@ struct Attention {
   std::optional<float> scale = {};       // of q.k; 1 / sqrt(E) if it is not given
   float softcap = 0;                     // of scores; 0: none
   float alibi = 0;                       // 0: none
-  // Gates of the result, attn_gate: one per element, or one per head if the tensor has so few rows.
-  Act gate = nullptr;
+  std::array<OutputStep, 2> output = {};
   std::optional<TemperatureAttrs> temperature = {};  // of q
+  Memory (*memory)(const Layer& l) = memory_of;
 
   Tensor operator()(const Layer& l, Tensor x) const;
 };
@@ -98,11 +109,15 @@ struct ExpertChoice {
   Tensor weights;  // [T, K]
 };
 ExpertChoice route(const Layer& l, Tensor x);
+// x [T, D] or [T, K, D] times NAME.weight [X, N, ..] of the chosen experts (+ NAME.bias [X, N]):
+// [T, K, N].
+Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Tensor x, Tensor ids);
 // What a gated ffn makes of its gate and its other half.
 using Unit = Tensor (*)(const Layer& l, Tensor gate, Tensor up);
 namespace unit {
 Tensor swiglu(const Layer& l, Tensor gate, Tensor up);
 Tensor geglu(const Layer& l, Tensor gate, Tensor up);
+Tensor reglu(const Layer& l, Tensor gate, Tensor up);
 Tensor gelu(const Layer& l, Tensor gate, Tensor up);  // of up alone: for experts without a gate
 // min(gate, 7) * sigmoid(1.702 min(gate, 7)) * (clamp(up, -7, 7) + 1), that of gpt-oss.
 Tensor clamped_swiglu(const Layer& l, Tensor gate, Tensor up);

@@ -54,6 +54,7 @@ class MadeSource final : public ModelSource {
   std::optional<bool> find_bool(std::string_view key) const override;
   std::optional<std::string_view> find_string(std::string_view key) const override;
   std::vector<std::int64_t> find_ints(std::string_view key) const override;
+  std::vector<float> find_floats(std::string_view key) const override;
   std::int64_t array_size(std::string_view key) const override;
   const TensorSpec* find_tensor(std::string_view name) const override;
   std::vector<std::string_view> tensor_names() const override;

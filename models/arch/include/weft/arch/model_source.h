@@ -23,6 +23,7 @@ class ModelSource {
   virtual std::optional<std::string_view> find_string(std::string_view key) const = 0;
   // A single integer is a list of one; flags are 0 and 1.
   virtual std::vector<std::int64_t> find_ints(std::string_view key) const = 0;
+  virtual std::vector<float> find_floats(std::string_view key) const = 0;  // likewise
   virtual std::int64_t array_size(std::string_view key) const = 0;  // 0 if it is not an array
 
   // Null if the file has no such tensor.
