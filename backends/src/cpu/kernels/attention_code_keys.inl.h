@@ -3,7 +3,7 @@
 // all rows. With q in Q8A (ops/formats/q8a.h) the products of a block are exact; block after block
 // they are scaled and added up.
 
-#include "cpu/kernels/attention_codes.inl.h"
+#include "cpu/kernels/attention_quads.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {

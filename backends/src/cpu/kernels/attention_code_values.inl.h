@@ -4,7 +4,7 @@
 // times the largest scale among the cells that the row sees, over 2^15 - 1; from there on the
 // products of all 64 cells are exact.
 
-#include "cpu/kernels/attention_codes.inl.h"
+#include "cpu/kernels/attention_quads.inl.h"
 
 namespace weft::cpu {
 

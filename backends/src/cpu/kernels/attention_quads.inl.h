@@ -5,6 +5,7 @@
 // transposition, half the shuffles, and little enough to be done while the last quad is used.
 
 #include "cpu/kernels/attention_cells.inl.h"
+#include "cpu/simd/transpose.inl.h"
 
 namespace weft::cpu {
 
@@ -88,6 +89,26 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
         _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(four(1), four(0))),
                            _mm256_set_m128i(four(3), four(2)), 1);
     return V(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(all)));
+  }
+};
+
+// Attention in whole numbers, for VNNI: what scores and values share. Caches are blocks of 32 codes
+// behind a scale of 16 bits (Q8_0, Q4_0), and blocks of 64 cells are there as a whole: cells behind
+// the last one are read, and their contents are ignored.
+template <class Arch>
+struct AttentionCodes {
+  static constexpr std::int64_t kLanes = 16, kBlock = 32, kCells = AttentionKernels::kCells;
+
+  // scale[b][s] for whole vectors of cells up to n; `cells` has room for whole blocks.
+  template <class Cells>
+  static WEFT_INLINE void all_scales(const std::byte* cells, std::int64_t cell, std::int64_t n,
+                                     std::int64_t e, float* scale) {
+    for (std::int64_t b = 0; b < e / kBlock; ++b) {
+      const std::byte* block = cells + b * Cells::kBlockBytes;
+      for (std::int64_t s = 0; s < n; s += kLanes)
+        KeyQuads<Arch, Cells>::scales(block + s * cell, cell, 0)
+            .store_aligned(scale + b * kCells + s);
+    }
   }
 };
 #endif

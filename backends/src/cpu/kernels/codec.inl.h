@@ -126,6 +126,63 @@ struct Decode {
   }
 };
 
+// How kernels read a format in panels. Each format that has an integer row specializes it beside
+// its Codec. Of a block of 16 rows:
+//   kSubs, kUnits    sub-blocks of 32 elements, vectors of units
+//   kHasHalves       besides units, of kHalfBytes
+//   kScales          scales per sub-block: 1, or 2 for 16 elements each
+//   kHasMins         a minimum for every scale
+//   kOffset          power of two, what codes have to be lowered by; 0 for none
+//   kGroups, kParts  as in Codec: sub-block = group * kParts + part
+//   header(block, halves, scales, mins)   as floats, both [sub][kScales]
+//   codes(block, group, i, out)           elements 4i .. 4i + 3 of the group's sub-blocks
+template <class Arch, class Format>
+struct PanelCodec {
+  static constexpr bool kExists = false;
+};
+
+#ifdef __AVX512VNNI__
+
+struct PanelCodecBase {
+  static constexpr bool kExists = true, kHasMins = false, kHasHalves = true;
+  static constexpr int kHalfBytes = 2, kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
+  static constexpr bool kOneToken = false;  // C::one_token(units, x, dots) of a whole block
+
+  // Of a format whose halves are its only scales.
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    *scales = load_halves(halves);
+  }
+  // Unit i of 16 rows, their halves as floats, the `which`-th two bits or nibbles of every byte.
+  static WEFT_INLINE __m512i unit(const std::byte* block, int i) {
+    return _mm512_loadu_si512(block + 64 * i);
+  }
+  static WEFT_INLINE __m512 load_halves(const std::byte* halves) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
+  }
+  static WEFT_INLINE __m512i pairs(__m512i bytes, int which) {
+    return _mm512_and_si512(_mm512_srli_epi16(bytes, 2 * which), _mm512_set1_epi8(3));
+  }
+  // The same of a unit whose low and high two bytes are halves.
+  static WEFT_INLINE __m512 low_halves(__m512i unit) {
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(unit));
+  }
+  static WEFT_INLINE __m512 high_halves(__m512i unit) {
+    return low_halves(_mm512_srli_epi32(unit, 16));
+  }
+  // Where 4i .. 4i + 3 are in a unit of one bit per element: at this bit of its bytes (panels.cpp).
+  static constexpr int bit_of(int i) { return 4 * (i % 2) + i / 2; }
+  static WEFT_INLINE __m512i with_fifth(__m512i codes, __m512i bits, int i) {
+    const int up = 4 - bit_of(i);
+    const __m512i moved = up > 0 ? _mm512_slli_epi16(bits, up) : _mm512_srli_epi16(bits, -up);
+    return _mm512_ternarylogic_epi64(codes, moved, _mm512_set1_epi8(0x10), 0xf8);
+  }
+  static WEFT_INLINE __m512i nibbles(__m512i bytes, int which) {
+    return _mm512_and_si512(which == 0 ? bytes : _mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+  }
+};
+#endif
+
 // Weights in file order, asked for while the rows before them are multiplied: those of the next
 // tile of rows as one stream. The processor's own prefetchers lose the rows of a tile at every page
 // and at every row's end. A tile of up to kNear bytes goes into the first cache, where a longer one

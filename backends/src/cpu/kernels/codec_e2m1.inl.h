@@ -1,7 +1,7 @@
 #pragma once
 // Panels of E2M1 numbers (ops/formats/mxfp4.h).
 
-#include "cpu/kernels/weights.inl.h"
+#include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef __AVX512VNNI__

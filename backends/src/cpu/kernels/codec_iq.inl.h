@@ -2,7 +2,9 @@
 // What the codecs of the IQ formats share. Their codes have signs, and so a code of an IQ1 format
 // is eight times its weight: 8 * coordinate +- 1.
 
-#include "cpu/kernels/weights.inl.h"
+#include "weft/ops/formats/iq_grids.h"
+
+#include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
@@ -142,7 +144,7 @@ struct IQ4Panel : PanelCodecBase {
   static constexpr int kOffset = 128;
   // What the nibbles stand for, plus kOffset.
   static WEFT_INLINE __m512i raised(__m512i nibbles) {
-    const __m128i table = Sixteens<Arch>::template table<kOffset>();
+    const __m128i table = Lookup<Arch>::template table<kIQ4Values, kOffset>();
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibbles);
   }
 };

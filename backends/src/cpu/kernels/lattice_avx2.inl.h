@@ -10,7 +10,7 @@
 //   take(block, taken)   sets its points and either signs (a dword of 32 bits for each sub-block)
 //                        or, where kHasShifts, for each point what is to be taken off its codes
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/codec.inl.h"
 #include "cpu/kernels/linear_q8a.inl.h"
 
 #ifdef __AVX2__

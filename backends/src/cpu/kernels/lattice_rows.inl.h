@@ -9,7 +9,7 @@
 //   half(block)             f16
 // and what lattice_eights.inl.h or lattice_fours.inl.h ask for.
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef __AVX512VNNI__

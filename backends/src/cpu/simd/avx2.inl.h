@@ -6,8 +6,6 @@
 #include <immintrin.h>
 #include <xsimd/xsimd.hpp>
 
-#include "cpu/simd/sse2.inl.h"
-
 namespace weft::cpu {
 
 template <>
@@ -190,30 +188,29 @@ struct Dot<Arch, Codec, Avx2> : EightLanes {
   }
 };
 
-// What nibbles stand for, plus an offset: eight of them as bytes of a word.
-template <class Arch>
-struct Sixteens {
-  static constexpr long long word(std::size_t first, int offset) {
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < 8; ++i) {
-      const auto byte = static_cast<std::uint8_t>(kIQ4Values[first + i] + offset);
-      word |= std::uint64_t{byte} << 8 * i;
-    }
-    return static_cast<long long>(word);
-  }
-  template <int kOffset>
-  static WEFT_INLINE __m128i table() {
-    constexpr long long kLow = word(0, kOffset), kHigh = word(8, kOffset);
-    return _mm_set_epi64x(kHigh, kLow);
-  }
-};
-
 template <class Arch>
 struct Lookup {
   using B = Bytes<Arch>;
 
+  // The 16 values plus an offset; eight of them as bytes of a word.
+  template <const auto& kValues, int kOffset>
+  static WEFT_INLINE __m128i table() {
+    constexpr long long kLow = word<kValues>(0, kOffset), kHigh = word<kValues>(8, kOffset);
+    return _mm_set_epi64x(kHigh, kLow);
+  }
+  template <const auto& kValues>
+  static constexpr long long word(std::size_t first, int offset) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const auto byte = static_cast<std::uint8_t>(kValues[first + i] + offset);
+      word |= std::uint64_t{byte} << 8 * i;
+    }
+    return static_cast<long long>(word);
+  }
+
+  template <const auto& kValues>
   static WEFT_INLINE B sixteens(B nibbles) {
-    const __m128i table = Sixteens<Arch>::template table<0>();
+    const __m128i table = Lookup::table<kValues, 0>();
     return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles.v)};
   }
   // E2M1, doubled.

@@ -6,8 +6,6 @@
 #include <immintrin.h>
 #include <xsimd/xsimd.hpp>
 
-#include "cpu/simd/avx512.inl.h"
-
 namespace weft::cpu {
 
 // vpdpbusd takes weights without sign: signed codes are raised by 128, and the sums start at

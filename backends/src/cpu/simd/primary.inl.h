@@ -5,12 +5,14 @@
 // are compiled with the flags of one instruction set: no function here may leave a symbol that
 // lacks the tag in its name (no std containers, no std algorithms, nothing that is not a member of
 // a tagged template).
+//
+// Kernels include the generated cpu/simd/simd.inl.h: this file, then the traits in the order of
+// cmake/instruction_sets.cmake. So a traits file may use this one and the traits of the sets that
+// its own extends, and includes neither.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-
-#include "weft/ops/formats/iq_grids.h"
 
 #include "cpu/isa_tags.h"
 
@@ -23,13 +25,39 @@ namespace weft::cpu {
 template <class Arch>
 struct Simd : Simd<typename Arch::Base> {};
 
+// Parts of vectors, for the ends of rows: whatever is computed on them has the bits that a whole
+// vector would have.
+template <class Arch>
+struct Part {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kLanes = Simd<Arch>::kLanes;
+
+  // n <= kLanes floats, zeros behind them.
+  static WEFT_INLINE V load(const float* p, std::int64_t n) { return Simd<Arch>::load_part(p, n); }
+  static WEFT_INLINE void store(V v, float* p, std::int64_t n) { Simd<Arch>::store_part(v, p, n); }
+  // f(V of the elements from i on) -> V, for all i.
+  template <class F>
+  static WEFT_INLINE void map(std::int64_t n, const float* x, float* y, F f) {
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) f(V::load_unaligned(x + i)).store_unaligned(y + i);
+    if (i < n) store(f(load(x + i, n - i)), y + i, n - i);
+  }
+  template <class F>
+  static WEFT_INLINE void map2(std::int64_t n, const float* a, const float* b, float* y, F f) {
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+      f(V::load_unaligned(a + i), V::load_unaligned(b + i)).store_unaligned(y + i);
+    if (i < n) store(f(load(a + i, n - i), load(b + i, n - i)), y + i, n - i);
+  }
+};
+
 // 32 bytes at a time: the codes of one block of weights or activations, in the order of their
 // elements.
 template <class Arch>
 struct Bytes;
 
-// 32 codes from tables: nibbles that stand for uneven values, points of a grid with 8 or 4
-// coordinates of one byte, and signs for them, one bit each (ops/formats/iq_grids.h).
+// 32 codes from tables: nibbles that stand for 16 values, points of a grid with 8 or 4 coordinates
+// of one byte, and signs for them, one bit each (ops/formats/iq_grids.h).
 template <class Arch>
 struct Lookup;
 

@@ -6,8 +6,6 @@
 #include <immintrin.h>
 #include <xsimd/xsimd.hpp>
 
-#include "cpu/simd/primary.inl.h"
-
 namespace weft::cpu {
 
 // SSE2 has no half-float conversions; these are the definitions of ops/formats/half.h on four
@@ -254,12 +252,13 @@ struct Lookup<Sse2> {
   using B = Bytes<Sse2>;
 
   // There is no instruction for it.
+  template <const auto& kValues>
   static WEFT_INLINE B sixteens(B nibbles) {
     alignas(16) std::uint8_t in[32];
     alignas(16) std::int8_t out[32];
     _mm_store_si128(reinterpret_cast<__m128i*>(in), nibbles.low);
     _mm_store_si128(reinterpret_cast<__m128i*>(in + 16), nibbles.high);
-    for (int i = 0; i < 32; ++i) out[i] = kIQ4Values[in[i]];
+    for (int i = 0; i < 32; ++i) out[i] = kValues[in[i]];
     return B::load(reinterpret_cast<const std::byte*>(out));
   }
   // E2M1, doubled. A code's low bits are the number where they are below 5; 5, 6, 7 are 6, 8, 12.
