@@ -83,6 +83,8 @@ class Dfa {
   std::vector<std::pair<State, CodePoints>> moves(State s) const;
 
  private:
+  class SubsetConstruction;
+
   // Characters fall into classes that no state tells apart: class i begins at borders_[i].
   std::size_t class_of(char32_t code) const;
   State next(State s, std::size_t c) const { return table_[s * borders_.size() + c]; }

@@ -149,10 +149,8 @@ class GbnfParser {
       } else if (c == ')' && nested) {
         ++at_;
         close_element(groups.back(), last, has_last);
-        builder_.skip(groups.back().at, groups.back().all.out);
-        last = groups.back().all;
+        last = close(groups);
         has_last = true;
-        groups.pop_back();
       } else if (c == '|') {
         ++at_;
         close_element(groups.back(), last, has_last);
@@ -169,21 +167,30 @@ class GbnfParser {
           error(groups.back().begin, "the group that begins here is not closed");
         if (nested) expected("an element, '|' or ')'");
         close_element(groups.back(), last, has_last);
-        // A rule may go on with '|' on the next line.
-        const std::size_t line_end = at_;
-        space(true);
-        if (peek() == '|') continue;
-        if (line_end < text_.size() && at_ == line_end)
-          expected("an element or the end of the line");
-        builder_.skip(groups.back().at, groups.back().all.out);
-        return groups.back().all;
+        if (!goes_on()) return close(groups);
       }
     }
+  }
+
+  // Past the end of a line: a rule may go on with '|' on the next one.
+  bool goes_on() {
+    const std::size_t line_end = at_;
+    space(true);
+    if (peek() == '|') return true;
+    if (line_end < text_.size() && at_ == line_end) expected("an element or the end of the line");
+    return false;
   }
 
   void open(std::vector<Group>& groups) {
     groups.push_back({builder_.piece(), 0, at_ > 0 ? at_ - 1 : 0});
     groups.back().at = groups.back().all.in;
+  }
+
+  Piece close(std::vector<Group>& groups) {
+    const Group group = groups.back();
+    groups.pop_back();
+    builder_.skip(group.at, group.all.out);
+    return group.all;
   }
 
   void close_element(Group& group, Piece last, bool& has_last) {

@@ -70,6 +70,9 @@ class References {
 
  private:
   void visit(JsonId id, std::string base);
+  std::string visit_names(JsonId id, std::string base);
+  JsonId step(JsonId at, std::string part) const;
+  JsonId find_fragment(const std::string& uri, const std::string& fragment) const;
   std::string join(const std::string& base, const std::string& ref) const;
 
   const JsonTree& json_;

@@ -56,6 +56,8 @@ class ValueKeywords {
                      std::vector<Choice>* denials, Either& either);
   bool contains_keyword(JsonId schema, JsonId value, ExpansionState& state,
                         std::vector<Choice>* denials);
+  void required(JsonId value, Term& term, std::vector<Choice>* denials);
+  void deny_properties(JsonId value, std::vector<Choice>& denials);
   template <class Either>
   bool object_keyword(const std::string& key, JsonId value, ExpansionState& state,
                       std::vector<Choice>* denials, Either& either);
