@@ -72,23 +72,15 @@ std::string with_commas(std::string_view text) {
   return out.append(text.substr(end));
 }
 
-// The value as text, padded.
-void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& out) {
-  const bool number = v.is_number() && spec.type != 's' && spec.type != 'r';
-  if (spec.type == 'c' && v.is(Kind::integer)) {
-    if (v.integer < 0 || v.integer > 0x10FFFF || (v.integer >= 0xD800 && v.integer < 0xE000))
-      r.heap.fail("%c: not a Unicode code point");
-    std::string one;
-    append_utf8(static_cast<char32_t>(v.integer), one);
-    return out.add(one);
-  }
-  if (!number && spec.type != '\0' &&
-      std::string_view("src").find(spec.type) == std::string_view::npos)
-    r.heap.fail("format type '{}' does not apply to a value of type {}", spec.type, type_name(v));
-  const bool typed =
-      number && (spec.type != '\0' || spec.precision >= 0 || spec.comma || spec.sign != '-');
+bool has_number_format(const Spec& spec, const Value& v) {
+  return v.is_number() && spec.type != 's' && spec.type != 'r';
+}
+
+// The value as text.
+const Str& formatted(Renderer& r, const Spec& spec, const Value& v) {
+  const bool number = has_number_format(spec, v);
   TextBuilder body;
-  if (typed) {
+  if (number && (spec.type != '\0' || spec.precision >= 0 || spec.comma || spec.sign != '-')) {
     Spec exact = spec;
     if (exact.type == '\0') exact.type = v.is(Kind::real) ? (spec.precision >= 0 ? 'g' : 's') : 'd';
     std::string text = exact.type == 's' ? to_str(r.heap, v)->text : number_text(r, exact, v);
@@ -104,14 +96,15 @@ void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& o
                                 : s.text.size();
     body.add(s, 0, end);
   }
-  const Str& s = *r.heap.str(std::move(body));
+  return *r.heap.str(std::move(body));
+}
+
+void add_padded(Renderer& r, const Spec& spec, const Str& s, char align, TextBuilder& out) {
   const std::int64_t pad =
       std::max<std::int64_t>(spec.width - static_cast<std::int64_t>(s.length), 0);
-  const char align = spec.align != '\0' ? spec.align : number ? '>' : '<';
-  const std::size_t sign = align == '=' && !s.text.empty() &&
-                                   std::string_view("+- ").find(s.text[0]) != std::string_view::npos
-                               ? 1
-                               : 0;
+  const bool sign_first = align == '=' && !s.text.empty() &&
+                          std::string_view("+- ").find(s.text[0]) != std::string_view::npos;
+  const std::size_t sign = sign_first ? 1 : 0;
   const std::int64_t left = align == '<' ? 0 : align == '^' ? pad / 2 : pad;
   std::string fill;
   append_utf8(spec.fill, fill);
@@ -120,6 +113,23 @@ void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& o
   for (std::int64_t i = 0; i < left; ++i) out.add(fill);
   out.add(s, sign, s.text.size());
   for (std::int64_t i = left; i < pad; ++i) out.add(fill);
+}
+
+// The value as text, padded.
+void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& out) {
+  if (spec.type == 'c' && v.is(Kind::integer)) {
+    if (v.integer < 0 || v.integer > 0x10FFFF || (v.integer >= 0xD800 && v.integer < 0xE000))
+      r.heap.fail("%c: not a Unicode code point");
+    std::string one;
+    append_utf8(static_cast<char32_t>(v.integer), one);
+    return out.add(one);
+  }
+  const bool number = has_number_format(spec, v);
+  if (!number && spec.type != '\0' &&
+      std::string_view("src").find(spec.type) == std::string_view::npos)
+    r.heap.fail("format type '{}' does not apply to a value of type {}", spec.type, type_name(v));
+  const char align = spec.align != '\0' ? spec.align : number ? '>' : '<';
+  add_padded(r, spec, formatted(r, spec, v), align, out);
 }
 
 Spec brace_spec(Renderer& r, std::string_view text) {

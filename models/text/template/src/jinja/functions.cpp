@@ -295,7 +295,7 @@ Value is_escaped(Renderer&, const Value& v, Args&) {
 }
 Value is_filter(Renderer& r, const Value& v, Args&) {
   const std::string& name = r.string(v).text;
-  return Value::from(find_row(filter_rows(), name) || find_row(sequence_filter_rows(), name));
+  return Value::from(find_filter(name) != nullptr);
 }
 Value is_test(Renderer& r, const Value& v, Args&) {
   return Value::from(find_row(test_rows(), r.string(v).text) != nullptr);

@@ -47,6 +47,9 @@ class Parser {
   NodePtr binary(int level);
   NodePtr unary(bool with_filter = true);
   NodePtr primary();
+  NodePtr name();
+  NodePtr bracketed();
+  std::int64_t integer(const Token& t) const;
   NodePtr postfix(NodePtr node);
   NodePtr filters(NodePtr node);
   NodePtr filter(NodePtr node);

@@ -28,6 +28,7 @@ struct NativeRow {
   Native run;
 };
 std::span<const NativeRow> filter_rows();
+std::span<const NativeRow> number_filter_rows();
 std::span<const NativeRow> sequence_filter_rows();
 std::span<const NativeRow> test_rows();
 std::span<const NativeRow> function_rows();
@@ -36,6 +37,7 @@ std::span<const NativeRow> string_search_methods();
 // Methods of lists, dicts and others, by what they are called on.
 std::span<const NativeRow> methods_of(const Value& v);
 const NativeRow* find_row(std::span<const NativeRow> rows, std::string_view name);
+const NativeRow* find_filter(std::string_view name);
 
 class Renderer {
  public:
@@ -93,6 +95,8 @@ class Renderer {
   Value eval_name(const Node& node);
   Value eval_list(const Node& node);
   Value eval_dict(const Node& node);
+  Value eval_attribute(const Node& node);
+  Value eval_binary(const Node& node);
   Value eval_item(const Node& node);
   Value eval_slice(const Value& object, const Node& slice);
   Value eval_call(const Node& node);
