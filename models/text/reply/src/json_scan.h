@@ -39,6 +39,7 @@ class JsonScan {
     hex,
     scalar,
   };
+  Event feed_string(char c);
   Event begin_value(char c);
   Event end_bracket(char c);
   bool scalar_is_good() const;

@@ -75,20 +75,20 @@ bool BeamSearch::enough(double best_logprob, std::int64_t n_tokens,
   return score(best_logprob, length) <= ended.back().score;
 }
 
-bool BeamSearch::step() {
-  if (over_ || n_tokens_ == options_.max_tokens) return false;
+Hypothesis BeamSearch::extended(const Candidate& c, bool ends) const {
+  Hypothesis h{live_[c.step.beam].tokens, c.logprob, score(c.logprob, n_tokens_ + 1), ends};
+  h.tokens.push_back(c.step.token);
+  return h;
+}
+
+// The best continuations that do not end the text, at most one per beam. `ended` becomes what has
+// ended so far and, of the best continuations, those that do.
+std::vector<BeamSearch::Candidate> BeamSearch::going_on(std::vector<Hypothesis>& ended) {
   const std::size_t n_beams = options_.beams;
-  std::vector<Candidate> going;
-  std::vector<Hypothesis> ended;
-  const auto extended = [this](const Candidate& c, bool ends) {
-    Hypothesis h{live_[c.step.beam].tokens, c.logprob, score(c.logprob, n_tokens_ + 1), ends};
-    h.tokens.push_back(c.step.token);
-    return h;
-  };
-  // Mostly few of the best end the text. Where many do, more are looked at.
+  // Mostly few of the best end the text. If many do, more are looked at.
   for (std::size_t n = 2 * n_beams;; n *= 4) {
     const std::vector<Candidate> candidates = best_candidates(n);
-    going.clear();
+    std::vector<Candidate> going;
     ended = ended_;
     for (std::size_t i = 0; i < candidates.size() && going.size() < n_beams; ++i) {
       const BeamStep& s = candidates[i].step;
@@ -98,8 +98,14 @@ bool BeamSearch::step() {
         ended.push_back(extended(candidates[i], true));
       }
     }
-    if (going.size() == n_beams || candidates.size() < n) break;
+    if (going.size() == n_beams || candidates.size() < n) return going;
   }
+}
+
+bool BeamSearch::step() {
+  if (over_ || n_tokens_ == options_.max_tokens) return false;
+  std::vector<Hypothesis> ended;
+  const std::vector<Candidate> going = going_on(ended);
   if (going.empty() && ended.empty()) {
     if (n_tokens_ == 0) fail<ValueError>("no token may come first");
     over_ = true;  // what there is cannot go on
