@@ -71,56 +71,76 @@ class FirstError {
   std::exception_ptr error_;
 };
 
-// Calls `work` for all chunks on several threads, the caller's among them, in about their order.
-// After something was thrown no chunk is begun any more.
+// Gives chunks to several threads, in about their order. After something was thrown no chunk is
+// begun any more.
 template <class Work>
-void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work work) {
-  if (chunks.empty()) return;
-  std::atomic<std::size_t> next{0}, done{0};
-  FirstError error;
-  const auto take = [&] {
-    const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
-    if (i >= chunks.size()) return false;
+class ChunkQueue {
+ public:
+  // REQUIRES: chunks and work outlive the queue.
+  ChunkQueue(std::span<const Chunk> chunks, const Work& work) : chunks_(chunks), work_(work) {}
+
+  // Works on the next chunk. False if there is none.
+  bool take() {
+    const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= chunks_.size()) return false;
     if (i == 0) {
-      for (const Chunk& c : chunks.first(std::min(kChunksAhead, chunks.size())))
+      for (const Chunk& c : chunks_.first(std::min(kChunksAhead, chunks_.size())))
         read_ahead(c.bytes());
     }
-    if (i + kChunksAhead < chunks.size()) read_ahead(chunks[i + kChunksAhead].bytes());
+    if (i + kChunksAhead < chunks_.size()) read_ahead(chunks_[i + kChunksAhead].bytes());
     try {
-      work(chunks[i]);
+      work_(chunks_[i]);
     } catch (...) {
-      error.keep(i, std::current_exception());
-      next = chunks.size();
+      error_.keep(i, std::current_exception());
+      stop();
     }
-    done.fetch_add(1, std::memory_order_relaxed);
+    done_.fetch_add(1, std::memory_order_relaxed);
     return true;
-  };
-  const auto take_all = [&](auto after_each) {
-    while (take()) after_each();
-  };
-  const auto report = [&] {
-    const double share = static_cast<double>(done) / static_cast<double>(chunks.size());
-    if (options.progress && !options.progress(share)) fail<CancelledError>("loading was stopped");
-  };
+  }
+  void stop() { next_ = chunks_.size(); }
+  double share_done() const {
+    return static_cast<double>(done_) / static_cast<double>(chunks_.size());
+  }
+  void rethrow() const { error_.rethrow(); }
 
+ private:
+  const std::span<const Chunk> chunks_;
+  const Work& work_;
+  std::atomic<std::size_t> next_{0}, done_{0};
+  FirstError error_;
+};
+
+// Calls `work` for all chunks on several threads, the caller's among them.
+template <class Work>
+void for_all(std::span<const Chunk> chunks, const LoadOptions& options, const Work& work) {
+  if (chunks.empty()) return;
+  ChunkQueue<Work> queue(chunks, work);
+  const auto report = [&] {
+    if (options.progress && !options.progress(queue.share_done()))
+      fail<CancelledError>("loading was stopped");
+  };
   report();
   // Declared last: on an exception nothing is left to take before the threads are waited for.
   struct Stop {
-    std::atomic<std::size_t>& next;
-    std::size_t end;
-    ~Stop() { next = end; }
+    ChunkQueue<Work>& queue;
+    ~Stop() { queue.stop(); }
   };
   std::vector<std::jthread> threads;
-  const Stop stop{next, chunks.size()};
+  const Stop stop{queue};
   const std::size_t n = std::min(n_threads(options), chunks.size());
   try {
-    for (std::size_t i = 1; i < n; ++i) threads.emplace_back([&] { take_all([] {}); });
+    for (std::size_t i = 1; i < n; ++i) {
+      threads.emplace_back([&queue] {
+        while (queue.take()) {
+        }
+      });
+    }
   } catch (const std::system_error&) {
     // The threads there are do it all.
   }
-  take_all(report);
+  while (queue.take()) report();
   threads.clear();
-  error.rethrow();
+  queue.rethrow();
   report();
 }
 
