@@ -56,6 +56,26 @@ std::string lacking_text(const Plan& plan) {
                      backend, n, names, n > kNamed ? ", ..." : "");
 }
 
+// A line for each stage and for each of its steps.
+std::string steps_text(const Plan& plan) {
+  std::string text;
+  std::int32_t stage = -1;
+  for (const PlanStep& step : plan.steps) {
+    if (step.stage != stage) {
+      stage = step.stage;
+      const int n = plan.shares_in(stage);
+      text += fmt::format("stage {}{}\n", stage,
+                          n > 1 ? fmt::format(", {} shares per lane", n) : std::string());
+    }
+    text += fmt::format("  {:<28} {:<7}", step.path, to_string(step.split));
+    for (int lane = 0; lane < plan.lanes; ++lane)
+      text += fmt::format("| {:<22}", work_of(step, lane, plan.lanes));
+    text += fmt::format("| {:<26} {:>10}  {}\n", place_of(plan.placements[step.node]),
+                        human_bytes(step.cost.bytes_read + step.cost.bytes_written), step.kernel);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Plan::to_text() const {
@@ -85,22 +105,7 @@ std::string Plan::to_text() const {
                       human_bytes(all.bytes_read), human_bytes(all.bytes_written),
                       human_count(all.multiply_adds), static_cast<double>(predicted_ns) * 1e-6);
   text += fmt::format("executor {}: {}\n", to_string(replay), replay_reason);
-  text += lacking_text(*this);
-  std::int32_t stage = -1;
-  for (const PlanStep& step : steps) {
-    if (step.stage != stage) {
-      stage = step.stage;
-      const int n = shares_in(stage);
-      text += fmt::format("stage {}{}\n", stage,
-                          n > 1 ? fmt::format(", {} shares per lane", n) : std::string());
-    }
-    text += fmt::format("  {:<28} {:<7}", step.path, to_string(step.split));
-    for (int lane = 0; lane < lanes; ++lane)
-      text += fmt::format("| {:<22}", work_of(step, lane, lanes));
-    text += fmt::format("| {:<26} {:>10}  {}\n", place_of(placements[step.node]),
-                        human_bytes(step.cost.bytes_read + step.cost.bytes_written), step.kernel);
-  }
-  return text;
+  return text + lacking_text(*this) + steps_text(*this);
 }
 
 }  // namespace weft

@@ -97,6 +97,56 @@ void add_executor_flag(CLI::App& app, std::optional<ReplayKind>& executor) {
       ->type_name("NAME");
 }
 
+// How much goes into a step, and who computes it.
+void add_step_flags(CLI::App& app, SessionOptions& s) {
+  app.add_option("-c,--ctx-size", s.context,
+                 "tokens that the cache holds; 0: what the model was trained for, at most 4096")
+      ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
+      ->type_name("N");
+  app.add_option("-b,--batch-size", s.prefill_width, "most tokens of the prompt in one step")
+      ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
+      ->type_name("N");
+  app.add_option("-t,--threads", s.workers, "workers; 0: two, or fewer where there is less")
+      ->check(CLI::Range(0, 256))
+      ->type_name("N");
+  add_executor_flag(app, s.executor);
+}
+
+void add_backend_flags(CLI::App& app, SessionOptions& s) {
+  app.add_option("--backend", s.backend,
+                 "what computes: cpu, reference, or a plug-in (weft backends lists them)")
+      ->type_name("NAME");
+  app.add_option_function<std::vector<std::string>>(
+         "--backend-path",
+         [](const std::vector<std::string>& paths) {
+           for (const std::string& path : paths) load_plugins(path);
+         },
+         "load backends from a shared library or a folder of them; also WEFT_BACKEND_PATH")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("PATH");
+  app.add_option("--route", s.route,
+                 "which backend runs which nodes: 'blk.3.ffn_*=reference,*=cpu', the first match "
+                 "counts; weft plan shows their paths")
+      ->type_name("RULES");
+}
+
+// How weights and caches lie in memory, and how much of it there may be.
+void add_memory_flags(CLI::App& app, ModelFlags& flags) {
+  SessionOptions& s = flags.session;
+  add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
+  add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
+  add_weights_flag(app, s.weights);
+  app.add_option("--quantize", flags.quantize,
+                 "weights in F32, F16 and BF16 take this type while they are loaded: Q8_0, Q4_K_M, "
+                 "... (weft quantize --help lists them)")
+      ->check(check_mix)
+      ->type_name("TYPE");
+  app.add_option_function<std::string>(
+         "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
+         "bytes for everything, for example 6G; default: what this process may use")
+      ->type_name("SIZE");
+}
+
 }  // namespace
 
 std::string bundled_model() {
@@ -123,44 +173,9 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
                      "GGUF file, or directory of safetensors (default: the bundled model)")
           ->type_name("FILE");
   if (flags.path.empty()) model->required();
-  app.add_option("-c,--ctx-size", s.context,
-                 "tokens that the cache holds; 0: what the model was trained for, at most 4096")
-      ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
-      ->type_name("N");
-  app.add_option("-b,--batch-size", s.prefill_width, "most tokens of the prompt in one step")
-      ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
-      ->type_name("N");
-  app.add_option("-t,--threads", s.workers, "workers; 0: two, or fewer where there is less")
-      ->check(CLI::Range(0, 256))
-      ->type_name("N");
-  add_executor_flag(app, s.executor);
-  app.add_option("--backend", s.backend,
-                 "what computes: cpu, reference, or a plug-in (weft backends lists them)")
-      ->type_name("NAME");
-  app.add_option_function<std::vector<std::string>>(
-         "--backend-path",
-         [](const std::vector<std::string>& paths) {
-           for (const std::string& path : paths) load_plugins(path);
-         },
-         "load backends from a shared library or a folder of them; also WEFT_BACKEND_PATH")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("PATH");
-  app.add_option("--route", s.route,
-                 "which backend runs which nodes: 'blk.3.ffn_*=reference,*=cpu', the first match "
-                 "counts; weft plan shows their paths")
-      ->type_name("RULES");
-  add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
-  add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
-  add_weights_flag(app, s.weights);
-  app.add_option("--quantize", flags.quantize,
-                 "weights in F32, F16 and BF16 take this type while they are loaded: Q8_0, Q4_K_M, "
-                 "... (weft quantize --help lists them)")
-      ->check(check_mix)
-      ->type_name("TYPE");
-  app.add_option_function<std::string>(
-         "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
-         "bytes for everything, for example 6G; default: what this process may use")
-      ->type_name("SIZE");
+  add_step_flags(app, s);
+  add_backend_flags(app, s);
+  add_memory_flags(app, flags);
   app.add_option("--no-pass", s.passes_off,
                  "leave out a graph pass (weft dot --passes lists them), or 'all'")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

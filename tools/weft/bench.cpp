@@ -166,14 +166,7 @@ void add_lists(CLI::App& app, Flags& flags) {
       ->type_name("NAME[,NAME...]");
 }
 
-}  // namespace
-
-int bench(int argc, char** argv) {
-  CLI::App app(
-      "Measures how fast a model reads a prompt and generates tokens, and which share of the\n"
-      "machine's limits that is.",
-      "weft bench");
-  Flags flags;
+void add_flags(CLI::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   add_lists(app, flags);
   app.add_option("-r,--repetitions", flags.repeats, "repetitions after one warm-up run")
@@ -207,6 +200,17 @@ int bench(int argc, char** argv) {
       "  weft bench --limits -t 1,2\n"
       "  weft bench --make-model 1.1b Q4_K_M random.gguf\n"
       "  weft bench --make-model D=512,F=1536,L=8,H=8,G=2,V=32000 Q8_0 random.gguf");
+}
+
+}  // namespace
+
+int bench(int argc, char** argv) {
+  CLI::App app(
+      "Measures how fast a model reads a prompt and generates tokens, and which share of the\n"
+      "machine's limits that is.",
+      "weft bench");
+  Flags flags;
+  add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   if (!flags.make_model.empty()) return make(flags.make_model);
   if (flags.only_limits) return print_limits(flags);

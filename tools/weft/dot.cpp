@@ -145,8 +145,8 @@ void write_picture(const std::string& path, const Drawn& drawn) {
   file.commit();
 }
 
-void add_flags(CLI::App& app, Flags& flags) {
-  cli::add_model_flags(app, flags.model);
+// What is drawn, and what of it.
+void add_picture_flags(CLI::App& app, Flags& flags) {
   app.add_option("-o,--output", flags.out,
                  "FILE.dot, FILE.html (interactive), or FILE.svg, FILE.png, ... drawn by "
                  "Graphviz; default: DOT on stdout")
@@ -163,6 +163,10 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--phase", flags.phase,
                  "which plan: decode (one token), prefill (the widest), 'prefill 8', ...")
       ->type_name("NAME");
+}
+
+// What is shown instead of the plain graph.
+void add_view_flags(CLI::App& app, Flags& flags) {
   auto* heat = app.add_option("--heat", flags.heat, "colour ops by the bytes that they move")
                    ->check(CLI::IsMember({"bytes"}));
   auto* profile =
@@ -186,6 +190,12 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->excludes("--diff");
   app.add_flag("--passes", flags.passes,
                "list the graph passes with the number of ops after each, without a picture");
+}
+
+void add_flags(CLI::App& app, Flags& flags) {
+  cli::add_model_flags(app, flags.model);
+  add_picture_flags(app, flags);
+  add_view_flags(app, flags);
   app.footer(
       "Examples:\n"
       "  weft dot -m model.gguf -o model.html\n"

@@ -191,14 +191,7 @@ int collect(Flags& flags) {
   return cli::kInterrupted;
 }
 
-}  // namespace
-
-int imatrix(int argc, char** argv) {
-  CLI::App app(
-      "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"
-      "squares of each weight's inputs. Ctrl-C saves the result so far.",
-      "weft imatrix");
-  Flags flags;
+void add_flags(CLI::App& app, Flags& flags) {
   flags.model.session.context = kUsualSize;
   cli::add_model_flags(app, flags.model);
   auto* text = app.add_option("-f,--file", flags.text,
@@ -230,6 +223,17 @@ int imatrix(int argc, char** argv) {
       "  weft imatrix -m model-f16.gguf -f calibration.txt -o imatrix.gguf\n"
       "  weft imatrix -m model-f16.gguf -f calibration.txt -o imatrix.gguf --resume\n"
       "  weft imatrix --in-file one.gguf --in-file two.dat -o both.gguf");
+}
+
+}  // namespace
+
+int imatrix(int argc, char** argv) {
+  CLI::App app(
+      "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"
+      "squares of each weight's inputs. Ctrl-C saves the result so far.",
+      "weft imatrix");
+  Flags flags;
+  add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   if (flags.text.empty()) return combine(flags);
   const std::int64_t size = flags.model.session.context;

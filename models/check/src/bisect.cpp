@@ -82,7 +82,12 @@ class Search {
   Logits by_definitions(const std::vector<std::string>& off);
   double trial(const std::string& what, const Backend& other, const Paths& nodes,
                bool from_file = false);
+  std::vector<std::string> lowering_passes() const;
+  bool is_wrong(const std::string& what, const std::vector<std::string>& without,
+                const Logits& plain, double limit);
   bool find_pass(const Logits& plain);
+  void name_passes(const std::vector<std::string>& suspects, std::vector<std::string> off,
+                   const Logits& plain);
   void find_kernel();
   void narrow_rows(std::vector<std::string> guilty);
   void find_first_node(const Paths& nodes);
@@ -150,29 +155,35 @@ double Search::trial(const std::string& what, const Backend& other, const Paths&
   return measure(what, logits(o), want_);
 }
 
+std::vector<std::string> Search::lowering_passes() const {
+  std::vector<std::string> names;
+  for (const auto passes :
+       {suspect_.lowering_backend().lowering(), suspect_.lowering_backend().resident_lowering()}) {
+    for (const Pass& pass : passes) names.emplace_back(pass.name);
+  }
+  return names;
+}
+
+bool Search::is_wrong(const std::string& what, const std::vector<std::string>& without,
+                      const Logits& plain, double limit) {
+  result_.nmse_without = measure(what, by_definitions(without), plain);
+  return !(result_.nmse_without <= limit);
+}
+
 // With the definitions as kernels only passes can make a difference.
 bool Search::find_pass(const Logits& plain) {
   const std::vector<std::string>& off = options_.session.passes_off;
   want_ = by_definitions(off);
   const double with_all = measure("all passes, definitions as kernels", want_, plain);
   // What rewrites must agree but for the order of sums; what lowers may round.
-  std::vector<std::string> lowering;
-  for (const auto passes :
-       {suspect_.lowering_backend().lowering(), suspect_.lowering_backend().resident_lowering()}) {
-    for (const Pass& pass : passes) lowering.emplace_back(pass.name);
-  }
+  const std::vector<std::string> lowering = lowering_passes();
   const auto limit_of = [&](double automatic) {
     return options_.max_nmse > 0 ? options_.max_nmse : automatic;
-  };
-  const auto is_wrong = [&](const std::string& what, const std::vector<std::string>& without,
-                            double limit) {
-    result_.nmse_without = measure(what, by_definitions(without), plain);
-    return !(result_.nmse_without <= limit);
   };
   std::vector<std::string> rewrites_only = off;
   rewrites_only.insert(rewrites_only.end(), lowering.begin(), lowering.end());
   double limit = limit_of(kRewriteLimit);
-  const bool rewrites = is_wrong("without lowering", rewrites_only, limit);
+  const bool rewrites = is_wrong("without lowering", rewrites_only, plain, limit);
   if (!rewrites) {
     limit = limit_of(kRoundingLimit);
     if (with_all <= limit) {
@@ -188,18 +199,24 @@ bool Search::find_pass(const Logits& plain) {
     suspects.clear();
     for (const Pass& pass : fusion_passes()) suspects.emplace_back(pass.name);
   }
-  std::vector<std::string> without = rewrites ? rewrites_only : off;
+  name_passes(suspects, rewrites ? rewrites_only : off, plain);
+  return true;
+}
+
+// Finds those of `suspects` without which, and without `off`, the logits are right.
+void Search::name_passes(const std::vector<std::string>& suspects, std::vector<std::string> off,
+                         const Logits& plain) {
   for (const std::string& pass : suspects) {
-    std::vector<std::string> one = without;
+    std::vector<std::string> one = off;
     one.push_back(pass);
-    if (is_wrong("without " + pass, one, limit)) continue;
+    if (is_wrong("without " + pass, one, plain, result_.limit)) continue;
     result_.passes = {pass};
-    return true;
+    return;
   }
   for (const std::string& pass : suspects) {  // one more each time
-    without.push_back(pass);
+    off.push_back(pass);
     result_.passes.push_back(pass);
-    if (!is_wrong("also without " + pass, without, limit)) return true;
+    if (!is_wrong("also without " + pass, off, plain, result_.limit)) return;
   }
   fail<ValueError>("no pass that is switched off makes the logits right");
 }
