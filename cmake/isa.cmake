@@ -1,15 +1,16 @@
-# Kernels once per instruction set. instruction_sets.cmake is the list of those; WEFT_INSTRUCTION_SETS may name another.
+# Compiles kernels once per instruction set. The list of sets is instruction_sets.cmake, or the file
+# that WEFT_INSTRUCTION_SETS names.
 #
-#   WEFT_ISAS                        the sets that processors of this kind can have, later ones better
+#   WEFT_ISAS                        the sets that processors of this kind can have, best last
 #   WEFT_ISA_<name>_TAG, _DESCRIPTION, _FLAGS, _KERNELS
 #   weft_kernel(TARGET FILE CLASS GROUP)
-#     Adds to TARGET one generated two-line source for every set whose KERNELS name GROUP. It instantiates CLASS<Tag> from
-#     src/cpu/kernels/FILE.inl.h and is compiled with the flags of the set.
+#     Adds to TARGET one generated two-line source for every set whose KERNELS contain GROUP. It
+#     instantiates CLASS<Tag> from src/cpu/kernels/FILE.inl.h with the compiler flags of the set.
 #   weft_weight_formats(TARGET GROUP NAME...)
-#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights_<name>.inl.h, for weights of type NAME.
+#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights_<name>.inl.h.
 #   weft_kernel_headers(TARGET)
-#     Makes the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h, isa_table.h, simd_traits.h, kernel_list.h,
-#     weight_tags.h and weight_format_list.h.
+#     Generates the headers with all of this for C++: cpu/isa_tags.h, feature_list.h, isa_table.h,
+#     simd_traits.h, kernel_list.h, weight_tags.h and weight_format_list.h.
 include_guard(DIRECTORY)
 
 set(WEFT_ISAS)
@@ -47,8 +48,8 @@ if(NOT WEFT_INSTRUCTION_SETS)
 endif()
 include(${WEFT_INSTRUCTION_SETS})
 
-# Kernels keep their variables in registers: red zones on the stack and checks of unaligned loads, which they make on purpose, find nothing there and
-# make their compilation ten times as long.
+# Kernels keep their variables in registers and use unaligned loads on purpose. Red zones on the stack
+# and checks of alignment find nothing there, and make their compilation ten times as long.
 set(WEFT_ISA_SANITIZER_FLAGS)
 if(WEFT_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(WEFT_ISA_SANITIZER_FLAGS --param=asan-stack=0 --param=asan-instrumentation-with-call-threshold=0)
@@ -57,11 +58,11 @@ if(WEFT_SANITIZE MATCHES undefined)
   list(APPEND WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=null,alignment)
 endif()
 
-# No fuzz target runs a kernel: they read what is foreign, and stop before anything is computed.
+# No fuzz target runs a kernel: they only read untrusted input.
 if(WEFT_BUILD_FUZZERS)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=all)
 endif()
-# Counters in front of every line make kernels too slow to test. Their coverage is that all rows run.
+# Counters on every line make kernels too slow to test. Their coverage is that all rows run.
 if(WEFT_COVERAGE)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-profile-arcs -fno-test-coverage)
 endif()
@@ -77,9 +78,9 @@ function(weft_isa_sources target kernel class group)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${kernel}.${isa}.cpp)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
       "#include \"cpu/kernels/${kernel}.inl.h\"\ntemplate struct weft::cpu::${instance};\n")
-    # Unoptimized, these would hold copies of inline functions with no trace of the instruction set in their names, and the linker
-    # may pick such a copy for everybody: hence -O2 always, and never link-time optimization. GCC 12 takes the undefined
-    # registers in its own AVX-512 headers for mistakes.
+    # Unoptimized, these would contain copies of inline functions without the instruction set in their
+    # names, and the linker might choose such a copy for all callers: hence always -O2, and never
+    # link-time optimization. GCC 12 warns about undefined registers in its own AVX-512 headers.
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
       "$<$<NOT:$<CONFIG:Release>>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_${isa}_FLAGS}")
     target_sources(${target} PRIVATE ${source})
@@ -147,7 +148,7 @@ function(weft_kernel_headers target)
     string(APPEND of "template <>\ninline constexpr std::size_t kIndexOf<${tag}> = ${index};\n")
     math(EXPR index "${index} + 1")
   endforeach()
-  # A set without a file of traits has those of the set that it extends.
+  # A set without a traits file uses that of the set that it extends.
   set(traits)
   foreach(isa IN LISTS WEFT_ISAS)
     if(EXISTS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/src/cpu/simd/${isa}.inl.h)
