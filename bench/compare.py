@@ -29,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OURS = "weft"
 
 
-# ---- running ---------------------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 class Failed(Exception):
     pass
@@ -42,7 +42,8 @@ def busy_seconds():
 
 
 def run(command):
-    """Runs a program. Returns its output, its peak RSS in bytes, and how many CPUs other processes used."""
+    """Runs a program. Returns its output, its peak RSS in bytes, and how many CPUs other processes
+    used."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         busy, start = busy_seconds(), time.monotonic()
         pid = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err).pid
@@ -109,7 +110,7 @@ class LlamaBench:
         return {"rates": row["samples_ts"], "rss": rss, "others": others, "build": f"{row['build_commit']} ({row['build_number']})"}
 
 
-# ---- measuring -------------------------------------------------------------------------------------------------------
+# ---- measuring -----------------------------------------------------------------------------------
 
 def tests_of(options):
     lists = (("prefill", options.prompts), ("decode", options.predicts), ("step", options.widths))
@@ -152,7 +153,7 @@ def spread(values):
     return statistics.median(abs(v - statistics.median(values)) for v in values)
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 class Cell:
     """The result of one program in one test."""
@@ -162,7 +163,8 @@ class Cell:
         self.rate, self.spread = statistics.median(rates), spread(rates)
         self.rss = max(one["rss"] for one in runs)
         self.build = runs[0].get("build")
-        # Per run, because the machine's limits change between rounds. All programs do the same work.
+        # Per run, because the machine's limits change between rounds. All programs do the same
+        # work.
         self.reads = self.share(runs, ours, "bytes_per_token", lambda one: one["limits"]["reads"]["bytes_per_second"])
         self.products = self.share(runs, ours, "multiply_adds_per_token",
                                    lambda one: one["limits"][one["row"]["arithmetic"]]["multiply_adds_per_second"])
@@ -302,7 +304,7 @@ def render(path, results):
     pathlib.Path(path).write_text(text)
 
 
-# ---- the program -----------------------------------------------------------------------------------------------------
+# ---- the program ---------------------------------------------------------------------------------
 
 def numbers(text):
     try:

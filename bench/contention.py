@@ -84,7 +84,8 @@ def tokens_per_second(args, workers, quota):
 
 
 def cases(cpus):
-    """Name, busy processes, quota in CPUs, and the fair share of the idle speed by number of workers."""
+    """Name, busy processes, quota in CPUs, and the fair share of the idle speed by number of
+    workers."""
     yield "idle", 0, None, {1: 1.0, 2: 1.0}
     # As many busy processes as CPUs: a thread gets half of one.
     yield f"{cpus} busy processes", cpus, None, {1: 0.5, 2: 0.5}

@@ -1,7 +1,8 @@
 # `cmake --install` and find_package(weft).
 #
 # After `cmake --install build/release --prefix P`: P/bin has the programs, P/share/weft/models the
-# bundled models, P/include/weft the headers, P/lib the static libraries. Use them in another project:
+# bundled models, P/include/weft the headers, P/lib the static libraries. Use them in another
+# project:
 #   find_package(weft REQUIRED)
 #   target_link_libraries(mine PRIVATE weft::models)
 include(CMakePackageConfigHelpers)

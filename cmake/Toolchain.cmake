@@ -22,8 +22,8 @@ endif()
 add_library(weft_compile_options INTERFACE)
 # Designated initializers omit members on purpose, which -Wextra reports.
 target_compile_options(weft_compile_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-missing-field-initializers>)
-# The compiler must not fuse multiply-adds: which ones are fused is part of a kernel's definition (same
-# bits everywhere).
+# The compiler must not fuse multiply-adds: which ones are fused is part of a kernel's definition
+# (same bits everywhere).
 target_compile_options(weft_compile_options INTERFACE
   -Wall -Wextra -Werror -Wshadow -Wundef -Wnon-virtual-dtor -ffp-contract=off)
 # Binaries must not contain the path of the source tree: error messages name files relative to the

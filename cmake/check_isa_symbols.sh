@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # usage: check_isa_symbols.sh NM ARCHIVE SET=TAG...
 #
-# Fails if an object compiled for one of these instruction sets has a weak symbol without the set's tag
-# in its name: the linker may choose that copy for callers on machines without the set. Also fails if
-# a set has no object.
+# Fails if an object compiled for one of these instruction sets has a weak symbol without the set's
+# tag in its name: the linker may choose that copy for callers on machines without the set. Also
+# fails if a set has no object.
 set -euo pipefail
 "$1" -C "$2" | awk -v sets="${*:3}" '
   BEGIN {

@@ -1,5 +1,5 @@
-# The list of the cpu backend's instruction sets. Generated from it: the compiler flags of kernels, the
-# tags and the table in C++, the tests, and the names that WEFT_CPU_ISA accepts.
+# The list of the cpu backend's instruction sets. Generated from it: the compiler flags of kernels,
+# the tags and the table in C++, the tests, and the names that WEFT_CPU_ISA accepts.
 #
 #   weft_instruction_set(NAME        the name in WEFT_CPU_ISA, plans and profiles
 #     TAG Tag                        the C++ type that kernel templates take
@@ -7,7 +7,7 @@
 #     PROCESSOR regex                CMAKE_SYSTEM_PROCESSOR of machines that may have it
 #     DESCRIPTION text
 #     [FEATURES name=leaf.subleaf.register.bit...]
-#                                    features that a processor needs beyond EXTENDS, and their CPUID bits
+#                                    features needed beyond EXTENDS, with their CPUID bits
 #     [REGISTERS xmm|ymm|zmm|tile]   the widest registers that the operating system must save
 #     FLAGS flag...                  compiler flags beyond those of EXTENDS
 #     KERNELS group...)              the kernels that have rows for it (backends/CMakeLists.txt)

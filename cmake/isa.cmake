@@ -48,8 +48,8 @@ if(NOT WEFT_INSTRUCTION_SETS)
 endif()
 include(${WEFT_INSTRUCTION_SETS})
 
-# Kernels keep their variables in registers and use unaligned loads on purpose. Red zones on the stack
-# and checks of alignment find nothing there, and make their compilation ten times as long.
+# Kernels keep their variables in registers and use unaligned loads on purpose. Red zones on the
+# stack and checks of alignment find nothing there, and make their compilation ten times as long.
 set(WEFT_ISA_SANITIZER_FLAGS)
 if(WEFT_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(WEFT_ISA_SANITIZER_FLAGS --param=asan-stack=0 --param=asan-instrumentation-with-call-threshold=0)
@@ -78,9 +78,10 @@ function(weft_isa_sources target kernel class group)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${kernel}.${isa}.cpp)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
       "#include \"cpu/kernels/${kernel}.inl.h\"\ntemplate struct weft::cpu::${instance};\n")
-    # Unoptimized, these would contain copies of inline functions without the instruction set in their
-    # names, and the linker might choose such a copy for all callers: hence always -O2, and never
-    # link-time optimization. GCC 12 warns about undefined registers in its own AVX-512 headers.
+    # Unoptimized, these would contain copies of inline functions without the instruction set in
+    # their names, and the linker might choose such a copy for all callers: hence always -O2, and
+    # never link-time optimization. GCC 12 warns about undefined registers in its own AVX-512
+    # headers.
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
       "$<$<NOT:$<CONFIG:Release>>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_${isa}_FLAGS}")
     target_sources(${target} PRIVATE ${source})

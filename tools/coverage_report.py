@@ -19,7 +19,8 @@ WANTED = 0.9
 
 
 def folders():
-    """Folders whose lines are counted together: the layers in their order, the backends, and the rest."""
+    """Folders whose lines are counted together: the layers in their order, the backends, and the
+    rest."""
     text = (ROOT / "cmake/Layers.cmake").read_text()
     rooms = re.findall(r"=([\w/]+)", re.search(r"set\(WEFT_LAYERS\s([^)]*)\)", text)[1])
     parts = ["backends/src/cpu", "backends/src/reference", "backends/src/plugin", "backends/opencl"]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: tools/house_picture.sh [OUTPUT]
 #
-# Draws docs/architecture.svg (or OUTPUT, .svg or .png) from the targets and dependencies of the CMake
-# build. Needs Graphviz (dot, tred).
+# Draws docs/architecture.svg (or OUTPUT, .svg or .png) from the targets and dependencies of the
+# CMake build. Needs Graphviz (dot, tred).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-docs/architecture.svg}

@@ -1,4 +1,5 @@
-"""bench/compare.py: takes turns, keeps results, writes tables. A script stands for the other program."""
+"""bench/compare.py: alternates programs, stores results, writes tables. A script replaces the other
+program."""
 
 import json
 import subprocess
