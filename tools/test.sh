@@ -5,7 +5,7 @@
 # Ends with a table of where the time went and a line "N passed, N failed"; exits with 1 if a test
 # failed.
 #
-# --quick: only the release build and its tests.
+# --quick: only the release build, its tests and the checks of sources.
 # --changed: only the tests of the release build that the changes since WEFT_SINCE (default: main)
 #   affect.
 #
@@ -185,6 +185,7 @@ step "packages" check_packages || exit 1
 step "format" check_format
 step "shell scripts" check_shell
 step "sizes" tools/check_sizes.py
+step "docs" tools/check_docs.py
 
 if step "build release" build release; then
   if [[ $scope == changed ]]; then
