@@ -1,16 +1,15 @@
-# Compiles kernels once per instruction set. The list of sets is instruction_sets.cmake, or the file
-# that WEFT_INSTRUCTION_SETS names.
+# Kernels once per instruction set. instruction_sets.cmake is the list of those; WEFT_INSTRUCTION_SETS may name another.
 #
-#   WEFT_ISAS                        the sets that processors of this kind can have, best last
+#   WEFT_ISAS                        the sets that processors of this kind can have, later ones better
 #   WEFT_ISA_<name>_TAG, _DESCRIPTION, _FLAGS, _KERNELS
 #   weft_kernel(TARGET FILE CLASS GROUP)
-#     Adds to TARGET one generated two-line source for every set whose KERNELS contain GROUP. It
-#     instantiates CLASS<Tag> from src/cpu/kernels/FILE.inl.h with the compiler flags of the set.
+#     Adds to TARGET one generated two-line source for every set whose KERNELS name GROUP. It instantiates CLASS<Tag> from
+#     src/cpu/kernels/FILE.inl.h and is compiled with the flags of the set.
 #   weft_weight_formats(TARGET GROUP NAME...)
-#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights_<name>.inl.h.
+#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights_<name>.inl.h, for weights of type NAME.
 #   weft_kernel_headers(TARGET)
-#     Generates the headers with all of this for C++: cpu/isa_tags.h, feature_list.h, isa_table.h,
-#     simd_traits.h, kernel_list.h, weight_tags.h and weight_format_list.h.
+#     Makes the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h, isa_table.h, simd_traits.h, kernel_list.h,
+#     weight_tags.h and weight_format_list.h.
 include_guard(DIRECTORY)
 
 set(WEFT_ISAS)
@@ -78,10 +77,9 @@ function(weft_isa_sources target kernel class group)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${kernel}.${isa}.cpp)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
       "#include \"cpu/kernels/${kernel}.inl.h\"\ntemplate struct weft::cpu::${instance};\n")
-    # Unoptimized, these would contain copies of inline functions without the instruction set in
-    # their names, and the linker might choose such a copy for all callers: hence always -O2, and
-    # never link-time optimization. GCC 12 warns about undefined registers in its own AVX-512
-    # headers.
+    # Unoptimized, these would hold copies of inline functions with no trace of the instruction set in their names, and the linker
+    # may pick such a copy for everybody: hence -O2 always, and never link-time optimization. GCC 12 takes the undefined
+    # registers in its own AVX-512 headers for mistakes.
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
       "$<$<NOT:$<CONFIG:Release>>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_${isa}_FLAGS}")
     target_sources(${target} PRIVATE ${source})

@@ -56,7 +56,7 @@ def function_sizes():
 
 def include_depths():
     sources = listed(*SOURCES)
-    ends = collections.defaultdict(list)  # all suffixes of paths, as an #include may use any
+    ends = collections.defaultdict(list)  # all ends of paths, as an #include may spell them
     for name in sources:
         parts = name.split("/")
         for i in range(len(parts)):

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # usage: tools/coverage.sh [TEST_PROGRAM...]
 #
-# Prints the line coverage of each folder and the largest gaps. Builds the preset `coverage` and
-# runs all of its tests, or those of the named programs (graph_test ...). Kernels have no line
-# coverage: the last lines name the instruction sets whose rows all ran.
+# Prints which share of the lines of each room the tests run, and names the gaps. Builds the preset
+# `coverage` and runs all of its tests, or those of the named programs (graph_test ...). Kernels are
+# not counted by lines: the closing lines say of which instruction sets all rows ran.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,8 @@
 """A byte-level BPE tokenizer: training, encoding, decoding.
 
-It follows GPT-2: text is split into pieces by a fixed rule, a piece is written
-with GPT-2's 256 printable characters for bytes, and learned merges join
-neighbours. All 256 byte tokens exist, so that any text can be encoded.
+It follows GPT-2: text is cut into pieces by a fixed rule, a piece is written in
+GPT-2's 256 printable stand-ins for bytes, and learnt merges join neighbours.
+All 256 byte tokens are present, so that any text can be encoded.
 """
 
 import heapq
@@ -17,7 +17,7 @@ _PIECE = re.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+
 
 
 def byte_letters() -> list:
-    """GPT-2's table: the character for each byte."""
+    """GPT-2's table: for each byte the character that stands for it."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     table, extra = {b: chr(b) for b in plain}, 256
     for b in range(256):
@@ -32,7 +32,7 @@ BYTES = {c: b for b, c in enumerate(LETTERS)}
 
 
 def pieces(text: str):
-    """The pieces of a text without special tokens, in these characters."""
+    """The pre-tokens of a text without special tokens, in stand-in letters."""
     for piece in _PIECE.findall(text):
         yield "".join(LETTERS[b] for b in piece.encode())
 
@@ -95,7 +95,7 @@ class Tokenizer:
 
     @classmethod
     def train(cls, texts, size: int, favourites=()) -> "Tokenizer":
-        """Learns merges until there are `size` tokens. Favourite words become single tokens."""
+        """Learns merges until there are `size` tokens. A favourite word is sure to become one token."""
         counts = Counter()
         for word in favourites:
             counts.update({piece: 1_000_000 for piece in pieces(" " + word)})

@@ -1,4 +1,4 @@
-"""Two-party chats about stories, in the ChatML form that the model file declares."""
+"""Two-party chats about stories, in the ChatML form which the model file declares."""
 
 import random
 
@@ -72,7 +72,7 @@ def new_tale(rng: random.Random) -> Tale:
 
 
 def request(rng: random.Random, tale: Tale) -> str:
-    """A wish that the tale fulfils."""
+    """A wish which the tale fulfils."""
     h = tale.hero
     wishes = [
         f"a story about {a(h.kind)}", f"a story about {a(h.kind)} named {h.name}", f"a story about {h.who}",

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Runs a model file with NumPy: prints samples, and writes what a correct implementation
-must answer (`--expected`)."""
+"""Runs a model file with numpy alone: to look at what it writes, and to write down
+what a correct implementation must answer (`--expected`)."""
 
 import argparse
 import hashlib
@@ -91,8 +91,7 @@ class NumpyModel:
         return self.norm(x[-1], "output_norm.weight") @ w["token_embd.weight"].T
 
     def generate(self, ids, count: int, temperature: float = 0.0, rng=None):
-        """New ids (including the one that ends the text), and the difference of each logit to the
-        second best."""
+        """New ids (including the token that stops), and the lead of each over the second best."""
         self.reset()
         logits, out, margins = self.forward(ids), [], []
         while len(out) < count and self.length < self.context:
@@ -113,7 +112,7 @@ class NumpyModel:
 
 
 def look(model: NumpyModel, seed: int, temperature: float):
-    """Prints samples, and for chats some questions about the story."""
+    """Prints samples, and for the chats some questions about the story just told."""
     rng = np.random.default_rng(seed)
     for text in LOOKS:
         print(f"=== {text!r} (seed {seed}, temperature {temperature})")

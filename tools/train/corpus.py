@@ -2,7 +2,7 @@
 """Composes the corpus: stories and chats, all from our own words and grammar.
 
 Document number i depends on the seed and on i alone, so the corpus is the same
-on every machine, and any part of it can be made again.
+on every machine, and any part of it can be composed again.
 """
 
 import argparse

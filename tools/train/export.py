@@ -19,7 +19,7 @@ MOSTLY_Q8_0 = 7
 
 
 def keys_for(cfg: dict, tokenizer: Tokenizer) -> dict:
-    """The metadata of the model and its tokenizer."""
+    """Everything that the file says about the model and its tokenizer."""
     return {
         "general.architecture": "llama",
         "general.name": "Weft Stories",
@@ -56,7 +56,7 @@ def gguf_name(name: str) -> str:
 
 
 def tensors_for(state: dict) -> dict:
-    """Matrices become Q8_0; the weights of norms stay F32."""
+    """Matrices become Q8_0; the weights of the norms stay whole."""
     out = {}
     for name, p in state.items():
         out[gguf_name(name)] = (p.float().numpy(), gguf_writer.Q8_0 if p.ndim == 2 else gguf_writer.F32)

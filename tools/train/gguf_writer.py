@@ -1,6 +1,6 @@
 """Writes and reads GGUF version 3 files, as far as this model needs them.
 
-The same content gives the same bytes: no dates, padding is zero.
+The bytes depend only on what is written: no dates, no padding with leftovers.
 """
 
 import struct
@@ -19,8 +19,7 @@ def _string(text: str) -> bytes:
 
 
 def _value(value) -> bytes:
-    """A value, preceded by its type. bool, int (as u32), float (as f32), str, lists of str or
-    int."""
+    """A value with its type in front. bool, int (as u32), float (as f32), str, lists of str or int."""
     if isinstance(value, bool):
         return struct.pack("<IB", _BOOL, value)
     if isinstance(value, int):
@@ -52,14 +51,13 @@ def quantize_q8_0(x: np.ndarray) -> bytes:
 
 
 def dequantize_q8_0(data: bytes, shape) -> np.ndarray:
-    """The values of a Q8_0 tensor, in double precision."""
+    """The values that a Q8_0 tensor stands for, in double precision."""
     blocks = np.frombuffer(data, dtype=[("d", "<f2"), ("q", "i1", BLOCK)])
     return (blocks["d"].astype(np.float64)[:, None] * blocks["q"]).reshape(shape)
 
 
 def write(path, keys: dict, tensors: dict):
-    """Writes the file. `tensors` maps a name to (array, F32 or Q8_0); shapes are in row-major
-    order."""
+    """Writes the file. `tensors` maps a name to (array, F32 or Q8_0); shapes are in row-major order."""
     head = struct.pack("<IIQQ", 0x46554747, 3, len(tensors), len(keys))
     for name, value in keys.items():
         head += _string(name) + _value(value)
@@ -74,7 +72,7 @@ def write(path, keys: dict, tensors: dict):
 
 
 class _Reader:
-    """Reads the bytes of a file in order."""
+    """Walks over the bytes of a file."""
 
     def __init__(self, data: bytes):
         self.data, self.at = data, 0

@@ -1,7 +1,7 @@
 """A small Llama-type model: RMSNorm, SwiGLU, grouped-query attention, rotary positions.
 
 The layout follows what GGUF calls the "llama" architecture, so that the export
-only renames tensors: rotary pairs are neighbours (2i, 2i+1), the input embedding
+is a plain renaming: rotary pairs are neighbours (2i, 2i+1), the input embedding
 doubles as the output matrix, and no layer has a bias.
 """
 
@@ -35,7 +35,7 @@ class Config:
 
 
 class RMSNorm(nn.Module):
-    """Scales a vector to unit mean square, then by a learned weight."""
+    """Scales a vector to unit mean square, then by a learnt weight."""
 
     def __init__(self, dim: int, eps: float):
         super().__init__()
@@ -79,10 +79,10 @@ class Block(nn.Module):
 
     @torch.no_grad()
     def begin_as_copy(self, share: float):
-        """Initializes each head to pass on a share of what it attends to.
+        """Makes each head, at first, hand on a share of what it attends to.
 
-        Names must be copied from earlier in the story. A head that already copies
-        only has to learn where to look, which shortens the training.
+        Names must be copied from earlier in the story. A head which already copies
+        only has to learn where to look, and that saves much of a short training.
         """
         size, group = self.cfg.head_dim, self.cfg.heads // self.cfg.kv_heads
         for head in range(self.cfg.heads):
@@ -104,7 +104,7 @@ class Block(nn.Module):
         # repeating the keys, which saves both memory and time.
         q = q.reshape(batch, cfg.kv_heads, group * length, cfg.head_dim)
         scores = (q @ k.transpose(-1, -2)).view(batch, cfg.kv_heads, group, length, length)
-        with torch.autocast("cpu", enabled=False):  # keep the narrow type: half the memory traffic
+        with torch.autocast("cpu", enabled=False):  # stay in the narrow type: half the memory traffic
             weights = torch.softmax(scores.add_(mask.to(scores.dtype)), -1)
         weights = weights.view(batch, cfg.kv_heads, group * length, length)
         y = (weights @ v).view(batch, cfg.heads, length, cfg.head_dim)

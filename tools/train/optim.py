@@ -1,7 +1,7 @@
 """The optimizer: Muon for the matrices of the layers, AdamW for the rest.
 
-Muon makes the momentum of a matrix orthogonal before it is applied. It
-reaches the same loss with far fewer tokens than AdamW.
+Muon makes the momentum of a matrix orthogonal before it is applied. On a CPU
+budget this matters: it reaches the same loss with far fewer tokens than AdamW.
 """
 
 from collections import defaultdict
@@ -10,8 +10,7 @@ import torch
 
 
 def orthogonal(g):
-    """The nearest (half-)orthogonal matrices to a batch of matrices, by five Newton-Schulz
-    steps."""
+    """The nearest (half-)orthogonal matrices to a batch of matrices, by five Newton-Schulz steps."""
     a, b, c = 3.4445, -4.7750, 2.0315
     x = g.bfloat16()
     x = x / (x.float().flatten(1).norm(dim=1).view(-1, 1, 1).bfloat16() + 1e-7)

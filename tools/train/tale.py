@@ -1,4 +1,4 @@
-"""A tale that is being composed, and the beats that every plot can use."""
+"""A tale under construction, and the beats that every plot can use."""
 
 import random
 
@@ -7,7 +7,7 @@ from words import Being, a, cap
 
 
 class Tale:
-    """Collects sentences, and the questions that they answer."""
+    """Collects sentences and, beside them, the questions which they answer."""
 
     def __init__(self, rng: random.Random, old_friend: bool = True):
         self.rng = rng
@@ -46,7 +46,7 @@ class Tale:
         return self
 
     def ask(self, questions, answers) -> "Tale":
-        """Adds questions; each of the answers answers each of them."""
+        """Notes questions, each of which any of the answers answers."""
         self.qa.append((tuple(questions), tuple(answers)))
         return self
 
@@ -54,8 +54,7 @@ class Tale:
         return "\n".join(" ".join(p) for p in self.paragraphs if p)
 
     def choose_thing(self, made: bool = False):
-        """A thing (one that can be made by hand, if asked): noun, full name ("red kite") and its
-        use."""
+        """A thing (one that can be made by hand, if asked): noun, full name ("red kite") and its use."""
         noun, looks, use = self.rng.choice([t for t in words.THINGS if not made or t[0] not in words.NOT_MADE])
         full = f"{self.rng.choice(looks)} {noun}"
         self.thing = full

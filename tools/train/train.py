@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Trains the tokenizer and the model; can be stopped and started again at any checkpoint.
 
-Every document is composed when it is needed and used once, so the training loss,
-too, is that of unseen text.
+Every document is composed when it is needed and used once, so the training loss
+is as honest as the validation loss.
 """
 
 import argparse
@@ -24,8 +24,7 @@ SEED, VALIDATION_SEED = 1, 2
 
 
 class Rows:
-    """Packs documents into rows. A row begins with a document; its last document may be
-    truncated."""
+    """Packs documents into rows. A row begins with a document; its last document may be cut short."""
 
     def __init__(self, tokenizer: Tokenizer, seed: int, index: int = 0):
         self.tokenizer, self.seed, self.index = tokenizer, seed, index
@@ -60,7 +59,7 @@ def load_tokenizer(folder: Path, size: int, documents: int) -> Tokenizer:
     """The tokenizer in the folder; trained first if there is none."""
     path = folder / "merges.json"
     if not path.exists():
-        # A name is easier to remember and to repeat as one token.
+        # A name is easier to remember, and to say again, as one token.
         Tokenizer.train((corpus.document(SEED, i) for i in range(documents)), size, words.GIRLS + words.BOYS).save(path)
     return Tokenizer.load(path)
 
@@ -72,7 +71,7 @@ def save(path: Path, **state):
 
 
 def note(log, **entry):
-    """Writes one line to the log and the terminal."""
+    """One line for the log and for the eye."""
     line = json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in entry.items()})
     print(line, flush=True)
     log.write(line + "\n")
@@ -99,7 +98,7 @@ def options():
 
 
 def resume(path: Path, model, optimizers, rows):
-    """Loads the last checkpoint; returns the next step and the tokens seen so far."""
+    """Takes up the last checkpoint; returns the next step and the tokens seen so far."""
     if not path.exists():
         return 0, 0
     state = torch.load(path)

@@ -29,7 +29,7 @@ CHILD_HOMES = ("in a small house by the sea", "in a white cottage at the end of 
                "in a little town beside the forest", "in a boat house on the lake",
                "above the bakery in the market square")
 
-# Name of the place, and its preposition.
+# Name of the place, and the word that says one is there.
 PLACES = (("the pond", "by"), ("the meadow", "in"), ("the hill", "on"), ("the forest", "in"), ("the old mill", "at"),
           ("the wooden bridge", "under"), ("the apple tree", "under"), ("the garden", "in"), ("the river", "by"),
           ("the market", "at"), ("the barn", "behind"), ("the stone wall", "behind"), ("the beach", "on"),
@@ -124,7 +124,7 @@ class Being:
 
 
 def coined_name(rng: random.Random) -> str:
-    """A name that is in no list, so that the model learns to copy names."""
+    """A name in no list, so that the model learns to copy names and not only to know them."""
     syllables = [
         rng.choice("b d f g h k l m n p r s t v w z br fl gr j kl sh st tr th".split()) +
         rng.choice("a e i o u ee oo ai".split()) for _ in range(rng.choice((1, 1, 2)))
