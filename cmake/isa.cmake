@@ -48,8 +48,8 @@ if(NOT WEFT_INSTRUCTION_SETS)
 endif()
 include(${WEFT_INSTRUCTION_SETS})
 
-# Kernels keep their variables in registers: red zones on the stack and checks of unaligned loads, which they make on purpose, find nothing there and
-# make their compilation ten times as long.
+# Kernels keep their variables in registers and use unaligned loads on purpose. Red zones on the
+# stack and checks of alignment find nothing there, and make their compilation ten times as long.
 set(WEFT_ISA_SANITIZER_FLAGS)
 if(WEFT_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(WEFT_ISA_SANITIZER_FLAGS --param=asan-stack=0 --param=asan-instrumentation-with-call-threshold=0)
@@ -58,11 +58,11 @@ if(WEFT_SANITIZE MATCHES undefined)
   list(APPEND WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=null,alignment)
 endif()
 
-# No fuzz target runs a kernel: they read what is foreign, and stop before anything is computed.
+# No fuzz target runs a kernel: they only read untrusted input.
 if(WEFT_BUILD_FUZZERS)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=all)
 endif()
-# Counters in front of every line make kernels too slow to test. Their coverage is that all rows run.
+# Counters on every line make kernels too slow to test. Their coverage is that all rows run.
 if(WEFT_COVERAGE)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-profile-arcs -fno-test-coverage)
 endif()
@@ -152,7 +152,7 @@ function(weft_kernel_headers target)
     string(APPEND of "template <>\ninline constexpr std::size_t kIndexOf<${tag}> = ${index};\n")
     math(EXPR index "${index} + 1")
   endforeach()
-  # A set without a file of traits has those of the set that it extends.
+  # A set without a traits file uses that of the set that it extends.
   set(traits)
   foreach(isa IN LISTS WEFT_ISAS)
     if(EXISTS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/src/cpu/simd/${isa}.inl.h)

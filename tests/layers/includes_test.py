@@ -1,4 +1,4 @@
-"""Every #include in a room names that room or one below it, and libraries stay where they belong."""
+"""Every #include names the same layer or one below, and libraries are used only in their layer."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 
-# What a library's headers look like, and the folders that may include them.
+# Patterns of a library's headers, and the folders that may include them.
 LIBRARIES = {
     r"(oneapi/)?tbb/": ["scheduler/src"],
     r"xsimd/|immintrin\.h|x86intrin\.h|[a-z]+mmintrin\.h": ["backends/src/cpu"],
@@ -21,7 +21,7 @@ LIBRARIES = {
     r"zlib\.h": [],
     r"CLI/|histedit\.h": [],
 }
-# Rooms that see less than all that is below them.
+# Layers that may use less than all layers below.
 ONLY = {
     "arch": {"base", "graph", "ops"},
     "files": {"base", "graph", "ops", "tokenize", "arch"},
@@ -30,14 +30,14 @@ ONLY = {
 
 
 def rooms():
-    """Rooms by name, low to high, with their folders."""
+    """Layers by name, low to high, with their folders."""
     text = (SOURCE / "cmake/Layers.cmake").read_text()
     entries = re.search(r"set\(WEFT_LAYERS\s+([^)]+)\)", text)[1].split()
     return dict(entry.split("=") for entry in entries)
 
 
 def includes():
-    """Yields (room, path relative to the root, what it includes)."""
+    """Yields (layer, path relative to the root, included file)."""
     folders = rooms()
     for room, folder in folders.items():
         inner = [f for f in folders.values() if f.startswith(folder + "/")]

@@ -1,4 +1,4 @@
-"""`chat`: conversations that are kept and taken up again, and replies under constraints."""
+"""`chat`: conversations that are saved and continued, and replies under constraints."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from support import MODEL, SystemTest, run
 
 FIRST, SECOND = "Tell me a story about a fox named Pip.", "Who was it about?"
 
-# Shows calls in the custom that most models have.
+# Writes calls in the most common syntax.
 TOOL_TEMPLATE = """{% if tools %}<tools>{{ tools | tojson }}</tools>
 For a call write <tool_call>{"name": NAME, "arguments": ARGUMENTS}</tool_call>
 {% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
@@ -177,7 +177,8 @@ class Constraints(Chat):
                 self.assertLessEqual(len(value["name"]), 8)
 
     def test_constrained_turns_go_on_like_fresh_ones(self):
-        """What ended by the grammar and not by the model: the next turn sees the conversation as the template has it."""
+        """After a reply that the grammar ended, the next turn sees the conversation as the template
+        renders it."""
         args = ("--regex", "[a-z]{3,6} [a-z]{3,6}")
         self.assertEqual(self.chat(FIRST, SECOND, args=args).text, self.chat(FIRST, SECOND, args=(*args, "-b", "3")).text)
 
@@ -212,7 +213,8 @@ class Constraints(Chat):
         function = saved["messages"][-1]["tool_calls"][0]["function"]
         self.assertEqual(function["name"], "weather")
         self.assertEqual(list(json.loads(function["arguments"])), ["city"])
-        # The call waits for its result after the conversation is taken up again, and the tools came with it.
+        # After the conversation is loaded, the call still waits for its result, and the tools are
+        # there.
         again = self.chat("/result sunny", "/result more", f"/save {path}",
                           args=("--chat-template-file", template, "--resume", path))
         self.assertIn("/result TEXT gives the result of weather", again.err)

@@ -1,4 +1,4 @@
-"""`generate` on the bundled model: prompts of all kinds, same text every time, and ways to stop it."""
+"""`generate` on the bundled model: kinds of prompts, reproducible texts, and ways to stop it."""
 
 import json
 import os
@@ -216,7 +216,7 @@ class Stopping(SystemTest):
                 break
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        # The signal may come before the read begins: an empty prompt then follows.
+        # If the signal comes before the read begins, the prompt is empty.
         process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 130)
 

@@ -1,4 +1,4 @@
-"""The backend opencl, on whatever device OpenCL finds first: PoCL where tests run."""
+"""The backend opencl, on the first device that OpenCL finds: PoCL in tests."""
 
 import json
 import os
@@ -15,7 +15,7 @@ ON = ["--backend-path", LIBRARY, "--backend", "opencl"]
 class OpenCL(SystemTest):
     @classmethod
     def setUpClass(cls):
-        # Compiled kernels, kept for the tests of this file.
+        # The cache of compiled kernels, for the tests of this file.
         folder = tempfile.TemporaryDirectory(prefix="weft-opencl-")
         cls.addClassCleanup(folder.cleanup)
         cls.env = {"POCL_CACHE_DIR": folder.name}

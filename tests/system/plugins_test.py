@@ -1,4 +1,5 @@
-"""Backends as plug-ins: found, listed, routed to, copied to and from, refused, and failing half-way."""
+"""Backends as plug-ins: found, listed, routed to, copied to and from, refused, and failing in a
+run."""
 
 import json
 import os
@@ -77,7 +78,8 @@ class Running(SystemTest):
         return json.loads(self.runs("weft", "plan", "--json", *args).out)
 
     def test_same_text_and_verified(self):
-        # Without activations of 8 bits: their rounding makes more of what two norms differ in the last bit.
+        # Without 8-bit activations, whose rounding amplifies differences in the last bit of two
+        # norms.
         plain = self.runs("generate", *TEXT, "--no-pass", "quantize_activations").out
         self.assertEqual(self.runs("generate", *TEXT, "--no-pass", "quantize_activations", *on(SKELETON)).out, plain)
         report = self.runs("weft", "verify", *on(SKELETON)).out.decode()

@@ -1,4 +1,4 @@
-"""Commands that prove a model right or find what is wrong: verify, bisect, selftest, trace, new-model-check."""
+"""Commands that check a model: verify, bisect, selftest, trace, new-model-check."""
 
 import json
 import os
@@ -110,7 +110,7 @@ class Verify(Proof):
         for data in [b"", b"PK", whole[:-22], whole[:40], whole[30:], whole + b"PK\x05\x06"]:
             bad.write_bytes(data)
             self.refuses(1, "must be a .npz archive", "weft", "verify", *self.IDS, "--dump", bad)
-        # No byte that is turned over may do harm: it is refused, or it did not matter.
+        # A flipped byte must be refused, or have no effect.
         for i in range(0, len(whole), 11):
             bad.write_bytes(whole[:i] + bytes([whole[i] ^ 0xFF]) + whole[i + 1:])
             r = run("weft", "verify", "--tokens", "1", "--no-plain", "--dump", bad)

@@ -1,4 +1,5 @@
-"""weft perplexity and weft imatrix: figures against their definitions, files that others read, wrong use."""
+"""weft perplexity and weft imatrix: results against their definitions, file formats, wrong
+usage."""
 
 import json
 import math
@@ -109,7 +110,7 @@ class Perplexity(SystemTest):
         self.assertEqual(r["perplexity"], saved["perplexity"])
         same = r["comparison"]
         self.assertEqual(same["same_top"]["value"], 1)
-        # 16 bits over a reach of 16 nats: half a step enters squared; floats near 32 round.
+        # 16 bits over a range of 16 nats: half a step, squared, and rounding of floats near 32.
         self.assertLess(abs(same["divergence"]["value"]), (8 / 65535) ** 2 + 4 * 32 * 2**-24)
         self.runs("weft", "quantize", "--allow-requantize", MODEL, worse, "Q4_0")
         r = json.loads(self.runs("weft", "perplexity", "--json", "-m", worse, "--kl", base).out)

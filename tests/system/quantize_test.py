@@ -1,4 +1,5 @@
-"""weft quantize: what it writes, what it refuses, and that nothing half-written ever has the final name."""
+"""weft quantize: what it writes, what it refuses, and that no partial file ever has the final
+name."""
 
 import os
 import re
@@ -70,7 +71,7 @@ class Quantize(SystemTest):
         process = self.start(self.model, self.folder / "out.gguf", "Q6_K", "-t", 1)
         for _ in range(4):
             process.stdout.readline()
-        process.send_signal(signal.SIGSTOP)  # it cannot end before a signal comes
+        process.send_signal(signal.SIGSTOP)  # it cannot end before the signal
         return process
 
     def test_killed_half_way(self):

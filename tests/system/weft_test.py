@@ -1,4 +1,4 @@
-"""The subcommands of `weft` that look into a model."""
+"""The subcommands of `weft` that inspect a model."""
 
 import json
 import random
@@ -50,7 +50,7 @@ class Plan(SystemTest):
         self.assertIn("\nexecutor ", self.runs("weft", "plan", "-t", "2").out.decode())
 
     def test_same_plan_every_time(self):
-        budget = ("--mem-budget", "1G")  # else it is what is free at the moment
+        budget = ("--mem-budget", "1G")  # otherwise it depends on the free memory
         self.assertEqual(self.runs("weft", "plan", *budget).out, self.runs("weft", "plan", *budget).out)
 
     def test_lanes(self):
@@ -85,7 +85,7 @@ class Verify(SystemTest):
 
 class Embed(SystemTest):
     def rows(self, *args):
-        """The numbers of the .npy file, as bytes by row."""
+        """The values of the .npy file, as bytes by row."""
         out = self.folder / "e.npy"
         self.runs("weft", "embed", "-o", out, *args)
         data = out.read_bytes()
@@ -197,7 +197,8 @@ class Bench(SystemTest):
         self.assertEqual([r["workers"] for r in rows], 10 * [1] + 10 * [2])
 
     def test_what_a_token_costs(self):
-        """A llama of known shape: every weight but the embedding once, keys and values of what came before."""
+        """A llama of known shape reads every weight except the embedding once, and all earlier keys
+        and values."""
         model = self.folder / "m"
         self.runs("weft", "bench", "--make-model", "D=64,F=96,L=3,H=4,G=2,V=50", "F16", model)
         n, depth, D, F, L, KV, V = 4, 10, 64, 96, 3, 2 * 16, 50
