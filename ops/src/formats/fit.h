@@ -1,6 +1,6 @@
 #pragma once
-// Least squares for groups of weights, one group in each lane: the best scale (and minimum) for
-// given codes, and a search among codes. All encoders that search are made of these.
+// Least squares for groups of weights, one group per lane: the best scale (and minimum) for given
+// codes, and a search among codes. All encoders that search use these functions.
 
 #include <cfloat>
 
@@ -31,7 +31,7 @@ struct Group {
   }
 };
 
-// Below this, spans and scales are those of zero: no format here can say them, and inverses stay
+// Spans and scales below this count as zero: no format can represent them, and inverses stay
 // finite.
 inline constexpr float kNothing = 0x1p-100f;
 
@@ -41,7 +41,7 @@ WEFT_LANES inline Floats grid(const Floats& steps, const Floats& span) {
   return span > kNothing ? steps / safe : all_lanes(0);
 }
 
-// Which grids are tried: `first`, `first` + `step`, ... steps to the span of a group.
+// Which grids are tried: those with `first`, `first` + `step`, ... steps over the span of a group.
 struct Trials {
   float first, step;
   int count;
@@ -69,7 +69,7 @@ WEFT_LANES inline Floats affine_error(const G& g, const Affine& a) {
   return error;
 }
 
-// What codes q of a group sum up to, with y = x - low.
+// Sums over the codes q of a group, with y = x - low.
 struct AffineSums {
   Floats q, qq, yq;
 };
@@ -89,9 +89,9 @@ WEFT_LANES inline AffineSums affine_sums(const G& g, const Floats& low, const Fl
   return s;
 }
 
-// The scale and minimum of least squared error among grids that span the values more or less, and
-// of what comes from the best of them by turns of new codes and least squares. With kPositiveMin
-// the minimum is not negative.
+// The scale and minimum with the smallest squared error, among grids that roughly span the values
+// and what alternating codes and least squares make of the best of them. With kPositiveMin the
+// minimum is not negative.
 template <int kTop, bool kPositiveMin, class G>
 WEFT_LANES inline Affine fit_affine(const G& g, const Trials& trials, int turns) {
   Floats low = g.x[0], high = g.x[0];
@@ -103,7 +103,7 @@ WEFT_LANES inline Affine fit_affine(const G& g, const Trials& trials, int turns)
   const Floats span = high - low, weight = g.total();
   Floats sy{};
   for (int i = 0; i < G::kCount; ++i) sy += g.weighted(i, g.x[i] - low);
-  // y = x - low ~ scale * q + c. `gain` is how much less the squared error is than that of 0.
+  // y = x - low ~ scale * q + c. `gain` is the reduction of the squared error compared with 0.
   Floats best_scale = all_lanes(0), best_c = span > kNothing ? sy / weight : all_lanes(0);
   if constexpr (kPositiveMin) best_c = min_lanes(best_c, -low);
   Floats best_gain = best_c * (sy + sy - best_c * weight);
@@ -162,9 +162,9 @@ WEFT_LANES inline Floats symmetric_error(const G& g, const Floats& scale) {
   return error;
 }
 
-// The scale of least squared error among grids that put the extreme value at trials.first,
-// trials.first + trials.step ... and their opposites (the codes reach further down than up), and
-// of what comes from the best of them by turns of new codes and least squares.
+// The scale with the smallest squared error, among grids that put the extreme value at
+// trials.first, trials.first + trials.step ... and their negatives (codes reach further down than
+// up), and what alternating codes and least squares make of the best of them.
 template <int kLow, int kHigh, class G>
 WEFT_LANES inline Floats fit_symmetric(const G& g, const Trials& trials, int turns) {
   Floats extreme = g.x[0];

@@ -1,7 +1,7 @@
 #pragma once
-// Arithmetic on 16 floats at once, for encoders that search: a lane is a group of weights with a
-// scale of its own. Every lane does the same float operations in the same order whatever the
-// machine, so encoders write the same bytes everywhere.
+// Arithmetic on 16 floats at once, for encoders that search: a lane is a group of weights with its
+// own scale. Every lane does the same float operations in the same order on every machine, so
+// encoders write the same bytes everywhere.
 //
 // Code that runs on wide vectors must be inlined into run_on_lanes(): WEFT_LANES on every function
 // and lambda.

@@ -13,8 +13,7 @@ void Q8_0::decode(const Block& block, float* out) {
 
 namespace {
 
-// Codes are taken with the scale before it is rounded to f16: that is how files in this format are
-// made everywhere.
+// Codes use the scale before it is rounded to f16, as in all programs that write this format.
 void encode_row(const float* in, std::byte* out, std::int64_t n_elems) {
   using namespace formats;
   run_on_lanes([&]() WEFT_LANES {
@@ -33,15 +32,17 @@ void encode_row(const float* in, std::byte* out, std::int64_t n_elems) {
 }
 
 // Half a step of d = amax / 127, plus the rounding of d to f16 (relative 2^-11, absolute 2^-25
-// where subnormal) times 127, plus a few float roundings. Holds while d fits f16, amax <= 127 *
+// if subnormal) times 127, plus a few float roundings. Holds while d fits f16, amax <= 127 *
 // 65504.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (1 / 254.0 + 0x1p-11 + 0x1p-20) + 127 * 0x1p-25;
 }
 
 }  // namespace
 
-const Format kQ8_0Format{
-    .dtype = q8_0, .decode = formats::decode_row<Q8_0>, .encode = encode_row, .step = step};
+const Format kQ8_0Format{.dtype = q8_0,
+                         .decode = formats::decode_row<Q8_0>,
+                         .encode = encode_row,
+                         .max_error = max_error};
 
 }  // namespace weft

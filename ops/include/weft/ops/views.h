@@ -1,5 +1,5 @@
 #pragma once
-// Ops that give the same memory another shape. They cost nothing at run time.
+// Ops that view the same memory with another shape. They cost nothing at run time.
 
 #include <cstdint>
 #include <source_location>
