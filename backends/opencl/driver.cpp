@@ -50,7 +50,7 @@ std::string text_of(cl_device_id device, cl_device_info what) {
 }
 
 weft_status device_info(int32_t index, weft_device_info* info) {
-  if (index < 0 || index >= n_devices()) return fail(WEFT_INVALID, "there is no such device");
+  if (index < 0 || index >= n_devices()) return fail(WEFT_INVALID, "no such device");
   const cl_device_id device = all_devices()[static_cast<std::size_t>(index)];
   cl_ulong bytes = 0;
   clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
@@ -64,7 +64,7 @@ weft_status device_info(int32_t index, weft_device_info* info) {
 }
 
 weft_status device_open(int32_t index, weft_device** device) {
-  if (index < 0 || index >= n_devices()) return fail(WEFT_INVALID, "there is no such device");
+  if (index < 0 || index >= n_devices()) return fail(WEFT_INVALID, "no such device");
   auto* d = new (std::nothrow) weft_device;
   if (!d) return fail(WEFT_OUT_OF_MEMORY, "no memory");
   d->id = all_devices()[static_cast<std::size_t>(index)];

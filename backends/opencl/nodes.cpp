@@ -1,4 +1,4 @@
-// Which nodes run here, and by which launches of which kernels.
+// Which nodes this backend runs, and the kernel launches for each.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "driver.h"
 
-// One launch: its arguments stand, but for the number of rows.
+// One launch. Its arguments are fixed, except for the number of rows.
 struct Launch {
   cl_kernel kernel = nullptr;
   cl_uint dims = 1;
@@ -25,7 +25,7 @@ struct weft_program {
   cl_command_queue queue = nullptr;
   bool rows_of_input = false;  // rows of the step are those of input 1, not of the output
   std::vector<Launch> launches;
-  cl_mem table = nullptr;  // of its own
+  cl_mem table = nullptr;  // owned by the node
   ~weft_program() {
     for (const Launch& launch : launches) clReleaseKernel(launch.kernel);
     if (table) clReleaseMemObject(table);
@@ -59,7 +59,7 @@ bool is_plain(const weft_tensor& t) {
   return is_f32(t) && (t.rank >= 2 || !t.varies);
 }
 
-// The suffix of a format's kernels; null where there are none.
+// The suffix of a format's kernels; null if there are none.
 const char* format_of(const weft_tensor& w) {
   constexpr const char* kFormats[][2] = {{"F32", "f32"},   {"F16", "f16"},   {"Q8_0", "q8_0"},
                                          {"Q4_0", "q4_0"}, {"Q4_K", "q4_k"}, {"Q6_K", "q6_k"}};
@@ -315,7 +315,7 @@ weft_status launch_norm(weft_device& device, const weft_node& n, weft_program& p
       .into(program);
 }
 
-// As rope_angles says, but for the divisors, which lie on the device.
+// As rope_angles defines, except for the divisors, which are on the device.
 std::vector<float> frequencies(const weft_node& n) {
   const double r = number(n, "n_rot"), base = number(n, "base");
   const double scale = number(n, "freq_scale"), ext = number(n, "ext_factor");

@@ -261,7 +261,7 @@ class Packer {
   // A panel. Its 16 streams are more than processors look after, so the rows of the next one are
   // asked for in order meanwhile.
   void pack(const std::byte* rows, std::byte* panel, const std::byte* next) const {
-    // Where blocks only follow each other, a row is as good as one of them.
+    // If blocks only follow each other, a row is as good as one of them.
     if (l_.half() == 0 && l_.order.empty() && l_.swaps.unit == kNoUnit)
       return pack_block<false>(rows, panel, row_bytes_, next);
     const auto half = [&]<int kSize>(std::int64_t from, std::int64_t to) {

@@ -1,6 +1,6 @@
 #pragma once
-// Blocks of cells of a cache as tiles of floats, one struct per type: load(cell, i) gives the
-// elements i .. i + kLanes - 1 of a cell's part of one group.
+// Converts blocks of cells to tiles of floats, with one struct per cache type: load(cell, i) gives
+// the elements i .. i + kLanes - 1 of a cell's part of one group.
 
 #include "cpu/kernels/attention.h"
 #include "cpu/simd/transpose.inl.h"
@@ -10,7 +10,7 @@ namespace weft::cpu {
 template <class Arch>
 struct CellsF32 {
   using V = typename Simd<Arch>::V;
-  static constexpr int kBytes = 4;  // per element; 0: in whole blocks, no vector is cut short
+  static constexpr int kBytes = 4;  // per element; 0: in whole blocks, no partial vectors
   static WEFT_INLINE V load(const std::byte* cell, std::int64_t i) {
     return V::load_unaligned(reinterpret_cast<const float*>(cell) + i);
   }
@@ -50,7 +50,7 @@ struct CellTiles {
   static constexpr int kLanes = Simd<Arch>::kLanes;
   static constexpr std::int64_t kCells = AttentionKernels::kCells;
 
-  // Elements from i on, of which `rest` exist, zeros behind them.
+  // Elements from i on: `rest` of them, followed by zeros.
   static WEFT_INLINE V load(const std::byte* cell, std::int64_t i, std::int64_t rest) {
     if constexpr (Cells::kBytes > 0) {
       if (rest < kLanes) {
@@ -62,7 +62,7 @@ struct CellTiles {
     return Cells::load(cell, i);
   }
 
-  // r[c] = element i + c of the cells s .. s + kLanes - 1, zeros behind n and e.
+  // r[c] = element i + c of the cells s .. s + kLanes - 1, zeros after n and e.
   static WEFT_INLINE void square(const std::byte* k, std::int64_t cell_bytes, std::int64_t n,
                                  std::int64_t e, std::int64_t s, std::int64_t i, V (&r)[kLanes]) {
     const std::byte* cell = k + s * cell_bytes;

@@ -1,7 +1,7 @@
 #pragma once
-// Attention in whole numbers, for VNNI: what scores and values share. Caches are blocks of 32 codes
-// behind a scale of 16 bits (Q8_0, Q4_0), and blocks of 64 cells are there as a whole: cells behind
-// the last one are read, and what they hold is taken for nothing.
+// Attention with integer products, for VNNI: what scores and values share. Caches are blocks of 32
+// codes after a scale of 16 bits (Q8_0, Q4_0). Blocks of 64 cells always exist as a whole: cells
+// after the last one are read, but their contents do not matter.
 
 #include "cpu/kernels/attention_steps.inl.h"
 

@@ -1,7 +1,7 @@
 // Gate and up projections go to scratch, a block of tokens and columns at a time, and come out
-// combined. Where weights lie in panels, blocks are as tall as the tokens that share a look at
+// combined. If weights lie in panels, blocks are as tall as the tokens that share a look at
 // them. Blocks of one token are wide: kernels ask ahead for weights of their own columns only, so
-// that each block begins with weights that nobody asked for.
+// that each block begins with weights that were not prefetched.
 
 #include "weft/ops/gated_linear.h"
 

@@ -1,19 +1,19 @@
 #pragma once
-// The traits of all instruction sets that the compiler's flags allow, and what follows from them.
+// Includes the traits of all instruction sets that the compiler's flags allow, and adds helpers.
 
 #include "cpu/simd/primary.inl.h"
 #include "cpu/simd_traits.h"
 
 namespace weft::cpu {
 
-// Parts of vectors, for the ends of rows: whatever is computed on them has the bits that a whole
-// vector would have.
+// Partial vectors, for the ends of rows. Computations on them give the same bits as on whole
+// vectors.
 template <class Arch>
 struct Part {
   using V = typename Simd<Arch>::V;
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
-  // n <= kLanes floats, zeros behind them.
+  // n <= kLanes floats, followed by zeros.
   static WEFT_INLINE V load(const float* p, std::int64_t n) { return Simd<Arch>::load_part(p, n); }
   static WEFT_INLINE void store(V v, float* p, std::int64_t n) { Simd<Arch>::store_part(v, p, n); }
   // f(V of the elements from i on) -> V, for all i.
