@@ -268,8 +268,7 @@ TEST_CASE("copies share blocks until they are written, and sequences the cells o
   // Now all five are taken.
   session.feed(1, some_tokens(26));
   CHECK(text_of([&] { session.feed(1, std::vector{1}); }) ==
-        "there is no room for 129 tokens in sequence 1: 0 of the 5 blocks of 64 positions that all "
-        "sequences share are free");
+        "no room for 129 tokens in sequence 1: 0 of the 5 shared blocks of 64 positions are free");
   CHECK(session.length(1) == 128);
   CHECK_THROWS_AS(session.step(std::vector<StepToken>{{.token = 1, .sequence = 2},
                                                       {.token = 1, .sequence = 1}}),
@@ -287,10 +286,10 @@ TEST_CASE("copies of what is not there are refused, and nothing changes") {
   const auto copy = [&](std::int32_t from, std::int32_t to, std::int64_t n) {
     return text_of([&] { session.copy(from, to, n); });
   };
-  CHECK(copy(0, 2, 1) == "there is no sequence 2: the session has 2");
-  CHECK(copy(-1, 1, 1) == "there is no sequence -1: the session has 2");
-  CHECK(copy(0, 1, 11) == "sequence 0 has 10 tokens, 11 cannot be copied");
-  CHECK(copy(0, 1, -1) == "sequence 0 has 10 tokens, -1 cannot be copied");
+  CHECK(copy(0, 2, 1) == "no sequence 2: the session has 2");
+  CHECK(copy(-1, 1, 1) == "no sequence -1: the session has 2");
+  CHECK(copy(0, 1, 11) == "sequence 0 has 10 tokens, cannot copy 11");
+  CHECK(copy(0, 1, -1) == "sequence 0 has 10 tokens, cannot copy -1");
   CHECK(session.length(1) == 4);
   CHECK(copy(0, 0, 7) == "no error");  // no more than cutting it
   CHECK(session.length(0) == 7);
@@ -301,8 +300,7 @@ TEST_CASE("copies of what is not there are refused, and nothing changes") {
 TEST_CASE("steps that want no logits, and logits of the last one that did") {
   const auto model = tiny_model();
   Session session(model, {});
-  CHECK(text_of([&] { session.logits(); }) ==
-        "there are no logits: no token that wants them was fed");
+  CHECK(text_of([&] { session.logits(); }) == "no logits: no token that requests them was fed");
   CHECK(session.step(std::vector<StepToken>{{.token = 3}}).empty());
   CHECK(session.length(0) == 1);
   const auto rows = session.step(std::vector<StepToken>{
@@ -341,11 +339,11 @@ TEST_CASE("what was predicted is what is allocated") {
     CHECK(session.memory() == predicted);
     CHECK(session.allocated_bytes() == predicted.total() - predicted.weights_mapped);
     const std::int64_t weights = predicted.weights_mapped + predicted.weights_resident;
-    CHECK(weights >= model->facts().weight_bytes);  // aligned where they are resident
+    CHECK(weights >= model->facts().weight_bytes);  // aligned if they are resident
     CHECK(weights <= model->facts().weight_bytes + 64 * std::ssize(model->file().tensors()));
     CHECK((predicted.weights_resident > 0) == (session.options().weights == WeightMode::resident));
     // 2 layers, K and V, 2 heads of 16 elements, whole blocks of cells for every sequence
-    CHECK(predicted.state == 2 * 2 * 2 * 16 * whole_blocks(session.options().context) *
+    CHECK(predicted.state == 2 * 2 * 2 * 16 * round_up_to_blocks(session.options().context) *
                                  session.options().sequences *
                                  session.options().cache_k.block_bytes());
   }
@@ -423,8 +421,8 @@ TEST_CASE("wrong use is refused before anything is computed") {
   };
   CHECK(feed(0, {1, 50}) == "token 50 is outside the vocabulary of 50");
   CHECK(feed(0, {-1}) == "token -1 is outside the vocabulary of 50");
-  CHECK(feed(2, {1}) == "there is no sequence 2: the session has 2");
-  CHECK(feed(-1, {1}) == "there is no sequence -1: the session has 2");
+  CHECK(feed(2, {1}) == "no sequence 2: the session has 2");
+  CHECK(feed(-1, {1}) == "no sequence -1: the session has 2");
   CHECK(feed(1, some_tokens(6)) == "sequence 1 would have 21 tokens, its context holds 20");
   CHECK(session.length(0) == 0);
   CHECK(session.length(1) == 15);
@@ -432,12 +430,12 @@ TEST_CASE("wrong use is refused before anything is computed") {
 
   const std::vector<StepToken> wanting(5, {.token = 1, .logits = true});
   CHECK(text_of([&] { session.step(wanting); }) ==
-        "a step gives at most 4 rows of logits, 5 were asked for");
+        "a step returns at most 4 rows of logits, 5 were requested");
   CHECK(text_of([&] { session.step(std::vector<StepToken>(17)); }) ==
         "a step has 1..16 tokens, got 17");
   CHECK(text_of([&] { session.step({}); }) == "a step has 1..16 tokens, got 0");
   CHECK(text_of([&] { session.truncate(1, 21); }) ==
-        "sequence 1 has 20 tokens, cannot be cut to 21");
+        "sequence 1 has 20 tokens, cannot truncate to 21");
 
   const auto make = [&](const SessionOptions& options) {
     return text_of([&] { Session refused(model, options); });
@@ -448,8 +446,9 @@ TEST_CASE("wrong use is refused before anything is computed") {
   CHECK(make({.sequences = 0}) == "sequences must be 1..65536, got 0");
   CHECK(make({.prefill_width = 0}) == "prefill width must be 1..8192, got 0");
   CHECK(make({.workers = 257}) == "workers must be 1..256, got 257");
-  CHECK(make({.backend = "gpu"}) == "no backend is called 'gpu'; known: cpu, reference");
-  CHECK(make({.cache_k = i32}) == "the cache of K must be one of F32, F16, Q8_0, Q4_0, got I32");
+  CHECK(make({.backend = "gpu"}) == "unknown backend 'gpu' (known: cpu, reference)");
+  CHECK(make({.cache_k = i32}) ==
+        "the cache type of K must be one of F32, F16, Q8_0, Q4_0, got I32");
   CHECK(make({.cache_v = q8_0}).find("with E a multiple of 32 for Q8_0, got [") !=
         std::string::npos);
 }
