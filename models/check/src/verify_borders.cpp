@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// The sequence holds ids up to this position, no more.
+// Makes the sequence hold the ids up to this position.
 void move_to(Session& session, const std::vector<std::int32_t>& ids, std::int64_t position) {
   if (session.length(0) > position) session.truncate(0, session.resume_point(0, position));
   const std::int64_t held = session.length(0);
@@ -17,7 +17,7 @@ void move_to(Session& session, const std::vector<std::int32_t>& ids, std::int64_
                                          static_cast<std::size_t>(position - held)));
 }
 
-// What made the step end early, or nothing.
+// Returns why the step ended early; empty if it did not.
 std::string verify_step(Session& session, std::span<const std::int32_t> ids, VerifiedStep& step) {
   std::vector<StepToken> tokens;
   for (const std::int32_t id : ids) tokens.push_back({.token = id});
@@ -31,7 +31,7 @@ std::string verify_step(Session& session, std::span<const std::int32_t> ids, Ver
   } catch (const CancelledError&) {
     throw;
   } catch (const Error& e) {
-    if (!verifier.report().first_not_number()) throw;
+    if (!verifier.report().first_not_finite()) throw;
     stopped = e.what();
   }
   step.plan = session.plan(i).name;
