@@ -1,5 +1,5 @@
 #pragma once
-// Puts together a checkpoint whose metadata and small tensors stand in no file.
+// Assembles a checkpoint whose metadata and small tensors are not in a file.
 
 #include <deque>
 #include <memory>

@@ -124,7 +124,7 @@ void write_gguf(const Checkpoint& file, const std::string& path, const ConvertOp
     done += bytes;
     if (options.progress &&
         !options.progress(static_cast<double>(done) / static_cast<double>(total)))
-      fail<CancelledError>("converting was stopped");
+      fail<CancelledError>("the conversion was cancelled");
   };
   GgufWriter writer;
   for (const MetaEntry& entry : file.metadata()) {

@@ -32,7 +32,7 @@ struct FilePart {
 
 // A whole model.
 struct OpenedFiles {
-  std::vector<std::string> paths;  // of the parts; first the one that was asked for
+  std::vector<std::string> paths;  // of the parts; the requested one first
   std::vector<MappedFile> maps;    // likewise
   FilePart head;                   // of the first part, with the tensors of all
   // Text that `head` views and that no file holds.

@@ -127,7 +127,7 @@ class Maker {
     reported_ = done_;
     if (about_.progress &&
         !about_.progress(static_cast<double>(done_) / static_cast<double>(total_)))
-      fail<CancelledError>("making the model was cancelled");
+      fail<CancelledError>("writing the model was cancelled");
   }
 
   const MadeSource& source_;

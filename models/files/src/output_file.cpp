@@ -32,7 +32,7 @@ std::string name_of_descriptor(int fd) {
   return fmt::format("/proc/self/fd/{}", fd);
 }
 
-// A file without a name in the folder of `target`; -1 where the file system has no such thing, or
+// A file without a name in the folder of `target`; -1 if the file system has no such thing, or
 // nothing could name it later.
 int create_nameless(const std::string& target) {
   const std::filesystem::path folder = std::filesystem::path(target).parent_path();
@@ -43,7 +43,7 @@ int create_nameless(const std::string& target) {
   return -1;
 }
 
-// A new file beside `target`; its name goes into `temporary`. -1 with errno where it cannot be
+// A new file beside `target`; its name goes into `temporary`. -1 with errno if it cannot be
 // made.
 int create_beside(const std::string& target, std::string& temporary) {
   for (int attempt = 0; attempt < 100; ++attempt) {

@@ -58,7 +58,7 @@ std::vector<TokenType> read_types(const Checkpoint& file, std::vector<std::strin
   }
   if (n_unknown > 0)
     warnings.push_back(
-        fmt::format("{} tokens have an unknown type and are taken as ordinary ones", n_unknown));
+        fmt::format("{} tokens have an unknown type and are treated as normal tokens", n_unknown));
   return types;
 }
 
@@ -105,13 +105,13 @@ void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
 }
 
 // Files do not say which special tokens take the white space around them. These are known to: by
-// the name of the pre-tokenizer rule where it tells them apart, by those of the model otherwise.
+// the name of the pre-tokenizer rule if it tells them apart, by those of the model otherwise.
 // The first row that fits counts.
 struct Stripping {
   const char* key;
   std::string_view part;   // of its value in lower case
   std::string_view token;  // takes what is before it; empty: every special token but three takes
-                           // what is behind it
+                           // what follows it
 };
 
 constexpr Stripping kStripping[] = {
@@ -134,7 +134,7 @@ const Stripping* find_stripping(const Checkpoint& file) {
   return nullptr;
 }
 
-// The ids under such a key, where the file has it.
+// The ids under such a key, if the file has it.
 bool read_stripping(const Checkpoint& file, std::string_view key, std::size_t n_tokens,
                     std::vector<TokenId>& ids) {
   const auto found = file.find_ints(key);
@@ -204,7 +204,7 @@ std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
 
   auto tokens = file.find_strings(key("tokens"));
   if (!tokens || tokens->empty()) {
-    fail<FormatError>("{}: tokenizer.ggml.model is '{}', but there are no tokenizer.ggml.tokens",
+    fail<FormatError>("{}: tokenizer.ggml.model is '{}', but tokenizer.ggml.tokens is missing",
                       file.path(), parts.kind);
   }
   parts.tokens = std::move(*tokens);
@@ -216,7 +216,7 @@ std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
   read_special_ids(file, n_tokens, parts);
   for (const auto& [name, member] : kFlagKeys)
     parts.flags.*member = file.find_bool(key(name)).value_or(parts.flags.*member);
-  // Accents go with the case of letters where the file does not say otherwise.
+  // Accents go with the case of letters if the file does not say otherwise.
   if (!file.find_bool(key("normalizer.strip_accents")))
     parts.flags.strip_accents = parts.flags.lowercase;
   parts.charsmap = read_charsmap(file);

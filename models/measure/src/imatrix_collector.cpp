@@ -128,8 +128,9 @@ Activation& ImatrixCollector::Impl::activation(const Node& x, const std::vector<
   a->lane_rows.resize(n_lanes);
   for (const std::string& name : names) {
     if (name.size() > Imatrix::kMaxName) {
-      fail<ValueError>("weight '{}': an importance matrix has room for names of {} bytes, got {}",
-                       name, Imatrix::kMaxName, name.size());
+      fail<ValueError>(
+          "weight '{}': names in an importance matrix must be at most {} bytes, got {}", name,
+          Imatrix::kMaxName, name.size());
     }
     if (std::ranges::find(a->weights, name) == a->weights.end()) a->weights.push_back(name);
   }

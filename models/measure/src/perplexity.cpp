@@ -33,14 +33,14 @@ float exp_of_negative(float x) {
 // Eight maxima side by side: one alone would wait for itself.
 float largest(std::span<const float> values) {
   constexpr std::size_t kLanes = 8;
-  std::array<float, kLanes> most;
-  most.fill(values[0]);
+  std::array<float, kLanes> maxima;
+  maxima.fill(values[0]);
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes)
     for (std::size_t k = 0; k < kLanes; ++k)
-      most[k] = values[i + k] > most[k] ? values[i + k] : most[k];
-  for (; i < values.size(); ++i) most[0] = std::max(most[0], values[i]);
-  return *std::ranges::max_element(most);
+      maxima[k] = values[i + k] > maxima[k] ? values[i + k] : maxima[k];
+  for (; i < values.size(); ++i) maxima[0] = std::max(maxima[0], values[i]);
+  return *std::ranges::max_element(maxima);
 }
 
 // sum_i f(i), in blocks whose terms are computed first and then added: the first is a loop for
@@ -71,10 +71,10 @@ std::vector<double> sorted(const Values& values) {
 }  // namespace
 
 double log_sum_exp(std::span<const float> logits) {
-  const float most = largest(logits);
+  const float max = largest(logits);
   const float* x = logits.data();
-  return static_cast<double>(most) + std::log(sum_of(logits.size(), [=](std::size_t i) {
-           return exp_of_negative(x[i] - most);
+  return static_cast<double>(max) + std::log(sum_of(logits.size(), [=](std::size_t i) {
+           return exp_of_negative(x[i] - max);
          }));
 }
 

@@ -205,7 +205,7 @@ const MixInfo* find_mix(std::string_view name) {
 std::string_view mix_type(const MixInfo& mix, const ModelCase& model, const TensorCase& tensor) {
   const std::uint64_t bit = mixes(mix.mix);
   if (mix.mix == Mix::mxfp4_moe && tensor.of != output) return tensor.stacked ? mix.type : "Q8_0";
-  // Where a layer has several tensors of a class, as with experts, layers count; else tensors do.
+  // If a layer has several tensors of a class, as with experts, layers count; else tensors do.
   const bool by_layer = model.experts > 1 && tensor.of != attn_v && (bit & kTiny) == 0;
   const std::int64_t index = by_layer ? tensor.layer : tensor.rank;
   const auto* rule = std::ranges::find_if(kRules, [&](const Rule& r) {

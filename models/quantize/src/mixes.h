@@ -27,7 +27,7 @@ struct MixInfo {
 std::span<const MixInfo> all_mixes();
 const MixInfo* find_mix(std::string_view name);  // in any case, also an alias; null if unknown
 
-// Names that stand for a mix of another name.
+// Aliases of mixes.
 struct MixAlias {
   std::string_view name, mix;
 };

@@ -70,8 +70,7 @@ void refuse(std::string_view file, const CheckpointTensor& tensor, DType to, std
                   first_row + bad.index / n_cols, bad.index % n_cols);
   if (std::isfinite(bad.value))
     fail<FormatError>("{}, which is too large for {}", place, to.name());
-  fail<FormatError>("{}: a file that is damaged, or weights that are to be written as 0 on request",
-                    place);
+  fail<FormatError>("{}: the file is damaged (or write such weights as 0 on request)", place);
 }
 
 BadWeight RowConverter::convert(const Format& from, const Format& to, const std::byte* in,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxNesting = 4;  // arrays within arrays; files in use nest once at most
 
-// Bytes that one element takes in the file at least; 0 for numbers that are no type.
+// The minimum size of an element in the file, in bytes; 0 for unknown types.
 std::uint64_t min_bytes(std::uint32_t type) {
   switch (static_cast<MetaType>(type)) {
     case MetaType::uint8:

@@ -22,7 +22,7 @@ void check_magic(Cursor& cursor) {
   constexpr std::string_view kOld[] = {"lmgg", "fmgg", "tjgg", "algg"};
   const bool old = std::find(std::begin(kOld), std::end(kOld), text) != std::end(kOld);
   cursor.fail_here("magic must be 'GGUF', got '{}'{}", printable(text),
-                   old ? " (a GGML file from before GGUF; convert the original model anew)" : "");
+                   old ? " (a GGML file from before GGUF; convert the original model again)" : "");
 }
 
 std::uint32_t read_version(Cursor& cursor) {
@@ -71,7 +71,7 @@ DType read_dtype(Cursor& cursor) {
   if (type.valid()) return type;
   if (const std::string_view name = removed_type(id); !name.empty()) {
     cursor.fail_here<UnsupportedError>(
-        "type {} ({}) was removed from GGUF; convert the original model anew", name, id);
+        "type {} ({}) was removed from GGUF; convert the original model again", name, id);
   }
   cursor.fail_here<UnsupportedError>("unknown type {}", id);
 }
@@ -116,7 +116,7 @@ void place_tensors(std::vector<CheckpointTensor>& tensors, std::span<const std::
     if (tensor.file_offset > data_bytes || n > data_bytes - tensor.file_offset) {
       fail<FormatError>(
           "{}: tensor '{}' needs {} bytes at offset {} of the data section, which has {} bytes (is "
-          "the file cut short?)",
+          "the file truncated?)",
           printable_path(file), printable(tensor.name), n, tensor.file_offset, data_bytes);
     }
     tensor.file_offset += data_begin;

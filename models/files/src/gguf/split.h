@@ -17,11 +17,11 @@ struct Split {
   std::optional<std::uint64_t> tensors;  // of all parts together
 };
 
-// What the first part says. Throws FormatError where it is a later part (the message names the
+// What the first part says. Throws FormatError if it is a later part (the message names the
 // first).
 Split read_split(const FilePart& first, const std::string& path);
 
-// The path of part `index`. Throws FormatError where the first one's name does not end as the
+// The path of part `index`. Throws FormatError if the first one's name does not end as the
 // convention says.
 std::string part_path(const std::string& first, const Split& split, std::uint64_t index);
 

@@ -17,7 +17,7 @@ struct Config {
   const Architecture* architecture = nullptr;
   std::uint64_t n_heads = 0, n_kv_heads = 0, n_vocab = 0;
   bool tied = false;                // the output matrix is the table of embeddings
-  std::vector<float> rope_factors;  // divisors of the angles of rope; empty where there are none
+  std::vector<float> rope_factors;  // divisors of the angles of rope; empty if there are none
 };
 
 // Adds the keys to the writer. Throws FormatError for what is missing or of the wrong type and

@@ -86,7 +86,7 @@ class Reader {
     }
     if (role.name.empty()) return;
     if (config_.tied && role.name == "output.weight") return;
-    if (!names_.insert(role.name).second) refuse(stored, shard, "is there under two names");
+    if (!names_.insert(role.name).second) refuse(stored, shard, "exists under two names");
     if (!stored.type.valid()) {
       refuse<UnsupportedError>(
           stored, shard, "dtype {} is not supported (supported: F32, F16, BF16)", stored.type_name);
@@ -109,7 +109,7 @@ class Reader {
 
   Shape shape_of(const StoredTensor& stored, std::size_t shard) const {
     if (stored.shape.size() > kMaxRank)
-      refuse(stored, shard, "has {} dimensions, at most {} are read", stored.shape.size(),
+      refuse(stored, shard, "has {} dimensions, at most {} are supported", stored.shape.size(),
              kMaxRank);
     std::array<Dim, kMaxRank> dims{1};  // a tensor without dimensions is one element
     for (std::size_t i = 0; i < stored.shape.size(); ++i) {
@@ -134,7 +134,7 @@ class Reader {
                                std::size_t shard) const {
     const std::int64_t n = tensor.spec.shape.last();
     if (n > kMaxVector)
-      refuse(stored, shard, "has {} elements, at most {} are read", n, kMaxVector);
+      refuse(stored, shard, "has {} elements, at most {} are supported", n, kMaxVector);
     std::vector<float> stored_order(static_cast<std::size_t>(n));
     find_format(tensor.spec.dtype)->decode(tensor.data, stored_order.data(), n);
     std::vector<float> values;
@@ -147,7 +147,7 @@ class Reader {
   void check_output() const {
     if (config_.tied || names_.contains("output.weight") || !has_whole_model()) return;
     fail<FormatError>(
-        "{}: there is no tensor 'lm_head.weight', and 'tie_word_embeddings' in config.json is not "
+        "{}: tensor 'lm_head.weight' is missing, and 'tie_word_embeddings' in config.json is not "
         "true",
         printable_path(path_));
   }

@@ -2,7 +2,7 @@
 // One safetensors file: which tensors it holds, checked against its bytes. Nothing is copied.
 //
 //   length     of the header, u64, little-endian
-//   header     JSON, spaces behind it: {"NAME": {"dtype": "BF16", "shape": [2, 3],
+//   header     JSON, followed by spaces: {"NAME": {"dtype": "BF16", "shape": [2, 3],
 //              "data_offsets": [0, 12]}, .., "__metadata__": {"KEY": "TEXT"}}
 //   data       of the tensors, without gaps; offsets count from here
 //

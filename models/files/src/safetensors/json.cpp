@@ -31,7 +31,7 @@ void check_depth(std::string_view text, const std::string& file) {
       in_string = !in_string;
     } else if (!in_string && (c == '[' || c == '{')) {
       if (++depth > kMaxNested)
-        fail<FormatError>("{}: is nested more than {} deep", printable_path(file), kMaxNested);
+        fail<FormatError>("{}: nested more than {} deep", printable_path(file), kMaxNested);
     } else if (!in_string && (c == ']' || c == '}')) {
       --depth;
     }
@@ -76,8 +76,8 @@ std::optional<std::string> read_text(const std::string& path, std::size_t max_by
   const MappedFile map(path);
   const auto bytes = map.bytes();
   if (bytes.size() > max_bytes) {
-    fail<FormatError>("{}: has {} bytes, at most {} are read", printable_path(path), bytes.size(),
-                      max_bytes);
+    fail<FormatError>("{}: has {} bytes, at most {} are supported", printable_path(path),
+                      bytes.size(), max_bytes);
   }
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
@@ -89,7 +89,7 @@ Json parse_json(std::string_view text, const std::string& file, bool distinct_ke
     if (!distinct_keys) return Json::parse(text);
     return Json::parse(text, DistinctKeys(file));
   } catch (const Json::exception& e) {
-    fail<FormatError>("{}: is not JSON: {}", printable_path(file), printable(e.what(), 300));
+    fail<FormatError>("{}: not JSON: {}", printable_path(file), printable(e.what(), 300));
   }
 }
 

@@ -24,7 +24,7 @@ Json parse_json(std::string_view text, const std::string& file, bool distinct_ke
 // number, got a string" for other types. The value and the name of the file outlive it.
 class JsonObject {
  public:
-  // FormatError where the value is no object. `where` stands before keys in messages:
+  // FormatError if the value is not an object. `where` precedes keys in messages:
   // "rope_scaling.".
   JsonObject(const Json& value, const std::string& file, std::string where = "");
 
@@ -34,7 +34,7 @@ class JsonObject {
   std::optional<bool> find_bool(std::string_view key) const;
   std::optional<std::string> find_string(std::string_view key) const;
   std::optional<JsonObject> find_object(std::string_view key) const;
-  std::uint64_t uint(std::string_view key) const;  // FormatError where it is absent
+  std::uint64_t uint(std::string_view key) const;  // FormatError if it is absent
 
   const Json& json() const { return *value_; }
   const std::string& file() const { return *file_; }

@@ -135,7 +135,7 @@ std::vector<float> read_rope(const JsonObject& json, std::string_view arch,
     rope.add_yarn(*scaling);
   } else {
     fail<UnsupportedError>(
-        "{}: rope is stretched the way '{}', which is not supported (supported: linear, llama3, "
+        "{}: rope scaling '{}' is not supported (supported: linear, llama3, "
         "yarn)",
         printable_path(json.file()), printable(*type));
   }

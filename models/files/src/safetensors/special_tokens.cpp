@@ -44,7 +44,7 @@ std::vector<std::uint32_t> find_ids(const JsonObject& json, std::string_view key
   return ids;
 }
 
-// A token by its text, which may stand in an object with facts about it. Texts that are no token
+// A token by its text, which may be in an object with facts about it. Texts that are not a token
 // name none.
 std::optional<std::uint32_t> find_named(const JsonObject& json, std::string_view key,
                                         const TokenizerFacts& tokenizer) {

@@ -85,8 +85,8 @@ std::vector<Row> make_rows() {
 }
 
 [[noreturn]] void unsupported(const JsonObject& stage, std::string_view what) {
-  fail<UnsupportedError>("{}: texts are split in a way that is not supported: {}",
-                         printable_path(stage.file()), printable(what, 600));
+  fail<UnsupportedError>("{}: unsupported way to split texts: {}", printable_path(stage.file()),
+                         printable(what, 600));
 }
 
 // Some files have line ends in their patterns as they are, others in the notation of patterns.
@@ -96,14 +96,14 @@ std::string with_escapes(const std::string& pattern) {
   return text;
 }
 
-// What is matched must become pieces of its own, and so what lies between.
+// Matches must become separate pieces, and so must the text between them.
 std::string split_pattern(const JsonObject& stage) {
   const std::string behavior = stage.find_string("behavior").value_or("");
   const bool invert = stage.find_bool("invert").value_or(false);
   const auto pattern = stage.find_object("pattern");
   const auto regex = pattern ? pattern->find_string("Regex") : std::nullopt;
   const bool isolated = behavior == "Isolated" && !invert;
-  const bool kept = behavior == "Removed" && invert;  // the same where everything is matched
+  const bool kept = behavior == "Removed" && invert;  // the same if everything is matched
   if (!regex || (!isolated && !kept)) unsupported(stage, stage.json().dump());
   return with_escapes(*regex);
 }

@@ -10,7 +10,7 @@
 namespace weft::safetensors {
 
 // `pre_tokenizer`: that object of tokenizer.json. Throws UnsupportedError, which shows the
-// patterns, where no name means them.
+// patterns, if no name means them.
 std::string_view find_pre_tokenizer_name(const JsonObject& pre_tokenizer, bool ignore_merges);
 
 }  // namespace weft::safetensors

@@ -20,7 +20,7 @@ void unsupported(const JsonObject& json, std::string_view key, const Json* value
                          json.name(key), value ? printable(value->dump(), 300) : "absent");
 }
 
-// The objects of a stage of the pipeline: those of its list, where it is a sequence, or itself.
+// The objects of a stage of the pipeline: those of its list, if it is a sequence, or itself.
 std::vector<JsonObject> stages_of(const JsonObject& json, std::string_view key,
                                   std::string_view list) {
   const auto stage = json.find_object(key);
@@ -106,7 +106,7 @@ void write_merges(const JsonObject& model, MetadataSink& writer) {
   std::vector<std::string> lines;
   for (const auto& [left, right] : read_merges(model)) {
     if (left.find(' ') != std::string::npos || right.find(' ') != std::string::npos) {
-      fail<FormatError>("{}: '{}' joins '{}' and '{}', and one of them holds a space",
+      fail<FormatError>("{}: '{}' merges '{}' and '{}', one of which contains a space",
                         printable_path(model.file()), model.name("merges"), printable(left),
                         printable(right));
     }
@@ -151,7 +151,7 @@ bool splits_at_space(const JsonObject& stage) {
   return pattern && pattern->find_string("String") == " ";
 }
 
-// Spaces become U+2581, and one is put before a text where `normalizer` or `pre_tokenizer` say so.
+// Spaces become U+2581, and one is put before a text if `normalizer` or `pre_tokenizer` say so.
 bool read_space_prefix(const JsonObject& json) {
   bool prefix = false;
   for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
@@ -240,7 +240,8 @@ TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, Met
   } else if (type == "WordPiece") {
     read_token_ids(*model, tokens);
     read_added_tokens(json, tokens);
-    // Before the texts are rewritten: the unknown token is no word, even where it is no added one.
+    // Before the texts are rewritten: the unknown token is not a word, even if it is not an added
+    // token.
     tokens.set_type(model->find_string("unk_token").value_or("[UNK]"), TokenType::unknown);
     read_wordpiece(json, *model, tokens, writer);
     tokens.facts.separates = true;

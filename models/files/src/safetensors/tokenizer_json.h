@@ -16,7 +16,7 @@ namespace weft::safetensors {
 struct TokenizerFacts {
   std::unordered_map<std::string, std::uint32_t> ids;  // of every token by its text
   bool begins = false, ends = false;  // the post-processor puts special tokens around a text
-  bool separates = false;             // the one behind it is SEP, not EOS
+  bool separates = false;             // the one after a text is SEP, not EOS
 
   std::optional<std::uint32_t> find(std::string_view text) const;
 };
