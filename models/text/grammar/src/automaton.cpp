@@ -103,7 +103,7 @@ Dfa Dfa::of(const Nfa& nfa, Nfa::Piece piece) {
     }
     return it->second;
   };
-  // The first state is one of its own: only there is "begin" true.
+  // The first state is separate: "begin" is true only there.
   dfa.start_ = add(closure({piece.in}, true, false), true);
   const States first = *order[dfa.start_];
   known.clear();

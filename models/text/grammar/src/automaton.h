@@ -49,7 +49,7 @@ class Dfa {
   using State = std::uint32_t;
   static constexpr State kDead = 0;
 
-  // The texts that lead from piece.in to piece.out. Throws BudgetError where it needs too many
+  // The texts that lead from piece.in to piece.out. Throws BudgetError if it needs too many
   // states.
   static Dfa of(const Nfa& nfa, Nfa::Piece piece);
   // Keys are any numbers; `step` gives the key after a character of `alphabet` (a set of ASCII
@@ -71,8 +71,8 @@ class Dfa {
   bool matches(std::u32string_view text) const;
   bool empty() const;
   bool everything_matches() const;
-  // Lengths of the shortest and the longest text; kUnbounded for both where there is none, and for
-  // the longest where there is no end.
+  // Lengths of the shortest and the longest text; kUnbounded for both if there is none, and for
+  // the longest if there is no end.
   std::pair<std::uint64_t, std::uint64_t> length_bounds() const;
 
   State start() const { return start_; }

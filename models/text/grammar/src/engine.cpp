@@ -252,7 +252,7 @@ std::vector<Engine::TokenChoice> Engine::token_choices(ConfigId id) {
 }
 
 int Engine::only_byte(ConfigId id) {
-  if (complete(id)) return -1;
+  if (may_end(id)) return -1;
   expand(id);
   int only = -1;
   for (const Item& item : configs_[id].readers) {
@@ -265,9 +265,9 @@ int Engine::only_byte(ConfigId id) {
   return only;
 }
 
-std::string Engine::forced(ConfigId config, std::size_t most) {
+std::string Engine::forced(ConfigId config, std::size_t max_bytes) {
   std::string text;
-  while (text.size() < most) {
+  while (text.size() < max_bytes) {
     const int byte = only_byte(config);
     if (byte < 0) break;
     text.push_back(static_cast<char>(byte));

@@ -1,7 +1,7 @@
 #pragma once
 // Runs a program over bytes. All ways to read the text so far are kept at once; their stacks share
-// what they have in common: a frame is "rule R was called here" with every place to go on after it.
-// Frames and configurations with the same content are the same object, so that transitions are
+// what they have in common: a frame is "rule R was called here" with every place to continue after
+// it. Frames and configurations with the same content are the same object, so that transitions are
 // computed once, and texts that leave the same choices share them. Time and memory per byte are
 // bounded by the ways that are open, never by the number of readings.
 
@@ -50,10 +50,10 @@ class Engine {
   ConfigId step_token(ConfigId config, std::int32_t token);
   ConfigId feed(ConfigId config, std::string_view bytes);
 
-  bool complete(ConfigId config) const { return configs_[config].complete; }
+  bool may_end(ConfigId config) const { return configs_[config].complete; }
   bool escaped(ConfigId config) const { return configs_[config].escaped; }
   // Anything that reads a byte or a token, here or below a call.
-  bool goes_on(ConfigId config) const { return !configs_[config].items.empty(); }
+  bool may_continue(ConfigId config) const { return !configs_[config].items.empty(); }
   const std::vector<Item>& items(ConfigId config) const { return configs_[config].items; }
 
   // One state with nothing known of its surroundings.
@@ -69,7 +69,7 @@ class Engine {
   // The only byte that may follow, or -1.
   int only_byte(ConfigId config);
 
-  std::string forced(ConfigId config, std::size_t most);
+  std::string forced(ConfigId config, std::size_t max_bytes);
   // Where either of two is.
   ConfigId unite(ConfigId a, ConfigId b);
 
@@ -112,7 +112,7 @@ class Engine {
   void check_ways(std::size_t n) const;
 
   std::shared_ptr<const Program> program_;
-  std::vector<std::vector<Item>> frames_;  // parents: the state to go on with, and its frame
+  std::vector<std::vector<Item>> frames_;  // parents: the state to continue with, and its frame
   std::vector<Config> configs_;
   std::unordered_multimap<std::uint64_t, FrameId> frame_index_;
   std::unordered_multimap<std::uint64_t, ConfigId> config_index_;

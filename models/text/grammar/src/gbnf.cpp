@@ -58,7 +58,7 @@ class GbnfParser {
     std::size_t at = 0, line = 1, column = 1;
   };
 
-  // Goes on from the place that was asked for before: every repetition asks.
+  // Continues from the last requested place, since every repetition asks for one.
   std::string position(std::size_t at) const {
     if (at < place_.at) place_ = {};
     for (; place_.at < std::min(at, text_.size()); ++place_.at) {
@@ -169,7 +169,7 @@ class GbnfParser {
           error(groups.back().begin, "the group that begins here is not closed");
         if (nested) expected("an element, '|' or ')'");
         close_element(groups.back(), last, has_last);
-        // A rule may go on with '|' on the next line.
+        // A rule may continue with '|' on the next line.
         const std::size_t line_end = at_;
         space(true);
         if (peek() == '|') continue;
@@ -314,7 +314,7 @@ class GbnfParser {
     std::uint64_t value = 0;
     while (peek() >= '0' && peek() <= '9') {
       value = value * 10 + static_cast<std::uint64_t>(text_[at_++] - '0');
-      if (value > kMaxCount) error(begin, fmt::format("a count may be {} at most", kMaxCount));
+      if (value > kMaxCount) error(begin, fmt::format("a count may be at most {}", kMaxCount));
     }
     if (at_ == begin) expected("a count");
     return value;
@@ -356,9 +356,8 @@ class GbnfParser {
     } else {
       const std::string_view text = text_.substr(at_ - 1, end - at_ + 2);
       if (!options_.find_token)
-        error(begin, fmt::format("token {} is named by its text, but there is no vocabulary to "
-                                 "look it up in",
-                                 text));
+        error(begin,
+              fmt::format("token {} is given by its text, but there is no vocabulary", text));
       id = options_.find_token(text);
       if (id == kNoToken) error(begin, fmt::format("the vocabulary has no token {}", text));
     }

@@ -63,7 +63,7 @@ bool Grammar::accepts(std::string_view text) const {
       limit = std::max(kMaxMemory, 2 * engine.memory());
     }
   }
-  return engine.complete(at);
+  return engine.may_end(at);
 }
 
 }  // namespace weft

@@ -20,7 +20,7 @@ class JsonReader {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
     value(0, 0, 0);
     space();
-    if (at_ < text_.size()) error("text behind the end of the value");
+    if (at_ < text_.size()) error("text after the end of the value");
   }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 // Sets of numbers as the texts that JSON has for them. Bounds and multiples are about numbers
-// without an exponent: those with one are left out where a schema has such keywords.
+// without an exponent: those with one are left out if a schema has such keywords.
 
 #include "automaton.h"
 #include "json_tree.h"

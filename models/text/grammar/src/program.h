@@ -85,7 +85,7 @@ class ProgramBuilder {
   void text(StateId from, std::string_view bytes, StateId to);
   // One character in UTF-8; surrogates are left out.
   void character(StateId from, const CodePoints& set, StateId to);
-  // One character of a JSON string: as it stands where JSON allows that, and in the escaped forms
+  // One character of a JSON string: as it stands if JSON allows that, and in the escaped forms
   // that are usual: \n and the like, \uXXXX for controls and whatever is not ASCII.
   void json_character(StateId from, const CodePoints& set, StateId to);
 
@@ -97,7 +97,7 @@ class ProgramBuilder {
   // Costs no more states for a million times than for a thousand.
   Piece repeat(RuleId rule, std::uint64_t min, std::uint64_t max);
 
-  // Throws FormatError where the root can never end, or where a rule begins with itself (the
+  // Throws FormatError if the root can never end, or if a rule begins with itself (the
   // message is `describe(rule)`'s). Call it once.
   Program finish(RuleId root, bool refuse_left_recursion_anywhere);
 

@@ -52,7 +52,7 @@ CodePoints line_ends() {
   return set;
 }
 
-// \p{Lu}, \p{Letter}, \p{gc=L}: general categories. Empty where the name is none.
+// \p{Lu}, \p{Letter}, \p{gc=L}: general categories. Empty if the name is none.
 CodePoints category(std::string name) {
   for (const std::string_view prefix : {"General_Category=", "gc="})
     if (name.starts_with(prefix)) name.erase(0, prefix.size());
@@ -98,7 +98,7 @@ CodePoints category(std::string name) {
 }
 
 // Builds an automaton while it reads. Assertions that look ahead hold for everything up to the end
-// of the text; they are kept for alternatives of the whole pattern, where that is an intersection
+// of the text; they are kept for alternatives of the whole pattern, if that is an intersection
 // of two languages.
 class RegexParser {
  public:
@@ -300,7 +300,7 @@ class RegexParser {
       value = 0;
       while (peek() >= '0' && peek() <= '9') {
         value = value * 10 + static_cast<std::uint64_t>(pattern_[at_++] - '0');
-        if (value > kMaxCount) error(begin, fmt::format("a count may be {} at most", kMaxCount));
+        if (value > kMaxCount) error(begin, fmt::format("a count may be at most {}", kMaxCount));
       }
       return at_ > from;
     };
@@ -358,7 +358,7 @@ class RegexParser {
     return c.code;
   }
 
-  // A set of one character for those that stand for one.
+  // A set of one character for escapes that mean one.
   CodePoints escape(std::size_t begin, bool in_class) {
     if (!more()) error(begin, "a backslash at the end");
     const char32_t code = character();

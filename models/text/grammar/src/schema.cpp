@@ -133,7 +133,7 @@ JsonId References::resolve(JsonId keyword) const {
     const std::string name = ref.text.substr(ref.text.find('#') + 1);
     const auto known = dynamic_anchors_.find(name);
     if (known != dynamic_anchors_.end() && (known->second > 1 || documents_.size() > 2))
-      fail<UnsupportedError>("schema {}: its target depends on the way to it", where());
+      fail<UnsupportedError>("schema {}: its target depends on the path to it", where());
   }
   const auto base = base_of_.find(ref.parent);
   std::string uri = ref.text, fragment;
@@ -167,13 +167,12 @@ JsonId References::resolve(JsonId keyword) const {
       at = json_[at].kind == Kind::object ? json_.find(at, part) : JsonTree::kNone;
     }
   }
-  if (at == JsonTree::kNone)
-    fail<FormatError>("schema {}: there is no '{}' in it", where(), ref.text);
+  if (at == JsonTree::kNone) fail<FormatError>("schema {}: has no '{}'", where(), ref.text);
   return at;
 }
 
 void SchemaExpander::unsupported(JsonId keyword, const std::string& why) const {
-  fail<UnsupportedError>("schema {}: cannot be honoured: {}", json_.pointer(keyword), why);
+  fail<UnsupportedError>("schema {}: not supported: {}", json_.pointer(keyword), why);
 }
 
 void SchemaExpander::wrong(JsonId keyword, const std::string& why) const {
@@ -202,7 +201,7 @@ DfaRef SchemaExpander::format(JsonId node) {
   if (known != known_.end()) return known->second;
   std::optional<Dfa> dfa;
   if (find_format(name, dfa) == FormatKind::unsupported)
-    unsupported(node, fmt::format("the format '{}' is no regular language", name));
+    unsupported(node, fmt::format("the format '{}' is not a regular language", name));
   return known_["format " + name] = dfa ? std::make_shared<const Dfa>(std::move(*dfa)) : nullptr;
 }
 
@@ -315,10 +314,10 @@ DfaRef SchemaExpander::combination(const Term& term, Type type) {
   DfaRef all;
   for (const DfaRef& one : term.allowed) all = all ? counted(all->both(*one)) : one;
   if (type != Type::string || !all || all->empty()) return all;
-  const auto [least, most] = all->length_bounds();
-  if (term.min <= least && (term.max == Dfa::kUnbounded || most <= term.max)) return all;
-  if (term.min > most || least > term.max) return counted(Dfa::literals({}));
-  return counted(all->both(Dfa::lengths(term.min, std::min(term.max, most))));
+  const auto [shortest, longest] = all->length_bounds();
+  if (term.min <= shortest && (term.max == Dfa::kUnbounded || longest <= term.max)) return all;
+  if (term.min > longest || shortest > term.max) return counted(Dfa::literals({}));
+  return counted(all->both(Dfa::lengths(term.min, std::min(term.max, longest))));
 }
 
 DfaRef SchemaExpander::strings(const Conjunction& what) {

@@ -54,7 +54,7 @@ struct Term {
     std::uint64_t min, max;
   };
   std::vector<Contains> contains;
-  JsonId unique = JsonTree::kNone;                       // uniqueItems, where it is true
+  JsonId unique = JsonTree::kNone;                       // uniqueItems, if it is true
   std::vector<std::pair<std::string, Literal>> members;  // also of the member of this name
   std::vector<std::string> required;
   std::vector<Literal> names;  // of every name
@@ -64,7 +64,7 @@ struct Term {
 class References {
  public:
   explicit References(const JsonTree& json);
-  // Throws FormatError where there is no such schema, UnsupportedError for other documents.
+  // Throws FormatError if there is no such schema, UnsupportedError for other documents.
   JsonId resolve(JsonId ref_keyword) const;
   bool old_draft() const { return old_draft_; }  // keywords beside $ref do not count
 
@@ -87,20 +87,20 @@ class SchemaExpander {
 
   // Terms that cannot hold may be among them.
   std::vector<Term> expand(const Conjunction& what, Type type);
-  // False only where no value can be.
+  // False only if no value can be.
   bool possible(const Term& term, Type type, int depth);
   bool possible(const Conjunction& what, int depth);
   // All of term.allowed, bounds of the length included; null: everything of the type. Throws
-  // UnsupportedError where it needs too many states.
+  // UnsupportedError if it needs too many states.
   DfaRef combined(const Term& term, Type type);
 
-  // What a leaf says of the item at an index (kRest: of those behind all that are named), and of
+  // What a leaf says of the item at an index (kRest: of those after all named ones), and of
   // the member of a name.
   static constexpr std::uint64_t kRest = ~std::uint64_t{0};
   void item_literals(const Term::Leaf& leaf, std::uint64_t index, Conjunction& out) const;
   std::uint64_t named_items(const Term::Leaf& leaf) const;
   void member_literals(const Term::Leaf& leaf, const std::string& name, Conjunction& out);
-  // Of members that are not named: patterns, and what holds where none matches.
+  // Of members that are not named: patterns, and what holds if none matches.
   struct Patterns {
     std::vector<std::pair<DfaRef, Literal>> patterns;
     std::optional<Literal> rest;
@@ -114,7 +114,7 @@ class SchemaExpander {
   DfaRef strings(const Conjunction& what);
   void simplify(Conjunction& what) const;
 
-  // To be kept by more than one. Throws BudgetError where all of a schema together became too
+  // To be kept by more than one. Throws BudgetError if all of a schema together became too
   // large.
   DfaRef counted(Dfa dfa);
 

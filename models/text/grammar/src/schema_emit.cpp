@@ -226,7 +226,7 @@ class SchemaEmitter {
   Piece array(const Term& term) {
     check_count(term);
     if (term.unique != JsonTree::kNone && term.max > 1)
-      expander_.unsupported(term.unique, "an automaton cannot remember which items were there");
+      expander_.unsupported(term.unique, "an automaton cannot remember previous items");
     std::uint64_t named = 0;
     for (const Term::Leaf& leaf : term.leaves) named = std::max(named, expander_.named_items(leaf));
     for (const auto& [at, literal] : term.items) named = std::max(named, at + 1);
@@ -274,7 +274,7 @@ class SchemaEmitter {
     }
     const bool limited = term.max != Dfa::kUnbounded;
     // Zero items are always told from some: a comma stands between items.
-    const std::uint64_t most =
+    const std::uint64_t max_count =
         std::max({std::uint64_t{1}, named, term.min, limited ? term.max : 0});
     std::map<Key, StateId> known;
     std::vector<std::pair<Key, StateId>> work;
@@ -301,7 +301,7 @@ class SchemaEmitter {
         Conjunction more;
         if (const auto to = count_item(term, key, counts, more)) {
           Key next = *to;
-          next[0] = std::min(next[0], most);
+          next[0] = std::min(next[0], max_count);
           const std::uint64_t index = key[0] < named ? key[0] : SchemaExpander::kRest;
           b_.call(at, item(term, index, more), state(next));
         }
@@ -461,8 +461,8 @@ class SchemaEmitter {
         std::count_if(members.begin(), members.end(), [](const Member& m) { return m.required; }));
     const std::uint64_t min = term.min <= n_required ? 0 : term.min;
     const bool limited = term.max != Dfa::kUnbounded;
-    const std::uint64_t most = limited ? std::max(min, term.max) : min;
-    if (most > kMaxObjectStates || (most + 1) * (n + 1) > kMaxObjectStates)
+    const std::uint64_t max_count = limited ? std::max(min, term.max) : min;
+    if (max_count > kMaxObjectStates || (max_count + 1) * (n + 1) > kMaxObjectStates)
       expander_.unsupported(term.bounds_at, "too many states");
     std::size_t last_required = 0;  // the object may not end before this member
     for (std::size_t i = 0; i < n; ++i)
@@ -474,22 +474,22 @@ class SchemaEmitter {
     b_.byte(space(close), '}', '}', p.out);
     // Places behind a member, before one where anything may stand, and before one of the named.
     const auto grid = [&] {
-      std::vector<StateId> states((n + 1) * (most + 1));
+      std::vector<StateId> states((n + 1) * (max_count + 1));
       for (StateId& s : states) s = b_.state();
       return states;
     };
     const std::vector<StateId> behind = grid(), before = grid(), named = grid();
-    const auto at = [&](std::size_t i, std::uint64_t c) { return i * (most + 1) + c; };
+    const auto at = [&](std::size_t i, std::uint64_t c) { return i * (max_count + 1) + c; };
     b_.skip(open, before[at(0, 0)]);
     if (last_required == 0 && min == 0) b_.skip(open, close);
     for (std::size_t i = 0; i <= n; ++i) {
-      for (std::uint64_t c = 0; c <= most; ++c) {
+      for (std::uint64_t c = 0; c <= max_count; ++c) {
         if (i >= last_required && c >= min) b_.skip(behind[at(i, c)], close);
         if (!limited || c < term.max)
           b_.skip(mark(behind[at(i, c)], ',', false, true), before[at(i, c)]);
         b_.skip(before[at(i, c)], named[at(i, c)]);
         if (limited && c >= term.max) continue;
-        const std::uint64_t counted = std::min(c + 1, most);
+        const std::uint64_t counted = std::min(c + 1, max_count);
         b_.call(before[at(i, c)], other, behind[at(i, counted)]);
         if (i == n) continue;
         b_.call(named[at(i, c)], named_member(members[i]), behind[at(i + 1, counted)]);

@@ -173,7 +173,7 @@ Step CallParser::parameters(char c) {
   return complete();
 }
 
-// Short texts of the call, and the mark behind them.
+// Short texts of the call, and the mark after them.
 Step CallParser::text_up_to(std::string_view end, char c, std::string& out, Phase next) {
   text_ += c;
   if (!text_.ends_with(end)) return text_.size() > kMaxName ? Step::bad : Step::more;

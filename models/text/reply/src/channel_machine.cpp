@@ -118,7 +118,7 @@ class ChannelMachine final : public ReplyMachine {
   void text(char c) {
     switch (state_) {
       case State::begin:
-        // The rest of a header whose beginning stands in the prompt, or no header at all.
+        // The rest of a header whose beginning is in the prompt, or no header at all.
         header_ += c;
         if (header_.size() > kMaxHeader ||
             !std::string_view(" to=").starts_with(std::string_view(header_).substr(0, 4))) {

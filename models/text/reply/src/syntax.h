@@ -28,7 +28,7 @@ struct CallRow {
   std::string_view open = {}, after_name = {}, close = {};
   std::string_view parameter = {}, after_key = {}, value_open = {}, value_close = {};
   bool close_optional = false;        // the reply may end without it
-  std::string_view name_prefix = {};  // is no part of the name
+  std::string_view name_prefix = {};  // is not part of the name
 };
 
 std::span<const ReasoningRow> reasoning_rows();

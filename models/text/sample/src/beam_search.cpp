@@ -63,12 +63,12 @@ void BeamSearch::keep_best(std::vector<Hypothesis>& hypotheses) const {
   if (hypotheses.size() > options_.beams) hypotheses.resize(options_.beams);
 }
 
-// Whether hypotheses with so many tokens, the best of them with that sum, need not go on.
+// Whether hypotheses with so many tokens, the best of them with that sum, need not be extended.
 bool BeamSearch::enough(double best_logprob, std::int64_t n_tokens,
                         const std::vector<Hypothesis>& ended) const {
   if (ended.size() < options_.beams) return false;
   if (options_.stopping == EarlyStopping::first) return true;
-  // Sums only fall. What a sum counts is most where the text is longest, or shortest.
+  // Sums only fall. What a sum counts is most if the text is longest, or shortest.
   std::int64_t length = n_tokens;
   if (options_.stopping == EarlyStopping::never)
     length = options_.length_penalty > 0 ? options_.max_tokens : n_tokens + 1;
@@ -85,7 +85,7 @@ bool BeamSearch::step() {
     h.tokens.push_back(c.step.token);
     return h;
   };
-  // Mostly few of the best end the text. Where many do, more are looked at.
+  // Mostly few of the best end the text. If many do, more are looked at.
   for (std::size_t n = 2 * n_beams;; n *= 4) {
     const std::vector<Candidate> candidates = best_candidates(n);
     going.clear();
@@ -102,7 +102,7 @@ bool BeamSearch::step() {
   }
   if (going.empty() && ended.empty()) {
     if (n_tokens_ == 0) fail<ValueError>("no token may come first");
-    over_ = true;  // what there is cannot go on
+    over_ = true;  // the hypotheses cannot be extended
     return false;
   }
   keep_best(ended);

@@ -297,7 +297,7 @@ void BpeTokenizer::read_merges() {
     }
   }
   if (n_unknown > 0)
-    warn(fmt::format("{} of {} merges name tokens that do not exist and are left out", n_unknown,
+    warn(fmt::format("{} of {} merges name tokens that do not exist and are ignored", n_unknown,
                      vocabulary().n_merges()));
 }
 

@@ -2,7 +2,7 @@
 // The precompiled table by which SentencePiece models normalize a text (tokenizer.ggml.
 // precompiled_charsmap): the longest known string at a place is replaced by another one. Form: the
 // bytes of a double-array trie, little-endian (https://github.com/s-yata/darts-clone), with its
-// size before it, and the replacements, each with a NUL behind it.
+// size before it, and the replacements, each followed by a NUL.
 
 #include <cstddef>
 #include <cstdint>

@@ -65,7 +65,7 @@ Plamo2Tokenizer::Plamo2Tokenizer(std::shared_ptr<const Vocabulary> shared)
   tokens_ = ByteTrie(std::move(entries));
   warn_of_long_tokens(tokens_.n_too_long(), ByteTrie::kMaxLength);
   if (std::find(byte_tokens_.begin(), byte_tokens_.end(), kNoToken) != byte_tokens_.end())
-    warn("some bytes have no token: characters that need them become unknown or are left out");
+    warn("some bytes have no token: characters that need them become unknown or are dropped");
 }
 
 void Plamo2Tokenizer::emit_bytes(std::string_view character, std::vector<TokenId>& out) const {
@@ -91,16 +91,16 @@ void Plamo2Tokenizer::encode_stretch(std::string_view text, std::vector<TokenId>
     // Before the tokens are looked at: one of them may end inside this very character.
     for (std::size_t i = at + 1; i < end; ++i) first[i] = kInside;
     std::int64_t& here = best[at % best.size()];
-    std::int64_t most = kUnknownScore + best[end % best.size()];
+    std::int64_t best_here = kUnknownScore + best[end % best.size()];
     tokens_.for_each_prefix(text, at, [&](std::size_t length, TokenId id) {
       const std::size_t next = at + length;
       if (next < text.size() && (text[next] & 0xC0) == 0x80 && first[next] == kInside) return;
       const std::int64_t sum = scores_[static_cast<std::size_t>(id)] + best[next % best.size()];
-      if (sum < most) return;
-      most = sum;
+      if (sum < best_here) return;
+      best_here = sum;
       first[at] = id;
     });
-    here = most;
+    here = best_here;
     end = at;
   }
   for (std::size_t at = 0; at < text.size();) {

@@ -85,7 +85,7 @@ std::size_t upper_run(const CharReader& text, std::size_t i, CharClass excluded)
   });
 }
 
-// Letters with marks behind them, and single spaces between two letters.
+// Letters followed by marks, and single spaces between two letters.
 std::size_t phrase(const CharReader& text, std::size_t i) {
   const auto is_letter = [&](std::size_t at) { return (text.at(at).bits & kLetter) != 0; };
   if (!is_letter(i)) return i;

@@ -31,13 +31,13 @@ struct RunStage {
 //   ascii_punctuated_words   [!-/:-~][A-Za-z]+
 //   words                    PREFIX? LETTERS+, or with split_case the two forms  PREFIX? UPPER*
 //   LOWER+  and  PREFIX? UPPER+ LOWER*,
-//                            both with an optional contraction behind (split_case_suffix)
+//                            both with an optional contraction at the end (split_case_suffix)
 //   numbers                  digits{1,max_digits}, or ' '?digits+ if digits_take_space
 //   punctuation              ' '? PUNCTUATION+ NEWLINE_TAIL*  (or ?, if it is one)
 //   newlines                 \s*[\r\n]+
 //   white space              \s+(?!\S), then \s+ if lone_space; or if halving_spaces
 //                            \s{512}(?!\S), \s{256}(?!\S), ... \s{4}(?!\S), \s{1,2}(?!\S), \s
-// Where han_apart, runs of Han characters come first and no word holds one. With phrases, LETTERS+
+// If han_apart, runs of Han characters come first and no word holds one. With phrases, LETTERS+
 // is LETTER MARK* (' '? LETTER MARK*)*.
 struct WordStage {
   enum class Contractions { none, lower_case, any_case };
@@ -52,7 +52,7 @@ struct WordStage {
   CharClass not_prefix = char_class::kNewline | char_class::kLetter | char_class::kNumber;
   bool split_case = false;
   Contractions split_case_suffix = Contractions::none;
-  int max_digits = kUnlimited;  // 0: numbers are no alternative
+  int max_digits = kUnlimited;  // 0: no alternative for numbers
   bool digits_take_space = false;
   // Punctuation: a character in one of `punctuation`, or, if that is 0, in none of
   // `not_punctuation`.

@@ -46,7 +46,7 @@ enum class NodeKind : std::uint8_t {
   call_block,    // words, kids as macro, then the call as the last kid
   filter_block,  // kids: filters, body
   with,          // kids: body, then target, value, target, ...
-  block,         // kids[0]: a body with names of its own
+  block,         // kids[0]: a body with its own scope
   break_,
   continue_,
 };

@@ -187,7 +187,7 @@ Value named_value(Renderer& r, const Value& args, std::string_view text, std::si
   return *found;
 }
 
-// Cuts off what stands behind the name of a field: !r and :08.3f.
+// Removes what follows the name of a field: !r and :08.3f.
 Spec take_spec(Renderer& r, std::string_view& field) {
   Spec spec;
   if (const std::size_t colon = field.find(':'); colon != std::string_view::npos) {

@@ -260,7 +260,7 @@ class Lexer {
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-      fail(at_ - n - 2, "this escape stands for no character");
+      fail(at_ - n - 2, "this escape does not name a character");
     append_utf8(code, text);
   }
 

@@ -313,7 +313,7 @@ NodePtr Parser::with(std::size_t at) {
   return node;
 }
 
-// What has names of its own and is otherwise written as it is.
+// What has its own scope and is otherwise written unchanged.
 NodePtr Parser::scope_block(std::size_t at, const std::string& tag) {
   if (tag == "block") {
     identifier();

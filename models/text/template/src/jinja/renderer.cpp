@@ -90,7 +90,7 @@ void Renderer::run_scope(const Node& body) {
   Scope* const outer = scope_;
   scope_ = heap.scope(outer);
   run_body(body);
-  heap.give_back(std::exchange(scope_, outer));
+  heap.rollback(std::exchange(scope_, outer));
 }
 
 void Renderer::run_for(const Node& node) {
@@ -109,7 +109,7 @@ std::vector<Value> Renderer::filtered(const Node& node, std::vector<Value> items
     assign(*node.kids[0], item);
     if (truth(eval(*node.kids[2]))) chosen.push_back(item);
   }
-  heap.give_back(std::exchange(scope_, outer));
+  heap.rollback(std::exchange(scope_, outer));
   return chosen;
 }
 
@@ -128,7 +128,7 @@ bool Renderer::loop(const Node& node, std::vector<Value> items, std::int64_t dep
     heap.at = node.at;
     assign(*node.kids[0], loop->items[loop->at]);
     flow = run(*node.kids[3]);
-    heap.give_back(std::exchange(scope_, outer));
+    heap.rollback(std::exchange(scope_, outer));
   }
   return !loop->items.empty();
 }
@@ -166,7 +166,7 @@ void Renderer::run_set(const Node& node) {
   Scope* const outer = scope_;
   scope_ = heap.scope(outer);
   Value text = captured(*node.kids[2]);
-  heap.give_back(std::exchange(scope_, outer));
+  heap.rollback(std::exchange(scope_, outer));
   if (node.kids[1]) {
     const Value before = std::exchange(block_text_, text);
     text = eval(*node.kids[1]);
@@ -182,7 +182,7 @@ void Renderer::run_filter(const Node& node) {
   const Value before = std::exchange(block_text_, text);
   emit(eval(*node.kids[0]));
   block_text_ = before;
-  heap.give_back(std::exchange(scope_, outer));
+  heap.rollback(std::exchange(scope_, outer));
 }
 
 Renderer::Flow Renderer::run_with(const Node& node) {
@@ -192,7 +192,7 @@ Renderer::Flow Renderer::run_with(const Node& node) {
   scope_ = heap.scope(outer);
   for (std::size_t i = 0; i < values.size(); ++i) assign(*node.kids[1 + 2 * i], values[i]);
   const Flow flow = run_body(*node.kids[0]);
-  heap.give_back(std::exchange(scope_, outer));
+  heap.rollback(std::exchange(scope_, outer));
   return flow;
 }
 
@@ -258,7 +258,7 @@ Value Renderer::call_macro(const Callable& macro, Args& args) {
   scope_ = heap.scope(macro.closure);
   bind(macro, args);
   const Value text = captured(*macro.macro->kids[0]);
-  heap.give_back(std::exchange(scope_, before));
+  heap.rollback(std::exchange(scope_, before));
   heap.at = at;
   return text;
 }

@@ -99,7 +99,7 @@ Scope* Heap::scope(Scope* parent) {
   return scope;
 }
 
-void Heap::give_back(Scope* scope) {
+void Heap::rollback(Scope* scope) {
   if (scope->captured) return;
   scope->names.clear();
   free_.push_back(scope);

@@ -202,7 +202,7 @@ class Heap {
   Callable* callable(Callable c) { return keep(callables_, std::move(c), 64); }
   Loop* loop(Loop l) { return keep(loops_, std::move(l), 128); }
   Scope* scope(Scope* parent);
-  void give_back(Scope* scope);  // its names end here, unless a macro kept it
+  void rollback(Scope* scope);  // its names end here, unless a macro kept it
 
   void charge(std::size_t bytes);  // of memory
   void work(std::size_t bytes) { step(bytes / 32 + 1); }
