@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs `weft bench` and, where they are given, other programs' llama-bench on the same model files, one after the other in
+"""Runs `weft bench` and, if they are given, other programs' llama-bench on the same model files, one after the other in
 several rounds, and writes the tables of docs/performance_log.md.
 
 Every measurement is a process of its own and the programs take turns, so that a machine that changes its speed changes it for

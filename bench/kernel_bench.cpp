@@ -105,7 +105,7 @@ struct Heads {
 // `backwards`: the blocks of the cache lie in the wrong order, so that none follows its neighbour.
 void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t depth,
                    bool backwards = false) {
-  const std::int64_t n_blocks = whole_blocks(depth + t) / kCellsPerBlock;
+  const std::int64_t n_blocks = round_up_to_blocks(depth + t) / kCellsPerBlock;
   const auto build = [=](Graph& g) {
     const Tensor q = g.input("q", {f32, {t, heads.H, heads.E}});
     const Tensor k = g.state("k", {cache, cache_shape(depth + t, heads.G, heads.E)});
@@ -147,7 +147,7 @@ void add_rows(std::int64_t t) {
 void add_all() {
   for (const Format* format : all_formats()) {
     const DType type = format->dtype;
-    if (type.gguf_id() < 0 || format->whole) continue;
+    if (type.gguf_id() < 0 || format->is_integer) continue;
     if (!format->encode && !format->encode_weighted) continue;
     add_projections(type, false);
     if (std::ranges::count(cpu_backend().layouts(), type, &DType::plain) != 0)

@@ -57,7 +57,7 @@ struct Results {
   int n_refused = 0, n_cut_off = 0;
 };
 
-// False where the schema's form of the text is another one.
+// False if the schema's form of the text is another one.
 bool follow(TokenConstraint& constraint, const std::vector<TokenId>& ids, Times& times) {
   constraint.reset();
   for (const TokenId id : ids) {

@@ -30,7 +30,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 log=$scratch/log
 
-# report NAME SECONDS PASSED FAILED [REMARK]: adds to the totals and prints a line; the log too where something failed.
+# report NAME SECONDS PASSED FAILED [REMARK]: adds to the totals and prints a line; the log too if something failed.
 report() {
   passed=$((passed + $3)) failed=$((failed + $4))
   if (($4 == 0)); then

@@ -23,7 +23,7 @@ constexpr const char* kMore = ". ";
 constexpr const char* kFence = "\"\"\"";
 constexpr int kHistoryLength = 1000;
 
-// $XDG_STATE_HOME/weft/chat_history, by default below ~/.local/state; empty where there is no
+// $XDG_STATE_HOME/weft/chat_history, by default below ~/.local/state; empty if there is no
 // place for it. https://specifications.freedesktop.org/basedir-spec
 std::string history_path() {
   const char* state = std::getenv("XDG_STATE_HOME");

@@ -117,7 +117,7 @@ void catch_interrupts(Interrupts which) {
   if (interrupt_event < 0) interrupt_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
-  // Without SA_RESTART a read that waits ends, too. A program that goes on after Ctrl-C waits for
+  // Without SA_RESTART a read that waits ends, too. A program that continues after Ctrl-C waits for
   // its terminal with poll(), and must not find a write of its output broken off.
   if (which == Interrupts::once)
     action.sa_flags = static_cast<int>(SA_RESETHAND);

@@ -29,11 +29,11 @@ class UsageError : public Error {
 // pipe has merely seen enough: 0.
 int run_program(std::string_view name, const std::function<int()>& body);
 
-// Reads the flags. Returns the exit code where the program is to end at once: 0 after --help, 2
+// Reads the flags. Returns the exit code if the program is to end at once: 0 after --help, 2
 // for wrong usage.
 std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 
-// Writes to stdout and flushes. Throws IoError; OutputClosed where nobody reads any more.
+// Writes to stdout and flushes. Throws IoError; OutputClosed if the reader has closed the pipe.
 void print_now(std::string_view text);
 struct OutputClosed {};
 
@@ -54,8 +54,8 @@ void catch_interrupts(Interrupts which);
 void clear_interrupt();
 // Readable while interrupted(): for poll() beside another descriptor. REQUIRES: catch_interrupts().
 int interrupt_descriptor();
-// As progress functions: go on until Ctrl-C. The second one shows on a terminal's stderr how far
-// loading is, where it takes long.
+// Progress functions that continue until Ctrl-C. The second one shows on a terminal's stderr how
+// far loading is, if it takes long.
 bool not_interrupted(double progress);
 bool load_progress(double progress);
 

@@ -27,7 +27,7 @@ std::vector<CLI::Option*> add_template_flags(CLI::App& app, TemplateFlags& flags
 // themselves. Throws IoError.
 std::string read_template(const std::string& path);
 
-// Throws UnsupportedError where there is none at all.
+// Throws UnsupportedError if there is none at all.
 std::unique_ptr<const ChatTemplate> load_template(const TemplateFlags& flags,
                                                   const Vocabulary& vocabulary);
 

@@ -45,13 +45,13 @@ class Contents {
   }
 
   // first <= last, cells and blocks all different, two sequences by turns, anything else random.
-  void whole(std::string_view name, std::int64_t most, std::span<std::int32_t> values) {
+  void whole(std::string_view name, std::int64_t limit, std::span<std::int32_t> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most));
+      const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
       const auto step = static_cast<std::int64_t>(i);
       const std::int64_t v = name == "first"   ? step % 2 * kShift
-                             : name == "last"  ? (step * 61 + kShift) % (most - kShift) + kShift
-                             : name == "cells" ? (step * 7 + 3) % most
+                             : name == "last"  ? (step * 61 + kShift) % (limit - kShift) + kShift
+                             : name == "cells" ? (step * 7 + 3) % limit
                              : name == "table" ? (step * 5 + 2) % std::ssize(values)
                              : name == "slot"  ? step / 3 % 2
                                                : chance;
@@ -146,7 +146,7 @@ void fill_inputs(Executor& executor, const Graph& graph, const Case& c) {
     if (node.kind != NodeKind::input) continue;
     const auto bytes = executor.input(node.path);
     if (node.spec.dtype == i32) {
-      contents.whole(node.path, c.most,
+      contents.whole(node.path, c.limit,
                      {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / 4});
     } else {
       contents.fill(node.spec, bytes);

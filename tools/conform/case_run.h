@@ -14,8 +14,8 @@ namespace weft::conform {
 struct Outcome {
   bool supported = false;
   std::string kernel;
-  NodeCheck check;    // of the node, where it is supported
-  double ns = 0;      // the fastest of some calls; 0 where it was not timed
+  NodeCheck check;    // of the node, if it is supported
+  double ns = 0;      // the fastest of some calls; 0 if it was not timed
   Cost cost;          // of one call
   std::string error;  // empty: it ran to its end
   bool passed() const { return error.empty() && check.passed(); }

@@ -146,7 +146,7 @@ void add_type(Cases& cases, DType w) {
 
 void add_weights(Cases& cases, std::span<const DType> layouts) {
   for (const Format* format : all_formats()) {
-    if (!format->whole && format->dtype.gguf_id() >= 0) add_type(cases, format->dtype);
+    if (!format->is_integer && format->dtype.gguf_id() >= 0) add_type(cases, format->dtype);
   }
   for (const DType layout : layouts) add_type(cases, layout);
 }

@@ -16,7 +16,7 @@ struct Case {
   std::string types;                  // "Q4_K", "F16 F16"
   std::string shape;                  // "7 x 256 -> 100"
   std::function<void(Graph&)> build;  // makes one op node, named "node", and the output "y"
-  std::int64_t most = 1;              // inputs of whole numbers are 0 .. most - 1
+  std::int64_t limit = 1;             // inputs of whole numbers are 0 .. most - 1
   bool timed = false;                 // large enough for its time to say something
 };
 

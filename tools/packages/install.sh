@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: install.sh LIST...   Installs the packages of tools/packages/LIST.txt that are missing. Prints nothing where nothing is.
+# usage: install.sh LIST...   Installs the packages of tools/packages/LIST.txt that are missing. Prints nothing if nothing is.
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -103,12 +103,12 @@ void print_text(const std::vector<Line>& lines, bool with_ops) {
         line.memory_bytes > 0 ? " of " + human_bytes(line.memory_bytes) : std::string();
     std::cout << fmt::format("{:<12} {}\n", "",
                              line.host_memory ? "computes in the host's memory"
-                                              : fmt::format("memory of its own{}", size));
+                                              : fmt::format("separate memory{}", size));
     if (!line.error.empty()) std::cout << fmt::format("{:<12} error: {}\n", "", line.error);
     if (with_ops && line.error.empty()) {
       std::cout << fmt::format("{:<12} runs {}\n", "", joined(line.ops.runs));
       if (!line.ops.leaves.empty())
-        std::cout << fmt::format("{:<12} leaves to others {}\n", "", joined(line.ops.leaves));
+        std::cout << fmt::format("{:<12} does not run {}\n", "", joined(line.ops.leaves));
     }
   }
 }

@@ -23,7 +23,8 @@ struct Work {
 // logits of the last token of each step.
 Work work_of(const Session& session, std::int64_t depth, std::int64_t n_tokens, std::int64_t width);
 
-// Of one node of a step of `n_tokens` tokens behind `depth` others, by the graph that runs it.
+// The work of one node in a step of `n_tokens` tokens after `depth` others, by the graph that runs
+// it.
 Work work_of_node(const Graph& graph, NodeId id, std::int64_t depth, std::int64_t n_tokens);
 
 }  // namespace weft::tools

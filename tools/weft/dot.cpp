@@ -90,7 +90,7 @@ Drawn draw_one(const Variant& variant, const PictureOptions& options, const Note
 Drawn draw_difference(const Model& model, const Flags& flags, PictureOptions options) {
   const Variant before = make_variant(model, flags.model.session, flags.diff[0], flags.phase);
   const Variant after = make_variant(model, flags.model.session, flags.diff[1], flags.phase);
-  options.alike_too = both(alike(before), alike(after));
+  options.may_fold = both(alike(before), alike(after));
   options.title += fmt::format(": from {} to {}", flags.diff[0], flags.diff[1]);
   Drawn a = draw_one(before, options, {.kernels = true});
   Drawn b = draw_one(after, options, {.kernels = true});
@@ -109,7 +109,7 @@ Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
   std::optional<ProfileFile> profile;
   if (!flags.profile.empty()) profile = read_profile(flags.profile, session);
   const Variant variant = make_variant(model, session, "", flags.phase);
-  options.alike_too = steps_alike(variant.plan());
+  options.may_fold = steps_alike(variant.plan());
   NoteOptions notes{.bytes_heat = !flags.heat.empty()};
   if (profile)
     notes.profile = &profile_of(*profile, flags.profile, variant.graph(), variant.plan());
@@ -178,9 +178,10 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("A B")
       ->excludes(heat)
       ->excludes(profile);
-  app.add_flag("--plan", flags.plan,
-               "not the graph of ops but the plan as a flow graph: what each lane does between "
-               "two joins")
+  app.add_flag(
+         "--plan", flags.plan,
+         "draw the plan as a flow graph instead of the graph of ops: what each lane does between "
+         "two joins")
       ->excludes(heat)
       ->excludes(profile)
       ->excludes("--diff");

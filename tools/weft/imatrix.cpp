@@ -53,7 +53,7 @@ void take_up(Flags& flags) {
   const Imatrix left = Imatrix::read(flags.out);
   if (left.datasets != std::vector{flags.text} || left.chunk_size != flags.model.session.context) {
     fail<ValueError>(
-        "{}: cannot be gone on with: it is of {} in windows of {} tokens, expected {} in windows "
+        "{}: cannot be resumed: it is of {} in windows of {} tokens, expected {} in windows "
         "of {}",
         printable_path(flags.out),
         left.datasets.size() == 1 ? printable_path(left.datasets[0])
@@ -174,7 +174,7 @@ int collect(Flags& flags) {
       read_windows(*model, flags.text, flags.model.session.context, flags.first, flags.windows);
   if (windows.count() == 0) {
     if (flags.first > first) return 0;  // all was done before
-    fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),
+    fail<ValueError>("{}: no window is left after the first {}", printable_path(flags.text),
                      flags.first);
   }
   Session session(model, session_for(flags, *model));
@@ -187,7 +187,7 @@ int collect(Flags& flags) {
   }
   if (done > 0) run.save(done);
   std::cerr << fmt::format("stopped after window {} of {}{}\n", done, run.windows().count(),
-                           done > 0 ? "; --resume goes on from there" : "");
+                           done > 0 ? "; --resume continues from there" : "");
   return cli::kInterrupted;
 }
 

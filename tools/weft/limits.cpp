@@ -161,7 +161,7 @@ Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
       age_s = std::max<std::int64_t>(0, now_s() - kept.at("measured").get<std::int64_t>());
       if (limits.threads == threads) return limits;
     } catch (const Json::exception&) {
-      // None, or written by somebody else.
+      // There is none, or another program wrote it.
     }
   }
   age_s = 0;
@@ -191,7 +191,7 @@ int limits(int argc, char** argv) {
   const Limits found = kept_limits(threads == 0 ? default_workers() : threads, again, age_s);
   std::cout << (as_json ? to_json(found) + '\n' : to_text({found}));
   if (age_s > 0)
-    std::cerr << fmt::format("measured {} min ago; --again measures now\n", age_s / 60);
+    std::cerr << fmt::format("measured {} min ago; --again measures again\n", age_s / 60);
   return 0;
 }
 

@@ -28,11 +28,11 @@ const MadeShape kShapes[] = {
 
 constexpr std::int64_t kContext = 131072;
 
-// Sizes up to `most`: with these no count of parameters or bytes leaves 64 bits.
+// Sizes up to `max`: with these no count of parameters or bytes leaves 64 bits.
 struct Letter {
   std::string_view name;
   std::int64_t MadeShape::*member;
-  std::int64_t most;
+  std::int64_t max;
 };
 constexpr Letter kLetters[] = {{"D", &MadeShape::D, 1 << 17}, {"F", &MadeShape::F, 1 << 20},
                                {"L", &MadeShape::L, 1 << 10}, {"H", &MadeShape::H, 1 << 12},
@@ -48,11 +48,11 @@ void put_letter(MadeShape& shape, std::string_view part) {
   const auto* letter = std::ranges::find(kLetters, name, &Letter::name);
   const bool known = name == "tied" || letter != std::end(kLetters);
   const bool whole = !number.empty() && error == std::errc() && stop == number.end();
-  const std::int64_t least = name == "tied" ? 0 : 1;
-  const std::int64_t most = name == "tied" ? 1 : known ? letter->most : 0;
-  if (!known || !whole || value < least || value > most) {
+  const std::int64_t min = name == "tied" ? 0 : 1;
+  const std::int64_t max = name == "tied" ? 1 : known ? letter->max : 0;
+  if (!known || !whole || value < min || value > max) {
     std::string letters;
-    for (const Letter& l : kLetters) letters += fmt::format(" {} to {},", l.name, l.most);
+    for (const Letter& l : kLetters) letters += fmt::format(" {} to {},", l.name, l.max);
     fail<ValueError>(
         "'{}' is neither one of the shapes 15m, 1.1b, 7b, 8b, 9b nor a letter with a number from 1 "
         "on, as in D=512:{} or tied=1",

@@ -19,7 +19,7 @@ struct MadeShape {
   std::int64_t parameters() const;
 };
 
-// "1.1b", or free form "D=2048,F=5632,L=22,H=32,G=4,V=32000" with E=.. and tied=1 where wanted.
+// "1.1b", or free form "D=2048,F=5632,L=22,H=32,G=4,V=32000" with E=.. and tied=1 if wanted.
 // Throws ValueError that names the known shapes or the letter that is wrong.
 MadeShape parse_shape(std::string_view text);
 

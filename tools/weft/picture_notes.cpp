@@ -83,18 +83,18 @@ class Notes {
 
  private:
   const PlanStep* step_of(const PictureBox& box) const {
-    if (box.stand_in || box.nodes.empty()) return nullptr;
+    if (box.placeholder || box.nodes.empty()) return nullptr;
     const auto found = steps_.find(box.nodes.front());
     return found == steps_.end() ? nullptr : found->second;
   }
 
-  // Of all nodes that a box stands for.
+  // The sum over all nodes of a box.
   template <class F>
   double sum(const PictureBox& box, F f) const {
     double total = 0;
     for (const NodeId id : box.nodes) {
       const auto found = steps_.find(id);
-      if (!box.stand_in && found != steps_.end()) total += f(*found->second);
+      if (!box.placeholder && found != steps_.end()) total += f(*found->second);
     }
     return total;
   }
@@ -142,14 +142,14 @@ class Notes {
                          options_.profile ? "#111827" : std::string(colour_of(step.backend))});
     if (backends_.size() > 1) {
       box.border = colour_of(step.backend);
-      box.pen = 2.5;
+      box.border_width = 2.5;
     }
     const double ns = ns_of(box), bytes = bytes_of(box);
     if (options_.profile) {
       box.lines.push_back({fmt::format("{}, {:.1f} % of the time", human_ns(ns), share_of_time(ns)),
                            PictureLine::Style::bold});
       box.fill = heat_colour(max_ns > 0 ? ns / max_ns : 0);
-      box.pen = 1 + 5 * (max_bytes > 0 ? std::sqrt(bytes / max_bytes) : 0);
+      box.border_width = 1 + 5 * (max_bytes > 0 ? std::sqrt(bytes / max_bytes) : 0);
     } else if (options_.bytes_heat) {
       box.lines.push_back(
           {fmt::format("{}, {:.1f} % of all bytes", bytes_text(bytes), share_of_bytes(bytes)),

@@ -21,7 +21,7 @@ struct NoteOptions {
 // What is known about a box, for people who ask.
 struct BoxFacts {
   std::string name;                // PictureBox::name
-  std::vector<std::string> paths;  // of all nodes that it stands for
+  std::vector<std::string> paths;  // of all its nodes
   std::vector<std::pair<std::string, std::string>> rows;
 };
 

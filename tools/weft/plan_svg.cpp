@@ -194,7 +194,7 @@ class Painter {
     const double y = y_of_byte(plan_.arena_lower_bound);
     line(kLeft, y, kLeft + width_, y, "stroke=\"#16a34a\" stroke-width=\"1.2\"");
     text(kLeft + width_, y - 3,
-         fmt::format("most bytes alive in one stage: {}", human_bytes(plan_.arena_lower_bound)),
+         fmt::format("max live bytes in one stage: {}", human_bytes(plan_.arena_lower_bound)),
          " text-anchor=\"end\" fill=\"#15803d\"");
     line(kLeft, kTop + kArena, kLeft + width_, kTop + kArena, "stroke=\"#374151\"");
     // The positions of the layers.

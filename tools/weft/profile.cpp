@@ -41,7 +41,7 @@ Where find(const Session& session, const PlanStep* step) {
     if (step >= steps.data() && step < steps.data() + steps.size())
       return {i, static_cast<std::size_t>(step - steps.data())};
   }
-  fail<Error>("the call belongs to none of the session's plans");
+  fail<Error>("the call belongs to no plan of the session");
 }
 
 std::string folded(const std::string& path) {
@@ -229,7 +229,7 @@ class Comparison {
     ++turn_;
   }
 
-  // Of phases of `steps` steps. Where there is but one, every second repetition has none to offer.
+  // Of phases of `steps` steps. If there is but one, every second repetition has none to offer.
   void finish(PhaseProfile& phase) const {
     double sum = 0;
     for (const double ns : plain_) sum += ns;
@@ -252,7 +252,7 @@ void add_to_trace(const Session& session, const Test& test, const std::vector<St
                   const Profiler& profiler, Trace& trace) {
   for (const Step& step : steps) {
     trace.add_step(
-        fmt::format("{} of {} behind {}", to_string(test.phase), step.n_tokens, step.depth),
+        fmt::format("{} of {} after {}", to_string(test.phase), step.n_tokens, step.depth),
         session.plan(session.plan_for(step.n_tokens)).name, step.begin_ns, step.end_ns);
   }
   trace.add_calls(profiler);
@@ -295,12 +295,12 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
 // Room for the calls of a worker in one repetition: at most this many are kept.
 std::size_t room_for(const Session& session, const Flags& flags) {
   constexpr std::int64_t kMax = 1 << 20;
-  std::int64_t most = 0;
+  std::int64_t max_calls = 0;
   for (std::size_t i = 0; i < session.n_plans(); ++i)
-    most = std::max(most, session.plan(i).calls());
+    max_calls = std::max(max_calls, session.plan(i).calls());
   const std::int64_t width = session.options().prefill_width;
   const std::int64_t steps = std::max((flags.prompt + width - 1) / width, flags.predict);
-  return static_cast<std::size_t>(std::min(most * steps, kMax));
+  return static_cast<std::size_t>(std::min(max_calls * steps, kMax));
 }
 
 int profile_all(Flags& flags) {
@@ -331,7 +331,7 @@ int profile_all(Flags& flags) {
   if (flags.json) std::cout << to_json(phases, limits, about);
   if (!flags.json) std::cout << to_text({limits});
   if (!flags.json && age_s > 0)
-    std::cout << fmt::format("         measured {} min ago: --again measures now\n", age_s / 60);
+    std::cout << fmt::format("         measured {} min ago: --again measures again\n", age_s / 60);
   if (trace) trace->commit(about);
   return 0;
 }

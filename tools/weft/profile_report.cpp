@@ -120,8 +120,8 @@ double min_ns(const ProfileRow& row, const Limits& limits) {
 std::string to_text(const PhaseProfile& p, const Limits& limits, std::size_t top) {
   const auto steps = static_cast<double>(p.steps);
   std::string text = fmt::format(
-      "{} of {} behind {}: {} a step, {:.1f} tokens/s, {:.0f} joins a step",
-      to_string(p.test.phase), p.test.tokens, p.test.depth, human_time(p.wall_ns / steps),
+      "{} of {} after {}: {} a step, {:.1f} tokens/s, {:.0f} joins a step", to_string(p.test.phase),
+      p.test.tokens, p.test.depth, human_time(p.wall_ns / steps),
       static_cast<double>(p.test.tokens) / p.plain_ns * 1e9, p.joins / steps);
   text += "\nworkers compute";
   for (const double busy : p.busy_ns) text += fmt::format(" {}", percent(busy, p.wall_ns));

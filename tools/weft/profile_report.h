@@ -14,7 +14,7 @@ namespace weft::tools {
 struct ProfileRow {
   std::string path;  // "blk.*.attn_qkv" if layers are folded
   std::string op, kernel;
-  std::int64_t nodes = 0;  // that the row stands for, once a step
+  std::int64_t nodes = 0;  // of the row, per step
   double busy_ns = 0;      // of all workers together, in all steps of the phase
   Work work;               // likewise
 
@@ -27,8 +27,8 @@ struct PhaseProfile {
   std::int64_t steps = 0;        // of one repetition, as all that follows: means
   std::int64_t step_nodes = 0;   // of the plan of the first step
   double wall_ns = 0;            // of all steps
-  double plain_ns = 0;           // of steps that nobody watched
-  double plain_median_ns = 0;    // of a step that nobody watched
+  double plain_ns = 0;           // of steps without the profiler
+  double plain_median_ns = 0;    // of a step without the profiler
   double overhead = 0;           // of watching, as a share of a step
   std::vector<double> busy_ns;   // by worker
   double joins = 0;              // of all steps

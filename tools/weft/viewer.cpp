@@ -122,7 +122,7 @@ function fill(box) {
   const table = document.getElementById("facts");
   table.replaceChildren();
   if (!box) return;
-  const rows = box.paths.length > 1 ? [...box.rows, ["stands for", box.paths.join(", ")]] : box.rows;
+  const rows = box.paths.length > 1 ? [...box.rows, ["nodes", box.paths.join(", ")]] : box.rows;
   for (const [key, value] of rows) {
     const row = table.insertRow();
     row.insertCell().textContent = key;

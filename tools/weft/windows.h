@@ -15,7 +15,7 @@ namespace weft::tools {
 struct Windows {
   std::vector<std::int32_t> tokens;  // whole windows
   std::int64_t size = 0;             // tokens of one
-  std::int32_t bos = -1;             // stands in place of every window's first token; -1: nothing
+  std::int32_t bos = -1;             // replaces every window's first token; -1: nothing
 
   std::int64_t count() const { return std::ssize(tokens) / size; }
   std::span<const std::int32_t> at(std::int64_t i) const {
@@ -27,10 +27,10 @@ struct Windows {
 // The token that the vocabulary puts before a text, or -1.
 std::int32_t bos_of(const Model& model);
 
-// The text of a file, without windows before `first` and at most `most` windows; 0: all. What is
-// left at the end is not used. Throws ValueError where there are fewer than `first`, or none.
+// The text of a file, without windows before `first` and at most `max` windows; 0: all. What is
+// left at the end is not used. Throws ValueError if there are fewer than `first`, or none.
 Windows read_windows(const Model& model, const std::string& path, std::int64_t size,
-                     std::int64_t first, std::int64_t most);
+                     std::int64_t first, std::int64_t max);
 
 // Feeds tokens of a window to an empty sequence 0 in steps, of which none asks for more rows of
 // logits than the session gives. `wants(position)` says which positions do; those are without gaps.
@@ -58,8 +58,8 @@ void run_window(Session& session, std::span<const std::int32_t> tokens, std::int
   }
 }
 
-// As many rows as `most`, or fewer where the vocabulary is so large that they would take more than
+// As many rows as `max`, or fewer if the vocabulary is so large that they would take more than
 // 64 MiB.
-std::int64_t rows_that_fit(const Model& model, std::int64_t most);
+std::int64_t rows_that_fit(const Model& model, std::int64_t max);
 
 }  // namespace weft::tools
