@@ -1,5 +1,5 @@
 // Any bytes as a grammar in GBNF: it compiles or is refused with an error; what compiles reads a
-// few texts. Behind a NUL byte stands a text for the grammar.
+// few texts. After a NUL byte comes a text for the grammar.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
 // Any bytes as a pattern: it compiles or is refused with an error; what compiles reads a
-// few texts. Behind a NUL byte stands a text for the pattern.
+// few texts. After a NUL byte comes a text for the pattern.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!written || size == 0) return 0;
   const Piece& piece = pieces()[data[0] % pieces().size()];
   write(piece, {reinterpret_cast<const char*>(data) + 1, size - 1});
-  // An index counts only where there is no single file; the shard has another name.
+  // An index counts only if there is no single file; the shard has another name.
   const bool index = piece.text.empty();
   const auto single = folder() / "model.safetensors", shard = folder() / "s.safetensors";
   if (index) std::filesystem::rename(single, shard);

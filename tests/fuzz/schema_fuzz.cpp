@@ -1,5 +1,5 @@
 // Any bytes as a JSON Schema: it compiles or is refused with an error; what compiles reads a
-// few texts. Behind a NUL byte stands a text for the schema.
+// few texts. After a NUL byte comes a text for the schema.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

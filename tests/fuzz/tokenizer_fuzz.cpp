@@ -1,5 +1,5 @@
 // Any bytes as a text for a small vocabulary of each kind, and any bytes as a vocabulary and a text
-// for it: encoding and decoding end, texts come back where every byte has a token, and a stream of
+// for it: encoding and decoding end, texts come back if every byte has a token, and a stream of
 // tokens gives the text of the whole.
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ void check_text(const Tokenizer& tokenizer, std::string_view text, bool comes_ba
   }
 }
 
-// Texts of which the SentencePiece kind does not give back every byte.
+// Texts that the SentencePiece kind does not restore byte by byte.
 bool changed_by_spaces(std::string_view text) {
   for (const char* mark : {"\xE2\x96\x81", "<tool>", "<s>", "</s>", "<unk>"}) {
     if (text.find(mark) != std::string_view::npos) return true;

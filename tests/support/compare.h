@@ -12,7 +12,7 @@
 namespace weft::test {
 
 // The element that lies farthest outside its bound; `excess` is its distance as a multiple of the
-// bound, at most 1 where all is well.
+// bound, at most 1 if all is well.
 struct Worst {
   std::size_t index = 0;
   double excess = 0;

@@ -1,6 +1,6 @@
 #pragma once
 // Evaluates a graph node by node with the scalar definitions of its ops: what tests compare plans,
-// passes and kernels with. Slow and simple: every node has memory of its own, filled with bytes of
+// passes and kernels with. Slow and simple: every node has separate memory, filled with bytes of
 // 0xff (NaN in every float type) until something writes there; states start as zeros.
 //
 //   Evaluator eval(graph);
@@ -53,7 +53,7 @@ class Evaluator {
   std::vector<float> floats(std::string_view path) const;
   std::vector<std::byte> bytes(std::string_view path) const;
   // How far f32 may lie from the definition, element by element (OpDef::bound; 4 ulp of the result
-  // where it is null).
+  // if it is null).
   std::vector<float> bounds(std::string_view path) const;
 
   // For running single nodes by other means: what a kernel gets.

@@ -1,5 +1,5 @@
 """Runs the programs. The environment names them: WEFT_BIN (folder), WEFT_SOURCE (root of the source tree),
-and, where they are built with sanitizers, WEFT_SANITIZE."""
+and, if they are built with sanitizers, WEFT_SANITIZE."""
 
 import os
 import pathlib
