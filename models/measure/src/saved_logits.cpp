@@ -86,7 +86,7 @@ SavedRow SavedLogits::row(std::int64_t window, std::int64_t i) const {
   std::memcpy(&row.scale, at, sizeof row.scale);
   std::memcpy(&row.minimum, at + sizeof row.scale, sizeof row.minimum);
   const float best = row.minimum + kSteps * row.scale;
-  // A probability of 1 may be a rounding above it.
+  // A probability of 1 may be slightly larger because of rounding.
   if (!(row.scale >= 0) || !std::isfinite(row.minimum) || !(best <= 0.01f)) {
     fail<FormatError>(
         "{}: row {} of window {}: scale {} and minimum {} are not those of probabilities",

@@ -15,7 +15,7 @@ std::string place(const Imatrix& m) {
   return m.source.empty() ? "the importance matrix" : printable_path(m.source);
 }
 
-// What `other` has added to `entry`, all counts and sums times `scale`.
+// The sum of `entry` and `other`, whose counts and sums are multiplied by `scale`.
 Imatrix::Entry sum(const Imatrix::Entry& entry, const Imatrix::Entry& other, std::int64_t scale,
                    const Imatrix& from, std::string_view name) {
   if (entry.sums.size() != other.sums.size()) {

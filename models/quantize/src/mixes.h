@@ -46,7 +46,7 @@ enum class TensorClass : std::uint8_t {
   other,
 };
 
-// What the rules look at.
+// The properties of a tensor that rules use.
 struct TensorCase {
   TensorClass of = TensorClass::other;
   std::int64_t rank = 0;    // how many of its class come before it, by layer

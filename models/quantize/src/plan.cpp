@@ -154,7 +154,7 @@ class Planner {
     try {
       return !options_.imatrix->importances(tensor.name, rows.n_cols, rows.n_matrices).empty();
     } catch (const ValueError&) {
-      // Rows of the embedding are taken, not multiplied: its columns may have been counted oddly.
+      // Rows of the embedding are looked up, not multiplied, so its importances are meaningless.
       if (class_of(tensor.name) == TensorClass::token_embd) return false;
       throw;
     }

@@ -14,8 +14,8 @@
 namespace weft::quantize {
 namespace {
 
-// Parts of names of tensors that always stay as they are. Source: what llama-quantize of
-// https://github.com/ggml-org/llama.cpp leaves alone.
+// Parts of names of tensors that are never quantized. Source: what llama-quantize of
+// https://github.com/ggml-org/llama.cpp does not quantize.
 constexpr std::string_view kKept[] = {
     "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel",
     "per_layer_model_proj", "ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight",
@@ -58,7 +58,7 @@ std::int64_t number(const Checkpoint& file, std::string_view key, std::int64_t o
   }
   if (const auto* n = std::get_if<std::int64_t>(&value->value))
     return std::clamp<std::int64_t>(*n, 0, kMax);
-  // One per layer: the first one speaks for all.
+  // One number per layer: the first one is used for all.
   const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value->value);
   if (array == nullptr || !*array) return otherwise;
   if (const auto* n = std::get_if<std::vector<std::int64_t>>(&(*array)->values); n && !n->empty())

@@ -64,8 +64,8 @@ std::vector<std::string_view> read_strings(Cursor& cursor, std::uint64_t count) 
 
 using Values = decltype(MetaArray::values);
 
-// The elements of an array of anything but arrays. REQUIRES: the cursor holds `count` elements of
-// the least size.
+// The elements of an array that does not contain arrays. REQUIRES: the cursor holds `count`
+// elements of the minimum size.
 Values read_elements(Cursor& cursor, MetaType type, std::uint64_t count) {
   switch (type) {
     case MetaType::uint8:
@@ -105,7 +105,7 @@ std::uint64_t decoded_bytes(MetaType type) {
     case MetaType::string:
       return sizeof(std::string_view);
     case MetaType::array:
-      return sizeof(MetaValue) + sizeof(MetaArray) + 64;  // and what the allocator adds
+      return sizeof(MetaValue) + sizeof(MetaArray) + 64;  // with the allocator's overhead
     default:
       return 8;
   }
@@ -132,7 +132,7 @@ OpenArray begin_array(Cursor& cursor, DecodeBudget& budget) {
   return open;
 }
 
-// The stack is explicit and short: nesting in the file cannot exhaust ours.
+// The stack is explicit and short, so that nesting in the file cannot overflow the call stack.
 std::shared_ptr<const MetaArray> parse_array(Cursor& cursor, DecodeBudget& budget) {
   std::vector<OpenArray> stack;
   stack.push_back(begin_array(cursor, budget));

@@ -107,7 +107,7 @@ CheckpointTensor read_tensor(Cursor& cursor, std::uint64_t alignment) {
   return tensor;
 }
 
-// Turns offsets into places in the file. `data_begin` is where the data section starts.
+// Turns offsets into positions in the file. `data_begin` is the start of the data section.
 void place_tensors(std::vector<CheckpointTensor>& tensors, std::span<const std::byte> bytes,
                    std::uint64_t data_begin, const std::string& file) {
   const std::uint64_t data_bytes = bytes.size() > data_begin ? bytes.size() - data_begin : 0;

@@ -79,8 +79,8 @@ void check_quantization(const JsonObject& json) {
       printable_path(json.file()), printable(about->find_string("quant_method").value_or("?")));
 }
 
-// Layers that see only the last tokens. Lists of the kinds of all layers are newer than the
-// numbers, and say it alone if they are given.
+// Refuses layers with sliding windows. Newer files list the kinds of all layers; then only the list
+// counts.
 void check_windows(const JsonObject& json) {
   if (const Json* kinds = json.find("layer_types")) {
     if (!kinds->is_array()) json.mismatch("layer_types", "an array");
@@ -92,7 +92,7 @@ void check_windows(const JsonObject& json) {
   const auto window = json.find_uint("sliding_window");
   if (!window || !json.find_bool("use_sliding_window").value_or(true)) return;
   if (*window >= json.uint("max_position_embeddings")) return;
-  const auto first = json.find_uint("max_window_layers");  // earlier layers see everything
+  const auto first = json.find_uint("max_window_layers");  // earlier layers have no window
   if (first && *first >= json.uint("num_hidden_layers")) return;
   unsupported(json, "sliding_window", *window);
 }

@@ -29,7 +29,7 @@ constexpr std::size_t kMaxTokenizer = std::size_t{64} << 20;
 constexpr std::uint64_t kMaxVocabulary = std::uint64_t{1} << 22;
 constexpr std::int64_t kMaxVector = std::int64_t{1} << 24;  // elements of norms and biases
 
-// The last part of the directory's own name, whatever the path to it looks like.
+// The last component of the directory's absolute path.
 std::string model_name(const std::string& path) {
   std::error_code error;
   const fs::path full = fs::canonical(path, error);
@@ -42,7 +42,7 @@ struct Mapped {
   CheckpointTensor tensor;  // its name is kept by the builder
 };
 
-// Makes the parts of the model out of the files.
+// Builds the parts of the model from the files.
 class Reader {
  public:
   explicit Reader(const std::string& path)
@@ -129,7 +129,7 @@ class Reader {
     return static_cast<std::int64_t>(n_rows / heads);
   }
 
-  // Norms and biases, which GGUF files have in F32.
+  // Norms and biases, which are F32 in GGUF files.
   std::vector<float> floats_of(const CheckpointTensor& tensor, const StoredTensor& stored,
                                std::size_t shard) const {
     const std::int64_t n = tensor.spec.shape.last();
@@ -143,7 +143,7 @@ class Reader {
     return values;
   }
 
-  // A model whose output matrix is missing would give the logits of another one.
+  // A model without its output matrix would give wrong logits.
   void check_output() const {
     if (config_.tied || names_.contains("output.weight") || !has_whole_model()) return;
     fail<FormatError>(
@@ -151,7 +151,7 @@ class Reader {
         "true",
         printable_path(path_));
   }
-  // Checkpoints of the body alone, made for embeddings, have names without this prefix.
+  // Checkpoints without the head, made for embeddings, have names without this prefix.
   bool has_whole_model() const {
     for (const Shard& shard : shards_) {
       for (const StoredTensor& t : shard.tensors) {
@@ -161,7 +161,7 @@ class Reader {
     return false;
   }
 
-  // Before anything is made for every token: so many rows are there.
+  // Checked before anything is allocated per token.
   void check_vocabulary(const JsonObject& json) const {
     for (const Mapped& mapped : mapped_) {
       if (mapped.tensor.name != "token_embd.weight") continue;

@@ -120,12 +120,12 @@ void check_metadata(const Json& json, const std::string& file) {
   }
 }
 
-// Turns offsets into places in the file. The data must be covered from end to end: bytes that no
-// tensor owns, or that two do, have no place in the format.
+// Turns offsets into positions in the file. Tensors must cover the data without gaps and overlaps,
+// as the format requires.
 void place(std::vector<StoredTensor>& tensors, std::uint64_t data_begin, std::uint64_t data_bytes,
            const std::string& file) {
   std::ranges::sort(tensors, {}, [](const StoredTensor& t) {
-    return std::pair(t.offset, t.n_bytes);  // an empty tensor before the one that begins there
+    return std::pair(t.offset, t.n_bytes);  // an empty tensor precedes one at the same offset
   });
   std::uint64_t end = 0;
   for (StoredTensor& t : tensors) {

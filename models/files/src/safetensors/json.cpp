@@ -13,11 +13,11 @@
 namespace weft::safetensors {
 namespace {
 
-// Parsed, a value takes up to some sixty bytes; between two of them stands one of these characters.
-// The largest vocabularies in use have about two million.
+// A parsed value takes up to about sixty bytes, and one of these characters separates two values.
+// The largest vocabularies in use have about two million values.
 constexpr std::int64_t kMaxMarks = std::int64_t{8} << 20;
 
-// The deepest that is needed is about six. Written out for a message, a value takes stack by depth.
+// Files need about six levels. Printing a value in a message takes stack by depth.
 constexpr int kMaxNested = 64;
 
 void check_depth(std::string_view text, const std::string& file) {
@@ -46,7 +46,7 @@ void check_marks(std::string_view text, const std::string& file) {
   }
 }
 
-// The sets of keys of the objects that are open.
+// The keys of all open objects.
 class DistinctKeys {
  public:
   explicit DistinctKeys(const std::string& file) : file_(file) {}

@@ -50,7 +50,7 @@ Found find_in(std::span<const HfTensor> table, std::string_view hf_name, std::ui
   return {&*at, first + static_cast<std::uint32_t>(at - table.begin())};
 }
 
-// Its own names first: an architecture may call things otherwise than most.
+// The architecture's own names come first, because they may differ from the usual ones.
 Found find_in_layer(const HuggingFace& tables, std::string_view hf_name) {
   const auto n_usual = static_cast<std::uint32_t>(usual_hf_tensors().size());
   const Found own = find_in(tables.tensors, hf_name, n_usual);
@@ -60,14 +60,14 @@ Found find_in_layer(const HuggingFace& tables, std::string_view hf_name) {
 }  // namespace
 
 TensorRole find_role(const HuggingFace& tables, std::string_view hf_name) {
-  // Angles of rope, which old checkpoints carry.
+  // Angles of rope, which old checkpoints contain.
   if (hf_name.ends_with("rotary_emb.inv_freq")) return {.name = {}, .known = true};
   const std::size_t dot = hf_name.rfind('.');
   if (dot == std::string_view::npos) return {};
   const std::string_view kind = hf_name.substr(dot);
   if (kind != ".weight" && kind != ".bias") return {};
   std::string_view base = hf_name.substr(0, dot);
-  take_prefix(base, "model.");  // checkpoints without an output matrix do without it
+  take_prefix(base, "model.");  // checkpoints without an output matrix lack this prefix
   std::string prefix;
   std::uint32_t layer = 0;  // 1 for the first one
   Found found;

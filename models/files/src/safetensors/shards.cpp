@@ -26,7 +26,7 @@ Shard open_shard(const fs::path& path) {
   return shard;
 }
 
-// Tensor to shard, as the index has it. Names of shards are names of files in the directory itself.
+// Maps tensors to shards, as in the index. Shards must be files in the directory itself.
 std::map<std::string, std::string> read_index(const std::string& path, const std::string& text) {
   const Json json = parse_json(text, path, /*distinct_keys=*/true);
   const auto weights = JsonObject(json, path).find_object("weight_map");
@@ -67,7 +67,7 @@ std::vector<Shard> open_indexed(const fs::path& directory,
   return shards;
 }
 
-// Every tensor once, and each that the index names where the index says it is.
+// Checks that every tensor exists once, and that the index names the right shard for each.
 void check_names(const std::vector<Shard>& shards, const std::map<std::string, std::string>& index,
                  const std::string& index_path) {
   std::unordered_map<std::string_view, const Shard*> places;

@@ -115,9 +115,9 @@ void write_merges(const JsonObject& model, MetadataSink& writer) {
   writer.add_strings("tokenizer.ggml.merges", lines);
 }
 
-// Merging with scores takes the pair whose joint token has the best one. The merges of a
-// SentencePiece model are all the pairs of all its tokens in the order of their scores, so the rank
-// of a token's first merge serves as well as its score.
+// Merging by scores takes the pair whose merged token has the best score. The merges of a
+// SentencePiece model are all pairs of all its tokens in the order of scores, so the rank of a
+// token's first merge can replace its score.
 void write_scores(const JsonObject& model, const Tokens& tokens, MetadataSink& writer) {
   std::vector<float> scores(tokens.size(), 0.0F);
   std::vector<bool> scored(tokens.size());
@@ -134,7 +134,7 @@ void write_scores(const JsonObject& model, const Tokens& tokens, MetadataSink& w
 void read_byte_level(const JsonObject& json, const JsonObject& model, MetadataSink& writer) {
   for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
     const std::string type = stage.find_string("type").value_or("");
-    // What is not in composed form already would get other ids: engines leave it at that.
+    // Texts that are not in composed form get other ids; engines ignore that.
     if (type != "NFC") refuse_normalizer(json, type);
   }
   const auto pre_tokenizer = json.find_object("pre_tokenizer");
@@ -151,7 +151,8 @@ bool splits_at_space(const JsonObject& stage) {
   return pattern && pattern->find_string("String") == " ";
 }
 
-// Spaces become U+2581, and one is put before a text if `normalizer` or `pre_tokenizer` say so.
+// Whether spaces become U+2581, and one is put before a text, according to `normalizer` or
+// `pre_tokenizer`.
 bool read_space_prefix(const JsonObject& json) {
   bool prefix = false;
   for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
@@ -203,7 +204,7 @@ void read_bpe(const JsonObject& json, const JsonObject& model, Tokens& tokens,
   }
 }
 
-// Which side of a text the template of the post-processor puts special tokens on.
+// On which side of a text the template of the post-processor puts special tokens.
 void read_post_processor(const JsonObject& json, TokenizerFacts& facts) {
   for (const JsonObject& stage : stages_of(json, "post_processor", "processors")) {
     const std::string type = stage.find_string("type").value_or("");
@@ -230,7 +231,7 @@ std::optional<std::uint32_t> TokenizerFacts::find(std::string_view text) const {
 TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer) {
   const auto model = json.find_object("model");
   if (!model) json.mismatch("model", "an object");
-  // Old files do not name the type; merges are what only BPE has.
+  // Old files do not name the type; only BPE has merges.
   const std::string type = model->find_string("type").value_or(model->find("merges") ? "BPE" : "");
   Tokens tokens(json.file(), n_vocab);
   if (type == "BPE") {

@@ -1,5 +1,5 @@
 #pragma once
-// The vocabulary that tokenizer.json describes, while it is read.
+// The vocabulary of tokenizer.json while it is being read.
 
 #include <string>
 #include <utility>
@@ -65,7 +65,7 @@ class Tokens {
   std::size_t size() const { return texts_.size(); }
   const std::string& text(std::size_t id) const { return texts_[id]; }
   TokenType type(std::size_t id) const { return types_[id]; }
-  // How the file writes it; the token is still found by the text that it came with.
+  // Changes the text of a token in the output; it is still found by its original text.
   void rewrite(std::size_t id, std::string text) { texts_[id] = std::move(text); }
 
   TokenizerFacts facts;
