@@ -12,7 +12,7 @@ constexpr std::size_t kMaxNfaStates = 200'000;
 constexpr std::size_t kMaxNfaRanges = 4'000'000;  // of all edges
 constexpr std::size_t kMaxDfaStates = 50'000;
 constexpr std::size_t kMaxTable = 8'000'000;
-// Work of making an automaton deterministic, in visits of states.
+// Limit of the work to make an automaton deterministic, in visits of states.
 constexpr std::size_t kMaxVisits = 30'000'000;
 
 void check_size(std::size_t states, std::size_t classes) {
@@ -218,7 +218,7 @@ Dfa Dfa::refined(const std::vector<char32_t>& borders) const {
   return dfa;
 }
 
-// Both must be over the same classes after refining; the pair (dead, dead) is the dead state.
+// Both automata are refined to the same classes; the pair (dead, dead) is the dead state.
 Dfa Dfa::product(const Dfa& other, bool in_this, bool in_other) const {
   const Dfa a = refined(other.borders_);
   const Dfa b = other.refined(borders_);
@@ -327,8 +327,8 @@ std::uint64_t Dfa::shortest() const {
   }
 }
 
-// Depth first. From every state some text is accepted, so that a way back to itself makes texts of
-// any length.
+// Depth-first search. Every state can reach acceptance, so a cycle means that texts have no maximum
+// length.
 std::uint64_t Dfa::longest() const {
   enum : std::uint8_t { kNew, kOnTheWay, kDone };
   std::vector<std::uint8_t> seen(size(), kNew);

@@ -1,9 +1,9 @@
 #pragma once
-// Runs a program over bytes. All ways to read the text so far are kept at once; their stacks share
-// what they have in common: a frame is "rule R was called here" with every place to continue after
-// it. Frames and configurations with the same content are the same object, so that transitions are
-// computed once, and texts that leave the same choices share them. Time and memory per byte are
-// bounded by the ways that are open, never by the number of readings.
+// Runs a program over bytes. Keeps all ways to read the text so far; their stacks share common
+// parts: a frame is "rule R was called here" with every place to continue after it. Frames and
+// configurations with the same content are the same object, so that transitions are computed once,
+// and shared by texts that leave the same choices. Time and memory per byte are bounded by the
+// number of open ways, not by the number of parses.
 
 #include <array>
 #include <cstdint>
@@ -31,14 +31,14 @@ class Engine {
  public:
   static constexpr ConfigId kDead = 0;
   static constexpr FrameId kBottom = 0;  // below the root
-  // Below a state that is looked at without its surroundings: what ends there has `escaped`.
+  // Below a state that is examined without its callers: what ends there has `escaped`.
   static constexpr FrameId kHole = 1;
 
   explicit Engine(std::shared_ptr<const Program> program);
 
   ConfigId start();
-  // Where `byte` leads; kDead where it is not allowed. Throws BudgetError where too many ways are
-  // open at once.
+  // The configuration after `byte`; kDead if it is not allowed. Throws BudgetError if too many ways
+  // are open at the same time.
   ConfigId step(ConfigId config, std::uint8_t byte) {
     const Config& c = configs_[config];
     if (c.next) {
@@ -52,11 +52,11 @@ class Engine {
 
   bool may_end(ConfigId config) const { return configs_[config].complete; }
   bool escaped(ConfigId config) const { return configs_[config].escaped; }
-  // Anything that reads a byte or a token, here or below a call.
+  // Whether a byte or a token may follow.
   bool may_continue(ConfigId config) const { return !configs_[config].items.empty(); }
   const std::vector<Item>& items(ConfigId config) const { return configs_[config].items; }
 
-  // One state with nothing known of its surroundings.
+  // A configuration of one state without callers.
   ConfigId alone(StateId state);
   // What follows when the rule of a frame ends.
   ConfigId after(FrameId frame);
@@ -70,10 +70,10 @@ class Engine {
   int only_byte(ConfigId config);
 
   std::string forced(ConfigId config, std::size_t max_bytes);
-  // Where either of two is.
+  // The union of two configurations.
   ConfigId unite(ConfigId a, ConfigId b);
 
-  // Forgets everything but what `keep` needs; ids change. Call it where memory() became large.
+  // Frees everything that `keep` does not need; ids change. Call it when memory() is large.
   ConfigId collect(ConfigId keep);
   std::size_t memory() const { return memory_; }
   std::uint64_t epoch() const { return epoch_; }  // counts collect()
@@ -90,7 +90,7 @@ class Engine {
     std::vector<Item> readers;  // those that read a byte or a token, calls followed
     std::unique_ptr<Table> next;
   };
-  // A set of items that is emptied in no time.
+  // A set of items that is cleared in constant time.
   class Marks {
    public:
     bool insert(const Item& item);

@@ -47,7 +47,7 @@ class GbnfParser {
     RuleId id;
     std::size_t first_use;
   };
-  // An open group, or the rule itself: alternatives lie side by side between `all`.
+  // An open group, or the rule itself: its alternatives are parallel paths through `all`.
   struct Group {
     Piece all;
     StateId at;  // the end of the alternative so far
@@ -130,12 +130,12 @@ class GbnfParser {
     space(true);
   }
 
-  // The right side of a rule, up to the line's end. Groups are a list, not calls of this function:
-  // they may be nested as deep as memory reaches.
+  // The right-hand side of a rule, up to the end of the line. Open groups are a list, not recursive
+  // calls, so that only memory limits their nesting.
   Piece alternatives() {
     std::vector<Group> groups;
     open(groups);
-    Piece last{};  // what a repetition sign refers to
+    Piece last{};  // the operand of a repetition operator
     bool has_last = false;
     for (;;) {
       const bool nested = groups.size() > 1;

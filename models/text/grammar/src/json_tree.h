@@ -1,5 +1,5 @@
 #pragma once
-// JSON as a schema needs it: members in the order of the text, numbers as they were written.
+// JSON as schemas need it: members in the order of the text, numbers with all digits.
 
 #include <cstdint>
 #include <string>
@@ -23,8 +23,8 @@ struct JsonNode {
 
 class JsonTree {
  public:
-  // Throws FormatError with line and column; also for names that occur twice in an object, for
-  // surrogates that are half a character, and if values lie more than 1000 deep.
+  // Throws FormatError with line and column, also for duplicate names in an object, for unpaired
+  // surrogates, and for values that are nested more than 1000 deep.
   explicit JsonTree(std::string_view text);
 
   const JsonNode& operator[](JsonId id) const { return nodes_[id]; }

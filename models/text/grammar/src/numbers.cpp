@@ -11,10 +11,10 @@ constexpr std::string_view kPlain = "-.0123456789";
 constexpr std::size_t kMaxDigits = 400;
 constexpr int kMaxFactor = 20'000;
 
-// Where a plain number has got to; the first entry of a key.
+// The position within a plain number; the first entry of a key.
 enum Phase { kStart, kSign, kWhole, kZero, kPoint, kFraction };
 
-// The next phase by the grammar of numbers alone.
+// The next phase according to the grammar of numbers.
 std::optional<int> next_phase(int phase, char c) {
   if (c == '-') return phase == kStart ? std::optional<int>(kSign) : std::nullopt;
   if (c == '.')
@@ -41,7 +41,7 @@ int sign_of(int x) {
   return (x > 0) - (x < 0);
 }
 
-// Compares the digits as they come with those of a bound.
+// Compares digits one by one with those of a bound.
 class Comparison {
  public:
   Comparison(const Decimal& bound, unsigned relations)
@@ -101,7 +101,7 @@ class Comparison {
     return key[2] != size(whole_) ? sign_of(key[2] - size(whole_)) : key[3];
   }
 
-  // Of the value, when the digits alone compare like `order` with those of the bound.
+  // The relation of the value, given that its digits compare like `order` with those of the bound.
   unsigned relation(bool negative, int order) const {
     const bool zero_bound = whole_ == "0" && fraction_.empty();
     if (negative != negative_) {

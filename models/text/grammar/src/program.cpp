@@ -9,7 +9,7 @@ namespace {
 
 // States and edges of one program. The largest schemas in use need some hundred thousand.
 constexpr std::size_t kMaxSize = 8'000'000;
-// Longer repetitions are made of shorter ones.
+// Longer repetitions are built from shorter ones.
 constexpr std::uint64_t kChunk = 64;
 
 }  // namespace
@@ -76,8 +76,8 @@ void ProgramBuilder::text(StateId from, std::string_view bytes, StateId to) {
   }
 }
 
-// UTF-8 as rows of (first byte, bits that follow): ranges are split until all continuation bytes
-// but the last ones are either equal or free.
+// Splits a range of code points for UTF-8, until in each part the leading bytes are equal and the
+// other continuation bytes are unrestricted.
 void ProgramBuilder::utf8_range(StateId from, char32_t lo, char32_t hi, StateId to) {
   struct Form {
     char32_t last;
@@ -131,7 +131,7 @@ void ProgramBuilder::character(StateId from, const CodePoints& set, StateId to) 
   }
 }
 
-// Hexadecimal numbers lo .. hi of so many digits, in either case.
+// Hexadecimal numbers lo .. hi with a fixed number of digits, in either case.
 void ProgramBuilder::hex_range(StateId from, std::uint32_t lo, std::uint32_t hi, int digits,
                                StateId to) {
   const auto edge = [&](std::uint32_t a, std::uint32_t b, StateId next) {

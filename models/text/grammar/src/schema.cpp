@@ -1,4 +1,4 @@
-// References and the smaller questions about a schema.
+// References, and small queries about a schema.
 
 #include "schema.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-// Of all combinations of patterns, names and lengths in one schema: some seconds.
+// Limit for all combinations of patterns, names and lengths in one schema: some seconds.
 constexpr std::size_t kMaxTables = 30'000'000;
 
 bool has_scheme(const std::string& uri) {
@@ -81,7 +81,7 @@ void References::visit(JsonId id, std::string base) {
     }
     base_of_[id] = base;
   }
-  // Only where schemas are: what looks like one elsewhere names nothing.
+  // Only keywords that contain schemas: lookalikes elsewhere do not count.
   static constexpr std::string_view kSchemas[] = {"allOf",
                                                   "anyOf",
                                                   "oneOf",
@@ -281,7 +281,7 @@ void SchemaExpander::member_literals(const Term::Leaf& leaf, const std::string& 
   if (!named && others.rest) out.push_back(*others.rest);
 }
 
-// Leaves out what is always true, and the order and repetition of the rest.
+// Removes literals that are always true and duplicates, and sorts the rest.
 void SchemaExpander::simplify(Conjunction& what) const {
   std::erase_if(what, [&](const Literal& literal) {
     if (literal.kind != Literal::Kind::schema)
