@@ -22,7 +22,7 @@ CallParser::CallParser(const CallRow& row, Events& events, const Tools& tools, b
   enter(row.section_open.empty() || bare ? Phase::name : Phase::section);
 }
 
-// What comes next after skipping white space.
+// Enters the next phase after skipping white space.
 Step CallParser::enter(Phase phase) {
   matched_ = 0;
   text_.clear();
@@ -43,7 +43,7 @@ Step CallParser::enter(Phase phase) {
   return Step::more;
 }
 
-// A call is whole. In a section more may come.
+// A call is complete. In a section more may follow.
 Step CallParser::complete() {
   if (!object_ && !call_->end()) return Step::bad;
   object_.reset();
@@ -98,7 +98,7 @@ Step CallParser::advance(char c) {
   return Step::more;
 }
 
-// A byte of a text that must come now.
+// Consumes a byte of a text that must come now.
 Step CallParser::literal(std::string_view text, char c, Phase next) {
   if (text[matched_] != c) return Step::bad;
   if (++matched_ < text.size()) return Step::more;

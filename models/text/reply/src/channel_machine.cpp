@@ -1,5 +1,5 @@
-// Replies in which every message says where it goes: by channel and recipient (harmony), or by the
-// name of the tool in its first line.
+// Replies in which every message names its destination: by channel and recipient (harmony), or by
+// the name of the tool in its first line.
 #include <algorithm>
 
 #include "weft/base/text.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The customs of models as data: one row for each way of writing thoughts or calls.
+// The notations of models as data: one row for each way of writing reasoning or calls.
 
 #include <span>
 #include <string_view>
@@ -23,7 +23,7 @@ enum class CallStyle {
 struct CallRow {
   std::string_view name;
   CallStyle style = CallStyle::object;
-  std::string_view marks[2] = {};  // a template that contains both is of this custom
+  std::string_view marks[2] = {};  // a template that contains both uses this notation
   std::string_view section_open = {}, section_close = {};  // around all calls
   std::string_view open = {}, after_name = {}, close = {};
   std::string_view parameter = {}, after_key = {}, value_open = {}, value_close = {};

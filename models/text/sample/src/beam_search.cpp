@@ -68,7 +68,7 @@ bool BeamSearch::enough(double best_logprob, std::int64_t n_tokens,
                         const std::vector<Hypothesis>& ended) const {
   if (ended.size() < options_.beams) return false;
   if (options_.stopping == EarlyStopping::first) return true;
-  // Sums only fall. What a sum counts is most if the text is longest, or shortest.
+  // Sums can only decrease. The score of a sum is highest for the longest or the shortest text.
   std::int64_t length = n_tokens;
   if (options_.stopping == EarlyStopping::never)
     length = options_.length_penalty > 0 ? options_.max_tokens : n_tokens + 1;
@@ -85,7 +85,7 @@ bool BeamSearch::step() {
     h.tokens.push_back(c.step.token);
     return h;
   };
-  // Mostly few of the best end the text. If many do, more are looked at.
+  // Usually few of the best candidates end the text. If many do, consider more.
   for (std::size_t n = 2 * n_beams;; n *= 4) {
     const std::vector<Candidate> candidates = best_candidates(n);
     going.clear();

@@ -1,4 +1,4 @@
-// Upper and lower case, as Unicode has them.
+// Upper and lower case as defined by Unicode.
 #include <algorithm>
 
 #include <utf8proc.h>

@@ -1,4 +1,4 @@
-// Filters of texts and numbers. What works on sequences is in sequence_filters.cpp.
+// Filters for texts and numbers. Those for sequences are in sequence_filters.cpp.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -207,7 +207,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(skip_spaces(text, 0));
 }
 
-// A number as Python reads it: spaces around, a sign, '_' between digits.
+// Parses a number like Python: with surrounding spaces, a sign, '_' between digits.
 std::string number_text(const Value& v) {
   std::string text(stripped(v.text->text));
   std::erase(text, '_');
@@ -276,7 +276,7 @@ Value f_round(Renderer& r, const Value& v, Args& a) {
     if (!v.is(Kind::real) && precision >= 0) return v;
     if (!std::isfinite(d) || precision > 300 || precision < -300) return Value::from(d);
     if (precision >= 0) {
-      // Decimal digits of the exact value, halves to even: what printing does.
+      // Decimal digits of the exact value, ties to even, as in printing.
       return Value::from(std::stod(fmt::format("{:.{}f}", d, precision)));
     }
     const double scale = std::pow(10.0, static_cast<double>(-precision));
@@ -284,7 +284,7 @@ Value f_round(Renderer& r, const Value& v, Args& a) {
     return v.is(Kind::real) ? Value::from(rounded) : Value::from(truncated(r, rounded));
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
-  // Python's ceil and floor give whole numbers, which have no -0.
+  // Python's ceil and floor return integers, which have no -0.
   return Value::from((how == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale + 0.0);
 }
 
@@ -319,7 +319,7 @@ Value f_tojson(Renderer& r, const Value& v, Args& a) {
 Value f_attr(Renderer& r, const Value& v, Args& a) {
   const Value* name = a.get(0, "name");
   if (!name) r.heap.fail("attr() needs a name");
-  // Attributes alone: an item of that name is none.
+  // Only attributes: an item with that name does not count.
   const std::string& text = str(r, *name).text;
   if (v.is(Kind::dict) && !find_row(methods_of(v), text))
     return r.heap.undefined(fmt::format("the dict has no attribute '{}'", text));

@@ -84,7 +84,7 @@ class Items {
   bool first_ = true;
 };
 
-// Builds values as the parser goes, without calling itself.
+// Builds values from parser events, without recursion.
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Reader(Heap& heap, std::string_view what, Foreign foreign)

@@ -10,7 +10,7 @@
 
 namespace weft::jinja {
 
-// The arguments of one call. A native takes what it knows; what is left over is an error.
+// The arguments of one call. A native function takes those that it knows; others are an error.
 struct Args {
   std::vector<Value> list;
   std::vector<std::pair<std::string_view, Value>> named;
@@ -33,7 +33,7 @@ std::span<const NativeRow> test_rows();
 std::span<const NativeRow> function_rows();
 std::span<const NativeRow> string_methods();
 std::span<const NativeRow> string_search_methods();
-// Methods of lists, dicts and others, by what they are called on.
+// The methods of a value: lists, dicts and others.
 std::span<const NativeRow> methods_of(const Value& v);
 const NativeRow* find_row(std::span<const NativeRow> rows, std::string_view name);
 
@@ -45,7 +45,7 @@ class Renderer {
   Heap heap;
   std::optional<std::tm> clock;  // of strftime_now; the machine's otherwise
 
-  // Writes the template out with these variables.
+  // Renders the template with these variables.
   TextBuilder run(const Dict& variables);
 
   Value call(const Value& callee, Args& args);

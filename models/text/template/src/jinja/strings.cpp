@@ -1,5 +1,4 @@
-// The methods of texts: those that make others of them. Those that only look are in
-// string_search.cpp.
+// The methods of texts that return new texts. Those that only search are in string_search.cpp.
 #include <algorithm>
 
 #include "weft/base/utf8.h"
@@ -36,7 +35,7 @@ Value m_replace(Renderer& r, const Value& self, Args& a) {
   return replace(r, *self.text, r.string(*from), r.string(*to), number_arg(r, count, -1));
 }
 
-// The stretches between separators, or between white space.
+// The parts between separators, or between white space.
 std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int64_t max_splits) {
   const std::string& text = s.text;
   std::vector<TextRange> parts;
@@ -75,7 +74,7 @@ std::vector<TextRange> split_from_right(const Str& s, const Str* separator,
     return max_splits >= 0 && static_cast<std::int64_t>(parts.size()) >= max_splits;
   };
   if (separator) {
-    // Forwards in the text written backwards.
+    // Searches forwards in the reversed text.
     const std::string backwards(text.rbegin(), text.rend());
     const std::string part(separator->text.rbegin(), separator->text.rend());
     while (!enough()) {
