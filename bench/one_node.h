@@ -12,7 +12,7 @@
 
 namespace weft::bench {
 
-// Contents of an input of whole numbers: start, start + step, ...
+// The contents of an integer input: start, start + step, ...
 struct Counting {
   std::string path;
   std::int32_t start = 0, step = 0;
@@ -20,14 +20,13 @@ struct Counting {
 
 class OneNode {
  public:
-  // Times the node that makes the graph's first output; whatever comes before it is computed once.
-  // Inputs of whole numbers are zeros if `counts` does not say otherwise; everything else gets
-  // noise between -1 and 1. Throws UnsupportedError if the backend has no kernel. REQUIRES: the
-  // graph outlives it.
+  // Times the node of the graph's first output; nodes before it are computed once. Integer inputs
+  // are zeros unless `counts` lists them; all else is noise between -1 and 1. Throws
+  // UnsupportedError if the backend has no kernel. REQUIRES: the graph outlives it.
   OneNode(const Graph& graph, const Backend& backend, const std::vector<Counting>& counts);
 
-  // Makes copies of the weights and states that the node reads, until they are `min_bytes`
-  // together: each run takes the next one, so that none is in a cache any more.
+  // Makes copies of the weights and states that the node reads, at least `min_bytes` in total. Each
+  // run uses the next copy, so that none is in a cache.
   void make_cold(std::int64_t min_bytes);
 
   void run();

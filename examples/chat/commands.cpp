@@ -47,8 +47,8 @@ CommandResult result(Conversation& chat, std::string&) {
   return CommandResult::done;
 }
 
-// Runs what concerns a file, whose name may begin with the home folder; what goes wrong with it is
-// reported, and the conversation continues.
+// Runs a command for a file, whose name may begin with "~/". Errors are reported, and the
+// conversation continues.
 CommandResult with_file(std::string_view command, std::string& path, const auto& body) {
   path.erase(path.find_last_not_of(" \t\n") + 1);
   const char* home = std::getenv("HOME");

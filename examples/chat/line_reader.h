@@ -1,6 +1,6 @@
 #pragma once
-// Messages from the user. On a terminal: line editing and a history that is kept between runs.
-// From a pipe or a file: plain lines, and no prompts.
+// Reads messages of the user. On a terminal with line editing and a history that persists between
+// runs; from a pipe or a file as plain lines, without prompts.
 
 #include <memory>
 #include <optional>

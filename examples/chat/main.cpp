@@ -44,8 +44,8 @@ const char* remark(StopReason end) {
   }
 }
 
-// The answer goes to stdout, and so do calls, each on a line of its own; thoughts go to stderr, dim
-// on a terminal.
+// The answer and calls, each on its own line, go to stdout; reasoning goes to stderr, dim on a
+// terminal.
 class Display {
  public:
   void show(const ReplyEvent& event) {
@@ -104,7 +104,7 @@ void take_turn(Conversation& chat, std::string message, bool is_result) {
 
 constexpr const char* kNotTaken = "\n[the message was not accepted; /reset starts over]\n";
 
-// One line of input, whatever it is. False: leave.
+// Handles one message or command. Returns false to exit.
 bool handle(Conversation& chat, std::string text) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) return true;
   bool is_result = false;
@@ -129,7 +129,7 @@ bool handle(Conversation& chat, std::string text) {
 int run(Options options) {
   if (!options.tools_file.empty()) {
     options.chat.tools = cli::read_text(options.tools_file);
-    ReplyParser({}, {.tools = options.chat.tools});  // are they tools?
+    ReplyParser({}, {.tools = options.chat.tools});  // throws if the tools are malformed
   }
   if (const std::string& kwargs = options.chat_template.kwargs; !kwargs.empty())
     check_kwargs(kwargs, "--template-kwargs");

@@ -109,7 +109,7 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   cli::add_sampler_flags(app, options.sampler);
   if (const auto code = cli::parse_flags(app, argc, argv)) return code;
 
-  // A search draws nothing. A seed does no harm.
+  // Beam search does not sample, so sampler flags are refused, except for the seed.
   auto flags = app.get_options();
   flags.erase(flags.begin(), flags.begin() + static_cast<std::ptrdiff_t>(n_others));
   flags.push_back(app.get_option("--prompt-cache-all"));

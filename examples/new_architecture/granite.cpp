@@ -2,7 +2,7 @@
 // four numbers that scale the embeddings, what each block adds, the scores of attention and the
 // logits. Source: Granite Team, IBM 2024, "Granite 3.0 Language Models".
 //
-//   granite                   makes up a tiny model and checks the builder: exit code 1 on failure
+//   granite                   makes a tiny model and checks the builder: exit code 1 on failure
 //   granite MODEL.gguf 1 2 3  prints the logits of every position, one line each
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
-// One case on one backend: planned and replayed like any graph, copies at the seams included,
-// compared with the scalar definition.
+// Runs one case on one backend: planned and replayed like any graph, including copies between
+// devices, and compared with the scalar definition.
 
 #include <string>
 
@@ -17,7 +17,7 @@ struct Outcome {
   NodeCheck check;    // of the node, if it is supported
   double ns = 0;      // the fastest of some calls; 0 if it was not timed
   Cost cost;          // of one call
-  std::string error;  // empty: it ran to its end
+  std::string error;  // empty: it ran without errors
   bool passed() const { return error.empty() && check.passed(); }
 };
 

@@ -36,7 +36,7 @@ Tensor apply(Graph& g, const OpDef& op, const Inputs& in, Attrs attrs = {}) {
 void done(Graph& g, Tensor y) {
   g.output("y", y);
 }
-// Rows vary, as tokens do.
+// Rows vary like tokens.
 Dim rows(Graph& g, std::int64_t n) {
   return g.variable("T", n);
 }

@@ -1,4 +1,4 @@
-// weft-conform: is a backend right, and how fast?
+// weft-conform: checks that a backend is right, and measures its speed.
 
 #include <filesystem>
 #include <iostream>
@@ -22,7 +22,7 @@ struct Summary {
   double worst_ratio = 0;
 };
 
-// The backend's name: that of a library which is loaded, or as it was given.
+// The backend's name: that of the loaded library, or as given.
 std::string backend_of(const std::string& given) {
   if (given.find('/') == std::string::npos && given.find(".so") == std::string::npos) return given;
   load_plugins(given);

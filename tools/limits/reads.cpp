@@ -56,7 +56,7 @@ class Pages {
   std::byte* data_ = nullptr;
 };
 
-// How a part of memory is read: in how many streams at once, and what is fetched ahead of each.
+// A method to read memory: the number of parallel streams, and the prefetching.
 struct Way {
   int streams;
   enum { plain, ahead, ahead_once } prefetch;  // once: not to be kept in caches
@@ -72,8 +72,8 @@ constexpr Way kWays[] = {{1, Way::plain}, {1, Way::ahead}, {1, Way::ahead_once},
 constexpr std::int64_t kAhead = 2048;  // bytes
 constexpr std::int64_t kPiece = 256;   // of a stream at a time
 
-// Loads every line in a way that the compiler cannot leave out. Inlined into functions for several
-// instruction sets: the wider the loads, the fewer stand between two misses.
+// Loads every line in a way that the compiler cannot remove. Inlined into functions for several
+// instruction sets: with wider loads, there are fewer instructions between two misses.
 template <int Streams, int Prefetch>
 [[gnu::always_inline]] inline void read_streams(const std::byte* data, std::int64_t n_bytes) {
   using Line = long long __attribute__((vector_size(64)));

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Ops of the bundled or named model that a backend runs as they are, and those it leaves to others.
+// Which ops of the bundled or given model a backend runs, and which it does not.
 struct Ops {
   std::vector<std::string> runs, leaves;
 };
@@ -38,7 +38,7 @@ Ops ops_of(const Backend& backend, const Graph& graph) {
   return ops;
 }
 
-// The decode graph that every backend is asked about: fused, as plug-ins get it.
+// The decode graph that is offered to every backend: fused, as plug-ins get it.
 Graph asked_about(const cli::ModelFlags& flags) {
   SessionOptions options = flags.session;
   options.backend = "reference";

@@ -46,7 +46,7 @@ int make(const std::vector<std::string>& what) {
   return 0;
 }
 
-// Counts of a list flag; those that a zero leaves out are left out.
+// The counts of a list flag; zeros are dropped unless `keep_zero`.
 std::vector<std::int64_t> counts(std::string_view flag, const std::string& text, bool keep_zero) {
   std::vector<std::int64_t> values;
   if (text.empty()) return values;
@@ -86,7 +86,7 @@ std::optional<ReplayKind> executor_of(const std::string& name) {
   return name == "flow" ? ReplayKind::flow : ReplayKind::crew;
 }
 
-// Makes room for every test; throws if the flags forbid that.
+// Makes the context and prefill width large enough for every test; throws if the flags forbid that.
 void fit(const std::vector<Test>& tests, SessionOptions& options) {
   std::int64_t max_positions = 0, widest = 0;
   for (const Test& test : tests) {
@@ -101,7 +101,7 @@ void fit(const std::vector<Test>& tests, SessionOptions& options) {
   options.prefill_width = std::max(options.prefill_width, widest);
 }
 
-// Every number of workers with every executor.
+// All combinations of numbers of workers and executors.
 std::vector<std::pair<int, std::optional<ReplayKind>>> runs_of(const Flags& flags) {
   std::vector<std::pair<int, std::optional<ReplayKind>>> runs;
   for (const int workers : workers_of(flags)) {
@@ -138,7 +138,7 @@ int measure_all(Flags& flags) {
     spare = session.options().mem_budget - report.memory;
   }
   report.logits_hash = hash.value();
-  // Last, because peaks of memory never go down again.
+  // Measured last, because it raises the peak of memory.
   if (!flags.no_limits) {
     for (const int workers : workers_of(flags))
       report.limits.push_back(measure_limits(workers, spare / 2));

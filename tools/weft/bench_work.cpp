@@ -48,10 +48,10 @@ void add_node(const Graph& graph, const Node& node, const Extents& extents, std:
     weight_bytes = std::clamp(static_cast<double>(cost.bytes_read) - others, 0.0, weight_bytes);
     auto multiply_adds = static_cast<double>(cost.multiply_adds);
     if (cells > 0) {
-      // The op counts every cell of the cache; token i looks at the depth + i + 1 that it may see.
+      // The op counts every cell of the cache; token i attends to only depth + i + 1 of them.
       multiply_adds *= (static_cast<double>(depth) + static_cast<double>(n_tokens + 1) / 2) / cells;
     }
-    if (matrix || cells > 0) work.multiply_adds += multiply_adds;  // not the odd one of a norm
+    if (matrix || cells > 0) work.multiply_adds += multiply_adds;  // norms do not count
     if (matrix) (quantized ? work.of_quantized : work.of_float) += multiply_adds;
   }
   work.weight_bytes += weight_bytes;

@@ -43,11 +43,11 @@ std::int64_t count_ops(const Graph& graph) {
   return n;
 }
 
-// A line per pass: what it is called, how many ops there are after it, what it does.
+// Prints a line per pass: its name, the number of ops after it, what it does.
 void print_passes(const Model& model, const Flags& flags) {
   SessionOptions options = flags.model.session;
   options.route.clear();
-  options.backend = "reference";  // the graph as the builder made it: no pass, whatever it takes
+  options.backend = "reference";  // the graph as built, without any pass
   options.passes_off = {"all"};
   options.mem_budget = std::numeric_limits<std::int64_t>::max();
   const PlannedModel plain = plan_model(model, options);
@@ -65,7 +65,7 @@ void print_passes(const Model& model, const Flags& flags) {
   lower(std::move(fused), assignments.front(), passes, seen);
 }
 
-// A picture and what is known about its boxes.
+// A picture and the facts about its boxes.
 struct Drawn {
   Picture picture;
   std::vector<BoxFacts> facts;
@@ -116,7 +116,7 @@ Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
   return draw_one(variant, options, notes);
 }
 
-// The plan as the flow graph that it is.
+// Draws the plan as a flow graph.
 Drawn draw_plan(const Model& model, const Flags& flags, const PictureOptions& options) {
   const Variant variant = make_variant(model, flags.model.session, "", flags.phase);
   return {picture_of_pieces(variant.graph(), variant.plan(),

@@ -16,7 +16,7 @@ extern char** environ;
 namespace weft::tools {
 namespace {
 
-// A file without a name, for what goes in and what comes out: no pipe can fill up.
+// An unnamed file for input or output, since a pipe could fill up and block.
 class MemoryFile {
  public:
   explicit MemoryFile(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {

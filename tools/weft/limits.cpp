@@ -77,7 +77,7 @@ fs::path cache_path() {
   return {};
 }
 
-// What tells this machine from another one that shares the home directory.
+// Identifies this machine, since machines may share the home directory.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::string model, line;

@@ -31,7 +31,7 @@ struct Flags {
   bool json = false;
 };
 
-// The windows that saved logits are of.
+// The windows of saved logits.
 Windows windows_of(const SavedLogits& saved, const Model& model, const Flags& flags) {
   const std::int64_t n_vocab = model.facts().n_vocab;
   if (saved.n_vocab() != n_vocab) {
@@ -47,7 +47,7 @@ Windows windows_of(const SavedLogits& saved, const Model& model, const Flags& fl
   return {.tokens = saved.tokens(), .size = saved.window(), .bos = bos_of(model)};
 }
 
-// Whether a text is the one that the logits were saved for.
+// Checks that the text is the one for which the logits were saved.
 void check_text(const Windows& saved, const Model& model, const Flags& flags) {
   const Windows text = read_windows(model, flags.text, saved.size, 0, saved.count());
   if (text.tokens == saved.tokens) return;
@@ -106,7 +106,7 @@ void in_halves(std::size_t n, bool much, Work work) {
   if (second_failure) std::rethrow_exception(second_failure);
 }
 
-// Adds what the rows of logits say, in their order.
+// Scores rows of logits, in order.
 class Scorer {
  public:
   Scorer(const Windows& windows, const std::optional<SavedLogits>& base, LogitsWriter* save,

@@ -1,5 +1,5 @@
 #pragma once
-// What `weft perplexity` measured, for people and for programs.
+// The results of `weft perplexity`, as text and as JSON.
 
 #include <cstdint>
 #include <string>

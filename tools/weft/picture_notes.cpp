@@ -28,7 +28,7 @@ std::string heat_colour(double heat) {
   return fmt::format("#ff{:02x}{:02x}", channel(255, 138), channel(250, 101));
 }
 
-// Sums of what files say may be past every integer.
+// Sums of numbers from files may exceed all integer types.
 std::string bytes_text(double bytes) {
   return human_bytes(static_cast<std::int64_t>(std::clamp(bytes, 0.0, 0x1p62)));
 }

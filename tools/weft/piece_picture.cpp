@@ -60,7 +60,7 @@ class PiecePainter {
   }
 
  private:
-  // A group, those further on that are the same, and how many before it are not shown.
+  // A group, later groups that are equal to it, and how many groups before it are not shown.
   struct Drawn {
     std::size_t group = 0;
     std::vector<std::int64_t> alike;  // with `group` itself
@@ -97,7 +97,7 @@ class PiecePainter {
     return false;
   }
 
-  // The same for groups that do the same in other layers.
+  // Equal for groups that do the same in other layers.
   std::string signature(const PieceGroup& group) const {
     const std::int64_t base = layer_of(group).value_or(0);
     std::string text;
@@ -217,7 +217,7 @@ class PiecePainter {
     return text;
   }
 
-  // Roughly: of a share its part of the lane's time.
+  // A rough estimate: the share's part of the lane's time.
   double ns_of(const Piece& piece) const {
     double ns = 0;
     for (const std::size_t step : piece.steps) {

@@ -38,7 +38,7 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
   fail<cli::UsageError>("--phase must be one of {}, got '{}'", names, phase);
 }
 
-// What a plan can be held against: no order needs less memory or time.
+// Lower bounds of a plan's memory and time.
 struct Bounds {
   double critical_ns = 0, lane_ns = 0;  // the longest chain; all work shared evenly by the lanes
   double ns = 0;                        // what it takes, estimated or measured
@@ -82,7 +82,7 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
 }
 
-// What there is to do before the first token.
+// Describes the work before the first token.
 std::string start_text(const MemoryUse& use) {
   if (use.weights_resident == 0)
     return fmt::format("start: {} are used directly from the file\n",

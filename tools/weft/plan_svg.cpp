@@ -84,7 +84,7 @@ class Painter {
     out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1,
                         y1, x2, y2, style);
   }
-  // With what it says when pointed at, and as much of its label as fits.
+  // With a tooltip, and as much of its label as fits.
   void rect(double x, double y, double w, double h, std::string_view fill, std::string_view label,
             const std::string& hint) {
     out_ += fmt::format(

@@ -49,12 +49,12 @@ std::string folded(const std::string& path) {
   return parsed.layer == kNoLayer ? path : fmt::format("blk.*.{}", parsed.rest);
 }
 
-// Adds up what steps did, node by node.
+// Sums up the times of steps, node by node.
 class Sums {
  public:
   explicit Sums(const Session& session) : session_(session) {}
 
-  // The calls of whole steps.
+  // Adds the calls of complete steps.
   void add_calls(const Profiler& profiler, PhaseProfile& phase) {
     for (int w = 0; w < profiler.workers(); ++w) {
       for (const ProfiledCall& call : profiler.calls(w)) {
@@ -101,7 +101,7 @@ struct Step {
   double ns() const { return static_cast<double>(end_ns - begin_ns); }
 };
 
-// Adds up what the trace file says about each plan, over all phases.
+// Sums up the times of each plan for the trace file, over all phases.
 class PlanTimes {
  public:
   explicit PlanTimes(const Session& session) : session_(session) {
@@ -166,7 +166,8 @@ std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
   return tokens;
 }
 
-// Feeds the test's tokens. `observer_of` says who watches step i, `after` sees every step.
+// Feeds the test's tokens. `observer_of` returns the observer of step i, `after` is called after
+// every step.
 template <class ObserverOf, class After>
 void run_steps(Session& session, const Test& test, Profiler& clock, ObserverOf observer_of,
                After after) {
@@ -191,8 +192,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// All steps watched. What was recorded is looked at afterwards: doing it between steps would cool
-// the caches.
+// Runs all steps with the profiler. Records are evaluated afterwards, because doing it between
+// steps would evict the caches.
 std::vector<Step> run_watched(Session& session, const Test& test, Profiler& profiler) {
   std::vector<Step> steps;
   steps.reserve(static_cast<std::size_t>(test.tokens));
@@ -202,9 +203,9 @@ std::vector<Step> run_watched(Session& session, const Test& test, Profiler& prof
   return steps;
 }
 
-// What watching costs: less than what steps differ, and less than what machines change from one
-// millisecond to the next. So watched and unwatched steps take turns, and each is compared with its
-// neighbour; in the next repetition they change their places.
+// The overhead of the profiler. It is less than the differences between steps, and than the changes
+// of a machine's speed from one millisecond to the next. So steps with and without the profiler
+// alternate, and each is compared with its neighbour; in the next repetition they swap places.
 class Comparison {
  public:
   Comparison(Session& session, const Test& test, Profiler& ignored)
@@ -229,7 +230,7 @@ class Comparison {
     ++turn_;
   }
 
-  // Of phases of `steps` steps. If there is but one, every second repetition has none to offer.
+  // For phases of `steps` steps. If there is only one, every second repetition has no sample.
   void finish(PhaseProfile& phase) const {
     double sum = 0;
     for (const double ns : plain_) sum += ns;
@@ -292,7 +293,7 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
   return phase;
 }
 
-// Room for the calls of a worker in one repetition: at most this many are kept.
+// The number of calls to record per worker in one repetition, with a maximum.
 std::size_t room_for(const Session& session, const Flags& flags) {
   constexpr std::int64_t kMax = 1 << 20;
   std::int64_t max_calls = 0;

@@ -29,7 +29,8 @@ Json parsed(const std::string& path) {
 constexpr std::string_view kNeither =
     "neither a trace of weft profile -o FILE nor a report of weft profile --json";
 
-// Calls `read` with the file; what is missing or of another type is said of the file.
+// Calls `read` with the file's JSON; missing members and wrong types become errors that name the
+// file.
 template <class F>
 auto read_file(const std::string& path, F read) {
   const Json json = parsed(path);
@@ -42,7 +43,7 @@ auto read_file(const std::string& path, F read) {
   }
 }
 
-// Bytes, nanoseconds, microseconds and counts lie far below: so sums of them fit everywhere.
+// Bytes, nanoseconds, microseconds and counts are far below this, so that sums of them fit.
 constexpr double kMaxNumber = 1e15;
 
 // Throws Json::exception if it is not a number, FormatError if it is out of range.
@@ -210,7 +211,7 @@ ProfileFile read_profile(const std::string& path, SessionOptions& options) {
 
 namespace {
 
-// Where two plans part.
+// The first difference between two plans.
 std::string first_difference(const ProfiledPlan& profiled, const Plan& plan) {
   const std::size_t n = std::min(profiled.nodes.size(), plan.steps.size());
   std::size_t i = 0;

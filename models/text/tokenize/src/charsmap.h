@@ -43,9 +43,9 @@ struct SentencePieceRules {
   bool remove_extra_spaces = false;  // none at both ends, one between words
 };
 
-// What a SentencePiece model makes of a text before it looks for tokens: characters replaced, bytes
-// that are not UTF-8 become U+FFFD, spaces become U+2581. Throws ValueError if that is longer
-// than `limit` bytes: a table may make a text a thousand times as long as it was.
+// Normalizes a text like a SentencePiece model: replaces characters, bytes that are not UTF-8
+// become U+FFFD, spaces become U+2581. Throws ValueError if the result is longer than `limit`
+// bytes, because a table may make a text a thousand times longer.
 std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
                       std::string_view text, std::size_t limit = kMaxText);
 

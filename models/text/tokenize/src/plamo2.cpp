@@ -78,8 +78,8 @@ void Plamo2Tokenizer::emit_bytes(std::string_view character, std::vector<TokenId
   }
 }
 
-// From the end of the text to its begin: the best way from every place on. Of equally good ones the
-// longest first token counts.
+// From the end of the text to its begin: the best tokens from every position on. Ties go to the
+// longest first token.
 void Plamo2Tokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& out) const {
   const std::size_t longest = std::max<std::size_t>(tokens_.max_length(), 4);
   std::vector<std::int64_t> best(longest + 1, 0);  // by place modulo its size
@@ -88,7 +88,7 @@ void Plamo2Tokenizer::encode_stretch(std::string_view text, std::vector<TokenId>
     std::size_t at = end - 1;  // where the character before `end` begins
     while (at > 0 && end - at < 4 && (text[at] & 0xC0) == 0x80) --at;
     if (const Utf8Char c = decode_utf8(text, at); !c.valid || c.length != end - at) at = end - 1;
-    // Before the tokens are looked at: one of them may end inside this very character.
+    // Set before the tokens are tried, because one of them may end inside this character.
     for (std::size_t i = at + 1; i < end; ++i) first[i] = kInside;
     std::int64_t& here = best[at % best.size()];
     std::int64_t best_here = kUnknownScore + best[end % best.size()];

@@ -1,8 +1,8 @@
 #pragma once
-// Splits a text into the stretches within which byte-pair merging may happen. A rule is a list of
-// stages; each stage cuts its matches out of the pieces that the stage before it left, and what
-// lies between two matches is a piece too. The stages describe, by parameters, the regular
-// expressions that the models' own tokenizers use; all of them run in linear time.
+// Splits a text into the pieces within which byte-pair merging may happen. A rule is a list of
+// stages. Each stage splits the pieces of the previous one at its matches; matches and the text
+// between them become pieces. The parameters of stages describe the regular expressions of the
+// models' original tokenizers; all stages run in linear time.
 
 #include <cstdint>
 #include <span>
@@ -76,15 +76,15 @@ class PieceSink {
   ~PieceSink() = default;
 };
 
-// Gives `sink` the pieces of `text`, in order; together they are the text. None is empty.
+// Passes the pieces of `text` to `sink`, in order; together they are the text. No piece is empty.
 void pre_tokenize(std::span<const SplitStage> stages, std::string_view text, PieceSink& sink);
 
-// What a name in tokenizer.ggml.pre means.
+// The meaning of a name in tokenizer.ggml.pre.
 struct PreTokenizerRule {
   std::span<const std::string_view> names;
   std::span<const SplitStage> stages;
   bool ignore_merges =
-      false;  // a piece that is a token as a whole is that token, whatever the merges say
+      false;  // a piece that is a token as a whole becomes that token, regardless of merges
   bool add_bos = false;  // unless the file says otherwise
   // How tokens write text: in the notation of byte_map.h; as it is but for U+2581, which is a
   // space, with "<0xXX>" for characters that have no token; or as it is.

@@ -1,6 +1,5 @@
-// The table of pre-tokenizer rules: a row says which names of tokenizer.ggml.pre mean it and which
-// stages it is made of. A new rule is a row here (and a new kind of character if its runs need
-// one).
+// The table of pre-tokenizer rules: a row lists its names in tokenizer.ggml.pre and its stages. A
+// new rule is a row here (and a new class of characters if its runs need one).
 
 #include <algorithm>
 #include <iterator>
