@@ -130,8 +130,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("-b,--batch-size", s.prefill_width, "max tokens of the prompt in one step")
       ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
       ->type_name("N");
-  app.add_option("-t,--threads", s.workers,
-                 "number of threads; 0: two, or one if there is only one CPU")
+  app.add_option("-t,--threads", s.workers, "threads; 0: two, or one with one CPU")
       ->check(CLI::Range(0, 256))
       ->type_name("N");
   add_executor_flag(app, s.executor);
@@ -148,8 +147,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
       ->type_name("PATH");
   app.add_option(
          "--route", s.route,
-         "backends by node path: 'blk.3.ffn_*=reference,*=cpu'; the first match counts; weft "
-         "plan shows the paths")
+         "backends by path: 'blk.3.ffn_*=reference,*=cpu'; first match counts (see weft plan)")
       ->type_name("RULES");
   add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
   add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
@@ -258,16 +256,11 @@ void add_sampler_flags(CLI::App& app, SamplerFlags& options) {
   };
   add("--temp", options.temperature, "temperature; 0: always the most likely token");
   add("--top-k", options.top_k, "only the k most likely tokens; 0: all");
-  add("--top-p", options.top_p,
-      "only the most likely tokens whose probabilities add up to p; 1: all");
-  add("--min-p", options.min_p,
-      "only tokens at least p times as likely as the most likely one; 0: all");
-  add("--repeat-penalty", options.repeat_penalty,
-      "divisor for the logits of recent tokens; 1: off");
-  add("--presence-penalty", options.presence_penalty,
-      "subtracted from the logits of recent tokens; 0: off");
-  add("--frequency-penalty", options.frequency_penalty,
-      "subtracted once per recent occurrence; 0: off");
+  add("--top-p", options.top_p, "the most likely tokens with total probability p; 1: all");
+  add("--min-p", options.min_p, "tokens with p times the highest probability; 0: all");
+  add("--repeat-penalty", options.repeat_penalty, "divisor for recent tokens; 1: off");
+  add("--presence-penalty", options.presence_penalty, "subtracted for recent tokens; 0: off");
+  add("--frequency-penalty", options.frequency_penalty, "subtracted per occurrence; 0: off");
   add("--repeat-last-n", options.penalty_last_n, "number of tokens that count as recent");
   add("--dynatemp-range", options.dynamic_range, "range of the dynamic temperature; 0: off");
   add("--dynatemp-exp", options.dynamic_exponent, "exponent of the dynamic temperature");
@@ -276,14 +269,13 @@ void add_sampler_flags(CLI::App& app, SamplerFlags& options) {
                  "only logits within n standard deviations of the highest; 0: all")
       ->type_name("X");
   add("--tfs", options.tail_free_z, "tail-free sampling, z; 1: off");
-  add("--xtc-probability", options.xtc_probability,
-      "probability of removing all likely tokens but one (XTC)");
-  add("--xtc-threshold", options.xtc_threshold, "minimum probability of likely tokens (XTC)");
+  add("--xtc-probability", options.xtc_probability, "probability of applying XTC; 0: off");
+  add("--xtc-threshold", options.xtc_threshold,
+      "minimum probability of tokens that XTC may remove");
   add("--mirostat", options.mirostat, "version 1 or 2 of mirostat; 0: off");
   add("--mirostat-ent", options.mirostat_tau, "target entropy of mirostat, in bits");
   add("--mirostat-lr", options.mirostat_eta, "learning rate of mirostat");
-  add("--adaptive-target", options.adaptive_target,
-      "target probability of adaptive sampling; below 0: off");
+  add("--adaptive-target", options.adaptive_target, "target of adaptive sampling; below 0: off");
   add("--adaptive-decay", options.adaptive_decay, "decay of adaptive sampling");
   add_dry_flags(app, options);
   add_order_flags(app, options);

@@ -178,10 +178,8 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("A B")
       ->excludes(heat)
       ->excludes(profile);
-  app.add_flag(
-         "--plan", flags.plan,
-         "draw the plan as a flow graph instead of the graph of ops: what each lane does between "
-         "two joins")
+  app.add_flag("--plan", flags.plan,
+               "draw the plan as a flow graph: what each lane does between two joins")
       ->excludes(heat)
       ->excludes(profile)
       ->excludes("--diff");

@@ -104,8 +104,7 @@ void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work wor
   };
 
   report();
-  // Declared after `threads`, so that after an exception nothing is left to take when the threads
-  // are joined.
+  // After an exception nothing is left to take when the threads are joined.
   struct Stop {
     std::atomic<std::size_t>& next;
     std::size_t end;

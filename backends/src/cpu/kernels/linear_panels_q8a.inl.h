@@ -62,8 +62,7 @@ struct PanelCodecBase {
   static WEFT_INLINE __m512 high_halves(__m512i unit) {
     return low_halves(_mm512_srli_epi32(unit, 16));
   }
-  // The position of elements 4i .. 4i + 3 in a unit of one bit per element: at this bit of its
-  // bytes (panels.cpp).
+  // The bit of elements 4i .. 4i + 3 in the bytes of a unit of one bit per element (panels.cpp).
   static constexpr int bit_of(int i) { return 4 * (i % 2) + i / 2; }
   static WEFT_INLINE __m512i with_fifth(__m512i codes, __m512i bits, int i) {
     const int up = 4 - bit_of(i);
@@ -300,8 +299,8 @@ struct PanelsQ8A {
     }
   }
 
-  // T tokens of a block; their sums continue from those of the previous piece. Meanwhile prefetches
-  // what follows the piece, some lines per sub-block, to keep memory busy.
+  // T tokens of a block; sums continue from the previous piece. Prefetches what follows the piece,
+  // some lines per sub-block.
   template <int T>
   static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x0,
                                              std::int64_t x_stride, float* sums,
