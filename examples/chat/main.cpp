@@ -134,7 +134,7 @@ int run(Options options) {
   if (const std::string& kwargs = options.chat_template.kwargs; !kwargs.empty())
     check_kwargs(kwargs, "--template-kwargs");
   cli::catch_interrupts(cli::Interrupts::once);
-  const auto model = cli::load_model(options.model, cli::not_interrupted);
+  const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())

@@ -110,7 +110,7 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
 int run(Options options) {
   generate::settle(options);
   if (!options.prompt_file.empty()) options.prompt = cli::read_text(options.prompt_file);
-  const auto model = cli::load_model(options.model, cli::not_interrupted);
+  const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   const std::vector<TokenId> tokens = encode(*model, options);
   Session session(model, options.model.session);

@@ -76,7 +76,7 @@ void check_reader(const CheckedPlan& checked, NodeId over, NodeId id, NodeId rea
       continue;
     for (int i = 0; i < checked.plan.lanes; ++i) {
       if (!readers_share.runs_in(i)) continue;
-      const bool elsewhere = lanes::meets_others(
+      const bool elsewhere = lanes::needs_other_lanes(
           lanes::need(graph, graph[reader], n, readers_share, i), i, share, checked.plan.lanes);
       const bool done = checked.step(reader).stage < checked.step(id).stage ||
                         (!elsewhere && checked.ordered(reader, i, id, i));
@@ -114,7 +114,7 @@ void check_in_place(const CheckedPlan& checked, NodeId id) {
     for (int lane = 0; lane < checked.plan.lanes; ++lane) {
       if (!share.runs_in(lane)) continue;
       const lanes::Need need = lanes::need(graph, node, n, share, lane);
-      if (lanes::meets_others(need, lane, share, checked.plan.lanes))
+      if (lanes::needs_other_lanes(need, lane, share, checked.plan.lanes))
         bad("a lane reads what another one overwrites");
     }
   }

@@ -14,8 +14,8 @@ bool must_meet(const Draft& draft, const Node& user, std::size_t input, const la
                const lanes::Share& maker) {
   for (int lane = 0; lane < draft.lanes; ++lane) {
     if (!share.runs_in(lane)) continue;
-    if (lanes::meets_others(lanes::need(draft.graph, user, input, share, lane), lane, maker,
-                            draft.lanes))
+    if (lanes::needs_other_lanes(lanes::need(draft.graph, user, input, share, lane), lane, maker,
+                                 draft.lanes))
       return true;
   }
   return false;

@@ -71,6 +71,6 @@ struct Need {
 Need need(const Graph& graph, const Node& user, std::size_t input, const Share& share, int lane);
 
 // Whether lane `lane` needs something that another lane computes.
-bool meets_others(const Need& need, int lane, const Share& maker, int lanes);
+bool needs_other_lanes(const Need& need, int lane, const Share& maker, int lanes);
 
 }  // namespace weft::lanes

@@ -95,7 +95,7 @@ bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
       for (int lane = 0; lane < draft.lanes; ++lane) {
         if (!draft[user].share.runs_in(lane)) continue;
         const lanes::Need need = lanes::need(graph, node, i, draft[user].share, lane);
-        if (lanes::meets_others(need, lane, writer.share, draft.lanes)) return false;
+        if (lanes::needs_other_lanes(need, lane, writer.share, draft.lanes)) return false;
       }
     }
   }
@@ -138,8 +138,8 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   }
   for (int lane = 0; lane < draft.lanes; ++lane) {
     if (!work.share.runs_in(lane)) continue;
-    if (lanes::meets_others(lanes::need(graph, node, index, work.share, lane), lane, work.share,
-                            draft.lanes))
+    if (lanes::needs_other_lanes(lanes::need(graph, node, index, work.share, lane), lane,
+                                 work.share, draft.lanes))
       return kNoNode;
   }
   return reads_are_done(draft, over, id) ? over : kNoNode;

@@ -13,7 +13,7 @@ struct Stage {
   bool crosses(NodeId reader, std::size_t input, NodeId maker) const {
     const Share &reads = cuts.at(reader), &makes = cuts.at(maker);
     for (int part = 0; part < parts; ++part) {
-      if (meets_others(need(graph, graph[reader], input, reads, part), part, makes, parts))
+      if (needs_other_lanes(need(graph, graph[reader], input, reads, part), part, makes, parts))
         return true;
     }
     return false;

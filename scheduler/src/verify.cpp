@@ -75,7 +75,7 @@ struct Verifier::Impl {
   void expect(const PlanStep& step, const KernelArgs& args);
   void compare(const PlanStep& step, const KernelArgs& args);
   void compare_row(NodeCheck& check, const View& got, std::int64_t r);
-  void look_around(NodeCheck& check, const View& got);
+  void collect_neighbours(NodeCheck& check, const View& got);
 
   std::vector<float> got_row, want_row;
   double largest = 0;  // |want| of the node
@@ -136,7 +136,7 @@ void Verifier::Impl::compare_row(NodeCheck& check, const View& got, std::int64_t
 }
 
 // The values near the worst element.
-void Verifier::Impl::look_around(NodeCheck& check, const View& got) {
+void Verifier::Impl::collect_neighbours(NodeCheck& check, const View& got) {
   check.cols = got.cols();
   if (largest > 0) check.worst_relative = check.worst_error / largest;
   if (check.worst_index < 0) return;
@@ -159,7 +159,7 @@ void Verifier::Impl::compare(const PlanStep& step, const KernelArgs& args) {
                   .where = to_string(graph[step.node].where)};
   largest = 0;
   for (std::int64_t r = 0; r < args.out.rows(); ++r) compare_row(check, args.out, r);
-  look_around(check, args.out);
+  collect_neighbours(check, args.out);
   report.nodes.push_back(std::move(check));
 }
 

@@ -136,7 +136,7 @@ int interrupt_descriptor() {
   return interrupt_event;
 }
 
-bool not_interrupted(double) {
+bool continue_unless_interrupted(double) {
   return !interrupt_seen;
 }
 

@@ -56,7 +56,7 @@ void clear_interrupt();
 int interrupt_descriptor();
 // Progress functions that continue until Ctrl-C. The second one shows on a terminal's stderr how
 // far loading is, if it takes long.
-bool not_interrupted(double progress);
+bool continue_unless_interrupted(double progress);
 bool load_progress(double progress);
 
 }  // namespace weft::cli

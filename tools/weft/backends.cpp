@@ -39,7 +39,7 @@ Ops ops_of(const Backend& backend, const Graph& graph) {
 }
 
 // The decode graph that is offered to every backend: fused, as plug-ins get it.
-Graph asked_about(const cli::ModelFlags& flags) {
+Graph decode_graph(const cli::ModelFlags& flags) {
   SessionOptions options = flags.session;
   options.backend = "reference";
   options.route.clear();
@@ -144,7 +144,7 @@ int backends(int argc, char** argv) {
       "  WEFT_BACKEND_PATH=/opt/weft/backends weft backends -m model.gguf");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   std::optional<Graph> graph;
-  if (!flags.path.empty()) graph = asked_about(flags);
+  if (!flags.path.empty()) graph = decode_graph(flags);
   const std::vector<Line> lines = all_lines(graph ? &*graph : nullptr);
   json ? print_json(lines) : print_text(lines, graph.has_value());
   return 0;

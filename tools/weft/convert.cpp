@@ -85,7 +85,7 @@ int convert(int argc, char** argv) {
 
   cli::catch_interrupts(cli::Interrupts::once);
   // Loading checks that all weights exist, and no unknown ones.
-  const auto model = Model::load(flags.model, {.progress = cli::not_interrupted});
+  const auto model = Model::load(flags.model, {.progress = cli::continue_unless_interrupted});
   if (!model->file().is_directory()) {
     fail<cli::UsageError>("{}: already a GGUF file, expected a directory",
                           printable_path(flags.model));

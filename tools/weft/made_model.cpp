@@ -100,7 +100,7 @@ TypeChoice choose_type(std::string_view text) {
 }
 
 // Layers that the usual mix gives more bits: the first and the last eighth, and every third.
-bool gets_more_bits(std::int64_t layer, std::int64_t n_layers) {
+bool has_more_bits(std::int64_t layer, std::int64_t n_layers) {
   const std::int64_t eighth = n_layers / 8;
   return layer < eighth || layer >= 7 * n_layers / 8 || (layer - eighth) % 3 == 2;
 }
@@ -117,7 +117,7 @@ DType choose(const TypeChoice& type, std::int64_t n_layers, std::string_view nam
              const Shape& shape) {
   if (shape.rank() < 2) return f32;
   const bool sensitive = (name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight")) &&
-                         gets_more_bits(layer_of(name), n_layers);
+                         has_more_bits(layer_of(name), n_layers);
   const DType dtype = (sensitive ? type.better : type.common)->dtype;
   if (shape.last() % dtype.block_elems() != 0)
     fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks of {}", name,

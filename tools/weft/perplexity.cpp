@@ -119,9 +119,10 @@ class Scorer {
         report_(report) {}
 
   void score(std::int64_t window, std::size_t position, std::span<const float> rows) {
-    constexpr std::size_t kMuch = std::size_t{1} << 18;  // below, a thread costs more than it saves
+    constexpr std::size_t kMinValuesPerThread = std::size_t{1}
+                                                << 18;  // below, a thread costs more than it saves
     scores_.resize(rows.size() / n_vocab_);
-    in_halves(scores_.size(), workers_ > 1 && rows.size() >= kMuch,
+    in_halves(scores_.size(), workers_ > 1 && rows.size() >= kMinValuesPerThread,
               [&](std::size_t begin, std::size_t end) {
                 for (std::size_t i = begin; i < end; ++i)
                   scores_[i] =

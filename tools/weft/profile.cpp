@@ -294,7 +294,7 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
 }
 
 // The number of calls to record per worker in one repetition, with a maximum.
-std::size_t room_for(const Session& session, const Flags& flags) {
+std::size_t max_recorded_calls(const Session& session, const Flags& flags) {
   constexpr std::int64_t kMax = 1 << 20;
   std::int64_t max_calls = 0;
   for (std::size_t i = 0; i < session.n_plans(); ++i)
@@ -314,7 +314,7 @@ int profile_all(Flags& flags) {
   Session session(model, options);
   std::int64_t age_s = 0;
   const Limits limits = kept_limits(session.options().workers, flags.again, age_s);
-  const std::size_t room = room_for(session, flags);
+  const std::size_t room = max_recorded_calls(session, flags);
   Profiler profiler(session.options().workers, room), ignored(session.options().workers, room);
   std::optional<Trace> trace;
   if (!flags.trace.empty()) trace.emplace(flags.trace, session.options().workers);

@@ -21,9 +21,9 @@ constexpr double kRewriteLimit = 1e-8, kRoundingLimit = 1e-2, kKernelLimit = 1e-
 using Paths = std::set<std::string, std::less<>>;
 
 // The suspect backend, with some nodes computed by another backend.
-class Switched final : public Backend {
+class MixedBackend final : public Backend {
  public:
-  Switched(const Routes& suspect, const Backend& other, const Paths& nodes)
+  MixedBackend(const Routes& suspect, const Backend& other, const Paths& nodes)
       : suspect_(suspect), other_(other), nodes_(nodes) {}
   std::string_view name() const override { return suspect_.name(); }
   std::string description() const override { return suspect_.description(); }
@@ -142,7 +142,7 @@ Search::Logits Search::by_definitions(const std::vector<std::string>& off) {
 
 double Search::trial(const std::string& what, const Backend& other, const Paths& nodes,
                      bool from_file) {
-  const Switched engine(suspect_, other, nodes);
+  const MixedBackend engine(suspect_, other, nodes);
   SessionOptions o = base();
   if (from_file) o.weights = WeightMode::mapped;
   o.engine = &engine;

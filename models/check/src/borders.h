@@ -13,7 +13,7 @@
 namespace weft {
 
 // Tokens on either side of a boundary.
-inline constexpr std::int64_t kBeside = 2;
+inline constexpr std::int64_t kMargin = 2;
 
 struct Borders {
   std::vector<std::int64_t> cells;   // lengths that fill whole blocks of cells

@@ -96,8 +96,8 @@ class Checks {
   }
   // Computes the positions of a window again, in these steps. REQUIRES: the sequence holds all
   // earlier positions.
-  void again(Session& session, const Window& window, const Steps& steps,
-             const std::string& what) const;
+  void recompute(Session& session, const Window& window, const Steps& steps,
+                 const std::string& what) const;
   std::size_t decode_windows(Session& session, const std::string& what) const;
   std::string chunks(Session& session) const;
   std::string workers() const;
@@ -120,7 +120,7 @@ void Checks::find_windows(const Session& session) {
   borders_ = borders_of(session, n());
   windows_ = {{0, tokens_.size()}};
   if (!options_.tokens.empty() || borders_.cells.empty()) return;
-  constexpr auto kSide = static_cast<std::size_t>(2 * kBeside);
+  constexpr auto kSide = static_cast<std::size_t>(2 * kMargin);
   windows_ = {{0, kSide}};
   for (const std::int64_t cells : {borders_.cells.front(), borders_.cells.back()}) {
     const auto border = static_cast<std::size_t>(cells);
@@ -129,8 +129,8 @@ void Checks::find_windows(const Session& session) {
   }
 }
 
-void Checks::again(Session& session, const Window& window, const Steps& steps,
-                   const std::string& what) const {
+void Checks::recompute(Session& session, const Window& window, const Steps& steps,
+                       const std::string& what) const {
   const auto begin = static_cast<std::int64_t>(window.begin);
   const std::int64_t point = session.resume_point(0, begin);
   session.truncate(0, point);
@@ -147,7 +147,7 @@ std::size_t Checks::decode_windows(Session& session, const std::string& what) co
   std::size_t n_compared = 0;
   for (std::size_t i = windows_.size(); i-- > 0;) {
     const std::size_t size = windows_[i].end - windows_[i].begin;
-    again(session, windows_[i], Steps(size, 1), what);
+    recompute(session, windows_[i], Steps(size, 1), what);
     n_compared += size;
   }
   return n_compared;
@@ -179,7 +179,7 @@ std::string Checks::chunks(Session& session) const {
       steps.clear();
       for (std::size_t rest = windows_[i].end - windows_[i].begin; rest > 0; rest -= steps.back())
         steps.push_back(std::min(rest, 1 + random() % std::min<std::size_t>(max_width, 9)));
-      again(session, windows_[i], steps, fmt::format("chunks of {}", fmt::join(steps, ",")));
+      recompute(session, windows_[i], steps, fmt::format("chunks of {}", fmt::join(steps, ",")));
     }
     if (windows_.front().end < tokens_.size())
       session.feed(0, std::span(tokens_).subspan(windows_.front().end));

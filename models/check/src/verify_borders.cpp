@@ -24,7 +24,7 @@ std::string verify_step(Session& session, std::span<const std::int32_t> ids, Ver
   tokens.back().logits = true;
   const std::size_t i = session.plan_for(std::ssize(tokens));
   Verifier verifier(session.graph(i), session.plan(i));
-  LastRows observer(session.graph(i), verifier, kBeside);
+  LastRows observer(session.graph(i), verifier, kMargin);
   std::string stopped;
   try {
     session.step(tokens, nullptr, &observer);
@@ -50,7 +50,7 @@ void verify_across_borders(Session& session, ModelVerification& result) {
   std::int64_t left = affordable_definitions(model);
   session.truncate(0, 0);
   for (std::size_t i = 0; i < steps.size() && result.stopped.empty(); ++i) {
-    left -= 1 + std::min(steps[i].n, kBeside);  // decoding the weights, then row by row
+    left -= 1 + std::min(steps[i].n, kMargin);  // decoding the weights, then row by row
     if (left < 0 && i >= kBestBorderSteps) break;
     move_to(session, ids, steps[i].at);
     VerifiedStep step{.n_tokens = steps[i].n, .position = steps[i].at};

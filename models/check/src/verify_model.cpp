@@ -29,7 +29,7 @@ std::string text_of(const Shape64& shape) {
   return '[' + text + ']';
 }
 
-Shape64 without_ones(const Shape64& shape) {
+Shape64 strip_ones(const Shape64& shape) {
   Shape64 rest;
   std::ranges::copy_if(shape, std::back_inserter(rest), [](std::int64_t d) { return d != 1; });
   return rest;
@@ -172,8 +172,8 @@ void ModelVerifier::check_dump() {
     const Shape64 want = full_shape(graph[node].spec.shape, n_tokens);
     Shape64 flat{want.empty() ? 1 : want.front(), 1};
     for (std::size_t i = 1; i < want.size(); ++i) flat[1] *= want[i];
-    const Shape64 got = without_ones(tensor.shape);
-    if (got != without_ones(want) && got != without_ones(flat)) {
+    const Shape64 got = strip_ones(tensor.shape);
+    if (got != strip_ones(want) && got != strip_ones(flat)) {
       fail<ShapeError>("dump: '{}' must be {}, as it has one row for each of the {} tokens, got {}",
                        printable(name), text_of(want), n_tokens, text_of(tensor.shape));
     }

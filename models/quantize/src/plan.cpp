@@ -178,7 +178,7 @@ class Planner {
     const TensorClass named = class_of(tensor.name);
     const bool matrix = named != TensorClass::token_embd && named != TensorClass::output;
     const bool wants =
-        wants_importances(t.to) || (mix_.mix == Mix::q2_k_s && t.to.name() == "Q2_K");
+        needs_importances(t.to) || (mix_.mix == Mix::q2_k_s && t.to.name() == "Q2_K");
     if (encoder->encode == nullptr || (matrix && wants))
       return fmt::format("{} needs an importance matrix{}", t.to.name(),
                          options_.imatrix ? " that names it" : "");

@@ -56,7 +56,7 @@ DType fitting_type(DType type, std::int64_t n_cols) {
   return n_cols % other.block_elems() == 0 ? other : f16;
 }
 
-bool wants_importances(DType type) {
+bool needs_importances(DType type) {
   return std::ranges::find(kWantImportances, type.name()) != std::end(kWantImportances);
 }
 

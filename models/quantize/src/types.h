@@ -18,6 +18,6 @@ std::string known_types();  // "F32, F16, Q4_0, ..."
 DType fitting_type(DType type, std::int64_t n_cols);
 
 // Types that need importances (source: see mixes.cpp).
-bool wants_importances(DType type);
+bool needs_importances(DType type);
 
 }  // namespace weft::quantize

@@ -150,7 +150,7 @@ struct Limits {
   bool explicit_budget = true;             // the budget was given, so it must be met
   bool explicit_cache = true;              // the cache types were given, so they must not change
 };
-using Rung = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
+using Concession = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
 
 // With a default budget, the system can evict rows of tables that are not being read.
 bool drop_tables(const Model& model, const Limits& limits, PlannedModel& planned) {
@@ -201,14 +201,14 @@ bool shrink_cache(const Model& model, const Limits& limits, PlannedModel& planne
   return true;
 }
 
-constexpr Rung kLadder[] = {drop_tables, narrow, shrink_cache};
+constexpr Concession kConcessions[] = {drop_tables, narrow, shrink_cache};
 
 // Makes concessions until `needed` of the plans fits; false if it does not even with all of them.
 template <class Needed>
 bool fit(const Model& model, const Limits& limits, PlannedModel& planned, Needed needed) {
-  for (const Rung rung : kLadder) {
+  for (const Concession concession : kConcessions) {
     while (needed(planned) > planned.options.mem_budget) {
-      if (!rung(model, limits, planned)) break;
+      if (!concession(model, limits, planned)) break;
     }
   }
   return needed(planned) <= planned.options.mem_budget;

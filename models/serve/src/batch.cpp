@@ -60,7 +60,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   for (Generation* generation : generations) {
     if (generation->ended()) continue;
     Generation::Impl& g = generation->impl();
-    if (auto event = g.without_step())
+    if (auto event = g.next_without_step())
       events_.push_back({generation, *event});
     else if (g.pending().empty())
       events_.push_back({generation, g.choose(g.unused_logits)});

@@ -91,7 +91,7 @@ void Generation::Impl::begin_rules() {
 }
 
 // Called before the first token after the prompt.
-void Generation::Impl::show_sampler_prompt() {
+void Generation::Impl::pass_prompt_to_sampler() {
   for (; n_seen < n_prompt; ++n_seen) sampler.accept(tokens[n_seen]);
 }
 
@@ -110,7 +110,7 @@ bool Generation::Impl::feed(const std::function<void(std::int64_t, std::int64_t)
 }
 
 // Appends tokens that the grammar forces. They are computed together with the previous one.
-void Generation::Impl::look_ahead() {
+void Generation::Impl::append_forced() {
   if (!std::exchange(may_look_ahead, false) || !rules || options.logprobs >= 0) return;
   if (heals() && n_new() == 0) return;
   const std::vector<TokenId> forced = rules->forced();
@@ -120,12 +120,12 @@ void Generation::Impl::look_ahead() {
   if (fits) tokens.insert(tokens.end(), forced.begin(), forced.end());
 }
 
-std::optional<GenerationEvent> Generation::Impl::without_step() {
+std::optional<GenerationEvent> Generation::Impl::next_without_step() {
   if (!has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
   if (stopped != StopReason::none) return GenerationEvent{.stop = stopped};
   if (is_cancelled()) return end(StopReason::cancelled);
   if (n_new() == options.max_tokens) return end(StopReason::max_tokens);
-  look_ahead();
+  append_forced();
   if (n_delivered < tokens.size()) return deliver(tokens[n_delivered], {});
   return std::nullopt;
 }
@@ -153,7 +153,7 @@ GenerationEvent Generation::Impl::choose(std::span<const float> logits) {
 }
 
 GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
-  show_sampler_prompt();
+  pass_prompt_to_sampler();
   const std::span<const float> left = allowed(logits);
   const TokenId token = options.choose ? options.choose(left) : sampler.sample(left);
   const Vocabulary& vocabulary = session.model().vocabulary();
@@ -175,7 +175,7 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
         token_logprobs(*tokenizer, logits, token, static_cast<std::size_t>(options.logprobs));
     event.logprobs = &logprobs;
   }
-  show_sampler_prompt();
+  pass_prompt_to_sampler();
   sampler.accept(token);
   n_seen = ++n_delivered;
   out.clear();
@@ -183,7 +183,7 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
   event.stop = stopped = stop_after(complete);
   if (stopped != StopReason::none) {
     tokens.resize(n_delivered);
-    add_rest();
+    flush_text();
   }
   event.text = out;
   return event;
@@ -201,7 +201,7 @@ GenerationEvent Generation::Impl::end(StopReason reason, TokenId token) {
   stopped = reason;
   tokens.resize(n_delivered);
   out.clear();
-  add_rest();
+  flush_text();
   return {.token = token, .text = out, .stop = reason};
 }
 
@@ -219,7 +219,7 @@ void Generation::Impl::add_text(TokenId token) {
 }
 
 // Emits what was held back: an incomplete character, or the beginning of a stop string.
-void Generation::Impl::add_rest() {
+void Generation::Impl::flush_text() {
   if (!tokenizer) return;
   const std::string_view half = detokenizer->finish();
   if (!rules) {
@@ -259,7 +259,7 @@ bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& 
 }
 
 GenerationEvent Generation::next() {
-  if (auto event = impl_->without_step()) return *event;
+  if (auto event = impl_->next_without_step()) return *event;
   if (impl_->pending().empty()) return impl_->choose(impl_->unused_logits);
   if (!impl_->feed()) return impl_->end(StopReason::cancelled);
   return impl_->choose(impl_->session.logits());

@@ -17,7 +17,7 @@ struct Generation::Impl {
   void begin(std::vector<TokenId> prompt, SamplerStart start);
   bool feed(const std::function<void(std::int64_t, std::int64_t)>& progress = {});
   // An event that needs no computation, if there is one.
-  std::optional<GenerationEvent> without_step();
+  std::optional<GenerationEvent> next_without_step();
   // Keeps the logits if it throws, so that next() can try again.
   GenerationEvent choose(std::span<const float> logits);
   GenerationEvent choose_from(std::span<const float> logits);
@@ -25,13 +25,13 @@ struct Generation::Impl {
   GenerationEvent end(StopReason reason, TokenId token = kNoToken);
 
   void begin_rules();
-  void look_ahead();
+  void append_forced();
   void set_sampler(const SamplerOptions& with);
   std::span<const float> allowed(std::span<const float> logits);
   void add_text(TokenId token);
-  void add_rest();
+  void flush_text();
   StopReason stop_after(bool complete) const;
-  void show_sampler_prompt();
+  void pass_prompt_to_sampler();
   std::span<const TokenId> pending() const { return std::span(tokens).subspan(n_fed); }
   bool is_cancelled() const { return *cancel; }
   bool heals() const { return healing && !healing->text().empty(); }
