@@ -128,12 +128,12 @@ void event_destroy(weft_event* event) {
   delete event;
 }
 
-// Rows before the one that failed may still be on their way from or to the host's memory.
+// Rows before the failed one may still be in transfer to or from host memory.
 weft_status broken_off(weft_queue* queue, cl_int error, const char* what) {
   clFinish(queue->queue);
   return result(error, what);
 }
-// The last row waits: the queue keeps its order.
+// Waiting for the last row suffices: the queue is in order.
 weft_status upload(weft_queue* queue, const weft_copy* c) {
   for (int64_t r = 0; r < c->n_rows && c->row_bytes > 0; ++r) {
     const cl_int error = clEnqueueWriteBuffer(

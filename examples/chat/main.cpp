@@ -138,7 +138,7 @@ int run(Options options) {
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
-    std::cerr << "to keep the budget: " << given_up << '\n';
+    std::cerr << "to meet the budget: " << given_up << '\n';
   options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());
   options.chat.kwargs = options.chat_template.kwargs;
   options.chat.sampler = cli::sampler_options(*model, options.sampler);

@@ -115,7 +115,7 @@ int run(Options options) {
   const std::vector<TokenId> tokens = encode(*model, options);
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
-    std::cerr << "to keep the budget: " << given_up << '\n';
+    std::cerr << "to meet the budget: " << given_up << '\n';
   if (std::ssize(tokens) > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}: give a larger -c",
                      tokens.size(), session.options().context);

@@ -1,5 +1,5 @@
 #pragma once
-// Contents of caches, to be written down as [S, G, E] whatever their layout.
+// Contents of caches as [S, G, E], whatever their layout.
 
 #include <cstdint>
 #include <span>

@@ -20,7 +20,7 @@ inline Tensor attend_mixed(const Layer& l, Tensor q, Tensor k, Tensor v) {
     case 0:
       return merge_heads(l.in.memory.window(kMixedWindow).attend(l.index, q, k, v, attrs));
     case 1: {
-      // What is forgotten, and what comes in: of the width of all heads.
+      // The decay and the input, as wide as all heads together.
       const Tensor y = merge_heads(q);
       return l.in.memory.recurrent("1", {l.hparams().H * l.hparams().E}).scan(scale(y, 0.3f), y);
     }

@@ -1,8 +1,8 @@
 #pragma once
 // A backend for tests of the planner and the executor. Its one kernel computes a region of any op
 // by the op's scalar definition, from copies of the inputs in which everything that the op does not
-// declare to reach (OpDef::inputs[].reach, map_cols) is overwritten with NaN. What leaks into a
-// result is a wrong declaration; what a lane reads too early is a wrong plan.
+// declare to reach (OpDef::inputs[].reach, map_cols) is overwritten with NaN. NaN in
+// a result means a wrong declaration, or a plan in which a lane reads too early.
 
 #include <array>
 #include <cstring>

@@ -1,5 +1,5 @@
 #pragma once
-// The inputs of an attention that say what each token sees, for graphs in tests.
+// For graphs in tests: the inputs of attention that define which cells each token sees.
 
 #include <cstdint>
 #include <numeric>

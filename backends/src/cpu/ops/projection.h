@@ -1,5 +1,5 @@
 #pragma once
-// What linear, linear_concat and gated_linear share: finding and calling the kernel for given types
+// Shared by linear, linear_concat and gated_linear: finding and calling the kernel for given types
 // of activations and weights.
 
 #include <optional>
@@ -15,7 +15,7 @@ inline constexpr std::int64_t kProjectionGranule = 16;
 
 std::string lower(std::string_view text);  // "Q4_K" -> "q4_k"
 
-// What a projection prepares: the kernel rows for its weights, in order.
+// The prepared form of a projection: the kernel rows for its weights, in order.
 struct ProjectionRows : PreparedKernel {
   std::vector<WeightRow> weights;
 

@@ -9,7 +9,7 @@
 
 namespace weft::cpu {
 
-// For the kernel rows of this instruction set and of those it contains; null: there are none.
+// For the kernel rows of this instruction set and of those it includes. Null if there are none.
 Pass pack_weights(const InstructionSet* isa);
 
 }  // namespace weft::cpu
