@@ -15,7 +15,7 @@ constexpr std::int64_t kNoise = 1 << 14;  // elements, encoded once and repeated
 void fill_rows(DType dtype, std::int64_t n_bytes, std::byte* to) {
   const Format* format = find_format(dtype);
   if (!format || (!format->encode && !format->encode_weighted))
-    fail<UnsupportedError>("no {} can be made", dtype.name());
+    fail<UnsupportedError>("cannot make {}", dtype.name());
   std::vector<float> values(kNoise);
   std::uint32_t state = 1;
   for (float& v : values) {
@@ -45,7 +45,7 @@ OneNode::OneNode(const Graph& graph, const Backend& backend, const std::vector<C
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     if (node.op && node.op->storage != Storage::fresh)
-      fail<UnsupportedError>("'{}' has no memory of its own", node.path);
+      fail<UnsupportedError>("'{}' has no memory", node.path);
     memory_.emplace_back(node.spec.bytes());
     node.op ? compute(id) : fill(id, counts);
   }
@@ -116,9 +116,9 @@ void OneNode::compute(NodeId id) {
               Region::whole(out));
 }
 
-void OneNode::make_cold(std::int64_t least_bytes) {
+void OneNode::make_cold(std::int64_t min_bytes) {
   const std::vector<NodeId>& from = graph_[node_].inputs;
-  for (std::int64_t n = streamed_bytes_; n < least_bytes && streamed_bytes_ > 0;
+  for (std::int64_t n = streamed_bytes_; n < min_bytes && streamed_bytes_ > 0;
        n += streamed_bytes_) {
     Copy& copy = copies_.emplace_back();
     for (const NodeId id : from) {

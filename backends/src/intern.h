@@ -1,5 +1,5 @@
 #pragma once
-// Row names that are put together at run time and live as long as the program.
+// Row names that are composed at run time and live as long as the program.
 
 #include <string>
 #include <string_view>

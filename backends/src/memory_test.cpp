@@ -43,10 +43,10 @@ TEST_CASE("a moved buffer leaves nothing behind") {
 
 TEST_CASE("sizes that cannot be had are refused with the number") {
   CHECK(Buffer(0).data() == nullptr);
-  CHECK_THROWS_WITH_AS(Buffer(-1), "cannot get -1 bytes of memory: not a size", IoError);
+  CHECK_THROWS_WITH_AS(Buffer(-1), "cannot allocate -1 bytes: not a size", IoError);
   CHECK_THROWS_AS(Buffer(std::numeric_limits<std::int64_t>::max()), IoError);
   CHECK_THROWS_WITH_AS(Buffer(std::int64_t{1} << 60),
-                       "cannot get 1152921504606846976 bytes of memory: Cannot allocate memory",
+                       "cannot allocate 1152921504606846976 bytes: Cannot allocate memory",
                        IoError);
 }
 

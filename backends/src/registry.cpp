@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 // Names stand beside the backends so that asking for one does not set up another: cpu_backend()
-// throws where WEFT_CPU_ISA is wrong.
+// throws if WEFT_CPU_ISA is wrong.
 struct Entry {
   std::string_view name;
   const Backend& (*get)();
@@ -41,7 +41,7 @@ const Backend& find_backend(std::string_view name) {
   for (const PluginInfo& info : plugins()) {
     if (!info.error.empty()) broken += "; " + info.error;
   }
-  fail<ValueError>("no backend is called '{}'; known: {}{}", name, known, broken);
+  fail<ValueError>("unknown backend '{}' (known: {}){}", name, known, broken);
 }
 
 }  // namespace weft

@@ -56,7 +56,7 @@ std::size_t times(const std::string& text, std::string_view part) {
   return n;
 }
 
-// What Graphviz says about a picture: empty when it is content; nullopt, with a message, where it
+// What Graphviz says about a picture: empty if it accepts it; nullopt, with a message, if it
 // is not installed.
 std::optional<std::string> complaints(const std::string& dot) {
   if (std::system("dot -V > /dev/null 2>&1") != 0) {
@@ -123,7 +123,7 @@ TEST_CASE("layers that are alike but no neighbours are drawn once, and say which
   CHECK(times(dot, "constraint=false") == 3);  // all but the one that leads down
   CHECK(times(to_dot(g, {.fold = Fold::neighbours}), "subgraph cluster_") == 5);
   const auto never = [](std::int64_t, std::int64_t) { return false; };
-  CHECK(times(to_dot(g, {.alike_too = never}), "subgraph cluster_") == 7);
+  CHECK(times(to_dot(g, {.may_fold = never}), "subgraph cluster_") == 7);
 }
 
 TEST_CASE("a difference shows what one graph has and the other has not") {
@@ -131,10 +131,11 @@ TEST_CASE("a difference shows what one graph has and the other has not") {
   const LayersAlike alike_a = layers_alike(a), alike_b = layers_alike(b);
   const auto both = [&](std::int64_t x, std::int64_t y) { return alike_a(x, y) && alike_b(x, y); };
   const Picture same = difference(picture_of(a), picture_of(a));
-  CHECK(same.facts == fmt::format("0 added, 0 gone, 0 changed, {} the same", same.boxes.size()));
+  CHECK(same.facts ==
+        fmt::format("0 added, 0 removed, 0 changed, {} unchanged", same.boxes.size()));
   const Picture changed =
-      difference(picture_of(a, {.alike_too = both}), picture_of(b, {.alike_too = both}));
-  CHECK(changed.facts == "0 added, 0 gone, 1 changed, 8 the same");
+      difference(picture_of(a, {.may_fold = both}), picture_of(b, {.may_fold = both}));
+  CHECK(changed.facts == "0 added, 0 removed, 1 changed, 8 unchanged");
   const std::string dot = to_dot(changed);
   CHECK(times(dot, "<S>gain 1</S>") == 1);
   CHECK(times(dot, ">gain 2<") == 1);
@@ -142,8 +143,8 @@ TEST_CASE("a difference shows what one graph has and the other has not") {
 
   const Graph shorter = layered({1});
   const Picture lost = difference(picture_of(a, {.fold = Fold::none}), picture_of(shorter));
-  CHECK(lost.facts == "0 added, 4 gone, 0 changed, 5 the same");  // with stand-ins
-  CHECK(times(to_dot(lost), "subgraph cluster_") == 2);           // the lost layer has its own
+  CHECK(lost.facts == "0 added, 4 removed, 0 changed, 5 unchanged");  // with stand-ins
+  CHECK(times(to_dot(lost), "subgraph cluster_") == 2);               // the lost layer has its own
   CHECK(times(to_dot(lost), "gone_n") > 2);
   if (const auto text = complaints(to_dot(lost))) CHECK(*text == "");
 }

@@ -99,19 +99,19 @@ TEST_CASE("check refuses old handles of a written state, and writing into anythi
   }
   SUBCASE("the state itself") {
     read = state;
-    expected = "uses 'state' after 'second' has overwritten it";
+    expected = "uses 'state' after 'second' overwrote it";
   }
   SUBCASE("a handle in between") {
     read = first;
-    expected = "uses 'first' after 'second' has overwritten it";
+    expected = "uses 'first' after 'second' overwrote it";
   }
   SUBCASE("a view from before") {
     read = before;
-    expected = "uses 'before' after 'second' has overwritten it";
+    expected = "uses 'before' after 'second' overwrote it";
   }
   SUBCASE("no state") {
     read = g.add(kWrite, {{x, x}}, {}, here);
-    expected = "writes into 'x', which is no state";
+    expected = "writes to 'x', which is not a state";
   }
   g.output("y", twice(read));
   std::string got = "accepted";
@@ -132,7 +132,7 @@ TEST_CASE("check names the node that a pass has left with inputs that do not fit
   g.output("y", twice(x).named("y"));
   Rewriter rewriter(g, "confuse");
   rewriter.copy(x.id());
-  rewriter.stand_for(x.id(), rewriter.copy(ids.id()));
+  rewriter.map_to(x.id(), rewriter.copy(ids.id()));
   rewriter.copy(g.find("y"));
   const std::string expected =
       fmt::format("double 'y': x must be F32, got I32 (graph/src/graph_test.cpp:{})", line);

@@ -21,7 +21,7 @@ Layers::Layers(const Graph& graph) : graph_(graph), place_(static_cast<std::size
   for (NodeId id = 0; id < graph.size(); ++id)
     of_.push_back(parse_layer_path(graph[id].path).layer);
 
-  // A cache named otherwise belongs to the one layer that uses it.
+  // A cache with another name belongs to the only layer that uses it.
   const auto users = graph.users();
   for (NodeId id = 0; id < graph.size(); ++id) {
     const auto& used_by = users[static_cast<std::size_t>(id)];
@@ -41,9 +41,9 @@ Layers::Layers(const Graph& graph) : graph_(graph), place_(static_cast<std::size
   }
 }
 
-// Inputs x of layer a and y of layer b match when they are the same place of their own layers, the
-// same name in the layers before, or the same node outside. What the first layer takes from
-// outside, a later one may take from the layer before it.
+// Inputs x of layer a and y of layer b match if they are at the same place in their own layers,
+// have the same name in the previous layers, or are the same node outside of layers. An input that
+// the first layer takes from outside may come from the previous layer in later ones.
 bool Layers::wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) const {
   if (x == kNoNode || y == kNoNode) return x == y;
   if (of(x) == a || of(y) == b) return of(x) == a && of(y) == b && place(x) == place(y);
@@ -78,7 +78,7 @@ std::vector<LayerGroup> Layers::groups(const PictureOptions& options) const {
       if (options.fold == Fold::none || (options.fold == Fold::neighbours && !follows))
         return false;
       const std::int64_t first = group.layers.front();
-      return alike(first, layer) && (!options.alike_too || options.alike_too(first, layer));
+      return alike(first, layer) && (!options.may_fold || options.may_fold(first, layer));
     };
     const auto group = std::find_if(groups.begin(), groups.end(), joins);
     if (group == groups.end()) {

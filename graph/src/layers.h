@@ -1,6 +1,6 @@
 #pragma once
-// Which layer of the model each node belongs to, and which layers look alike. Layers are known by
-// their paths: "blk.3.attn_q" is of layer 3.
+// Which layer of the model each node belongs to, and which layers are alike. Layers are recognized
+// by paths: "blk.3.attn_q" belongs to layer 3.
 
 #include <cstdint>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace weft {
 // Layers of a graph that are drawn as one.
 struct LayerGroup {
   std::vector<std::int64_t> layers;  // ascending
-  bool hidden = false;               // outside the layers asked for; neighbours
+  bool hidden = false;               // outside the requested layers; neighbours
 };
 
 class Layers {
@@ -30,8 +30,8 @@ class Layers {
   // Position of a node among the members of its layer.
   std::size_t place(NodeId id) const { return place_[static_cast<std::size_t>(id)]; }
 
-  // True where layer b does what layer a, before it, does: the same kinds, ops, attributes and
-  // specs in the same order, wired alike.
+  // Whether layer b does the same as the earlier layer a: the same kinds, ops, attributes and specs
+  // in the same order, with the same wiring.
   bool alike(std::int64_t a, std::int64_t b) const;
 
   // All layers, by the first of each group.

@@ -26,13 +26,13 @@ std::string attrs_text(const Attrs& attrs) {
   return text;
 }
 
-// ---- what a node looks like
+// ---- appearance of nodes
 
 struct Look {
   std::string_view meaning, fill, border;
 };
 
-// What an op is to a reader follows from how it reaches into its inputs, not from its name.
+// The colour of an op follows from how it reads its inputs, not from its name.
 constexpr Look kMatrix{"reads a weight matrix", "#dbeafe", "#3b82f6"};
 constexpr Look kAcross{"looks across rows", "#ede9fe", "#8b5cf6"};
 constexpr Look kGrouped{"per row or head", "#fef9c3", "#ca8a04"};
@@ -90,7 +90,7 @@ std::string layers_text(const std::vector<std::int64_t>& layers) {
   return "blk." + ranges_text(layers);
 }
 
-// ---- the painter
+// ---- drawing
 
 class Painter {
  public:
@@ -126,10 +126,10 @@ class Painter {
     return index < 0 ? nullptr : &groups_[static_cast<std::size_t>(index)];
   }
 
-  // Nodes outside the layers that several of them use (angles, cells) get a small stand-in within
-  // each: one set of long arrows to everywhere cannot be read, and takes dot minutes to lay out.
+  // Nodes outside the layers that several layers use (angles, cells) get a small placeholder in
+  // each of them: long arrows to all layers are unreadable, and dot needs minutes to lay them out.
   void find_shared() {
-    constexpr std::size_t kMostArrows = 1;
+    constexpr std::size_t kMaxArrows = 1;
     std::vector<std::set<std::int32_t>> used_by(static_cast<std::size_t>(graph_.size()));
     for (NodeId id = 0; id < graph_.size(); ++id) {
       for (const NodeId in : graph_[id].inputs) {
@@ -139,11 +139,11 @@ class Painter {
     }
     for (NodeId id = 0; id < graph_.size(); ++id) {
       shared_.push_back(layers_.of(id) == kNoLayer && graph_[id].kind != NodeKind::weight &&
-                        used_by[static_cast<std::size_t>(id)].size() > kMostArrows);
+                        used_by[static_cast<std::size_t>(id)].size() > kMaxArrows);
     }
   }
 
-  // The name of an edge's source: a shared node is drawn anew in the group that uses it.
+  // The name of an edge's source: a shared node is drawn again in every group that uses it.
   std::string source_name(NodeId in, NodeId user) const {
     const LayerGroup* group = group_of(user);
     return shared_[static_cast<std::size_t>(in)] && group
@@ -151,7 +151,7 @@ class Painter {
                : name(in);
   }
 
-  // The node of the picture that stands for a node of the graph.
+  // The node of the picture that shows a node of the graph.
   std::string name(NodeId id) const {
     const LayerGroup* group = group_of(id);
     if (!group) return fmt::format("n{}", id);
@@ -187,11 +187,11 @@ class Painter {
     picture_.clusters.push_back({group.layers, range});
     for (const NodeId id : layers_.members(group.layers.front())) {
       add_box(id, cluster);
-      for (const NodeId in : graph_[id].inputs) stand_in(in, id, cluster);
+      for (const NodeId in : graph_[id].inputs) add_placeholder(in, id, cluster);
     }
   }
 
-  void stand_in(NodeId in, NodeId user, std::int32_t cluster) {
+  void add_placeholder(NodeId in, NodeId user, std::int32_t cluster) {
     if (in == kNoNode || !shared_[static_cast<std::size_t>(in)]) return;
     const std::string name = source_name(in, user);
     if (!seen_.insert(name).second) return;
@@ -203,12 +203,12 @@ class Painter {
                               .title = graph_[in].path,
                               .form = PictureBox::Form::oval,
                               .dashed = true,
-                              .stand_in = true,
+                              .placeholder = true,
                               .fill = std::string(look.fill),
                               .border = std::string(look.border)});
   }
 
-  // Weights of an op: their names are left out where the op is named after them.
+  // Weights of an op: the name is omitted if the op is named after the weight.
   void weight_lines(const Node& node, std::vector<PictureLine>& lines) const {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNoNode || graph_[node.inputs[i]].kind != NodeKind::weight) continue;
@@ -247,7 +247,7 @@ class Painter {
                    .title = std::string(within_layer(node.path)),
                    .lines = lines_of(node),
                    .dashed = node.op && node.op->storage == Storage::view,
-                   .twice = !node.made_by.empty(),
+                   .double_border = !node.made_by.empty(),
                    .fill = std::string(look.fill),
                    .border = std::string(look.border)};
     if (node.kind == NodeKind::input) box.form = PictureBox::Form::oval;
@@ -268,7 +268,7 @@ class Painter {
                                 .title = output.name,
                                 .lines = {{spec_text(graph_, graph_[output.node].spec, true)}},
                                 .form = PictureBox::Form::oval,
-                                .twice = true,
+                                .double_border = true,
                                 .fill = std::string(kInput.fill),
                                 .border = std::string(kInput.border)});
       picture_.edges.push_back({.from = this->name(output.node), .to = name});
@@ -291,8 +291,7 @@ class Painter {
     const LayerGroup *source = group_of(in), *target = group_of(id);
     if (edge.from == edge.to) return;  // within a group that is not shown
     if (target && target->hidden && shared_[static_cast<std::size_t>(in)]) return;
-    // From one layer to the next that is drawn in the same or in an earlier cluster: it leads back
-    // up.
+    // An edge to the next layer, if that is drawn in the same or in an earlier cluster, leads up.
     const bool next_layer = source && target && layers_.of(in) != layers_.of(id);
     if ((source && source->hidden) || (target && target->hidden)) {
       edge.kind = PictureEdge::Kind::elided;
@@ -312,7 +311,7 @@ class Painter {
   std::vector<LayerGroup> groups_;
   std::vector<std::int32_t> group_of_layer_;
   std::vector<bool> shared_;    // by NodeId
-  std::set<std::string> seen_;  // stand-ins and edges: each is drawn once
+  std::set<std::string> seen_;  // placeholders and edges: each is drawn once
   Picture picture_;
 };
 

@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-// "fuse_qkv+quantize_activations"; a pass that comes again is not named twice in a row.
+// "fuse_qkv+quantize_activations"; the same pass is not named twice in a row.
 std::string joined(const std::string& earlier, const std::string& pass) {
   const bool again = earlier == pass || earlier.ends_with("+" + pass);
   return again ? earlier : earlier + "+" + pass;
@@ -28,7 +28,7 @@ Tensor Rewriter::operator()(NodeId id) const {
   return {const_cast<Graph*>(&to_), map_[static_cast<std::size_t>(id)]};
 }
 
-void Rewriter::stand_for(NodeId id, Tensor t) {
+void Rewriter::map_to(NodeId id, Tensor t) {
   map_[static_cast<std::size_t>(id)] = t.id();
 }
 
@@ -38,7 +38,7 @@ Tensor Rewriter::copy(NodeId id) {
     if (input != kNoNode) input = (*this)(input).id();
   }
   const Tensor t = to_.insert(std::move(node));
-  stand_for(id, t);
+  map_to(id, t);
   return t;
 }
 
@@ -46,7 +46,7 @@ Tensor Rewriter::copy_as(NodeId id, DType dtype) {
   Node node = from_[id];
   node.spec.dtype = dtype;
   const Tensor t = to_.insert(std::move(node));
-  stand_for(id, t);
+  map_to(id, t);
   return t;
 }
 
@@ -56,7 +56,7 @@ Tensor Rewriter::replace(NodeId like, const OpDef& op, std::span<const Tensor> i
   const Tensor t = insert(op, inputs, std::move(attrs),
                           path.empty() ? std::string_view(old.path) : path, old.where);
   if (!old.made_by.empty()) to_.nodes_.back().made_by = joined(old.made_by, pass_name_);
-  stand_for(like, t);
+  map_to(like, t);
   return t;
 }
 

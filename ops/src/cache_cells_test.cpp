@@ -10,10 +10,10 @@ namespace weft {
 namespace {
 
 TEST_CASE("caches: whole blocks of cells") {
-  CHECK(whole_blocks(0) == 0);
-  CHECK(whole_blocks(1) == 64);
-  CHECK(whole_blocks(64) == 64);
-  CHECK(whole_blocks(65) == 128);
+  CHECK(round_up_to_blocks(0) == 0);
+  CHECK(round_up_to_blocks(1) == 64);
+  CHECK(round_up_to_blocks(64) == 64);
+  CHECK(round_up_to_blocks(65) == 128);
   CHECK(cache_shape(65, 4, 32) == Shape{2, 4, 64, 32});
   CHECK(cells_of(cache_shape(65, 4, 32)) == 128);
   CHECK(cell_bytes({f16, cache_shape(1, 4, 32)}) == 256);

@@ -29,7 +29,7 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-// Touches the cells of the step, not the state.
+// Counts only the cells of the step, not the whole state.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   const std::int64_t n_cells = elems_at(in[2], extents);
   return {.bytes_read = bytes_at(in[1], extents) + bytes_at(in[2], extents),

@@ -68,7 +68,7 @@ TEST_CASE("cache_write: groups stay whole, and need their columns of what is wri
 TEST_CASE("cache_write: refusals") {
   const TensorSpec state{f16, {8, 2, 64, 4}}, x{f32, {3, 2, 4}}, cells{i32, {3}};
   CHECK(refusal(kCacheWrite, {}, {{i32, {8, 2, 64, 4}}, x, cells}) ==
-        "DTypeError: state must be of a type for caches (F32, F16, Q8_0, Q4_0), got I32");
+        "DTypeError: state must have a cache type (F32, F16, Q8_0, Q4_0), got I32");
   CHECK(refusal(kCacheWrite, {}, {{f16, {512, 2, 4}}, x, cells}) ==
         "ShapeError: state must be [B, G, 64, E], got [512, 2, 4]");
   CHECK(refusal(kCacheWrite, {}, {state, {f16, {3, 2, 4}}, cells}) ==

@@ -46,7 +46,7 @@ TEST_CASE("get_rows: costs the rows it reads, not the table") {
 TEST_CASE("get_rows: refusals") {
   const TensorSpec table{f32, {3, 2}}, ids{i32, {4}};
   CHECK(refusal(kGetRows, {}, {{i32, {3, 2}}, ids}) ==
-        "DTypeError: table must be of a type with a codec, got I32");
+        "DTypeError: table must have a type with a codec, got I32");
   CHECK(refusal(kGetRows, {}, {{f32, {3}}, ids}) == "ShapeError: table must be [N, D], got [3]");
   CHECK(refusal(kGetRows, {}, {table, {f32, {4}}}) == "DTypeError: ids must be I32, got F32");
   CHECK(refusal(kGetRows, {}, {table, {i32, {4, 1}}}) == "ShapeError: ids must be [T], got [4, 1]");

@@ -28,7 +28,7 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-// As if every token were kept: it touches rows of the step, not the state.
+// Assumes that every token is written; counts rows of the step, not the whole state.
 Cost cost(const Attrs&, Specs in, const TensorSpec&, const Extents& extents) {
   return {.bytes_read = bytes_at(in[1], extents) + bytes_at(in[2], extents),
           .bytes_written = bytes_at(in[1], extents)};

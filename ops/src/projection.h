@@ -27,13 +27,13 @@ void project(const View& x, const View& w, F f) {
   }
 }
 
-// For every weight of a row, the magnitude that may appear while it is used: |w|, and for quantized
-// formats the largest |w| of its 32 on top, since a kernel may add up codes and take their offset
-// (a zero point, a minimum) off at the end.
+// For every weight of a row, the largest magnitude of intermediate results: |w|, and for quantized
+// formats plus the largest |w| of its block of 32, because a kernel may sum up codes and subtract
+// their offset (a zero point, a minimum) at the end.
 std::vector<float> used_magnitudes(const float* w, std::int64_t k, bool quantized);
 
-// Calls f(t, n, sum, error): by how much f32 may miss the sum. K products and additions plus 8 for
-// scales: gamma_{K+8} * sum_k |x_k| |w_k|, and a flushed subnormal for each of them.
+// Calls f(t, n, sum, error) with the error bound of the sum in f32: K products and additions plus 8
+// for scales give gamma_{K+8} * sum_k |x_k| |w_k|, plus a flushed subnormal for each of them.
 template <class F>
 void project_bound(const View& x, const View& w, F f) {
   const std::vector<float> rows = decode_rows(x);

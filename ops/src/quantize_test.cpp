@@ -43,7 +43,7 @@ TEST_CASE("Q8A: zeros, and values so small that the scale is subnormal") {
     const Q8ABlock block = encode(x);
     kQ8AFormat.decode(reinterpret_cast<const std::byte*>(&block), y.data(), 32);
     for (std::size_t i = 0; i < 32; ++i) {
-      CHECK(std::fabs(static_cast<double>(x[i]) - y[i]) <= kQ8AFormat.step(amax));
+      CHECK(std::fabs(static_cast<double>(x[i]) - y[i]) <= kQ8AFormat.max_error(amax));
     }
   }
 }
@@ -81,7 +81,7 @@ TEST_CASE("quantize: every row, within half a step, a reciprocal keeps within th
     for (std::size_t i = begin; i < begin + 32; ++i) amax = std::max(amax, std::fabs(x[i]));
     const float inverse = 127 / amax;
     for (std::size_t i = begin; i < begin + 32; ++i) {
-      CHECK(std::fabs(static_cast<double>(x[i]) - y[i]) <= kQ8AFormat.step(amax));
+      CHECK(std::fabs(static_cast<double>(x[i]) - y[i]) <= kQ8AFormat.max_error(amax));
       other[i] = amax / 127 * std::nearbyint(x[i] * inverse);
     }
   }

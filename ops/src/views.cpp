@@ -22,7 +22,7 @@ TensorSpec infer_slice(const Attrs& attrs, Specs in) {
   expect_form(x.shape.rank() == 2, "x", x, "[T, D]");
   const std::int64_t width = x.shape[1].bound, block = x.dtype.block_elems();
   if (a.begin < 0 || a.begin >= a.end || a.end > width) {
-    fail<ValueError>("columns [{}, {}) must be a part of [0, {})", a.begin, a.end, width);
+    fail<ValueError>("columns [{}, {}) must be within [0, {})", a.begin, a.end, width);
   }
   if (a.begin % block != 0 || a.end % block != 0) {
     fail<ValueError>("columns [{}, {}) must be whole {} blocks of {}", a.begin, a.end,

@@ -54,9 +54,9 @@ TEST_CASE("views: refusals") {
         "ShapeError: x must be [T, D] or [T, H, E], got [6]");
   CHECK(refusal(kSlice, SliceAttrs{0, 2}, {{f32, {6}}}) == "ShapeError: x must be [T, D], got [6]");
   CHECK(refusal(kSlice, SliceAttrs{2, 7}, {x}) ==
-        "ValueError: columns [2, 7) must be a part of [0, 6)");
+        "ValueError: columns [2, 7) must be within [0, 6)");
   CHECK(refusal(kSlice, SliceAttrs{3, 3}, {x}) ==
-        "ValueError: columns [3, 3) must be a part of [0, 6)");
+        "ValueError: columns [3, 3) must be within [0, 6)");
   CHECK(refusal(kSlice, SliceAttrs{0, 40}, {{q8a, {2, 64}}}) ==
         "ValueError: columns [0, 40) must be whole Q8A blocks of 32");
 

@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
 struct Unit {
   std::string_view name;
@@ -62,15 +62,15 @@ std::string human_bytes(std::int64_t bytes) {
 }
 
 std::int64_t default_budget(std::int64_t held) {
-  const std::int64_t limit = cgroup::memory_limit(cgroup::system_files).value_or(kMost);
+  const std::int64_t limit = cgroup::memory_limit(cgroup::system_files).value_or(kUnlimited);
   const auto available = cgroup::memory_available(cgroup::system_files);
-  return std::min(limit, available ? *available + held : kMost);
+  return std::min(limit, available ? *available + held : kUnlimited);
 }
 
 std::int64_t MemoryUse::total() const {
   std::int64_t sum = 0;
   for (const std::int64_t n : {weights_mapped, weights_resident, state, arena, scratch, other}) {
-    if (__builtin_add_overflow(sum, n, &sum)) return kMost;
+    if (__builtin_add_overflow(sum, n, &sum)) return kUnlimited;
   }
   return sum;
 }

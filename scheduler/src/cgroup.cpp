@@ -34,10 +34,10 @@ std::vector<std::string_view> split(std::string_view s, char at) {
   }
 }
 
-// The folders of the process's group for a controller ("" for version 2) and of the groups above
-// it, innermost first. Lines of /proc/self/cgroup: "0::/user.slice" (version 2),
+// The folders of the process's group for a controller ("" for version 2) and of its parent groups,
+// innermost first. Lines of /proc/self/cgroup: "0::/user.slice" (version 2),
 // "4:cpu,cpuacct:/docker/7f" (version 1). Within a container the group's path may not be visible
-// below the mount; its root then stands for it.
+// below the mount point, which is then used instead.
 std::vector<std::string> folders(const Files& files, std::string_view controller) {
   const auto text = files("/proc/self/cgroup");
   if (!text) return {};
@@ -60,8 +60,8 @@ std::vector<std::string> folders(const Files& files, std::string_view controller
   return {};
 }
 
-void keep_least(std::optional<std::int64_t>& least, std::optional<std::int64_t> n) {
-  if (n && *n > 0 && (!least || *n < *least)) least = n;
+void keep_min(std::optional<std::int64_t>& min, std::optional<std::int64_t> n) {
+  if (n && *n > 0 && (!min || *n < *min)) min = n;
 }
 
 std::optional<std::int64_t> cpus(std::optional<std::int64_t> quota,
@@ -90,28 +90,28 @@ std::optional<std::string> system_files(const std::string& path) {
 }
 
 std::optional<int> cpu_quota(const Files& files) {
-  std::optional<std::int64_t> least;
+  std::optional<std::int64_t> min;
   for (const std::string& folder : folders(files, "")) {
-    if (const auto text = files(folder + "/cpu.max")) keep_least(least, cpus_v2(*text));
+    if (const auto text = files(folder + "/cpu.max")) keep_min(min, cpus_v2(*text));
   }
   for (const std::string& folder : folders(files, "cpu")) {
-    keep_least(least, cpus(number_in(files, folder + "/cpu.cfs_quota_us"),
-                           number_in(files, folder + "/cpu.cfs_period_us")));
+    keep_min(min, cpus(number_in(files, folder + "/cpu.cfs_quota_us"),
+                       number_in(files, folder + "/cpu.cfs_period_us")));
   }
-  if (!least) return std::nullopt;
-  return static_cast<int>(std::min<std::int64_t>(*least, 1 << 20));
+  if (!min) return std::nullopt;
+  return static_cast<int>(std::min<std::int64_t>(*min, 1 << 20));
 }
 
 std::optional<std::int64_t> memory_limit(const Files& files) {
-  std::optional<std::int64_t> least;
+  std::optional<std::int64_t> min;
   for (const std::string& folder : folders(files, ""))
-    keep_least(least, number_in(files, folder + "/memory.max"));
+    keep_min(min, number_in(files, folder + "/memory.max"));
   for (const std::string& folder : folders(files, "memory")) {
-    keep_least(least, number_in(files, folder + "/memory.limit_in_bytes"));
+    keep_min(min, number_in(files, folder + "/memory.limit_in_bytes"));
   }
   // Version 1 writes "no limit" as the largest multiple of a page below 2^63.
-  if (least && *least >= (std::int64_t{1} << 62)) return std::nullopt;
-  return least;
+  if (min && *min >= (std::int64_t{1} << 62)) return std::nullopt;
+  return min;
 }
 
 std::optional<std::int64_t> memory_available(const Files& files) {

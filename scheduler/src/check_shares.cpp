@@ -11,7 +11,7 @@ namespace {
 
 using lanes::Cols;
 
-// The parts of every lane make up the lane's columns, cut at granules.
+// The parts of every lane add up to the lane's columns, and are whole granules.
 void check_parts(const CheckedPlan& checked, const PlanStep& step, int shares) {
   const int lanes = checked.plan.lanes;
   if (std::ssize(step.parts) != lanes * shares)

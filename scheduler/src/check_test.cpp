@@ -209,8 +209,8 @@ TEST_CASE("check: in place over what the same node reads once more, for other el
   CHECK(b_place.in_place_over == kNoNode);
   b_place.in_place_over = g.find("a");
   b_place.offset = plan.placements[g.find("a")].offset;
-  CHECK_THROWS_WITH_AS(check(plan, g), "'b' in place over 'a': it also reads it otherwise",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(check(plan, g),
+                       "'b' in place over 'a': it also reads it through another input", ValueError);
 }
 
 TEST_CASE("check: a plan of another graph") {

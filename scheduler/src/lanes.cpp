@@ -107,7 +107,7 @@ Need need(const Graph& graph, const Node& user, std::size_t input, const Share& 
   return out;
 }
 
-bool meets_others(const Need& need, int lane, const Share& maker, int lanes) {
+bool needs_other_lanes(const Need& need, int lane, const Share& maker, int lanes) {
   if (need.cols.empty()) return false;
   switch (maker.split) {
     case Split::copies:

@@ -34,8 +34,8 @@ Place kind_of(const Node& node) {
   return Place::arena;
 }
 
-// The first placements: what and where from, without offsets in the arena. Lives reach from the
-// stage that writes to the last that reads.
+// Fills everything in the placements but the offsets in the arena. Lifetimes are from the stage
+// that writes to the last one that reads.
 void describe(const Draft& draft, Plan& plan) {
   const Graph& graph = draft.graph;
   plan.placements = PerNode<Placement>(graph);
@@ -63,7 +63,7 @@ void describe(const Draft& draft, Plan& plan) {
   }
 }
 
-// Weights lie in every memory that reads them; a state lies where it is worked with.
+// Weights are in every memory that reads them; a state is in the memory of the nodes that use it.
 void describe_shared(const Draft& draft, Plan& plan) {
   const Graph& graph = draft.graph;
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -95,7 +95,7 @@ bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
       for (int lane = 0; lane < draft.lanes; ++lane) {
         if (!draft[user].share.runs_in(lane)) continue;
         const lanes::Need need = lanes::need(graph, node, i, draft[user].share, lane);
-        if (lanes::meets_others(need, lane, writer.share, draft.lanes)) return false;
+        if (lanes::needs_other_lanes(need, lane, writer.share, draft.lanes)) return false;
       }
     }
   }
@@ -109,8 +109,8 @@ bool is_output(const Graph& graph, NodeId source) {
                      });
 }
 
-// The node whose memory `id` may take over: the op's own wish, granted where nobody needs the old
-// contents any more and every lane overwrites just what it alone has read.
+// The node whose memory `id` may reuse, as OpDef::in_place_over proposes: only if the old contents
+// are not needed any more, and every lane overwrites only what it alone has read.
 NodeId in_place_over(const Draft& draft, NodeId id) {
   const Graph& graph = draft.graph;
   const Node& node = graph[id];
@@ -138,8 +138,8 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   }
   for (int lane = 0; lane < draft.lanes; ++lane) {
     if (!work.share.runs_in(lane)) continue;
-    if (lanes::meets_others(lanes::need(graph, node, index, work.share, lane), lane, work.share,
-                            draft.lanes))
+    if (lanes::needs_other_lanes(lanes::need(graph, node, index, work.share, lane), lane,
+                                 work.share, draft.lanes))
       return kNoNode;
   }
   return reads_are_done(draft, over, id) ? over : kNoNode;
@@ -149,7 +149,7 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
 
 namespace {
 
-// Packs what lies in one memory.
+// Packs the tensors of one memory.
 ArenaPacking place_in(const Draft& draft, bool reuse, MemoryId memory, Plan& plan) {
   const Graph& graph = draft.graph;
   std::vector<ArenaItem> items;

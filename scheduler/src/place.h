@@ -6,7 +6,8 @@
 
 namespace weft {
 
-// Fills the plan's placements and its figures of the arena. `plan.lanes` and `plan.stages` are set.
+// Fills the plan's placements and its arena sizes. REQUIRES: `plan.lanes` and `plan.stages` are
+// set.
 void place_all(const Draft& draft, bool reuse, Plan& plan);
 
 }  // namespace weft

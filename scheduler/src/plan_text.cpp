@@ -14,7 +14,7 @@ std::string human_count(std::int64_t n) {
   return unit == 0 ? fmt::format("{}", n) : fmt::format("{:.1f}{}", value, kNames[unit]);
 }
 
-// What one lane does of a step: "all", "copy", "rows 1/2", "0-511 2048-2175", "-".
+// A lane's part of a step: "all", "copy", "rows 1/2", "0-511 2048-2175", "-".
 std::string work_of(const PlanStep& step, int lane, int lanes) {
   switch (step.split) {
     case Split::one:
@@ -41,7 +41,8 @@ std::string place_of(const Placement& p) {
   return text;
 }
 
-// Which nodes are computed by their definitions because a backend lacks a kernel; empty if none is.
+// Lists the nodes that are computed by their definitions because a backend lacks a kernel; empty if
+// there are none.
 std::string lacking_text(const Plan& plan) {
   constexpr int kNamed = 8;
   std::string names, backend;

@@ -133,13 +133,12 @@ TEST_CASE("much work is cut into shares, little is not") {
   for (const std::int32_t n : make_plan(small, kRegions, {.lanes = 2}).shares) CHECK(n == 1);
 }
 
-TEST_CASE(
-    "one lane instead of two, where the work is not worth a meeting and the caller allows it") {
+TEST_CASE("one lane instead of two, if the work is not worth a meeting and the caller allows it") {
   const Graph small = toy_llama({.D = 16, .H = 2, .G = 1, .E = 8, .F = 16, .V = 10});
   const Graph real = toy_llama(kReal);
   CHECK(make_plan(small, kRegions, {.lanes = 2}).lanes == 2);
-  CHECK(make_plan(small, kRegions, {.lanes = 2, .may_take_one_lane = true}).lanes == 1);
-  CHECK(make_plan(real, kRegions, {.lanes = 2, .may_take_one_lane = true}).lanes == 2);
+  CHECK(make_plan(small, kRegions, {.lanes = 2, .allow_one_lane = true}).lanes == 1);
+  CHECK(make_plan(real, kRegions, {.lanes = 2, .allow_one_lane = true}).lanes == 2);
 }
 
 TEST_CASE("plans are refused with reasons") {

@@ -33,8 +33,7 @@ bool is_built_in(const Backend& backend) {
   return backend.name() == "cpu" || backend.name() == "reference";
 }
 
-// Letters to change, add or leave out to turn `a` into the beginning of `b`; ties are broken by the
-// rest of `b`.
+// The edit distance from `a` to the nearest prefix of `b`; ties are broken by the rest of `b`.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -147,7 +146,7 @@ void Routes::check_patterns(const Graph& graph) const {
       paths.push_back(graph[id].path);
     }
     if (!found) {
-      fail<ValueError>("no node of the graph matches '{}' of the route; the nearest are {}",
+      fail<ValueError>("no node matches the pattern '{}' of the route (similar paths: {})",
                        rule.pattern, nearest(rule.pattern, std::move(paths)));
     }
   }

@@ -25,10 +25,11 @@ int cpus_in_mask() {
   return std::max(1, CPU_COUNT(&mask));
 }
 
-// Threads start and enter the arena when they are first needed, which may be many runs later: a
-// fast caller does both lanes alone. Here all enter at once, so that what they allocate at their
-// start is allocated before the first run. Where the machine has no time for them, they come later.
-void bring_in(oneapi::tbb::task_arena& arena, int n_workers) {
+// Starts the threads. Otherwise they would start and enter the arena when they are first needed,
+// possibly many runs later, since a fast caller does both lanes alone. Here all enter at once, so
+// that what they allocate at their start is allocated before the first run. If the machine is busy,
+// some come later.
+void start_threads(oneapi::tbb::task_arena& arena, int n_workers) {
   arena.execute([&] {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
     std::atomic<int> n_inside{1};
@@ -48,7 +49,7 @@ void bring_in(oneapi::tbb::task_arena& arena, int n_workers) {
   });
 }
 
-// Of one group (pieces.h).
+// The maximum number of pieces of one group (pieces.h).
 int max_pieces(int n_workers) {
   return n_workers <= kMaxSharedLanes ? n_workers * kMaxShares : n_workers;
 }
@@ -103,7 +104,7 @@ Workers::Workers(int n_workers) : count_(n_workers) {
   impl_->pool_filler.reset(new PoolFiller(impl_->arena, n_workers));
   impl_->pool_filler->observe(true);
   if (n_workers == 1) return;
-  bring_in(impl_->arena, n_workers);
+  start_threads(impl_->arena, n_workers);
   impl_->crew = std::make_unique<Crew>(n_workers);
   impl_->crew_threads = std::make_unique<CrewThreads>(impl_->arena, *impl_->crew, n_workers);
 }

@@ -39,7 +39,7 @@ class FromPipe(SystemTest):
     def test_commands(self):
         r = self.chat("/help\n/stats\n/frobnicate\n/again\n/quit\nnever reached\n")
         self.assertEqual(r.out, b"")
-        for text in ("/reset", "context", "There is no /frobnicate", "no message yet"):
+        for text in ("/reset", "context", "Unknown command /frobnicate", "No messages yet"):
             self.assertIn(text, r.err)
 
     def test_export(self):
@@ -57,11 +57,11 @@ class FromPipe(SystemTest):
 
     def test_context_full(self):
         r = self.chat("Tell me a story about a fox named Pip.\n" * 3, "-c", "40", "-n", "-1")
-        self.assertIn("/reset begins anew", r.err)
+        self.assertIn("/reset starts over", r.err)
 
     def test_long_message_is_refused_and_forgotten(self):
         r = self.chat("Tell me a story. " * 50 + "\nTell me a story.\n", "-c", "64")
-        self.assertIn("was not taken", r.err)
+        self.assertIn("was not accepted", r.err)
         self.assertGreater(len(r.out.strip()), 0)
 
     def test_no_template(self):

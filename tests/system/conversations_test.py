@@ -98,7 +98,7 @@ class Saved(Chat):
     def test_files_that_are_no_conversations(self):
         cache = self.folder / "cache"
         self.runs("generate", "-n", "1", "--prompt-cache", cache)
-        for name, data, text in (("none", None, "cannot open"), ("empty", "", "is not JSON"), ("prose", "Hello", "is not JSON"),
+        for name, data, text in (("none", None, "cannot open"), ("empty", "", "not JSON"), ("prose", "Hello", "not JSON"),
                                  ("number", "5", "must be an object"), ("other", "{}", "has no messages"),
                                  ("messages", '{"messages": {}}', "messages must be an array"),
                                  ("message", '[5]', "messages[0] must be an object"),
@@ -107,11 +107,11 @@ class Saved(Chat):
                                  ("calls", '[{"role": "assistant", "tool_calls": 5}]', "tool_calls must be an array"),
                                  ("call", '[{"role": "assistant", "tool_calls": [{}]}]', "tool_calls[0] has no name"),
                                  ("arguments", '[{"role": "assistant", "tool_calls": [{"name": "f", "arguments": "{oops"}]}]',
-                                  "arguments: is not JSON"),
+                                  "arguments: not JSON"),
                                  ("tools", '{"messages": [], "tools": 5}', "tools must be an array"),
                                  ("kwargs", '{"messages": [], "template_kwargs": []}', "template_kwargs must be an object"),
                                  ("deep", "[" * 100000, "deep"), ("long", " " * (33 << 20) + "[]", "too many"),
-                                 ("bytes", b'["\xff"]', "is not JSON")):
+                                 ("bytes", b'["\xff"]', "not JSON")):
             path = self.folder / name if data is None else self.write(name, data)
             r = self.refuses(1, text, "chat", "--resume", path)
             self.assertIn(name, r.err)
@@ -149,7 +149,7 @@ class Saved(Chat):
         self.assertNotIn("template_kwargs", json.loads(saved.read_text()))
         self.chat(f"/load {first}", f"/save {saved}", args=(*args, "--template-kwargs", '{"mood": "sad"}'))
         self.assertEqual(json.loads(saved.read_text())["template_kwargs"], {"mood": "sad"})
-        self.refuses(1, "--template-kwargs: is not JSON", "chat", "--template-kwargs", "{bad", stdin=b"/save x\n")
+        self.refuses(1, "--template-kwargs: not JSON", "chat", "--template-kwargs", "{bad", stdin=b"/save x\n")
 
     def test_a_conversation_without_messages(self):
         path = self.folder / "nothing.chat"

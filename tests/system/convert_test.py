@@ -171,7 +171,7 @@ class Convert(SystemTest):
         small(self.folder / "cut")
         path = self.folder / "cut/model.safetensors"
         path.write_bytes(path.read_bytes()[:-1])
-        self.refuses(1, "is the file cut short?", "weft", "logits", "-m", self.folder / "cut", "--tokens", "1", "-o", self.folder / "o")
+        self.refuses(1, "is the file truncated?", "weft", "logits", "-m", self.folder / "cut", "--tokens", "1", "-o", self.folder / "o")
         self.refuses(1, "give the directory", "weft", "plan", "-m", path)
 
 

@@ -47,7 +47,7 @@ class OpenCL(SystemTest):
         for trace in traces:
             self.runs("weft", "trace", "--hash", "-o", trace, "--tokens", "1,2,3", "-m", MODEL, *ON, env=self.env)
         self.assertIn(b"no difference", self.runs("weft", "trace-diff", *traces).out)
-        self.refuses(1, "bisect switches kernels of the host's memory alone", "weft", "bisect", "-q", "--tokens", "1,2", "-m", MODEL, *ON, env=self.env)
+        self.refuses(1, "bisect can only switch kernels in host memory", "weft", "bisect", "-q", "--tokens", "1,2", "-m", MODEL, *ON, env=self.env)
 
     def test_profiled_and_drawn(self):
         report = self.folder / "report.json"

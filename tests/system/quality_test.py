@@ -134,7 +134,7 @@ class Perplexity(SystemTest):
         self.figures("-f", TEXT, "--chunks", 2, "--save-logits", base)
         self.refuses(1, "belong to another text", "weft", "perplexity", "--kl", base, "-f", SOURCE / "README.md")
         raw = base.read_bytes()
-        for text, content in (("does not begin with '_logits_'", b"x" + raw[1:]), ("rows: expected", raw[:-2]),
+        for text, content in (("does not start with '_logits_'", b"x" + raw[1:]), ("rows: expected", raw[:-2]),
                               ("the vocabulary of the model has", raw[:12] + struct.pack("<i", 4) + raw[16:16 + 4 + 2 * WINDOW * 4 + 2 * 31 * 16]),
                               ("token -1 is outside", raw[:20] + b"\xff" * 4 + raw[24:])):
             broken.write_bytes(content)
@@ -198,7 +198,7 @@ class Imatrix(SystemTest):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 130, err)
-        self.assertIn(b"--resume goes on from there", err)
+        self.assertIn(b"--resume continues from there", err)
         done = tensors(out)[0]["imatrix.chunk_count"]
         self.runs("weft", "imatrix", "-f", text, "-o", out, "--resume", "--chunks", done + 2)
         self.assertEqual(tensors(out)[0]["imatrix.chunk_count"], done + 2)
@@ -236,7 +236,7 @@ class Imatrix(SystemTest):
         self.refuses(1, "number of entries", *collect, "--in-file", other)
         self.refuses(1, "cannot create", *collect, "-o", self.folder / "no" / "x")
         self.collect("done", "--chunks", 1)
-        self.refuses(1, "cannot be gone on with", "weft", "imatrix", "-f", TEXT, "-c", 32, "-o", self.folder / "done", "--resume")
+        self.refuses(1, "cannot be resumed", "weft", "imatrix", "-f", TEXT, "-c", 32, "-o", self.folder / "done", "--resume")
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["done", "other"])
 
 

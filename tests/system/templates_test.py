@@ -102,7 +102,7 @@ class Programs(WithFiles):
         path = self.write("d.jinja", "{% if shout %}{{ raise_exception('no shouting') }}{% endif %}" + self.CHATML)
         r = run("chat", "--chat-template-file", path, "--template-kwargs", '{"shout": true}', stdin=say)
         self.assertIn("no shouting", r.err)
-        self.assertIn("was not taken", r.err)
+        self.assertIn("was not accepted", r.err)
         self.refuses(1, "line 2, column 4", "chat", "--chat-template-file", self.write("e.jinja", "\n{{ }"), stdin=say)
         self.refuses(1, "JSON", "chat", "--template-kwargs", "nonsense", stdin=say)
         self.refuses(1, "tools", "chat", "--tools", self.write("t.json", "{}"), stdin=say)

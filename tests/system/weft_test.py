@@ -42,7 +42,7 @@ class Plan(SystemTest):
     def test_executor(self):
         for name in ("flow", "crew"):
             plan = self.plan("-t", "2", "--executor", name)["plans"][-1]
-            self.assertEqual(plan["executor"], {"kind": name, "reason": "asked for"})
+            self.assertEqual(plan["executor"], {"kind": name, "reason": "requested"})
         chosen = self.plan("-t", "2")["plans"][-1]["executor"]
         self.assertIn(chosen["kind"], ("flow", "crew"))
         self.assertIn("of the run", chosen["reason"])

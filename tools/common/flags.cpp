@@ -61,7 +61,7 @@ void add_cache_flag(CLI::App& app, const char* names, DType& dtype, const char* 
          [&dtype, known](const std::string& name) {
            dtype = std::ranges::find(known, name, &std::pair<std::string, DType>::first)->second;
          },
-         fmt::format("{} in the cache: {}; q8_0 and q4_0 want heads of a multiple of 32 elements",
+         fmt::format("{} in the cache: {}; q8_0 and q4_0 need a head size that is a multiple of 32",
                      what, list))
       ->check(CLI::IsMember(allowed))
       ->type_name("TYPE");
@@ -77,8 +77,8 @@ void add_weights_flag(CLI::App& app, WeightMode& mode) {
          [&mode](const std::string& name) {
            mode = *std::ranges::find(kModes, name, [](WeightMode m) { return to_string(m); });
          },
-         "mapped: used as they lie in the file; resident: copied into the layout that is computed "
-         "from best; auto: resident where that is faster and fits")
+         "mapped: used directly from the file; resident: copied into the fastest layout; auto: "
+         "resident if that is faster and fits")
       ->check(CLI::IsMember(names))
       ->type_name("MODE");
 }
@@ -92,7 +92,7 @@ void add_executor_flag(CLI::App& app, std::optional<ReplayKind>& executor) {
            if (name != "auto") executor = name == "flow" ? ReplayKind::flow : ReplayKind::crew;
          },
          "who runs the plan on several workers: flow (a oneTBB flow graph), crew (workers that "
-         "spin at joins), auto (weft plan says which and why)")
+         "spin at joins), auto (weft plan shows the choice and the reason)")
       ->check(CLI::IsMember({"auto", "flow", "crew"}))
       ->type_name("NAME");
 }
@@ -100,13 +100,13 @@ void add_executor_flag(CLI::App& app, std::optional<ReplayKind>& executor) {
 // How much goes into a step, and who computes it.
 void add_step_flags(CLI::App& app, SessionOptions& s) {
   app.add_option("-c,--ctx-size", s.context,
-                 "tokens that the cache holds; 0: what the model was trained for, at most 4096")
+                 "size of the context in tokens; 0: that of the model, at most 4096")
       ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
       ->type_name("N");
-  app.add_option("-b,--batch-size", s.prefill_width, "most tokens of the prompt in one step")
+  app.add_option("-b,--batch-size", s.prefill_width, "max tokens of the prompt in one step")
       ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
       ->type_name("N");
-  app.add_option("-t,--threads", s.workers, "workers; 0: two, or fewer where there is less")
+  app.add_option("-t,--threads", s.workers, "threads; 0: two, or one with one CPU")
       ->check(CLI::Range(0, 256))
       ->type_name("N");
   add_executor_flag(app, s.executor);
@@ -114,7 +114,7 @@ void add_step_flags(CLI::App& app, SessionOptions& s) {
 
 void add_backend_flags(CLI::App& app, SessionOptions& s) {
   app.add_option("--backend", s.backend,
-                 "what computes: cpu, reference, or a plug-in (weft backends lists them)")
+                 "backend: cpu, reference, or a plug-in (weft backends lists them)")
       ->type_name("NAME");
   app.add_option_function<std::vector<std::string>>(
          "--backend-path",
@@ -124,9 +124,9 @@ void add_backend_flags(CLI::App& app, SessionOptions& s) {
          "load backends from a shared library or a folder of them; also WEFT_BACKEND_PATH")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("PATH");
-  app.add_option("--route", s.route,
-                 "which backend runs which nodes: 'blk.3.ffn_*=reference,*=cpu', the first match "
-                 "counts; weft plan shows their paths")
+  app.add_option(
+         "--route", s.route,
+         "backends by path: 'blk.3.ffn_*=reference,*=cpu'; first match counts (see weft plan)")
       ->type_name("RULES");
 }
 
@@ -137,13 +137,13 @@ void add_memory_flags(CLI::App& app, ModelFlags& flags) {
   add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
   add_weights_flag(app, s.weights);
   app.add_option("--quantize", flags.quantize,
-                 "weights in F32, F16 and BF16 take this type while they are loaded: Q8_0, Q4_K_M, "
-                 "... (weft quantize --help lists them)")
+                 "convert F32, F16 and BF16 weights to this type when loading: Q8_0, Q4_K_M, ... "
+                 "(weft quantize --help lists them)")
       ->check(check_mix)
       ->type_name("TYPE");
   app.add_option_function<std::string>(
          "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
-         "bytes for everything, for example 6G; default: what this process may use")
+         "memory limit for everything, for example 6G; default: what this process may use")
       ->type_name("SIZE");
 }
 
@@ -177,7 +177,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   add_backend_flags(app, s);
   add_memory_flags(app, flags);
   app.add_option("--no-pass", s.passes_off,
-                 "leave out a graph pass (weft dot --passes lists them), or 'all'")
+                 "skip a graph pass (weft dot --passes lists them), or 'all'")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME");
 }
@@ -193,9 +193,11 @@ void add_dry_flags(CLI::App& app, SamplerFlags& options) {
   const auto add = [&app](const char* names, auto& value, const char* what) {
     app.add_option(names, value, what)->capture_default_str()->type_name("X");
   };
-  add("--dry-multiplier", options.dry_multiplier, "taken off tokens that repeat the text; 0: off");
-  add("--dry-base", options.dry_base, "and this much more for each token of the repetition");
-  add("--dry-allowed-length", options.dry_allowed_length, "past this length");
+  add("--dry-multiplier", options.dry_multiplier,
+      "penalty for tokens that repeat the text; 0: off");
+  add("--dry-base", options.dry_base, "factor of the penalty per token of the repetition");
+  add("--dry-allowed-length", options.dry_allowed_length,
+      "length of repetitions without a penalty");
   add("--dry-penalty-last-n", options.dry_last_n, "tokens to look back at; -1: all");
   app.add_option_function<std::vector<std::string>>(
          "--dry-sequence-breaker",
@@ -261,36 +263,35 @@ void add_sampler_flags(CLI::App& app, SamplerFlags& options) {
          [&options](std::int64_t seed) {
            if (seed >= 0) options.seed = static_cast<std::uint64_t>(seed);
          },
-         "same seed, same text; -1: by chance")
+         "seed of the random numbers; -1: random")
       ->check(CLI::Range(std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
   const auto add = [&app](const char* names, auto& value, const char* what) {
     app.add_option(names, value, what)->capture_default_str()->type_name("X");
   };
-  add("--temp", options.temperature, "0: always the most likely token; higher: more surprising");
+  add("--temp", options.temperature, "temperature; 0: always the most likely token");
   add("--top-k", options.top_k, "only the k most likely tokens; 0: all");
-  add("--top-p", options.top_p, "only the most likely tokens of this probability together; 1: all");
-  add("--min-p", options.min_p, "only tokens this likely compared with the likeliest; 0: all");
-  add("--repeat-penalty", options.repeat_penalty,
-      "divides the logits of tokens seen lately; 1: off");
-  add("--presence-penalty", options.presence_penalty, "taken off tokens seen lately; 0: off");
-  add("--frequency-penalty", options.frequency_penalty, "taken off for each time seen; 0: off");
-  add("--repeat-last-n", options.penalty_last_n, "how many tokens back 'lately' reaches");
-  add("--dynatemp-range", options.dynamic_range,
-      "the temperature varies by so much with the entropy; 0: off");
-  add("--dynatemp-exp", options.dynamic_exponent, "how strongly it follows the entropy");
-  add("--typical", options.typical_p, "only tokens about as surprising as can be expected; 1: all");
+  add("--top-p", options.top_p, "the most likely tokens with total probability p; 1: all");
+  add("--min-p", options.min_p, "tokens with p times the highest probability; 0: all");
+  add("--repeat-penalty", options.repeat_penalty, "divisor for recent tokens; 1: off");
+  add("--presence-penalty", options.presence_penalty, "subtracted for recent tokens; 0: off");
+  add("--frequency-penalty", options.frequency_penalty, "subtracted per occurrence; 0: off");
+  add("--repeat-last-n", options.penalty_last_n, "number of tokens that count as recent");
+  add("--dynatemp-range", options.dynamic_range, "range of the dynamic temperature; 0: off");
+  add("--dynatemp-exp", options.dynamic_exponent, "exponent of the dynamic temperature");
+  add("--typical", options.typical_p, "locally typical sampling with this probability; 1: off");
   app.add_option("--top-nsigma,--top-n-sigma", options.top_n_sigma,
-                 "only logits within so many standard deviations of the highest; 0: all")
+                 "only logits within n standard deviations of the highest; 0: all")
       ->type_name("X");
-  add("--tfs", options.tail_free_z, "without the flat tail of the probabilities; 1: all");
-  add("--xtc-probability", options.xtc_probability, "how often all likely tokens but one go");
-  add("--xtc-threshold", options.xtc_threshold, "which tokens are likely for that");
-  add("--mirostat", options.mirostat, "1, 2: steer the surprise of the text; 0: off");
-  add("--mirostat-ent", options.mirostat_tau, "the surprise that it aims at, in bits");
-  add("--mirostat-lr", options.mirostat_eta, "how fast it learns");
-  add("--adaptive-target", options.adaptive_target, "draw towards this probability; below 0: off");
-  add("--adaptive-decay", options.adaptive_decay, "how long it remembers what was drawn");
+  add("--tfs", options.tail_free_z, "tail-free sampling, z; 1: off");
+  add("--xtc-probability", options.xtc_probability, "probability of applying XTC; 0: off");
+  add("--xtc-threshold", options.xtc_threshold,
+      "minimum probability of tokens that XTC may remove");
+  add("--mirostat", options.mirostat, "version 1 or 2 of mirostat; 0: off");
+  add("--mirostat-ent", options.mirostat_tau, "target entropy of mirostat, in bits");
+  add("--mirostat-lr", options.mirostat_eta, "learning rate of mirostat");
+  add("--adaptive-target", options.adaptive_target, "target of adaptive sampling; below 0: off");
+  add("--adaptive-decay", options.adaptive_decay, "decay of adaptive sampling");
   add_dry_flags(app, options);
   add_order_flags(app, options);
 }

@@ -36,7 +36,7 @@ Tensor apply(Graph& g, const OpDef& op, const Inputs& in, Attrs attrs = {}) {
 void done(Graph& g, Tensor y) {
   g.output("y", y);
 }
-// Rows vary, as tokens do.
+// Rows vary like tokens.
 Dim rows(Graph& g, std::int64_t n) {
   return g.variable("T", n);
 }
@@ -153,7 +153,7 @@ void add_type(Cases& cases, DType w) {
 
 void add_weights(Cases& cases, std::span<const DType> layouts) {
   for (const Format* format : all_formats()) {
-    if (!format->whole && format->dtype.gguf_id() >= 0) add_type(cases, format->dtype);
+    if (!format->is_integer && format->dtype.gguf_id() >= 0) add_type(cases, format->dtype);
   }
   for (const DType layout : layouts) add_type(cases, layout);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Timing of several threads that do the same at the same time.
+// Timing of several threads that do the same work at the same time.
 
 #include <algorithm>
 #include <barrier>
@@ -30,7 +30,7 @@ inline double best_of(const std::vector<std::vector<PassTimes>>& times) {
   return best;
 }
 
-// Calls prepare(i) once and then work(i) `passes` times, in `threads` threads that set out together
+// Calls prepare(i) once and then work(i) `passes` times, in `threads` threads that start together
 // each time. Returns the seconds of the best pass, from the first thread's start to the last one's
 // end.
 template <class Prepare, class Work>
@@ -52,7 +52,7 @@ double best_pass(int threads, int passes, const Prepare& prepare, const Work& wo
   std::vector<std::thread> others;
   try {
     for (int i = 1; i < threads; ++i) others.emplace_back(thread, i);
-  } catch (...) {  // no thread can be had: nothing is measured, those that came go home
+  } catch (...) {  // a thread cannot be started: nothing is measured, the others end
     for (int i = static_cast<int>(others.size()) + 1; i < threads; ++i) line.arrive_and_drop();
     thread(0);
     for (std::thread& other : others) other.join();

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Ops of the bundled or named model that a backend runs as they are, and those it leaves to others.
+// Which ops of the bundled or given model a backend runs, and which it does not.
 struct Ops {
   std::vector<std::string> runs, leaves;
 };
@@ -38,8 +38,8 @@ Ops ops_of(const Backend& backend, const Graph& graph) {
   return ops;
 }
 
-// The decode graph that every backend is asked about: fused, as plug-ins get it.
-Graph asked_about(const cli::ModelFlags& flags) {
+// The decode graph that is offered to every backend: fused, as plug-ins get it.
+Graph decode_graph(const cli::ModelFlags& flags) {
   SessionOptions options = flags.session;
   options.backend = "reference";
   options.route.clear();
@@ -103,12 +103,12 @@ void print_text(const std::vector<Line>& lines, bool with_ops) {
         line.memory_bytes > 0 ? " of " + human_bytes(line.memory_bytes) : std::string();
     std::cout << fmt::format("{:<12} {}\n", "",
                              line.host_memory ? "computes in the host's memory"
-                                              : fmt::format("memory of its own{}", size));
+                                              : fmt::format("separate memory{}", size));
     if (!line.error.empty()) std::cout << fmt::format("{:<12} error: {}\n", "", line.error);
     if (with_ops && line.error.empty()) {
       std::cout << fmt::format("{:<12} runs {}\n", "", joined(line.ops.runs));
       if (!line.ops.leaves.empty())
-        std::cout << fmt::format("{:<12} leaves to others {}\n", "", joined(line.ops.leaves));
+        std::cout << fmt::format("{:<12} does not run {}\n", "", joined(line.ops.leaves));
     }
   }
 }
@@ -144,7 +144,7 @@ int backends(int argc, char** argv) {
       "  WEFT_BACKEND_PATH=/opt/weft/backends weft backends -m model.gguf");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   std::optional<Graph> graph;
-  if (!flags.path.empty()) graph = asked_about(flags);
+  if (!flags.path.empty()) graph = decode_graph(flags);
   const std::vector<Line> lines = all_lines(graph ? &*graph : nullptr);
   json ? print_json(lines) : print_text(lines, graph.has_value());
   return 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What `weft bench` measures, and how.
+// The measurements of `weft bench`.
 
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@ namespace weft::tools {
 enum class Phase { prefill, decode, step };
 const char* to_string(Phase phase);
 
-// What is to be measured: `tokens` fed to a sequence that has `depth` already. Prefill feeds them
-// as a prompt, decode one by one, step all at once.
+// One test: feeds `tokens` tokens to a sequence that already has `depth`. Prefill feeds them as a
+// prompt, decode one by one, step all at once.
 struct Test {
   Phase phase = Phase::prefill;
   std::int64_t tokens = 0, depth = 0;
@@ -56,8 +56,8 @@ class LogitsHash {
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-// One repetition to warm up, whose logits go into `hash`, and `repeats` that count. REQUIRES: the
-// tests fit the session's context; steps fit its prefill width.
+// Runs one warm-up repetition, whose logits go into `hash`, and `repeats` measured ones. REQUIRES:
+// the tests fit into the session's context, and steps into its prefill width.
 std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
                          LogitsHash& hash);
 

@@ -43,7 +43,7 @@ int bisect(int argc, char** argv) {
   if (!quiet) options.progress = [](const std::string& line) { std::cerr << line << '\n'; };
   const Bisection result = weft::bisect(model, options);
   std::cout << result.to_text();
-  return result.guilt == Bisection::Guilt::none ? 0 : 1;
+  return result.culprit == Bisection::Culprit::none ? 0 : 1;
 }
 
 }  // namespace weft::tools

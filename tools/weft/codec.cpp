@@ -71,7 +71,7 @@ struct Flags {
 int encode(const Flags& flags) {
   const Format& format = format_named(flags.type);
   if (!format.encode && !format.encode_weighted)
-    fail<UnsupportedError>("{} can be read, not written", format.dtype.name());
+    fail<UnsupportedError>("{} can be read but not written", format.dtype.name());
   if (!format.encode && flags.importance.empty())
     fail<ValueError>("{} cannot be written without importances: pass --imatrix", flags.type);
   const Matrix m = read_npy(flags.in);

@@ -23,7 +23,7 @@ struct Flags {
   bool allow_nonfinite = false;
 };
 
-// How far it is, on a terminal, with the time that is left at this pace.
+// Shows the progress and the remaining time on a terminal.
 class Progress {
  public:
   bool operator()(double share) {
@@ -84,8 +84,8 @@ int convert(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   cli::catch_interrupts(cli::Interrupts::once);
-  // Loading checks that every weight is there, and none too many.
-  const auto model = Model::load(flags.model, {.progress = cli::not_interrupted});
+  // Loading checks that all weights exist, and no unknown ones.
+  const auto model = Model::load(flags.model, {.progress = cli::continue_unless_interrupted});
   if (!model->file().is_directory()) {
     fail<cli::UsageError>("{}: already a GGUF file, expected a directory",
                           printable_path(flags.model));

@@ -43,11 +43,11 @@ std::int64_t count_ops(const Graph& graph) {
   return n;
 }
 
-// A line per pass: what it is called, how many ops there are after it, what it does.
+// Prints a line per pass: its name, the number of ops after it, what it does.
 void print_passes(const Model& model, const Flags& flags) {
   SessionOptions options = flags.model.session;
   options.route.clear();
-  options.backend = "reference";  // the graph as the builder made it: no pass, whatever it takes
+  options.backend = "reference";  // the graph as built, without any pass
   options.passes_off = {"all"};
   options.mem_budget = std::numeric_limits<std::int64_t>::max();
   const PlannedModel plain = plan_model(model, options);
@@ -65,7 +65,7 @@ void print_passes(const Model& model, const Flags& flags) {
   lower(std::move(fused), assignments.front(), passes, seen);
 }
 
-// A picture and what is known about its boxes.
+// A picture and the facts about its boxes.
 struct Drawn {
   Picture picture;
   std::vector<BoxFacts> facts;
@@ -90,7 +90,7 @@ Drawn draw_one(const Variant& variant, const PictureOptions& options, const Note
 Drawn draw_difference(const Model& model, const Flags& flags, PictureOptions options) {
   const Variant before = make_variant(model, flags.model.session, flags.diff[0], flags.phase);
   const Variant after = make_variant(model, flags.model.session, flags.diff[1], flags.phase);
-  options.alike_too = both(alike(before), alike(after));
+  options.may_fold = both(alike(before), alike(after));
   options.title += fmt::format(": from {} to {}", flags.diff[0], flags.diff[1]);
   Drawn a = draw_one(before, options, {.kernels = true});
   Drawn b = draw_one(after, options, {.kernels = true});
@@ -109,14 +109,14 @@ Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
   std::optional<ProfileFile> profile;
   if (!flags.profile.empty()) profile = read_profile(flags.profile, session);
   const Variant variant = make_variant(model, session, "", flags.phase);
-  options.alike_too = steps_alike(variant.plan());
+  options.may_fold = steps_alike(variant.plan());
   NoteOptions notes{.bytes_heat = !flags.heat.empty()};
   if (profile)
     notes.profile = &profile_of(*profile, flags.profile, variant.graph(), variant.plan());
   return draw_one(variant, options, notes);
 }
 
-// The plan as the flow graph that it is.
+// Draws the plan as a flow graph.
 Drawn draw_plan(const Model& model, const Flags& flags, const PictureOptions& options) {
   const Variant variant = make_variant(model, flags.model.session, "", flags.phase);
   return {picture_of_pieces(variant.graph(), variant.plan(),
@@ -183,8 +183,7 @@ void add_view_flags(CLI::App& app, Flags& flags) {
       ->excludes(heat)
       ->excludes(profile);
   app.add_flag("--plan", flags.plan,
-               "not the graph of ops but the plan as a flow graph: what each lane does between "
-               "two joins")
+               "draw the plan as a flow graph: what each lane does between two joins")
       ->excludes(heat)
       ->excludes(profile)
       ->excludes("--diff");

@@ -38,7 +38,7 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
   fail<cli::UsageError>("--phase must be one of {}, got '{}'", names, phase);
 }
 
-// What a plan can be held against: no order needs less memory or time.
+// Lower bounds of a plan's memory and time.
 struct Bounds {
   double critical_ns = 0, lane_ns = 0;  // the longest chain; all work shared evenly by the lanes
   double ns = 0;                        // what it takes, estimated or measured
@@ -49,7 +49,7 @@ Bounds bounds_of(const Graph& graph, const Plan& plan, const ProfiledPlan* profi
   Bounds bounds;
   const Timeline timeline = estimate_timeline(graph, plan);
   std::vector<double> longest = longest_by_step(plan, timeline);
-  for (const double busy : timeline.lanes_busy) bounds.lane_ns += busy / plan.lanes;
+  for (const double busy : timeline.busy_ns) bounds.lane_ns += busy / plan.lanes;
   bounds.ns = timeline.ns;
   if (profile) {
     bounds.measured = true;
@@ -74,7 +74,7 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       tokens == plan.variables.end() ? 0 : plan.joins() / static_cast<double>(tokens->bound);
   const auto share = [&](double ns) { return b.ns > 0 ? 100 * ns / b.ns : 0; };
   return fmt::format(
-      "arena {}, {} alive at the peak (stage {}); {:.3g} joins per token\n"
+      "arena {}, {} live at the peak (stage {}); {:.3g} joins per token\n"
       "critical path {}, work of a lane {}, {} {}: the critical path is {:.1f} % of it, lanes are "
       "busy {:.1f} % of it\n",
       human_bytes(plan.arena_bytes), human_bytes(peak.bytes), peak.stage, per_token,
@@ -82,13 +82,13 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
 }
 
-// What there is to do before the first token.
+// Describes the work before the first token.
 std::string start_text(const MemoryUse& use) {
   if (use.weights_resident == 0)
-    return fmt::format("start: {} are used where they lie in the file\n",
+    return fmt::format("start: {} are used directly from the file\n",
                        human_bytes(use.weights_mapped));
   return fmt::format(
-      "start: {} of new memory for weights, slow to get where a virtual machine's host has it\n",
+      "start: {} of new memory for weights, slow if a virtual machine must get it from its host\n",
       human_bytes(use.weights_resident));
 }
 
@@ -153,7 +153,7 @@ void print_json(const Model& model, const PlannedModel& planned) {
                   {"weights",
                    {{"mode", to_string(o.weights)},
                     {"reason", planned.weights_reason},
-                    {"dropped", planned.dropped}}},
+                    {"dropped", planned.evicted_bytes}}},
                   {"memory",
                    {{"weights_mapped", use.weights_mapped},
                     {"weights_resident", use.weights_resident},

@@ -84,7 +84,7 @@ class Painter {
     out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1,
                         y1, x2, y2, style);
   }
-  // With what it says when pointed at, and as much of its label as fits.
+  // With a tooltip, and as much of its label as fits.
   void rect(double x, double y, double w, double h, std::string_view fill, std::string_view label,
             const std::string& hint) {
     out_ += fmt::format(
@@ -194,10 +194,10 @@ class Painter {
     const double y = y_of_byte(plan_.arena_lower_bound);
     line(kLeft, y, kLeft + width_, y, "stroke=\"#16a34a\" stroke-width=\"1.2\"");
     text(kLeft + width_, y - 3,
-         fmt::format("most bytes alive in one stage: {}", human_bytes(plan_.arena_lower_bound)),
+         fmt::format("max live bytes in one stage: {}", human_bytes(plan_.arena_lower_bound)),
          " text-anchor=\"end\" fill=\"#15803d\"");
     line(kLeft, kTop + kArena, kLeft + width_, kTop + kArena, "stroke=\"#374151\"");
-    // Which layers are where.
+    // The positions of the layers.
     std::int64_t before = -2;
     double free = 0;
     for (std::size_t i = first_; i < last_; ++i) {

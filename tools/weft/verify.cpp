@@ -26,7 +26,7 @@ struct Flags {
   bool json = false, no_plain = false, all_isas = false, unfused_too = false;
 };
 
-// What is to be checked: the backend as asked for, or with each instruction set; with passes, and
+// What is to be checked: the requested backend, or each instruction set; with passes, and
 // without them.
 std::vector<SessionOptions> variants(const Flags& flags) {
   std::vector<SessionOptions> list{flags.model.session};

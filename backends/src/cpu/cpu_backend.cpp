@@ -37,7 +37,7 @@ std::string CpuBackend::description() const {
 std::optional<Kernel> CpuBackend::find(const Graph& graph, const Node& node) const {
   const CpuOp* op = find_cpu_op(node);
   auto kernel = op ? op->find(features_, graph, node) : std::nullopt;
-  if (kernel) kernel->backend = this;  // prepare() is for it, whoever passes the kernel on
+  if (kernel) kernel->backend = this;  // prepare() needs it
   return kernel;
 }
 
@@ -71,7 +71,7 @@ const Backend& cpu_backend(std::string_view isa) {
   std::string known;
   for (const std::string_view name : cpu_isas())
     known += (known.empty() ? "" : ", ") + std::string(name);
-  fail<ValueError>("'{}' is no instruction set of this machine; it has {}", isa, known);
+  fail<ValueError>("this machine has no instruction set '{}' (available: {})", isa, known);
 }
 
 std::span<const std::string_view> cpu_isas() {

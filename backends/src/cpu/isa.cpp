@@ -18,7 +18,7 @@ const InstructionSet& find_instruction_set(std::string_view name) {
     if (set.name == name) return set;
     known += (known.empty() ? "" : ", ") + std::string(set.name);
   }
-  fail<ValueError>("WEFT_CPU_ISA: '{}' is not an instruction set; known: {}", name, known);
+  fail<ValueError>("WEFT_CPU_ISA: unknown instruction set '{}' (known: {})", name, known);
 }
 
 const InstructionSet* best_instruction_set(FeatureSet has) {

@@ -92,7 +92,7 @@ void NodeDescription::place(weft_tensor& tensor, const View& view,
     return;
   }
   const PluginDevice::Place place = device->place_of(view.data);
-  if (!place.buffer) fail<Error>("a tensor lies in another memory than the device's");
+  if (!place.buffer) fail<Error>("a tensor is not in the memory of the device");
   tensor.buffer = place.buffer;
   tensor.offset = place.offset;
 }

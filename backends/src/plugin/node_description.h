@@ -1,5 +1,5 @@
 #pragma once
-// A node in the words of the ABI.
+// Describes a node with the structs of the ABI.
 
 #include <deque>
 #include <string>

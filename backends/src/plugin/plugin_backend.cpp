@@ -19,8 +19,8 @@ struct Prepared : PreparedKernel {
 
   void failed(const std::string& text) noexcept {
     const bool lost = device && device->lost();
-    failure.raise(text + (lost ? "; the device is lost, the session cannot go on"
-                               : "; the step does not count, the session can go on"));
+    failure.raise(text + (lost ? "; the device is lost, the session cannot continue"
+                               : "; the step does not count, the session can continue"));
   }
 
   PluginDevice* device;
@@ -137,7 +137,8 @@ std::optional<Kernel> PluginBackend::find(const Graph& graph, const Node& node) 
   const std::string what = fmt::format("{} '{}'", node.op->name, node.path);
   if (status != WEFT_OK) fail_call(table_, name_, what, status);
   if (support.scratch_bytes < 0 || support.scratch_bytes > (std::int64_t{1} << 40))
-    fail<Error>("backend {}: {}: wants {} bytes of scratch", name_, what, support.scratch_bytes);
+    fail<Error>("backend {}: {}: invalid scratch size of {} bytes", name_, what,
+                support.scratch_bytes);
   support.kernel[sizeof(support.kernel) - 1] = '\0';
   const std::string_view row = support.kernel[0] ? support.kernel : node.op->name;
   return Kernel{.row = intern(fmt::format("{} {}", row, name_)),

@@ -1,4 +1,4 @@
-// One kernel for every op: it calls the scalar definition that the op brings along.
+// One kernel for every op: it calls the op's scalar definition.
 
 #include "weft/backends/backend.h"
 

@@ -55,7 +55,7 @@ TEST_CASE("nodes without a definition have no kernel") {
 // Also run with a WEFT_CPU_ISA that makes cpu_backend() throw: see CMakeLists.txt.
 TEST_CASE("the reference backend is found by name, whatever the cpu backend says") {
   CHECK(&find_backend("reference") == &reference_backend());
-  CHECK_THROWS_WITH_AS(find_backend("gpu"), "no backend is called 'gpu'; known: cpu, reference",
+  CHECK_THROWS_WITH_AS(find_backend("gpu"), "unknown backend 'gpu' (known: cpu, reference)",
                        ValueError);
 }
 

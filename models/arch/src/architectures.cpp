@@ -14,7 +14,7 @@ extern const Architecture kLlama, kQwen2, kQwen3;
 
 namespace {
 
-// Those that came from outside. A deque: models keep pointers to their architectures.
+// The architectures of other projects. A deque, because models keep pointers to them.
 struct Registered {
   std::mutex adding;  // taken first
   std::mutex mutex;
@@ -40,11 +40,11 @@ std::vector<const Architecture*> architectures() {
 
 void register_architecture(const Architecture& architecture) {
   if (architecture.name.empty() || !architecture.build)
-    fail<ValueError>("an architecture needs a name and a function that builds it");
+    fail<ValueError>("an architecture needs a name and a build function");
   const std::lock_guard adding(registered().adding);
   for (const Architecture* a : architectures()) {
     if (a->name == architecture.name)
-      fail<ValueError>("there is an architecture '{}' already", architecture.name);
+      fail<ValueError>("an architecture '{}' already exists", architecture.name);
   }
   const std::lock_guard lock(registered().mutex);
   registered().list.push_back(architecture);
@@ -52,7 +52,7 @@ void register_architecture(const Architecture& architecture) {
 
 namespace {
 
-// The known names with the fewest edits between them and `name`.
+// The known names with the smallest edit distance to `name`.
 std::string nearest(std::string_view name) {
   std::size_t best = SIZE_MAX;
   std::string names;

@@ -54,7 +54,7 @@ Tensor rope_halves(const Layer& l, std::string_view name, Tensor x) {
 }
 
 Tensor Attention::operator()(const Layer& l, Tensor x) const {
-  const LayerHparams& n = l.numbers();
+  const LayerHparams& n = l.hparams();
   const std::int64_t D = l.c.D;
   Tensor q = split_heads(project(l.w, "attn_q", n.H * n.E, D, x), n.H);   // [T, H, E]
   Tensor k = split_heads(project(l.w, "attn_k", n.G * n.E, D, x), n.G);   // [T, G, E]
@@ -68,7 +68,7 @@ Tensor Attention::operator()(const Layer& l, Tensor x) const {
 }
 
 Tensor swiglu(const Layer& l, Tensor x) {
-  const std::int64_t D = l.c.D, F = l.numbers().F;
+  const std::int64_t D = l.c.D, F = l.hparams().F;
   Tensor gate = project(l.w, "ffn_gate", F, D, x);    // [T, F]
   Tensor up = project(l.w, "ffn_up", F, D, x);        // [T, F]
   Tensor act = mul(silu(gate), up).named("ffn_act");  // [T, F]

@@ -9,7 +9,7 @@
 namespace weft {
 
 struct Weights::Used {
-  std::unordered_set<std::string> names;  // asked for, or known to be of no use
+  std::unordered_set<std::string> names;  // declared or ignored
 };
 
 Weights::Weights(Graph& graph, const ModelSource& source)
@@ -94,7 +94,7 @@ class GraphBuilder {
     }
     if (n_unknown == 0) return;
     if (n_unknown > kShown) names += fmt::format(" and {} more", n_unknown - kShown);
-    fail<FormatError>("{}: architecture '{}' has no use for {} {}", source_.file(), arch,
+    fail<FormatError>("{}: architecture '{}' does not use {} {}", source_.file(), arch,
                       n_unknown == 1 ? "tensor" : "tensors", names);
   }
 
@@ -105,7 +105,7 @@ class GraphBuilder {
 
 namespace {
 
-// Runs f and puts the file's name before what ops throw while the graph grows.
+// Runs f and prepends the file's name to errors that ops throw.
 template <class F>
 auto with_file(std::string_view file, F f) {
   const auto text = [&](const Error& e) {

@@ -8,12 +8,12 @@ namespace weft {
 namespace {
 
 Tensor apply(const Residual& r, const Layer& l, Tensor h) {
-  Tensor y = r.before.empty() ? h : norm(l.w, r.before, l.c, h);
+  Tensor y = r.pre_norm.empty() ? h : norm(l.w, r.pre_norm, l.c, h);
   y = r.block(l, y);
-  if (!r.after.empty()) y = norm(l.w, r.after, l.c, y);
+  if (!r.post_norm.empty()) y = norm(l.w, r.post_norm, l.c, y);
   if (r.scale) y = scale(y, *r.scale);
   h = add(h, y).named(std::string(r.name) + "_residual");
-  return r.over_sum.empty() ? h : norm(l.w, r.over_sum, l.c, h);
+  return r.sum_norm.empty() ? h : norm(l.w, r.sum_norm, l.c, h);
 }
 
 }  // namespace

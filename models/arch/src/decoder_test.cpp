@@ -69,16 +69,16 @@ Tensor once(const Layer& l, Tensor x) {
 
 TEST_CASE("norms stand where the page puts them") {
   const Graph graph = graph_of([](const Numbers&) -> Decoder {
-    return {.layer = {{.name = "pre", .before = "pre_norm", .block = twice},
-                      {.name = "post", .block = swiglu, .after = "post_norm"},
-                      {.name = "bert", .block = once, .over_sum = "bert_norm"}}};
+    return {.layer = {{.name = "pre", .pre_norm = "pre_norm", .block = twice},
+                      {.name = "post", .block = swiglu, .post_norm = "post_norm"},
+                      {.name = "bert", .block = once, .sum_norm = "bert_norm"}}};
   });
   CHECK(input(graph, "blk.1.twice", 0) == "blk.1.pre_norm");
   CHECK(input(graph, "blk.1.pre_residual", 1) == "blk.1.twice");
   CHECK(input(graph, "blk.1.ffn_gate", 0) == "blk.1.pre_residual");
   CHECK(input(graph, "blk.1.post_residual", 1) == "blk.1.post_norm");
   CHECK(input(graph, "output_rows", 0) == "blk.1.bert_norm");
-  CHECK(count(graph, kRopeAngles) == 0);  // nobody asked for them
+  CHECK(count(graph, kRopeAngles) == 0);  // not requested
 }
 
 TEST_CASE("blocks side by side take one input, and scales are where the page has them") {
@@ -86,7 +86,7 @@ TEST_CASE("blocks side by side take one input, and scales are where the page has
       [](const Numbers& c) -> Decoder {
         return {.embedding_scale = c.doubled,
                 .layer = {{.name = "both",
-                           .before = "norm",
+                           .pre_norm = "norm",
                            .block = side_by_side(twice, swiglu),
                            .scale = 0.5f}},
                 .logits_scale = 3};

@@ -1,8 +1,7 @@
 // Llama 1 to 3, Mistral, Yi, SmolLM and others with their layout: RMS norms before attention and
 // ffn, grouped heads, rope over adjacent pairs, SwiGLU. Sources: Touvron et al. 2023,
 // arXiv:2302.13971; Grattafiori et al. 2024, arXiv:2407.21783 (rope_freqs).
-// A key llama.attention.scale has no effect in the engines whose files these are, so it has none
-// here.
+// The key llama.attention.scale is ignored, as in the engines that write such files.
 
 #include "weft/arch/decoder.h"
 
@@ -11,8 +10,8 @@ namespace {
 
 Decoder llama(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = {{.name = "attn", .before = "attn_norm", .block = Attention{{rope_adjacent}}},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
+          .layer = {{.name = "attn", .pre_norm = "attn_norm", .block = Attention{{rope_adjacent}}},
+                    {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu}}};
 }
 
 Hparams read(const Keys& keys) {

@@ -7,8 +7,8 @@ namespace weft {
 
 static Decoder qwen2(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = {{.name = "attn", .before = "attn_norm", .block = Attention{{rope_halves}}},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
+          .layer = {{.name = "attn", .pre_norm = "attn_norm", .block = Attention{{rope_halves}}},
+                    {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu}}};
 }
 
 extern const Architecture kQwen2;

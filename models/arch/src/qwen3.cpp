@@ -8,9 +8,9 @@ namespace weft {
 static Decoder qwen3(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
           .layer = {{.name = "attn",
-                     .before = "attn_norm",
+                     .pre_norm = "attn_norm",
                      .block = Attention{.q_and_k = {norm_heads, rope_halves}}},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}},
+                    {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu}},
           .unused = {"cls.output.weight"}};  // the classifier of rerankers
 }
 

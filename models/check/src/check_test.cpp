@@ -79,7 +79,7 @@ const SelfCheck& check_of(const SelfReport& report, const std::string& name) {
   return *std::ranges::find(report.checks, name, &SelfCheck::name);
 }
 
-// Wrong where a step has several tokens.
+// Wrong if a step has several tokens.
 void wide_steps_differ(const KernelArgs& args, const Region&) noexcept {
   args.op->reference(*args.attrs, args.in, args.out);
   if (args.out.rows() > 1) args.out.row<float>(0)[0] += 0.125f;
@@ -151,7 +151,7 @@ TEST_CASE("NaN is found in the first node that has it, and stops the run") {
   const ModelVerification result = verify_model(
       model(), {.session = {.engine = &wrong, .weights = WeightMode::mapped}, .tokens = kIds});
   REQUIRE(result.steps.size() == 1);
-  CHECK(result.steps[0].report.first_not_number()->path == "blk.0.attn_norm");
+  CHECK(result.steps[0].report.first_not_finite()->path == "blk.0.attn_norm");
   CHECK(result.first_bad()->path == "blk.0.attn_norm");
   CHECK(result.stopped.find("logits are NaN") != std::string::npos);
   CHECK(result.to_text().find("the first NaN or Inf: rms_norm_mul 'blk.0.attn_norm'") !=
@@ -266,7 +266,7 @@ TEST_CASE("architectures from outside are registered once, and then found") {
   CHECK((find_architecture(source).build == build_bigram));
   CHECK(text_of<ValueError>([] {
           register_architecture({.name = "bigram", .build = build_bigram});
-        }) == "there is an architecture 'bigram' already");
+        }) == "an architecture 'bigram' already exists");
   CHECK_THROWS_AS(register_architecture({.name = "llama", .build = build_bigram}), ValueError);
   CHECK_THROWS_AS(register_architecture({.name = "nothing"}), ValueError);
   CHECK_THROWS_AS(check_new_model("nothing"), UnsupportedError);

@@ -31,7 +31,7 @@ Checkpoint::Checkpoint(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)
 
 Checkpoint Checkpoint::open(const std::string& path) {
   if (path.ends_with(".safetensors")) {
-    fail<FormatError>("{}: holds weights alone; give the directory with config.json beside it",
+    fail<FormatError>("{}: holds only weights; give the directory that also contains config.json",
                       printable_path(path));
   }
   std::error_code error;
@@ -81,7 +81,7 @@ void check_output(const Checkpoint& file, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   own = own || (file.is_directory() && std::filesystem::is_regular_file(path, error) &&
                 std::filesystem::equivalent(file.path(), folder.empty() ? "." : folder, error));
-  if (own) fail<ValueError>("{}: the output must be another file than the input", path);
+  if (own) fail<ValueError>("{}: the output must not be a file of the input", path);
 }
 
 const MetaValue* Checkpoint::find(std::string_view key) const {

@@ -6,7 +6,8 @@
 namespace weft {
 
 void CheckpointBuilder::add(std::string_view key, const MetaValue& value) {
-  if (key.empty() || keys_.contains(key)) fail<ValueError>("key '{}' is taken", printable(key));
+  if (key.empty() || keys_.contains(key))
+    fail<ValueError>("key '{}' already exists", printable(key));
   MetaValue kept = value;
   if (auto* text = std::get_if<std::string_view>(&kept.value)) *text = keep(*text);
   if (const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&kept.value)) {

@@ -1,6 +1,6 @@
 #pragma once
-// Keys of this project's own in GGUF files: the ids of special tokens that take the white space
-// beside them. No common key says so.
+// Keys that only Weft uses in GGUF files: the ids of special tokens that absorb the white space
+// around them. There is no common key for this.
 
 namespace weft {
 

@@ -166,7 +166,7 @@ TEST_CASE("tokens that end a reply are known by id and by text, and are control 
   CHECK(v->type(3) == TokenType::normal);
 }
 
-TEST_CASE("where replies have parts, the end of a part does not end the reply") {
+TEST_CASE("if replies have parts, the end of a part does not end the reply") {
   const auto v = read([](GgufWriter& w) {
     add_tokens(w, "gpt2", {"a", "<|end|>", "<|return|>", "<|call|>"});
     w.add_u32("tokenizer.ggml.eot_token_id", 1);

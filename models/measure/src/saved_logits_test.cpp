@@ -96,7 +96,7 @@ TEST_CASE("files that are something else, or lie, are refused") {
   CHECK(refusal({}).find("'_logits_'") != std::string::npos);
   auto bytes = sample();
   put(bytes, 0, 'x');
-  CHECK(refusal(bytes) == "F: not a file of saved logits: it does not begin with '_logits_'");
+  CHECK(refusal(bytes) == "F: not a file of saved logits: it does not start with '_logits_'");
   bytes = sample();
   put(bytes, 8, std::int32_t{2});
   CHECK(refusal(bytes).find("tokens of a window must be at least 3, got 2") != std::string::npos);
@@ -118,7 +118,7 @@ TEST_CASE("files that are something else, or lie, are refused") {
   }
   bytes = sample();
   put(bytes, first_row + 4, -std::numeric_limits<float>::infinity());
-  CHECK(refusal(bytes).find("are of no probabilities") != std::string::npos);
+  CHECK(refusal(bytes).find("are not those of probabilities") != std::string::npos);
 }
 
 }  // namespace

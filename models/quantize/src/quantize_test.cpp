@@ -155,7 +155,7 @@ TEST_CASE("what cannot be is refused by name") {
   options.allow_requantize = true;
   CHECK(of(plan_quantize(once, options), "blk.0.ffn_down.weight").obstacle == "");
   CHECK_THROWS_WITH_AS(quantize_file(file, plan_quantize(file, options), options, {}, sample.path),
-                       doctest::Contains("must be another file"), ValueError);
+                       doctest::Contains("must not be a file of the input"), ValueError);
 }
 
 TEST_CASE("tensors are those of their encoders, for any number of workers, and metadata stays") {

@@ -14,7 +14,7 @@ class CheckpointSource : public ModelSource {
   explicit CheckpointSource(Checkpoint file) : file_(std::move(file)) {}
 
   const Checkpoint& checkpoint() const { return file_; }
-  // The tensor of this name is to be taken for one of another type.
+  // Presents the tensor of this name as one of another type.
   void retype(std::string_view name, const TensorSpec& spec) { retyped_[name] = spec; }
 
   std::string_view file() const override { return file_.path(); }

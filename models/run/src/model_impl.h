@@ -1,5 +1,5 @@
 #pragma once
-// What sessions need of a model beyond its public face.
+// The parts of a model that sessions need beyond its public interface.
 
 #include <mutex>
 
@@ -21,17 +21,17 @@ struct Model::Impl {
   ModelFacts facts;
   std::string quantized_to;
   std::shared_ptr<const Vocabulary> vocabulary;
-  std::shared_ptr<const Tokenizer> tokenizer;  // null where the file has none that we know
+  std::shared_ptr<const Tokenizer> tokenizer;  // null if the file has none that we know
   std::string no_tokenizer;                    // why
   std::vector<std::string> warnings;
 
-  // The region of this layout: that of another session, or a new one. Whoever wants to fill one
-  // while another thread does so waits.
+  // The region of this layout: that of another session, or a new one. Waits while another thread
+  // fills a region.
   std::shared_ptr<const ResidentWeights> resident_weights(const WeightLayout& layout,
                                                           const LoadOptions& options) const;
-  // Bytes of the region of this layout where a session holds one now, else 0.
+  // Bytes of the region of this layout if a session holds one now, else 0.
   std::int64_t region_bytes(const WeightLayout& layout) const;
-  // Of all regions that sessions hold now.
+  // Bytes of all regions that sessions hold now.
   std::int64_t resident_bytes() const;
 
  private:

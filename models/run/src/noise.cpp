@@ -16,8 +16,7 @@ constexpr std::int64_t kElems = 1 << 16;  // encoded once and repeated
 
 Noise::Noise(DType dtype) {
   const Format* format = find_format(dtype.plain());
-  if (!format || !format->encode)
-    fail<UnsupportedError>("nothing can be written in type {}", dtype.name());
+  if (!format || !format->encode) fail<UnsupportedError>("cannot write type {}", dtype.name());
   std::vector<float> values(kElems);
   std::uint32_t state = 1;
   for (float& v : values) {

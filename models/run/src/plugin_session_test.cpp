@@ -133,8 +133,8 @@ TEST_CASE("routes: the first rule counts, the same logits whoever runs a node") 
   const auto a = logits_of(plain, 9), b = logits_of(routed, 9);
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-5));
   CHECK(text_of([&] { Session(model, {.route = "blk.0.atn_norm=reference"}); }) ==
-        "no node of the graph matches 'blk.0.atn_norm' of the route; the nearest are "
-        "blk.0.attn_norm, blk.0.ffn_norm, blk.1.attn_norm");
+        "no node matches the pattern 'blk.0.atn_norm' of the route (similar paths: "
+        "blk.0.attn_norm, blk.0.ffn_norm, blk.1.attn_norm)");
 }
 
 TEST_CASE("after a step that failed half-way the session goes on as if it had not been") {
@@ -147,7 +147,7 @@ TEST_CASE("after a step that failed half-way the session goes on as if it had no
     const std::string text = text_of([&] { session.feed(0, ids); });
     CHECK(text ==
           "backend faulty: rms_norm_mul 'blk.1.attn_norm': failed: run: too hot; the step "
-          "does not count, the session can go on");
+          "does not count, the session can continue");
   }
   CHECK(session.length(0) == 20);
   session.feed(0, ids);
@@ -175,7 +175,7 @@ TEST_CASE("failures before the first step, and a device that is lost") {
   session.feed(0, some_tokens(3));
   {
     const Fault fault("lost", "0");
-    CHECK(text_of([&] { session.feed(0, some_tokens(3)); }).find("the session cannot go on") !=
+    CHECK(text_of([&] { session.feed(0, some_tokens(3)); }).find("the session cannot continue") !=
           std::string::npos);
   }
   CHECK(text_of([&] { session.feed(0, some_tokens(3)); }).find("backend faulty: ") == 0);

@@ -46,8 +46,8 @@ bool SessionBeams::ends(std::size_t, TokenId token) {
   return session_.model().vocabulary().ends_generation(token);
 }
 
-// Gives every chosen hypothesis a sequence with what its origin holds: the first that goes on from
-// a sequence keeps it, the others take one that nobody goes on from.
+// Gives every chosen hypothesis a sequence with the contents of its origin. The first one that
+// continues a sequence keeps it; the others get copies in sequences that no hypothesis continues.
 void SessionBeams::move_to(std::span<const BeamStep> chosen) {
   constexpr std::size_t kNone = ~std::size_t{0};
   std::vector<std::size_t> slot_of(chosen.size(), kNone);

@@ -143,8 +143,7 @@ TEST_CASE("copies share blocks until they are written, and sequences the cells o
   // Now all five are taken.
   session.feed(1, some_tokens(26));
   CHECK(text_of([&] { session.feed(1, std::vector{1}); }) ==
-        "there is no room for 129 tokens in sequence 1: 0 of the 5 blocks of 64 positions that all "
-        "sequences share are free");
+        "no room for 129 tokens in sequence 1: 0 of the 5 shared blocks of 64 positions are free");
   CHECK(session.length(1) == 128);
   CHECK_THROWS_AS(session.step(std::vector<StepToken>{{.token = 1, .sequence = 2},
                                                       {.token = 1, .sequence = 1}}),
@@ -162,10 +161,10 @@ TEST_CASE("copies of what is not there are refused, and nothing changes") {
   const auto copy = [&](std::int32_t from, std::int32_t to, std::int64_t n) {
     return text_of([&] { session.copy(from, to, n); });
   };
-  CHECK(copy(0, 2, 1) == "there is no sequence 2: the session has 2");
-  CHECK(copy(-1, 1, 1) == "there is no sequence -1: the session has 2");
-  CHECK(copy(0, 1, 11) == "sequence 0 has 10 tokens, 11 cannot be copied");
-  CHECK(copy(0, 1, -1) == "sequence 0 has 10 tokens, -1 cannot be copied");
+  CHECK(copy(0, 2, 1) == "no sequence 2: the session has 2");
+  CHECK(copy(-1, 1, 1) == "no sequence -1: the session has 2");
+  CHECK(copy(0, 1, 11) == "sequence 0 has 10 tokens, cannot copy 11");
+  CHECK(copy(0, 1, -1) == "sequence 0 has 10 tokens, cannot copy -1");
   CHECK(session.length(1) == 4);
   CHECK(copy(0, 0, 7) == "no error");  // no more than cutting it
   CHECK(session.length(0) == 7);

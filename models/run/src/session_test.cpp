@@ -110,8 +110,7 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
 TEST_CASE("steps that want no logits, and logits of the last one that did") {
   const auto model = tiny_model();
   Session session(model, {});
-  CHECK(text_of([&] { session.logits(); }) ==
-        "there are no logits: no token that wants them was fed");
+  CHECK(text_of([&] { session.logits(); }) == "no logits: no token that requests them was fed");
   CHECK(session.step(std::vector<StepToken>{{.token = 3}}).empty());
   CHECK(session.length(0) == 1);
   const auto rows = session.step(std::vector<StepToken>{
@@ -150,11 +149,11 @@ TEST_CASE("what was predicted is what is allocated") {
     CHECK(session.memory() == predicted);
     CHECK(session.allocated_bytes() == predicted.total() - predicted.weights_mapped);
     const std::int64_t weights = predicted.weights_mapped + predicted.weights_resident;
-    CHECK(weights >= model->facts().weight_bytes);  // aligned where they are resident
+    CHECK(weights >= model->facts().weight_bytes);  // aligned if they are resident
     CHECK(weights <= model->facts().weight_bytes + 64 * std::ssize(model->file().tensors()));
     CHECK((predicted.weights_resident > 0) == (session.options().weights == WeightMode::resident));
     // 2 layers, K and V, 2 heads of 16 elements, whole blocks of cells for every sequence
-    CHECK(predicted.state == 2 * 2 * 2 * 16 * whole_blocks(session.options().context) *
+    CHECK(predicted.state == 2 * 2 * 2 * 16 * round_up_to_blocks(session.options().context) *
                                  session.options().sequences *
                                  session.options().cache_k.block_bytes());
   }
@@ -232,8 +231,8 @@ TEST_CASE("wrong use is refused before anything is computed") {
   };
   CHECK(feed(0, {1, 50}) == "token 50 is outside the vocabulary of 50");
   CHECK(feed(0, {-1}) == "token -1 is outside the vocabulary of 50");
-  CHECK(feed(2, {1}) == "there is no sequence 2: the session has 2");
-  CHECK(feed(-1, {1}) == "there is no sequence -1: the session has 2");
+  CHECK(feed(2, {1}) == "no sequence 2: the session has 2");
+  CHECK(feed(-1, {1}) == "no sequence -1: the session has 2");
   CHECK(feed(1, some_tokens(6)) == "sequence 1 would have 21 tokens, its context holds 20");
   CHECK(session.length(0) == 0);
   CHECK(session.length(1) == 15);
@@ -241,12 +240,12 @@ TEST_CASE("wrong use is refused before anything is computed") {
 
   const std::vector<StepToken> wanting(5, {.token = 1, .logits = true});
   CHECK(text_of([&] { session.step(wanting); }) ==
-        "a step gives at most 4 rows of logits, 5 were asked for");
+        "a step returns at most 4 rows of logits, 5 were requested");
   CHECK(text_of([&] { session.step(std::vector<StepToken>(17)); }) ==
         "a step has 1..16 tokens, got 17");
   CHECK(text_of([&] { session.step({}); }) == "a step has 1..16 tokens, got 0");
   CHECK(text_of([&] { session.truncate(1, 21); }) ==
-        "sequence 1 has 20 tokens, cannot be cut to 21");
+        "sequence 1 has 20 tokens, cannot truncate to 21");
 
   const auto make = [&](const SessionOptions& options) {
     return text_of([&] { Session refused(model, options); });
@@ -257,8 +256,9 @@ TEST_CASE("wrong use is refused before anything is computed") {
   CHECK(make({.sequences = 0}) == "sequences must be 1..65536, got 0");
   CHECK(make({.prefill_width = 0}) == "prefill width must be 1..8192, got 0");
   CHECK(make({.workers = 257}) == "workers must be 1..256, got 257");
-  CHECK(make({.backend = "gpu"}) == "no backend is called 'gpu'; known: cpu, reference");
-  CHECK(make({.cache_k = i32}) == "the cache of K must be one of F32, F16, Q8_0, Q4_0, got I32");
+  CHECK(make({.backend = "gpu"}) == "unknown backend 'gpu' (known: cpu, reference)");
+  CHECK(make({.cache_k = i32}) ==
+        "the cache type of K must be one of F32, F16, Q8_0, Q4_0, got I32");
   CHECK(make({.cache_v = q8_0}).find("with E a multiple of 32 for Q8_0, got [") !=
         std::string::npos);
 }

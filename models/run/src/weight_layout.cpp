@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// By NodeId: used otherwise than as a table of which a step takes some rows.
+// By NodeId: whether steps read the whole weight, and not only some rows of it.
 std::vector<bool> read_whole(const Graph& graph) {
   std::vector<bool> whole(static_cast<std::size_t>(graph.size()));
   for (NodeId user = 0; user < graph.size(); ++user) {
@@ -43,11 +43,11 @@ WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool res
     const bool other_type = w.dtype != in_file;
     w.converts = w.dtype.plain() != in_file;
     if (other_type && (!resident || (w.converts && in_file.is_quantized()))) {
-      fail<Error>("weight '{}' is {} in the file, the graph wants {}", printable(w.tensor->name),
+      fail<Error>("weight '{}' is {} in the file, the graph needs {}", printable(w.tensor->name),
                   in_file.name(), w.dtype.name());
     }
     layout.changes_types |= other_type;
-    // Rows in another order than the graph's can only be put right in a copy.
+    // Rows in another order than the graph's must be copied to be reordered.
     const bool reordered = w.tensor->paired_rows != 0;
     if (reordered || (resident && (w.whole || other_type))) {
       w.offset = layout.region_bytes;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// Hypotheses that keep to the rules of a generation.
+// Hypotheses under the rules of a generation.
 class RuledBeams : public SessionBeams {
  public:
   explicit RuledBeams(const Generation::Impl& from)
@@ -30,7 +30,7 @@ class RuledBeams : public SessionBeams {
     if (!restricted) return row_;
     try {
       rules_[beam].restrict(row_);
-    } catch (const ValueError&) {  // this hypothesis cannot go on; others may
+    } catch (const ValueError&) {  // this hypothesis cannot continue; others may
       row_.assign(row.size(), kNever);
     }
     return row_;
@@ -69,7 +69,7 @@ std::string text_of(const Generation::Impl& from, const Hypothesis& found) {
   TextRules rules = *from.rules;
   std::string shown;
   rules.show(text, shown);
-  rules.rest(shown);
+  rules.flush(shown);
   return shown;
 }
 
@@ -77,10 +77,10 @@ std::string text_of(const Generation::Impl& from, const Hypothesis& found) {
 
 BeamTexts search_texts(Generation& generation, BeamOptions options) {
   Generation::Impl& from = generation.impl();
-  if (from.sequence != 0) fail<ValueError>("a beam search begins in sequence 0");
+  if (from.sequence != 0) fail<ValueError>("a beam search must start in sequence 0");
   if (from.stopped != StopReason::none || from.n_new() > 0)
-    fail<ValueError>("a beam search needs a prompt that no text follows yet");
-  if (from.heals()) fail<ValueError>("a beam search does not go with token healing");
+    fail<ValueError>("a beam search needs a prompt without new tokens");
+  if (from.heals()) fail<ValueError>("a beam search cannot be combined with token healing");
   BeamTexts result;
   if (!generation.prefill()) {
     result.cancelled = true;

@@ -1,4 +1,4 @@
-// Conversations that are saved and taken up again.
+// Saving and loading conversations.
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -21,7 +21,7 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-// Throws UnsupportedError unless the file is a conversation, empty, or not there.
+// Throws UnsupportedError unless the file is a conversation, is empty, or does not exist.
 void check_replaceable(const std::string& path) {
   std::error_code absent;
   if (!std::filesystem::is_regular_file(path, absent) || SavedSequence::is_saved_sequence(path))
@@ -69,15 +69,14 @@ Conversation::Loaded Conversation::load(const std::string& path) {
     cache = SavedSequence::open(path);
     text = cache->note();
     if (text.empty())
-      fail<UnsupportedError>("{}: is a cache of a prompt, not a conversation",
-                             printable_path(path));
+      fail<UnsupportedError>("{}: a prompt cache, not a conversation", printable_path(path));
   } else {
     text = read_file(path);
   }
   Transcript loaded = parse_transcript(text, path);
   if (!loaded.tools.empty()) ReplyParser({}, {.tools = loaded.tools});
   Loaded result{loaded.messages.size(), 0, ""};
-  if (cache && !cache->fits(session())) {
+  if (cache && !cache->matches(session())) {
     result.why_not = "it was computed with another model, other cache types or other kernels";
   } else if (cache) {
     const std::int64_t n_tokens = std::ssize(cache->tokens());
@@ -98,7 +97,7 @@ Conversation::Loaded Conversation::load(const std::string& path) {
   options_.system = with_system ? messages_.front().content : "";
   options_.tools = own_tools_.empty() ? loaded.tools : own_tools_;
   options_.kwargs = own_kwargs_.empty() ? loaded.kwargs : own_kwargs_;
-  draws_ = Draws::restart;
+  sampler_start_ = SamplerStart::restart;
   return result;
 }
 

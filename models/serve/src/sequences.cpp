@@ -1,4 +1,4 @@
-// What a generation does with whole sequences: fork, save, restore.
+// Operations of a generation on whole sequences: fork, save, restore.
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
@@ -9,10 +9,10 @@ namespace weft {
 Generation Generation::fork(std::int32_t to_sequence, std::uint64_t seed) const {
   const Impl& from = *impl_;
   if (to_sequence == from.sequence)
-    fail<ValueError>("sequence {} cannot be forked to itself", to_sequence);
+    fail<ValueError>("cannot fork sequence {} to itself", to_sequence);
   GenerationOptions options = from.options;
   options.sampler.seed = seed;
-  options.rules = {};  // the fork follows its text with a copy of these
+  options.rules = {};  // the fork gets a copy of the rules' state instead
   auto to = std::make_unique<Impl>(from.session, to_sequence, options);
   to->options.rules = from.options.rules;
   from.session.copy(from.sequence, to_sequence, static_cast<std::int64_t>(from.n_fed));

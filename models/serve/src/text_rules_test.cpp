@@ -35,12 +35,12 @@ TEST_CASE("what may become a stop string is held back") {
   rules.reset();
   CHECK(shown(rules, {"x", "EN"}) == "x||");
   std::string rest;
-  rules.rest(rest);
+  rules.flush(rest);
   CHECK(rest == "EN");
   rules.reset();
   CHECK(shown(rules, {"fiENDish", "more"}) == "fi||");
   rest.clear();
-  rules.rest(rest);
+  rules.flush(rest);
   CHECK(rest.empty());
 }
 

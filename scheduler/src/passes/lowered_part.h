@@ -1,5 +1,5 @@
 #pragma once
-// Lowering is one backend's; nodes of plug-ins and what they read must stay as they are.
+// Lowering is for one backend only: nodes of plug-ins, and what they read, must not change.
 
 #include <string_view>
 
@@ -7,7 +7,8 @@
 
 namespace weft {
 
-// `after`, which a pass made of `before`, as far as the assignment allows: in all else `before`.
+// `after` is the result of a pass on `before`. Returns `before` with those changes of `after` that
+// the assignment allows.
 Graph lowered_part(const Graph& before, Graph after, const Assignment& assignment,
                    std::string_view pass_name);
 

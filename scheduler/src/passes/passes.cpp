@@ -21,7 +21,7 @@ void check_names(const Backend& backend, const PassOptions& options) {
   }
   for (const std::string& name : options.off) {
     if (std::ranges::find(known, name) == known.end())
-      fail<ValueError>("there is no pass '{}'; the passes are: {}", name, list);
+      fail<ValueError>("unknown pass '{}' (known: {})", name, list);
   }
 }
 

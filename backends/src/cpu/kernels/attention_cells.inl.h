@@ -1,6 +1,6 @@
 #pragma once
 // How the cells of a cache are read as floats, one struct per type: load(cell, i) gives the
-// elements i .. i + kLanes - 1 of a cell's part of one group.
+// the elements i .. i + kLanes - 1 of a cell's part of one group.
 
 #include "cpu/kernels/attention.h"
 #include "cpu/simd/simd.inl.h"
@@ -10,7 +10,7 @@ namespace weft::cpu {
 template <class Arch>
 struct CellsF32 {
   using V = typename Simd<Arch>::V;
-  static constexpr int kBytes = 4;  // per element; 0: in whole blocks, no vector is cut short
+  static constexpr int kBytes = 4;  // per element; 0: in whole blocks, no partial vectors
   static WEFT_INLINE V load(const std::byte* cell, std::int64_t i) {
     return V::load_unaligned(reinterpret_cast<const float*>(cell) + i);
   }

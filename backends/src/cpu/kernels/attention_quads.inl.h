@@ -1,8 +1,8 @@
 #pragma once
-// Keys in registers, some elements of kLanes cells at a time: r[c] = element i + c of the cells,
-// before the scale of their block where the type has one. By squares (kLanes elements, shuffled
-// into place), or with AVX-512 by quads: loads that fill a quarter of a vector each leave a 4 x 4
-// transposition, half the shuffles, and little enough to be done while the last quad is used.
+// Loads keys into registers, some elements of kLanes cells at a time: r[c] = element i + c of the
+// cells, without the scale of their block. Either squares of kLanes elements are transposed by
+// shuffles, or, with AVX-512, quads: each load fills a quarter of a vector, so that only a 4 x 4
+// transposition is left. It needs half the shuffles, which overlap with the use of the last quad.
 
 #include "cpu/kernels/attention_cells.inl.h"
 #include "cpu/simd/transpose.inl.h"
@@ -15,7 +15,7 @@ struct KeyQuads {
 };
 
 #ifdef __AVX512BW__
-// Quarter l of a vector: the elements i .. i + 3 of the cell 4 * l cells behind `cell`.
+// Quarter l of a vector: the elements i .. i + 3 of the cell 4 * l cells after `cell`.
 template <class Arch>
 struct QuadLoads {
   template <class Load>
@@ -92,8 +92,8 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
   }
 };
 
-// Attention in whole numbers, for VNNI: what scores and values share. Caches are blocks of 32 codes
-// behind a scale of 16 bits (Q8_0, Q4_0), and blocks of 64 cells are there as a whole: cells behind
+// Attention with integer products, for VNNI: what scores and values share. Caches are blocks of 32
+// codes after a scale of 16 bits (Q8_0, Q4_0). Blocks of 64 cells always exist as a whole: cells
 // the last one are read, and their contents are ignored.
 template <class Arch>
 struct AttentionCodes {

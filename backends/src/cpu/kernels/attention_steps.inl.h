@@ -8,8 +8,8 @@
 
 namespace weft::cpu {
 
-// What is asked of memory while something is computed: of the next block's keys and values some
-// cache lines at each call of fetch(), and into the nearest cache what the next step reads.
+// Prefetches during computation: each call of fetch() asks for some cache lines of the next block's
+// keys and values, and moves what the next step reads into L1.
 struct AttentionAhead {
   struct Stream {
     const std::byte *at = nullptr, *end = nullptr;
@@ -36,7 +36,7 @@ struct CellTiles {
   static constexpr int kLanes = Simd<Arch>::kLanes;
   static constexpr std::int64_t kCells = AttentionKernels::kCells;
 
-  // Elements from i on, of which `rest` exist, zeros behind them.
+  // Elements from i on: `rest` of them, followed by zeros.
   static WEFT_INLINE V load(const std::byte* cell, std::int64_t i, std::int64_t rest) {
     if constexpr (Cells::kBytes > 0) {
       if (rest < kLanes) {
@@ -48,7 +48,7 @@ struct CellTiles {
     return Cells::load(cell, i);
   }
 
-  // r[c] = element i + c of the cells s .. s + kLanes - 1, zeros behind n and e.
+  // r[c] = element i + c of the cells s .. s + kLanes - 1, zeros after n and e.
   static WEFT_INLINE void square(const std::byte* k, std::int64_t cell_bytes, std::int64_t n,
                                  std::int64_t e, std::int64_t s, std::int64_t i, V (&r)[kLanes]) {
     const std::byte* cell = k + s * cell_bytes;
@@ -87,9 +87,9 @@ template <class Arch>
 struct AttentionRows {
   static constexpr int kLanes = Simd<Arch>::kLanes;
   static constexpr bool kManyRegisters = kLanes == 16;
-  static constexpr int kMost = kManyRegisters ? 8 : 6;  // of one block of rows
+  static constexpr int kMaxRows = kManyRegisters ? 8 : 6;  // of one block of rows
   static constexpr int kPerFetch = 16;  // steps of an inner loop between two fetches
-  static_assert(kMost <= AttentionScratch::kMostRows && kLanes <= AttentionScratch::kLine);
+  static_assert(kMaxRows <= AttentionScratch::kMaxRows && kLanes <= AttentionScratch::kLine);
 
   // Vectors beside each other, so that with R rows the sums fill the registers.
   static constexpr int columns(int r) { return r * 4 <= (kManyRegisters ? 24 : 10) ? 4 : 2; }
@@ -105,7 +105,7 @@ struct AttentionSteps {
   static constexpr int kCells = AttentionKernels::kCells;
 
   static void scores(const AttentionScores& a, int n_rows, AttentionAhead& ahead) noexcept {
-    scores_of<Rows::kMost>(a, n_rows, ahead);
+    scores_of<Rows::kMaxRows>(a, n_rows, ahead);
   }
   template <int R>
   static WEFT_INLINE void scores_of(const AttentionScores& a, int n_rows, AttentionAhead& ahead) {
@@ -113,7 +113,7 @@ struct AttentionSteps {
     if constexpr (R > 1) scores_of<R - 1>(a, n_rows, ahead);
   }
 
-  // Keys become vectors of one element of kLanes cells in registers, and are used up there.
+  // Keys become vectors of one element of kLanes cells, in registers.
   template <int R>
   static __attribute__((noinline)) void scores_of(const AttentionScores& a, AttentionAhead& ahead) {
     for (std::int64_t s = 0; s < a.n; s += kLanes) {
@@ -146,7 +146,7 @@ struct AttentionSteps {
     }
   }
 
-  // As far as there are whole ones; returns how far that is.
+  // Only the whole ones; returns where they end.
   template <int R>
   static WEFT_INLINE std::int64_t add_quads(const AttentionScores& a, std::int64_t s, V (&sums)[R],
                                             AttentionAhead& ahead) {
@@ -178,7 +178,7 @@ struct AttentionSteps {
   }
 
   static void values(const AttentionValues& a, int n_rows, AttentionAhead& ahead) noexcept {
-    values_of<Rows::kMost>(a, n_rows, ahead);
+    values_of<Rows::kMaxRows>(a, n_rows, ahead);
   }
   template <int R>
   static WEFT_INLINE void values_of(const AttentionValues& a, int n_rows, AttentionAhead& ahead) {

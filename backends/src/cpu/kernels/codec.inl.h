@@ -4,21 +4,20 @@
 // Every format has
 //   decode(row, begin, end, out)  elements [begin, end) of a row as floats
 //   kIsF32, kHasIntegerRow        needs no decoding; can be multiplied by Q8A
-//   kIsDecoded                    none of what follows: the caller brings a decoder
+//   kIsDecoded                    none of the following: the caller passes a decoder
 // A format of scalars has
 //   kBytes                        bytes per element
 //   load(p) -> V                  as many elements as a vector has lanes
-// A format of blocks whose codes stand for floats has
+// A format of blocks whose codes index floats has
 //   kBlockElems, kBlockBytes      a multiple of 16, and its bytes
 //   values(block, i) -> V         the elements of a block from i on, a multiple of the lanes
 // Every other format of blocks has
 //   kBlockElems, kBlockBytes      a multiple of 32, and its bytes
-//   kSigned, kOffset              what its codes mean (simd/primary.inl.h)
+//   kSigned, kOffset              how to read its codes (simd/primary.inl.h)
 //   kTwoScales                    a scale for every 16 codes instead of every 32
 //   kHasMins                      a minimum for every scale: w = scale * code - min; at least
-//   eight,
-//                                 what stands behind the block's own being 0
-//   kByRows                       codes cost much: linear_rows_q8a.inl.h where there is VNNI
+//                                 eight, padded with 0
+//   kByRows                       codes are expensive: linear_rows_q8a.inl.h if there is VNNI
 //   kGroups, kParts               groups differ by address, their parts of 32 codes by bit position
 //   header(block) -> Header       scales (and mins) as floats, in the order of the elements
 //   codes<kPart>(block, group)    32 codes
@@ -43,17 +42,17 @@ struct Unroll {
   }
 };
 
-// f.template operator()<T>(first) for [0, n) in the fewest tiles of T <= kMost elements, T being
-// nearly the same for all of them.
-template <class Arch, int kMost>
+// Calls f.template operator()<T>(first) for [0, n), in as few tiles of T <= kMaxTile elements as
+// possible, with nearly equal T.
+template <class Arch, int kMaxTile>
 struct Tiles {
   template <class F>
   static WEFT_INLINE void each(std::int64_t n, F&& f) {
-    const std::int64_t n_tiles = (n + kMost - 1) / kMost;
+    const std::int64_t n_tiles = (n + kMaxTile - 1) / kMaxTile;
     std::int64_t done = 0;
     for (std::int64_t i = 1; i <= n_tiles; ++i) {
       const std::int64_t end = n * i / n_tiles;
-      one<kMost>(end - done, done, f);
+      one<kMaxTile>(end - done, done, f);
       done = end;
     }
   }
@@ -118,7 +117,7 @@ struct Decode {
     for (; i + kLanes <= n; i += kLanes) C::load(in + i * C::kBytes).store_unaligned(out + i);
     if (i < n) Part<Arch>::store(load_part(in + i * C::kBytes, n - i), out + i, n - i);
   }
-  // The first n < kLanes scalars, zeros behind them.
+  // The first n < kLanes scalars, followed by zeros.
   static WEFT_INLINE V load_part(const std::byte* in, std::int64_t n) {
     alignas(64) std::byte part[kLanes * C::kBytes] = {};
     std::memcpy(part, in, static_cast<std::size_t>(n * C::kBytes));
@@ -127,12 +126,12 @@ struct Decode {
 };
 
 // How kernels read a format in panels. Each format that has an integer row specializes it beside
-// its Codec. Of a block of 16 rows:
+// its Codec. For a block of 16 rows:
 //   kSubs, kUnits    sub-blocks of 32 elements, vectors of units
 //   kHasHalves       besides units, of kHalfBytes
 //   kScales          scales per sub-block: 1, or 2 for 16 elements each
 //   kHasMins         a minimum for every scale
-//   kOffset          power of two, what codes have to be lowered by; 0 for none
+//   kOffset          power of two, to be subtracted from codes; 0: none
 //   kGroups, kParts  as in Codec: sub-block = group * kParts + part
 //   header(block, halves, scales, mins)   as floats, both [sub][kScales]
 //   codes(block, group, i, out)           elements 4i .. 4i + 3 of the group's sub-blocks
@@ -148,7 +147,7 @@ struct PanelCodecBase {
   static constexpr int kHalfBytes = 2, kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
   static constexpr bool kOneToken = false;  // C::one_token(units, x, dots) of a whole block
 
-  // Of a format whose halves are its only scales.
+  // For a format whose halves are its only scales.
   static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
                                  __m512*) {
     *scales = load_halves(halves);
@@ -170,7 +169,7 @@ struct PanelCodecBase {
   static WEFT_INLINE __m512 high_halves(__m512i unit) {
     return low_halves(_mm512_srli_epi32(unit, 16));
   }
-  // Where 4i .. 4i + 3 are in a unit of one bit per element: at this bit of its bytes (panels.cpp).
+  // The bit of elements 4i .. 4i + 3 in the bytes of a unit of one bit per element (panels.cpp).
   static constexpr int bit_of(int i) { return 4 * (i % 2) + i / 2; }
   static WEFT_INLINE __m512i with_fifth(__m512i codes, __m512i bits, int i) {
     const int up = 4 - bit_of(i);
@@ -183,17 +182,17 @@ struct PanelCodecBase {
 };
 #endif
 
-// Weights in file order, asked for while the rows before them are multiplied: those of the next
-// tile of rows as one stream. The processor's own prefetchers lose the rows of a tile at every page
-// and at every row's end. A tile of up to kNear bytes goes into the first cache, where a longer one
-// would drive out what is still needed; that one goes into the second.
+// Prefetches weights in file order while the previous rows are multiplied: those of the next tile
+// of rows as one stream. The processor's prefetchers lose the rows of a tile at the end of every
+// page and of every row. A tile of up to kNear bytes goes into L1; a longer one would evict what is
+// still needed there, and goes into L2.
 template <class Arch>
 struct Ahead {
   static constexpr std::int64_t kNear = 8 * 1024;
   const std::byte* at;
   bool near;
 
-  // For a tile of n_rows from c on and tokens from t on, of which only the first ones do not find
+  // For a tile of n_rows rows from c on and tokens from t on. Only the first tokens do not find
   // their weights in a cache.
   WEFT_INLINE Ahead(const LinearArgs& a, std::int64_t t, std::int64_t c, int n_rows)
       : at(t == a.row0 && c + n_rows < a.col1 ? a.w + (c + n_rows) * a.w_stride : nullptr),
@@ -219,7 +218,7 @@ struct Epilogue {
     if (a.residual) sum += reinterpret_cast<const float*>(a.residual + t * a.residual_stride)[c];
     reinterpret_cast<float*>(a.y + t * a.y_stride)[c - a.y_col] = sum;
   }
-  // Sums of columns c .. c + 15; those outside [col0, col1) are not looked at.
+  // Sums of columns c .. c + 15; those outside [col0, col1) are ignored.
   static WEFT_INLINE void store16(const LinearArgs& a, std::int64_t t, std::int64_t c,
                                   const float* sums) {
     using V = typename Simd<Arch>::V;

@@ -1,17 +1,17 @@
 #pragma once
-// Q8A activations times quantized weights in panels (cpu/panels.h). A vector holds 4
-// consecutive codes of each of 16 weight rows; vpdpbusd multiplies them by 4 codes of one token,
-// the same for all rows, so that a vector of sums belongs to 16 outputs of a token and nothing is
-// ever added across lanes. 32 elements of K at a time:
+// Q8A activations times quantized weights in panels (cpu/panels.h). A vector holds 4 consecutive
+// codes of each of 16 weight rows. vpdpbusd multiplies them by the same 4 codes of one token, so
+// that a vector of sums belongs to 16 outputs of a token and no sums go across lanes. For every 32
+// elements of K,
 //   acc += float(sum of code * activation) * (scale of the weights * scale of the activations)
 //   acc -= minimum of the weights * (scale * sum of the activations)
-// in the order of K, which makes an output's bits the same whatever is computed beside it.
+// in the order of K, so that an output's bits are the same whatever is computed with it.
 //
-// vpdpbusd takes codes without sign. Codes with an offset begin at Q8ABlock::start, which takes off
-// 128 times the activations, or at that divided by a power of two.
+// vpdpbusd takes unsigned codes. Sums of codes with an offset start at Q8ABlock::start, which
+// subtracts 128 times the activations, or at that divided by a power of two.
 //
-// Few tokens take codes out of the panel as they go. More go through pieces of K that are decoded
-// into scratch once for all tokens of a block, with all codes raised to an offset of 128.
+// For few tokens codes are extracted from the panel on the fly. For more tokens, pieces of K are
+// decoded into scratch once for all tokens of a block, with an offset of 128 for all codes.
 
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
@@ -25,9 +25,9 @@ struct PanelsQ8A {
   using A = ActivationBlock;
   static constexpr int kRows = 16;
   static constexpr int kTile = 12;       // tokens whose sums stay in registers
-  static constexpr int kDirectTile = 4;  // likewise, where codes are taken out as they go
-  static constexpr int kDirect = 16;     // up to so many tokens nothing is decoded into scratch
-  static constexpr int kAhead = 2048;    // bytes that several tokens ask ahead for
+  static constexpr int kDirectTile = 4;  // the same, if codes are extracted on the fly
+  static constexpr int kDirect = 16;     // max tokens for which codes are extracted on the fly
+  static constexpr int kAhead = 2048;    // prefetch distance in bytes, for several tokens
   static constexpr int kPieceSubs = 16;  // sub-blocks of a piece
   static constexpr int kBlockElems = 32 * C::kSubs;
   static constexpr int kHalves = C::kHasHalves ? C::kHalfBytes * kRows : 0;
@@ -126,7 +126,7 @@ struct PanelsQ8A {
     return kShift == 0 ? start : _mm512_srai_epi32(start, kShift);
   }
 
-  // Where the blocks of a panel lie.
+  // The addresses of a panel's blocks.
   struct Blocks {
     const std::byte *units, *halves;
     std::int64_t n, at = 0;
@@ -149,8 +149,8 @@ struct PanelsQ8A {
 
   // ---- few tokens
 
-  // One token streams the panel and leaves the processor to fetch it. The rows of several tokens,
-  // which the stream keeps pushing out of the first cache, get in the way of that.
+  // For one token the processor's prefetchers handle the stream of the panel. With several tokens
+  // they do not, because the stream keeps evicting the tokens' rows from L1.
   static WEFT_INLINE void ask_ahead(const std::byte* units, int step) {
     constexpr int kSteps = 8 * C::kGroups, kLines = (C::kUnits + kSteps - 1) / kSteps;
 #pragma GCC unroll 8
@@ -208,7 +208,7 @@ struct PanelsQ8A {
     }
   }
 
-  // The later tiles find the panel in the second cache.
+  // Later tiles find the panel in L2.
   static WEFT_INLINE void direct_panel(const LinearArgs& a, std::int64_t c) {
     Tiles<Arch, kDirectTile>::each(
         a.row1 - a.row0, [&]<int T>(std::int64_t j)
@@ -245,8 +245,8 @@ struct PanelsQ8A {
     }
   }
 
-  // T tokens of a block; their sums go on from where the piece before left them. Meanwhile what
-  // comes after the piece is asked for, some lines per sub-block, or memory would idle.
+  // T tokens of a block; sums continue from the previous piece. Prefetches what follows the piece,
+  // some lines per sub-block.
   template <int T>
   static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x0,
                                              std::int64_t x_stride, float* sums,
@@ -289,8 +289,8 @@ struct PanelsQ8A {
         });
   }
 
-  // The pieces of a block of columns: panel by panel, as they lie, while the activations fit the
-  // second cache; else piece by piece of K, so that their part does.
+  // The pieces of a block of columns: panel by panel, in memory order, if the activations fit into
+  // L2; otherwise piece by piece of K, so that the activations of a piece fit.
   struct Walk {
     static constexpr std::int64_t kCached = 512 * 1024;
     static constexpr std::int64_t kBlocks = kPieceSubs / C::kSubs;  // of a piece

@@ -35,7 +35,7 @@ void check_attention(const Case& c, std::uint32_t seed) {
   Graph g;
   const Tensor q = g.input("q", {f32, {c.t, c.heads, c.e}});
   // Twice as many blocks as a sequence can have: of two sequences, each has some.
-  const std::int64_t n_cells = 2 * whole_blocks(c.s), n_blocks = n_cells / kCellsPerBlock;
+  const std::int64_t n_cells = 2 * round_up_to_blocks(c.s), n_blocks = n_cells / kCellsPerBlock;
   const Tensor k = g.state("k", {c.k, cache_shape(n_cells, c.groups, c.e)}),
                v = g.state("v", {c.v, cache_shape(n_cells, c.groups, c.e_out)});
   const AttentionRuns runs = runs_inputs(g, c.t, c.s, 2);
@@ -183,7 +183,7 @@ TEST_CASE("attention: a token has the same bits alone and among others") {
       g.output("y", y);
       Evaluator eval(g, kOddRows);
       eval.floats("q", noise(static_cast<std::size_t>(kTokens * 2 * heads * 32), 1));
-      const auto n = static_cast<std::size_t>(whole_blocks(2 * kRoom) * 2 * 32);
+      const auto n = static_cast<std::size_t>(round_up_to_blocks(2 * kRoom) * 2 * 32);
       eval.floats("k", noise(n, 2)).floats("v", noise(n, 3));
       std::vector<std::int32_t> slot, end;
       for (std::int32_t t = 0; t < kTokens; ++t) {

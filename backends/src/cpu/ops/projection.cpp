@@ -75,7 +75,7 @@ LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> sc
 
 void project(const WeightRow& row, const View& x, const View& w, const LinearArgs& args) noexcept {
   const WeightKernels& kernels = row.kernels;
-  LinearArgs rest = args;  // of columns: what does not lie in panels
+  LinearArgs rest = args;  // the columns that are not in panels
   if (row.decoder) {
     rest.decode = row.decoder->decode;
     rest.block_elems = w.dtype.block_elems();

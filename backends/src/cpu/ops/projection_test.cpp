@@ -331,7 +331,7 @@ TEST_CASE("linear_concat: parts of different formats, cut anywhere") {
   }
 }
 
-TEST_CASE("gated_linear: equals its definition, also where gate and up differ in format") {
+TEST_CASE("gated_linear: equals its definition, also if gate and up differ in format") {
   std::uint32_t seed = 0;
   for (const std::int64_t t : {1, 3, 35}) {
     for (const bool integer : {false, true}) {

@@ -19,7 +19,7 @@ bool is_weight_of(const Node& user, NodeId id) {
   return std::ranges::count(projection_weights(user), id) != 0;
 }
 
-// A user that finds its way in panels.
+// Whether this user can read the weight from panels.
 bool reads_panels(const Graph& graph, const Node& user, NodeId id, FeatureSet has) {
   if (user.op == &kGetRows) return user.inputs[1] != id;
   return is_weight_of(user, id) && user.inputs[0] != id &&

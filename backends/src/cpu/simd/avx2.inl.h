@@ -1,5 +1,5 @@
 #pragma once
-// Traits of AVX2, and what all sets with 256 bits share.
+// Traits of AVX2, and what all sets with 256-bit vectors share.
 
 #ifdef __AVX2__
 
@@ -160,8 +160,8 @@ struct EightLanes {
   }
 };
 
-// vpmaddubsw takes one operand without sign: |w|, and the sign of w moves to a. Pairs stay below 2
-// * 128 * 127 < 2^15.
+// vpmaddubsw takes one unsigned operand: |w|, so the sign of w moves to a. Pairs stay below
+// 2 * 128 * 127 < 2^15.
 template <class Arch, class Codec>
 struct Dot<Arch, Codec, Avx2> : EightLanes {
   struct Weights {
@@ -254,8 +254,8 @@ struct Lookup {
   }
   static WEFT_INLINE B trits(B b) {
     const auto below = [&](int n) __attribute__((always_inline)) {
-      const __m256i most = _mm256_set1_epi8(static_cast<char>(n - 1));
-      return _mm256_cmpeq_epi8(_mm256_min_epu8(b.v, most), b.v);
+      const __m256i last = _mm256_set1_epi8(static_cast<char>(n - 1));
+      return _mm256_cmpeq_epi8(_mm256_min_epu8(b.v, last), b.v);
     };
     return {_mm256_add_epi8(_mm256_set1_epi8(1), _mm256_add_epi8(below(86), below(171)))};
   }

@@ -1,14 +1,14 @@
 #pragma once
-// Typed attributes of a node, erased. An op's attributes are a plain struct that lists its fields
-// once:
+// The attributes of a node, type-erased. An op's attributes are a plain struct that lists its
+// fields once:
 //
 //   struct RmsNormAttrs {
 //     float eps;
 //     static constexpr auto fields() { return std::tuple{field("eps", &RmsNormAttrs::eps)}; }
 //   };
 //
-// From the list come JSON, comparison and, through the plan's JSON, hashing. Fields are numbers,
-// bools and enums with a to_string.
+// JSON, comparison and (through the plan's JSON) hashing are derived from this list. Fields are
+// numbers, bools and enums with a to_string.
 
 #include <cmath>
 #include <memory>

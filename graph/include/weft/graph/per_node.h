@@ -18,7 +18,7 @@ class PerNode {
   PerNode(const Graph& graph, const T& value)
       : values_(static_cast<std::size_t>(graph.size()), value) {}
 
-  // As many values as `other` has.
+  // A PerNode of the same size as `other`.
   template <class U>
   static PerNode like(const PerNode<U>& other) {
     PerNode made;

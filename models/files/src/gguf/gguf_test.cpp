@@ -139,8 +139,8 @@ TEST_CASE("tensor tables that cannot be true are refused") {
             .ends_with("tensor 't': offset must be a multiple of the alignment 32, got 33"));
   CHECK(one({32}, 0, 32) ==
         "f: tensor 't' needs 128 bytes at offset 32 of the data section, which has 128 bytes (is "
-        "the file cut short?)");
-  CHECK(one({1}, 0, UINT64_MAX - 31).ends_with("which has 128 bytes (is the file cut short?)"));
+        "the file truncated?)");
+  CHECK(one({1}, 0, UINT64_MAX - 31).ends_with("which has 128 bytes (is the file truncated?)"));
   const auto two = [](const char* second, std::uint64_t offset) {
     return refusal(
         Raw{}.header(2, 0).tensor("a", {9}, 0, 0).tensor(second, {1}, 0, offset).data(128));
@@ -213,8 +213,8 @@ TEST_CASE("what is no file is an IoError that says so") {
   std::ofstream(empty).flush();
   CHECK_THROWS_WITH_AS(
       Checkpoint::open(dir.path()),
-      (dir.path().string() + ": is a directory that has neither 'model.safetensors' nor "
-                             "'model.safetensors.index.json'")
+      (dir.path().string() +
+       ": a directory with neither 'model.safetensors' nor 'model.safetensors.index.json'")
           .c_str(),
       IoError);
   CHECK_THROWS_WITH_AS(Checkpoint::open(fifo), (fifo + ": is not a regular file").c_str(), IoError);

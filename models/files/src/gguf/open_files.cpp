@@ -41,7 +41,7 @@ OpenedFiles open_files(const std::string& path) {
 FilePart parse_whole(std::span<const std::byte> bytes, const std::string& name) {
   FilePart part = parse_part(bytes, name);
   if (read_split(part, name).count > 1) {
-    fail<UnsupportedError>("{}: is part of a split model, which can only be opened from files",
+    fail<UnsupportedError>("{}: part of a split model, which can only be opened from files",
                            printable_path(name));
   }
   return part;

@@ -14,7 +14,7 @@ FilePart parse_part(std::span<const std::byte> bytes, const std::string& file);
 // A file, or the first part of a split one. Throws IoError, FormatError, UnsupportedError.
 OpenedFiles open_files(const std::string& path);
 
-// A whole file in memory; `name` stands for its path.
+// A whole file in memory; `name` is its path for messages.
 FilePart parse_whole(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace weft::gguf

@@ -34,10 +34,10 @@ Split read_split(const FilePart& first, const std::string& path) {
   const std::string own = number < split.count ? suffix(number, split.count) : "";
   if (!own.empty() && path.ends_with(own)) {
     const std::string name = path.substr(0, path.size() - own.size()) + suffix(0, split.count);
-    fail<FormatError>("{}: is part {} of {}; give the first part, {}", printable_path(path),
+    fail<FormatError>("{}: part {} of {}; give the first part, {}", printable_path(path),
                       number + 1, split.count, printable_path(name));
   }
-  fail<FormatError>("{}: is part {} of {}; give the first part, whose name ends in '{}'",
+  fail<FormatError>("{}: part {} of {}; give the first part, whose name ends in '{}'",
                     printable_path(path), number + 1, split.count, suffix(0, split.count));
 }
 
@@ -45,7 +45,7 @@ std::string part_path(const std::string& first, const Split& split, std::uint64_
   const std::string end = suffix(0, split.count);
   if (!first.ends_with(end)) {
     fail<FormatError>(
-        "{}: is part 1 of {}, but its name does not end in '{}', so the other parts cannot be "
+        "{}: part 1 of {}, but its name does not end in '{}', so the other parts cannot be "
         "found",
         printable_path(first), split.count, end);
   }

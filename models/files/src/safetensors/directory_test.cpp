@@ -158,17 +158,18 @@ TEST_CASE("tensors keep their place in the shard, norms become F32, rows of q an
 
 TEST_CASE("files that are missing or cut are named") {
   TinyDirectory dir;
-  CHECK_THROWS_WITH_AS(Checkpoint::open(dir.path()),
-                       (dir.path() + ": is a directory that has neither 'model.safetensors' nor "
-                                     "'model.safetensors.index.json'")
-                           .c_str(),
-                       IoError);
+  CHECK_THROWS_WITH_AS(
+      Checkpoint::open(dir.path()),
+      (dir.path() +
+       ": a directory with neither 'model.safetensors' nor 'model.safetensors.index.json'")
+          .c_str(),
+      IoError);
   dir.write("model.safetensors", stored_file(dir.tensors));
   CHECK_THROWS_WITH_AS(Checkpoint::open(dir.path()),
                        (dir.path() + ": 'config.json' is missing").c_str(), IoError);
   CHECK_THROWS_AS(Checkpoint::open(dir.path() + "/model.safetensors"), FormatError);
   dir.write("config.json", "{\"vocab_size\": ");
-  CHECK(holds(dir.error(), "DIR/config.json: is not JSON: "));
+  CHECK(holds(dir.error(), "DIR/config.json: not JSON: "));
   dir.write("config.json", "[]");
   CHECK(dir.error() == "DIR/config.json: the text must be an object, got array");
   dir.write("config.json", "{}");
@@ -239,7 +240,7 @@ TEST_CASE("tensors that do not fit are refused by name") {
               "6 rows are not 2 heads of an even number of rows"));
   TinyDirectory dir;
   dir.config["tie_word_embeddings"] = false;
-  CHECK(holds(dir.error(), "there is no tensor 'lm_head.weight'"));
+  CHECK(holds(dir.error(), "tensor 'lm_head.weight' is missing"));
 }
 
 TEST_CASE("each architecture has names and numbers of its own beside the usual ones") {
@@ -255,7 +256,7 @@ TEST_CASE("each architecture has names and numbers of its own beside the usual o
   static constexpr HfTensor kTensors[] = {{"pre_attention", "attn_norm"}};
   static constexpr HfKey kKeys[] = {
       {"multiplier", "scale", HfKey::Kind::number},
-      {"window", "window", HfKey::Kind::count, HfKey::IfAbsent::leave_out},
+      {"window", "window", HfKey::Kind::count, HfKey::IfAbsent::omit},
       {"clamps", "clamps", HfKey::Kind::flag, HfKey::IfAbsent::use_default, "", 1}};
   register_architecture(
       {.name = "own-names",
@@ -292,10 +293,10 @@ TEST_CASE("shards are found by the index, and are what it says") {
                       {"model.norm.weight", "m-2.safetensors"}};
   CHECK(error_of(right, two) == "");
   CHECK(error_of(right, {}) ==
-        "DIR: shard 'm-2.safetensors' is missing, where 'model.safetensors.index.json' says that "
-        "tensor 'model.norm.weight' is");
+        "DIR: shard 'm-2.safetensors' is missing, but 'model.safetensors.index.json' places tensor "
+        "'model.norm.weight' in it");
   CHECK(error_of(right, one) ==
-        "DIR/m-2.safetensors: tensor 'model.embed_tokens.weight' is in 'DIR/m-1.safetensors' too");
+        "DIR/m-2.safetensors: tensor 'model.embed_tokens.weight' is also in 'DIR/m-1.safetensors'");
   Json wrong = right;
   wrong["model.norm.weight"] = "m-1.safetensors";
   CHECK(

@@ -172,7 +172,7 @@ TEST_CASE("added tokens that take the white space beside them") {
   CHECK(tokenizer->encode("<e>  a", bare) == tokenizer->encode("<e>a", bare));
 }
 
-TEST_CASE("WordPiece: the unknown token is no word, where it is no added token either") {
+TEST_CASE("WordPiece: the unknown token is no word, if it is no added token either") {
   TinyDirectory dir;
   dir.tokenizer = {
       {"normalizer", {{"type", "BertNormalizer"}}},
@@ -259,7 +259,7 @@ TEST_CASE("patterns are known by the names of GGUF") {
 
   Json other = split;
   other["pattern"]["Regex"] = "x+";
-  CHECK(name({other, bytes}, false) == "f: texts are split in a way that is not supported: x+");
+  CHECK(name({other, bytes}, false) == "f: unsupported way to split texts: x+");
   other["behavior"] = "MergedWithNext";
   CHECK(holds(name({other, bytes}, false), "MergedWithNext"));
   CHECK(holds(name({{{"type", "Whitespace"}}}, false), "Whitespace"));

@@ -1,4 +1,4 @@
-// The one list of kinds of memory.
+// The list of kinds of memory.
 #include <algorithm>
 
 #include "weft/base/error.h"

@@ -65,7 +65,7 @@ class Lives {
     memory_.emplace(MemoryLimits{kSequences, kContext}, kStepTokens, std::move(parts));
     for (const std::string& name : memory_->input_names()) {
       const std::int64_t n = graph[graph.find(name)].spec.shape.rank() == 2
-                                 ? kSequences * whole_blocks(kContext) / kCellsPerBlock
+                                 ? kSequences * round_up_to_blocks(kContext) / kCellsPerBlock
                                  : kStepTokens;
       inputs_.emplace_back(static_cast<std::size_t>(n));
     }
@@ -154,7 +154,7 @@ std::vector<Lives::Token> Lives::some_tokens() {
 
 // The value of a position that token i of the step may look at.
 float Lives::look(std::size_t part, std::size_t i, std::int64_t position) {
-  const std::int64_t row = inputs_[0][i] * (whole_blocks(kContext) / kCellsPerBlock);
+  const std::int64_t row = inputs_[0][i] * (round_up_to_blocks(kContext) / kCellsPerBlock);
   const std::int32_t block = inputs_[1 + 3 * part][index(row + position / kCellsPerBlock)];
   return state(part, block * kCellsPerBlock + position % kCellsPerBlock);
 }
@@ -200,7 +200,7 @@ void Lives::step(const std::vector<Token>& tokens, bool fails) {
   memory_->write_inputs(inputs);
   std::vector<Text> after = texts_;
   compute(tokens, after);
-  if (fails) return memory_->give_back();
+  if (fails) return memory_->rollback();
   memory_->append();
   texts_ = after;
 }

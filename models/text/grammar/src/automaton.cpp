@@ -12,7 +12,7 @@ constexpr std::size_t kMaxNfaStates = 200'000;
 constexpr std::size_t kMaxNfaRanges = 4'000'000;  // of all edges
 constexpr std::size_t kMaxDfaStates = 50'000;
 constexpr std::size_t kMaxTable = 8'000'000;
-// Work of making an automaton deterministic, in visits of states.
+// Limit of the work to make an automaton deterministic, in visits of states.
 constexpr std::size_t kMaxVisits = 30'000'000;
 
 void check_size(std::size_t states, std::size_t classes) {
@@ -62,7 +62,7 @@ class Dfa::SubsetConstruction {
     n_classes_ = dfa_.borders_.size();
     dfa_.table_.assign(n_classes_, kDead);
     dfa_.accepts_.assign(1, false);
-    // The first state is one of its own: only there is "begin" true.
+    // The first state is separate: "begin" is true only there.
     dfa_.start_ = add(closure({piece_.in}, true, false), true);
     const States first = *order_[dfa_.start_];
     known_.clear();
@@ -251,7 +251,7 @@ Dfa Dfa::refined(const std::vector<char32_t>& borders) const {
   return dfa;
 }
 
-// Both must be over the same classes after refining; the pair (dead, dead) is the dead state.
+// Both automata are refined to the same classes; the pair (dead, dead) is the dead state.
 Dfa Dfa::product(const Dfa& other, bool in_this, bool in_other) const {
   const Dfa a = refined(other.borders_);
   const Dfa b = other.refined(borders_);
@@ -360,8 +360,8 @@ std::uint64_t Dfa::shortest() const {
   }
 }
 
-// Depth first. From every state some text is accepted, so that a way back to itself makes texts of
-// any length.
+// Depth-first search. Every state can reach acceptance, so a cycle means that texts have no maximum
+// length.
 std::uint64_t Dfa::longest() const {
   enum : std::uint8_t { kNew, kOnTheWay, kDone };
   std::vector<std::uint8_t> seen(size(), kNew);

@@ -9,7 +9,7 @@ namespace {
 
 // States and edges of one program. The largest schemas in use need some hundred thousand.
 constexpr std::size_t kMaxSize = 8'000'000;
-// Longer repetitions are made of shorter ones.
+// Longer repetitions are built from shorter ones.
 constexpr std::uint64_t kChunk = 64;
 
 // Characters up to `last` have so many bytes behind the first one, which begins with `mark`.
@@ -149,7 +149,7 @@ void ProgramBuilder::character(StateId from, const CodePoints& set, StateId to) 
   }
 }
 
-// Hexadecimal numbers lo .. hi of so many digits, in either case.
+// Hexadecimal numbers lo .. hi with a fixed number of digits, in either case.
 void ProgramBuilder::hex_range(StateId from, std::uint32_t lo, std::uint32_t hi, int digits,
                                StateId to) {
   const auto edge = [&](std::uint32_t a, std::uint32_t b, StateId next) {

@@ -16,9 +16,9 @@ namespace {
 constexpr int kMaxDepth = 500;
 constexpr std::uint64_t kMaxCount = 100'000;
 
-// Builds an automaton while it reads. Assertions that look ahead hold for everything up to the end
-// of the text; they are kept for alternatives of the whole pattern, where that is an intersection
-// of two languages.
+// Builds an automaton while it parses. A look-ahead applies to everything up to the end of the
+// text. It is supported in alternatives of the whole pattern, where it is an intersection of
+// languages.
 class RegexParser : private RegexReader {
  public:
   RegexParser(std::string_view pattern, bool whole) : RegexReader(pattern), whole_(whole) {}
@@ -47,8 +47,8 @@ class RegexParser : private RegexReader {
     return {a.in, b.out};
   }
 
-  // One alternative of the whole pattern: what comes before an assertion, and the assertion's
-  // language cut with what comes after it.
+  // One alternative of the whole pattern: what comes before an assertion, followed by the
+  // intersection of the assertion's language and what comes after it.
   Dfa top_branch() {
     nfa_ = Nfa();
     Piece before = nfa_.piece();
@@ -59,8 +59,8 @@ class RegexParser : private RegexReader {
       const std::size_t begin = at_;
       const bool ahead = pattern_.substr(at_, 3) == "(?=";
       if (ahead || pattern_.substr(at_, 3) == "(?!") {
-        // The language behind the assertion begins where the text begins only if nothing but '^'
-        // came before; otherwise the two would have to be cut at every place.
+        // The language after the assertion starts at the start of the text only if just '^' came
+        // before; otherwise the intersection would be needed at every position.
         if (!only_begin || (!whole_ && !anchored_))
           unsupported(begin, "a look-ahead after other characters");
         at_ += 3;
@@ -131,10 +131,10 @@ class RegexParser : private RegexReader {
     if (!quantifier(min, max)) return p;
     if (max != ProgramBuilder::kUnbounded && max < min)
       error(end, "the numbers of the quantifier are out of order");
-    take('?');  // which match is found first does not matter here
+    take('?');  // lazy or greedy does not matter here
     if (char c = peek(); more() && (c == '*' || c == '+' || c == '?'))
       error(at_, "nothing to repeat");
-    // Copies are made by reading the atom again.
+    // Copies are made by parsing the atom again.
     const std::size_t after = at_;
     auto copy = [&, n = 0]() mutable {
       if (n++ == 0) return p;
@@ -191,7 +191,7 @@ class RegexParser : private RegexReader {
       value = 0;
       while (peek() >= '0' && peek() <= '9') {
         value = value * 10 + static_cast<std::uint64_t>(pattern_[at_++] - '0');
-        if (value > kMaxCount) error(begin, fmt::format("a count may be {} at most", kMaxCount));
+        if (value > kMaxCount) error(begin, fmt::format("a count may be at most {}", kMaxCount));
       }
       return at_ > from;
     };

@@ -1,4 +1,4 @@
-// References and the smaller questions about a schema.
+// References, and small queries about a schema.
 
 #include "schema.h"
 
@@ -16,10 +16,10 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-// Of all combinations of patterns, names and lengths in one schema: some seconds.
+// Limit for all combinations of patterns, names and lengths in one schema: some seconds.
 constexpr std::size_t kMaxTables = 30'000'000;
 
-// Only where schemas are: what looks like one elsewhere names nothing.
+// Only keywords that contain schemas: lookalikes elsewhere do not count.
 constexpr std::string_view kSchemas[] = {"allOf",
                                          "anyOf",
                                          "oneOf",
@@ -167,7 +167,7 @@ JsonId References::resolve(JsonId keyword) const {
     const std::string name = ref.text.substr(ref.text.find('#') + 1);
     const auto known = dynamic_anchors_.find(name);
     if (known != dynamic_anchors_.end() && (known->second > 1 || documents_.size() > 2))
-      fail<UnsupportedError>("schema {}: its target depends on the way to it", where());
+      fail<UnsupportedError>("schema {}: its target depends on the path to it", where());
   }
   const auto base = base_of_.find(ref.parent);
   std::string uri = ref.text, fragment;
@@ -179,13 +179,12 @@ JsonId References::resolve(JsonId keyword) const {
   if (!documents_.contains(uri))
     fail<UnsupportedError>("schema {}: '{}' is another document", where(), ref.text);
   const JsonId at = find_fragment(uri, fragment);
-  if (at == JsonTree::kNone)
-    fail<FormatError>("schema {}: there is no '{}' in it", where(), ref.text);
+  if (at == JsonTree::kNone) fail<FormatError>("schema {}: has no '{}'", where(), ref.text);
   return at;
 }
 
 void SchemaExpander::unsupported(JsonId keyword, const std::string& why) const {
-  fail<UnsupportedError>("schema {}: cannot be honoured: {}", json_.pointer(keyword), why);
+  fail<UnsupportedError>("schema {}: not supported: {}", json_.pointer(keyword), why);
 }
 
 void SchemaExpander::wrong(JsonId keyword, const std::string& why) const {
@@ -214,7 +213,7 @@ DfaRef SchemaExpander::format(JsonId node) {
   if (known != known_.end()) return known->second;
   std::optional<Dfa> dfa;
   if (find_format(name, dfa) == FormatKind::unsupported)
-    unsupported(node, fmt::format("the format '{}' is no regular language", name));
+    unsupported(node, fmt::format("the format '{}' is not a regular language", name));
   return known_["format " + name] = dfa ? std::make_shared<const Dfa>(std::move(*dfa)) : nullptr;
 }
 
@@ -294,7 +293,7 @@ void SchemaExpander::member_literals(const Term::Leaf& leaf, const std::string& 
   if (!named && others.rest) out.push_back(*others.rest);
 }
 
-// Leaves out what is always true, and the order and repetition of the rest.
+// Removes literals that are always true and duplicates, and sorts the rest.
 void SchemaExpander::simplify(Conjunction& what) const {
   std::erase_if(what, [&](const Literal& literal) {
     if (literal.kind != Literal::Kind::schema)
@@ -327,10 +326,10 @@ DfaRef SchemaExpander::combination(const Term& term, Type type) {
   DfaRef all;
   for (const DfaRef& one : term.allowed) all = all ? counted(all->both(*one)) : one;
   if (type != Type::string || !all || all->empty()) return all;
-  const auto [least, most] = all->length_bounds();
-  if (term.min <= least && (term.max == Dfa::kUnbounded || most <= term.max)) return all;
-  if (term.min > most || least > term.max) return counted(Dfa::literals({}));
-  return counted(all->both(Dfa::lengths(term.min, std::min(term.max, most))));
+  const auto [shortest, longest] = all->length_bounds();
+  if (term.min <= shortest && (term.max == Dfa::kUnbounded || longest <= term.max)) return all;
+  if (term.min > longest || shortest > term.max) return counted(Dfa::literals({}));
+  return counted(all->both(Dfa::lengths(term.min, std::min(term.max, longest))));
 }
 
 DfaRef SchemaExpander::strings(const Conjunction& what) {

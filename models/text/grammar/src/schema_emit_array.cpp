@@ -46,7 +46,7 @@ std::optional<Counts> count_item(const Term& term, Counts counts, std::uint32_t 
 Piece SchemaEmitter::array(const Term& term) {
   check_count(term);
   if (term.unique != JsonTree::kNone && term.max > 1)
-    expander_.unsupported(term.unique, "an automaton cannot remember which items were there");
+    expander_.unsupported(term.unique, "an automaton cannot remember previous items");
   std::uint64_t named = 0;
   for (const Term::Leaf& leaf : term.leaves) named = std::max(named, expander_.named_items(leaf));
   for (const auto& [at, literal] : term.items) named = std::max(named, at + 1);

@@ -64,7 +64,7 @@ bool ValueKeywords::string_keyword(const std::string& key, JsonId value, Either&
   if (!dfa) return true;
   return either([&](Term& t) { t.allowed.push_back(dfa); },
                 [this, value, dfa, format](Term& t) {
-                  if (format) e_.unsupported(value, "its opposite is needed here");
+                  if (format) e_.unsupported(value, "its negation is needed here");
                   t.allowed.push_back(std::make_shared<const Dfa>(dfa->inverted()));
                 });
 }
@@ -114,7 +114,7 @@ bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId 
   if (key == "uniqueItems") {
     if (json_[value].kind != Kind::boolean || !json_[value].truth) return true;
     return either([&](Term& t) { t.unique = value; },
-                  [this, value](Term&) { e_.unsupported(value, "its opposite is needed here"); });
+                  [this, value](Term&) { e_.unsupported(value, "its negation is needed here"); });
   }
   if (key == "prefixItems" && json_[value].kind != Kind::array)
     e_.wrong(value, "must be an array of schemas");
@@ -129,22 +129,22 @@ bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId 
                           }});
     }
   } else if (key == "items") {
-    if (!absent(find(schema, "prefixItems"))) e_.unsupported(value, "its opposite is needed here");
+    if (!absent(find(schema, "prefixItems"))) e_.unsupported(value, "its negation is needed here");
     denials->push_back(
         {{}, [=](Term& t) {
            t.contains.push_back({{value, Literal::Kind::schema, true}, 1, Dfa::kUnbounded});
          }});
   } else if (key == "additionalItems") {
-    e_.unsupported(value, "its opposite is needed here");
+    e_.unsupported(value, "its negation is needed here");
   }
   return true;
 }
 
 bool ValueKeywords::contains_keyword(JsonId schema, JsonId value, ExpansionState& state,
                                      std::vector<Choice>* denials) {
-  const JsonId least = find(schema, "minContains"), most = find(schema, "maxContains");
-  const std::uint64_t min = absent(least) ? 1 : count(least);
-  const std::uint64_t max = absent(most) ? Dfa::kUnbounded : count(most);
+  const JsonId min_node = find(schema, "minContains"), max_node = find(schema, "maxContains");
+  const std::uint64_t min = absent(min_node) ? 1 : count(min_node);
+  const std::uint64_t max = absent(max_node) ? Dfa::kUnbounded : count(max_node);
   const Literal what{value};
   if (!denials) {
     state.term.contains.push_back({what, min, max});
@@ -194,7 +194,7 @@ bool ValueKeywords::object_keyword(const std::string& key, JsonId value, Expansi
   if (node.kind != Kind::object && std::ranges::count(kMaps, key) > 0)
     e_.wrong(value, "must be an object");
   const auto cannot_deny = [this, value](Term&) {
-    e_.unsupported(value, "its opposite is needed here");
+    e_.unsupported(value, "its negation is needed here");
   };
   if (key == "minProperties" || key == "maxProperties")
     return bound(key == "minProperties", value, either);

@@ -139,11 +139,11 @@ TEST_CASE("several texts under one constraint, each where it was left") {
   }
   REQUIRE(constraint.go_to(nested));
   write("1))");
-  CHECK(constraint.complete());
-  CHECK(!constraint.goes_on());
+  CHECK(constraint.may_end());
+  CHECK(!constraint.may_continue());
   // A place from before memory was given back.
   CHECK(!constraint.go_to({nested.at, nested.epoch + 1}));
-  CHECK(constraint.complete());
+  CHECK(constraint.may_end());
 }
 
 TEST_CASE("masks over a large vocabulary") {
@@ -169,7 +169,7 @@ TEST_CASE("masks over a large vocabulary") {
     const auto ids = tokenizer->encode(c.text, {.add_special = false});
     const auto cold = mask_times(constraint, ids);
     const auto warm = mask_times(constraint, ids);
-    CHECK(constraint.complete());
+    CHECK(constraint.may_end());
     MESSAGE(tokenizer->vocabulary().size()
             << " tokens, masks in us, median and worst: first text " << cold[cold.size() / 2]
             << ", " << cold.back() << "; again " << warm[warm.size() / 2] << ", " << warm.back());
@@ -191,8 +191,8 @@ TEST_CASE("tokens that a grammar names") {
   CHECK(constraint.accept(tokenizer->vocabulary().find("ab")));
   CHECK_FALSE(constraint.allows(tool));
   CHECK(constraint.accept(tokenizer->vocabulary().find("abc")));
-  CHECK(constraint.complete());
-  CHECK_FALSE(constraint.goes_on());
+  CHECK(constraint.may_end());
+  CHECK_FALSE(constraint.may_continue());
 }
 
 TEST_CASE("any token but one is none that ends the text, unless the text may end") {
@@ -214,7 +214,7 @@ TEST_CASE("any token but one is none that ends the text, unless the text may end
   CHECK(constraint.allows(end));
   CHECK(constraint.accept(end));
   CHECK(constraint.accept(vocabulary.find("ab")));  // the end was no token of the grammar
-  CHECK_FALSE(constraint.goes_on());
+  CHECK_FALSE(constraint.may_continue());
 }
 
 TEST_CASE("forced bytes and logits") {

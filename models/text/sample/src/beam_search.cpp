@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostBeams = 4096;
+constexpr std::size_t kMaxBeams = 4096;
 
 }  // namespace
 
@@ -21,8 +21,8 @@ std::string_view to_string(EarlyStopping stopping) {
 
 BeamSearch::BeamSearch(BeamModel& model, const BeamOptions& options)
     : model_(model), options_(options) {
-  if (options.beams < 1 || options.beams > kMostBeams)
-    fail<ValueError>("a search has 1..{} beams, got {}", kMostBeams, options.beams);
+  if (options.beams < 1 || options.beams > kMaxBeams)
+    fail<ValueError>("a search has 1..{} beams, got {}", kMaxBeams, options.beams);
   if (!std::isfinite(options.length_penalty))
     fail<ValueError>("the length penalty must be a number, got {}", options.length_penalty);
   if (options.max_tokens < 0)
@@ -63,12 +63,12 @@ void BeamSearch::keep_best(std::vector<Hypothesis>& hypotheses) const {
   if (hypotheses.size() > options_.beams) hypotheses.resize(options_.beams);
 }
 
-// Whether hypotheses with so many tokens, the best of them with that sum, need not go on.
+// Whether hypotheses with so many tokens, the best of them with that sum, need not be extended.
 bool BeamSearch::enough(double best_logprob, std::int64_t n_tokens,
                         const std::vector<Hypothesis>& ended) const {
   if (ended.size() < options_.beams) return false;
   if (options_.stopping == EarlyStopping::first) return true;
-  // Sums only fall. What a sum counts is most where the text is longest, or shortest.
+  // Sums can only decrease. The score of a sum is highest for the longest or the shortest text.
   std::int64_t length = n_tokens;
   if (options_.stopping == EarlyStopping::never)
     length = options_.length_penalty > 0 ? options_.max_tokens : n_tokens + 1;
@@ -108,7 +108,7 @@ bool BeamSearch::step() {
   const std::vector<Candidate> going = going_on(ended);
   if (going.empty() && ended.empty()) {
     if (n_tokens_ == 0) fail<ValueError>("no token may come first");
-    over_ = true;  // what there is cannot go on
+    over_ = true;  // the hypotheses cannot be extended
     return false;
   }
   keep_best(ended);

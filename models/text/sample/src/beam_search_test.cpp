@@ -155,7 +155,7 @@ TEST_CASE("texts end and are forbidden as the model has it") {
   }
 }
 
-TEST_CASE("few beams: greedy with one, and none are lost where nearly every token ends a text") {
+TEST_CASE("few beams: greedy with one, and none are lost if nearly every token ends a text") {
   double gained = 0;
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);

@@ -62,7 +62,7 @@ void Candidates::keep(std::size_t n) {
 }
 
 Candidate* Candidates::find(TokenId id) {
-  // Until a stage reorders or removes candidates, they lie at their own ids.
+  // Until a stage reorders or removes candidates, their indices are their ids.
   const auto index = static_cast<std::size_t>(id);
   if (id >= 0 && index < items.size() && items[index].id == id) return &items[index];
   const auto found =

@@ -20,7 +20,7 @@ class MirostatStage : public SamplerStage {
   }
 
   void accept(TokenId id) override {
-    // A token that was not drawn from these candidates (one of the prompt) teaches nothing.
+    // A token that was not drawn from these candidates (one of the prompt) is ignored.
     const auto chosen =
         std::find_if(shown_.begin(), shown_.end(), [id](const Candidate& c) { return c.id == id; });
     if (chosen != shown_.end() && chosen->p > 0)

@@ -21,13 +21,13 @@ void keep_best(Candidates& candidates) {
   candidates.keep(1);
 }
 
-// A finite logit stays finite, whatever is done to it.
+// Stores a logit; finite logits stay finite.
 void store(Candidate& c, double logit) {
   constexpr double kMax = std::numeric_limits<float>::max();
   c.logit = std::isfinite(c.logit) ? static_cast<float>(std::clamp(logit, -kMax, kMax)) : c.logit;
 }
 
-// Below this a temperature leaves nothing of any candidate but the best.
+// Below this temperature only the best candidate has a nonzero probability.
 constexpr double kMinTemperature = 1e-6;
 
 void divide(Candidates& candidates, double t) {

@@ -310,7 +310,7 @@ void check_case(const nlohmann::json& c, std::span<const float> logits) {
   }
 }
 
-// Where a probability is 0 in float arithmetic, the entropy of the reference's "typical" is not a
+// If a probability is 0 in float arithmetic, the entropy of the reference's "typical" is not a
 // number.
 bool comparable(const nlohmann::json& c, std::span<const float> logits) {
   const auto [low, high] = std::minmax_element(logits.begin(), logits.end());

@@ -12,7 +12,7 @@ constexpr std::string_view kOpen = "<dna>";
 constexpr std::string_view kClose = "</dna>";
 constexpr std::string_view kBorders[] = {kOpen, kClose};
 constexpr std::string_view kUnknown = "<oov>";
-// Stands behind the texts of the sequence tokens, so that they differ from words of the same
+// Follows the texts of the sequence tokens, so that they differ from words of the same
 // letters.
 constexpr std::string_view kMarker = "\xEE\x80\x80";  // U+E000
 constexpr std::size_t kLetters = 6;                   // of one sequence token

@@ -69,7 +69,7 @@ TEST_CASE("WordPiece: case and accents as the file says") {
   CHECK(t.encode("\u00C9 E e") == t.ids({kSpace + "\u00C9", "[UNK]", kSpace + "e"}));
 }
 
-TEST_CASE("Unigram: the greatest sum of scores, one unknown token for characters in a row") {
+TEST_CASE("Unigram: the maximum sum of scores, one unknown token for characters in a row") {
   const Texts t(test::unigram_builder());
   CHECK(t.encode("ab") == t.ids({kSpace, "ab"}));
   CHECK(t.encode("abab") == t.ids({kSpace, "a", "bab"}));
@@ -80,7 +80,7 @@ TEST_CASE("Unigram: the greatest sum of scores, one unknown token for characters
   CHECK(t.tokenizer->encode("") == t.ids({"</s>"}));
 }
 
-TEST_CASE("Unigram: unknown characters become bytes where every byte has a token") {
+TEST_CASE("Unigram: unknown characters become bytes if every byte has a token") {
   test::VocabularyBuilder b = test::builder_with_bytes("t5");
   b.parts.flags.remove_extra_whitespaces = false;
   b.add(kSpace, TokenType::normal, -1.0F);
@@ -164,7 +164,7 @@ TEST_CASE("hybriddna: six letters of a sequence are a token") {
   CHECK(t.tokenizer->decode(ids) == "he<dna>ACGTACGTAAAA</dna><dna><oov>");
 }
 
-TEST_CASE("without merges, two tokens join where their joint text is a token, low ids first") {
+TEST_CASE("without merges, two tokens join if their joint text is a token, low ids first") {
   test::VocabularyBuilder b = test::byte_level_builder("kimi-k2");
   b.parts.merges.clear();
   const Texts t(b);

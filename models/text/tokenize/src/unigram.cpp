@@ -77,7 +77,7 @@ UnigramTokenizer::UnigramTokenizer(std::shared_ptr<const Vocabulary> shared)
   unknown_score_ = worst - kUnknownPenalty;
 }
 
-// Adds the ways that go on from `at` with one token. ends[i] is about the place base + i.
+// Adds the ways that continue from `at` with one token. ends[i] is about the place base + i.
 void UnigramTokenizer::extend(std::string_view text, std::size_t at, std::size_t base,
                               std::vector<End>& ends) const {
   const float before = ends[at - base].score;

@@ -20,7 +20,7 @@ bool equals_ignoring_case(std::string_view a, std::string_view b);
 
 // Levenshtein distance in bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b);
-// The distance from `a` to every prefix of `b`: b.size() + 1 numbers, the last one to all of it.
+// The distance from `a` to every prefix of `b`: b.size() + 1 numbers, the last one to all of `b`.
 std::vector<std::size_t> prefix_distances(std::string_view a, std::string_view b);
 
 }  // namespace weft

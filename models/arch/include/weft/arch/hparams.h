@@ -1,7 +1,7 @@
 #pragma once
-// Hyper-parameters: the numbers of a model, read once from the keys of its file and checked. What
-// most decoders share is read here; an architecture with numbers of its own derives a struct from
-// Hparams and reads them beside its builder.
+// Hyper-parameters of a model, read once from the keys of its file and checked. This header has
+// those that most decoders share. An architecture with more derives a struct from Hparams and reads
+// them in its own file.
 // Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace weft {
 
 enum class RopeScaling : std::uint8_t { none, linear, yarn, longrope };
 
-// The numbers of a layer. The letters are those of the shape comments.
+// The hyper-parameters of a layer. The letters are those of the shape comments.
 struct LayerHparams {
   std::int64_t H = 0;        // query heads
   std::int64_t G = 0;        // kv heads; divides H
   std::int64_t E = 0;        // elements of a query or key head
   std::int64_t Ev = 0;       // elements of a value head
   std::int64_t F = 0;        // ffn width
-  bool second_rope = false;  // takes Decoder::second_rope
+  bool second_rope = false;  // uses Decoder::second_rope
 };
 
 struct Hparams {
@@ -30,7 +30,7 @@ struct Hparams {
   std::int64_t L = 0;        // layers
   std::int64_t D = 0;        // model width
   std::int64_t V = 0;        // vocabulary
-  std::int64_t context = 0;  // positions it was trained for
+  std::int64_t context = 0;  // positions that the model was trained for
   std::int64_t n_experts = 0;
   float eps = 0;   // of norms
   RopeAttrs rope;  // original_context is always set
@@ -40,15 +40,15 @@ struct Hparams {
   const LayerHparams& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i)]; }
 };
 
-// The smallest numbers of a layer that an architecture can build. Zero query heads, kv heads or ffn
-// width mean that the layer goes without.
+// The minimum values that an architecture supports. Zero means that a layer may have no query
+// heads, kv heads or ffn.
 struct LayerMinima {
   std::int64_t H = 1, G = 1, F = 1;
 };
 
-// Reads and checks the keys that decoders share; head counts and ffn widths may be one number or
-// one per layer. Throws FormatError as Keys does, and UnsupportedError for ways to scale rope that
-// are not known.
+// Reads and checks the keys that decoders share. Head counts and ffn widths may be one number or
+// one per layer. Throws FormatError like Keys, and UnsupportedError for unknown kinds of rope
+// scaling.
 Hparams read_hparams(const Keys& keys, const LayerMinima& minima = {});
 
 // Throws UnsupportedError "FILE: mixture of 8 experts (llama.expert_count) is not supported".

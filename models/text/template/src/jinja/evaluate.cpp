@@ -45,7 +45,7 @@ Value slice_text(Heap& heap, const Str& s, const Indices& indices) {
   const std::vector<std::size_t>& chosen = indices.chosen;
   heap.work(s.text.size());
   if (chosen.empty()) return heap.text("");
-  std::vector<std::size_t> starts;  // of characters; none where each is a byte
+  std::vector<std::size_t> starts;  // of characters; empty if each is one byte
   if (!s.ascii()) {
     heap.charge((s.length + 1) * sizeof(std::size_t));
     for (std::size_t at = 0; at < s.text.size(); at += decode_utf8(s.text, at).length)

@@ -232,7 +232,7 @@ Value f_tojson(Renderer& r, const Value& v, Args& a) {
 Value f_attr(Renderer& r, const Value& v, Args& a) {
   const Value* name = a.get(0, "name");
   if (!name) r.heap.fail("attr() needs a name");
-  // Attributes alone: an item of that name is none.
+  // Only attributes: an item with that name does not count.
   const std::string& text = str(r, *name).text;
   if (v.is(Kind::dict) && !find_row(methods_of(v), text))
     return r.heap.undefined(fmt::format("the dict has no attribute '{}'", text));

@@ -1,4 +1,4 @@
-// The two ways in which Python puts values into a text: the operator % and str.format.
+// Python's two ways to format values: the operator % and str.format.
 #include <algorithm>
 
 #include "weft/base/utf8.h"
@@ -8,7 +8,7 @@
 namespace weft::jinja {
 namespace {
 
-// A format such as "-08.3f": what stands between % or : and the letter.
+// A format such as "-08.3f": the part between % or : and the letter.
 struct Spec {
   char32_t fill = ' ';
   char align = '\0', sign = '-', type = '\0';
@@ -16,7 +16,7 @@ struct Spec {
   std::int64_t width = 0, precision = -1;
 };
 
-// Reads digits; bounded, for a width is memory.
+// Reads digits; limited, because a width allocates memory.
 std::int64_t digits(Renderer& r, std::string_view text, std::size_t& at) {
   std::int64_t n = 0;
   while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
@@ -163,7 +163,7 @@ Spec brace_spec(Renderer& r, std::string_view text) {
   return spec;
 }
 
-// What stands between % and its letter, with the letter.
+// Parses the part between % and its letter, including the letter.
 Spec percent_spec(Renderer& r, std::string_view text, std::size_t& at) {
   Spec spec;
   for (; at < text.size() && std::string_view("-+ 0#").find(text[at]) != text.npos; ++at) {
@@ -197,7 +197,7 @@ Value named_value(Renderer& r, const Value& args, std::string_view text, std::si
   return *found;
 }
 
-// Cuts off what stands behind the name of a field: !r and :08.3f.
+// Removes what follows the name of a field: !r and :08.3f.
 Spec take_spec(Renderer& r, std::string_view& field) {
   Spec spec;
   if (const std::size_t colon = field.find(':'); colon != std::string_view::npos) {
@@ -209,7 +209,7 @@ Spec take_spec(Renderer& r, std::string_view& field) {
   return spec;
 }
 
-// What ".a[0].b" of a field leads to.
+// Resolves ".a[0].b" of a field.
 Value look_into(Renderer& r, Value value, std::string_view path) {
   while (!path.empty()) {
     const bool item = path[0] == '[';
@@ -254,7 +254,7 @@ Value format_percent(Renderer& r, const Str& format, const Value& args) {
     add_formatted(r, spec, v, out);
     r.heap.step();
   }
-  // What can be looked into by a key, which Python takes a list for, may be left unused.
+  // Values that can be indexed by a key (for Python this includes lists) may be left unused.
   const bool keyed = args.is(Kind::dict) || (args.is(Kind::list) && !tuple);
   if (!by_name && next < all.size() && !keyed)
     r.heap.fail("the format has fewer fields than there are arguments");

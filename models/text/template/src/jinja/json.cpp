@@ -59,7 +59,7 @@ void key_to_json(Heap& heap, const Value& key, const JsonStyle& style, TextBuild
   }
 }
 
-// What stands between the brackets: items apart, on lines of their own where asked for.
+// The text between the brackets, with each item on its own line if requested.
 class Items {
  public:
   Items(const JsonStyle& style, TextBuilder& out, int depth)
@@ -117,7 +117,7 @@ void dict_to_json(Heap& heap, const Dict& dict, const JsonStyle& style, TextBuil
   out.add("}");
 }
 
-// Builds values as the parser goes, without calling itself.
+// Builds values from parser events, without recursion.
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Reader(Heap& heap, std::string_view what, Foreign foreign)

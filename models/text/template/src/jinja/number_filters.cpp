@@ -15,7 +15,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(skip_spaces(text, 0));
 }
 
-// A number as Python reads it: spaces around, a sign, '_' between digits.
+// Parses a number like Python: with surrounding spaces, a sign, '_' between digits.
 std::string number_text(const Value& v) {
   std::string text(stripped(v.text->text));
   std::erase(text, '_');
@@ -23,7 +23,7 @@ std::string number_text(const Value& v) {
   return text;
 }
 
-// int(text, base); nothing where it is none.
+// int(text, base); nullopt if the text is not a number.
 std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) {
   if (base < 2 || base > 36) return std::nullopt;
   const std::size_t sign = text.starts_with('-') ? 1 : 0;
@@ -84,7 +84,7 @@ Value f_round(Renderer& r, const Value& v, Args& a) {
     if (!v.is(Kind::real) && precision >= 0) return v;
     if (!std::isfinite(d) || precision > 300 || precision < -300) return Value::from(d);
     if (precision >= 0) {
-      // Decimal digits of the exact value, halves to even: what printing does.
+      // Decimal digits of the exact value, ties to even, as in printing.
       return Value::from(std::stod(fmt::format("{:.{}f}", d, precision)));
     }
     const double scale = std::pow(10.0, static_cast<double>(-precision));
@@ -92,7 +92,7 @@ Value f_round(Renderer& r, const Value& v, Args& a) {
     return v.is(Kind::real) ? Value::from(rounded) : Value::from(truncated(r, rounded));
   }
   const double scale = std::pow(10.0, static_cast<double>(precision));
-  // Python's ceil and floor give whole numbers, which have no -0.
+  // Python's ceil and floor return integers, which have no -0.
   return Value::from((how == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale + 0.0);
 }
 

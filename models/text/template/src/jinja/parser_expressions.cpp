@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kComparisons[] = {"==", "!=", "<", "<=", ">", ">="};
 
-// From the weakest; all bind to the left.
+// From the lowest precedence; all are left-associative.
 struct Level {
   std::string_view ops[4];
 };
@@ -66,7 +66,7 @@ NodePtr Parser::and_expression() {
   return joined("and", NodeKind::and_, &Parser::not_expression);
 }
 
-// Operands with a word between them; one alone stays what it is.
+// Operands separated by a word; a single one is returned unchanged.
 NodePtr Parser::joined(std::string_view word, NodeKind kind, NodePtr (Parser::*operand)()) {
   NodePtr first = (this->*operand)();
   if (!is_name(word)) return first;

@@ -40,7 +40,7 @@ struct SamplerOptions {
   int mirostat = 0;                   // 1, 2: replaces all stages that remove candidates
   float mirostat_tau = 5.0F;
   float mirostat_eta = 0.1F;
-  float adaptive_target = -1.0F;  // the probability that choices are drawn towards; below 0: off
+  float adaptive_target = -1.0F;  // the target probability of chosen tokens; below 0: off
   float adaptive_decay = 0.9F;
   std::vector<std::pair<TokenId, float>> logit_bias;  // -inf: never
   std::vector<std::string> order;                     // of kSamplerOrder; empty: all of it
@@ -72,7 +72,7 @@ class Sampler {
  public:
   explicit Sampler(const SamplerOptions& options = {})
       : Sampler(sampler_chain(options), options.seed) {}
-  // Stages of one's own: see weft/sample/stages.h.
+  // With custom stages: see weft/sample/stages.h.
   Sampler(std::vector<StagePtr> chain, std::uint64_t seed);
 
   // `logits` [V], one per token of the vocabulary. Throws ValueError if one is NaN or +inf (the
