@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,9 +114,10 @@ class Generation {
   // any thread. begin() clears the flag, unless it is GenerationOptions::cancel.
   void cancel();
 
-  // A generation that goes on from here in another sequence, with a sampler that begins at `seed`
-  // and has seen the text. Throws like Session::copy().
-  Generation fork(std::int32_t to_sequence, std::uint64_t seed) const;
+  // A generation that goes on from here in another sequence with what this one knows: rules, text
+  // that was held back, the sampler's history and state. Its draws are those that this one would
+  // make, or begin at `seed`. Throws ValueError for its own sequence, and like Session::copy().
+  Generation fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed = {}) const;
 
   // The prompt (after token healing) and the new tokens, chosen ones that are not fed included.
   std::span<const TokenId> tokens() const;
