@@ -17,8 +17,8 @@ class PromptCache {
   // Takes from the file what it holds of the beginning of a prompt and can go on from, at least one
   // token less than all of it, and returns how many tokens that are; begin() then goes on from
   // them. 0 for a file that is not there, empty, damaged, or from another model: the last two say
-  // so in `warning`. Throws UnsupportedError if the path is a file of another kind, IoError if it
-  // cannot be read or will not be writable.
+  // so in `warning`. Throws UnsupportedError if the path is a file of another kind, or a saved
+  // conversation that keep() would replace; IoError if it cannot be read or will not be writable.
   std::int64_t restore(Generation& generation, std::span<const TokenId> prompt,
                        std::string& warning);
   // Writes what the generation's sequence holds. Nothing if the cache is read-only or the file
