@@ -62,6 +62,7 @@ void add_beam_flags(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"first", "likely", "never"}))
       ->needs(beams)
       ->type_name("WHEN");
+  cli::add_cells_flag(app, options.model.session)->needs(beams);
 }
 
 void add_prompt_cache_flags(CLI::App& app, Options& options) {

@@ -185,6 +185,28 @@ TEST_CASE("attributes print as JSON and compare by type and fields") {
   CHECK(Attrs().to_json() == "{}");
 }
 
+TEST_CASE("variables have one bound each, and there are not many") {
+  Graph g;
+  CHECK(g.variable("T", 8) == g.variable("T", 8));
+  CHECK_THROWS_WITH_AS(g.variable("T", 9), "variable 'T' has the bound 8, not 9", ValueError);
+  CHECK_THROWS_WITH_AS(g.variable("O", 0), "variable 'O' must have a bound of at least 1, got 0",
+                       ValueError);
+  for (int i = 1; i < kMaxVariables; ++i) g.variable("V" + std::to_string(i), i);
+  CHECK_THROWS_WITH_AS(g.variable("W", 1), "a graph has at most 8 variables", ValueError);
+  CHECK(g.bounds()[2] == 2);
+}
+
+TEST_CASE("a pass that forgets a node is told which") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  const Tensor y = twice(x).named("y");
+  g.output("z", twice(y));
+  Rewriter rewriter(g, "forgetful");
+  rewriter.copy(x.id());
+  CHECK_THROWS_WITH_AS(rewriter.copy(y.id() + 1),
+                       "pass forgetful: node 'y' is used before it was copied", ValueError);
+}
+
 TEST_CASE("shapes are checked") {
   CHECK_THROWS_AS((Shape{1, 2, 3, 4, 5}), ShapeError);
   CHECK_THROWS_AS((Shape{-1}), ShapeError);

@@ -88,6 +88,14 @@ class Beams(Generate):
         self.assertEqual(once[0], again[0])
         self.assertIn("from cache", again[1])
 
+    def test_beams_share_cells(self):
+        args = ("-n", "16", "--beams", "4", "--samples", "4", "-c", "512")
+        free, tight = self.generate(*args), self.generate(*args, "--cache-cells", "512")
+        self.assertEqual(tight[0], free[0])
+        self.assertNotEqual(*(re.search("memory +(.*) in all", err)[1] for _, err in (free, tight)))
+        self.refuses(1, "that all sequences share", "generate", "--no-display-prompt", *args, "--cache-cells", "64")
+        self.refuses(2, "--cache-cells requires --beams", "generate", "--cache-cells", "64")
+
     def test_ends_of_all_kinds(self):
         self.assertEqual(self.generate("-n", "0", "--beams", "2")[0], "")
         text, err = self.generate("--beams", "2", "-c", "16", "--ignore-eos")  # up to the end of the context

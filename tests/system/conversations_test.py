@@ -129,7 +129,21 @@ class Saved(Chat):
             path = self.write(name, text)
             self.assertIn("not replaced", self.chat(f"/save {path}").err)
             self.assertEqual(path.read_text(), text)
-        self.chat(f"/save {self.talk}")  # a conversation is
+        good = self.talk.read_bytes()
+        cache = self.folder / "cache"
+        self.runs("generate", "-n", "1", "--prompt-cache", cache)
+        for path, why in ((cache, "is a cache of a prompt, not a conversation: not replaced"),
+                          (self.write("damaged", good[:300] + bytes([good[300] ^ 1]) + good[301:]), "is damaged")):
+            before = path.read_bytes()
+            r = self.chat(f"/save {path}", FIRST, args=("--system", "Be brief."))
+            self.assertIn(f"{path}: {why}", r.err)
+            self.assertIn("not replaced", r.err)
+            self.assertEqual(path.read_bytes(), before)
+            self.assertEqual(r.text, self.first)  # the conversation goes on
+        self.refuses(1, "is a conversation, not a cache of a prompt", "generate", "-n", "1", "--prompt-cache", self.talk)
+        self.assertEqual(self.talk.read_bytes(), good)
+        self.runs("generate", "-n", "1", "--prompt-cache", self.talk, "--prompt-cache-ro")
+        self.chat(f"/save {self.talk}")  # a conversation is replaced
         self.assertIn("0 messages from", self.chat(f"/load {self.talk}").err)
 
     def test_home_folder(self):

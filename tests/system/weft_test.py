@@ -31,6 +31,18 @@ class Plan(SystemTest):
         self.assertEqual(memory["arena"], max(p["bytes"]["arena"] for p in plan["plans"]))
         self.assertGreater(self.plan("-c", "256")["memory"]["state"], memory["state"])
 
+    def test_sequences_share_cells(self):
+        args = ("-c", "128", "--sequences", "4")
+        own, shared = self.plan(*args), self.plan(*args, "--cache-cells", "200")
+        self.assertEqual((own["cells"], shared["cells"]), (512, 256))  # whole blocks of 64
+        self.assertEqual(own["memory"]["state"], 2 * shared["memory"]["state"])
+        self.assertEqual(self.plan(*args, "--cache-cells", "100000")["cells"], 512)  # no more than all can use
+        text = self.runs("weft", "plan", *args, "--cache-cells", "200").out.decode()
+        self.assertIn("\ncontext 128 x 4 sequences in 256 cells, ", text)
+        self.assertIn("\ncontext 128 x 4 sequences, ", self.runs("weft", "plan", *args).out.decode())
+        for wrong in ("-1", "many", str(1 << 31)):
+            self.refuses(2, "--cache-cells", "weft", "plan", "--cache-cells", wrong)
+
     def test_budget_narrows_prefill(self):
         free = self.plan()
         floor = free["memory"]["total"] - free["memory"]["arena"] - free["memory"]["scratch"]

@@ -182,6 +182,16 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
       ->type_name("NAME");
 }
 
+CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session) {
+  return app
+      .add_option(
+          "--cache-cells", session.cells,
+          "cells (one per token) that all sequences share, in whole blocks of 64; 0: as many "
+          "as all contexts together. Text that does not fit into them is refused")
+      ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
+      ->type_name("N");
+}
+
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress) {
   return Model::load(flags.path, {.progress = progress, .quantize = flags.quantize});

@@ -11,7 +11,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace weft::cli {
 
@@ -30,6 +31,9 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress = {});
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(CLI::App& app, ModelFlags& flags);
+
+// --cache-cells, for programs whose sessions have several sequences.
+CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session);
 
 struct SamplerFlags : SamplerOptions {
   std::vector<std::string> dry_breaker_texts{"\n", ":", "\"", "*"};

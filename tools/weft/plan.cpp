@@ -9,6 +9,7 @@
 
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/timeline.h"
 
@@ -95,14 +96,16 @@ std::string start_text(const MemoryUse& use) {
 std::string head_of(const Model& model, const PlannedModel& planned) {
   const ModelFacts& facts = model.facts();
   const SessionOptions& o = planned.options;
+  const std::int64_t most_cells = whole_blocks(o.context) * o.sequences;
   std::string out = fmt::format(
-      "{}: {}, {} layers, {} parameters\ncontext {} x {} sequences, {} workers, backend {}, cache "
-      "{}{}\nweights {}: {}\n\n{}",
+      "{}: {}, {} layers, {} parameters\n"
+      "context {} x {} sequences{}, {} workers, backend {}, cache {}{}\n"
+      "weights {}: {}\n\n{}",
       facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
-      o.context, o.sequences, o.workers,
-      o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route), o.cache_k.name(),
-      o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()), to_string(o.weights),
-      planned.weights_reason, planned.memory.to_text());
+      o.context, o.sequences, o.cells < most_cells ? fmt::format(" in {} cells", o.cells) : "",
+      o.workers, o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route),
+      o.cache_k.name(), o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()),
+      to_string(o.weights), planned.weights_reason, planned.memory.to_text());
   out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
                      planned.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : planned.concessions)
@@ -147,6 +150,7 @@ void print_json(const Model& model, const PlannedModel& planned) {
   const Json json{{"architecture", model.facts().architecture},
                   {"context", o.context},
                   {"sequences", o.sequences},
+                  {"cells", o.cells},
                   {"workers", o.workers},
                   {"backend", o.backend},
                   {"route", o.route},
@@ -206,9 +210,10 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
 void add_flags(CLI::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   app.add_option("--sequences", flags.model.session.sequences,
-                 "number of sequences, each with its own cache")
+                 "number of sequences, each with a context of its own")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
+  cli::add_cells_flag(app, flags.model.session);
   app.add_option("--phase", flags.phase,
                  "which plan to show in full: decode, prefill (the widest), 'prefill 8', all")
       ->type_name("NAME");
@@ -230,6 +235,7 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.footer(
       "Examples:\n"
       "  weft plan -m model.gguf -c 8192\n"
+      "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
       "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
       "  weft plan -m model.gguf --json | jq .memory");

@@ -61,10 +61,11 @@ class RuledBeams : public SessionBeams {
 };
 
 std::string text_of(const Generation::Impl& from, const Hypothesis& found) {
+  if (!from.tokenizer) return "";
   std::vector<TokenId> tokens = found.tokens;
   if (!tokens.empty() && from.session.model().vocabulary().ends_generation(tokens.back()))
     tokens.pop_back();
-  const std::string text = from.session.model().tokenizer().decode(tokens, from.options.decode);
+  const std::string text = from.tokenizer->decode(tokens, from.options.decode);
   if (!from.rules) return text;
   TextRules rules = *from.rules;
   std::string shown;

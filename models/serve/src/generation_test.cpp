@@ -254,6 +254,35 @@ TEST_CASE("a fork is a text that was begun with the same tokens") {
   }
 }
 
+TEST_CASE("a fork without a seed writes what its original writes") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 150, .sequences = 2});
+  std::vector<SamplerOptions> samplers(4, {.seed = 5, .temperature = 2});
+  samplers[1].mirostat = 1;
+  samplers[2].mirostat = 2;
+  samplers[3].adaptive_target = 0.1F;
+  for (const SamplerOptions& sampler : samplers) {
+    for (const int n : {0, 40}) {
+      CAPTURE(&sampler - samplers.data());
+      CAPTURE(n);
+      Generation first(session, 0, {.sampler = sampler, .max_tokens = 90});
+      first.begin(kPrompt);
+      for (int i = 0; i < n; ++i) first.next();
+      Generation other = first.fork(1, 6);
+      const Ids drawn_otherwise = write(other).tokens;
+      Generation fork = first.fork(1);
+      const Ids expected = write(first).tokens;
+      CHECK(expected.size() == static_cast<std::size_t>(90 - n));
+      CHECK(write(fork).tokens == expected);
+      CHECK(drawn_otherwise != expected);
+      // Its next text begins at the same seed, too.
+      first.begin(kPrompt);
+      fork.begin(kPrompt);
+      CHECK(write(fork).tokens == write(first).tokens);
+    }
+  }
+}
+
 TEST_CASE("forks keep to the grammar, to stop strings and to half characters") {
   Stories s;
   const auto grammar = Grammar::from_regex("(ab|ac){8}\\.");

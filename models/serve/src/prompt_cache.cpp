@@ -14,13 +14,16 @@
 namespace weft {
 namespace {
 
-std::optional<SavedSequence> open_cache(const std::string& path, const Session& session,
-                                        std::string& warning) {
+std::optional<SavedSequence> open_cache(const std::string& path, bool read_only,
+                                        const Session& session, std::string& warning) {
   std::error_code none;
   if (std::filesystem::file_size(path, none) == 0 || none == std::errc::no_such_file_or_directory)
     return std::nullopt;
   try {
     SavedSequence saved = SavedSequence::open(path);
+    if (!saved.note().empty() && !read_only)
+      fail<UnsupportedError>("{}: is a conversation, not a cache of a prompt: not replaced",
+                             printable_path(path));
     if (saved.matches(session)) return saved;
     warning = printable_path(path) +
               " was made with another model, other cache types or other kernels: not used";
@@ -48,7 +51,7 @@ std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenI
                                   std::string& warning) {
   if (path_.empty() || prompt.empty()) return 0;
   if (!read_only_) check_writable(path_);
-  const auto saved = open_cache(path_, generation.session(), warning);
+  const auto saved = open_cache(path_, read_only_, generation.session(), warning);
   if (!saved) return 0;
   const auto differ = std::ranges::mismatch(saved->tokens(), prompt).in2 - prompt.begin();
   // The last token is fed again, for its logits.

@@ -21,20 +21,35 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-// Throws UnsupportedError unless the file is a conversation, is empty, or does not exist.
+constexpr const char* kIsCache = "is a cache of a prompt, not a conversation";
+
+// Throws FormatError or UnsupportedError, which say what the file is, unless it is a conversation.
+void check_conversation(const std::string& path) {
+  if (SavedSequence::is_saved_sequence(path)) {
+    const SavedSequence saved = SavedSequence::open(path);
+    if (saved.note().empty()) fail<UnsupportedError>("{}: {}", printable_path(path), kIsCache);
+    parse_transcript(saved.note(), path);
+    return;
+  }
+  std::ifstream file(path, std::ios::binary);
+  const int first = file.get();
+  if (first != '{' && first != '[')
+    fail<FormatError>("{}: holds something other than a conversation", printable_path(path));
+  parse_transcript(read_file(path), path);
+}
+
+// Throws UnsupportedError unless the file is a conversation, empty, or not there.
 void check_replaceable(const std::string& path) {
   std::error_code absent;
-  if (!std::filesystem::is_regular_file(path, absent) || SavedSequence::is_saved_sequence(path))
+  if (!std::filesystem::is_regular_file(path, absent) ||
+      std::filesystem::file_size(path, absent) == 0)
     return;
-  std::ifstream file(path, std::ios::binary);
-  char first = '\0';
-  if (!file.get(first)) return;
   try {
-    if (first != '{' && first != '[') fail<FormatError>("not JSON");
-    parse_transcript(read_file(path), path);
-  } catch (const FormatError&) {
-    fail<UnsupportedError>("{}: holds something other than a conversation: not replaced",
-                           printable_path(path));
+    check_conversation(path);
+  } catch (const FormatError& error) {
+    fail<UnsupportedError>("{}: not replaced", error.what());
+  } catch (const UnsupportedError& error) {
+    fail<UnsupportedError>("{}: not replaced", error.what());
   }
 }
 
@@ -68,8 +83,7 @@ Conversation::Loaded Conversation::load(const std::string& path) {
   if (SavedSequence::is_saved_sequence(path)) {
     cache = SavedSequence::open(path);
     text = cache->note();
-    if (text.empty())
-      fail<UnsupportedError>("{}: a prompt cache, not a conversation", printable_path(path));
+    if (text.empty()) fail<UnsupportedError>("{}: {}", printable_path(path), kIsCache);
   } else {
     text = read_file(path);
   }

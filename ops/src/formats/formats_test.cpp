@@ -101,6 +101,30 @@ TEST_CASE("decoded values encode to themselves, and no input decodes to anything
   }
 }
 
+TEST_CASE("importances lower the errors that they count") {
+  std::mt19937 random(4);
+  std::vector<float> importance(kElems);
+  for (float& v : importance) v = random() % 4 == 0 ? 25.0f : 0.5f;
+  const std::vector<float> x = inputs(3).front();
+  for (const Format* format : all_formats()) {
+    if (!format->encode || !format->encode_weighted) continue;
+    CAPTURE(std::string(format->dtype.name()));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(format->dtype.bytes(kElems)));
+    std::vector<float> back(x.size());
+    const auto error = [&] {
+      format->decode(bytes.data(), back.data(), kElems);
+      double sum = 0;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        sum += importance[i] * std::pow(double{back[i]} - x[i], 2);
+      return sum;
+    };
+    format->encode(x.data(), bytes.data(), kElems);
+    const double plain = error();
+    format->encode_weighted(x.data(), importance.data(), bytes.data(), kElems);
+    CHECK(error() < plain);
+  }
+}
+
 TEST_CASE("Q4_K scales survive their packing, whatever they are") {
   std::mt19937 random(3);
   for (int round = 0; round < 1000; ++round) {

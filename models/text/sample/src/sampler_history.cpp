@@ -12,7 +12,7 @@
 namespace weft::stages {
 namespace {
 
-class DryStage final : public SamplerStage {
+class DryStage final : public StageOf<DryStage> {
  public:
   explicit DryStage(const Dry& p)
       : p_(p),

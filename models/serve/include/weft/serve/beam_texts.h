@@ -13,7 +13,7 @@ namespace weft {
 struct BeamTexts {
   struct Found {
     Hypothesis hypothesis;
-    std::string text;  // as the generation would have emitted it
+    std::string text;  // as the generation would have shown it; empty without a tokenizer
   };
   std::vector<Found> best;  // best first
   std::int64_t n_steps = 0;

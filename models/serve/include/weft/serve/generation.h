@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,9 +114,10 @@ class Generation {
   // from any thread. begin() clears the flag, unless it is GenerationOptions::cancel.
   void cancel();
 
-  // A generation that continues from here in another sequence. Its sampler starts at `seed` and has
-  // the text as its history. Throws like Session::copy().
-  Generation fork(std::int32_t to_sequence, std::uint64_t seed) const;
+  // A generation that continues from here in another sequence, with the same rules, held-back text
+  // and sampler state. It draws what this one would draw, or starts at `seed`. Throws ValueError for
+  // its own sequence, and like Session::copy().
+  Generation fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed = {}) const;
 
   // The prompt (after token healing) and the new tokens, including those that were not fed yet.
   std::span<const TokenId> tokens() const;

@@ -17,8 +17,8 @@ class PromptCache {
   // Restores the longest prefix of the prompt that the file has and the sequence can continue from,
   // but not the prompt's last token. Returns its number of tokens; begin() then reuses them.
   // Returns 0 if the file is missing, empty, damaged, or from another model; in the last two cases
-  // sets `warning`. Throws UnsupportedError if the file is of another kind, IoError if it cannot be
-  // read or would not be writable.
+  // sets `warning`. Throws UnsupportedError if the file is of another kind, or a saved conversation
+  // that keep() would replace; IoError if it cannot be read or would not be writable.
   std::int64_t restore(Generation& generation, std::span<const TokenId> prompt,
                        std::string& warning);
   // Writes the generation's sequence to the file, unless the cache is read-only or the file already
