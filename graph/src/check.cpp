@@ -57,7 +57,7 @@ void check_states(const Graph& graph) {
     if (!node.op || node.op->storage != Storage::state) continue;
     const NodeId state = owner_of(graph, id);
     if (graph[state].kind != NodeKind::state)
-      bad(node, fmt::format("writes into '{}', which is no state", graph[state].path));
+      bad(node, fmt::format("writes into '{}', which is not a state", graph[state].path));
     newest[state] = id;
   }
 }

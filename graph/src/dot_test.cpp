@@ -108,7 +108,7 @@ TEST_CASE("a cache named elsewhere belongs to the one layer that uses it") {
     Graph::Scope scope(g, fmt::format("blk.{}", i));
     blend(i ? h : own, {}, both, 1);
   }
-  const Layers layers(g);
+  const draw::Layers layers(g);
   CHECK(layers.of(own.id()) == 0);
   CHECK(layers.of(both.id()) == kNoLayer);
 }
@@ -156,14 +156,6 @@ TEST_CASE("layers outside the range shrink to one node") {
   CHECK(times(dot,
               "<B>blk.3 .. blk.4</B><BR/><FONT POINT-SIZE=\"9\" COLOR=\"#4b5563\">are not shown") ==
         1);
-}
-
-TEST_CASE("a layer number beyond reason is part of a name") {
-  CHECK(within_layer("blk.3.attn_q.weight") == "attn_q.weight");
-  CHECK(within_layer("blk.999999999999999999999.x") == "blk.999999999999999999999.x");
-  CHECK(within_layer("blk.70000.x") == "blk.70000.x");
-  CHECK(within_layer("blk.-1.x") == "blk.-1.x");
-  CHECK(within_layer("blk.3") == "blk.3");
 }
 
 TEST_CASE("boxes name weights, attributes, bounds, makers and notes") {

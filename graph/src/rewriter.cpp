@@ -13,23 +13,23 @@ std::string joined(const std::string& earlier, const std::string& pass) {
 }  // namespace
 
 Rewriter::Rewriter(const Graph& from, std::string_view pass_name)
-    : from_(from), pass_name_(pass_name), map_(static_cast<std::size_t>(from.size()), kNoNode) {
+    : from_(from), pass_name_(pass_name), map_(from, kNoNode) {
   to_.variables_ = from.variables_;
 }
 
 bool Rewriter::has(NodeId id) const {
-  return map_[static_cast<std::size_t>(id)] != kNoNode;
+  return map_[id] != kNoNode;
 }
 
 Tensor Rewriter::operator()(NodeId id) const {
   if (id == kNoNode) return {};
   if (!has(id))
     fail<ValueError>("pass {}: node '{}' is used before it was copied", pass_name_, from_[id].path);
-  return {const_cast<Graph*>(&to_), map_[static_cast<std::size_t>(id)]};
+  return {const_cast<Graph*>(&to_), map_[id]};
 }
 
 void Rewriter::stand_for(NodeId id, Tensor t) {
-  map_[static_cast<std::size_t>(id)] = t.id();
+  map_[id] = t.id();
 }
 
 Tensor Rewriter::copy(NodeId id) {
@@ -77,22 +77,21 @@ Graph Rewriter::finish() {
 }
 
 Graph without_dead_nodes(const Graph& graph) {
-  std::vector<bool> alive(static_cast<std::size_t>(graph.size()));
-  for (const Graph::Output& output : graph.outputs())
-    alive[static_cast<std::size_t>(output.node)] = true;
+  PerNode<bool> alive(graph);
+  for (const Graph::Output& output : graph.outputs()) alive[output.node] = true;
   for (NodeId id = graph.size() - 1; id >= 0; --id) {
     const Node& node = graph[id];
     const bool keeps =
         node.kind == NodeKind::input || (node.op && node.op->storage == Storage::state);
-    if (keeps) alive[static_cast<std::size_t>(id)] = true;
-    if (!alive[static_cast<std::size_t>(id)]) continue;
+    if (keeps) alive[id] = true;
+    if (!alive[id]) continue;
     for (const NodeId input : node.inputs) {
-      if (input != kNoNode) alive[static_cast<std::size_t>(input)] = true;
+      if (input != kNoNode) alive[input] = true;
     }
   }
   Rewriter rewriter(graph, "");
   for (NodeId id = 0; id < graph.size(); ++id) {
-    if (alive[static_cast<std::size_t>(id)]) rewriter.copy(id);
+    if (alive[id]) rewriter.copy(id);
   }
   return rewriter.take();
 }

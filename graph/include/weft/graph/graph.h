@@ -29,7 +29,7 @@ std::string_view to_string(NodeKind kind);
 struct Node {
   NodeKind kind = NodeKind::op;
   const OpDef* op = nullptr;   // null unless kind == op
-  std::vector<NodeId> inputs;  // kNoNode where an optional input is absent
+  std::vector<NodeId> inputs;  // kNoNode for an absent optional input
   Attrs attrs;
   TensorSpec spec;             // of the output
   std::string path;            // "blk.3.attn_q"; weights keep their GGUF names
@@ -52,7 +52,7 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   // A dimension that varies from step to step up to `bound`. The same name gives the same variable;
-  // throws ValueError where the bounds differ.
+  // throws ValueError if the bounds differ.
   Dim variable(std::string_view name, std::int64_t bound);
 
   Tensor input(std::string_view name, TensorSpec spec,
@@ -68,8 +68,7 @@ class Graph {
   // (models/arch/src/llama.cpp:41)".
   Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
              std::source_location where, std::string_view name = {});
-  // The same with a full path in place of scope and name: for nodes named after a weight, whose
-  // path says all.
+  // The same with a full path instead of scope and name: for nodes that are named after a weight.
   Tensor add_at(std::string_view path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
                 std::source_location where);
 
@@ -79,7 +78,7 @@ class Graph {
   std::int32_t size() const { return static_cast<std::int32_t>(nodes_.size()); }
   const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
   Tensor tensor(NodeId id) { return {this, id}; }
-  NodeId find(std::string_view path) const;  // kNoNode where no node has this path
+  NodeId find(std::string_view path) const;  // kNoNode if no node has this path
 
   struct Output {
     std::string name;
@@ -89,7 +88,7 @@ class Graph {
   const std::vector<Variable>& variables() const { return variables_; }
   Extents bounds() const;  // every variable at its bound
 
-  // Specs of a node's inputs, an invalid one where an optional input is absent.
+  // Specs of a node's inputs; an absent optional input has an invalid one.
   std::vector<TensorSpec> input_specs(const Node& node) const;
   // Ids of the nodes that use each node, indexed by NodeId.
   std::vector<std::vector<NodeId>> users() const;
@@ -121,9 +120,10 @@ class Graph {
   std::string scope_;
 };
 
-// Checks the whole graph before any plan is made: specs agree with what each op infers, inputs come
-// before their users, paths are unique, outputs exist, only states are written, and after that
-// nobody reads them from an older handle or a view of one. Throws Error naming the first bad node.
+// Checks the whole graph before a plan is made: specs agree with what each op infers, inputs come
+// before their users, paths are unique, outputs exist, only states are written, and once a state is
+// written, no node reads it through an older handle or a view of one. Throws Error naming the first
+// bad node.
 void check(const Graph& graph);
 
 }  // namespace weft

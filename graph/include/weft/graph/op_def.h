@@ -28,8 +28,8 @@ struct TensorSpec {
   Shape shape;
 
   bool present() const { return dtype.valid(); }
-  // At the bounds, rows back to back. Both throw ShapeError where a row is not whole blocks, or
-  // takes more than 2^63 - 1 bytes. REQUIRES: present().
+  // At the bounds, rows back to back. Both throw ShapeError if a row is not a whole number of
+  // blocks, or takes more than 2^63 - 1 bytes. REQUIRES: present().
   std::int64_t bytes() const;
   std::int64_t row_bytes() const;
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
@@ -40,10 +40,10 @@ using Specs = std::span<const TensorSpec>;
 using Views = std::span<const View>;
 
 // Which part of an input the output element (row r, column c) depends on. The planner derives from
-// it where two lanes must meet. A vector [D] that is applied to every row counts as D columns of
-// the same row.
+// it where two lanes must synchronize. A vector [D] that is applied to every row counts as D
+// columns of the same row.
 enum class Reach : std::uint8_t {
-  same,  // (r, c), the column mapped by OpDef::map_cols where that is set
+  same,  // (r, c), the column mapped by OpDef::map_cols if that is set
   row,   // row r, all columns
   col,   // all rows, column c (mapped likewise)
   all,   // everything
@@ -70,9 +70,8 @@ struct Cost {
 
 // Where the output lives.
 enum class Storage : std::uint8_t {
-  fresh,  // memory of its own (or over input `in_place_over`, if the planner sees that nobody else
-          // needs it)
-  view,   // the memory of input 0, seen otherwise (reshape, slice): no work at run time
+  fresh,  // memory of its own (or that of input `in_place_over`, if no other node needs it)
+  view,   // the memory of input 0 with another shape (reshape, slice): no work at run time
   state,  // the memory of input 0, a state, partly overwritten (cache_write)
 };
 
@@ -101,15 +100,15 @@ struct OpDef {
   Cost (*cost)(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) = nullptr;
 
   // Columns of the output that must stay in one lane (a head, a block). Null: 1. The row's width:
-  // cannot be cut by columns.
+  // the op cannot be divided by columns.
   std::int64_t (*col_granule)(const Attrs&, Specs in, const TensorSpec& out) = nullptr;
   // Which columns of input `index` the output columns need, for Reach::same and Reach::col. Null:
   // the same ones.
   ColRange (*map_cols)(const Attrs&, Specs in, int index, ColRange out) = nullptr;
-  // Ends of the parts of a row that are cut among lanes each on its own, the last one being the
-  // row's width (the Q, K and V parts of a fused projection). Null: the row is one part.
+  // Where the parts of a row end that are divided among lanes separately (the Q, K and V parts of a
+  // fused projection); the last one is the row's width. Null: the row is one part.
   std::vector<std::int64_t> (*col_segments)(const Attrs&, Specs in) = nullptr;
-  // Rows of the output can be computed apart from each other.
+  // Rows of the output can be computed independently.
   bool splits_rows = true;
 
   Storage storage = Storage::fresh;
@@ -121,7 +120,7 @@ struct OpDef {
   // checked against it.
   Tensor (*definition)(const Attrs&, std::span<const Tensor> in) = nullptr;
 
-  // Input `i` of a node: the last one stands for all that follow where the op is variadic.
+  // Input `i` of a node: the last one stands for all that follow if the op is variadic.
   const OpInput& input(std::size_t i) const { return inputs[std::min(i, inputs.size() - 1)]; }
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
+#include "weft/graph/per_node.h"
 
 namespace weft {
 
@@ -53,7 +54,7 @@ class Rewriter {
   const Graph& from_;
   std::string pass_name_;
   Graph to_;
-  std::vector<NodeId> map_;
+  PerNode<NodeId> map_;
 };
 
 // Copies what the outputs and the writers of states depend on, and every input: what a graph takes

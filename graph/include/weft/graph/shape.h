@@ -18,8 +18,8 @@ inline constexpr int kMaxVariables = 8;
 using Extents = std::array<std::int64_t, kMaxVariables>;
 
 struct Dim {
-  std::int64_t bound = 0;      // the extent, or its upper bound where the dimension varies
-  std::int32_t variable = -1;  // index of the graph's variable, -1 where the extent is fixed
+  std::int64_t bound = 0;      // the extent, or its upper bound if the dimension varies
+  std::int32_t variable = -1;  // index of the graph's variable, -1 if the extent is fixed
 
   constexpr Dim() = default;
   constexpr Dim(std::int64_t fixed) : bound(fixed) {}  // implicit: shapes are written {T, 4096}
@@ -37,7 +37,7 @@ class Shape {
  public:
   constexpr Shape() = default;
   // Throws ShapeError: rank over 4, a negative extent, a varying dimension that is not the first, a
-  // product of extents that leaves 63 bits.
+  // product of extents that does not fit 63 bits.
   Shape(std::initializer_list<Dim> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const Dim> dims);
 
@@ -63,7 +63,7 @@ class Shape {
   int rank_ = 0;
 };
 
-// "4096", or "?<=512" for a variable: its name is not known here.
+// "4096", or "?<=512" for a variable (a shape does not know its name).
 std::string to_string(const Dim& dim);
 std::string to_string(const Shape& shape);  // "[?<=512, 32, 128]"
 

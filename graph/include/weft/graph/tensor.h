@@ -29,7 +29,7 @@ class Tensor {
   const Shape& shape() const { return spec().shape; }
   DType dtype() const { return spec().dtype; }
 
-  // Gives the node a path of its own ("ffn_out" within the current scope). Throws ValueError where
+  // Gives the node a path of its own ("ffn_out" within the current scope). Throws ValueError if
   // the path is taken.
   Tensor named(std::string_view name) const;
 

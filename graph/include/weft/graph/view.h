@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel sees: typed memory with its extents for this step. Views own nothing.
+// What a kernel sees: typed memory with its extents for this step. Views do not own it.
 
 #include <array>
 #include <cstddef>
