@@ -56,7 +56,7 @@ std::size_t times(const std::string& text, std::string_view part) {
   return n;
 }
 
-// What Graphviz says about a picture: empty when it is content; nullopt, with a message, where it
+// What Graphviz says about a picture: empty if it accepts it; nullopt, with a message, if it
 // is not installed.
 std::optional<std::string> complaints(const std::string& dot) {
   if (std::system("dot -V > /dev/null 2>&1") != 0) {

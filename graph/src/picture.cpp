@@ -211,7 +211,7 @@ class Painter {
                               .border = std::string(look.border)});
   }
 
-  // Weights of an op: their names are left out where the op is named after them.
+  // Weights of an op: the name is omitted if the op is named after the weight.
   void weight_lines(const Node& node, std::vector<PictureLine>& lines) const {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNoNode || graph_[node.inputs[i]].kind != NodeKind::weight) continue;

@@ -14,7 +14,7 @@ Shape::Shape(std::span<const Dim> dims) {
       fail<ShapeError>("only the first dimension may vary, dimension {} does", rank_);
     dims_[static_cast<std::size_t>(rank_++)] = dim;
   }
-  // From the last dimension to the first, as cols() and elems() go: a row must fit even where there
+  // From the last dimension to the first, as cols() and elems() go: a row must fit even if there
   // are no rows.
   std::int64_t product = 1;
   for (int i = rank_; i-- > 0;) {

@@ -79,10 +79,10 @@ inline double rounding(double n) {
   return n < 0x1p24 ? n * 0x1p-24 / (1 - n * 0x1p-24) : HUGE_VAL;
 }
 
-// What one operation may lose where subnormals are flushed to zero.
+// The error of one operation if subnormals are flushed to zero.
 inline constexpr double kFlushed = FLT_MIN;
 
-// Error of silu in f32 where its argument is exact: an exp good to 2 ulp, an addition, a division
+// Error of silu in f32 if its argument is exact: an exp good to 2 ulp, an addition, a division
 // and a product, well within 16 roundings; exp(-x) leaves f32 at x = -88.7, where the true result
 // is 23 * FLT_MIN.
 inline double silu_error(double y) {

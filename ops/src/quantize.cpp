@@ -23,7 +23,7 @@ void reference(const Attrs&, Views in, View out) {
 }
 
 // Of the decoded values. The scale may miss by 4 roundings (a reciprocal instead of a division); a
-// code may fall to the other side where x / d lies that close to the middle between two codes.
+// code may fall to the other side if x / d is that close to the middle between two codes.
 void bound(const Attrs&, Views in, View bounds) {
   constexpr double kSlack = 4 * 0x1p-24;
   const std::int64_t block = q8a.block_elems();

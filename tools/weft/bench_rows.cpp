@@ -32,14 +32,14 @@ std::int64_t peak_rss() {
   return std::int64_t{usage.ru_maxrss} << 10;
 }
 
-constexpr std::int64_t kLeastTokens = 32;  // of a repetition of narrow steps
+constexpr std::int64_t kMinTokens = 32;  // of a repetition of narrow steps
 
 // One repetition; returns its tokens per second. Only what feeds tokens is timed.
 double repeat(Session& session, const Test& test, std::span<const std::int32_t> tokens,
               LogitsHash* hash) {
   const std::int64_t piece = test.phase == Phase::decode ? 1 : test.tokens;
   const std::int64_t again =
-      test.phase == Phase::step ? std::max<std::int64_t>(1, kLeastTokens / test.tokens) : 1;
+      test.phase == Phase::step ? std::max<std::int64_t>(1, kMinTokens / test.tokens) : 1;
   double seconds = 0;
   for (std::int64_t i = 0; i < again; ++i) {
     session.truncate(0, test.depth);

@@ -14,7 +14,7 @@ Extents extents_of(const Graph& graph, std::int64_t n_tokens) {
   return extents;
 }
 
-// The state that a node's value lies in; kNoNode where it lies elsewhere.
+// The state that holds a node's value; kNoNode if none does.
 NodeId state_under(const Graph& graph, NodeId id) {
   while (id != kNoNode && graph[id].kind == NodeKind::op && graph[id].op->storage != Storage::fresh)
     id = graph[id].inputs.front();

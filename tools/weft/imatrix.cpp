@@ -47,7 +47,7 @@ Imatrix read_earlier(const std::vector<std::string>& paths, std::int64_t chunk_s
   return sum;
 }
 
-// With --resume: what an interrupted run of the same text left, and where it stopped.
+// With --resume: the result of an interrupted run on the same text, and where it stopped.
 void take_up(Flags& flags) {
   if (!flags.resume || !std::filesystem::exists(flags.out)) return;
   const Imatrix left = Imatrix::read(flags.out);
@@ -131,7 +131,7 @@ class Run {
     }
   }
 
-  // False where Ctrl-C came; the sums then end with the window before.
+  // False after Ctrl-C; the sums then end with the previous window.
   bool one(std::int64_t i) {
     const auto wants = [&](std::size_t) { return flags_.output; };
     // A window counts as a whole or not at all.

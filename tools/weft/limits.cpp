@@ -68,7 +68,7 @@ std::string about_cache(const bench::ReadLimit& reads) {
                      reads.measures_memory() ? "" : ": not the speed of memory");
 }
 
-// Empty where there is no place for it. https://specifications.freedesktop.org/basedir-spec
+// Empty if there is no place for it. https://specifications.freedesktop.org/basedir-spec
 fs::path cache_path() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
@@ -95,7 +95,7 @@ std::int64_t now_s() {
       .count();
 }
 
-// An empty one where there is no file that can be used.
+// Empty if there is no usable file.
 Json read_kept() {
   std::ifstream file(cache_path());
   Json json = Json::parse(file, nullptr, false);
@@ -121,9 +121,9 @@ void keep(const std::string& key, const Limits& limits) {
 
 }  // namespace
 
-Limits measure_limits(int threads, std::int64_t most_bytes) {
+Limits measure_limits(int threads, std::int64_t max_bytes) {
   return {.threads = threads,
-          .reads = bench::measure_reads(threads, most_bytes),
+          .reads = bench::measure_reads(threads, max_bytes),
           .int8 = bench::measure_int8(threads),
           .f32 = bench::measure_f32(threads)};
 }

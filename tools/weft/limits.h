@@ -16,8 +16,8 @@ struct Limits {
   bench::ArithmeticLimit int8, f32;
 };
 
-// Leaves reads out where `most_bytes` of memory is too little for them.
-Limits measure_limits(int threads, std::int64_t most_bytes);
+// Skips the read limit if `max_bytes` of memory are not enough to measure it.
+Limits measure_limits(int threads, std::int64_t max_bytes);
 
 std::string to_text(const std::vector<Limits>& limits);
 std::string to_json(const Limits& limits);  // an object

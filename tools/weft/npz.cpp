@@ -79,7 +79,7 @@ std::string Archive::inflated(std::string_view packed, std::size_t n,
   return out;
 }
 
-// One entry of the directory; returns where the next one begins.
+// One entry of the directory; returns the offset of the next one.
 std::size_t Archive::read_entry(std::size_t at, Dump& dump) {
   constexpr std::size_t kEntry = 46, kLocal = 30, kTooLarge = 0xffffffff;
   if (part(at, 4) != "PK\x01\x02") broken("its directory is damaged");

@@ -84,7 +84,7 @@ std::string so_far(const PerplexityReport& r) {
   return text;
 }
 
-// Calls work(begin, end) for parts of 0 .. n - 1, on two threads where there is much to do.
+// Calls work(begin, end) for parts of 0 .. n - 1, on two threads if n is large.
 template <class Work>
 void in_halves(std::size_t n, bool much, Work work) {
   if (!much || n < 2) return work(0, n);

@@ -12,7 +12,7 @@ struct PerplexityReport {
   std::string model;
   std::int64_t window = 0, windows = 0;
   Mean nll;
-  Comparison comparison;  // empty where there is nothing to compare with
+  Comparison comparison;  // empty if there is nothing to compare with
 
   Estimate perplexity() const { return weft::perplexity(nll); }
 };

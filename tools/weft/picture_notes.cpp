@@ -64,16 +64,16 @@ class Notes {
   }
 
   std::vector<BoxFacts> add(Picture& picture) {
-    double most_ns = 0, most_bytes = 0;
+    double max_ns = 0, max_bytes = 0;
     for (const PictureBox& box : picture.boxes) {
-      most_ns = std::max(most_ns, ns_of(box));
-      most_bytes = std::max(most_bytes, bytes_of(box));
+      max_ns = std::max(max_ns, ns_of(box));
+      max_bytes = std::max(max_bytes, bytes_of(box));
     }
     std::vector<BoxFacts> facts;
     for (PictureBox& box : picture.boxes) {
       if (box.nodes.empty()) continue;
       facts.push_back(facts_of(box));
-      if (const PlanStep* step = step_of(box)) mark(box, *step, most_ns, most_bytes);
+      if (const PlanStep* step = step_of(box)) mark(box, *step, max_ns, max_bytes);
       for (const auto& [key, value] : facts.back().rows)
         box.tooltip += fmt::format("{}{}: {}", box.tooltip.empty() ? "" : "\n", key, value);
     }
@@ -113,7 +113,7 @@ class Notes {
       return found == profiled_.end() ? 0 : found->second->bytes;
     });
   }
-  // The kernel that a profile measured, where it is another one: that of another machine.
+  // The kernel that a profile measured, if it differs: the profile is of another machine.
   const std::string* other_kernel(const PlanStep& step) const {
     const auto found = profiled_.find(step.path);
     if (found == profiled_.end() || found->second->kernel.empty()) return nullptr;
@@ -134,7 +134,7 @@ class Notes {
     return kBackendColours[static_cast<std::size_t>(at) % std::size(kBackendColours)];
   }
 
-  void mark(PictureBox& box, const PlanStep& step, double most_ns, double most_bytes) const {
+  void mark(PictureBox& box, const PlanStep& step, double max_ns, double max_bytes) const {
     const std::string lanes = lanes_text(step, plan_.lanes);
     if (options_.kernels) box.lines.push_back({step.kernel});
     box.lines.push_back({step.backend + (lanes.empty() ? "" : ": " + lanes),
@@ -148,13 +148,13 @@ class Notes {
     if (options_.profile) {
       box.lines.push_back({fmt::format("{}, {:.1f} % of the time", human_ns(ns), share_of_time(ns)),
                            PictureLine::Style::bold});
-      box.fill = heat_colour(most_ns > 0 ? ns / most_ns : 0);
-      box.pen = 1 + 5 * (most_bytes > 0 ? std::sqrt(bytes / most_bytes) : 0);
+      box.fill = heat_colour(max_ns > 0 ? ns / max_ns : 0);
+      box.pen = 1 + 5 * (max_bytes > 0 ? std::sqrt(bytes / max_bytes) : 0);
     } else if (options_.bytes_heat) {
       box.lines.push_back(
           {fmt::format("{}, {:.1f} % of all bytes", bytes_text(bytes), share_of_bytes(bytes)),
            PictureLine::Style::bold});
-      box.fill = heat_colour(most_bytes > 0 ? bytes / most_bytes : 0);
+      box.fill = heat_colour(max_bytes > 0 ? bytes / max_bytes : 0);
     }
   }
 

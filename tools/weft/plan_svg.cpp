@@ -197,7 +197,7 @@ class Painter {
          fmt::format("most bytes alive in one stage: {}", human_bytes(plan_.arena_lower_bound)),
          " text-anchor=\"end\" fill=\"#15803d\"");
     line(kLeft, kTop + kArena, kLeft + width_, kTop + kArena, "stroke=\"#374151\"");
-    // Which layers are where.
+    // The positions of the layers.
     std::int64_t before = -2;
     double free = 0;
     for (std::size_t i = first_; i < last_; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// A plan as a picture: who lives where in the arena and when, and what each lane does when.
+// Draws a plan: the tensors in the arena over the steps, and the work of each lane over time.
 
 #include <string>
 

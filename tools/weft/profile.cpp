@@ -294,13 +294,13 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
 
 // Room for the calls of a worker in one repetition: at most this many are kept.
 std::size_t room_for(const Session& session, const Flags& flags) {
-  constexpr std::int64_t kMost = 1 << 20;
+  constexpr std::int64_t kMax = 1 << 20;
   std::int64_t most = 0;
   for (std::size_t i = 0; i < session.n_plans(); ++i)
     most = std::max(most, session.plan(i).calls());
   const std::int64_t width = session.options().prefill_width;
   const std::int64_t steps = std::max((flags.prompt + width - 1) / width, flags.predict);
-  return static_cast<std::size_t>(std::min(most * steps, kMost));
+  return static_cast<std::size_t>(std::min(most * steps, kMax));
 }
 
 int profile_all(Flags& flags) {

@@ -41,7 +41,7 @@ void run_window(Session& session, std::span<const std::int32_t> tokens, std::int
                 const std::atomic<bool>* cancel, NodeObserver* observer, Wants wants, Take take) {
   session.truncate(0, 0);
   const auto width = static_cast<std::size_t>(session.options().prefill_width);
-  const auto most_rows = session.options().logits_rows;
+  const auto max_rows = session.options().logits_rows;
   std::vector<StepToken> step;
   for (std::size_t begin = 0; begin < tokens.size(); begin += step.size()) {
     step.clear();
@@ -49,7 +49,7 @@ void run_window(Session& session, std::span<const std::int32_t> tokens, std::int
     std::size_t first = 0;  // of the step, that wants logits
     for (std::size_t i = begin; i < tokens.size() && step.size() < width; ++i) {
       const bool wanted = wants(i);
-      if (wanted && n_rows == most_rows) break;
+      if (wanted && n_rows == max_rows) break;
       if (wanted && n_rows++ == 0) first = step.size();
       step.push_back({.token = i == 0 && bos >= 0 ? bos : tokens[i], .logits = wanted});
     }

@@ -96,7 +96,7 @@ Estimate perplexity(const Mean& nll) {
 }
 
 Compared compare(std::span<const float> logits, const SavedRow& base, std::int32_t token) {
-  constexpr float kLeast = -16;  // e^-16 and less: what 16 bits do not hold
+  constexpr float kMin = -16;  // e^-16 and less: what 16 bits do not hold
   const std::size_t n = logits.size();
   const double total = log_sum_exp(logits);
   const auto norm = static_cast<float>(total);
@@ -108,7 +108,7 @@ Compared compare(std::span<const float> logits, const SavedRow& base, std::int32
     const float log_base = scale * static_cast<float>(steps[i]) + minimum;
     const float bounded = log_base < 0 ? log_base : 0;
     const float term = exp_of_negative(bounded) * (log_base - (x[i] - norm));
-    return log_base > kLeast ? term : 0.0f;
+    return log_base > kMin ? term : 0.0f;
   });
   // What rounding the norm left out; the base's probabilities add up to 1.
   c.divergence += total - static_cast<double>(norm);

@@ -63,12 +63,12 @@ Imatrix::Entry read_entry(const Checkpoint& file, const CheckpointTensor& sums,
 }
 
 std::int64_t read_number(const Checkpoint& file, std::string_view key, std::uint64_t least) {
-  constexpr auto kMost = static_cast<std::uint64_t>(kMaxChunks);
+  constexpr auto kMax = static_cast<std::uint64_t>(kMaxChunks);
   const auto value = file.find_uint(key);
   if (!value) fail<FormatError>("{}: key '{}' is missing", printable_path(file.path()), key);
-  if (*value < least || *value > kMost) {
+  if (*value < least || *value > kMax) {
     fail<FormatError>("{}: key '{}' must be from {} to {}, got {}", printable_path(file.path()),
-                      key, least, kMost, *value);
+                      key, least, kMax, *value);
   }
   return static_cast<std::int64_t>(*value);
 }

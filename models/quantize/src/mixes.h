@@ -25,7 +25,7 @@ struct MixInfo {
 };
 
 std::span<const MixInfo> all_mixes();
-const MixInfo* find_mix(std::string_view name);  // any case, aliases too; null where unknown
+const MixInfo* find_mix(std::string_view name);  // in any case, also an alias; null if unknown
 
 // Names that stand for a mix of another name.
 struct MixAlias {
@@ -34,7 +34,7 @@ struct MixAlias {
 std::span<const MixAlias> mix_aliases();
 
 enum class TensorClass : std::uint8_t {
-  output,  // and the token embedding where that serves as output matrix
+  output,  // and the token embedding if that is also the output matrix
   token_embd,
   attn_q,
   attn_k,

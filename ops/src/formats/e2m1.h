@@ -38,7 +38,7 @@ inline void e2m1_errors(const float* x, const float* weights, int n,
     for (int i = 0; i < n; ++i) {
       // In halves up to 2, in wholes up to 4, then 4 and 6; all of it doubled.
       const Floats m = all_lanes(std::fabs(x[i]));
-      const Floats q = least(m * inverse, all_lanes(12));
+      const Floats q = min_lanes(m * inverse, all_lanes(12));
       const Floats even = nearest_integer(q * 0.5f) * 2;
       const Floats top = q > 10 ? all_lanes(12) : all_lanes(8);
       const Floats code = q < 4 ? nearest_integer(q) : q < 8 ? even : top;

@@ -20,7 +20,7 @@ WEFT_LANES inline void load_group(const float* x, const float* weights, float li
     }
   }
   for (int i = 0; i < kSize; ++i)
-    g.x[i] = least(greatest(g.x[i], all_lanes(-limit)), all_lanes(limit));
+    g.x[i] = min_lanes(max_lanes(g.x[i], all_lanes(-limit)), all_lanes(limit));
 }
 
 // Importances of a row as weights of about one. None is zero, so that what does not matter is still

@@ -43,8 +43,8 @@ class Lattice {
   }
   const std::array<std::int8_t, kValuesOf>& values() const { return values_; }
 
-  // The index of the point of least cost; the first such in the lists where several are. Changes
-  // `costs`.
+  // The index of the point of minimum cost; the first one in the lists if there are several.
+  // Changes `costs`.
   int nearest(Costs& costs) const {
     int cell = 0;
     for (int i = kDims - 1; i >= 0; --i) cell = cell * kValues + lower(costs[i]);

@@ -21,7 +21,7 @@ void encode_row(const float* in, std::byte* out, std::int64_t n_elems) {
     for (std::int64_t i = 0; i < n_elems; i += Q8_0::kBlock, out += sizeof(Q8_0::Block)) {
       Floats x[2];
       std::memcpy(x, in + i, sizeof(x));
-      const float d = greatest_of(greatest(magnitude(x[0]), magnitude(x[1]))) / 127;
+      const float d = max_of(max_lanes(magnitude(x[0]), magnitude(x[1]))) / 127;
       const float inverse = inverse_scale(d);
       Q8_0::Block block;
       block.d = scale_to_f16(d);

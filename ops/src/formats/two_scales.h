@@ -26,8 +26,8 @@ inline constexpr int kTurns = 4;
 inline constexpr int kPolish = 3;
 
 WEFT_LANES inline Floats clamp(const Floats& x, int low, int high) {
-  return least(greatest(x, all_lanes(static_cast<float>(low))),
-               all_lanes(static_cast<float>(high)));
+  return min_lanes(max_lanes(x, all_lanes(static_cast<float>(low))),
+                   all_lanes(static_cast<float>(high)));
 }
 
 // The lanes of block b of a batch set to a value, the others as they are.
@@ -158,8 +158,8 @@ struct AffineSearch {
         for (int j = -1; j <= 1; ++j) {
           Choice next = start;
           const Floats up = coarse ? all_lanes(kUnit) : all_lanes(0);
-          next.d = greatest(start.d + up * static_cast<float>(i), all_lanes(0));
-          next.dmin = greatest(start.dmin + up * static_cast<float>(j), all_lanes(0));
+          next.d = max_lanes(start.d + up * static_cast<float>(i), all_lanes(0));
+          next.dmin = max_lanes(start.dmin + up * static_cast<float>(j), all_lanes(0));
           for (int s = 0; s < kLanes; ++s) {
             next.d[s] = as_f16(double{next.d[s]});
             next.dmin[s] = as_f16(double{next.dmin[s]});

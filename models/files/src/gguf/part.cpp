@@ -146,7 +146,7 @@ void check_overlaps(const std::vector<CheckpointTensor>& tensors, const std::str
 }  // namespace
 
 FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
-  constexpr std::uint64_t kLeastTensor = 8 + 4 + 4 + 8;
+  constexpr std::uint64_t kMinTensor = 8 + 4 + 4 + 8;
   Cursor cursor(bytes, file);
   cursor.set_subject("header");
   check_magic(cursor);
@@ -155,7 +155,7 @@ FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
   const auto n_tensors = cursor.read<std::uint64_t>("tensor count");
   const auto n_entries = cursor.read<std::uint64_t>("metadata count");
   cursor.set_subject("tensor count");
-  cursor.require(n_tensors, kLeastTensor, "tensors");
+  cursor.require(n_tensors, kMinTensor, "tensors");
 
   DecodeBudget budget;
   part.metadata = parse_metadata(cursor, n_entries, budget);
@@ -164,7 +164,7 @@ FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
   part.alignment = read_alignment(part, file);
 
   cursor.set_subject("tensor count");
-  cursor.require(n_tensors, kLeastTensor, "tensors");
+  cursor.require(n_tensors, kMinTensor, "tensors");
   budget.charge(cursor, n_tensors, sizeof(CheckpointTensor));
   part.tensors.reserve(static_cast<std::size_t>(n_tensors));
   for (std::uint64_t i = 0; i < n_tensors; ++i)

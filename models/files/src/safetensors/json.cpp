@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMaxMarks = std::int64_t{8} << 20;
 
 // The deepest that is needed is about six. Written out for a message, a value takes stack by depth.
-constexpr int kMostNested = 64;
+constexpr int kMaxNested = 64;
 
 void check_depth(std::string_view text, const std::string& file) {
   int depth = 0;
@@ -30,8 +30,8 @@ void check_depth(std::string_view text, const std::string& file) {
     } else if (c == '"') {
       in_string = !in_string;
     } else if (!in_string && (c == '[' || c == '{')) {
-      if (++depth > kMostNested)
-        fail<FormatError>("{}: is nested more than {} deep", printable_path(file), kMostNested);
+      if (++depth > kMaxNested)
+        fail<FormatError>("{}: is nested more than {} deep", printable_path(file), kMaxNested);
     } else if (!in_string && (c == ']' || c == '}')) {
       --depth;
     }

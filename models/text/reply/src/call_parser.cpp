@@ -22,7 +22,7 @@ CallParser::CallParser(const CallRow& row, Events& events, const Tools& tools, b
   enter(row.section_open.empty() || bare ? Phase::name : Phase::section);
 }
 
-// What comes next, where there is something to skip.
+// What comes next after skipping white space.
 Step CallParser::enter(Phase phase) {
   matched_ = 0;
   text_.clear();
@@ -92,7 +92,7 @@ Step CallParser::advance(char c) {
       return value(c);
     case Phase::close:
       return literal(row_.close, c, Phase::close);
-    case Phase::open:  // the end of a section, where choice() is done
+    case Phase::open:  // the end of a section, after choice()
       break;
   }
   return Step::more;

@@ -42,7 +42,7 @@ class Call {
   void id(std::string_view id) { id_ = id; }
   void arguments(std::string_view delta);
   void begin();  // the arguments begin
-  bool end();    // false where there is none
+  bool end();    // false if there is none
   void drop();
   bool begun() const { return index_ >= 0; }
   const std::string& called() const { return name_; }
@@ -85,7 +85,7 @@ class ObjectParser {
   int calls_ = 0;
 };
 
-// After the opening text of a row, up to where its calls end.
+// From the opening text of a row to the end of its calls.
 class CallParser {
  public:
   // `opening` was taken already.

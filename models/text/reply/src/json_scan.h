@@ -1,6 +1,6 @@
 #pragma once
-// JSON as it comes, byte by byte: whether it is well-formed so far, and where its parts begin and
-// end. Takes no stack for nesting, and keeps nothing but the kinds of the brackets that are open.
+// Scans JSON byte by byte: whether it is well-formed so far, and where its parts begin and end.
+// Does not recurse, and keeps only the kinds of the open brackets.
 
 #include <string>
 

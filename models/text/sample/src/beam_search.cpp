@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostBeams = 4096;
+constexpr std::size_t kMaxBeams = 4096;
 
 }  // namespace
 
@@ -21,8 +21,8 @@ std::string_view to_string(EarlyStopping stopping) {
 
 BeamSearch::BeamSearch(BeamModel& model, const BeamOptions& options)
     : model_(model), options_(options) {
-  if (options.beams < 1 || options.beams > kMostBeams)
-    fail<ValueError>("a search has 1..{} beams, got {}", kMostBeams, options.beams);
+  if (options.beams < 1 || options.beams > kMaxBeams)
+    fail<ValueError>("a search has 1..{} beams, got {}", kMaxBeams, options.beams);
   if (!std::isfinite(options.length_penalty))
     fail<ValueError>("the length penalty must be a number, got {}", options.length_penalty);
   if (options.max_tokens < 0)

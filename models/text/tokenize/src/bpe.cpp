@@ -62,7 +62,7 @@ class BpeTokenizer final : public Tokenizer {
                        // the others
   StringIndex whole_index_;
   std::array<TokenId, 256> byte_tokens_{};
-  std::unique_ptr<JoinableNeighbours> joinable_;  // where tokens are texts as they are
+  std::unique_ptr<JoinableNeighbours> joinable_;  // if tokens are literal texts
   MergeTable merges_;
 };
 
@@ -104,7 +104,7 @@ void BpeTokenizer::Encoder::piece(std::string_view text) {
   if (tokenizer_.bytes_written()) return merge_bytes(text);
   if (tokenizer_.rule_->drop_spaces && (CharReader(text).at(0).bits & char_class::kSpace) != 0)
     return;
-  // Such pieces may be as long as the text: cut where no token reaches across.
+  // Such pieces may be as long as the text: divide them where no token crosses.
   std::size_t begin = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t next = at + decode_utf8(text, at).length;
@@ -252,7 +252,7 @@ void BpeTokenizer::read_tokens() {
   if (whole) whole_index_.build(whole_);
 }
 
-// Some vocabularies come without merges: two tokens join where their joint text is a token, and the
+// Some vocabularies come without merges: two tokens merge if their joint text is a token, and the
 // lower its id, the earlier.
 void BpeTokenizer::rank_by_id() {
   constexpr std::size_t kMaxLength = 256;

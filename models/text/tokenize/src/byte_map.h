@@ -13,7 +13,7 @@ namespace weft::tokenize {
 // The character for a byte, as UTF-8.
 std::string_view byte_as_text(std::uint8_t byte);
 
-// The bytes that a text in this notation stands for; nullopt where a character is not part of it.
+// The bytes that a text in this notation stands for; nullopt if a character is not part of it.
 std::optional<std::string> text_as_bytes(std::string_view text);
 
 }  // namespace weft::tokenize

@@ -50,7 +50,7 @@ class ByteTrie {
   std::size_t n_too_long() const { return n_too_long_; }
 
  private:
-  // 0, the root, where there is none.
+  // 0, the root, if there is none.
   std::uint32_t child(std::uint32_t node, std::uint8_t byte) const {
     if (node == 0) return roots_[byte];
     const std::uint32_t begin = children_[node];

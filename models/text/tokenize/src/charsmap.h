@@ -26,7 +26,7 @@ class Charsmap {
     std::size_t length = 0;  // bytes of the text; 0: none
     std::string_view replacement;
   };
-  // The longest known string that starts at byte `at`. Throws FormatError where the trie points
+  // The longest known string that starts at byte `at`. Throws FormatError if the trie points
   // beyond itself.
   Match longest(std::string_view text, std::size_t at) const;
   bool empty() const { return units_.empty(); }
@@ -44,7 +44,7 @@ struct SentencePieceRules {
 };
 
 // What a SentencePiece model makes of a text before it looks for tokens: characters replaced, bytes
-// that are not UTF-8 become U+FFFD, spaces become U+2581. Throws ValueError where that is longer
+// that are not UTF-8 become U+FFFD, spaces become U+2581. Throws ValueError if that is longer
 // than `limit` bytes: a table may make a text a thousand times as long as it was.
 std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
                       std::string_view text, std::size_t limit = kMaxText);

@@ -18,9 +18,9 @@ namespace {
 // Scores are whole numbers: sums of them do not depend on the order.
 constexpr double kScale = 1e4;
 constexpr std::int64_t kUnknownScore = -10'000'000;  // of a character that becomes its bytes
-constexpr double kMostScore = 1e9;                   // so that no sum over a text overflows
+constexpr double kMaxScore = 1e9;                    // so that no sum over a text overflows
 constexpr TokenId kInside = -2;                      // a place within a character
-constexpr double kLeastScore = -20e6;                // tokens below are never used
+constexpr double kMinScore = -20e6;                  // tokens below are never used
 
 class Plamo2Tokenizer final : public Tokenizer {
  public:
@@ -58,7 +58,7 @@ Plamo2Tokenizer::Plamo2Tokenizer(std::shared_ptr<const Vocabulary> shared)
     bytes_.add(text);
     const bool produced = !hidden(id) && type != TokenType::byte && type != TokenType::user_defined;
     const double score = std::round(static_cast<double>(vocabulary().score(id)) * kScale);
-    if (!produced || !(score > kLeastScore) || score > kMostScore) continue;
+    if (!produced || !(score > kMinScore) || score > kMaxScore) continue;
     entries.emplace_back(text, id);
     scores_[static_cast<std::size_t>(id)] = static_cast<std::int64_t>(score);
   }

@@ -15,7 +15,7 @@
 
 namespace weft::tokenize {
 
-// A run of characters of one sort: LEAD? X{min,max}, where `contains` says what X is.
+// A run of characters of one sort: LEAD? X{min,max}; `contains` defines X.
 struct RunStage {
   enum class Lead { none, space, white_space };
 
@@ -23,7 +23,7 @@ struct RunStage {
   Lead lead = Lead::none;
   int min = 1;
   int max = kUnlimited;
-  bool at_end = false;  // only where the run reaches the end of the piece
+  bool at_end = false;  // only if the run reaches the end of the piece
 };
 
 // The general pattern: alternatives tried in this order at every position.
@@ -32,10 +32,10 @@ struct RunStage {
 //   words                    PREFIX? LETTERS+, or with split_case the two forms  PREFIX? UPPER*
 //   LOWER+  and  PREFIX? UPPER+ LOWER*,
 //                            both with an optional contraction behind (split_case_suffix)
-//   numbers                  digits{1,max_digits}, or ' '?digits+ where digits_take_space
-//   punctuation              ' '? PUNCTUATION+ NEWLINE_TAIL*  (or ?, where it is one)
+//   numbers                  digits{1,max_digits}, or ' '?digits+ if digits_take_space
+//   punctuation              ' '? PUNCTUATION+ NEWLINE_TAIL*  (or ?, if it is one)
 //   newlines                 \s*[\r\n]+
-//   white space              \s+(?!\S), then \s+ where lone_space; or where halving_spaces
+//   white space              \s+(?!\S), then \s+ if lone_space; or if halving_spaces
 //                            \s{512}(?!\S), \s{256}(?!\S), ... \s{4}(?!\S), \s{1,2}(?!\S), \s
 // Where han_apart, runs of Han characters come first and no word holds one. With phrases, LETTERS+
 // is LETTER MARK* (' '? LETTER MARK*)*.
@@ -54,7 +54,7 @@ struct WordStage {
   Contractions split_case_suffix = Contractions::none;
   int max_digits = kUnlimited;  // 0: numbers are no alternative
   bool digits_take_space = false;
-  // Punctuation: a character in one of `punctuation`, or, where that is 0, in none of
+  // Punctuation: a character in one of `punctuation`, or, if that is 0, in none of
   // `not_punctuation`.
   CharClass punctuation = 0;
   CharClass not_punctuation = char_class::kSpace | char_class::kLetter | char_class::kNumber;
@@ -85,7 +85,7 @@ struct PreTokenizerRule {
   std::span<const SplitStage> stages;
   bool ignore_merges =
       false;  // a piece that is a token as a whole is that token, whatever the merges say
-  bool add_bos = false;  // where the file does not say
+  bool add_bos = false;  // unless the file says otherwise
   // How tokens write text: in the notation of byte_map.h; as it is but for U+2581, which is a
   // space, with "<0xXX>" for characters that have no token; or as it is.
   enum class Notation { bytes, space_symbols, plain } notation = Notation::bytes;

@@ -1,5 +1,5 @@
 // The table of pre-tokenizer rules: a row says which names of tokenizer.ggml.pre mean it and which
-// stages it is made of. A new rule is a row here (and a new sort of character where its runs need
+// stages it is made of. A new rule is a row here (and a new kind of character if its runs need
 // one).
 
 #include <algorithm>

@@ -69,7 +69,7 @@ TEST_CASE("WordPiece: case and accents as the file says") {
   CHECK(t.encode("\u00C9 E e") == t.ids({kSpace + "\u00C9", "[UNK]", kSpace + "e"}));
 }
 
-TEST_CASE("Unigram: the greatest sum of scores, one unknown token for characters in a row") {
+TEST_CASE("Unigram: the maximum sum of scores, one unknown token for characters in a row") {
   const Texts t(test::unigram_builder());
   CHECK(t.encode("ab") == t.ids({kSpace, "ab"}));
   CHECK(t.encode("abab") == t.ids({kSpace, "a", "bab"}));

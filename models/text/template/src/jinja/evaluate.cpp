@@ -135,7 +135,7 @@ Value Renderer::eval_slice(const Value& object, const Node& slice) {
   const Str& s = *object.text;
   heap.work(s.text.size());
   if (chosen.empty()) return heap.text("");
-  std::vector<std::size_t> starts;  // of characters; none where each is a byte
+  std::vector<std::size_t> starts;  // of characters; empty if each is one byte
   if (!s.ascii()) {
     heap.charge((s.length + 1) * sizeof(std::size_t));
     for (std::size_t at = 0; at < s.text.size(); at += decode_utf8(s.text, at).length)

@@ -215,7 +215,7 @@ std::string number_text(const Value& v) {
   return text;
 }
 
-// int(text, base); nothing where it is none.
+// int(text, base); nullopt if the text is not a number.
 std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) {
   if (base < 2 || base > 36) return std::nullopt;
   const std::size_t sign = text.starts_with('-') ? 1 : 0;

@@ -59,7 +59,7 @@ void key_to_json(Heap& heap, const Value& key, const JsonStyle& style, TextBuild
   }
 }
 
-// What stands between the brackets: items apart, on lines of their own where asked for.
+// The text between the brackets, with each item on its own line if requested.
 class Items {
  public:
   Items(const JsonStyle& style, TextBuilder& out, int depth)

@@ -35,7 +35,7 @@ class Parser {
   std::string identifier();
 
   // Expressions.
-  NodePtr expression(bool with_condition = true);  // a tuple where there are commas
+  NodePtr expression(bool with_condition = true);  // a tuple if there are commas
   NodePtr tuple(bool with_condition, bool parenthesized, std::string_view end_word = {});
   NodePtr single(bool with_condition = true);
   NodePtr condition();

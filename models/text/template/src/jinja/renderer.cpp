@@ -113,7 +113,7 @@ std::vector<Value> Renderer::filtered(const Node& node, std::vector<Value> items
   return chosen;
 }
 
-// False where there was nothing to go through.
+// Returns false if there was nothing to iterate over.
 bool Renderer::loop(const Node& node, std::vector<Value> items, std::int64_t depth0) {
   Loop* const loop = heap.loop({.items = filtered(node, std::move(items)),
                                 .node = node.flag ? &node : nullptr,

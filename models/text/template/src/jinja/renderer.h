@@ -17,7 +17,7 @@ struct Args {
   std::size_t taken = 0;  // of the list
   std::size_t named_taken = 0;
 
-  // The argument at this place or of this name; null where it was not given.
+  // The argument at this position or with this name; null if it was not given.
   const Value* get(std::size_t place, std::string_view name);
   std::span<const Value> rest(std::size_t from);
   bool all_taken() const { return taken >= list.size() && named_taken >= named.size(); }
@@ -56,7 +56,7 @@ class Renderer {
   Value binary(std::string_view op, const Value& a, const Value& b);
   bool contains(const Value& all, const Value& one);
   [[noreturn]] void missing(const Value& v) { heap.fail_text(v.text->text); }
-  // Of the arguments of natives. Fail where they are of another kind.
+  // Values of native arguments. Fail if they are of another kind.
   std::int64_t integer(const Value& v);
   const Str& string(const Value& v);
 

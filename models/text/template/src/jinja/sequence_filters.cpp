@@ -221,7 +221,7 @@ Value f_map(Renderer& r, const Value& v, Args& a) {
   return iterator(r, std::move(mapped));
 }
 
-// select, reject and their kin: with an attribute first where By.
+// select, reject, selectattr, rejectattr: the first argument is an attribute if By.
 template <bool By, bool Keep>
 Value f_select(Renderer& r, const Value& v, Args& a) {
   if (nothing_in(v, a)) return iterator(r, {});

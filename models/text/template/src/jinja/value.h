@@ -17,7 +17,7 @@
 namespace weft::jinja {
 
 // A number with a point or an exponent, in any locale: what is too large is infinite, what is too
-// small is zero. Nothing where the text is none.
+// small is zero. Nullopt if the text is not a number.
 std::optional<double> read_real(const std::string& text);
 
 enum class Kind : std::uint8_t {
@@ -254,7 +254,7 @@ const Str* to_str(Heap& heap, const Value& v);  // str(v)
 std::string repr(Heap& heap, const Value& v);   // repr(v)
 void repr(Heap& heap, const Value& v, TextBuilder& out, int depth);
 std::string repr(double d);
-// The items that iterating over v gives; an iterator is used up. Fails where Python does.
+// The items of v; an iterator is consumed. Fails if Python would.
 std::vector<Value> iterate(Heap& heap, const Value& v);
 bool iterable(const Value& v);
 
@@ -272,7 +272,7 @@ void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& ou
 enum class Foreign : std::uint8_t { none, messages, all };
 Value from_json(Heap& heap, std::string_view what, std::string_view text, Foreign foreign);
 
-// The deepest that values nest where something walks through them.
+// The maximum nesting of values that are traversed.
 inline constexpr int kMaxValueDepth = 200;
 
 // White space, as str.isspace() has it.
