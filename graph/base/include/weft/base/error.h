@@ -58,6 +58,21 @@ class CancelledError : public Error {
   using Error::Error;
 };
 
+// Calls f. If it throws one of the errors Es, throws the same type again, with the message
+// `reword(message)`.
+template <class E, class... Es, class Reword, class F>
+auto reword_errors(const Reword& reword, const F& f) {
+  try {
+    if constexpr (sizeof...(Es) == 0) {
+      return f();
+    } else {
+      return reword_errors<Es...>(reword, f);
+    }
+  } catch (const E& e) {
+    throw E(reword(std::string_view(e.what())));
+  }
+}
+
 // Throws E with a formatted message: fail<ShapeError>("w must be [{}], got {}", d, shape).
 template <class E, class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
