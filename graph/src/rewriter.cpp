@@ -10,6 +10,23 @@ std::string joined(const std::string& earlier, const std::string& pass) {
   return again ? earlier : earlier + "+" + pass;
 }
 
+// What the outputs and the writers of states depend on, and every input.
+PerNode<bool> live_nodes(const Graph& graph) {
+  PerNode<bool> alive(graph);
+  for (const Graph::Output& output : graph.outputs()) alive[output.node] = true;
+  for (NodeId id = graph.size() - 1; id >= 0; --id) {
+    const Node& node = graph[id];
+    const bool keeps =
+        node.kind == NodeKind::input || (node.op && node.op->storage == Storage::state);
+    if (keeps) alive[id] = true;
+    if (!alive[id]) continue;
+    for (const NodeId input : node.inputs) {
+      if (input != kNoNode) alive[input] = true;
+    }
+  }
+  return alive;
+}
+
 }  // namespace
 
 Rewriter::Rewriter(const Graph& from, std::string_view pass_name)
@@ -72,23 +89,37 @@ Graph Rewriter::take() {
   return std::move(to_);
 }
 
+// The live nodes move together: a copy of each would cost as much as the pass itself.
+void Rewriter::drop_dead_nodes(Graph& graph) {
+  const PerNode<bool> alive = live_nodes(graph);
+  PerNode<NodeId> now(graph, kNoNode);
+  NodeId n = 0;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    Node& node = graph.nodes_[static_cast<std::size_t>(id)];
+    if (!alive[id]) {
+      graph.by_path_.erase(node.path);
+      continue;
+    }
+    now[id] = n++;
+    if (now[id] == id) continue;
+    for (NodeId& input : node.inputs) {
+      if (input != kNoNode) input = now[input];
+    }
+    graph.by_path_.find(node.path)->second = now[id];
+    graph.nodes_[static_cast<std::size_t>(now[id])] = std::move(node);
+  }
+  graph.nodes_.resize(static_cast<std::size_t>(n));
+  for (Graph::Output& output : graph.outputs_) output.node = now[output.node];
+}
+
 Graph Rewriter::finish() {
-  return without_dead_nodes(take());
+  Graph graph = take();
+  drop_dead_nodes(graph);
+  return graph;
 }
 
 Graph without_dead_nodes(const Graph& graph) {
-  PerNode<bool> alive(graph);
-  for (const Graph::Output& output : graph.outputs()) alive[output.node] = true;
-  for (NodeId id = graph.size() - 1; id >= 0; --id) {
-    const Node& node = graph[id];
-    const bool keeps =
-        node.kind == NodeKind::input || (node.op && node.op->storage == Storage::state);
-    if (keeps) alive[id] = true;
-    if (!alive[id]) continue;
-    for (const NodeId input : node.inputs) {
-      if (input != kNoNode) alive[input] = true;
-    }
-  }
+  const PerNode<bool> alive = live_nodes(graph);
   Rewriter rewriter(graph, "");
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (alive[id]) rewriter.copy(id);

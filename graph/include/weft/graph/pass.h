@@ -50,6 +50,7 @@ class Rewriter {
  private:
   friend Graph without_dead_nodes(const Graph& graph);
   Graph take();  // finish() without the clean-up
+  static void drop_dead_nodes(Graph& graph);
 
   const Graph& from_;
   std::string pass_name_;
