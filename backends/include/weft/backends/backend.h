@@ -102,9 +102,10 @@ const Backend& reference_backend();
 // has, or the instruction set that WEFT_CPU_ISA names (cmake/instruction_sets.cmake). Throws
 // ValueError if the name is unknown and UnsupportedError if the machine lacks the set.
 const Backend& cpu_backend();
-// The same with an instruction set chosen by name, to compare one with another. Throws ValueError
-// for what is none of cpu_isas(): those that this machine has, later ones better.
+// The same with an instruction set chosen by name, to compare one with another. Throws like the
+// first.
 const Backend& cpu_backend(std::string_view isa);
+// The names of the instruction sets that this machine has, best first.
 std::span<const std::string_view> cpu_isas();
 
 // All backends, best first: cpu, reference. Throws what cpu_backend() throws.
