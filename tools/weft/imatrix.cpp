@@ -191,8 +191,6 @@ int collect(Flags& flags) {
   return cli::kInterrupted;
 }
 
-}  // namespace
-
 int imatrix(int argc, char** argv) {
   CLI::App app(
       "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"
@@ -240,5 +238,9 @@ int imatrix(int argc, char** argv) {
   cli::catch_interrupts(cli::Interrupts::once);
   return collect(flags);
 }
+
+}  // namespace
+
+const Subcommand kImatrix{"imatrix", "computes an importance matrix for quantizing", imatrix};
 
 }  // namespace weft::tools

@@ -235,8 +235,6 @@ void add_flags(CLI::App& app, Flags& flags) {
       "  weft plan -m model.gguf --json | jq .memory");
 }
 
-}  // namespace
-
 int plan(int argc, char** argv) {
   CLI::App app("Shows how a model would run and what it would need, from the file's header alone.",
                "weft plan");
@@ -260,5 +258,9 @@ int plan(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kPlan{"plan", "shows how a model would run: order, memory, lanes, kernels", plan};
 
 }  // namespace weft::tools

@@ -153,8 +153,6 @@ std::string type_list() {
   return text + '\n';
 }
 
-}  // namespace
-
 int quantize(int argc, char** argv) {
   CLI::App app(
       "Converts a GGUF file to other weight types. TYPE names a mix, which gives sensitive "
@@ -200,5 +198,9 @@ int quantize(int argc, char** argv) {
   resolve(flags);
   return run(flags);
 }
+
+}  // namespace
+
+const Subcommand kQuantize{"quantize", "converts a GGUF file to other weight types", quantize};
 
 }  // namespace weft::tools

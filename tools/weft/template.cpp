@@ -33,8 +33,6 @@ nlohmann::ordered_json render(const ChatTemplate& chat_template, const std::stri
   }
 }
 
-}  // namespace
-
 int render_template(int argc, char** argv) {
   CLI::App app(
       "Renders a chat template: reads a JSON object of arguments per line and prints a JSON object "
@@ -87,5 +85,10 @@ int render_template(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kTemplate{"template", "renders a chat template with the arguments on stdin",
+                           render_template};
 
 }  // namespace weft::tools
