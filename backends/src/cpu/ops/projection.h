@@ -13,8 +13,6 @@ namespace weft::cpu {
 
 inline constexpr std::int64_t kProjectionGranule = 16;
 
-std::string lower(std::string_view text);  // "Q4_K" -> "q4_k"
-
 // What a projection prepares: the rows for its weights, in their order.
 struct ProjectionRows : PreparedKernel {
   std::vector<WeightRow> weights;
