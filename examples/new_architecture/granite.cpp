@@ -1,7 +1,6 @@
 // Granite 3 (dense) as an architecture of one's own, outside of Weft's source tree: as Llama, with
 // four numbers that scale the embeddings, what each block adds, the scores of attention and the
 // logits. Source: Granite Team, IBM 2024, "Granite 3.0 Language Models".
-//
 //   granite                   makes up a tiny model and checks the builder: exit code 1 on failure
 //   granite MODEL.gguf 1 2 3  prints the logits of every position, one line each
 
@@ -61,7 +60,8 @@ int main(int argc, char** argv) try {
   Session session(Model::load(argv[1]), {.cache_k = f32, .cache_v = f32});
   for (int i = 2; i < argc; ++i) {
     session.feed(0, std::vector{std::atoi(argv[i])});
-    std::cout << fmt::format("{}\n", fmt::join(session.logits(), " "));
+    for (const float logit : session.logits()) std::cout << fmt::format("{} ", logit);
+    std::cout << '\n';
   }
 } catch (const Error& error) {
   std::cerr << "granite: " << error.what() << '\n';

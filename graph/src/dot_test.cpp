@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "weft/graph/pass.h"
 
@@ -85,7 +86,7 @@ TEST_CASE("identical layers fold into one cluster with its count") {
 
 TEST_CASE("layers that differ in an attribute, or in wiring, do not fold") {
   const auto runs = [](const Graph& g) {
-    return Layers(g).groups({.fold = Fold::neighbours}).size();
+    return draw::Layers(g).groups({.fold = Fold::neighbours}).size();
   };
   CHECK(runs(layered({1, 1, 2, 2, 1})) == 3);
   CHECK(runs(layered({1, 1, 1, 1})) == 1);

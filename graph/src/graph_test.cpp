@@ -164,6 +164,28 @@ TEST_CASE("a node names every pass that made or replaced it") {
   CHECK(lowered[lowered.find("x")].made_by.empty());
 }
 
+TEST_CASE("a finished rewrite is its live nodes, with inputs, outputs and paths of theirs") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  twice(twice(x).named("dead")).named("dead too");
+  const Tensor a = twice(x).named("a");
+  twice(a).named("also dead");
+  g.output("y", twice(a).named("b"));
+  Rewriter rewriter(g, "copy");
+  for (NodeId id = 0; id < g.size(); ++id) rewriter.copy(id);
+  Graph clean = rewriter.finish();
+  REQUIRE(clean.size() == 3);
+  const char* paths[] = {"x", "a", "b"};
+  for (NodeId id = 0; id < 3; ++id) {
+    CHECK(clean[id].path == paths[id]);
+    CHECK(clean.find(paths[id]) == id);
+    if (id > 0) CHECK(clean[id].inputs == std::vector<NodeId>{id - 1});
+  }
+  CHECK(clean.outputs().front().node == 2);
+  CHECK(twice(clean.tensor(2)).named("dead").id() == 3);  // its path is free again
+  check(clean);
+}
+
 TEST_CASE("shapes are checked") {
   CHECK_THROWS_AS((Shape{1, 2, 3, 4, 5}), ShapeError);
   CHECK_THROWS_AS((Shape{-1}), ShapeError);

@@ -19,7 +19,7 @@ Layers::Layers(const Graph& graph) : graph_(graph), of_(graph), place_(graph) {
   // A cache named otherwise belongs to the one layer that uses it.
   const auto users = graph.users();
   for (NodeId id = 0; id < graph.size(); ++id) {
-    const auto& used_by = users[static_cast<std::size_t>(id)];
+    const auto& used_by = users[id];
     if (graph[id].kind != NodeKind::state || of(id) != kNoLayer || used_by.empty()) continue;
     const std::int64_t layer = of(used_by[0]);
     const auto same = [&](NodeId user) { return of(user) == layer; };

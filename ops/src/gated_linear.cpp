@@ -8,6 +8,8 @@
 
 namespace weft {
 
+using namespace ops;
+
 namespace {
 
 // One activation: its name, how it is applied, its error on an exact argument, its steepest slope,

@@ -4,7 +4,7 @@
 
 #include "check_plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
@@ -108,4 +108,4 @@ void check_lanes(const CheckedPlan& checked) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -6,7 +6,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
@@ -117,4 +117,4 @@ void choose_cols(Draft& draft) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

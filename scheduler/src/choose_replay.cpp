@@ -5,7 +5,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 // Of the predicted time of a run: what joins of a flow graph may cost.
@@ -32,4 +32,4 @@ void choose_replay(std::optional<ReplayKind> wanted, Plan& plan) {
                   extra * 1e-3, 100 * share);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

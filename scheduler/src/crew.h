@@ -19,7 +19,7 @@
 
 #include "replay.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class Crew {
  public:
@@ -73,4 +73,4 @@ class Crew {
   std::unique_ptr<Seats> seats_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -9,7 +9,7 @@
 
 #include "crew.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class CrewThreads {
  public:
@@ -28,4 +28,4 @@ class CrewThreads {
   std::unique_ptr<Graph> graph_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

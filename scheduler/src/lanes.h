@@ -63,6 +63,9 @@ inline NodeId memory_of(const Graph& graph, NodeId id) {
   return state == kNoNode ? source : state;
 }
 
+// Whether an output of the graph looks at the memory of a node.
+bool is_output(const Graph& graph, NodeId id);
+
 // What of an input's source one lane needs.
 struct Need {
   Cols cols;              // in columns of the source

@@ -11,10 +11,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t blocks_for(std::int64_t n_positions) {
-  return whole_blocks(n_positions) / kCellsPerBlock;
-}
-
 // Of a pool that never runs out: every sequence has what a window shows and what may be taken back,
 // which may begin and end within a block, and the tokens of a step, which begin one each.
 std::int64_t window_blocks(std::int64_t window, const MemorySizes& sizes) {

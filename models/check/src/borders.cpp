@@ -5,7 +5,7 @@
 
 #include "weft/ops/cache_cells.h"
 
-namespace weft {
+namespace weft::checks {
 namespace {
 
 // Multiplications of weights, of one pass over the tokens, that take a second or a few.
@@ -120,4 +120,4 @@ void LastRows::after(const PlanStep& step, int worker, const KernelArgs& args,
   next_.after(step, worker, narrows(step, args) ? narrowed(step, args) : args, region);
 }
 
-}  // namespace weft
+}  // namespace weft::checks

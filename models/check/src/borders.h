@@ -10,7 +10,7 @@
 #include "weft/run/session.h"
 #include "weft/scheduler/executor.h"
 
-namespace weft {
+namespace weft::checks {
 
 // Tokens on either side of a border.
 inline constexpr std::int64_t kBeside = 2;
@@ -73,4 +73,4 @@ class LastRows final : public NodeObserver {
 // forgotten. Throws what Session and Verifier throw.
 void verify_across_borders(Session& session, ModelVerification& result);
 
-}  // namespace weft
+}  // namespace weft::checks

@@ -5,7 +5,7 @@
 
 #include "borders.h"
 
-namespace weft {
+namespace weft::checks {
 namespace {
 
 // The sequence holds ids up to this position, no more.
@@ -62,4 +62,4 @@ void verify_across_borders(Session& session, ModelVerification& result) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::checks

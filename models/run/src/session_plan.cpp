@@ -20,6 +20,8 @@
 namespace weft {
 namespace {
 
+using namespace run;
+
 // Width classes: a step runs in the narrowest plan that holds it. Narrow ones serve decoding of one
 // and of several sequences and the tail of a prompt, wide ones prefill.
 constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
@@ -249,8 +251,7 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
     return std::nullopt;
   }
   PlannedModel planned = plan_all(model, options, WeightMode::resident);
-  if (!limits
-           .stated) {  // what another session holds already and this one shares is not taken twice
+  if (!limits.stated) {  // a region that another session holds and this one shares counts once
     const std::int64_t shared = model.impl().region_bytes(layout_weights(model, planned));
     planned.options.mem_budget = default_budget(shared);
   }
@@ -298,6 +299,8 @@ Routes routes_of(const SessionOptions& options) {
   return options.engine ? Routes(*options.engine) : Routes(options.backend, options.route);
 }
 
+namespace run {
+
 std::int64_t state_bytes(const Graph& graph, const Plan& plan) {
   std::int64_t sum = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -324,7 +327,7 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   const bool resident = planned.options.weights == WeightMode::resident;
   const auto off_host = weights_off_host(planned.graphs, planned.plans);
   WeightLayout layout = layout_weights(model.file(), planned.graphs.front(), resident, off_host);
-  for (const Graph& graph : planned.graphs) {
+  for (const Graph& graph : std::span(planned.graphs).subspan(1)) {
     if (layout_weights(model.file(), graph, resident, off_host) != layout)
       fail<Error>("plans of one session want their weights in different types");
   }
@@ -338,6 +341,8 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   const bool tight = o.mem_budget - planned.memory.total() < model.file().file_bytes();
   return {.threads = o.workers, .drop_cache = tight, .progress = o.progress};
 }
+
+}  // namespace run
 
 std::string_view to_string(WeightMode mode) {
   constexpr std::string_view kNames[] = {"auto", "mapped", "resident"};

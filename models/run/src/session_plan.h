@@ -6,7 +6,7 @@
 
 #include "weight_loader.h"
 
-namespace weft {
+namespace weft::run {
 
 // Bytes of all states of a graph that lie in the host's memory, each aligned. Session lays them out
 // in this order.
@@ -22,4 +22,4 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned);
 // How a planned session brings them in.
 LoadOptions load_options(const Model& model, const PlannedModel& planned);
 
-}  // namespace weft
+}  // namespace weft::run

@@ -15,7 +15,7 @@
 #include "weft/graph/row_layout.h"
 #include "weft/quantize/row_converter.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;
@@ -276,4 +276,4 @@ void bring_in_mapped(const Checkpoint& file, const WeightLayout& layout,
   for_all(chunks, options, [&](const Chunk& c) { bring_in(file, c); });
 }
 
-}  // namespace weft
+}  // namespace weft::run

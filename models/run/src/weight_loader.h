@@ -12,7 +12,7 @@
 
 #include "weight_layout.h"
 
-namespace weft {
+namespace weft::run {
 
 struct LoadOptions {
   int threads = 1;
@@ -38,8 +38,8 @@ class ResidentWeights {
   std::unordered_map<std::string_view, std::int64_t> offsets_;
 };
 
-// One weight in the type that a graph gives it, rows in the graph's order. Throws FormatError like
-// the region. Throws IoError where the file cannot be read, FormatError as ResidentWeights does.
+// One weight in the type that a graph gives it, rows in the graph's order. Throws IoError if the
+// file cannot be read, FormatError as ResidentWeights does.
 std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTensor& tensor,
                                    DType dtype);
 
@@ -48,4 +48,4 @@ std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTenso
 void bring_in_mapped(const Checkpoint& file, const WeightLayout& layout,
                      const LoadOptions& options);
 
-}  // namespace weft
+}  // namespace weft::run

@@ -4,7 +4,7 @@
 
 #include "matching.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 // A projection without bias and residual that only one user sees.
@@ -43,4 +43,4 @@ const Pass kFuseGateUp{.name = "fuse_gate_up",
                        .summary = "mul(silu(linear(x, a)), linear(x, b)) -> gated_linear(x, a, b)",
                        .apply = apply};
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -5,10 +5,10 @@
 
 #include "weft/scheduler/routing.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 // `after`, which a pass made of `before`, as far as the assignment allows: in all else `before`.
 Graph lowered_part(const Graph& before, Graph after, const Assignment& assignment,
                    std::string_view pass_name);
 
-}  // namespace weft
+}  // namespace weft::scheduler

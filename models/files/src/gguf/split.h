@@ -19,13 +19,13 @@ struct Split {
 
 // What the first part says. Throws FormatError where it is a later part (the message names the
 // first).
-Split read_split(const FilePart& first, const std::string& path);
+Split read_split(const files::FilePart& first, const std::string& path);
 
 // The path of part `index`. Throws FormatError where the first one's name does not end as the
 // convention says.
 std::string part_path(const std::string& first, const Split& split, std::uint64_t index);
 
-void check_part(const FilePart& part, const Split& split, std::uint64_t index,
+void check_part(const files::FilePart& part, const Split& split, std::uint64_t index,
                 const std::string& path);
 void check_tensor_count(std::size_t count, const Split& split, const std::string& path);
 

@@ -12,6 +12,6 @@ namespace weft::safetensors {
 
 // The directory itself is part 0, the shards follow. Throws IoError if something is missing,
 // FormatError and UnsupportedError.
-OpenedFiles open_directory(const std::string& path);
+files::OpenedFiles open_directory(const std::string& path);
 
 }  // namespace weft::safetensors

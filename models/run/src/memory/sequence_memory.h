@@ -1,6 +1,6 @@
 #pragma once
 // What sequences keep from step to step, one kind of it, for all sequences of a session. Each kind
-// is a file of its own and a line in memory_kinds.cpp.
+// is a file of its own and a line in memory_kinds.h.
 //
 // A step: reserve(), write_inputs(), then append() if it was computed and give_back() if not.
 // Whoever truncates, copies or restores asks resume_point() first: SessionMemory does.
@@ -17,7 +17,7 @@
 
 #include "memory/state_store.h"
 
-namespace weft {
+namespace weft::run {
 
 // A sequence grows by the positions from .. to - 1.
 struct Growth {
@@ -97,4 +97,4 @@ struct MemoryLimits {
 std::unique_ptr<SequenceMemory> make_memory(const MemoryPart& part, const MemoryLimits& limits,
                                             StateStore store);
 
-}  // namespace weft
+}  // namespace weft::run
