@@ -105,7 +105,7 @@ struct Heads {
 // `backwards`: the blocks of the cache are in reverse order, so that no two are contiguous.
 void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t depth,
                    bool backwards = false) {
-  const std::int64_t n_blocks = round_up_to_blocks(depth + t) / kCellsPerBlock;
+  const std::int64_t n_blocks = blocks_for(depth + t);
   const auto build = [=](Graph& g) {
     const Tensor q = g.input("q", {f32, {t, heads.H, heads.E}});
     const Tensor k = g.state("k", {cache, cache_shape(depth + t, heads.G, heads.E)});

@@ -51,8 +51,8 @@ class OneNode {
   Kernel kernel_;
   KernelFailure failure_;
   std::unique_ptr<PreparedKernel> prepared_;
-  std::vector<Buffer> memory_;  // by NodeId
-  std::vector<Copy> copies_;    // beside memory_
+  PerNode<Buffer> memory_;
+  std::vector<Copy> copies_;  // beside memory_
   std::size_t next_ = 0;
   std::vector<View> inputs_;
   View out_;

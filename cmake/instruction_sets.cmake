@@ -12,8 +12,8 @@
 #     FLAGS flag...                  compiler flags beyond those of EXTENDS
 #     KERNELS group...)              the kernels that have rows for it (backends/CMakeLists.txt)
 #
-# A kernel runs the row of the last set in this list whose features the machine has. Sets need not
-# extend one another.
+# Best last: a kernel runs the row of the last set in this list whose features the machine has. Sets
+# need not extend one another. Whatever is made from the list has the best one first.
 weft_instruction_set(sse2
   TAG Sse2 PROCESSOR "x86_64|AMD64" DESCRIPTION "SSE2"
   FEATURES sse2=1.0.edx.26 REGISTERS xmm

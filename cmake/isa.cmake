@@ -1,6 +1,6 @@
 # Kernels once per instruction set. instruction_sets.cmake is the list of those; WEFT_INSTRUCTION_SETS may name another.
 #
-#   WEFT_ISAS                        the sets that processors of this kind can have, later ones better
+#   WEFT_ISAS                        the sets that processors of this kind can have, each behind what it extends
 #   WEFT_ISA_<name>_TAG, _DESCRIPTION, _FLAGS, _KERNELS
 #   weft_kernel(TARGET FILE CLASS GROUP)
 #     Adds to TARGET one generated source for every set whose KERNELS name GROUP. It instantiates CLASS<Tag> from
@@ -138,8 +138,10 @@ function(weft_kernel_headers target)
     string(APPEND features "  ${feature},\n")
     string(APPEND bits "    {Feature::${feature}, ${WEFT_FEATURE_${feature}}},\n")
   endforeach()
-  set(index 0)
+  # In C++ they stand best first, as rows do.
+  list(LENGTH WEFT_ISAS index)
   foreach(isa IN LISTS WEFT_ISAS)
+    math(EXPR index "${index} - 1")
     set(tag ${WEFT_ISA_${isa}_TAG})
     set(base void)
     if(WEFT_ISA_${isa}_EXTENDS)
@@ -148,9 +150,8 @@ function(weft_kernel_headers target)
     string(APPEND tags "// ${WEFT_ISA_${isa}_DESCRIPTION}\nstruct ${tag} {\n  using Base = ${base};\n};\n")
     list(TRANSFORM WEFT_ISA_${isa}_FEATURES PREPEND "Feature::" OUTPUT_VARIABLE needs)
     list(JOIN needs ", " needs)
-    string(APPEND sets "    InstructionSet{\"${isa}\", \"${WEFT_ISA_${isa}_DESCRIPTION}\", {${needs}}},\n")
+    string(PREPEND sets "    InstructionSet{\"${isa}\", \"${WEFT_ISA_${isa}_DESCRIPTION}\", {${needs}}},\n")
     string(APPEND of "template <>\ninline constexpr std::size_t kIndexOf<${tag}> = ${index};\n")
-    math(EXPR index "${index} + 1")
   endforeach()
   # A set without a traits file uses that of the set that it extends.
   set(traits)

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace weft {
+namespace weft::backends {
 
 // The same text gives the same memory. Any thread may call.
 std::string_view intern(std::string text);
 
-}  // namespace weft
+}  // namespace weft::backends

@@ -62,7 +62,8 @@ int main(int argc, char** argv) try {
   Session session(Model::load(argv[1]), {.cache_k = f32, .cache_v = f32});
   for (int i = 2; i < argc; ++i) {
     session.feed(0, std::vector{std::atoi(argv[i])});
-    std::cout << fmt::format("{}\n", fmt::join(session.logits(), " "));
+    for (const float logit : session.logits()) std::cout << fmt::format("{} ", logit);
+    std::cout << '\n';
   }
 } catch (const Error& error) {
   std::cerr << "granite: " << error.what() << '\n';

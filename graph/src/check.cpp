@@ -20,7 +20,7 @@ void check_op(const Graph& graph, NodeId id) {
     if (input >= id)
       bad(node, fmt::format("input node {} does not come before its user {}", input, id));
   }
-  const TensorSpec inferred = with_place(*node.op, node.path, node.where, [&] {
+  const TensorSpec inferred = graph::with_place(*node.op, node.path, node.where, [&] {
     return node.op->infer(node.attrs, graph.input_specs(node));
   });
   if (inferred != node.spec) {

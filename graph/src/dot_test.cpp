@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "weft/graph/pass.h"
 
@@ -85,7 +86,7 @@ TEST_CASE("identical layers fold into one cluster with its count") {
 
 TEST_CASE("layers that differ in an attribute, or in wiring, do not fold") {
   const auto runs = [](const Graph& g) {
-    return Layers(g).groups({.fold = Fold::neighbours}).size();
+    return draw::Layers(g).groups({.fold = Fold::neighbours}).size();
   };
   CHECK(runs(layered({1, 1, 2, 2, 1})) == 3);
   CHECK(runs(layered({1, 1, 1, 1})) == 1);
@@ -108,7 +109,7 @@ TEST_CASE("a cache named elsewhere belongs to the one layer that uses it") {
     Graph::Scope scope(g, fmt::format("blk.{}", i));
     blend(i ? h : own, {}, both, 1);
   }
-  const Layers layers(g);
+  const draw::Layers layers(g);
   CHECK(layers.of(own.id()) == 0);
   CHECK(layers.of(both.id()) == kNoLayer);
 }
@@ -157,14 +158,6 @@ TEST_CASE("layers outside the range shrink to one node") {
   CHECK(times(dot,
               "<B>blk.3 .. blk.4</B><BR/><FONT POINT-SIZE=\"9\" COLOR=\"#4b5563\">are not shown") ==
         1);
-}
-
-TEST_CASE("a layer number beyond reason is part of a name") {
-  CHECK(within_layer("blk.3.attn_q.weight") == "attn_q.weight");
-  CHECK(within_layer("blk.999999999999999999999.x") == "blk.999999999999999999999.x");
-  CHECK(within_layer("blk.70000.x") == "blk.70000.x");
-  CHECK(within_layer("blk.-1.x") == "blk.-1.x");
-  CHECK(within_layer("blk.3") == "blk.3");
 }
 
 TEST_CASE("boxes name weights, attributes, bounds, makers and notes") {

@@ -164,25 +164,26 @@ TEST_CASE("a node names every pass that made or replaced it") {
   CHECK(lowered[lowered.find("x")].made_by.empty());
 }
 
-struct AllAttrs {
-  float f = 0.1f;
-  double inf = HUGE_VAL;
-  std::int64_t n = -3;
-  bool b = true;
-  NodeKind kind = NodeKind::state;
-  static constexpr auto fields() {
-    using A = AllAttrs;
-    return std::tuple{field("f", &A::f), field("inf", &A::inf), field("n", &A::n),
-                      field("b", &A::b), field("kind", &A::kind)};
+TEST_CASE("a finished rewrite is its live nodes, with inputs, outputs and paths of theirs") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  twice(twice(x).named("dead")).named("dead too");
+  const Tensor a = twice(x).named("a");
+  twice(a).named("also dead");
+  g.output("y", twice(a).named("b"));
+  Rewriter rewriter(g, "copy");
+  for (NodeId id = 0; id < g.size(); ++id) rewriter.copy(id);
+  Graph clean = rewriter.finish();
+  REQUIRE(clean.size() == 3);
+  const char* paths[] = {"x", "a", "b"};
+  for (NodeId id = 0; id < 3; ++id) {
+    CHECK(clean[id].path == paths[id]);
+    CHECK(clean.find(paths[id]) == id);
+    if (id > 0) CHECK(clean[id].inputs == std::vector<NodeId>{id - 1});
   }
-};
-
-TEST_CASE("attributes print as JSON and compare by type and fields") {
-  CHECK(Attrs(AllAttrs{}).to_json() == R"({"f":0.1,"inf":"inf","n":-3,"b":true,"kind":"state"})");
-  CHECK(Attrs(AllAttrs{}) == Attrs(AllAttrs{}));
-  CHECK_FALSE(Attrs(AllAttrs{}) == Attrs(AllAttrs{.n = 3}));
-  CHECK_FALSE(Attrs(AllAttrs{}) == Attrs());
-  CHECK(Attrs().to_json() == "{}");
+  CHECK(clean.outputs().front().node == 2);
+  CHECK(twice(clean.tensor(2)).named("dead").id() == 3);  // its path is free again
+  check(clean);
 }
 
 TEST_CASE("variables have one bound each, and there are not many") {

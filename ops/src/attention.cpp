@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &q = in[0], &k = in[1], &v = in[2], &table = in[3];
   expect_finite("scale", attrs.as<AttentionAttrs>().scale);

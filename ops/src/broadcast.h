@@ -3,7 +3,7 @@
 
 #include "op_support.h"
 
-namespace weft {
+namespace weft::ops {
 
 inline TensorSpec infer_broadcast(const Attrs&, Specs in) {
   const TensorSpec &a = in[0], &b = in[1];
@@ -30,4 +30,4 @@ void broadcast(Views in, View out, F f) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::ops

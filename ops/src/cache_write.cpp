@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &state = in[0], &x = in[1], &cells = in[2];
   expect_cache("state", state);

@@ -8,6 +8,8 @@
 
 namespace weft {
 
+using namespace ops;
+
 namespace {
 
 // One activation: its name, its function, its error for an exact argument, its maximum slope, and

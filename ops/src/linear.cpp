@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &w = in[1], &bias = in[2], &residual = in[3];
   expect_matrix("w", w, expect_projected(x));

@@ -5,7 +5,7 @@
 #include "weft/graph/row_layout.h"
 #include "weft/ops/cache_cells.h"
 
-namespace weft {
+namespace weft::ops {
 
 void expect_dtype(std::string_view name, const TensorSpec& spec, DType dtype) {
   if (spec.dtype != dtype) {
@@ -123,4 +123,4 @@ Cost moves(Specs in, const TensorSpec& out, const Extents& extents) {
   return cost;
 }
 
-}  // namespace weft
+}  // namespace weft::ops

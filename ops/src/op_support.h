@@ -15,7 +15,7 @@
 #include "weft/graph/graph.h"
 #include "weft/ops/formats/format.h"
 
-namespace weft {
+namespace weft::ops {
 
 // ---- infer: each throws an error with the name of the input, the expected and the actual value.
 
@@ -105,4 +105,4 @@ std::int64_t elems_at(const TensorSpec& spec, const Extents& extents);
 // Reads all inputs once and writes the output once.
 Cost moves(Specs in, const TensorSpec& out, const Extents& extents);
 
-}  // namespace weft
+}  // namespace weft::ops

@@ -4,7 +4,7 @@
 
 #include "weft/ops/formats/q8a.h"
 
-namespace weft {
+namespace weft::ops {
 
 std::int64_t expect_projected(const TensorSpec& x) {
   if (x.dtype != f32 && x.dtype != q8a) {
@@ -36,4 +36,4 @@ std::vector<float> used_magnitudes(const float* w, std::int64_t k, bool quantize
   return magnitudes;
 }
 
-}  // namespace weft
+}  // namespace weft::ops

@@ -4,7 +4,7 @@
 
 #include "op_support.h"
 
-namespace weft {
+namespace weft::ops {
 
 // Checks x and returns K.
 std::int64_t expect_projected(const TensorSpec& x);
@@ -55,4 +55,4 @@ void project_bound(const View& x, const View& w, F f) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::ops

@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 bool same_behind_first(const Shape& a, const Shape& b) {
   return a.rank() == b.rank() && std::equal(a.begin() + 1, a.end(), b.begin() + 1);
 }

@@ -3,7 +3,7 @@
 
 #include "op_support.h"
 
-namespace weft {
+namespace weft::ops {
 
 TensorSpec infer_rms(const Attrs& attrs, Specs in);
 // 1 / sqrt(mean of squares + eps) over d values.
@@ -16,4 +16,4 @@ inline double rms_error(std::int64_t d) {
   return rounding(static_cast<double>(d) / 2 + 8);
 }
 
-}  // namespace weft
+}  // namespace weft::ops

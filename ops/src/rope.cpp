@@ -6,6 +6,8 @@
 
 namespace weft {
 
+using namespace ops;
+
 std::string_view to_string(RopePairs pairs) {
   return pairs == RopePairs::halves ? "halves" : "adjacent";
 }

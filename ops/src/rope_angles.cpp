@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 void check_attrs(const RopeAttrs& a) {
   if (a.n_rot < 2 || a.n_rot % 2 != 0) {
     fail<ValueError>("n_rot must be even and at least 2, got {}", a.n_rot);

@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer_reshape(const Attrs& attrs, Specs in) {
   const TensorSpec& x = in[0];
   const std::int64_t inner = attrs.as<ReshapeAttrs>().inner;

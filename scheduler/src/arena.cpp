@@ -7,7 +7,7 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 std::int64_t plus(std::int64_t a, std::int64_t b) {
@@ -143,4 +143,4 @@ ArenaPacking lay_out_apart(std::vector<ArenaItem>& items) {
   return packing;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::scheduler {
 
 struct ArenaItem {
   std::int64_t bytes = 0;                        // a multiple of kAlignment
@@ -27,4 +27,4 @@ ArenaPacking pack_arena(std::vector<ArenaItem>& items);
 // Gives every item its own bytes.
 ArenaPacking lay_out_apart(std::vector<ArenaItem>& items);
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 void check_apart(const std::vector<ArenaItem>& items, std::int64_t bytes) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const ArenaItem& a = items[i];

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 
 #include "cgroup.h"
 
@@ -23,14 +24,6 @@ constexpr Unit kUnits[] = {{"", 0},     {"B", 0},   {"K", 10},   {"KB", 10}, {"K
                            {"M", 20},   {"MB", 20}, {"MiB", 20}, {"G", 30},  {"GB", 30},
                            {"GiB", 30}, {"T", 40},  {"TB", 40},  {"TiB", 40}};
 
-bool same_letters(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 }  // namespace
 
 std::int64_t parse_size(std::string_view text) {
@@ -45,8 +38,9 @@ std::int64_t parse_size(std::string_view text) {
   if (error != std::errc{} || !std::isfinite(value) || value < 0) bad();
   std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  const auto* known = std::find_if(std::begin(kUnits), std::end(kUnits),
-                                   [&](const Unit& u) { return same_letters(u.name, unit); });
+  const auto* known = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const Unit& u) {
+    return equals_ignoring_case(u.name, unit);
+  });
   if (known == std::end(kUnits)) bad();
   const double bytes = std::ldexp(value, known->shift);
   if (bytes > 0x1p62) bad();

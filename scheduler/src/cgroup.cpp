@@ -6,18 +6,13 @@
 #include <iterator>
 #include <vector>
 
+#include "weft/base/text.h"
+
 namespace weft::cgroup {
 namespace {
 
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.back() == '\n' || s.back() == ' ' || s.back() == '\t'))
-    s.remove_suffix(1);
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  return s;
-}
-
 std::optional<std::int64_t> number(std::string_view s) {
-  s = trimmed(s);
+  s = trim(s);
   std::int64_t n = 0;
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), n);
   if (error != std::errc{} || end != s.data() + s.size()) return std::nullopt;
@@ -48,7 +43,7 @@ std::vector<std::string> folders(const Files& files, std::string_view controller
     if (parts.size() < 3) continue;
     const auto names = split(parts[1], ',');
     if (std::find(names.begin(), names.end(), controller) == names.end()) continue;
-    std::string path(trimmed(line.substr(parts[0].size() + parts[1].size() + 2)));
+    std::string path(trim(line.substr(parts[0].size() + parts[1].size() + 2)));
     std::vector<std::string> out;
     while (path.size() > 1 && path.front() == '/') {
       out.push_back(mount + path);
@@ -72,7 +67,7 @@ std::optional<std::int64_t> cpus(std::optional<std::int64_t> quota,
 
 // cpu.max: "max 100000" or "150000 100000", quota and period in microseconds.
 std::optional<std::int64_t> cpus_v2(const std::string& text) {
-  const auto parts = split(trimmed(text), ' ');
+  const auto parts = split(trim(text), ' ');
   return parts.size() == 2 ? cpus(number(parts[0]), number(parts[1])) : std::nullopt;
 }
 

@@ -5,18 +5,11 @@
 
 #include "check_plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 const Placement& placement(const CheckedPlan& checked, NodeId id) {
   return checked.plan.placements[id];
-}
-
-bool is_output(const Graph& graph, NodeId source) {
-  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
-                     [&](const Graph::Output& output) {
-                       return lanes::source_of(graph, output.node).node == source;
-                     });
 }
 
 Place expected_place(const Node& node) {
@@ -53,7 +46,8 @@ struct Life {
 };
 
 Life life_of(const CheckedPlan& checked, NodeId id) {
-  if (!checked.has_step(id) || is_output(checked.graph, id)) return {0, checked.plan.stages - 1};
+  if (!checked.has_step(id) || lanes::is_output(checked.graph, id))
+    return {0, checked.plan.stages - 1};
   Life life{checked.step(id).stage, checked.step(id).stage};
   for (const NodeId reader : checked.readers[id])
     life.last = std::max(life.last, checked.step(reader).stage);
@@ -97,7 +91,7 @@ void check_in_place(const CheckedPlan& checked, NodeId id) {
   };
   if (over < 0 || over >= id || !checked.has_step(id) || !checked.has_step(over))
     bad("no such pair of steps");
-  if (graph[over].op->storage != Storage::fresh || is_output(graph, over))
+  if (graph[over].op->storage != Storage::fresh || lanes::is_output(graph, over))
     bad("its memory cannot be reused");
   const Placement &mine = placement(checked, id), &theirs = placement(checked, over);
   if (mine.memory != theirs.memory || mine.offset != theirs.offset || mine.bytes != theirs.bytes ||
@@ -165,4 +159,4 @@ void check_memory(const CheckedPlan& checked) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -10,7 +10,7 @@
 
 #include "lanes.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 struct CheckedPlan {
   const Plan& plan;
@@ -37,4 +37,4 @@ void check_shares(const CheckedPlan& checked);
 // pairs, which agree lane by lane.
 void check_memory(const CheckedPlan& checked);
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -6,7 +6,7 @@
 #include "replay.h"
 #include "shares.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
@@ -72,4 +72,4 @@ void check_shares(const CheckedPlan& checked) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

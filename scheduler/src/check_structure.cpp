@@ -7,7 +7,7 @@
 
 #include "check_plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 void check_cols(const Graph& graph, const PlanStep& step, int lanes) {
@@ -116,7 +116,12 @@ CheckedPlan check_structure(const Plan& plan, const Graph& graph) {
   return checked;
 }
 
+}  // namespace weft::scheduler
+
+namespace weft {
+
 void check(const Plan& plan, const Graph& graph) {
+  using namespace scheduler;
   const CheckedPlan checked = check_structure(plan, graph);
   check_lanes(checked);
   check_memory(checked);

@@ -5,7 +5,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
@@ -116,4 +116,4 @@ void choose_cols(Draft& draft) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

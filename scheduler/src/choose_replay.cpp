@@ -5,7 +5,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 // The flow graph is chosen if its joins take at most this part of the predicted time.
@@ -32,4 +32,4 @@ void choose_replay(std::optional<ReplayKind> wanted, Plan& plan) {
                   extra * 1e-3, 100 * share);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -8,7 +8,7 @@
 #include "replay.h"
 #include "shares.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
@@ -156,4 +156,4 @@ void choose_shares(Draft& draft, double share_ns) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -8,7 +8,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 bool cuts_cols(const Draft& draft, NodeId id) {
@@ -206,4 +206,4 @@ void choose_splits(Draft& draft) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

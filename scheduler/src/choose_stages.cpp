@@ -7,7 +7,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 bool must_meet(const Draft& draft, const Node& user, std::size_t input, const lanes::Share& share,
@@ -82,4 +82,4 @@ void choose_stages(Draft& draft) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -4,21 +4,15 @@
 #include <chrono>
 #include <vector>
 
-namespace weft {
+#include "weft/base/processor.h"
+
+namespace weft::scheduler {
 namespace {
 
 // How long a worker spins before it parks. Parking and waking up take tens of microseconds if a
 // virtual machine puts an idle core to sleep. Spinning for about as long costs at most twice as
 // much as the best choice would have.
 constexpr std::chrono::microseconds kSpin{50};
-
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 // Spins until `done()`; false if that took longer than kSpin.
 template <class Done>
@@ -28,7 +22,7 @@ bool spin_until(Done done) {
   do {
     for (int i = 0; i < kBetweenLooks; ++i) {
       if (done()) return true;
-      relax();
+      spin_pause();
     }
   } while (std::chrono::steady_clock::now() - start < kSpin);
   return done();
@@ -220,4 +214,4 @@ void Crew::close() {
   seats_->closed.store(true, std::memory_order_relaxed);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -18,7 +18,7 @@
 
 #include "replay.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class Crew {
  public:
@@ -72,4 +72,4 @@ class Crew {
   std::unique_ptr<Seats> seats_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 using test::Notebook;
 using test::sleep_us;
 

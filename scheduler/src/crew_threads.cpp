@@ -6,7 +6,7 @@
 
 #include "tell_tsan.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 namespace flow = oneapi::tbb::flow;
 
@@ -48,4 +48,4 @@ void CrewThreads::call(int w) {
       [&] { graph_->nodes[static_cast<std::size_t>(w - 1)]->try_put(flow::continue_msg()); });
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -8,7 +8,7 @@
 
 #include "crew.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class CrewThreads {
  public:
@@ -27,4 +27,4 @@ class CrewThreads {
   std::unique_ptr<Graph> graph_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -16,7 +16,7 @@
 
 #include "lanes.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 // A part of a row may be given to a single lane if it is at most 1 / kSmallPart of the row.
 inline constexpr std::int64_t kSmallPart = 4;
@@ -83,4 +83,4 @@ void choose_replay(std::optional<ReplayKind> wanted, Plan& plan);
 double predict_ns(const Draft& draft);
 double predict_alone_ns(const Draft& draft);
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -12,6 +12,8 @@
 
 namespace weft {
 
+using namespace scheduler;
+
 struct Executor::Impl final : ReplayJob {
   const Graph& graph;
   const Plan& plan;

@@ -5,7 +5,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 std::int64_t bytes_at(const TensorSpec& spec) {
@@ -81,4 +81,4 @@ Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes) 
   return draft;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -8,7 +8,7 @@
 
 #include "tell_tsan.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 namespace flow = oneapi::tbb::flow;
@@ -155,4 +155,4 @@ void FlowReplay::run() {
   arena_.execute([&] { graph_->run(); });
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

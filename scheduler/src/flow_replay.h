@@ -12,7 +12,7 @@
 
 #include "replay.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class FlowReplay final : public Replay {
  public:
@@ -28,4 +28,4 @@ class FlowReplay final : public Replay {
   std::unique_ptr<Graph> graph_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -2,7 +2,7 @@
 
 #include "weft/backends/device.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 HostCopies::HostCopies(const Call& call, bool wanted)
     : call_(call), wanted_(wanted), args_(call.args) {
@@ -36,4 +36,4 @@ void HostCopies::fetch_output() {
   if (wanted_) fetch(call_.args.out, args_.out, memories_.back());
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

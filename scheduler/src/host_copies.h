@@ -9,7 +9,7 @@
 
 #include "program.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class HostCopies {
  public:
@@ -33,4 +33,4 @@ class HostCopies {
   std::vector<std::vector<std::byte>> memories_;  // of the inputs, then the output
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

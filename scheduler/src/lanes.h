@@ -63,6 +63,9 @@ inline NodeId memory_of(const Graph& graph, NodeId id) {
   return state == kNoNode ? source : state;
 }
 
+// Whether an output of the graph uses the memory of a node.
+bool is_output(const Graph& graph, NodeId id);
+
 // The part of an input's source that a lane needs.
 struct Need {
   Cols cols;              // in columns of the source

@@ -3,7 +3,7 @@
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 void check_buffer(std::string_view name, std::span<std::byte> buffer, std::int64_t needed) {
@@ -105,4 +105,4 @@ View MemoryMap::view(NodeId id, int lane, MemoryId reader) const {
   return view;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

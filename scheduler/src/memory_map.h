@@ -8,7 +8,7 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class MemoryMap {
  public:
@@ -30,4 +30,4 @@ class MemoryMap {
   std::vector<PerNode<std::byte*>> weights_on_;  // by device
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -9,7 +9,7 @@
 #include "arena.h"
 #include "lanes.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 Place kind_of(const Node& node) {
@@ -102,20 +102,14 @@ bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
   return true;
 }
 
-bool is_output(const Graph& graph, NodeId source) {
-  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
-                     [&](const Graph::Output& output) {
-                       return lanes::source_of(graph, output.node).node == source;
-                     });
-}
-
 // The node whose memory `id` may reuse, as OpDef::in_place_over proposes: only if the old contents
 // are not needed any more, and every lane overwrites only what it alone has read.
 NodeId in_place_over(const Draft& draft, NodeId id) {
   const Graph& graph = draft.graph;
   const Node& node = graph[id];
   const Work& work = draft[id];
-  if (node.op->storage != Storage::fresh || node.op->in_place_over < 0 || is_output(graph, id))
+  if (node.op->storage != Storage::fresh || node.op->in_place_over < 0 ||
+      lanes::is_output(graph, id))
     return kNoNode;
   const std::size_t index = static_cast<std::size_t>(node.op->in_place_over);
   const NodeId input = index < node.inputs.size() ? node.inputs[index] : kNoNode;
@@ -123,7 +117,7 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   const lanes::Source source = lanes::source_of(graph, input);
   const NodeId over = source.node;
   const Work& maker = draft[over];
-  if (!maker.works || graph[over].op->storage != Storage::fresh || is_output(graph, over))
+  if (!maker.works || graph[over].op->storage != Storage::fresh || lanes::is_output(graph, over))
     return kNoNode;
   if (work.kernel.device != maker.kernel.device) return kNoNode;
   if (source.col != 0 || !source.rows_match || graph[over].spec.dtype != node.spec.dtype)
@@ -196,4 +190,4 @@ void place_all(const Draft& draft, bool reuse, Plan& plan) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

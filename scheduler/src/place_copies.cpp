@@ -1,5 +1,7 @@
 #include <map>
 
+#include <fmt/format.h>
+
 #include "weft/graph/pass.h"
 #include "weft/graph/per_node.h"
 #include "weft/ops/copy.h"

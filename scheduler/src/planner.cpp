@@ -16,6 +16,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 PlanStep step_of(const Draft& draft, NodeId id) {
   const Node& node = draft.graph[id];
   const Work& work = draft[id];

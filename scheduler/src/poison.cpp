@@ -11,7 +11,7 @@
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 constexpr std::byte kPoison{0xff};
@@ -117,4 +117,4 @@ void Poison::after_call(const PlanStep& step, const KernelArgs& args, const Regi
       step.path, step.kernel, step.stage, to_string(graph_[step.node].where));
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -13,7 +13,7 @@
 #include "weft/graph/graph.h"
 #include "weft/scheduler/plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 // Whether WEFT_POISON is set, and not to 0.
 bool poison_wanted();
@@ -50,4 +50,4 @@ class Poison {
   std::string finding_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -5,7 +5,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 double part_of_lane(const Node& node, const Work& work, int lanes, int lane) {
   switch (work.share.split) {
     case Split::one:
@@ -50,4 +50,4 @@ double predict_alone_ns(const Draft& draft) {
   return ns;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

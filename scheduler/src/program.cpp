@@ -4,7 +4,7 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 Kernel kernel_of(const Graph& graph, const Assignment& assignment, const PlanStep& step) {
@@ -144,4 +144,4 @@ std::span<const Call> Program::copies(int stage, int lane) const {
   return std::span(calls_).subspan(begin, end - begin);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -18,7 +18,7 @@
 #include "memory_map.h"
 #include "replay.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 struct Call {
   KernelFn run = nullptr;
@@ -94,4 +94,4 @@ void for_each_region(const Call& call, F f) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

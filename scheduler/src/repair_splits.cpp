@@ -5,7 +5,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 bool waits_for_other_lanes(const Draft& draft, NodeId id) {
@@ -41,4 +41,4 @@ void repair_splits(Draft& draft) {
   if (predict_ns(draft) >= before_ns) draft.works = before;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -13,7 +13,7 @@
 #include "weft/scheduler/plan.h"
 #include "weft/scheduler/workers.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 struct ReplayStage {
   int shares = 1;  // per lane, 1 to kMaxShares
@@ -51,4 +51,4 @@ class Replay {
 std::unique_ptr<Replay> make_replay(ReplayKind kind, ReplayJob& job,
                                     const std::vector<PieceGroup>& pieces, Workers& workers);
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -7,7 +7,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace weft {
+namespace weft::scheduler {
 
 // What this thread did before happens before what others do after tsan_acquire() of the same mark.
 inline void tsan_release(void* mark [[maybe_unused]]) {
@@ -21,4 +21,4 @@ inline void tsan_acquire(void* mark [[maybe_unused]]) {
 #endif
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

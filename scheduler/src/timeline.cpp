@@ -1,7 +1,6 @@
 #include "weft/scheduler/timeline.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "weft/backends/memory.h"
 
@@ -9,6 +8,8 @@
 
 namespace weft {
 namespace {
+
+using namespace scheduler;
 
 Work work_of(const Graph& graph, const PlanStep& step) {
   Work work{.works = true, .kernel = {}, .cost = step.cost};
@@ -63,8 +64,7 @@ std::vector<double> longest_by_step(const Plan& plan, const Timeline& timeline) 
 }
 
 double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const double> step_ns) {
-  std::unordered_map<NodeId, double> step_of;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) step_of[plan.steps[i].node] = step_ns[i];
+  const auto step_of = plan.steps_by_node();
   // The earliest time when each node is done; ids are in topological order. A reader of a state
   // that was written has the writer as its input.
   PerNode<double> done(graph);
@@ -74,7 +74,7 @@ double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const do
     for (const NodeId in : graph[id].inputs) {
       if (in != kNoNode) end = std::max(end, done[in]);
     }
-    if (const auto found = step_of.find(id); found != step_of.end()) end += found->second;
+    if (step_of[id]) end += step_ns[static_cast<std::size_t>(step_of[id] - plan.steps.data())];
     longest = std::max(longest, end);
   }
   return longest;

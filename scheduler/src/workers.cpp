@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 int cpus_in_mask() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -62,7 +64,7 @@ int default_workers() {
   return std::max(1, n);
 }
 
-void PoolFiller::on_scheduler_entry(bool) {
+void scheduler::PoolFiller::on_scheduler_entry(bool) {
   static thread_local int filled = 0;
   const int n_tasks = 2 * max_pieces(n_workers_) + n_workers_ + 4;
   oneapi::tbb::task_group group;
@@ -79,7 +81,7 @@ void PoolFiller::on_scheduler_entry(bool) {
   group.wait();
 }
 
-void Retire::operator()(PoolFiller* filler) const {
+void scheduler::Retire::operator()(PoolFiller* filler) const {
   struct Retired {
     std::mutex mutex;
     std::vector<std::unique_ptr<PoolFiller>> all;

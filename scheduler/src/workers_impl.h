@@ -14,6 +14,7 @@
 #include "crew_threads.h"
 
 namespace weft {
+namespace scheduler {
 
 // Makes sure that replay does not allocate. oneTBB (2021.8) allocates in two places while a flow
 // graph runs, and keeps the memory:
@@ -47,13 +48,15 @@ struct Retire {
   void operator()(PoolFiller* filler) const;
 };
 
+}  // namespace scheduler
+
 struct Workers::Impl {
   std::unique_ptr<oneapi::tbb::global_control>
       allow;  // if more threads are needed than oneTBB creates by default
   oneapi::tbb::task_arena arena;
-  std::unique_ptr<PoolFiller, Retire> pool_filler;
-  std::unique_ptr<Crew> crew;  // none if there is one worker
-  std::unique_ptr<CrewThreads> crew_threads;
+  std::unique_ptr<scheduler::PoolFiller, scheduler::Retire> pool_filler;
+  std::unique_ptr<scheduler::Crew> crew;  // none if there is one worker
+  std::unique_ptr<scheduler::CrewThreads> crew_threads;
 };
 
 }  // namespace weft

@@ -73,7 +73,7 @@ class Evaluator {
   const Graph& graph_;
   EvaluatorOptions options_;
   Extents extents_;
-  std::vector<Memory> memory_;  // by NodeId, empty for views and written states
+  PerNode<Memory> memory_;  // empty for views and written states
 };
 
 // 4 ulp of a value: the bound of ops without one of their own.

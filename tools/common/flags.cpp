@@ -1,17 +1,19 @@
 #include "common/flags.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <random>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "weft/backends/plugins.h"
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/quantize/quantize.h"
 #include "weft/scheduler/budget.h"
@@ -41,28 +43,17 @@ std::string check_mix(const std::string& name) {
   }
 }
 
-std::string lower(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 void add_cache_flag(CLI::App& app, const char* names, DType& dtype, const char* what) {
-  std::vector<std::pair<std::string, DType>> known;
-  std::string list;
-  for (const DType type : cache_types()) {
-    known.emplace_back(lower(type.name()), type);
-    list += (list.empty() ? "" : ", ") + known.back().first;
-  }
+  const auto name_of = [](DType type) { return to_lower(type.name()); };
   std::vector<std::string> allowed;
-  for (const auto& [name, type] : known) allowed.push_back(name);
+  std::ranges::transform(cache_types(), std::back_inserter(allowed), name_of);
   app.add_option_function<std::string>(
          names,
-         [&dtype, known](const std::string& name) {
-           dtype = std::ranges::find(known, name, &std::pair<std::string, DType>::first)->second;
+         [&dtype, name_of](const std::string& name) {
+           dtype = *std::ranges::find(cache_types(), name, name_of);
          },
          fmt::format("{} in the cache: {}; q8_0 and q4_0 need a head size that is a multiple of 32",
-                     what, list))
+                     what, fmt::join(allowed, ", ")))
       ->check(CLI::IsMember(allowed))
       ->type_name("TYPE");
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/backends/backend.h"
@@ -49,9 +50,7 @@ Graph decode_graph(const cli::ModelFlags& flags) {
 }
 
 std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 struct Line {
@@ -129,8 +128,6 @@ void print_json(const std::vector<Line>& lines) {
   std::cout << all.dump(1) << '\n';
 }
 
-}  // namespace
-
 int backends(int argc, char** argv) {
   CLI::App app("Lists backends: name, device, where it comes from, which ops of a model it runs.",
                "weft backends");
@@ -149,5 +146,10 @@ int backends(int argc, char** argv) {
   json ? print_json(lines) : print_text(lines, graph.has_value());
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kBackends{"backends", "available backends, built in and loaded, and their devices",
+                           backends};
 
 }  // namespace weft::tools

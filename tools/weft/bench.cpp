@@ -124,7 +124,7 @@ int measure_all(Flags& flags) {
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = cli::load_model(flags.model, cli::load_progress);
   Report report{.model = flags.model.path};
-  LogitsHash hash;
+  Fnv1a64 hash;  // of the logits
   std::int64_t spare = 0;
   for (const auto& [workers, executor] : runs_of(flags)) {
     flags.model.session.workers = workers;
@@ -218,5 +218,11 @@ int bench(int argc, char** argv) {
   if (flags.model.path.empty()) fail<cli::UsageError>("-m is required");
   return measure_all(flags);
 }
+
+}  // namespace
+
+const Subcommand kBench{
+    "bench", "tokens per second of prefill and decode, and their share of the machine's limits",
+    bench};
 
 }  // namespace weft::tools

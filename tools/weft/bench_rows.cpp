@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <span>
 
 #include <sys/resource.h>
 
@@ -36,7 +36,7 @@ constexpr std::int64_t kMinTokens = 32;  // of a repetition of narrow steps
 
 // Runs one repetition and returns its tokens per second. Only feeding tokens is timed.
 double repeat(Session& session, const Test& test, std::span<const std::int32_t> tokens,
-              LogitsHash* hash) {
+              Fnv1a64* hash) {
   const std::int64_t piece = test.phase == Phase::decode ? 1 : test.tokens;
   const std::int64_t again =
       test.phase == Phase::step ? std::max<std::int64_t>(1, kMinTokens / test.tokens) : 1;
@@ -49,7 +49,7 @@ double repeat(Session& session, const Test& test, std::span<const std::int32_t> 
       const auto start = cli::Clock::now();
       session.feed(0, next, &cli::interrupted());
       seconds += cli::seconds_since(start);
-      if (hash) hash->add(session.logits());
+      if (hash) hash->add(std::as_bytes(session.logits()));
     }
   }
   return static_cast<double>(again * test.tokens) / seconds;
@@ -84,17 +84,8 @@ double Series::max() const {
   return std::ranges::max(rates);
 }
 
-void LogitsHash::add(std::span<const float> logits) {
-  for (const float logit : logits) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &logit, sizeof bits);
-    for (int byte = 0; byte < 4; ++byte)
-      value_ = (value_ ^ ((bits >> (8 * byte)) & 0xff)) * 0x100000001b3;
-  }
-}
-
 std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
-                         LogitsHash& hash) {
+                         Fnv1a64& hash) {
   std::vector<Row> rows;
   for (const Test& test : tests) {
     const auto tokens = some_tokens(test.tokens, session.model().facts().n_vocab);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/hash.h"
 #include "weft/run/session.h"
 
 #include "bench_work.h"
@@ -46,19 +47,9 @@ struct Row {
   bool is_quantized() const { return work.of_quantized >= work.of_float; }
 };
 
-// FNV-1a over rows of logits.
-class LogitsHash {
- public:
-  void add(std::span<const float> logits);
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
-};
-
 // Runs one warm-up repetition, whose logits go into `hash`, and `repeats` measured ones. REQUIRES:
 // the tests fit into the session's context, and steps into its prefill width.
 std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
-                         LogitsHash& hash);
+                         Fnv1a64& hash);
 
 }  // namespace weft::tools

@@ -9,6 +9,7 @@
 #include "subcommand.h"
 
 namespace weft::tools {
+namespace {
 
 int bisect(int argc, char** argv) {
   CLI::App app(
@@ -45,5 +46,9 @@ int bisect(int argc, char** argv) {
   std::cout << result.to_text();
   return result.culprit == Bisection::Culprit::none ? 0 : 1;
 }
+
+}  // namespace
+
+const Subcommand kBisect{"bisect", "finds the pass or kernel that makes a model wrong", bisect};
 
 }  // namespace weft::tools

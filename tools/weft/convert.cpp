@@ -62,8 +62,6 @@ void write(const Checkpoint& file, const Flags& flags) {
                            progress.seconds());
 }
 
-}  // namespace
-
 int convert(int argc, char** argv) {
   CLI::App app(
       "Converts a directory with model.safetensors (or its shards), config.json and tokenizer.json "
@@ -95,5 +93,9 @@ int convert(int argc, char** argv) {
   write(model->file(), flags);
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kConvert{"convert", "converts a directory of safetensors to a GGUF file", convert};
 
 }  // namespace weft::tools

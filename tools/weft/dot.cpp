@@ -208,8 +208,6 @@ void add_flags(CLI::App& app, Flags& flags) {
       "  weft dot -m model.gguf --passes");
 }
 
-}  // namespace
-
 int dot(int argc, char** argv) {
   CLI::App app("Draws the graph of a model. Identical layers are drawn once.", "weft dot");
   Flags flags;
@@ -235,5 +233,9 @@ int dot(int argc, char** argv) {
                                                 : draw_difference(*model, flags, options));
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kDot{"dot", "draws the graph, and what the passes change", dot};
 
 }  // namespace weft::tools

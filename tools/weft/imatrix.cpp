@@ -245,4 +245,8 @@ int imatrix(int argc, char** argv) {
   return collect(flags);
 }
 
+}  // namespace
+
+const Subcommand kImatrix{"imatrix", "computes an importance matrix for quantizing", imatrix};
+
 }  // namespace weft::tools

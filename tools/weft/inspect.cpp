@@ -252,8 +252,6 @@ void print_json(std::ostream& out, const Checkpoint& file) {
   out << fmt::format("\n  }},\n  \"totals\": {{{}}}\n}}\n", total(totals.all));
 }
 
-}  // namespace
-
 int inspect(int argc, char** argv) {
   CLI::App app(
       "Prints the header, metadata and tensors of a GGUF file or of a directory of safetensors.",
@@ -281,5 +279,10 @@ int inspect(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kInspect{"inspect", "shows header, metadata, tensors, types and bytes of a model",
+                          inspect};
 
 }  // namespace weft::tools

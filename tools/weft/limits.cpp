@@ -170,6 +170,8 @@ Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
   return limits;
 }
 
+namespace {
+
 int limits(int argc, char** argv) {
   CLI::App app(
       "Measures the limits of this machine once and stores them for `weft profile`: bytes read per "
@@ -194,5 +196,9 @@ int limits(int argc, char** argv) {
     std::cerr << fmt::format("measured {} min ago; --again measures again\n", age_s / 60);
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kLimits{"limits", "measures and stores the limits of this machine", limits};
 
 }  // namespace weft::tools

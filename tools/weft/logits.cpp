@@ -59,8 +59,6 @@ void write_logits(const Flags& flags, const std::vector<std::int32_t>& ids) {
   out.commit();
 }
 
-}  // namespace
-
 int logits(int argc, char** argv) {
   CLI::App app("Writes the logits of every position as float32 [positions, vocabulary].",
                "weft logits");
@@ -80,5 +78,10 @@ int logits(int argc, char** argv) {
   write_logits(flags, parse_list("--tokens", flags.tokens));
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kLogits{"logits", "writes the logits of a list of token ids as a .npy file",
+                         logits};
 
 }  // namespace weft::tools

@@ -8,6 +8,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/text.h"
 #include "weft/files/made_model.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_k.h"
@@ -82,8 +83,7 @@ struct TypeChoice {
 
 // Types of the matrices of a file of this name: of a type, or the one mix that is known here.
 TypeChoice choose_type(std::string_view text) {
-  std::string name(text);
-  for (char& c : name) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  const std::string name = to_upper(text);
   if (name == "Q4_K_M") return {name, 15, find_format(q4_k), find_format(q6_k)};
   const Format* format = find_format_by_name(name);
   const auto file_type = file_type_of(name);

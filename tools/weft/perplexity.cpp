@@ -206,8 +206,6 @@ void check_flags(const Flags& flags, bool has_context) {
   if (size < 4) throw cli::UsageError(fmt::format("-c must be at least 4 tokens, got {}", size));
 }
 
-}  // namespace
-
 int perplexity(int argc, char** argv) {
   CLI::App app(
       "Measures how well a model predicts a text. The text is divided into windows of -c tokens; "
@@ -244,5 +242,10 @@ int perplexity(int argc, char** argv) {
   std::cout << (flags.json ? to_json(report) : to_text(report));
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kPerplexity{
+    "perplexity", "measures perplexity, and the divergence from another model", perplexity};
 
 }  // namespace weft::tools

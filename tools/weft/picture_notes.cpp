@@ -52,9 +52,8 @@ std::string lanes_text(const PlanStep& step, int lanes) {
 class Notes {
  public:
   Notes(const Graph& graph, const Plan& plan, const NoteOptions& options)
-      : graph_(graph), plan_(plan), options_(options) {
+      : graph_(graph), plan_(plan), options_(options), steps_(plan.steps_by_node()) {
     for (const PlanStep& step : plan.steps) {
-      steps_[step.node] = &step;
       if (std::ranges::find(backends_, step.backend) == backends_.end())
         backends_.push_back(step.backend);
     }
@@ -83,9 +82,7 @@ class Notes {
 
  private:
   const PlanStep* step_of(const PictureBox& box) const {
-    if (box.placeholder || box.nodes.empty()) return nullptr;
-    const auto found = steps_.find(box.nodes.front());
-    return found == steps_.end() ? nullptr : found->second;
+    return box.placeholder || box.nodes.empty() ? nullptr : steps_[box.nodes.front()];
   }
 
   // The sum over all nodes of a box.
@@ -93,8 +90,7 @@ class Notes {
   double sum(const PictureBox& box, F f) const {
     double total = 0;
     for (const NodeId id : box.nodes) {
-      const auto found = steps_.find(id);
-      if (!box.placeholder && found != steps_.end()) total += f(*found->second);
+      if (!box.placeholder && steps_[id]) total += f(*steps_[id]);
     }
     return total;
   }
@@ -240,7 +236,7 @@ class Notes {
   const Graph& graph_;
   const Plan& plan_;
   const NoteOptions& options_;
-  std::map<NodeId, const PlanStep*> steps_;
+  const PerNode<const PlanStep*> steps_;
   std::vector<std::string> backends_;
   std::map<std::string_view, const ProfiledNode*> profiled_;
 };

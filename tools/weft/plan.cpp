@@ -96,7 +96,7 @@ std::string start_text(const MemoryUse& use) {
 std::string head_of(const Model& model, const PlannedModel& planned) {
   const ModelFacts& facts = model.facts();
   const SessionOptions& o = planned.options;
-  const std::int64_t most_cells = whole_blocks(o.context) * o.sequences;
+  const std::int64_t most_cells = round_up_to_blocks(o.context) * o.sequences;
   std::string out = fmt::format(
       "{}: {}, {} layers, {} parameters\n"
       "context {} x {} sequences{}, {} workers, backend {}, cache {}{}\n"
@@ -241,8 +241,6 @@ void add_flags(CLI::App& app, Flags& flags) {
       "  weft plan -m model.gguf --json | jq .memory");
 }
 
-}  // namespace
-
 int plan(int argc, char** argv) {
   CLI::App app("Shows how a model would run and what it would need, from the file's header alone.",
                "weft plan");
@@ -266,5 +264,9 @@ int plan(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kPlan{"plan", "shows how a model would run: order, memory, lanes, kernels", plan};
 
 }  // namespace weft::tools

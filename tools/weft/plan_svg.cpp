@@ -147,19 +147,19 @@ class Painter {
     // First and one past the last step of each stage.
     std::vector<std::pair<std::size_t, std::size_t>> steps(static_cast<std::size_t>(plan_.stages),
                                                            {plan_.steps.size(), 0});
-    std::map<NodeId, std::size_t> step_of;
+    const auto step_of = plan_.steps_by_node();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       auto& [first, last] = steps[static_cast<std::size_t>(plan_.steps[i].stage)];
       first = std::min(first, i);
       last = i + 1;
-      step_of[plan_.steps[i].node] = i;
     }
     for (NodeId id = 0; id < graph_.size(); ++id) {
       const Placement& p = plan_.placements[id];
       if (p.place != Place::arena || is_device(p.memory) || steps.empty()) continue;
       std::size_t begin = steps[static_cast<std::size_t>(p.first_stage)].first;
       const std::size_t end = steps[static_cast<std::size_t>(p.last_stage)].second;
-      if (p.in_place_over != kNoNode) begin = std::max(begin, step_of[id]);
+      if (p.in_place_over != kNoNode)
+        begin = std::max(begin, static_cast<std::size_t>(step_of[id] - plan_.steps.data()));
       tensor(id, p, begin, end);
     }
     for (const auto& [first, last] : steps) {

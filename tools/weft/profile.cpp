@@ -337,8 +337,6 @@ int profile_all(Flags& flags) {
   return 0;
 }
 
-}  // namespace
-
 int profile(int argc, char** argv) {
   CLI::App app(
       "Shows where the time of prefill and decode goes, node by node, and the machine's limits. "
@@ -371,5 +369,11 @@ int profile(int argc, char** argv) {
     fail<cli::UsageError>("-p 0 and -n 0: nothing to profile");
   return profile_all(flags);
 }
+
+}  // namespace
+
+const Subcommand kProfile{
+    "profile", "time of every node, its share of the machine's limits, a trace of the workers",
+    profile};
 
 }  // namespace weft::tools

@@ -7,6 +7,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
+#include "weft/base/hash.h"
 #include "weft/base/printable.h"
 #include "weft/graph/picture.h"
 #include "weft/scheduler/workers.h"
@@ -133,23 +134,20 @@ const ProfiledNode* ProfiledPlan::find(std::string_view path) const {
 }
 
 std::string plan_signature(const Graph& graph, const Plan& plan) {
-  std::uint64_t h = 0xcbf29ce484222325;  // FNV-1a, 64 bits
-  const auto add = [&h](const std::string& text) {
-    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  };
-  add(fmt::format("{} {}", plan.name, plan.lanes));
+  Fnv1a64 hash;
+  hash.add(fmt::format("{} {}", plan.name, plan.lanes));
   for (const PlanStep& step : plan.steps) {
     const Node& node = graph[step.node];
     // Lengths that depend on the context do not identify a plan.
     const bool state = node.op->storage == Storage::state;
-    add(fmt::format("\n{} {} {} {} {} {}", step.path, step.op, step.backend, step.stage,
-                    to_string(step.split), state ? "" : spec_text(graph, node.spec)));
+    hash.add(fmt::format("\n{} {} {} {} {} {}", step.path, step.op, step.backend, step.stage,
+                         to_string(step.split), state ? "" : spec_text(graph, node.spec)));
     for (const NodeId in : node.inputs) {
       if (in != kNoNode && graph[in].kind == NodeKind::weight)
-        add(spec_text(graph, graph[in].spec));
+        hash.add(spec_text(graph, graph[in].spec));
     }
   }
-  return fmt::format("{:016x}", h);
+  return fmt::format("{:016x}", hash.value());
 }
 
 std::string to_json(const ProfileFile& profile) {

@@ -205,4 +205,8 @@ int quantize(int argc, char** argv) {
   return run(flags);
 }
 
+}  // namespace
+
+const Subcommand kQuantize{"quantize", "converts a GGUF file to other weight types", quantize};
+
 }  // namespace weft::tools

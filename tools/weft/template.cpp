@@ -100,4 +100,9 @@ int render_template(int argc, char** argv) {
   return 0;
 }
 
+}  // namespace
+
+const Subcommand kTemplate{"template", "renders a chat template with the arguments on stdin",
+                           render_template};
+
 }  // namespace weft::tools

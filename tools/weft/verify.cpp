@@ -74,8 +74,6 @@ bool run(const Flags& flags) {
   return passed;
 }
 
-}  // namespace
-
 int verify(int argc, char** argv) {
   CLI::App app(
       "Runs a model node by node and compares each node with its scalar definition, computed from "
@@ -111,5 +109,9 @@ int verify(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   return run(flags) ? 0 : 1;
 }
+
+}  // namespace
+
+const Subcommand kVerify{"verify", "checks every node against its scalar definition", verify};
 
 }  // namespace weft::tools

@@ -60,18 +60,14 @@ const Backend& cpu_backend() {
 }
 
 const Backend& cpu_backend(std::string_view isa) {
+  cpu::features_of(isa, cpu::machine_features());  // says what is wrong with the name
   static const auto backends = [] {
     std::map<std::string_view, cpu::CpuBackend> all;
     for (const std::string_view name : cpu_isas())
       all.emplace(name, cpu::find_instruction_set(name).needs);
     return all;
   }();
-  const auto found = backends.find(isa);
-  if (found != backends.end()) return found->second;
-  std::string known;
-  for (const std::string_view name : cpu_isas())
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  fail<ValueError>("this machine has no instruction set '{}' (available: {})", isa, known);
+  return backends.at(isa);
 }
 
 std::span<const std::string_view> cpu_isas() {

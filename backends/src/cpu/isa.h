@@ -31,19 +31,21 @@ struct InstructionSet {
   FeatureSet needs;
 };
 
-// All instruction sets, best last. They live as long as the program.
+// All of them, best first. They live as long as the program.
 std::span<const InstructionSet> instruction_sets();
 // Throws ValueError listing the names.
 const InstructionSet& find_instruction_set(std::string_view name);
-// The best set whose features are all in `has`; null if there is none.
+// The first one whose features `has` contains; null if there is none.
 const InstructionSet* best_instruction_set(FeatureSet has);
 
 // The features that the processor has and the operating system supports.
 FeatureSet machine_features();
 
-// The features that kernels may use: all of `machine`, or those of the set named `forced` if that
-// is neither null nor empty. Throws ValueError if the name is unknown, UnsupportedError if the
-// machine lacks the set.
+// What a set needs. Throws ValueError if the name is unknown, UnsupportedError if the machine lacks
+// the set.
+FeatureSet features_of(std::string_view name, FeatureSet machine);
+// What kernels may use: all of `machine`, or what the set named by `forced` needs unless that is
+// null or empty. Throws as features_of(), with WEFT_CPU_ISA before the message.
 FeatureSet choose_features(const char* forced, FeatureSet machine);
 
 }  // namespace weft::cpu

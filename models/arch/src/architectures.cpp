@@ -74,7 +74,7 @@ const Architecture& find_architecture(const ModelSource& source) {
   for (const Architecture* a : architectures()) {
     if (a->name == *name) return *a;
   }
-  const std::string shown = short_name(*name);
+  const std::string shown = arch::short_name(*name);
   fail<UnsupportedError>("{}: unsupported architecture '{}'; nearest known: {}", source.file(),
                          shown, nearest(shown));
 }

@@ -90,7 +90,7 @@ class GraphBuilder {
     std::string names;
     for (const std::string_view name : source_.tensor_names()) {
       if (used.names.contains(std::string(name)) || ++n_unknown > kShown) continue;
-      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", short_name(name));
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", arch::short_name(name));
     }
     if (n_unknown == 0) return;
     if (n_unknown > kShown) names += fmt::format(" and {} more", n_unknown - kShown);
@@ -108,19 +108,10 @@ namespace {
 // Runs f and prepends the file's name to errors that ops throw.
 template <class F>
 auto with_file(std::string_view file, F f) {
-  const auto text = [&](const Error& e) {
-    const std::string_view what = e.what();
-    return what.starts_with(file) ? std::string(what) : fmt::format("{}: {}", file, what);
+  const auto reword = [&](std::string_view message) {
+    return message.starts_with(file) ? std::string(message) : fmt::format("{}: {}", file, message);
   };
-  try {
-    return f();
-  } catch (const ShapeError& e) {
-    throw ShapeError(text(e));
-  } catch (const DTypeError& e) {
-    throw DTypeError(text(e));
-  } catch (const ValueError& e) {
-    throw ValueError(text(e));
-  }
+  return reword_errors<ShapeError, DTypeError, ValueError>(reword, f);
 }
 
 }  // namespace

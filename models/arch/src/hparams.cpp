@@ -77,7 +77,8 @@ RopeScaling read_scaling_type(const Keys& keys) {
   if (*name == "yarn") return RopeScaling::yarn;
   if (*name == "longrope") return RopeScaling::longrope;
   fail<UnsupportedError>("{}: key '{}' is '{}' (known: none, linear, yarn, longrope)",
-                         keys.source().file(), keys.name("rope.scaling.type"), short_name(*name));
+                         keys.source().file(), keys.name("rope.scaling.type"),
+                         arch::short_name(*name));
 }
 
 // Source of YaRN's magnitude: Peng et al. 2023, arXiv:2309.00071, section 3.4; rope_angles applies

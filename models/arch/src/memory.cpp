@@ -11,10 +11,6 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t blocks_for(std::int64_t n_positions) {
-  return round_up_to_blocks(n_positions) / kCellsPerBlock;
-}
-
 // The blocks of a pool that never runs out. Every sequence needs the window and kGuaranteedRewind
 // tokens, which may begin and end within a block, and the tokens of a step, which may start a block
 // each.

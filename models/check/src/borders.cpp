@@ -5,7 +5,7 @@
 
 #include "weft/ops/cache_cells.h"
 
-namespace weft {
+namespace weft::checks {
 namespace {
 
 // The number of multiplications with weights in one pass over the tokens that takes a few seconds.
@@ -122,4 +122,4 @@ void LastRows::after(const PlanStep& step, int worker, const KernelArgs& args,
   next_.after(step, worker, narrows(step, args) ? narrowed(step, args) : args, region);
 }
 
-}  // namespace weft
+}  // namespace weft::checks

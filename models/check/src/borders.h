@@ -10,7 +10,7 @@
 #include "weft/run/session.h"
 #include "weft/scheduler/executor.h"
 
-namespace weft {
+namespace weft::checks {
 
 // Tokens on either side of a boundary.
 inline constexpr std::int64_t kMargin = 2;
@@ -72,4 +72,4 @@ class LastRows final : public NodeObserver {
 // sequence. Throws what Session and Verifier throw.
 void verify_across_borders(Session& session, ModelVerification& result);
 
-}  // namespace weft
+}  // namespace weft::checks

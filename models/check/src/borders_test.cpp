@@ -13,6 +13,8 @@
 namespace weft::test {
 namespace {
 
+using namespace checks;
+
 bool holds(const std::vector<BorderStep>& steps, std::int64_t at, std::int64_t n) {
   return std::ranges::any_of(steps, [&](const BorderStep& s) { return s.at == at && s.n == n; });
 }

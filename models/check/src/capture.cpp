@@ -5,7 +5,7 @@
 
 #include "weft/ops/formats/format.h"
 
-namespace weft {
+namespace weft::checks {
 
 void Capture::before(const PlanStep& step, int worker, const KernelArgs& args,
                      const Region& region) noexcept {
@@ -69,4 +69,4 @@ std::vector<float> all_logits(Session& session, std::int32_t sequence,
   return logits;
 }
 
-}  // namespace weft
+}  // namespace weft::checks

@@ -8,7 +8,7 @@
 
 #include "weft/run/session.h"
 
-namespace weft {
+namespace weft::checks {
 
 // Keeps the outputs of all nodes in the last steps, as floats. For plans with one lane.
 class Capture final : public NodeObserver {
@@ -43,4 +43,4 @@ std::vector<float> all_logits(Session& session, std::int32_t sequence,
                               std::span<const std::int32_t> tokens,
                               std::span<const std::size_t> steps);
 
-}  // namespace weft
+}  // namespace weft::checks

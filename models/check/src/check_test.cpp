@@ -25,6 +25,8 @@
 namespace weft::test {
 namespace {
 
+using namespace checks;
+
 const std::vector<std::int32_t> kIds = {7, 3, 11, 3, 42, 9, 1};
 const std::string kNode = "blk.1.ffn_residual";
 

@@ -29,6 +29,8 @@
 namespace weft {
 namespace {
 
+using namespace checks;
+
 constexpr MadeSizes kSizes{.D = 256, .H = 8, .G = 2, .F = 512, .V = 96, .context = 128};
 constexpr GraphOptions kWide{.tokens = 8, .logits_rows = 8, .context = 64};
 // The error of passes that only rewrite, which change the order of sums.
@@ -125,7 +127,7 @@ std::string NewModelChecks::shapes(bool optional) const {
     for (NodeId id = 0; id < graph.size(); ++id) {
       n_weights += graph[id].kind == NodeKind::weight;
       n_ops += graph[id].kind == NodeKind::op;
-      if (graph[id].kind == NodeKind::weight && users[static_cast<std::size_t>(id)].empty())
+      if (graph[id].kind == NodeKind::weight && users[id].empty())
         throw Failed{fmt::format("weight '{}' is declared and not used ({})", graph[id].path,
                                  to_string(graph[id].where))};
     }
@@ -193,16 +195,14 @@ std::string NewModelChecks::nodes(DType matrices) const {
 }
 
 std::string NewModelChecks::caches() const {
-  std::string text;
   for (const DType type : cache_types()) {
     const ModelVerification result =
         verify_model(model_, {.session = {.cache_k = type, .cache_v = type}, .tokens = ids_});
     if (const NodeCheck* bad = result.first_bad())
       throw Failed{
           fmt::format("cache {}: {} '{}' ({})", type.name(), bad->op, bad->path, bad->where)};
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", type.name());
   }
-  return text;
+  return cache_type_names();
 }
 
 std::string NewModelChecks::plans() const {

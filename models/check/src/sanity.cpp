@@ -12,7 +12,7 @@
 #include "weft/scheduler/budget.h"
 #include "weft/tokenize/tokenizer.h"
 
-namespace weft {
+namespace weft::checks {
 namespace {
 
 #if defined(__has_feature)
@@ -187,4 +187,4 @@ std::string check_memory(const std::shared_ptr<const Model>& model, const Sessio
                      human_bytes(std::max<std::int64_t>(grown, 0)));
 }
 
-}  // namespace weft
+}  // namespace weft::checks

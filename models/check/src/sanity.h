@@ -3,7 +3,7 @@
 
 #include "weft/check/selftest.h"
 
-namespace weft {
+namespace weft::checks {
 
 // Runs f, which returns the detail or throws; Failed fails the check, Skipped skips it.
 struct Failed {
@@ -21,4 +21,4 @@ std::string check_round_trip(const Model& model);
 std::string check_memory(const std::shared_ptr<const Model>& model, const SessionOptions& options,
                          const std::vector<std::int32_t>& tokens);
 
-}  // namespace weft
+}  // namespace weft::checks

@@ -6,6 +6,7 @@
 #include <random>
 #include <span>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
@@ -17,6 +18,8 @@
 
 namespace weft {
 namespace {
+
+using namespace checks;
 
 using Logits = std::vector<float>;
 using Steps = std::vector<std::size_t>;

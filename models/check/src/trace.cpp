@@ -19,6 +19,8 @@
 namespace weft {
 namespace {
 
+using namespace checks;
+
 constexpr std::string_view kFormat = "weft-trace-1";
 
 std::string spec_of(const View& view) {

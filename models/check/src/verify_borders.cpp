@@ -5,7 +5,7 @@
 
 #include "borders.h"
 
-namespace weft {
+namespace weft::checks {
 namespace {
 
 // Makes the sequence hold the ids up to this position.
@@ -62,4 +62,4 @@ void verify_across_borders(Session& session, ModelVerification& result) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::checks

@@ -21,6 +21,8 @@
 namespace weft {
 namespace {
 
+using namespace checks;
+
 using Shape64 = std::vector<std::int64_t>;
 
 std::string text_of(const Shape64& shape) {

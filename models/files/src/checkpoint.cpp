@@ -17,13 +17,13 @@
 namespace weft {
 
 struct Checkpoint::Impl {
-  explicit Impl(OpenedFiles opened)
+  explicit Impl(files::OpenedFiles opened)
       : files(std::move(opened)),
-        by_name(index_by_name(
+        by_name(files::index_by_name(
             files.head.tensors, [](const CheckpointTensor& t) { return t.name; }, "tensor",
             files.paths.front())) {}
 
-  OpenedFiles files;
+  files::OpenedFiles files;
   std::vector<std::uint32_t> by_name;
 };
 
@@ -41,11 +41,11 @@ Checkpoint Checkpoint::open(const std::string& path) {
 }
 
 Checkpoint Checkpoint::parse(std::span<const std::byte> bytes, const std::string& name) {
-  OpenedFiles files{.paths = {name},
-                    .maps = {},
-                    .head = gguf::parse_whole(bytes, name),
-                    .texts = nullptr,
-                    .file_bytes = static_cast<std::int64_t>(bytes.size())};
+  files::OpenedFiles files{.paths = {name},
+                           .maps = {},
+                           .head = gguf::parse_whole(bytes, name),
+                           .texts = nullptr,
+                           .file_bytes = static_cast<std::int64_t>(bytes.size())};
   return Checkpoint(std::make_shared<const Impl>(std::move(files)));
 }
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-namespace weft {
+namespace weft::files {
 
 void CheckpointBuilder::add(std::string_view key, const MetaValue& value) {
   if (key.empty() || keys_.contains(key))
@@ -53,4 +53,4 @@ OpenedFiles CheckpointBuilder::finish(const std::string& path) {
   return files;
 }
 
-}  // namespace weft
+}  // namespace weft::files

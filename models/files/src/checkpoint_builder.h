@@ -11,7 +11,7 @@
 
 #include "file_part.h"
 
-namespace weft {
+namespace weft::files {
 
 class CheckpointBuilder : public MetadataSink {
  public:
@@ -43,4 +43,4 @@ class CheckpointBuilder : public MetadataSink {
   std::vector<std::byte> bytes_;
 };
 
-}  // namespace weft
+}  // namespace weft::files

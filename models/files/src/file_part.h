@@ -16,7 +16,7 @@
 #include "weft/files/gguf_limits.h"
 #include "weft/files/mapped_file.h"
 
-namespace weft {
+namespace weft::files {
 
 // Metadata and tensor table of one file.
 struct FilePart {
@@ -63,4 +63,4 @@ std::vector<std::uint32_t> index_by_name(const Items& items, GetName name, std::
 // integer, got string".
 std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::string& file);
 
-}  // namespace weft
+}  // namespace weft::files

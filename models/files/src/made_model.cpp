@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/base/hash.h"
 #include "weft/base/printable.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/ops/formats/format.h"
@@ -19,9 +20,9 @@ constexpr std::int64_t kPieces = 2048;  // of a pool
 
 // The same numbers on every machine; seeded by the name.
 std::mt19937 random_of(std::string_view name) {
-  std::uint32_t seed = 2166136261;  // FNV-1a
-  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 16777619;
-  return std::mt19937(seed);
+  Fnv1a32 seed;
+  seed.add(name);
+  return std::mt19937(seed.value());
 }
 
 std::vector<float> uniform(std::string_view name, std::int64_t n, double center, double spread) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 #include "weft/files/checkpoint.h"
 #include "weft/tokenize/tokenizer_kinds.h"
 #include "weft/tokenize/vocabulary.h"
@@ -127,8 +128,7 @@ constexpr Stripping kStripping[] = {
 
 const Stripping* find_stripping(const Checkpoint& file) {
   for (const Stripping& row : kStripping) {
-    std::string value(file.find_string(row.key).value_or(""));
-    for (char& c : value) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const std::string value = to_lower(file.find_string(row.key).value_or(""));
     if (value.find(row.part) != value.npos) return &row;
   }
   return nullptr;
@@ -149,8 +149,8 @@ bool read_stripping(const Checkpoint& file, std::string_view key, std::size_t n_
 
 void find_stripping_tokens(const Checkpoint& file, VocabularyParts& parts) {
   const std::size_t n = parts.tokens.size();
-  const bool left = read_stripping(file, kStripLeftKey, n, parts.strip_left);
-  const bool right = read_stripping(file, kStripRightKey, n, parts.strip_right);
+  const bool left = read_stripping(file, files::kStripLeftKey, n, parts.strip_left);
+  const bool right = read_stripping(file, files::kStripRightKey, n, parts.strip_right);
   if (left || right) return;
   const Stripping* row = find_stripping(file);
   if (row == nullptr) return;

@@ -139,23 +139,22 @@ Activation& ImatrixCollector::Impl::activation(const Node& x, const std::vector<
 // Finds the first step that uses each activation: a projection, or the quantization before one.
 void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan,
                                    const CollectorOptions& options) {
-  std::unordered_map<NodeId, const PlanStep*> steps;
-  for (const PlanStep& step : plan.steps) steps.emplace(step.node, &step);
-  std::unordered_map<NodeId, const PlanStep*> seen;  // by activation
+  const auto steps = plan.steps_by_node();
+  PerNode<bool> seen(graph);  // activations
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    const auto step = steps.find(id);
-    if (node.kind != NodeKind::op || step == steps.end()) continue;
+    const PlanStep* at = steps[id];
+    if (node.kind != NodeKind::op || !at) continue;
     const std::vector<std::string> names = matrices_of(graph, node, options);
     if (names.empty()) continue;
     NodeId x = node.inputs[0];
-    const PlanStep* at = step->second;
     if (graph[x].op == &kQuantize) {
-      at = steps.at(x);
+      at = steps[x];
       x = graph[x].inputs[0];
     }
     Activation& a = activation(graph[x], names, plan.lanes);
-    if (!seen.emplace(x, at).second) continue;
+    if (seen[x]) continue;
+    seen[x] = true;
     watches.emplace_back().activation = &a;
     by_step.emplace(at, &watches.back());
   }

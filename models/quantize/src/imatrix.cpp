@@ -11,6 +11,8 @@
 namespace weft {
 namespace {
 
+using namespace quantize;
+
 std::string place(const Imatrix& m) {
   return m.source.empty() ? "the importance matrix" : printable_path(m.source);
 }

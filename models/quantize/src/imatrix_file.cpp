@@ -17,6 +17,8 @@
 namespace weft {
 namespace {
 
+using namespace quantize;
+
 constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts";
 constexpr std::string_view kType = "general.type", kDatasets = "imatrix.datasets",
                            kChunkCount = "imatrix.chunk_count", kChunkSize = "imatrix.chunk_size";

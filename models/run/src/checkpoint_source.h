@@ -7,7 +7,7 @@
 #include "weft/arch/hparams.h"
 #include "weft/files/checkpoint.h"
 
-namespace weft {
+namespace weft::run {
 
 class CheckpointSource : public ModelSource {
  public:
@@ -57,4 +57,4 @@ class CheckpointSource : public ModelSource {
   std::map<std::string_view, TensorSpec> retyped_;  // names view the file
 };
 
-}  // namespace weft
+}  // namespace weft::run

@@ -9,7 +9,7 @@
 
 #include "weight_loader.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 Device& device_of(const std::string& backend) {
@@ -130,4 +130,4 @@ void DeviceMemory::write_state(const std::string& path, std::int64_t offset,
   upload(tensors_.at(path).data() + offset, bytes);
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -13,7 +13,7 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
-namespace weft {
+namespace weft::run {
 
 struct DeviceTensor {
   TensorSpec spec;
@@ -57,4 +57,4 @@ class DeviceMemory {
   DeviceBuffer arena_, scratch_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

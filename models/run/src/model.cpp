@@ -13,6 +13,8 @@
 namespace weft {
 namespace {
 
+using namespace run;
+
 void report(const ModelOptions& options, double share) {
   if (options.progress && !options.progress(share)) {
     fail<CancelledError>("loading was cancelled");

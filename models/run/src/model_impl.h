@@ -15,7 +15,7 @@ namespace weft {
 struct Model::Impl {
   explicit Impl(Checkpoint file) : source(std::move(file)) {}
 
-  CheckpointSource source;
+  run::CheckpointSource source;
   const Architecture* architecture = nullptr;
   Config hparams;
   ModelFacts facts;
@@ -27,19 +27,19 @@ struct Model::Impl {
 
   // The region of this layout: that of another session, or a new one. Waits while another thread
   // fills a region.
-  std::shared_ptr<const ResidentWeights> resident_weights(const WeightLayout& layout,
-                                                          const LoadOptions& options) const;
+  std::shared_ptr<const run::ResidentWeights> resident_weights(
+      const run::WeightLayout& layout, const run::LoadOptions& options) const;
   // Bytes of the region of this layout if a session holds one now, else 0.
-  std::int64_t region_bytes(const WeightLayout& layout) const;
+  std::int64_t region_bytes(const run::WeightLayout& layout) const;
   // Bytes of all regions that sessions hold now.
   std::int64_t resident_bytes() const;
 
  private:
-  std::shared_ptr<const ResidentWeights> find_region(const WeightLayout& layout) const;
+  std::shared_ptr<const run::ResidentWeights> find_region(const run::WeightLayout& layout) const;
 
   mutable std::mutex loading_mutex_;  // taken first
   mutable std::mutex regions_mutex_;
-  mutable std::vector<std::weak_ptr<const ResidentWeights>> regions_;
+  mutable std::vector<std::weak_ptr<const run::ResidentWeights>> regions_;
 };
 
 }  // namespace weft

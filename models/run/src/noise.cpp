@@ -7,7 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr std::int64_t kElems = 1 << 16;  // encoded once and repeated
@@ -36,4 +36,4 @@ void Noise::fill(std::span<std::byte> bytes) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -7,7 +7,7 @@
 
 #include "weft/graph/dtype.h"
 
-namespace weft {
+namespace weft::run {
 
 // Elements of a type, between -1 and 1 and the same in every run.
 class Noise {
@@ -22,4 +22,4 @@ class Noise {
   std::size_t next_ = 0;
 };
 
-}  // namespace weft
+}  // namespace weft::run

@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+using namespace run;
+
 bool has_nan(std::span<const float> values) {
   bool found = false;
   for (const float v : values) found |= v != v;

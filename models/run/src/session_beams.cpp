@@ -1,13 +1,12 @@
 #include "weft/run/session_beams.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "weft/base/error.h"
 #include "weft/run/session.h"
-#include "weft/run/session_beams.h"
 #include "weft/sample/beam_search.h"
 #include "weft/sample/sampler.h"
+#include "weft/tokenize/logits.h"
 
 namespace weft {
 
@@ -26,7 +25,6 @@ SessionBeams::SessionBeams(Session& session, const std::atomic<bool>* cancel)
 }
 
 std::span<const float> SessionBeams::logprobs(std::size_t beam) {
-  constexpr float kNever = -std::numeric_limits<float>::infinity();
   const std::span row = rows_.subspan(beam * n_vocab_, n_vocab_);
   const double total = log_of_total(row);
   row_.resize(n_vocab_);
@@ -37,7 +35,7 @@ std::span<const float> SessionBeams::logprobs(std::size_t beam) {
     if (!SessionBeams::ends(beam, id)) continue;
     const bool likelier = end == kNoToken || row[i] > row[static_cast<std::size_t>(end)];
     const TokenId other = likelier ? std::exchange(end, id) : id;
-    if (other != kNoToken) row_[static_cast<std::size_t>(other)] = kNever;
+    if (other != kNoToken) forbid({&other, 1}, row_);
   }
   return row_;
 }

@@ -20,6 +20,8 @@
 namespace weft {
 namespace {
 
+using namespace run;
+
 // Width classes: a step uses the narrowest plan that it fits into. Narrow ones are for decoding one
 // or several sequences and for the end of a prompt, wide ones for prefill.
 constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
@@ -248,8 +250,7 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
     return std::nullopt;
   }
   PlannedModel planned = plan_all(model, options, WeightMode::resident);
-  if (!limits.explicit_budget) {  // what another session holds already and this one shares is not
-                                  // taken twice
+  if (!limits.explicit_budget) {  // a region shared with another session counts once
     const std::int64_t shared = model.impl().region_bytes(layout_weights(model, planned));
     planned.options.mem_budget = default_budget(shared);
   }
@@ -297,6 +298,8 @@ Routes routes_of(const SessionOptions& options) {
   return options.engine ? Routes(*options.engine) : Routes(options.backend, options.route);
 }
 
+namespace run {
+
 std::int64_t state_bytes(const Graph& graph, const Plan& plan) {
   std::int64_t sum = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -323,7 +326,7 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   const bool resident = planned.options.weights == WeightMode::resident;
   const auto off_host = weights_off_host(planned.graphs, planned.plans);
   WeightLayout layout = layout_weights(model.file(), planned.graphs.front(), resident, off_host);
-  for (const Graph& graph : planned.graphs) {
+  for (const Graph& graph : std::span(planned.graphs).subspan(1)) {
     if (layout_weights(model.file(), graph, resident, off_host) != layout)
       fail<Error>("the plans of the session need weights in different types");
   }
@@ -337,6 +340,8 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   const bool tight = o.mem_budget - planned.memory.total() < model.file().file_bytes();
   return {.threads = o.workers, .drop_cache = tight, .progress = o.progress};
 }
+
+}  // namespace run
 
 std::string_view to_string(WeightMode mode) {
   constexpr std::string_view kNames[] = {"auto", "mapped", "resident"};

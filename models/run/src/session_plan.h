@@ -6,7 +6,7 @@
 
 #include "weight_loader.h"
 
-namespace weft {
+namespace weft::run {
 
 // Bytes of all states of a graph in host memory, each aligned. Session lays them out in this order.
 std::int64_t state_bytes(const Graph& graph, const Plan& plan);
@@ -21,4 +21,4 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned);
 // How a planned session loads them.
 LoadOptions load_options(const Model& model, const PlannedModel& planned);
 
-}  // namespace weft
+}  // namespace weft::run

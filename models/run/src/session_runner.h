@@ -11,7 +11,7 @@
 #include "weft/graph/graph.h"
 #include "weft/scheduler/executor.h"
 
-namespace weft {
+namespace weft::run {
 
 struct Runner {
   // `memory_inputs`: names of those that SessionMemory writes.
@@ -47,4 +47,4 @@ struct Runner {
   Extents extents{};
 };
 
-}  // namespace weft
+}  // namespace weft::run

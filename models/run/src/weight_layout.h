@@ -10,7 +10,7 @@
 #include "weft/files/checkpoint.h"
 #include "weft/graph/graph.h"
 
-namespace weft {
+namespace weft::run {
 
 inline constexpr std::int64_t kInFile = -1;
 
@@ -40,4 +40,4 @@ struct WeightLayout {
 WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool resident,
                             const std::vector<std::string>& off_host = {});
 
-}  // namespace weft
+}  // namespace weft::run

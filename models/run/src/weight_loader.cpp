@@ -15,7 +15,7 @@
 #include "weft/graph/row_layout.h"
 #include "weft/quantize/row_converter.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;
@@ -297,4 +297,4 @@ void prefault_mapped(const Checkpoint& file, const WeightLayout& layout,
   for_all(chunks, options, [&](const Chunk& c) { prefault(file, c); });
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -12,7 +12,7 @@
 
 #include "weight_layout.h"
 
-namespace weft {
+namespace weft::run {
 
 struct LoadOptions {
   int threads = 1;
@@ -48,4 +48,4 @@ std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTenso
 void prefault_mapped(const Checkpoint& file, const WeightLayout& layout,
                      const LoadOptions& options);
 
-}  // namespace weft
+}  // namespace weft::run

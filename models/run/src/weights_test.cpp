@@ -26,6 +26,7 @@
 #include "support/tiny_model.h"
 
 using namespace weft;
+using namespace weft::run;
 using test::tiny_model;
 
 namespace {

@@ -1,17 +1,15 @@
 #include "weft/serve/beam_texts.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "weft/base/error.h"
 #include "weft/run/session_beams.h"
+#include "weft/tokenize/logits.h"
 
 #include "generation_impl.h"
 
 namespace weft {
 namespace {
-
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 // Hypotheses under the rules of a generation.
 class RuledBeams : public SessionBeams {
@@ -26,12 +24,12 @@ class RuledBeams : public SessionBeams {
     const bool restricted = !rules_.empty() && rules_[beam].restricts();
     if (!restricted && end_tokens_.empty()) return row;
     row_.assign(row.begin(), row.end());
-    for (const TokenId id : end_tokens_) row_[static_cast<std::size_t>(id)] = kNever;
+    forbid(end_tokens_, row_);
     if (!restricted) return row_;
     try {
       rules_[beam].restrict(row_);
     } catch (const ValueError&) {  // this hypothesis cannot continue; others may
-      row_.assign(row.size(), kNever);
+      row_.assign(row.size(), kForbidden);
     }
     return row_;
   }

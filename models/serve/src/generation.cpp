@@ -1,18 +1,16 @@
 #include "weft/serve/generation.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "weft/base/error.h"
 #include "weft/serve/prompt.h"
+#include "weft/tokenize/logits.h"
 
 #include "generation_impl.h"
 
 namespace weft {
 namespace {
-
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 // When a text begins, memory for up to this many tokens is reserved, so that none is allocated
 // later.
@@ -136,7 +134,7 @@ std::span<const float> Generation::Impl::allowed(std::span<const float> logits) 
   if (!restricted && !options.ignore_eos && !healing_now) return logits;
   changed_logits.assign(logits.begin(), logits.end());
   if (restricted) rules->restrict(changed_logits);
-  for (const TokenId id : end_tokens) changed_logits[static_cast<std::size_t>(id)] = kNever;
+  forbid(end_tokens, changed_logits);
   if (healing_now) return healing->only_allowed(changed_logits, changed_logits);
   return changed_logits;
 }

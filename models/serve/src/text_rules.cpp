@@ -1,15 +1,13 @@
 #include "weft/serve/text_rules.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "weft/base/error.h"
+#include "weft/tokenize/logits.h"
 
 namespace weft {
 namespace {
-
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 // The length of forced text that is fed in one step; longer texts take several steps.
 constexpr std::size_t kMaxForcedBytes = 512;
@@ -97,7 +95,7 @@ void TextRules::ban(std::span<float> logits) const {
   const TokenTree* tree = fixed_->tree.get();
   for (std::size_t b = 0; b < fixed_->banned.size(); ++b) {
     const std::string_view text = fixed_->banned[b];
-    for (const TokenId id : fixed_->containing[b]) logits[static_cast<std::size_t>(id)] = kNever;
+    forbid(fixed_->containing[b], logits);
     for (std::size_t n = std::min(text.size() - 1, tail_.size()); n > 0; --n) {
       if (!std::string_view(tail_).ends_with(text.substr(0, n))) continue;
       const std::string_view left = text.substr(n);
@@ -108,8 +106,7 @@ void TextRules::ban(std::span<float> logits) const {
           node = tree->subtree_end(node);
           continue;
         }
-        if (depth >= left.size())
-          for (const TokenId id : tree->tokens(node)) logits[static_cast<std::size_t>(id)] = kNever;
+        if (depth >= left.size()) forbid(tree->tokens(node), logits);
         ++node;
       }
     }

@@ -4,7 +4,7 @@
 
 #include "matching.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 // Whether a node is a projection without bias and residual that has only one user.
@@ -43,4 +43,4 @@ const Pass kFuseGateUp{.name = "fuse_gate_up",
                        .summary = "mul(silu(linear(x, a)), linear(x, b)) -> gated_linear(x, a, b)",
                        .apply = apply};
 
-}  // namespace weft
+}  // namespace weft::scheduler

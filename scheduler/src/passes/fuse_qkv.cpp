@@ -12,7 +12,7 @@
 
 #include "matching.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 // The nodes that a result reaches, and whether it is mixed among tokens there.
@@ -142,4 +142,4 @@ const Pass kFuseQkv{
     .summary = "projections of one input that meet in an attention -> linear_concat and slices",
     .apply = apply};
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 // Whether a pass gave a weight another type, or replaced an op or its inputs.
@@ -74,4 +74,4 @@ Graph lowered_part(const Graph& before, Graph after, const Assignment& assignmen
   return Merger(before, after, pass_name).run(assignment);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

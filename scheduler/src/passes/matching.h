@@ -9,7 +9,7 @@
 #include "weft/graph/per_node.h"
 #include "weft/ops/linear.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 extern const Pass kFuseNormScale;
 extern const Pass kFuseQkv;
@@ -21,7 +21,7 @@ class Matching {
   explicit Matching(const Graph& graph);
 
   const Graph& graph() const { return graph_; }
-  const std::vector<NodeId>& users(NodeId id) const { return users_[static_cast<std::size_t>(id)]; }
+  const std::vector<NodeId>& users(NodeId id) const { return users_[id]; }
   bool is_output(NodeId id) const { return output_[id] != 0; }
   bool is(NodeId id, const OpDef& op) const { return id != kNoNode && graph_[id].op == &op; }
   // Whether the node is of `op` and has only one user, so that it can be fused into that user.
@@ -31,7 +31,7 @@ class Matching {
 
  private:
   const Graph& graph_;
-  std::vector<std::vector<NodeId>> users_;
+  PerNode<std::vector<NodeId>> users_;
   PerNode<char> output_;
 };
 
@@ -54,4 +54,4 @@ Graph rewrite(const Graph& graph, std::string_view pass, F fuse) {
   return rewriter.finish();
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 void check_names(const Backend& backend, const PassOptions& options) {
   std::vector<std::string_view> known{"all"};
   std::string list = "all";

@@ -101,9 +101,9 @@ const Backend& reference_backend();
 // machine, or the one that WEFT_CPU_ISA names (cmake/instruction_sets.cmake). Throws ValueError if
 // the name is unknown and UnsupportedError if the machine lacks the set.
 const Backend& cpu_backend();
-// The same with an instruction set chosen by name, to compare several. Throws ValueError if it is
-// not one of cpu_isas(), the sets that this machine has, best last.
+// The same with an instruction set chosen by name, to compare several. Throws like the first.
 const Backend& cpu_backend(std::string_view isa);
+// The names of the instruction sets that this machine has, best first.
 std::span<const std::string_view> cpu_isas();
 
 // All backends, best first: cpu, reference. Throws what cpu_backend() throws.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "weft/backends/memory.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q8a.h"

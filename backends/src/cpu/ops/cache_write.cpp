@@ -1,5 +1,7 @@
 #include "weft/ops/cache_write.h"
 
+#include <fmt/format.h>
+
 #include "weft/ops/cache_cells.h"
 
 #include "cpu/cache_kernels.h"

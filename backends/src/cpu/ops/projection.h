@@ -13,9 +13,7 @@ namespace weft::cpu {
 
 inline constexpr std::int64_t kProjectionGranule = 16;
 
-std::string lower(std::string_view text);  // "Q4_K" -> "q4_k"
-
-// The prepared form of a projection: the kernel rows for its weights, in order.
+// What a projection prepares: the rows for its weights, in their order.
 struct ProjectionRows : PreparedKernel {
   std::vector<WeightRow> weights;
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/iq1_m.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
+#include "weft/graph/per_node.h"
 
 namespace weft {
 
@@ -48,11 +49,12 @@ class Rewriter {
  private:
   friend Graph without_dead_nodes(const Graph& graph);
   Graph take();  // finish() without the clean-up
+  static void drop_dead_nodes(Graph& graph);
 
   const Graph& from_;
   std::string pass_name_;
   Graph to_;
-  std::vector<NodeId> map_;
+  PerNode<NodeId> map_;
 };
 
 // Copies every input, and what the outputs and the writers of states depend on. Unused inputs stay,

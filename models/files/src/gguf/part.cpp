@@ -36,10 +36,10 @@ std::uint32_t read_version(Cursor& cursor) {
   cursor.fail_here<UnsupportedError>("version must be 2 or 3, got {}", version);
 }
 
-std::uint64_t read_alignment(const FilePart& part, const std::string& file) {
+std::uint64_t read_alignment(const files::FilePart& part, const std::string& file) {
   const MetaValue* value = part.find("general.alignment");
   if (!value) return part.alignment;
-  const std::uint64_t alignment = to_uint(*value, "general.alignment", file);
+  const std::uint64_t alignment = files::to_uint(*value, "general.alignment", file);
   if (!std::has_single_bit(alignment) || alignment < kMinAlignment || alignment > kMaxAlignment) {
     fail<FormatError>("{}: key 'general.alignment' must be a power of two from {} to {}, got {}",
                       printable_path(file), kMinAlignment, kMaxAlignment, alignment);
@@ -145,12 +145,12 @@ void check_overlaps(const std::vector<CheckpointTensor>& tensors, const std::str
 
 }  // namespace
 
-FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
+files::FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
   constexpr std::uint64_t kMinTensor = 8 + 4 + 4 + 8;
   Cursor cursor(bytes, file);
   cursor.set_subject("header");
   check_magic(cursor);
-  FilePart part;
+  files::FilePart part;
   part.version = read_version(cursor);
   const auto n_tensors = cursor.read<std::uint64_t>("tensor count");
   const auto n_entries = cursor.read<std::uint64_t>("metadata count");
@@ -159,7 +159,7 @@ FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
 
   DecodeBudget budget;
   part.metadata = parse_metadata(cursor, n_entries, budget);
-  part.by_key = index_by_name(
+  part.by_key = files::index_by_name(
       part.metadata, [](const MetaEntry& e) { return e.key; }, "key", file);
   part.alignment = read_alignment(part, file);
 

@@ -19,13 +19,13 @@ struct Split {
 
 // Reads the keys of the first part. Throws FormatError if it is a later part (the message names the
 // first one).
-Split read_split(const FilePart& first, const std::string& path);
+Split read_split(const files::FilePart& first, const std::string& path);
 
 // The path of part `index`. Throws FormatError if the name of the first part does not follow the
 // convention.
 std::string part_path(const std::string& first, const Split& split, std::uint64_t index);
 
-void check_part(const FilePart& part, const Split& split, std::uint64_t index,
+void check_part(const files::FilePart& part, const Split& split, std::uint64_t index,
                 const std::string& path);
 void check_tensor_count(std::size_t count, const Split& split, const std::string& path);
 

@@ -52,7 +52,7 @@ class Reader {
     config_json_ = parse_json(*text, config_path_);
   }
 
-  OpenedFiles read() {
+  files::OpenedFiles read() {
     const JsonObject json(config_json_, config_path_);
     config_ = read_config(json, model_name(path_), builder_);
     for (std::size_t i = 0; i < shards_.size(); ++i) {
@@ -186,11 +186,11 @@ class Reader {
     read_special_tokens(path_, config, facts, builder_);
   }
 
-  OpenedFiles finish() {
+  files::OpenedFiles finish() {
     std::ranges::sort(mapped_, [](const Mapped& a, const Mapped& b) {
       return std::tie(a.order, a.tensor.name) < std::tie(b.order, b.tensor.name);
     });
-    OpenedFiles files = builder_.finish(path_);
+    files::OpenedFiles files = builder_.finish(path_);
     files.is_directory = true;
     for (Shard& shard : shards_) {
       files.paths.push_back(shard.path);
@@ -206,14 +206,14 @@ class Reader {
   std::string config_path_;
   Json config_json_;
   Config config_;
-  CheckpointBuilder builder_;
+  files::CheckpointBuilder builder_;
   std::set<std::string> names_;  // of all tensors, as GGUF files have them
   std::vector<Mapped> mapped_;
 };
 
 }  // namespace
 
-OpenedFiles open_directory(const std::string& path) {
+files::OpenedFiles open_directory(const std::string& path) {
   return Reader(path).read();
 }
 

@@ -11,6 +11,6 @@ namespace weft::safetensors {
 
 // Part 0 is the directory itself; the shards follow. Throws IoError if something is missing,
 // FormatError and UnsupportedError.
-OpenedFiles open_directory(const std::string& path);
+files::OpenedFiles open_directory(const std::string& path);
 
 }  // namespace weft::safetensors

@@ -59,8 +59,8 @@ class Tokens {
     }
     writer.add_strings("tokenizer.ggml.tokens", texts_);
     writer.add_i32s("tokenizer.ggml.token_type", types);
-    if (!strip_left.empty()) writer.add_i32s(kStripLeftKey, strip_left);
-    if (!strip_right.empty()) writer.add_i32s(kStripRightKey, strip_right);
+    if (!strip_left.empty()) writer.add_i32s(files::kStripLeftKey, strip_left);
+    if (!strip_right.empty()) writer.add_i32s(files::kStripRightKey, strip_right);
   }
   std::size_t size() const { return texts_.size(); }
   const std::string& text(std::size_t id) const { return texts_[id]; }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace weft {
+namespace weft::run {
 
 class BlockPool {
  public:
@@ -32,4 +32,4 @@ class BlockPool {
   std::vector<std::int32_t> free_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

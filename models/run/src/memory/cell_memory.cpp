@@ -5,14 +5,10 @@
 #include "weft/ops/cache_cells.h"
 
 #include "memory/block_pool.h"
-#include "memory/sequence_memory.h"
+#include "memory/memory_kinds.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
-
-constexpr std::int64_t blocks_for(std::int64_t n_positions) {
-  return round_up_to_blocks(n_positions) / kCellsPerBlock;
-}
 
 class CellMemory final : public SequenceMemory {
  public:
@@ -192,10 +188,8 @@ std::vector<std::int32_t> CellMemory::replace(std::int32_t sequence, std::int64_
 }  // namespace
 
 std::unique_ptr<SequenceMemory> make_cell_memory(const MemoryPart& part, const MemoryLimits& limits,
-                                                 StateStore store);
-std::unique_ptr<SequenceMemory> make_cell_memory(const MemoryPart& part, const MemoryLimits& limits,
                                                  StateStore store) {
   return std::make_unique<CellMemory>(part, limits, std::move(store));
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -16,6 +16,8 @@
 namespace weft {
 namespace {
 
+using namespace run;
+
 constexpr std::int64_t kContext = 640, kStepTokens = 150, kWindow = 100;
 constexpr std::int32_t kSequences = 4;
 
@@ -65,7 +67,7 @@ class Lives {
     memory_.emplace(MemoryLimits{kSequences, kContext}, kStepTokens, std::move(parts));
     for (const std::string& name : memory_->input_names()) {
       const std::int64_t n = graph[graph.find(name)].spec.shape.rank() == 2
-                                 ? kSequences * round_up_to_blocks(kContext) / kCellsPerBlock
+                                 ? kSequences * blocks_for(kContext)
                                  : kStepTokens;
       inputs_.emplace_back(static_cast<std::size_t>(n));
     }
@@ -154,7 +156,7 @@ std::vector<Lives::Token> Lives::some_tokens() {
 
 // The value of a position that token i of the step may look at.
 float Lives::look(std::size_t part, std::size_t i, std::int64_t position) {
-  const std::int64_t row = inputs_[0][i] * (round_up_to_blocks(kContext) / kCellsPerBlock);
+  const std::int64_t row = inputs_[0][i] * blocks_for(kContext);
   const std::int32_t block = inputs_[1 + 3 * part][index(row + position / kCellsPerBlock)];
   return state(part, block * kCellsPerBlock + position % kCellsPerBlock);
 }

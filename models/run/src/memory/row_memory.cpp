@@ -6,9 +6,9 @@
 #include "weft/base/error.h"
 
 #include "memory/block_pool.h"
-#include "memory/sequence_memory.h"
+#include "memory/memory_kinds.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 class RowMemory final : public SequenceMemory {
@@ -164,10 +164,8 @@ std::vector<std::int32_t> RowMemory::replace(std::int32_t sequence, std::int64_t
 }  // namespace
 
 std::unique_ptr<SequenceMemory> make_row_memory(const MemoryPart& part, const MemoryLimits& limits,
-                                                StateStore store);
-std::unique_ptr<SequenceMemory> make_row_memory(const MemoryPart& part, const MemoryLimits& limits,
                                                 StateStore store) {
   return std::make_unique<RowMemory>(part, limits, std::move(store));
 }
 
-}  // namespace weft
+}  // namespace weft::run

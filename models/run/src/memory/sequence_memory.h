@@ -1,6 +1,6 @@
 #pragma once
 // One kind of memory, for all sequences of a session. Each kind is a file of its own and a line in
-// memory_kinds.cpp.
+// memory_kinds.h.
 //
 // A step calls reserve(), write_inputs(), and then append() if it was computed or rollback() if
 // not. Callers of truncate(), copy() and restore functions check resume_point() first, as
@@ -17,7 +17,7 @@
 
 #include "memory/state_store.h"
 
-namespace weft {
+namespace weft::run {
 
 // The growth of a sequence by the positions from .. to - 1.
 struct Growth {
@@ -98,4 +98,4 @@ struct MemoryLimits {
 std::unique_ptr<SequenceMemory> make_memory(const MemoryPart& part, const MemoryLimits& limits,
                                             StateStore store);
 
-}  // namespace weft
+}  // namespace weft::run

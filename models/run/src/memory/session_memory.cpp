@@ -7,7 +7,7 @@
 
 #include "noise.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 [[noreturn]] void refuse(std::int32_t sequence, std::int64_t length, const SequenceMemory& part) {
@@ -205,4 +205,4 @@ void SessionMemory::fill_with_noise(std::int32_t sequence, std::int64_t length) 
           [&](std::size_t i, std::int64_t, std::span<std::byte> row) { noise[i].fill(row); });
 }
 
-}  // namespace weft
+}  // namespace weft::run

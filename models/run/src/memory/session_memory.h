@@ -9,7 +9,7 @@
 
 #include "memory/sequence_memory.h"
 
-namespace weft {
+namespace weft::run {
 
 class SessionMemory {
  public:
@@ -80,4 +80,4 @@ class SessionMemory {
   std::vector<std::int32_t> growth_of_;  // by sequence: its place in growths_, or -1
 };
 
-}  // namespace weft
+}  // namespace weft::run

@@ -11,7 +11,7 @@
 
 #include "weft/graph/op_def.h"
 
-namespace weft {
+namespace weft::run {
 
 class DeviceMemory;
 
@@ -43,4 +43,4 @@ class StateStore {
   std::vector<State> states_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

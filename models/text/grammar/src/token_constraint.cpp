@@ -5,10 +5,10 @@
 #include "weft/grammar/token_constraint.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include "weft/base/error.h"
+#include "weft/tokenize/logits.h"
 
 #include "engine.h"
 
@@ -181,14 +181,13 @@ void TokenConstraint::apply(std::span<float> logits) {
     const std::uint64_t word = bits[w];
     for (std::size_t i = 64 * w; i < std::min(64 * (w + 1), logits.size()); ++i) {
       if ((word >> (i % 64) & 1) == 0)
-        logits[i] = -std::numeric_limits<float>::infinity();
+        logits[i] = kForbidden;
       else
-        any |= logits[i] > -std::numeric_limits<float>::infinity();
+        any |= logits[i] > kForbidden;
     }
   }
   // A model may have more logits than its vocabulary has tokens.
-  for (std::size_t i = 64 * bits.size(); i < logits.size(); ++i)
-    logits[i] = -std::numeric_limits<float>::infinity();
+  for (std::size_t i = 64 * bits.size(); i < logits.size(); ++i) logits[i] = kForbidden;
   if (!any)
     fail<ValueError>("no token of the vocabulary continues the text as the grammar requires");
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "weft/base/text.h"
+
 #include "char_reader.h"
 
 namespace weft::tokenize {
@@ -29,16 +31,12 @@ Match match_run(const RunStage& stage, const CharReader& text, std::size_t i) {
   return {false, first.next};
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 // The end of a contraction that starts at `i`; `i` if there is none.
 std::size_t contraction(WordStage::Contractions mode, const CharReader& text, std::size_t i) {
   if (mode == WordStage::Contractions::none || text.byte(i) != '\'') return i;
   const bool fold = mode == WordStage::Contractions::any_case;
-  const char a = fold ? lower(text.byte(i + 1)) : text.byte(i + 1);
-  const char b = fold ? lower(text.byte(i + 2)) : text.byte(i + 2);
+  const char a = fold ? to_lower(text.byte(i + 1)) : text.byte(i + 1);
+  const char b = fold ? to_lower(text.byte(i + 2)) : text.byte(i + 2);
   if (a == 's' || a == 't' || a == 'm' || a == 'd') return i + 2;
   // The long s counts as an s if case is ignored.
   if (fold && text.has(i + 1, "\u017F")) return i + 3;

@@ -21,9 +21,12 @@ inline constexpr std::int64_t kCellsPerBlock = 64;
 std::span<const DType> cache_types();
 std::string cache_type_names();  // "F32, F16, Q8_0, Q4_0"
 
-// `n_cells` rounded up to whole blocks.
+// The number of blocks that hold n cells, and n rounded up to whole blocks.
+constexpr std::int64_t blocks_for(std::int64_t n_cells) {
+  return (n_cells + kCellsPerBlock - 1) / kCellsPerBlock;
+}
 constexpr std::int64_t round_up_to_blocks(std::int64_t n_cells) {
-  return (n_cells + kCellsPerBlock - 1) / kCellsPerBlock * kCellsPerBlock;
+  return blocks_for(n_cells) * kCellsPerBlock;
 }
 
 // [B, G, 64, E] for at least `n_cells` cells.

@@ -113,6 +113,7 @@ struct Plan {
   std::int64_t arena_of(MemoryId memory) const {
     return is_device(memory) ? devices.at(device_index(memory)).arena_bytes : arena_bytes;
   }
+  PerNode<const PlanStep*> steps_by_node() const;  // null for nodes without a step
   std::int32_t joins() const { return stages > 0 ? stages - 1 : 0; }
   std::int64_t calls() const;  // of kernels in one run, by all lanes together
   Cost cost() const;           // of one run at the bounds

@@ -8,11 +8,11 @@
 // Calls of small models take a microsecond, and reading the processor's clock takes a hundredth of
 // that. The clock is therefore read once after each call, and once before a sequence of calls.
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "weft/base/processor.h"
 #include "weft/scheduler/executor.h"
 
 namespace weft {
@@ -33,13 +33,13 @@ class Profiler final : public NodeObserver {
   Profiler(int workers, std::size_t max_calls);
   bool reads_values() const override { return false; }
 
-  void begin(int worker) noexcept override { lane(worker).last = ticks(); }
+  void begin(int worker) noexcept override { lane(worker).last = processor_ticks(); }
   void before(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
   // A call ended, and the next one begins, if there is one.
   void after(const PlanStep& step, int worker, const KernelArgs&,
              const Region& region) noexcept override {
     Lane& mine = lane(worker);
-    const std::int64_t now = ticks(), before = mine.last;
+    const std::int64_t now = processor_ticks(), before = mine.last;
     mine.last = now;
     if (mine.n_calls == max_calls_) {
       ++mine.dropped;
@@ -58,10 +58,10 @@ class Profiler final : public NodeObserver {
   }
 
   int workers() const { return static_cast<int>(lanes_.size()); }
-  std::vector<ProfiledCall> calls(int worker) const;            // in chronological order
-  std::int64_t dropped() const;                                 // calls beyond `max_calls`
-  std::int64_t now_ns() const { return since_start(ticks()); }  // since the construction
-  void clear();                                                 // forgets the calls, keeps the time
+  std::vector<ProfiledCall> calls(int worker) const;  // in chronological order
+  std::int64_t dropped() const;                       // calls beyond `max_calls`
+  std::int64_t now_ns() const { return since_start(processor_ticks()); }  // since the construction
+  void clear();  // forgets the calls, keeps the time
 
  private:
   struct Record {
@@ -77,13 +77,6 @@ class Profiler final : public NodeObserver {
   Lane& lane(int worker) { return lanes_[static_cast<std::size_t>(worker)]; }
   std::int64_t since_start(std::int64_t at) const {
     return static_cast<std::int64_t>(static_cast<double>(at - start_) * ns_per_tick_);
-  }
-  static std::int64_t ticks() noexcept {
-#if defined(__x86_64__)
-    return static_cast<std::int64_t>(__builtin_ia32_rdtsc());
-#else
-    return std::chrono::steady_clock::now().time_since_epoch().count();
-#endif
   }
   static double measure_ns_per_tick();
 

@@ -68,8 +68,8 @@ class Conversation {
 
   // Writes the conversation to a file that appears when it is complete: as JSON if its name ends
   // with .json, otherwise together with the cache. Returns whether it includes the cache. Throws
-  // IoError; UnsupportedError, and leaves the file as it is, if a file of that name is not empty and
-  // not a conversation: a prompt cache, any other file, or a damaged conversation.
+  // IoError; UnsupportedError, and leaves the file as it is, if a file of that name is not empty
+  // and not a conversation: a prompt cache, any other file, or a damaged conversation.
   bool save(const std::string& path) const;
   struct Loaded {
     std::size_t n_messages;

@@ -115,8 +115,8 @@ class Generation {
   void cancel();
 
   // A generation that continues from here in another sequence, with the same rules, held-back text
-  // and sampler state. It draws what this one would draw, or starts at `seed`. Throws ValueError for
-  // its own sequence, and like Session::copy().
+  // and sampler state. It draws what this one would draw, or starts at `seed`. Throws ValueError
+  // for its own sequence, and like Session::copy().
   Generation fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed = {}) const;
 
   // The prompt (after token healing) and the new tokens, including those that were not fed yet.
