@@ -6,6 +6,7 @@
 #include "subcommand.h"
 
 namespace weft::tools {
+namespace {
 
 int hello(int argc, char** argv) {
   CLI::App app("Greets.", "weft hello");
@@ -16,5 +17,9 @@ int hello(int argc, char** argv) {
   std::cout << "Hello, " << name << '\n';
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kHello{"hello", "greets", hello};
 
 }  // namespace weft::tools
