@@ -1,13 +1,10 @@
 #include "weft/check/trace.h"
 
-#include <iostream>
-
 #include <CLI/CLI.hpp>
 
 #include "weft/files/output_file.h"
 
 #include "common/flags.h"
-#include "npy.h"
 #include "run_tokens.h"
 #include "subcommand.h"
 

@@ -5,7 +5,7 @@
 
 #include "weft/check/trace.h"
 
-#include "common/read_text.h"
+#include "npy.h"
 #include "subcommand.h"
 
 namespace weft::tools {
