@@ -28,7 +28,7 @@ TEST_CASE("a buffer is zeroed, writable to its last byte and aligned") {
   }
 }
 
-TEST_CASE("a moved buffer leaves nothing behind") {
+TEST_CASE("a moved-from buffer is empty") {
   Buffer a(100);
   std::byte* const data = a.data();
   Buffer b(std::move(a));

@@ -73,7 +73,7 @@ std::optional<std::string> complaints(const std::string& dot) {
   return text;
 }
 
-TEST_CASE("identical layers fold into one cluster with its count") {
+TEST_CASE("identical layers fold into one cluster with a count") {
   const Graph g = layered({1, 1, 1, 1, 1});
   const std::string dot = to_dot(g, {.title = "five"});
   CHECK(times(dot, "subgraph cluster_") == 1);
@@ -126,7 +126,7 @@ TEST_CASE("layers that are alike but no neighbours are drawn once, and say which
   CHECK(times(to_dot(g, {.may_fold = never}), "subgraph cluster_") == 7);
 }
 
-TEST_CASE("a difference shows what one graph has and the other has not") {
+TEST_CASE("a diff shows what only one of the graphs has") {
   const Graph a = layered({1, 1}), b = layered({1, 2});
   const LayersAlike alike_a = layers_alike(a), alike_b = layers_alike(b);
   const auto both = [&](std::int64_t x, std::int64_t y) { return alike_a(x, y) && alike_b(x, y); };

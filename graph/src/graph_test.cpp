@@ -65,7 +65,7 @@ TEST_CASE("check refuses a graph without outputs") {
   CHECK_NOTHROW(check(g));
 }
 
-TEST_CASE("the rewriter drops nodes that nothing needs") {
+TEST_CASE("the rewriter drops unused nodes") {
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});
   twice(x).named("dead");

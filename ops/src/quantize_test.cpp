@@ -48,7 +48,7 @@ TEST_CASE("Q8A: zeros, and values so small that the scale is subnormal") {
   }
 }
 
-TEST_CASE("Q8A: what is no number does not pass for one") {
+TEST_CASE("Q8A: NaN and infinities do not become numbers") {
   Floats x(32, 1), y(32);
   SUBCASE("NaN first") {
     x[0] = NAN;

@@ -92,7 +92,7 @@ TEST_CASE("a worker that never comes is called once, and not waited for") {
   CHECK(calls == 2);
 }
 
-TEST_CASE("a worker that cannot be called is done without, and called again next time") {
+TEST_CASE("a worker that cannot start is skipped, and tried again next time") {
   Crew crew(2);
   Notebook job(5, 2, 6);
   int n_calls = 0;
@@ -122,7 +122,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a crew that waits takes no time of a processor") {
+TEST_CASE("a waiting crew uses no processor time") {
   Workers workers(2);
   Notebook job(7, 2, 30);
   workers.impl().crew->run(job, [&](int w) { workers.impl().crew_threads->call(w); });

@@ -133,7 +133,7 @@ struct Setup {
                 workers) {}
 };
 
-TEST_CASE("reuse of the arena changes nothing, without it every value can be looked at") {
+TEST_CASE("reuse of the arena changes no result, and without it every value can be inspected") {
   Setup reused(2);
   TestSession apart(reused.graph, kRegions, {.lanes = 2, .reuse_arena = false}, reused.memory,
                     reused.workers);
@@ -206,7 +206,7 @@ TEST_CASE("observers see every lane's regions: together the whole output, once o
   }
 }
 
-TEST_CASE("what does not fit is refused") {
+TEST_CASE("arguments that do not fit are rejected") {
   Setup s(1);
   Extents extents{};
   extents[0] = 4, extents[1] = 1;
@@ -242,7 +242,7 @@ TEST_CASE("what does not fit is refused") {
   CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
 }
 
-TEST_CASE("a profiler sees every call once, in the order of time, and drops what has no room") {
+TEST_CASE("a profiler sees every call once, ordered by time, and drops calls beyond its capacity") {
   for (const ReplayKind replay : kReplays) {
     Setup s(2, 4000, replay);
     Profiler profiler(2, 1000);

@@ -48,7 +48,7 @@ TEST_CASE("several flow graphs share the workers, one run at a time") {
   }
 }
 
-TEST_CASE("a flow graph that is not run takes no time of a processor") {
+TEST_CASE("an idle flow graph uses no processor time") {
   Workers workers(2);
   Notebook job(7, 2, 30);
   FlowReplay replay(job, job.pieces(), workers.impl().arena);

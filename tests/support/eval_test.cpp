@@ -35,7 +35,7 @@ TEST_CASE("views, states, extents and padding meet in one graph") {
   }
 }
 
-TEST_CASE("what nobody has written is NaN") {
+TEST_CASE("unwritten memory is NaN") {
   Graph g;
   const Tensor x = g.input("x", {f32, {1, 2}});
   g.output("y", x + x);

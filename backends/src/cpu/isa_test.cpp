@@ -55,7 +55,7 @@ TEST_CASE("instruction sets: no two need the same, names are unique") {
 }
 
 // AVX-VNNI is no part of AVX-512, and processors have either without the other.
-TEST_CASE("the first row whose features are all there runs: sets need not be nested") {
+TEST_CASE("the first row whose features are all available runs: sets need not be nested") {
   constexpr Feature kAvxVnni{60};
   const FeatureSet avx2 = of("avx2"), avx512 = of("avx512"), vnni = of("avx512vnni");
   FeatureSet avxvnni = avx2;

@@ -116,7 +116,7 @@ TEST_CASE("collected sums have the same bits for any number of workers") {
   }
 }
 
-TEST_CASE("the output projection is collected when asked for") {
+TEST_CASE("the output projection is collected on request") {
   const auto model = tiny_model({});
   const Imatrix m = collect(model, {}, kTokens, true);
   CHECK(m.entries.contains("output.weight") ==
@@ -127,7 +127,7 @@ TEST_CASE("the output projection is collected when asked for") {
   CHECK_FALSE(m.entries.contains("token_embd.weight"));
 }
 
-TEST_CASE("dropped steps leave nothing, kept ones add up") {
+TEST_CASE("dropped steps do not count, kept ones add up") {
   const auto model = tiny_model({});
   Session session(model, {.prefill_width = 8});
   ImatrixCollector collector(session);

@@ -82,7 +82,7 @@ QuantizeOptions writable() {
   return options;
 }
 
-TEST_CASE("a mix decides by class and layer, and rows that do not fit get a stand-in") {
+TEST_CASE("a mix decides by class and layer, and rows that do not fit get a substitute") {
   Sample sample;
   const Checkpoint file = sample.file();
   const QuantizePlan plan = plan_quantize(file, {.type = "q4_k_m"});
@@ -104,7 +104,7 @@ TEST_CASE("a mix decides by class and layer, and rows that do not fit get a stan
   CHECK(plan.bytes_before == 4 * plan.n_weights);
 }
 
-TEST_CASE("what the user says goes before the mix") {
+TEST_CASE("the user's choice overrides the mix") {
   Sample sample;
   const Checkpoint file = sample.file();
   QuantizeOptions options{.type = "Q4_K_M"};
@@ -124,7 +124,7 @@ TEST_CASE("what the user says goes before the mix") {
   CHECK(plan_quantize(file, {.type = "COPY"}).bytes_after == plan.bytes_before);
 }
 
-TEST_CASE("what cannot be is refused by name") {
+TEST_CASE("impossible requests are rejected by name") {
   Sample sample;
   const Checkpoint file = sample.file();
   CHECK_THROWS_WITH_AS(plan_quantize(file, {.type = "Q4"}),
@@ -244,7 +244,7 @@ TEST_CASE("importances weigh errors per expert, and those of another model are r
                        ValueError);
 }
 
-TEST_CASE("types of few bits want importances, but not of the output matrix") {
+TEST_CASE("low-bit types need importances, except for the output matrix") {
   Sample sample;
   const Checkpoint file = sample.file();
   QuantizeOptions options{.type = "IQ2_XXS"};
@@ -295,7 +295,7 @@ TEST_CASE("weights that are not finite are named, or become 0") {
                        FormatError);
 }
 
-TEST_CASE("stopping leaves nothing behind") {
+TEST_CASE("stopping leaves no files") {
   Sample sample;
   const Checkpoint file = sample.file();
   const QuantizeOptions options = writable();

@@ -40,7 +40,7 @@ std::string refusal(auto f) {
   return "";
 }
 
-TEST_CASE("a saved sequence goes on with the same bits, in another place and cut anywhere") {
+TEST_CASE("a saved sequence continues with the same bits, in another session and cut anywhere") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = counted(150);

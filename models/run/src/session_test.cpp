@@ -144,7 +144,7 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
   }
 }
 
-TEST_CASE("sequences in one batch give what each gives alone") {
+TEST_CASE("sequences in a batch give the same results as alone") {
   const auto model = tiny_model({.matrices = q8_0});
   const std::vector<std::vector<std::int32_t>> texts{some_tokens(20, 1), some_tokens(13, 2),
                                                      some_tokens(30, 3)};
@@ -176,7 +176,7 @@ TEST_CASE("sequences in one batch give what each gives alone") {
   }
 }
 
-TEST_CASE("a sequence filled with noise goes on behind it") {
+TEST_CASE("a sequence filled with noise continues after it") {
   const auto model = tiny_model();
   Session session(model, {.context = 40, .sequences = 2});
   session.feed(0, some_tokens(5));
@@ -194,7 +194,7 @@ TEST_CASE("a sequence filled with noise goes on behind it") {
   CHECK_THROWS_AS(session.fill_with_noise(2, 1), ValueError);
 }
 
-TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
+TEST_CASE("a cut and refilled sequence equals a fresh one") {
   const auto model = tiny_model();
   const auto ids = some_tokens(30);
   Session session(model, {});
@@ -279,7 +279,7 @@ TEST_CASE("copies share blocks until they are written, and sequences the cells o
   CHECK(session.length(1) == 129);
 }
 
-TEST_CASE("copies of what is not there are refused, and nothing changes") {
+TEST_CASE("copies from missing positions are rejected, and nothing changes") {
   Session session(tiny_model(), {.context = 100, .sequences = 2});
   session.feed(0, some_tokens(10));
   session.feed(1, some_tokens(4, 2));
@@ -297,7 +297,7 @@ TEST_CASE("copies of what is not there are refused, and nothing changes") {
   CHECK(session.length(0) == 0);
 }
 
-TEST_CASE("steps that want no logits, and logits of the last one that did") {
+TEST_CASE("steps without logits keep the logits of the last step with them") {
   const auto model = tiny_model();
   Session session(model, {});
   CHECK(text_of([&] { session.logits(); }) == "no logits: no token that requests them was fed");
@@ -326,7 +326,7 @@ TEST_CASE("embeddings are rows of the model's width, the same bits for any chunk
   CHECK(expected.front() != expected[static_cast<std::size_t>(model->facts().n_embd)]);
 }
 
-TEST_CASE("what was predicted is what is allocated") {
+TEST_CASE("predicted memory equals allocated memory") {
   const auto model = tiny_model({.matrices = q8_0});
   for (const SessionOptions& options :
        {SessionOptions{}, SessionOptions{.context = 100, .sequences = 7, .prefill_width = 33},

@@ -95,7 +95,7 @@ TEST_CASE("weighted errors of IQ formats are no larger than the golden ones in a
   }
 }
 
-TEST_CASE("IQ formats stand any importance and lower the error where it lies") {
+TEST_CASE("IQ formats accept any importance and lower the error of important values") {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
   constexpr std::size_t kRow = 512;

@@ -224,7 +224,7 @@ TEST_CASE("linear: the bits of a token do not depend on how many there are") {
   }
 }
 
-TEST_CASE("linear: weights may lie at any even address") {
+TEST_CASE("linear: weights may start at any even address") {
   // The copies of check_kernel end at a page, so rows of 18, 34 and 210 bytes start anywhere; here
   // the first row does, too.
   for (const DType w : kBlocks) {

@@ -35,7 +35,7 @@ TEST_CASE(
   CHECK(split("gpt-2", "a   ") == Pieces{"a", "   "});
 }
 
-TEST_CASE("single digits come first, so a number never takes a space") {
+TEST_CASE("single digits come first, so a number never includes a space") {
   CHECK(split("starcoder", "a 12  3") == Pieces{"a", " ", "1", "2", "  ", "3"});
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("long runs of one character end soon under every rule") {
   }
 }
 
-TEST_CASE("names that nobody knows have no rule") {
+TEST_CASE("unknown names have no rule") {
   CHECK(find_pre_tokenizer_rule("no-such-rule") == nullptr);
   CHECK(find_pre_tokenizer_rule("") == &default_pre_tokenizer_rule());
 }

@@ -50,7 +50,7 @@ TEST_CASE(
   CHECK(t.tokenizer->decode(t.encode("unable, e")) == " unable , e");
 }
 
-TEST_CASE("WordPiece: Hangul comes apart into all its letters, controls leave no gap") {
+TEST_CASE("WordPiece: Hangul is decomposed into letters, control characters leave no gap") {
   test::VocabularyBuilder b = test::wordpiece_builder();
   b.add(kSpace + "\u1112");
   for (const char* text : {"\u1161", "\u11AB", "\u1100", "\u1173", "\u11AF"}) b.add(text);
@@ -172,7 +172,7 @@ TEST_CASE("without merges, two tokens join if their joint text is a token, low i
   CHECK(t.encode("aaaaa") == t.ids({"aaaa", "a"}));
 }
 
-TEST_CASE("special tokens may take the white space around them") {
+TEST_CASE("special tokens may absorb the white space around them") {
   test::VocabularyBuilder b = test::byte_level_builder("gpt-2");
   const TokenId left = b.add("<mask>", TokenType::user_defined);
   const TokenId right = b.add("<|stop|>", TokenType::user_defined);
@@ -267,7 +267,7 @@ TEST_CASE("character maps: broken ones are refused, sentence ends and spaces are
   CHECK_THROWS_AS(normalize(map, {}, "aaa", 5), ValueError);
 }
 
-TEST_CASE("texts that grow beyond what their places are counted with are refused") {
+TEST_CASE("texts whose offsets would overflow are rejected") {
   CHECK(with_space_symbols("a b", true, 8) == kSpace + "a" + kSpace + "b");
   CHECK_THROWS_AS(with_space_symbols("a b", true, 7), ValueError);
   CHECK_THROWS_AS(normalize(Charsmap(), {}, "a b", 4), ValueError);

@@ -209,7 +209,7 @@ TEST_CASE("runs of a million equal characters and long texts are encoded in one 
   }
 }
 
-TEST_CASE("token healing: the last token of a prompt is chosen again among those that go on") {
+TEST_CASE("token healing: the last token of a prompt is chosen again among those that extend it") {
   const auto t = make_tokenizer(test::byte_level_vocabulary());
   const auto id = [&](const char* text) { return t->vocabulary().find(text); };
   Ids tokens = t->encode("a hell", kBare);
