@@ -113,7 +113,7 @@ TEST_CASE("a cache named elsewhere belongs to the one layer that uses it") {
   CHECK(layers.of(both.id()) == kNoLayer);
 }
 
-TEST_CASE("layers that are alike but no neighbours are drawn once, and say which they are") {
+TEST_CASE("identical layers that are not adjacent are drawn once, with their numbers") {
   const Graph g = layered({1, 1, 2, 1, 2, 2, 1});
   const std::string dot = to_dot(g);
   CHECK(times(dot, "subgraph cluster_") == 2);
@@ -222,7 +222,7 @@ TEST_CASE("markup: broken bytes and control characters become question marks") {
   CHECK(markup_text("a<b>&\"\n\xff\xc3\xa9\xc3") == "a&lt;b&gt;&amp;&quot;??\xc3\xa9?");
 }
 
-TEST_CASE("Graphviz draws every form without a word") {
+TEST_CASE("Graphviz draws every form without warnings") {
   const Graph g = layered({1, 1, 2, 2, 2});
   for (const PictureOptions& options :
        {PictureOptions{}, PictureOptions{.fold = Fold::none},

@@ -233,7 +233,7 @@ TEST_CASE("attention: blocks are found by the table of the token's sequence") {
   }
 }
 
-TEST_CASE("attention: refusals") {
+TEST_CASE("attention: invalid arguments") {
   const TensorSpec q{f32, {2, 4, 8}}, k{f16, {9, 2, 64, 8}}, v{f16, {9, 2, 64, 6}}, ids{i32, {2}};
   const AttentionAttrs attrs;
   const TensorSpec table{i32, {3, 5}};

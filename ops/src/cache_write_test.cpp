@@ -65,7 +65,7 @@ TEST_CASE("cache_write: groups are not split, and read only their own columns") 
   CHECK(kCacheWrite.map_cols({}, in, 1, part) == ColRange{32, 96});
 }
 
-TEST_CASE("cache_write: refusals") {
+TEST_CASE("cache_write: invalid arguments") {
   const TensorSpec state{f16, {8, 2, 64, 4}}, x{f32, {3, 2, 4}}, cells{i32, {3}};
   CHECK(refusal(kCacheWrite, {}, {{i32, {8, 2, 64, 4}}, x, cells}) ==
         "DTypeError: state must have a cache type (F32, F16, Q8_0, Q4_0), got I32");

@@ -88,7 +88,7 @@ TEST_CASE("quantize: every row, within half a step, a reciprocal keeps within th
   check_close(other, y, eval.bounds("y"));
 }
 
-TEST_CASE("quantize: refusals") {
+TEST_CASE("quantize: invalid arguments") {
   CHECK(refusal(kQuantize, {}, {{f16, {2, 64}}}) == "DTypeError: x must be F32, got F16");
   CHECK(refusal(kQuantize, {}, {{f32, {64}}}) == "ShapeError: x must be [T, .., K], got [64]");
   CHECK(refusal(kQuantize, {}, {{f32, {2, 33}}}) ==

@@ -46,7 +46,7 @@ TEST_CASE("recurrence: products and sums in plain f32 keep within the bound") {
   for (const float b : eval.bounds("y")) CHECK(b < 1e-5f);
 }
 
-TEST_CASE("recurrence: refusals") {
+TEST_CASE("recurrence: invalid arguments") {
   const TensorSpec a{f32, {3, 8}}, state{f32, {5, 8}}, ids{i32, {3}};
   CHECK(refusal(kRecurrence, {}, {{f16, {3, 8}}, a, state, ids, ids}) ==
         "DTypeError: a must be F32, got F16");

@@ -71,7 +71,7 @@ TEST_CASE("rope: runs in place, and dimensions that are not rotated are exact") 
   CHECK(eval.floats("x") == eval.floats("y"));
 }
 
-TEST_CASE("rope: refusals") {
+TEST_CASE("rope: invalid arguments") {
   const RopeApplyAttrs attrs;
   const TensorSpec x{f32, {2, 3, 8}}, angles{f32, {2, 8}};
   CHECK(refusal(kRope, attrs, {{f16, {2, 3, 8}}, angles}) == "DTypeError: x must be F32, got F16");

@@ -65,7 +65,7 @@ TEST_CASE("check: a shifted offset") {
   }
 }
 
-TEST_CASE("check: a dropped join names maker and reader, whichever join it is") {
+TEST_CASE("check: any dropped join is reported with producer and reader") {
   const Broken whole;
   REQUIRE(whole.plan.stages > 4);
   for (int dropped = 1; dropped < whole.plan.stages; ++dropped) {

@@ -59,7 +59,7 @@ class Hands {
   std::vector<std::thread> threads_;
 };
 
-TEST_CASE("every unit is done once, after all of the stage before, whoever is late") {
+TEST_CASE("every unit runs once, after the whole previous stage, whichever worker is late") {
   for (const int workers : {2, 3, 8}) {
     for (const int late_us : {0, 30, 3000}) {
       CAPTURE(workers);
@@ -80,7 +80,7 @@ TEST_CASE("every unit is done once, after all of the stage before, whoever is la
   }
 }
 
-TEST_CASE("a worker that never comes is called once, and not waited for") {
+TEST_CASE("a worker that never starts is called once and not waited for") {
   Crew crew(3);
   Notebook job(1, 3, 20);
   int calls = 0;
@@ -107,8 +107,7 @@ TEST_CASE("a worker that cannot start is skipped, and tried again next time") {
   CHECK(n_calls == 3);
 }
 
-TEST_CASE(
-    "threads of oneTBB come when they are called, also more of them than the machine has cores") {
+TEST_CASE("oneTBB threads start when called, even if there are more than the machine has cores") {
   for (const int n : {2, 5}) {
     CAPTURE(n);
     Workers workers(n);

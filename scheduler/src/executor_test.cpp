@@ -96,7 +96,7 @@ TEST_CASE("results do not depend on the number of lanes") {
   }
 }
 
-TEST_CASE("results depend neither on who is late nor on how many threads there are") {
+TEST_CASE("results depend neither on which thread is late nor on the number of threads") {
   std::mt19937 random(11);
   const auto pick = [&](int from, int to) {
     return std::uniform_int_distribution(from, to)(random);
@@ -156,8 +156,7 @@ struct Canceller : NodeObserver {
   void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override { ++ended; }
 };
 
-TEST_CASE(
-    "a run stops at the next node when cancelled, and the next run is as if nothing had been") {
+TEST_CASE("a cancelled run stops at the next node and does not affect the next run") {
   for (const auto& [lanes, replay] : {std::pair{1, ReplayKind::crew},
                                       {2, ReplayKind::crew},
                                       {3, ReplayKind::crew},

@@ -15,7 +15,7 @@ namespace {
 using test::Notebook;
 using test::sleep_us;
 
-TEST_CASE("every piece runs once, after all of the group before, with any number of threads") {
+TEST_CASE("every piece runs once, after the whole previous group, with any number of threads") {
   for (const int n : {2, 3, 6}) {
     CAPTURE(n);
     Workers workers(n);

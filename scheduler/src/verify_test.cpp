@@ -89,7 +89,7 @@ TEST_CASE("NaN if the definition has a number is bad") {
   CHECK(report.first_bad()->non_finite == 1);
 }
 
-TEST_CASE("ops that state no bound get four ulp of the result") {
+TEST_CASE("ops without a bound get four ulp of the result") {
   Graph g;
   const Tensor x = g.input("x", {f32, {1, 4}});
   g.output("y", (x + x).named("y"));

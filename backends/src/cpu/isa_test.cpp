@@ -34,7 +34,7 @@ TEST_CASE("kernels may use what the machine has, or what the forced instruction 
   }
 }
 
-TEST_CASE("names that do not exist and sets that the machine lacks are refused") {
+TEST_CASE("unknown names and instruction sets that the machine lacks are rejected") {
   CHECK_THROWS_WITH_AS(choose_features("avx9", all_features()),
                        "WEFT_CPU_ISA: unknown instruction set 'avx9' (known: sse2, avx2, avx512, "
                        "avx512vnni, avx512vbmi)",

@@ -93,7 +93,7 @@ TEST_CASE("qwen3 normalizes heads") {
                   "missing (models/arch/src/") == 0);
 }
 
-TEST_CASE("weights that do not fit are refused with file, tensor, both shapes and line") {
+TEST_CASE("weights that do not fit are rejected with file, tensor, both shapes and line") {
   MadeSource source = tiny_source("qwen2");
   source.add("blk.1.ffn_up.weight", {f32, {64, 96}});
   CHECK(text_of([&] { build(source); })

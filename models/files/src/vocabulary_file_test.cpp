@@ -116,7 +116,7 @@ TEST_CASE("special ids outside the vocabulary are ignored with a warning") {
         "tokenizer.ggml.bos_token_id 3 is outside the vocabulary of 3 tokens and is ignored");
 }
 
-TEST_CASE("arrays that do not fit are refused") {
+TEST_CASE("arrays that do not fit are rejected") {
   const auto with = [](const std::function<void(GgufWriter&)>& more) {
     return read([&](GgufWriter& w) {
       add_tokens(w, "llama", {"a", "b"});
@@ -144,7 +144,7 @@ TEST_CASE("arrays that do not fit are refused") {
   CHECK(v->warnings().size() == 1);
 }
 
-TEST_CASE("of tokens with one text the last is found, empty ones never") {
+TEST_CASE("the last of several tokens with the same text is found, empty tokens never") {
   const auto v = read([](GgufWriter& w) { add_tokens(w, "llama", {"a", "", "a", "\xFF"}); });
   CHECK(v->find("a") == 2);
   CHECK(v->find("") == kNoToken);

@@ -151,7 +151,7 @@ TEST_CASE("dropped steps do not count, kept ones add up") {
   }
 }
 
-TEST_CASE("activations that are not finite are refused by the weight's name") {
+TEST_CASE("activations that are not finite are rejected by the weight's name") {
   const auto model = tiny_model({.change = [](const std::string& name, std::vector<float>& values) {
     if (name == "blk.1.ffn_up.weight") values[5] = INFINITY;
   }});

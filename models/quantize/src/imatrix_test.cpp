@@ -116,7 +116,7 @@ TEST_CASE("importances are means, or 1 without data") {
   CHECK(m.importances("blk.9.attn_q.weight", 4).empty());
 }
 
-TEST_CASE("an importance matrix of another model is refused by name and length") {
+TEST_CASE("an importance matrix of another model is rejected by name and length") {
   CHECK_THROWS_WITH_AS(sample().importances("blk.0.attn_q.weight", 8),
                        "the importance matrix: 'blk.0.attn_q.weight' has 4 values and 1 counts, "
                        "expected 8 columns x 1 experts: is it of another model?",

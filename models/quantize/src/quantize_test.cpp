@@ -158,7 +158,7 @@ TEST_CASE("impossible requests are rejected by name") {
                        doctest::Contains("must not be a file of the input"), ValueError);
 }
 
-TEST_CASE("tensors are those of their encoders, for any number of workers, and metadata stays") {
+TEST_CASE("tensors equal the encoders' output for any number of workers, and metadata is kept") {
   Sample sample;
   const Checkpoint file = sample.file();
   const QuantizeOptions options = writable();
@@ -198,7 +198,7 @@ TEST_CASE("tensors are those of their encoders, for any number of workers, and m
   }
 }
 
-TEST_CASE("importances weigh errors per expert, and those of another model are refused") {
+TEST_CASE("importances weigh errors per expert, and those of another model are rejected") {
   Sample sample;
   const Checkpoint file = sample.file();
   Imatrix imatrix;
@@ -306,7 +306,7 @@ TEST_CASE("stopping leaves no files") {
   CHECK(std::distance(fs::directory_iterator(sample.folder.path()), {}) == 1);
 }
 
-TEST_CASE("every half comes out as its codec says") {
+TEST_CASE("every half float is decoded as its codec defines") {
   std::vector<std::uint16_t> halves;
   for (std::uint32_t h = 0; h < 65536; ++h) {
     if ((h & 0x7c00) != 0x7c00) halves.push_back(static_cast<std::uint16_t>(h));

@@ -158,7 +158,7 @@ TEST_CASE("a step that failed half-way has no effect on the session") {
   CHECK(std::ranges::equal(fresh.logits(), after));
 }
 
-TEST_CASE("failures before the first step, and a device that is lost") {
+TEST_CASE("failures before the first step, and a lost device") {
   const auto model = tiny_model();
   const SessionOptions options{.backend = "faulty"};
   {

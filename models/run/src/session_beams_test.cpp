@@ -85,7 +85,7 @@ TEST_CASE("hypotheses that share a session are the same as computed alone") {
   }
 }
 
-TEST_CASE("a search that does not fit into the session is refused") {
+TEST_CASE("a search that does not fit into the session is rejected") {
   const auto model = tiny_model();
   {
     Session session(model, {.context = 100, .sequences = 3, .prefill_width = 2});

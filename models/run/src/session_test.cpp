@@ -213,7 +213,7 @@ TEST_CASE("a cut and refilled sequence equals a fresh one") {
   CHECK(same_bits(a, b));
 }
 
-TEST_CASE("a copied sequence and its original go on like two fresh ones") {
+TEST_CASE("a copied sequence and its original continue like two fresh ones") {
   const auto ids = some_tokens(150);
   for (const DType cache : {f16, q8_0}) {
     const auto model = tiny_model({.heads = 2});
@@ -412,7 +412,7 @@ TEST_CASE("a token costs no heap call once its plan is compiled") {
   }
 }
 
-TEST_CASE("wrong use is refused before anything is computed") {
+TEST_CASE("misuse is rejected before anything is computed") {
   const auto model = tiny_model();
   Session session(model, {.context = 20, .sequences = 2, .prefill_width = 16, .logits_rows = 4});
   session.feed(1, some_tokens(15));

@@ -195,7 +195,7 @@ TEST_CASE("loading reports progress, can be stopped, and then frees everything")
   }
 }
 
-TEST_CASE("weights that cannot be read any more are refused while loading") {
+TEST_CASE("weights that have become unreadable are rejected while loading") {
   constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ
   alignas(4096) static std::byte page[4096];
   if (madvise(page, sizeof(page), kPopulateRead) != 0) {

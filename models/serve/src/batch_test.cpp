@@ -118,7 +118,7 @@ TEST_CASE("forced tokens and a batch") {
   CHECK(grammar->accepts(text[1]));
 }
 
-TEST_CASE("a batch of generations that do not belong together is refused") {
+TEST_CASE("a batch of incompatible generations is rejected") {
   const auto model = tiny_model();
   Session session(model, {.context = 50, .sequences = 2}), other(model, {.context = 50});
   Generation a(session, 0), b(session, 0), c(other, 0);

@@ -62,7 +62,7 @@ TEST_CASE("text comes in whole characters") {
         std::vector<std::string>{"a", "", "", "\xE2\x82\xAC", "", "", "\xE2\x82"});
 }
 
-TEST_CASE("why a text ends") {
+TEST_CASE("the reasons why a text ends") {
   Stories s;
   CHECK(s.say("abcdef", {.max_tokens = 3}).text == "abc");
   CHECK(s.say("abcdef", {.max_tokens = 3}).stop == StopReason::max_tokens);
@@ -92,7 +92,7 @@ TEST_CASE("why a text ends") {
   CHECK(write(endless).stop == StopReason::max_tokens);
 }
 
-TEST_CASE("wrong use is refused") {
+TEST_CASE("misuse is rejected") {
   Stories s;
   CHECK_THROWS_AS(Generation(s.session, 2), ValueError);
   Generation generation(s.session, 0);
@@ -231,7 +231,7 @@ TEST_CASE("with a model that forgets, what it still remembers is reused") {
   CHECK(cache.restore(generation, other, warning) == 0);
 }
 
-TEST_CASE("a fork is a text that was begun with the same tokens") {
+TEST_CASE("a fork equals a text started with the same tokens") {
   const auto model = tiny_model();
   Session session(model, {.context = 150, .sequences = 3});
   Generation first(session, 0, {.sampler = {.seed = 5, .repeat_penalty = 1.3F}, .max_tokens = 90});
@@ -254,7 +254,7 @@ TEST_CASE("a fork is a text that was begun with the same tokens") {
   }
 }
 
-TEST_CASE("forks keep to the grammar, to stop strings and to half characters") {
+TEST_CASE("forks keep the state of grammar, stop strings and incomplete characters") {
   Stories s;
   const auto grammar = Grammar::from_regex("(ab|ac){8}\\.");
   Generation first(s.session, 0,

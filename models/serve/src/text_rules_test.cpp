@@ -70,7 +70,7 @@ TEST_CASE("a banned string is never completed") {
   CHECK(allowed('o'));
 }
 
-TEST_CASE("copies share a grammar and follow texts of their own") {
+TEST_CASE("copies share a grammar and follow their own texts") {
   TextRules first(*tokenizer(), {.grammar = Grammar::from_regex("(ab|ac){3}")});
   first.accept('a');
   TextRules second = first;
@@ -84,7 +84,7 @@ TEST_CASE("copies share a grammar and follow texts of their own") {
   for (TextRules* rules : {&second, &first, &third}) CHECK(rules->accept('c'));
 }
 
-TEST_CASE("forced text is found, but for its last token") {
+TEST_CASE("forced text is found, except for its last token") {
   TextRules rules(*tokenizer(), {.grammar = Grammar::from_regex("xyz(a|b)")});
   CHECK(rules.forced() == std::vector<TokenId>{'x', 'y'});
   TextRules banned(*tokenizer(), {.grammar = Grammar::from_regex("xyz(a|b)"), .banned = {"never"}});

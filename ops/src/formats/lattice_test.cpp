@@ -45,7 +45,7 @@ void check_nearest(const Grid<kDims, kPoints>& grid,
   }
 }
 
-TEST_CASE("the nearest point of a lattice is the nearest of all") {
+TEST_CASE("the nearest lattice point found is the nearest of all") {
   check_nearest(kIQ2_XXSGrid, kIQ2Values);
   check_nearest(kIQ2_XSGrid, kIQ2Values);
   check_nearest(kIQ2_SGrid, kIQ2Values);

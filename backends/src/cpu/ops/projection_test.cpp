@@ -151,7 +151,7 @@ TEST_CASE("linear: there are rows for weights in panels") {
 }
 
 TEST_CASE(
-    "linear: weights in panels, every number of tokens up to two tiles, rows that fill none") {
+    "linear: weights in panels, every number of tokens up to two tiles, rows that fill no panel") {
   std::uint32_t seed = 3000;
   for (const bool integer : {false, true}) {
     for (const DType w : integer ? panel_types(kBlocks, true) : panel_types(kScalars, false)) {

@@ -101,7 +101,7 @@ TEST_CASE("counts and lengths are checked against the file size") {
         "f: key 'k\\n' appears twice");
 }
 
-TEST_CASE("arrays within arrays stop at a small depth, and decoded arrays at a size") {
+TEST_CASE("nested arrays are limited in depth, and decoded arrays in size") {
   Raw deep = Raw{}.header(0, 1).string("k").u32(9);
   for (int i = 0; i < 100000; ++i) deep.u32(9).u64(1);
   deep.u32(0).u64(0);
@@ -112,7 +112,7 @@ TEST_CASE("arrays within arrays stop at a small depth, and decoded arrays at a s
       "the header would take more than 256 MiB of memory (67108864 elements more)"));
 }
 
-TEST_CASE("tensor tables that cannot be true are refused") {
+TEST_CASE("impossible tensor tables are rejected") {
   const auto one = [](std::vector<std::uint64_t> dims, std::uint32_t type, std::uint64_t offset) {
     return refusal(Raw{}.header(1, 0).tensor("t", std::move(dims), type, offset).data(128));
   };

@@ -84,7 +84,7 @@ TEST_CASE("other alignments are recorded and kept") {
   CHECK_THROWS_AS(GgufWriter(4), ValueError);
 }
 
-TEST_CASE("wrong use is refused") {
+TEST_CASE("misuse is rejected") {
   GgufWriter writer;
   writer.add_u32("k", 1);
   CHECK_THROWS_WITH_AS(writer.add_u32("k", 2), "key 'k' already exists", ValueError);

@@ -72,7 +72,7 @@ TEST_CASE("keys missing in config.json have the defaults of transformers") {
   CHECK_FALSE(file.find("llama.rope.scaling.type"));
 }
 
-TEST_CASE("llama 3 stretches rope by divisors of its own") {
+TEST_CASE("llama 3 has its own rope divisors") {
   TinyDirectory dir;
   dir.config.update({{"head_dim", 128},
                      {"rope_theta", 500000.0},
@@ -98,7 +98,7 @@ TEST_CASE("llama 3 stretches rope by divisors of its own") {
   CHECK_FALSE(file.find("llama.rope.scaling.type"));
 }
 
-TEST_CASE("yarn keeps its numbers, and a magnitude of its own") {
+TEST_CASE("yarn keeps its parameters and its own magnitude") {
   TinyDirectory dir;
   dir.config["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 4.0},
                                    {"rope_theta", 1e6},   {"original_max_position_embeddings", 16},
@@ -219,7 +219,7 @@ TEST_CASE("settings that the architecture cannot compute are rejected by name") 
   CHECK(later.error() == "");
 }
 
-TEST_CASE("tensors that do not fit are refused by name") {
+TEST_CASE("tensors that do not fit are rejected by name") {
   const auto error_with_tensor = [](const test::Stored& tensor) {
     TinyDirectory dir;
     dir.tensors.push_back(tensor);

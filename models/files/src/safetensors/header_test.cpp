@@ -99,7 +99,7 @@ TEST_CASE("texts that would need far more memory than their length are rejected"
         "f: tensor 'x': must be an object, got array");
 }
 
-TEST_CASE("entries that are not as the format has them are refused by name") {
+TEST_CASE("malformed entries are rejected by name") {
   CHECK(error_of("3") == "f: tensor 'x': must be an object, got number");
   CHECK(error_of("{}") == "f: tensor 'x': 'dtype' must be a string");
   CHECK(error_of(entry("F17", "[2]", "[0,4]")) == "f: tensor 'x': unknown dtype 'F17'");

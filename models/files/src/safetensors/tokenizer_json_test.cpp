@@ -268,7 +268,7 @@ TEST_CASE("patterns are known by the names of GGUF") {
   CHECK(holds(name(Json::array({words}), false), "add_prefix_space"));
 }
 
-TEST_CASE("tokenizers that are not right are refused by name") {
+TEST_CASE("invalid tokenizers are rejected by name") {
   const auto error_with = [](const char* pointer, const Json& value) {
     TinyDirectory dir;
     dir.tokenizer[Json::json_pointer(pointer)] = value;

@@ -67,7 +67,7 @@ TEST_CASE("large repeat counts do not need a state each") {
   }
 }
 
-TEST_CASE("faults of a grammar are named with their place") {
+TEST_CASE("errors in a grammar are reported with their position") {
   CHECK(has(gbnf_error("root ::= foo"), "1:10: rule 'foo' is not defined"));
   CHECK(has(gbnf_error("root ::= \"a\"\nroot ::= \"b\""), "2:1: rule 'root' is defined twice"));
   CHECK(has(gbnf_error("root ::= (\"a\""), "1:10"));

@@ -195,7 +195,7 @@ TEST_CASE("tokens that a grammar names") {
   CHECK_FALSE(constraint.may_continue());
 }
 
-TEST_CASE("any token but one is none that ends the text, unless the text may end") {
+TEST_CASE("any token but one: excludes tokens that end the text, unless the text may end") {
   const auto tokenizer = small_tokenizer();
   const auto tree = std::make_shared<const TokenTree>(*tokenizer);
   const Vocabulary& vocabulary = tokenizer->vocabulary();

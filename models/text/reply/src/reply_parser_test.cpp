@@ -78,7 +78,7 @@ std::string events(const ReplySyntax& syntax, std::string_view text,
   return whole;
 }
 
-TEST_CASE("calls in the customs of the families") {
+TEST_CASE("calls in the formats of the model families") {
   struct Case {
     const char *calls, *text, *events;
   };
@@ -254,7 +254,7 @@ TEST_CASE("without tools nothing is parsed as a call") {
   CHECK_THROWS_AS(ReplyParser({"", "hermes"}, {.tools = "[1]"}), FormatError);
 }
 
-TEST_CASE("the syntax that a template speaks of") {
+TEST_CASE("the syntax is recognized from the template") {
   struct Case {
     const char *name, *reasoning, *calls;
   };

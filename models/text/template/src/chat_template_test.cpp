@@ -254,12 +254,12 @@ TEST_CASE("searches in texts") {
         "False -1 -1 0 1 1 2000000 ");
 }
 
-TEST_CASE("a clock that is given") {
+TEST_CASE("a given clock") {
   CHECK(render("{{ strftime_now('%d %b %Y %A %f%z') }}",
                R"({"strftime_now": "2024-07-26T12:34:56"})") == "26 Jul 2024 Friday 000000");
 }
 
-TEST_CASE("hostile templates end soon, with one error") {
+TEST_CASE("hostile templates end quickly, with one error") {
   const ChatRenderLimits small{.steps = 200'000, .memory = 1 << 20, .output = 1 << 16};
   CHECK(failure("{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
                 "{}", small)
