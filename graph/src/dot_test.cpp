@@ -74,7 +74,7 @@ std::optional<std::string> complaints(const std::string& dot) {
   return text;
 }
 
-TEST_CASE("identical layers fold into one cluster with its count") {
+TEST_CASE("identical layers fold into one cluster with a count") {
   const Graph g = layered({1, 1, 1, 1, 1});
   const std::string dot = to_dot(g, {.title = "five"});
   CHECK(times(dot, "subgraph cluster_") == 1);
@@ -114,7 +114,7 @@ TEST_CASE("a cache named elsewhere belongs to the one layer that uses it") {
   CHECK(layers.of(both.id()) == kNoLayer);
 }
 
-TEST_CASE("layers that are alike but no neighbours are drawn once, and say which they are") {
+TEST_CASE("identical layers that are not adjacent are drawn once, with their numbers") {
   const Graph g = layered({1, 1, 2, 1, 2, 2, 1});
   const std::string dot = to_dot(g);
   CHECK(times(dot, "subgraph cluster_") == 2);
@@ -127,7 +127,7 @@ TEST_CASE("layers that are alike but no neighbours are drawn once, and say which
   CHECK(times(to_dot(g, {.may_fold = never}), "subgraph cluster_") == 7);
 }
 
-TEST_CASE("a difference shows what one graph has and the other has not") {
+TEST_CASE("a diff shows what only one of the graphs has") {
   const Graph a = layered({1, 1}), b = layered({1, 2});
   const LayersAlike alike_a = layers_alike(a), alike_b = layers_alike(b);
   const auto both = [&](std::int64_t x, std::int64_t y) { return alike_a(x, y) && alike_b(x, y); };
@@ -215,7 +215,7 @@ TEST_CASE("markup: broken bytes and control characters become question marks") {
   CHECK(markup_text("a<b>&\"\n\xff\xc3\xa9\xc3") == "a&lt;b&gt;&amp;&quot;??\xc3\xa9?");
 }
 
-TEST_CASE("Graphviz draws every form without a word") {
+TEST_CASE("Graphviz draws every form without warnings") {
   const Graph g = layered({1, 1, 2, 2, 2});
   for (const PictureOptions& options :
        {PictureOptions{}, PictureOptions{.fold = Fold::none},

@@ -65,7 +65,7 @@ TEST_CASE("check refuses a graph without outputs") {
   CHECK_NOTHROW(check(g));
 }
 
-TEST_CASE("the rewriter drops nodes that nothing needs") {
+TEST_CASE("the rewriter drops unused nodes") {
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});
   twice(x).named("dead");
@@ -124,7 +124,7 @@ TEST_CASE("check refuses old handles of a written state, and writing into anythi
   CHECK(got.find(expected) != std::string::npos);
 }
 
-TEST_CASE("check names the node that a pass has left with inputs that do not fit") {
+TEST_CASE("check names a node that a pass gave unsuitable inputs") {
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});
   const Tensor ids = g.input("ids", {i32, {4}});

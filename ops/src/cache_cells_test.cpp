@@ -21,7 +21,7 @@ TEST_CASE("caches: whole blocks of cells") {
   CHECK(cache_type_names() == "F32, F16, Q8_0, Q4_0");
 }
 
-TEST_CASE("caches: every cell of every group has a place of its own, a group's part is one run") {
+TEST_CASE("caches: every cell of every group has its own place, a group's part is contiguous") {
   constexpr std::int64_t kGroups = 3, kWidth = 8, kCells = 128;
   std::set<std::int64_t> seen;
   for (std::int64_t g = 0; g < kGroups; ++g) {

@@ -34,7 +34,7 @@ TEST_CASE("gated_linear equals its definition, on f32 and on quantized activatio
   }
 }
 
-TEST_CASE("gated_linear: refusals") {
+TEST_CASE("gated_linear: invalid arguments") {
   const TensorSpec x{f32, {2, 64}}, w{f32, {3, 64}};
   const GatedLinearAttrs attrs;
   CHECK(refusal(kGatedLinear, attrs, {{i32, {2, 64}}, w, w}) ==

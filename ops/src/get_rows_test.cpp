@@ -43,7 +43,7 @@ TEST_CASE("get_rows: costs the rows it reads, not the table") {
   CHECK(cost.bytes_written == 5 * 64 * 4);
 }
 
-TEST_CASE("get_rows: refusals") {
+TEST_CASE("get_rows: invalid arguments") {
   const TensorSpec table{f32, {3, 2}}, ids{i32, {4}};
   CHECK(refusal(kGetRows, {}, {{i32, {3, 2}}, ids}) ==
         "DTypeError: table must have a type with a codec, got I32");

@@ -114,7 +114,7 @@ TEST_CASE("linear: is named after its weight") {
   CHECK_THROWS_WITH_AS(build(), expected.c_str(), ShapeError);
 }
 
-TEST_CASE("linear: refusals") {
+TEST_CASE("linear: invalid arguments") {
   const TensorSpec x{f32, {2, 64}}, w{q8_0, {3, 64}}, none{};
   CHECK(refusal(kLinear, {}, {{f16, {2, 64}}, w}) == "DTypeError: x must be F32 or Q8A, got F16");
   CHECK(refusal(kLinear, {}, {{f32, {64}}, w}) == "ShapeError: x must be [T, K], got [64]");

@@ -48,7 +48,7 @@ TEST_CASE("Q8A: zeros, and values so small that the scale is subnormal") {
   }
 }
 
-TEST_CASE("Q8A: what is no number does not pass for one") {
+TEST_CASE("Q8A: NaN and infinities do not become numbers") {
   Floats x(32, 1), y(32);
   SUBCASE("NaN first") {
     x[0] = NAN;
@@ -88,7 +88,7 @@ TEST_CASE("quantize: every row, within half a step, a reciprocal keeps within th
   check_close(other, y, eval.bounds("y"));
 }
 
-TEST_CASE("quantize: refusals") {
+TEST_CASE("quantize: invalid arguments") {
   CHECK(refusal(kQuantize, {}, {{f16, {2, 64}}}) == "DTypeError: x must be F32, got F16");
   CHECK(refusal(kQuantize, {}, {{f32, {64}}}) == "ShapeError: x must be [T, .., K], got [64]");
   CHECK(refusal(kQuantize, {}, {{f32, {2, 33}}}) ==

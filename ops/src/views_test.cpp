@@ -44,7 +44,7 @@ TEST_CASE("columns of a slice map to those of its source, in whole blocks") {
   CHECK(kSlice.col_granule(SliceAttrs{32, 96}, {&x, 1}, x) == 32);
 }
 
-TEST_CASE("views: refusals") {
+TEST_CASE("views: invalid arguments") {
   const TensorSpec x{f32, {2, 6}};
   CHECK(refusal(kReshape, ReshapeAttrs{-1}, {x}) ==
         "ValueError: inner must not be negative, got -1");

@@ -53,7 +53,7 @@ TEST_CASE("the critical path is the longest chain, not the sum") {
   CHECK(critical_path_ns(g, plan, ns) == 8);
 }
 
-TEST_CASE("the peak is what the planner takes for the lower bound") {
+TEST_CASE("the peak equals the planner's lower bound") {
   for (const int lanes : {1, 2}) {
     const Graph graph = optimize(toy_llama(kDims), RegionBackend());
     const Plan plan = make_plan(graph, RegionBackend(), {.lanes = lanes});

@@ -1,5 +1,5 @@
 #pragma once
-// One plan of a model, as flags and a list of changes to them want it.
+// One plan of a model, from flags and a list of changes to them.
 
 #include <cstdint>
 #include <string>

@@ -32,8 +32,8 @@ std::int32_t bos_of(const Model& model);
 Windows read_windows(const Model& model, const std::string& path, std::int64_t size,
                      std::int64_t first, std::int64_t max);
 
-// Feeds tokens of a window to an empty sequence 0 in steps, of which none asks for more rows of
-// logits than the session gives. `wants(position)` says which positions do; those are without gaps.
+// Feeds tokens of a window to an empty sequence 0. No step requests more rows of logits than the
+// session gives. `wants(position)`: whether to compute logits there; these positions have no gaps.
 // `take(position, rows)` gets the rows of a step, from the position of the first one on. The
 // observer may be null.
 template <class Wants, class Take>
@@ -46,7 +46,7 @@ void run_window(Session& session, std::span<const std::int32_t> tokens, std::int
   for (std::size_t begin = 0; begin < tokens.size(); begin += step.size()) {
     step.clear();
     std::int64_t n_rows = 0;
-    std::size_t first = 0;  // of the step, that wants logits
+    std::size_t first = 0;  // token of the step with logits
     for (std::size_t i = begin; i < tokens.size() && step.size() < width; ++i) {
       const bool wanted = wants(i);
       if (wanted && n_rows == max_rows) break;

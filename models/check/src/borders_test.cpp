@@ -49,7 +49,7 @@ TEST_CASE("steps end on either side of a block's last cell and of a width class"
   CHECK(border_steps({}, 130, 512).empty());
 }
 
-TEST_CASE("as many tokens as cross borders, and as the context holds") {
+TEST_CASE("enough tokens to cross borders, and no more than the context holds") {
   const auto model = tiny_model();
   CHECK(tokens_across_borders(*model, {}) == model->facts().context);
   CHECK(tokens_across_borders(*model, {.context = 100}) == 100);

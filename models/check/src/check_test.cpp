@@ -117,7 +117,7 @@ TEST_CASE("a dump of all tokens is a third column, cut by steps") {
   CHECK(node(result.steps[1], kNode).from_dump > 0.5);
 }
 
-TEST_CASE("dumps that do not fit are refused") {
+TEST_CASE("dumps that do not fit are rejected") {
   Dump dump = make_dump({kNode});
   dump[kNode].shape = {6, 64};
   dump[kNode].values.resize(6 * 64);
@@ -137,7 +137,7 @@ TEST_CASE("dumps that do not fit are refused") {
   CHECK(verify_with(dump).dump_matched == 1);
 }
 
-TEST_CASE("steps are as wide as there is memory for the values of their nodes") {
+TEST_CASE("steps are as wide as memory for the values of their nodes allows") {
   SessionOptions options{.context = 16, .workers = 1, .weights = WeightMode::mapped};
   options.mem_budget = Session(model(), options).memory().total() + 4096;
   const ModelVerification result =
@@ -160,7 +160,7 @@ TEST_CASE("NaN is found in the first node that has it, and stops the run") {
         std::string::npos);
 }
 
-TEST_CASE("a sound model passes its selftest") {
+TEST_CASE("a correct model passes its selftest") {
   for (const std::string backend : {"cpu", "reference"}) {
     const SelfReport report = selftest(model(), {.session = {.backend = backend}});
     INFO(report.to_text());
@@ -236,7 +236,7 @@ TEST_CASE("the first node that differs is named") {
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("traces that cannot be compared are refused") {
+TEST_CASE("traces that cannot be compared are rejected") {
   const Trace a = trace_model(model(), {}, kIds, 0);
   CHECK(text_of<ValueError>([&] {
           compare(a, trace_model(model(), {}, {7, 3}, 0));

@@ -243,7 +243,7 @@ SessionOptions with(const Backend& engine) {
 
 }  // namespace
 
-TEST_CASE("without a mistake every node passes and nothing is to blame") {
+TEST_CASE("without a bug every node passes and there is no culprit") {
   const Seeded right("", nullptr);
   const ModelVerification result =
       verify_model(model(), {.session = with(right), .tokens = kIds, .plain = true});
@@ -321,7 +321,7 @@ TEST_CASE("bisect blames the kernel and finds the first node that is enough") {
   }
 }
 
-TEST_CASE("bisect finds one node among those of a kernel that is wrong for it alone") {
+TEST_CASE("bisect finds the only node that a kernel computes wrong") {
   // The same row everywhere, wrong in one place.
   const Seeded wrong("blk.1.attn_residual", tail_of_sums_left_out, "reference");
   const Bisection found = bisect(model(), {.session = with(wrong), .tokens = kIds});

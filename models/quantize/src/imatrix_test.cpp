@@ -107,7 +107,7 @@ TEST_CASE("the file has the names and dimensions that others expect") {
   CHECK(to_string(file.find_tensor("blk.0.attn_q.weight.in_sum2")->spec) == "F32 [1, 4]");
 }
 
-TEST_CASE("importances are means, and ones if nothing was seen") {
+TEST_CASE("importances are means, or 1 without data") {
   const Imatrix m = sample();
   CHECK(m.importances("blk.0.attn_q.weight", 4) == std::vector<float>{0.5f, 0, 1.5f, 0.25f});
   CHECK(m.importances("blk.0.ffn_up_exps.weight", 2, 3) == std::vector<float>{1, 2, 1, 1, 1, 2});
@@ -116,7 +116,7 @@ TEST_CASE("importances are means, and ones if nothing was seen") {
   CHECK(m.importances("blk.9.attn_q.weight", 4).empty());
 }
 
-TEST_CASE("an importance matrix of another model is refused by name and length") {
+TEST_CASE("an importance matrix of another model is rejected by name and length") {
   CHECK_THROWS_WITH_AS(sample().importances("blk.0.attn_q.weight", 8),
                        "the importance matrix: 'blk.0.attn_q.weight' has 4 values and 1 counts, "
                        "expected 8 columns x 1 experts: is it of another model?",
@@ -162,7 +162,7 @@ TEST_CASE("adding sums squares, rows and names of texts") {
   CHECK_THROWS_AS(calls.to_bytes(), ValueError);
 }
 
-TEST_CASE("GGUF files that are not importance matrices, or lie, are refused") {
+TEST_CASE("GGUF files that are inconsistent or not importance matrices are rejected") {
   CHECK(refusal(header("model")) ==
         "F: not an importance matrix: key 'general.type' must be 'imatrix', got 'model'");
   CHECK(refusal(header()) == "F: an importance matrix without entries: no tensor NAME.in_sum2");
@@ -193,7 +193,7 @@ TEST_CASE("GGUF files that are not importance matrices, or lie, are refused") {
   CHECK(refusal(bare) == "F: key 'imatrix.chunk_count' is missing");
 }
 
-TEST_CASE("binary files that lie are refused") {
+TEST_CASE("inconsistent binary files are rejected") {
   CHECK(refusal(std::span<const std::byte>()).find("number of entries") != std::string::npos);
   CHECK(refusal(Bytes().number(0).get()).find("number of entries must be from 1") !=
         std::string::npos);

@@ -40,7 +40,7 @@ std::string refusal(auto f) {
   return "";
 }
 
-TEST_CASE("a saved sequence goes on with the same bits, in another place and cut anywhere") {
+TEST_CASE("a saved sequence continues with the same bits, in another session and cut anywhere") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = counted(150);
@@ -66,7 +66,7 @@ TEST_CASE("a saved sequence goes on with the same bits, in another place and cut
   }
 }
 
-TEST_CASE("the file of another model, cache type or context is refused, and the sequence stays") {
+TEST_CASE("the file of another model, cache type or context is rejected, and the sequence stays") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = counted(100);
@@ -101,7 +101,7 @@ TEST_CASE("the file of another model, cache type or context is refused, and the 
   CHECK(small.length(0) == 40);
 }
 
-TEST_CASE("no byte of a saved sequence can change unnoticed") {
+TEST_CASE("a change of any byte of a saved sequence is detected") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = counted(5);

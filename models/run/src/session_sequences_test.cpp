@@ -19,7 +19,7 @@ using test::some_tokens;
 using test::text_of;
 using test::tiny_model;
 
-TEST_CASE("sequences in one batch give what each gives alone") {
+TEST_CASE("sequences in a batch give the same results as alone") {
   const auto model = tiny_model({.matrices = q8_0});
   const std::vector<std::vector<std::int32_t>> texts{some_tokens(20, 1), some_tokens(13, 2),
                                                      some_tokens(30, 3)};
@@ -51,7 +51,7 @@ TEST_CASE("sequences in one batch give what each gives alone") {
   }
 }
 
-TEST_CASE("a sequence filled with noise goes on behind it") {
+TEST_CASE("a sequence filled with noise continues after it") {
   const auto model = tiny_model();
   Session session(model, {.context = 40, .sequences = 2});
   session.feed(0, some_tokens(5));
@@ -69,7 +69,7 @@ TEST_CASE("a sequence filled with noise goes on behind it") {
   CHECK_THROWS_AS(session.fill_with_noise(2, 1), ValueError);
 }
 
-TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
+TEST_CASE("a cut and refilled sequence equals a fresh one") {
   const auto model = tiny_model();
   const auto ids = some_tokens(30);
   Session session(model, {});
@@ -88,7 +88,7 @@ TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
   CHECK(same_bits(a, b));
 }
 
-TEST_CASE("a copied sequence and its original go on like two fresh ones") {
+TEST_CASE("a copied sequence and its original continue like two fresh ones") {
   const auto ids = some_tokens(150);
   for (const DType cache : {f16, q8_0}) {
     const auto model = tiny_model({.heads = 2});
@@ -154,7 +154,7 @@ TEST_CASE("copies share blocks until they are written, and sequences the cells o
   CHECK(session.length(1) == 129);
 }
 
-TEST_CASE("copies of what is not there are refused, and nothing changes") {
+TEST_CASE("copies from missing positions are rejected, and nothing changes") {
   Session session(tiny_model(), {.context = 100, .sequences = 2});
   session.feed(0, some_tokens(10));
   session.feed(1, some_tokens(4, 2));

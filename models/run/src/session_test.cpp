@@ -107,7 +107,7 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
   }
 }
 
-TEST_CASE("steps that want no logits, and logits of the last one that did") {
+TEST_CASE("steps without logits keep the logits of the last step with them") {
   const auto model = tiny_model();
   Session session(model, {});
   CHECK(text_of([&] { session.logits(); }) == "no logits: no token that requests them was fed");
@@ -136,7 +136,7 @@ TEST_CASE("embeddings are rows of the model's width, the same bits for any chunk
   CHECK(expected.front() != expected[static_cast<std::size_t>(model->facts().n_embd)]);
 }
 
-TEST_CASE("what was predicted is what is allocated") {
+TEST_CASE("predicted memory equals allocated memory") {
   const auto model = tiny_model({.matrices = q8_0});
   for (const SessionOptions& options :
        {SessionOptions{}, SessionOptions{.context = 100, .sequences = 7, .prefill_width = 33},
@@ -222,7 +222,7 @@ TEST_CASE("a token costs no heap call once its plan is compiled") {
   }
 }
 
-TEST_CASE("wrong use is refused before anything is computed") {
+TEST_CASE("misuse is rejected before anything is computed") {
   const auto model = tiny_model();
   Session session(model, {.context = 20, .sequences = 2, .prefill_width = 16, .logits_rows = 4});
   session.feed(1, some_tokens(15));

@@ -148,7 +148,7 @@ TEST_CASE("sessions of a model share one region, which lives as long as they do"
   CHECK(impl.resident_bytes() == 0);
 }
 
-TEST_CASE("a budget that was found counts the region that is shared, and no other") {
+TEST_CASE("a detected budget counts only the shared region") {
   const auto model = tiny_model({.matrices = q8_0});
   if (!has_panels(*model)) return;
   const PlannedModel planned = plan_model(*model, kResident);
@@ -159,7 +159,7 @@ TEST_CASE("a budget that was found counts the region that is shared, and no othe
   CHECK(model->impl().region_bytes(layout) == planned.memory.weights_resident);
 }
 
-TEST_CASE("what would only be faster does not change the types of a cache") {
+TEST_CASE("a gain in speed alone does not change the types of a cache") {
   const auto model = tiny_model({.matrices = q8_0});
   SessionOptions options{.context = 4096, .prefill_width = 128};
   const PlannedModel mapped =
@@ -170,7 +170,7 @@ TEST_CASE("what would only be faster does not change the types of a cache") {
   CHECK(planned.options.cache_k == f16);
 }
 
-TEST_CASE("loading tells how far it is, can be stopped, and leaves nothing behind") {
+TEST_CASE("loading reports progress, can be stopped, and then frees everything") {
   const auto model = tiny_model({.matrices = q8_0});
   for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident}) {
     SessionOptions options{.workers = 2, .weights = mode};
@@ -196,7 +196,7 @@ TEST_CASE("loading tells how far it is, can be stopped, and leaves nothing behin
   }
 }
 
-TEST_CASE("weights that cannot be read any more are refused while loading") {
+TEST_CASE("weights that have become unreadable are rejected while loading") {
   constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ
   alignas(4096) static std::byte page[4096];
   if (madvise(page, sizeof(page), kPopulateRead) != 0) {
@@ -219,7 +219,7 @@ TEST_CASE("weights that cannot be read any more are refused while loading") {
   }
 }
 
-TEST_CASE("auto takes resident weights if they are faster and fit with some to spare") {
+TEST_CASE("auto chooses resident weights if they are faster and fit with a margin") {
   const auto model = tiny_model({.matrices = q8_0});
   const PlannedModel reference = plan_model(*model, {.backend = "reference"});
   CHECK(reference.options.weights == WeightMode::mapped);
@@ -290,7 +290,7 @@ TEST_CASE("weights that are quantized while loading are those of a quantized fil
   }
 }
 
-TEST_CASE("quantizing while loading leaves quantized weights alone and refuses what it must") {
+TEST_CASE("quantizing while loading skips quantized weights and rejects what it cannot convert") {
   CHECK(tiny_model({.matrices = q8_0}, {.quantize = "Q4_0"})->facts().weight_bytes ==
         tiny_model({.matrices = q8_0})->facts().weight_bytes);
   CHECK_THROWS_WITH_AS(tiny_model({}, {.quantize = "Q4"}), doctest::Contains("unknown type 'Q4'"),

@@ -100,7 +100,7 @@ TEST_CASE("fuse_norm_scale: rms_norm and its weight become one node") {
   check_equal(s.g, fused, "y");
 }
 
-TEST_CASE("fuse_norm_scale leaves alone what somebody else needs") {
+TEST_CASE("fuse_norm_scale keeps a norm with another user") {
   Small s;
   const Tensor norm = rms_norm(s.x, 1e-5f);
   SUBCASE("a second user") {
@@ -113,7 +113,7 @@ TEST_CASE("fuse_norm_scale leaves alone what somebody else needs") {
   CHECK(count(pass("fuse_norm_scale").apply(s.g), "rms_norm_mul") == 0);
 }
 
-TEST_CASE("fuse_norm_scale leaves alone a product of whole tensors") {
+TEST_CASE("fuse_norm_scale keeps a product of whole tensors") {
   Small s;
   s.g.output("y", rms_norm(s.x, 1e-5f) * s.x);
   CHECK(count(pass("fuse_norm_scale").apply(s.g), "rms_norm_mul") == 0);
@@ -134,7 +134,7 @@ TEST_CASE("fuse_gate_up: both orders of the product") {
   }
 }
 
-TEST_CASE("fuse_gate_up leaves alone what is not a gated pair") {
+TEST_CASE("fuse_gate_up ignores what is not a gated pair") {
   Small s;
   const Tensor up = linear(s.x, s.w("up"));
   SUBCASE("another input") {
@@ -170,7 +170,7 @@ TEST_CASE("fuse_residual: both orders of the sum, with and without bias") {
   }
 }
 
-TEST_CASE("fuse_residual leaves alone what is not a residual") {
+TEST_CASE("fuse_residual ignores what is not a residual") {
   Small s;
   const Tensor y = linear(s.x, s.w("w"));
   SUBCASE("a vector") {

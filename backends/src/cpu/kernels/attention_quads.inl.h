@@ -79,7 +79,7 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
     TransposeQuarters<Arch>::run(r[0], r[1], r[2], r[3]);
   }
 
-  // Of the blocks that element i of the cells lies in.
+  // For the blocks that hold element i of the cells.
   static WEFT_INLINE V scales(const std::byte* cell, std::int64_t stride, std::int64_t i) {
     const auto four = [&](int c) __attribute__((always_inline)) {
       const std::byte* block = cell + 4 * c * stride + i / 32 * Cells::kBlockBytes;

@@ -107,7 +107,7 @@ TEST_CASE("attention: many tokens") {
       {.k = f16, .v = f16, .t = 64, .s = 100, .heads = 8, .groups = 2, .e = 32, .e_out = 32}, 7);
 }
 
-TEST_CASE("attention: a token's bits do not depend on which blocks its run lies in") {
+TEST_CASE("attention: a token's result does not depend on which blocks store its cells") {
   for (const DType cache : {f32, f16, q8_0, q4_0}) {
     Graph g;
     const Tensor q = g.input("q", {f32, {2, 2, 32}});
@@ -169,7 +169,7 @@ TEST_CASE("attention in whole numbers: numbers of cells around the block, groups
 }
 
 // Causal tokens of two sequences, some after others, in blocks here and there.
-TEST_CASE("attention: a token has the same bits alone and among others") {
+TEST_CASE("attention: a token has the same bits alone and in a batch") {
   constexpr std::int64_t kTokens = 150, kRoom = 320;
   for (const DType cache : {f32, f16, q8_0, q4_0}) {
     for (const std::int64_t heads : {1, 3, 8, 9}) {
@@ -199,7 +199,7 @@ TEST_CASE("attention: a token has the same bits alone and among others") {
   }
 }
 
-TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not even a NaN") {
+TEST_CASE("attention: cells of later tokens do not affect earlier ones, not even a NaN") {
   for (const DType cache : {f32, q8_0}) {  // Q4_0 cannot hold a NaN
     CAPTURE(cache.name());
     Graph g;
@@ -225,7 +225,7 @@ TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not e
 
 // One key is far ahead of all others, so that whole blocks of cells fall below kLeastPeak, and the
 // scales of neighbouring cells are far apart.
-TEST_CASE("attention in whole numbers: blocks of cells that add next to nothing, unequal scales") {
+TEST_CASE("integer attention: blocks with negligible weight, unequal scales") {
   for (const DType cache : {q8_0, q4_0}) {
     for (const std::size_t ahead : {3, 70, 130}) {
       Graph g;
@@ -292,7 +292,7 @@ Floats with(const char* path, std::size_t at, float value) {
   return run_kernel(g, eval, "y");
 }
 
-TEST_CASE("attention: NaN goes through, a score of -inf is a weight of 0") {
+TEST_CASE("attention: NaN propagates, a score of -inf is a weight of 0") {
   const float nan = std::numeric_limits<float>::quiet_NaN(),
               inf = std::numeric_limits<float>::infinity();
   for (const float y : with("q", 3, nan)) CHECK(std::isnan(y));

@@ -152,7 +152,7 @@ TEST_CASE("linear: there are rows for weights in panels") {
 }
 
 TEST_CASE(
-    "linear: weights in panels, every number of tokens up to two tiles, rows that fill none") {
+    "linear: weights in panels, every number of tokens up to two tiles, rows that fill no panel") {
   std::uint32_t seed = 3000;
   for (const bool integer : {false, true}) {
     for (const DType w : integer ? panel_types(kBlocks, true) : panel_types(kScalars, false)) {
@@ -225,7 +225,7 @@ TEST_CASE("linear: the bits of a token do not depend on how many there are") {
   }
 }
 
-TEST_CASE("linear: weights may lie at any even address") {
+TEST_CASE("linear: weights may start at any even address") {
   // The copies of check_kernel end at a page, so rows of 18, 34 and 210 bytes start anywhere; here
   // the first row does, too.
   for (const DType w : kBlocks) {

@@ -148,7 +148,7 @@ TEST_CASE("rope: both pairings, partial rotation, every even width") {
   }
 }
 
-TEST_CASE("cache_write: the bits of the definition, other cells left alone") {
+TEST_CASE("cache_write: the bits of the definition, other cells unchanged") {
   std::uint32_t seed = 1;
   for (const DType cache : {f32, f16, q8_0, q4_0}) {
     for (const std::int64_t e : {1, 3, 8, 17, 32, 33, 64, 96}) {
@@ -278,7 +278,7 @@ TEST_CASE("quantize: the bits of the definition") {
   }
 }
 
-TEST_CASE("quantize: the middle between two codes goes to the even one, all bytes as defined") {
+TEST_CASE("quantize: ties round to even, all bytes as defined") {
   for (const float scale : {1.0f, 0x1p-60f, 0x1p-100f, 0x1p60f, 0x1p100f}) {
     CAPTURE(scale);
     Graph g;

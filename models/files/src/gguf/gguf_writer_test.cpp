@@ -23,7 +23,7 @@ std::ptrdiff_t files_in(const test::TempFolder& folder) {
   return std::distance(fs::directory_iterator(folder.path()), {});
 }
 
-TEST_CASE("what is written is read back, of every metadata type") {
+TEST_CASE("metadata of every type is read back as written") {
   const std::vector<std::byte> bytes = test::sample_writer().to_bytes();
   const Checkpoint file = Checkpoint::parse(bytes, "sample");
   CHECK(file.version() == 3);
@@ -84,7 +84,7 @@ TEST_CASE("other alignments are recorded and kept") {
   CHECK_THROWS_AS(GgufWriter(4), ValueError);
 }
 
-TEST_CASE("wrong use is refused") {
+TEST_CASE("misuse is rejected") {
   GgufWriter writer;
   writer.add_u32("k", 1);
   CHECK_THROWS_WITH_AS(writer.add_u32("k", 2), "key 'k' already exists", ValueError);
@@ -114,7 +114,7 @@ TEST_CASE("wrong use is refused") {
   CHECK_THROWS_WITH_AS(writer.to_bytes(), "tensor 't' must have 8 bytes, got 4", ValueError);
 }
 
-TEST_CASE("a file appears when it is complete, and a failure leaves nothing behind") {
+TEST_CASE("a file appears only when it is complete, and failures leave no files") {
   const test::TempFolder folder;
   const std::string path = folder / "m.gguf";
   test::sample_writer().write(path);

@@ -67,7 +67,7 @@ const std::set<std::string> kNotOfTheContainer{
     "model-scores-u8.gguf",  "model-tensor-shape.gguf", "model-scores-wrong-elem-type.gguf",
 };
 
-TEST_CASE("files that lie are refused with a message that names them") {
+TEST_CASE("inconsistent files are rejected with a message that names them") {
   const auto dir = test::reference("malformed");
   if (!dir) return;
   const auto manifest = nlohmann::json::parse(std::ifstream(*dir / "manifest.json"));

@@ -48,7 +48,7 @@ TEST_CASE("the parts of a split model read as one") {
         static_cast<std::int64_t>(fs::file_size(parts.path(0)) + fs::file_size(parts.path(1))));
 }
 
-TEST_CASE("split models that do not fit together are refused") {
+TEST_CASE("split models that do not fit together are rejected") {
   const Parts parts;
   parts.write(0, 0, "a");
   CHECK(parts.refusal(parts.path(0)) == parts.path(1) + ": cannot open: No such file or directory");

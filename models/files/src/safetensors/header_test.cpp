@@ -64,7 +64,7 @@ TEST_CASE("a header gives its tensors in the order of their data") {
   CHECK(tensors[3].type_name == "I16");
 }
 
-TEST_CASE("what is not a header is refused with the numbers") {
+TEST_CASE("invalid headers are rejected with the numbers") {
   CHECK(error("") == "f: has 0 bytes, a safetensors file has at least 8");
   CHECK(error("1234567") == "f: has 7 bytes, a safetensors file has at least 8");
   CHECK(error(stored_file("{}", "", 3)) ==
@@ -87,7 +87,7 @@ TEST_CASE("what is not a header is refused with the numbers") {
         "f: key 'x' appears twice");
 }
 
-TEST_CASE("texts that would take far more memory than they are long are refused") {
+TEST_CASE("texts that would need far more memory than their length are rejected") {
   std::string deep = "{\"x\": ";
   deep += std::string(9 << 20, '[');
   CHECK(error(stored_file(deep)) == "f: has more than 8388608 values");
@@ -99,7 +99,7 @@ TEST_CASE("texts that would take far more memory than they are long are refused"
         "f: tensor 'x': must be an object, got array");
 }
 
-TEST_CASE("entries that are not as the format has them are refused by name") {
+TEST_CASE("malformed entries are rejected by name") {
   CHECK(error_of("3") == "f: tensor 'x': must be an object, got number");
   CHECK(error_of("{}") == "f: tensor 'x': 'dtype' must be a string");
   CHECK(error_of(entry("F17", "[2]", "[0,4]")) == "f: tensor 'x': unknown dtype 'F17'");

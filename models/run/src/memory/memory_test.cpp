@@ -257,7 +257,7 @@ void Lives::restore() {
 
 }  // namespace
 
-TEST_CASE("sequences of all kinds of memory: whatever happens, tokens find what is theirs") {
+TEST_CASE("sequences of all kinds of memory: tokens always find their own cells") {
   for (const std::int64_t cells : {kSequences * kContext, kContext + 320}) {
     int n_refused = 0;
     for (std::uint32_t seed = 1; seed <= 8; ++seed) {
@@ -277,7 +277,7 @@ TEST_CASE("there are rows for every step of all sequences together") {
   }
 }
 
-TEST_CASE("a pool of blocks counts owners, and hands out the lowest free one") {
+TEST_CASE("a pool counts the owners of blocks, and allocates the lowest free one") {
   BlockPool pool(3);
   CHECK(pool.take() == 0);
   CHECK(pool.take() == 1);

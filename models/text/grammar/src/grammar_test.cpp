@@ -52,7 +52,7 @@ TEST_CASE("grammars accept what they should") {
     CHECK_FALSE(g->accepts(text));
 }
 
-TEST_CASE("counts reach far without a state for each") {
+TEST_CASE("large repeat counts do not need a state each") {
   const auto g = Grammar::from_gbnf("root ::= (\"a\" [bc]){200,1000000}");
   std::string text;
   for (int i = 0; i < 199; ++i) text += "ab";
@@ -67,7 +67,7 @@ TEST_CASE("counts reach far without a state for each") {
   }
 }
 
-TEST_CASE("faults of a grammar are named with their place") {
+TEST_CASE("errors in a grammar are reported with their position") {
   CHECK(has(gbnf_error("root ::= foo"), "1:10: rule 'foo' is not defined"));
   CHECK(has(gbnf_error("root ::= \"a\"\nroot ::= \"b\""), "2:1: rule 'root' is defined twice"));
   CHECK(has(gbnf_error("root ::= (\"a\""), "1:10"));
@@ -146,7 +146,7 @@ TEST_CASE("patterns") {
   CHECK(has(error_of([] { Grammar::from_regex("((((a{99}){99}){99}){99})"); }), "states"));
 }
 
-TEST_CASE("closed objects have no members that nothing speaks of") {
+TEST_CASE("closed objects have no unspecified members") {
   const auto accepts = [](std::string_view schema, std::string_view text) {
     CAPTURE(schema);
     CHECK(Grammar::from_json_schema(schema)->accepts(text));  // by the specification
@@ -241,7 +241,7 @@ TEST_CASE("hostile schemas cost little") {
       has(schema_error(fmt::format(R"({{"patternProperties": {{{}}}}})", patterns)), "schema #: "));
 }
 
-TEST_CASE("what a schema says and cannot be done is refused by its place") {
+TEST_CASE("unsupported parts of a schema are rejected with their place") {
   CHECK(has(schema_error(R"({"properties": {"a/b": {"type": "array", "uniqueItems": true}}})"),
             "#/properties/a~1b/uniqueItems"));
   CHECK(has(schema_error(R"({"pattern": "(a)\\1", "type": "string"})"), "#/pattern"));

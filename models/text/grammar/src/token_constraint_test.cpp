@@ -72,7 +72,7 @@ void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
   }
 }
 
-TEST_CASE("masks allow what leads to a text of the grammar, and nothing else") {
+TEST_CASE("masks allow exactly the tokens that can lead to a text of the grammar") {
   const std::shared_ptr<const Grammar> grammars[] = {
       Grammar::from_gbnf("root ::= \"(\" root? \")\" | [0-9]+ (\"+\" root)?"),
       Grammar::from_gbnf("root ::= s\ns ::= \"a\" s s | \"ab\" | \"abc\""),
@@ -104,7 +104,7 @@ std::vector<double> mask_times(TokenConstraint& constraint, std::span<const Toke
   return times;
 }
 
-TEST_CASE("several texts under one constraint, each where it was left") {
+TEST_CASE("several texts under one constraint, each resumed at its place") {
   const auto tokenizer = small_tokenizer();
   TokenConstraint constraint(Grammar::from_gbnf("root ::= \"(\" root \")\" | \"1\"+"),
                              std::make_shared<const TokenTree>(*tokenizer));
@@ -195,7 +195,7 @@ TEST_CASE("tokens that a grammar names") {
   CHECK_FALSE(constraint.may_continue());
 }
 
-TEST_CASE("any token but one is none that ends the text, unless the text may end") {
+TEST_CASE("any token but one: excludes tokens that end the text, unless the text may end") {
   const auto tokenizer = small_tokenizer();
   const auto tree = std::make_shared<const TokenTree>(*tokenizer);
   const Vocabulary& vocabulary = tokenizer->vocabulary();

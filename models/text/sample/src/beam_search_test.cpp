@@ -214,7 +214,7 @@ TEST_CASE("when a search is over") {
   CHECK(earlier > 40);
 }
 
-TEST_CASE("a search that has nowhere to go, and options without sense") {
+TEST_CASE("a search without allowed tokens, and invalid options") {
   const Chance none{.forbidden = [](const Ids& t) { return t.size() == 3; }};
   Fake model(none);
   BeamSearch stuck(model, {.beams = 2, .max_tokens = 5});

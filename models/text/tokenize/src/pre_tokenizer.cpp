@@ -182,7 +182,7 @@ Match halved_spaces(const CharReader& text, std::size_t i, RunMemo& memo) {
   if (memo.after_newline > i) return {true, memo.after_newline};
   if (memo.end == i) return {false, text.at(i).next};
   constexpr int kMax = 512;
-  int n = 0;  // spaces of which none has something else right behind it, as far as it matters
+  int n = 0;  // spaces that are followed by a space, as far as it matters
   for (std::size_t at = i; at < memo.end && n <= kMax; ++n) at = text.at(at).next;
   if (memo.end < text.size()) --n;
   int length = kMax;

@@ -1,5 +1,5 @@
 #pragma once
-// Which backend runs which node, as values. Routes say what the user wants, by path. assign() looks
+// Which backend runs which node, as values. Routes are the user's rules, by path. assign() looks
 // at all graphs of a session together and decides what they must agree on; passes and planner use
 // the resulting Assignment. If nodes use different memories, place_copies() inserts copies as
 // nodes of the graph, so that plans, pictures, profiles and verify show them.
