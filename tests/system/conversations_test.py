@@ -53,7 +53,7 @@ class Saved(Chat):
         r = self.resumed(self.talk)
         self.assertEqual(self.first + r.text, self.whole)
         self.assertIn("3 messages from", r.err)
-        self.assertIn("computed already", r.err)
+        self.assertIn("already computed", r.err)
         self.assertLess(r.prompt, 30)
         loaded = self.chat("Something else.", f"/load {self.talk}", SECOND)
         self.assertTrue(loaded.text.endswith(r.text))
@@ -66,7 +66,7 @@ class Saved(Chat):
         self.assertEqual(saved["messages"][1]["content"], FIRST)
         r = self.resumed(path)
         self.assertEqual(self.first + r.text, self.whole)
-        self.assertIn("computed anew", r.err)
+        self.assertIn("computed again", r.err)
         self.assertGreater(r.prompt, 30)
         bare = self.write("bare.json", json.dumps(saved["messages"]))
         self.assertEqual(self.resumed(bare).text, r.text)
@@ -74,7 +74,7 @@ class Saved(Chat):
     def test_what_was_computed_otherwise_is_computed_anew(self):
         for args in (("--cache-type-k", "f32"), ("--backend", "reference"), ("-c", "48")):
             r = self.chat("/save " + str(self.folder / "other.json"), args=("--resume", self.talk, *args))
-            self.assertIn("computed anew", r.err)
+            self.assertIn("computed again", r.err)
             self.assertEqual(len(json.loads((self.folder / "other.json").read_text())["messages"]), 3)
         plain = self.chat(FIRST, SECOND, args=("--system", "Be brief.", "--cache-type-k", "f32")).text
         self.assertTrue(plain.endswith(self.resumed(self.talk, "--cache-type-k", "f32").text))
@@ -115,7 +115,7 @@ class Saved(Chat):
             path = self.folder / name if data is None else self.write(name, data)
             r = self.refuses(1, text, "chat", "--resume", path)
             self.assertIn(name, r.err)
-        self.refuses(1, "cache of a prompt", "chat", "--resume", cache)
+        self.refuses(1, "a prompt cache, not a conversation", "chat", "--resume", cache)
         self.refuses(1, "directory", "chat", "--resume", self.folder)
         self.refuses(2, "--system", "chat", "--resume", self.talk, "--system", "x")
 
@@ -232,7 +232,7 @@ class Constraints(Chat):
         again = self.chat("/result sunny", "/result more", f"/save {path}",
                           args=("--chat-template-file", template, "--resume", path))
         self.assertIn("/result TEXT gives the result of weather", again.err)
-        self.assertIn("No tool call waits", again.err)
+        self.assertIn("No open tool call", again.err)
         messages = json.loads(path.read_text())["messages"]
         self.assertEqual([m["role"] for m in messages], ["user", "assistant", "tool", "assistant"])
         self.assertEqual(messages[2]["content"], "sunny")

@@ -114,7 +114,7 @@ class PromptCache(SystemTest):
         self.cache.write_bytes(b"precious")
         r = run("generate", "-n", "1", "--prompt-cache", self.cache)
         self.assertEqual(r.code, 1)
-        self.assertIn("no saved sequence", r.err)
+        self.assertIn("not a saved sequence", r.err)
         self.assertEqual(self.cache.read_bytes(), b"precious")
         r = run("generate", "-n", "1", "--prompt-cache", self.folder / "no/where")
         self.assertEqual((r.code, r.out), (1, b""))

@@ -115,7 +115,7 @@ class Quantize(SystemTest):
         self.refusal(2, "REGEX=TYPE", self.model, out, "Q8_0", "--tensor-type", "ffn")
         self.refusal(2, "not a usable regular expression", self.model, out, "Q8_0", "--tensor-type", "(=Q8_0")
         self.refusal(2, "known: ", self.model, out, "Q8_0", "--tensor-type", "ffn=Q9_0")
-        self.refusal(1, "another file", self.model, self.model, "Q8_0")
+        self.refusal(1, "must not be a file of the input", self.model, self.model, "Q8_0")
         self.refusal(1, "no-such-folder", self.model, self.folder / "no-such-folder/out.gguf", "Q8_0")
         self.refusal(1, str(self.folder), self.model, self.folder, "Q8_0")
         self.refusal(1, "no-such-imatrix", self.model, out, "Q8_0", "--imatrix", "no-such-imatrix")

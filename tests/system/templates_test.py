@@ -115,7 +115,7 @@ class Programs(WithFiles):
         self.assertGreater(len(r.err.split("[cut")[0].strip()), 3)
         tools = self.write("tools.json", json.dumps([{"type": "function", "function": {"name": "f"}}]))
         r = self.runs("chat", "--temp", "0", "-n", "8", "--tools", tools, stdin=b"/result 3\nTell me a story.\n")
-        self.assertIn("No tool call waits", r.err)
+        self.assertIn("No open tool call", r.err)
         self.assertGreater(len(r.out), 3)
 
     def test_generate_a_conversation(self):

@@ -252,7 +252,7 @@ TEST_CASE("traces that cannot be compared are rejected") {
        {"", "{", "[]", "{\"format\":\"weft-trace-2\"}", "{\"format\":\"weft-trace-1\"}",
         "{\"format\":\"weft-trace-1\",\"model\":\"\",\"backend\":\"\",\"steps\":[{\"plan\":\"d\","
         "\"tokens\":[],\"nodes\":[[\"a\",\"b\",\"c\",\"d\",\"xyz\"]]}]}"}) {
-    CHECK(text_of<FormatError>([&] { Trace::parse(bad, "F"); }).starts_with("F: is no trace"));
+    CHECK(text_of<FormatError>([&] { Trace::parse(bad, "F"); }).starts_with("F: not a trace"));
   }
 }
 

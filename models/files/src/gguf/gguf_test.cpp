@@ -73,7 +73,7 @@ TEST_CASE("headers of other formats are identified in the message") {
         "f: at byte 4: header: magic must be 'GGUF', got 'PK\\x03\\x04'");
   CHECK(refusal(Raw{"tjgg"}) ==
         "f: at byte 4: header: magic must be 'GGUF', got 'tjgg' (a GGML file from before GGUF; "
-        "convert the original model anew)");
+        "convert the original model again)");
   CHECK(refusal(Raw{}.header(0, 0, 0)) == "f: at byte 8: header: version must be 2 or 3, got 0");
   CHECK_THROWS_AS(parse(Raw{}.header(0, 0, 1)), UnsupportedError);
   CHECK_THROWS_AS(parse(Raw{}.header(0, 0, 4)), UnsupportedError);
@@ -134,7 +134,7 @@ TEST_CASE("impossible tensor tables are rejected") {
   CHECK(
       one({32}, 4, 0)
           .ends_with(
-              "tensor 't': type Q4_2 (4) was removed from GGUF; convert the original model anew"));
+              "tensor 't': type Q4_2 (4) was removed from GGUF; convert the original model again"));
   CHECK(one({1}, 0, 33)
             .ends_with("tensor 't': offset must be a multiple of the alignment 32, got 33"));
   CHECK(one({32}, 0, 32) ==

@@ -264,7 +264,8 @@ TEST_CASE("unsupported parts of a schema are rejected with their place") {
             "#/minLength"));
   CHECK(has(schema_error(R"({"propertyNames": {"maxLength": 100000}})"),
             "#/propertyNames/maxLength"));
-  CHECK(has(schema_error(R"({"not": {"enum": ["a", 2, 1e500]}})"), "schema #/not/enum/2: cannot"));
+  CHECK(has(schema_error(R"({"not": {"enum": ["a", 2, 1e500]}})"),
+            "schema #/not/enum/2: not supported"));
   std::string contains;
   for (int i = 0; i < 40; ++i)
     contains += fmt::format(R"({}{{"contains": {{"const": {}}}}})", i > 0 ? ", " : "", i);
