@@ -203,8 +203,6 @@ void add_flags(CLI::App& app, Flags& flags) {
       "  weft bench --make-model D=512,F=1536,L=8,H=8,G=2,V=32000 Q8_0 random.gguf");
 }
 
-}  // namespace
-
 int bench(int argc, char** argv) {
   CLI::App app(
       "Measures how fast a model reads a prompt and generates tokens, and which share of the\n"

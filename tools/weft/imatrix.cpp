@@ -225,8 +225,6 @@ void add_flags(CLI::App& app, Flags& flags) {
       "  weft imatrix --in-file one.gguf --in-file two.dat -o both.gguf");
 }
 
-}  // namespace
-
 int imatrix(int argc, char** argv) {
   CLI::App app(
       "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"

@@ -190,8 +190,6 @@ void add_flags(CLI::App& app, Flags& flags) {
              "  weft quantize model-00001-of-00003.gguf model.gguf COPY");
 }
 
-}  // namespace
-
 int quantize(int argc, char** argv) {
   CLI::App app(
       "Converts a GGUF file to other weight types. TYPE names a mix, which gives sensitive "

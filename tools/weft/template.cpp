@@ -72,8 +72,6 @@ std::string read_source(const Flags& flags, ChatRenderOptions& defaults) {
   return flags.file.empty() ? source : cli::read_template(flags.file);
 }
 
-}  // namespace
-
 int render_template(int argc, char** argv) {
   CLI::App app(
       "Renders a chat template: reads a JSON object of arguments per line and prints a JSON object "
