@@ -40,7 +40,9 @@ fi
 cmake --preset coverage -D WEFT_INSTRUCTION_SETS="$sets" > /dev/null
 cmake --build --preset coverage "${targets[@]}" -- --quiet
 find build/coverage -name '*.gcda' -delete
-ctest --preset coverage --output-junit tests.xml "${selection[@]}" | grep -vE '(Passed|Skipped)  |^ *Start ' || true
+ctest --preset coverage --output-junit tests.xml "${selection[@]}" |
+  grep -vE '(Passed|Skipped)  |^ *Start ' || true
 gcovr -j 2 --root . --object-directory build/coverage --json build/coverage/lines.json \
-  --exclude '.*_test\.cpp' --exclude tests/ --exclude build/ build/coverage
+  --exclude '.*_test\.cpp' --exclude 'backends/src/cpu/(kernels|simd)/.*\.inl\.h' \
+  --exclude tests/ --exclude build/ build/coverage
 tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml
