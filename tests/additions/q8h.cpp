@@ -21,7 +21,7 @@ void Q8H::encode(const float* in, Block& block) {
 namespace {
 
 // As of Q8_0, whose d is rounded in the same way.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (1 / 254.0 + 0x1p-11 + 0x1p-20) + 127 * 0x1p-25;
 }
 
@@ -30,6 +30,6 @@ double step(double amax) {
 const Format kQ8HFormat{.dtype = q8h,
                         .decode = formats::decode_row<Q8H>,
                         .encode = formats::encode_row<Q8H>,
-                        .step = step};
+                        .max_error = max_error};
 
 }  // namespace weft
