@@ -31,13 +31,13 @@ static Granite read_granite(const Keys& keys) {
 
 static Decoder granite(const Granite& c) {
   const Attention attention{.q_and_k = {rope_adjacent}, .scale = c.attention_scale};
-  const float residual = c.residual_scale;
-  return {
-      .rope = {.attrs = c.rope, .factors = true},
-      .embedding_scale = c.embedding_scale,
-      .layer = {{.name = "attn", .pre_norm = "attn_norm", .block = attention, .scale = residual},
-                {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu, .scale = residual}},
-      .logits_scale = 1 / c.logit_scale};
+  const float scale = c.residual_scale;
+  const Residual attn{.name = "attn", .pre_norm = "attn_norm", .block = attention, .scale = scale};
+  const Residual ffn{.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu, .scale = scale};
+  return {.rope = {.attrs = c.rope, .factors = true},
+          .embedding_scale = c.embedding_scale,
+          .layer = {attn, ffn},
+          .logits_scale = 1 / c.logit_scale};
 }
 
 static constexpr HfKey kConfigJson[] = {

@@ -25,7 +25,7 @@ using namespace test;
 
 // The name of a row of the instruction set that the kernels here are compiled for.
 std::string row(const std::string& name) {
-  return name + " " + std::string(cpu::instruction_sets().front().name);
+  return name + " " + std::string(cpu::instruction_sets().back().name);
 }
 
 TEST_CASE("an op: found, defined, computed by its kernel") {
@@ -63,8 +63,8 @@ TEST_CASE("a weight format: encoded, decoded, multiplied by its kernels") {
 // A decoder with the op in front of its ffn and behind it.
 Decoder negating(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = {{.name = "attn", .before = "attn_norm", .block = Attention{{rope_adjacent}}},
-                    {.name = "ffn", .before = "ffn_norm", .block = [](const Layer& l, Tensor x) {
+          .layer = {{.name = "attn", .pre_norm = "attn_norm", .block = Attention{{rope_adjacent}}},
+                    {.name = "ffn", .pre_norm = "ffn_norm", .block = [](const Layer& l, Tensor x) {
                        return negate(swiglu(l, negate(x)));
                      }}}};
 }

@@ -93,7 +93,7 @@ class Beams(Generate):
         free, tight = self.generate(*args), self.generate(*args, "--cache-cells", "512")
         self.assertEqual(tight[0], free[0])
         self.assertNotEqual(*(re.search("memory +(.*) in all", err)[1] for _, err in (free, tight)))
-        self.refuses(1, "that all sequences share", "generate", "--no-display-prompt", *args, "--cache-cells", "64")
+        self.refuses(1, "shared blocks", "generate", "--no-display-prompt", *args, "--cache-cells", "64")
         self.refuses(2, "--cache-cells requires --beams", "generate", "--cache-cells", "64")
 
     def test_ends_of_all_kinds(self):

@@ -132,8 +132,8 @@ class Saved(Chat):
         good = self.talk.read_bytes()
         cache = self.folder / "cache"
         self.runs("generate", "-n", "1", "--prompt-cache", cache)
-        for path, why in ((cache, "is a cache of a prompt, not a conversation: not replaced"),
-                          (self.write("damaged", good[:300] + bytes([good[300] ^ 1]) + good[301:]), "is damaged")):
+        for path, why in ((cache, "a prompt cache, not a conversation: not replaced"),
+                          (self.write("damaged", good[:300] + bytes([good[300] ^ 1]) + good[301:]), "damaged: ")):
             before = path.read_bytes()
             r = self.chat(f"/save {path}", FIRST, args=("--system", "Be brief."))
             self.assertIn(f"{path}: {why}", r.err)

@@ -106,7 +106,7 @@ class PromptCache(SystemTest):
         good = self.cache.read_bytes()
         self.cache.write_bytes(good[:-9] + bytes([good[-9] ^ 1]) + good[-8:])
         r = self.cached("Once upon a time")
-        self.assertIn("is damaged", r.err)
+        self.assertIn(": damaged:", r.err)
         self.assertEqual(r.out, want)
         self.assertRegex(self.cached("Once upon a time").err, "from cache")
 

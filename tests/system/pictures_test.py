@@ -171,7 +171,7 @@ class Dot(SystemTest):
         profile["profile"]["plans"][0]["nodes"][2]["path"] = "blk.0.elsewhere"
         profile["profile"]["plans"][0]["signature"] = "0"
         report.write_text(json.dumps(profile))
-        self.refuses(1, "step 2 is 'blk.0.elsewhere' there, '", "weft", "dot", "--profile", report)
+        self.refuses(1, "step 2 is 'blk.0.elsewhere' in the profile, '", "weft", "dot", "--profile", report)
 
     def test_profile_of_another_model(self):
         other, trace = self.folder / "other.gguf", self.folder / "trace.json"

@@ -50,7 +50,7 @@ class Refused(SystemTest):
             ("silent", "does not support version 2 of the backend ABI"),
             ("table", "its table of functions has 24 bytes"),
             ("lacks", "lacks run"),
-            ("entry", "does not export weft_backend_entry()"),
+            ("entry", "not a Weft backend: it does not export weft_backend_entry()"),
         ]:
             library = PLUGINS / f"libfaulty_{name}.so"
             self.refuses(1, f"{library}: {text}", "weft", "plan", "--backend-path", library)

@@ -22,7 +22,7 @@ std::optional<SavedSequence> open_cache(const std::string& path, bool read_only,
   try {
     SavedSequence saved = SavedSequence::open(path);
     if (!saved.note().empty() && !read_only)
-      fail<UnsupportedError>("{}: is a conversation, not a cache of a prompt: not replaced",
+      fail<UnsupportedError>("{}: a conversation, not a prompt cache: not replaced",
                              printable_path(path));
     if (saved.matches(session)) return saved;
     warning = printable_path(path) +

@@ -21,7 +21,7 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-constexpr const char* kIsCache = "is a cache of a prompt, not a conversation";
+constexpr const char* kIsCache = "a prompt cache, not a conversation";
 
 // Throws FormatError or UnsupportedError, which say what the file is, unless it is a conversation.
 void check_conversation(const std::string& path) {

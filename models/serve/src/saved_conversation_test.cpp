@@ -81,7 +81,7 @@ TEST_CASE("what cannot be used of a file is computed anew, and the reason is tol
   cases[0].session.cache_k = cases[0].session.cache_v = f32;
   cases[1] = {{}, "context"};
   cases[1].session.context = 32;
-  cases[2] = {{}, "all sequences share"};
+  cases[2] = {{}, "shared blocks"};
   cases[2].session.sequences = 2;
   cases[2].session.cells = 64;
   for (const Case& c : cases) {
@@ -138,8 +138,7 @@ TEST_CASE("a file that is damaged or holds something else changes nothing") {
   CHECK_THROWS_AS(talk.chat.load(path), FormatError);
   put_prompt(path);
   CHECK_THROWS_WITH_AS(talk.chat.load(path),
-                       doctest::Contains("is a cache of a prompt, not a conversation"),
-                       UnsupportedError);
+                       doctest::Contains("a prompt cache, not a conversation"), UnsupportedError);
   CHECK_THROWS_AS(talk.chat.load((folder / "none").string()), IoError);
   CHECK(talk.chat.messages().size() == 3);
   CHECK(talk.say("Who was it about?").text == untouched.say("Who was it about?").text);
@@ -160,13 +159,13 @@ TEST_CASE("no file is replaced but an older conversation or an empty one") {
   for (const char* name : {"other", "other.json"}) {
     const std::string path = (folder / name).string();
     put_prompt(path);
-    refuses(path, "is a cache of a prompt, not a conversation");
+    refuses(path, "a prompt cache, not a conversation");
     put_prompt(path, "a note of another program");
-    refuses(path, "is not JSON");
+    refuses(path, ": not JSON: ");
     std::vector<std::byte> flipped = saved.bytes;
     flipped[300] ^= std::byte{1};
     put(path, flipped);
-    refuses(path, "is damaged");
+    refuses(path, ": damaged: ");
     put(path, "precious");
     refuses(path, "holds something other than a conversation");
     put(path, R"({"name": "precious"})");
