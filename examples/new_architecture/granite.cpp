@@ -1,6 +1,5 @@
-// Granite 3 (dense) as a custom architecture, outside of Weft's source tree: as Llama, with
-// four numbers that scale the embeddings, what each block adds, the scores of attention and the
-// logits. Source: Granite Team, IBM 2024, "Granite 3.0 Language Models".
+// Granite 3 (dense) as an architecture outside of Weft's source tree: Llama, with factors for
+// embeddings, residuals, scores and logits. Source: IBM 2024, "Granite 3.0 Language Models".
 //
 //   granite                   makes a tiny model and checks the builder: exit code 1 on failure
 //   granite MODEL.gguf 1 2 3  prints the logits of every position, one line each
@@ -32,11 +31,10 @@ static Granite read_granite(const Keys& keys) {
 static Decoder granite(const Granite& c) {
   const Attention attention{.q_and_k = {rope_adjacent}, .scale = c.attention_scale};
   const float scale = c.residual_scale;
-  const Residual attn{.name = "attn", .pre_norm = "attn_norm", .block = attention, .scale = scale};
-  const Residual ffn{.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu, .scale = scale};
   return {.rope = {.attrs = c.rope, .factors = true},
           .embedding_scale = c.embedding_scale,
-          .layer = {attn, ffn},
+          .layer = {{.name = "attn", .pre_norm = "attn_norm", .block = attention, .scale = scale},
+                    {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu, .scale = scale}},
           .logits_scale = 1 / c.logit_scale};
 }
 

@@ -140,7 +140,7 @@ class Saved(Chat):
             self.assertIn("not replaced", r.err)
             self.assertEqual(path.read_bytes(), before)
             self.assertEqual(r.text, self.first)  # the conversation goes on
-        self.refuses(1, "is a conversation, not a cache of a prompt", "generate", "-n", "1", "--prompt-cache", self.talk)
+        self.refuses(1, "a conversation, not a prompt cache", "generate", "-n", "1", "--prompt-cache", self.talk)
         self.assertEqual(self.talk.read_bytes(), good)
         self.runs("generate", "-n", "1", "--prompt-cache", self.talk, "--prompt-cache-ro")
         self.chat(f"/save {self.talk}")  # a conversation is replaced

@@ -153,7 +153,7 @@ TEST_CASE("files of another kind and folders without write access are refused fi
   generation.save(path, "{\"messages\": []}");
   CHECK(begin(model, path, prompt, true).n == 19);
   CHECK_THROWS_WITH_AS(begin(model, path, prompt),
-                       doctest::Contains("is a conversation, not a cache of a prompt"),
+                       doctest::Contains("a conversation, not a prompt cache"),
                        UnsupportedError);
 }
 
