@@ -81,8 +81,7 @@ TEST_CASE("keys that no file holds, and outputs that are inputs, are refused") {
   write_made_model(source_of(), path);
   const Checkpoint file = Checkpoint::open(path);
   CHECK_THROWS_WITH_AS(check_output(file, path),
-                       doctest::Contains("the output must not be a file of the input"),
-                       ValueError);
+                       doctest::Contains("the output must not be a file of the input"), ValueError);
   std::filesystem::create_symlink(path, folder / "link");
   CHECK_THROWS_AS(check_output(file, (folder / "link").string()), ValueError);
   CHECK_NOTHROW(check_output(file, (folder / "b.gguf").string()));
