@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs `weft bench` and, where they are given, other programs' llama-bench on the same model files, one after the other in
+"""Runs `weft bench`, and the llama-bench of other programs if given, on the same model files in
 several rounds, and writes the tables of docs/performance_log.md.
 
-Every measurement is a process of its own and the programs take turns, so that a machine that changes its speed changes it for
-all of them. Results are kept in a file and added to: measure piece by piece, then render.
+Every measurement is a process of its own, and the programs alternate, so that changes of the
+machine's speed affect all of them. Results are added to a file: measure piece by piece, then render.
 
   bench/compare.py -m 1.1b-Q8_0.gguf -m 1.1b-Q4_K_M.gguf
   bench/compare.py -m 1.1b-Q8_0.gguf --llama-bench "llama.cpp=../llama.cpp/build/bin/llama-bench" \\
@@ -29,20 +29,21 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OURS = "weft"
 
 
-# ---- running ---------------------------------------------------------------------------------------------------------
+# ---- running -------------------------------------------------------------------------------------
 
 class Failed(Exception):
     pass
 
 
 def busy_seconds():
-    """CPU time that all processes together have used since the start of the machine."""
+    """CPU time of all processes since the machine was started."""
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, open("/proc/stat").readline().split()[1:9])
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def run(command):
-    """Runs a program to its end. Returns what it printed, its peak RSS in bytes, and how many CPUs others kept busy meanwhile."""
+    """Runs a program. Returns its output, its peak RSS in bytes, and how many CPUs other processes
+    used."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         busy, start = busy_seconds(), time.monotonic()
         pid = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err).pid
@@ -57,7 +58,7 @@ def run(command):
 
 
 class Weft:
-    """Our own program."""
+    """weft."""
 
     def __init__(self, command):
         self.name, self.command = OURS, command
@@ -73,7 +74,7 @@ class Weft:
                 options.threads, "-r", options.repetitions, "--json"]
 
     def measure(self, test, options):
-        # The memory that measuring the limits takes is not the model's.
+        # Do not count the memory that measuring the limits takes.
         out, _, others = run(options.prefix + self.command + list(map(str, self.arguments(test, options))))
         report = json.loads(out)
         row, limits = report["rows"][0], report["limits"][0]
@@ -109,7 +110,7 @@ class LlamaBench:
         return {"rates": row["samples_ts"], "rss": rss, "others": others, "build": f"{row['build_commit']} ({row['build_number']})"}
 
 
-# ---- measuring -------------------------------------------------------------------------------------------------------
+# ---- measuring -----------------------------------------------------------------------------------
 
 def tests_of(options):
     lists = (("prefill", options.prompts), ("decode", options.predicts), ("step", options.widths))
@@ -134,7 +135,7 @@ def measure_all(options, programs, results):
                 try:
                     got = program.measure(test, options)
                 except Failed as failure:
-                    print(f"warning: {program.name} left out: {failure}", file=sys.stderr)
+                    print(f"warning: skipped {program.name}: {failure}", file=sys.stderr)
                     continue
                 found.setdefault(program.name, []).append(got)
                 if not options.prefix and got["others"] > 0.1:
@@ -152,17 +153,18 @@ def spread(values):
     return statistics.median(abs(v - statistics.median(values)) for v in values)
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------
+# ---- tables --------------------------------------------------------------------------------------
 
 class Cell:
-    """What one program reached in one test."""
+    """The result of one program in one test."""
 
     def __init__(self, runs, ours):
         rates = [r for one in runs for r in one["rates"]]
         self.rate, self.spread = statistics.median(rates), spread(rates)
         self.rss = max(one["rss"] for one in runs)
         self.build = runs[0].get("build")
-        # Run by run, because the machine's limits change from round to round, too. Others do the model's work, as we do.
+        # Per run, because the machine's limits change between rounds. All programs do the same
+        # work.
         self.reads = self.share(runs, ours, "bytes_per_token", lambda one: one["limits"]["reads"]["bytes_per_second"])
         self.products = self.share(runs, ours, "multiply_adds_per_token",
                                    lambda one: one["limits"][one["row"]["arithmetic"]]["multiply_adds_per_second"])
@@ -226,7 +228,7 @@ def speed_table(results):
 
 
 def cost_table(results):
-    """What our own steps consist of."""
+    """What the steps of weft consist of."""
     rows = []
     for r in results:
         if OURS not in r["programs"] or r["phase"] == "step":
@@ -291,7 +293,7 @@ TABLES = {"machine": machine_table, "speed": speed_table, "cost": cost_table, "d
 
 
 def render(path, results):
-    """Replaces what stands between the markers of each table; tables without results stay as they are."""
+    """Replaces the text between the markers of each table; tables without results do not change."""
     text = pathlib.Path(path).read_text()
     for name, make in TABLES.items():
         lines = list(make(list(results.values())))
@@ -302,13 +304,13 @@ def render(path, results):
     pathlib.Path(path).write_text(text)
 
 
-# ---- the program -----------------------------------------------------------------------------------------------------
+# ---- the program ---------------------------------------------------------------------------------
 
 def numbers(text):
     try:
         return [int(n) for n in text.split(",") if n]
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got '{text}'") from error
+        raise argparse.ArgumentTypeError(f"must be numbers separated by commas, got '{text}'") from error
 
 
 def parse(arguments):
@@ -317,16 +319,16 @@ def parse(arguments):
     add("-m", "--model", dest="models", action="append", default=[], metavar="FILE", help="GGUF file; may be repeated")
     add("-p", "--n-prompt", dest="prompts", type=numbers, default=[512], help="tokens to prefill (default 512)")
     add("-n", "--n-gen", dest="predicts", type=numbers, default=[64], help="tokens to decode (default 64)")
-    add("-d", "--n-depth", dest="depths", type=numbers, default=[0], help="tokens in the cache before (default 0)")
+    add("-d", "--n-depth", dest="depths", type=numbers, default=[0], help="tokens in the cache (default 0)")
     add("--widths", type=numbers, default=[], help="steps of that many tokens")
     add("-t", "--threads", type=int, default=min(2, os.cpu_count() or 1))
-    add("-r", "--repetitions", type=int, default=3, help="within a run (default 3)")
-    add("--rounds", type=int, default=3, help="how often the programs take turns (default 3)")
-    add("--more", action="store_true", help="add the rounds to those of the same tests instead of taking their place")
-    add("--weft", type=shlex.split, default=[str(ROOT / "build/release/bin/weft")], help="command of our program")
+    add("-r", "--repetitions", type=int, default=3, help="repetitions within a run (default 3)")
+    add("--rounds", type=int, default=3, help="rounds over all programs (default 3)")
+    add("--more", action="store_true", help="add the rounds to the results of the same tests instead of replacing them")
+    add("--weft", type=shlex.split, default=[str(ROOT / "build/release/bin/weft")], help="command of weft")
     add("--llama-bench", dest="peers", type=LlamaBench, action="append", default=[], metavar="NAME=COMMAND",
-        help="another program to compare with, and arguments for it; may be repeated")
-    add("--prefix", type=shlex.split, default=[], help="command that every program is run by, as in 'taskset -c 0,1'")
+        help="another program to compare with, and its arguments; may be repeated")
+    add("--prefix", type=shlex.split, default=[], help="command to run every program with, such as 'taskset -c 0,1'")
     add("--results", type=pathlib.Path, default=ROOT / "build/compare.json", help="file of results (default build/compare.json)")
     add("--render", metavar="FILE", help="write the tables of all results into this file")
     return parser.parse_args(arguments)

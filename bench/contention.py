@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Measures how decoding fares on a busy or throttled machine.
+"""Measures the speed of decoding on a busy or throttled machine.
 
     sudo bench/contention.py -m MODEL [--weft build/release/bin/weft] [--tokens 256] [--rounds 3]
 
-Runs `weft bench` on an idle machine, beside busy processes (one that only computes for each CPU), and in a control group
-whose CPU quota is 1.5 and 1 CPUs, each with one and with two workers, and prints tokens/s, their share of the idle speed, and the
-share that would be fair. The rows are interleaved over the rounds and the medians are shown. Needs root for the control
-groups (version 1 or 2); without, it says so and leaves out the quotas. A container that already has a quota spoils the figures.
+Runs `weft bench` on an idle machine, next to busy processes (one per CPU), and in a control group with
+a quota of 1.5 and 1 CPUs, each with one and with two workers. Prints tokens/s, their share of the
+idle speed, and the fair share. The rows are interleaved over the rounds; medians are shown. Needs
+root for the control groups (version 1 or 2); without it, the quotas are skipped with a message. In a
+container that already has a quota, the figures are wrong.
 """
 
 import argparse
@@ -22,7 +23,7 @@ PERIOD_US = 100_000
 
 
 class Quota:
-    """A control group of its own below the present one, with a CPU quota; removed at the end."""
+    """A control group below the current one, with a CPU quota; removed at the end."""
 
     def __init__(self, cpus):
         self.cpus = cpus
@@ -59,7 +60,7 @@ def busy_loop():
 
 
 class Busy:
-    """Processes that do nothing but compute."""
+    """Processes that only compute."""
 
     def __init__(self, count):
         self.pids = []
@@ -83,7 +84,8 @@ def tokens_per_second(args, workers, quota):
 
 
 def cases(cpus):
-    """Name, busy processes, quota in CPUs, and the share of the idle speed that is fair, by workers."""
+    """Name, busy processes, quota in CPUs, and the fair share of the idle speed by number of
+    workers."""
     yield "idle", 0, None, {1: 1.0, 2: 1.0}
     # As many busy processes as CPUs: a thread gets half of one.
     yield f"{cpus} busy processes", cpus, None, {1: 0.5, 2: 0.5}
@@ -101,7 +103,7 @@ def main():
 
     all_cases = list(cases(len(os.sched_getaffinity(0))))
     if os.geteuid() != 0:
-        print("contention.py: no root, so no control groups: the quotas are left out", file=sys.stderr)
+        print("contention.py: not root, cannot make control groups: skipping the quotas", file=sys.stderr)
         all_cases = [c for c in all_cases if c[2] is None]
     speeds = {}
     for _ in range(args.rounds):

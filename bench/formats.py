@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
 """Measures every weight format and writes the table of docs/formats.md.
 
-    bench/formats.py --golden DIR [--types Q4_0,Q4_K] [--shape 1.1b] [--results build/formats.json] [--render docs/formats.md]
-    bench/formats.py --render docs/formats.md            # from the results that there are
+    bench/formats.py --golden DIR [--types Q4_0,Q4_K] [--shape 1.1b]
+                     [--results build/formats.json] [--render docs/formats.md]
+    bench/formats.py --render docs/formats.md            # from existing results
 
-Per format: bits per weight; the error that encoding leaves on the matrix DIR/input.npy (root mean square of the rows' errors, each
-relative to its row; with importances DIR/imatrix.npy in brackets, weighted by them); prefill and decode of a model of that shape with
-random weights in this format alone; perplexity of the bundled model over a text of its own kind, all its matrices in this format
-(from Q8_0, with the importances of another text of that kind). Types that are of no use without importances leave the token embedding
-as it is, Q8_0: its rows are looked up, so nothing says which of its columns matter. Needs numpy. Results are kept and added to, type
-by type.
+Columns:
+  bits/weight  of the format
+  error        of encoding the matrix DIR/input.npy: root mean square of the rows' errors, each relative
+               to its row; in brackets with the importances DIR/imatrix.npy, weighted by them
+  speed        prefill and decode of a model of that shape with random weights, all in this format
+  perplexity   of the bundled model over a text like those it was trained on, all its matrices in this
+               format (from Q8_0, with the importances of another such text). For types that need
+               importances, the token embedding stays Q8_0: its rows are looked up, so there are no
+               importances of its columns
+
+Needs numpy. Results are added to the file of results, type by type.
 """
 
 import argparse

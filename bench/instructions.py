@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Counts instructions with the bundled model and compares them with the committed figures.
 
-Time differs from machine to machine and run to run; the number of instructions does not. valgrind
-knows no AVX-512, so the AVX2 rows are counted, with one worker and mapped weights. A count that is
-more than 5 % above its figure in bench/instructions.json fails; one that is more than 5 % below asks
-for a new figure, which --renew writes.
+Time differs between machines and runs; the number of instructions does not. valgrind does not support
+AVX-512, so the AVX2 rows are counted, with one worker and mapped weights. A count that is more than
+5 % above its figure in bench/instructions.json is an error; for one that is more than 5 % below, the
+script suggests a new figure, which --renew writes.
 
-  start                 generate, from its start to one token
+  start                 generate, up to the first token
   decode token          each further token of generate
   prefill token         each token of a prompt
-  tokenizer byte        encoding a byte of text and decoding it again
+  tokenizer byte        encoding and decoding a byte of text
   schema                compiling bench/mask_case.json, a JSON Schema
   masked token          the mask and the check of each token of its texts, as MaskBench counts them
 
@@ -35,7 +35,7 @@ TOLERANCE = 0.05
 
 
 def count(program, *arguments):
-    """Instructions of a run, and what it printed."""
+    """Instructions of a run, and its output."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program),
                *map(str, arguments)]
     run = subprocess.run(command, env={**os.environ, "WEFT_CPU_ISA": "avx2"}, capture_output=True)
@@ -72,7 +72,7 @@ def runs(bin_dir, folder):
 
 
 def measure(bin_dir):
-    """Instructions of a piece of work: what more of it costs."""
+    """Instructions per unit of work: the difference of two runs over the additional work."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         commands = runs(bin_dir, pathlib.Path(folder))
         results = dict(zip(commands, pool.map(lambda command: count(*command), commands.values())))
@@ -89,7 +89,7 @@ def measure(bin_dir):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the programs")
-    parser.add_argument("--renew", action="store_true", help="write what is measured as the new figures")
+    parser.add_argument("--renew", action="store_true", help="write the counts as the new figures")
     options = parser.parse_args()
 
     measured = measure(options.bin)
@@ -101,10 +101,10 @@ def main():
         change = measured[name] / figure - 1
         print(f"{name:<14} {measured[name]:>12,} instructions, {figure:>12,} committed, {100 * change:+.1f} %")
         if change > TOLERANCE:
-            print(f"  more than {100 * TOLERANCE:.0f} % above the figure: slower, or worth a new figure (--renew)")
+            print(f"  more than {100 * TOLERANCE:.0f} % above the figure: fix it, or accept it with --renew")
             failed = True
         if change < -TOLERANCE:
-            print("  faster: keep it so with a new figure (--renew)")
+            print("  faster: renew the figure to keep it (--renew)")
     return 1 if failed else 0
 
 

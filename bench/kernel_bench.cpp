@@ -1,5 +1,5 @@
-// Kernels of the cpu backend, one thread: whatever row the backend finds for each format and width.
-// WEFT_CPU_ISA chooses the instruction set. Cold: weights and cache come from memory.
+// Kernels of the cpu backend on one thread: the row that the backend chooses for each format and
+// width. WEFT_CPU_ISA selects the instruction set. Cold: weights and cache come from memory.
 
 #include <algorithm>
 #include <functional>
@@ -30,11 +30,11 @@
 namespace weft::bench {
 namespace {
 
-constexpr std::int64_t kCold = std::int64_t{256} << 20;  // bytes, more than caches hold
+constexpr std::int64_t kCold = std::int64_t{256} << 20;  // bytes, more than fits in caches
 constexpr std::int64_t kWidths[] = {1, 4, 8, 16, 32, 64, 512};
 constexpr std::int64_t kModel = 2048, kHidden = 5632;  // of TinyLlama 1.1B
 
-// What is measured: a graph whose output is the node in question.
+// A benchmark: a graph whose output is the measured node.
 struct Case {
   std::string name;
   std::function<void(Graph&)> build;
@@ -102,10 +102,10 @@ struct Heads {
   std::int64_t H, G, E;
 };
 
-// `backwards`: the blocks of the cache lie in the wrong order, so that none follows its neighbour.
+// `backwards`: the blocks of the cache are in reverse order, so that no two are contiguous.
 void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t depth,
                    bool backwards = false) {
-  const std::int64_t n_blocks = whole_blocks(depth + t) / kCellsPerBlock;
+  const std::int64_t n_blocks = blocks_for(depth + t);
   const auto build = [=](Graph& g) {
     const Tensor q = g.input("q", {f32, {t, heads.H, heads.E}});
     const Tensor k = g.state("k", {cache, cache_shape(depth + t, heads.G, heads.E)});
@@ -147,7 +147,7 @@ void add_rows(std::int64_t t) {
 void add_all() {
   for (const Format* format : all_formats()) {
     const DType type = format->dtype;
-    if (type.gguf_id() < 0 || format->whole) continue;
+    if (type.gguf_id() < 0 || format->is_integer) continue;
     if (!format->encode && !format->encode_weighted) continue;
     add_projections(type, false);
     if (std::ranges::count(cpu_backend().layouts(), type, &DType::plain) != 0)

@@ -1,5 +1,5 @@
-// What constrained decoding adds to a token: the time of the mask and of taking the token, over
-// texts that JSON schemas allow. The first text of a schema fills the caches, later ones find them.
+// The time that constrained decoding adds per token: computing the mask and accepting the token,
+// over texts that JSON schemas allow. The first text of a schema fills the caches.
 //
 //   mask_bench VOCAB.gguf FILE.json...
 //
@@ -57,7 +57,7 @@ struct Results {
   int n_refused = 0, n_cut_off = 0;
 };
 
-// False where the schema's form of the text is another one.
+// Returns false if the constraint does not allow this form of the text.
 bool follow(TokenConstraint& constraint, const std::vector<TokenId>& ids, Times& times) {
   constraint.reset();
   for (const TokenId id : ids) {
@@ -79,7 +79,7 @@ void bench(const std::string& path, const std::shared_ptr<const TokenTree>& tree
   const auto start = Clock::now();
   try {
     grammar = Grammar::from_json_schema(about.at("schema").dump());
-  } catch (const Error&) {  // keywords that cannot be honoured
+  } catch (const Error&) {  // unsupported keywords
     ++results.n_refused;
     return;
   }

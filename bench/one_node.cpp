@@ -15,7 +15,7 @@ constexpr std::int64_t kNoise = 1 << 14;  // elements, encoded once and repeated
 void fill_rows(DType dtype, std::int64_t n_bytes, std::byte* to) {
   const Format* format = find_format(dtype);
   if (!format || (!format->encode && !format->encode_weighted))
-    fail<UnsupportedError>("no {} can be made", dtype.name());
+    fail<UnsupportedError>("cannot make {}", dtype.name());
   std::vector<float> values(kNoise);
   std::uint32_t state = 1;
   for (float& v : values) {
@@ -41,12 +41,13 @@ OneNode::OneNode(const Graph& graph, const Backend& backend, const std::vector<C
     : graph_(graph),
       backend_(backend),
       node_(graph.outputs().front().node),
-      extents_(graph.bounds()) {
+      extents_(graph.bounds()),
+      memory_(graph) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     if (node.op && node.op->storage != Storage::fresh)
-      fail<UnsupportedError>("'{}' has no memory of its own", node.path);
-    memory_.emplace_back(node.spec.bytes());
+      fail<UnsupportedError>("'{}' has no memory", node.path);
+    memory_[id] = Buffer(node.spec.bytes());
     node.op ? compute(id) : fill(id, counts);
   }
   const Node& node = graph[node_];
@@ -71,7 +72,7 @@ bool OneNode::is_streamed(NodeId id) const {
 
 void OneNode::fill(NodeId id, const std::vector<Counting>& counts) {
   const TensorSpec& spec = graph_[id].spec;
-  const Buffer& to = memory_[static_cast<std::size_t>(id)];
+  const Buffer& to = memory_[id];
   if (spec.dtype == i32) {
     const auto count = std::ranges::find(counts, graph_[id].path, &Counting::path);
     auto* const numbers = reinterpret_cast<std::int32_t*>(to.data());
@@ -89,7 +90,7 @@ void OneNode::fill(NodeId id, const std::vector<Counting>& counts) {
 
 View OneNode::view(NodeId id) const {
   const TensorSpec& spec = graph_[id].spec;
-  View view{.data = memory_[static_cast<std::size_t>(id)].data(),
+  View view{.data = memory_[id].data(),
             .dtype = spec.dtype,
             .rank = spec.shape.rank(),
             .row_stride = spec.row_bytes()};
@@ -116,15 +117,15 @@ void OneNode::compute(NodeId id) {
               Region::whole(out));
 }
 
-void OneNode::make_cold(std::int64_t least_bytes) {
+void OneNode::make_cold(std::int64_t min_bytes) {
   const std::vector<NodeId>& from = graph_[node_].inputs;
-  for (std::int64_t n = streamed_bytes_; n < least_bytes && streamed_bytes_ > 0;
+  for (std::int64_t n = streamed_bytes_; n < min_bytes && streamed_bytes_ > 0;
        n += streamed_bytes_) {
     Copy& copy = copies_.emplace_back();
     for (const NodeId id : from) {
       Buffer& buffer = copy.buffers.emplace_back();
       if (id == kNoNode || !is_streamed(id)) continue;
-      const Buffer& original = memory_[static_cast<std::size_t>(id)];
+      const Buffer& original = memory_[id];
       buffer = Buffer(original.size());
       std::memcpy(buffer.data(), original.data(), static_cast<std::size_t>(original.size()));
     }

@@ -1,5 +1,5 @@
 #pragma once
-// One node with its kernel and memory of its own, to be run again and again by one thread.
+// One node with its kernel and its own memory, to be run repeatedly by one thread.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace weft::bench {
 
-// Contents of an input of whole numbers: start, start + step, ...
+// The contents of an integer input: start, start + step, ...
 struct Counting {
   std::string path;
   std::int32_t start = 0, step = 0;
@@ -20,15 +20,14 @@ struct Counting {
 
 class OneNode {
  public:
-  // Times the node that makes the graph's first output; whatever comes before it is computed once.
-  // Inputs of whole numbers are zeros where `counts` does not say otherwise; everything else gets
-  // noise between -1 and 1. Throws UnsupportedError where the backend has no kernel. REQUIRES: the
-  // graph outlives it.
+  // Times the node of the graph's first output; nodes before it are computed once. Integer inputs
+  // are zeros unless `counts` lists them; all else is noise between -1 and 1. Throws
+  // UnsupportedError if the backend has no kernel. REQUIRES: the graph outlives it.
   OneNode(const Graph& graph, const Backend& backend, const std::vector<Counting>& counts);
 
-  // Makes copies of the weights and states that the node reads, until they are `least_bytes`
-  // together: each run takes the next one, so that none is in a cache any more.
-  void make_cold(std::int64_t least_bytes);
+  // Makes copies of the weights and states that the node reads, at least `min_bytes` in total. Each
+  // run uses the next copy, so that none is in a cache.
+  void make_cold(std::int64_t min_bytes);
 
   void run();
 
@@ -38,7 +37,7 @@ class OneNode {
 
  private:
   struct Copy {
-    std::vector<Buffer> buffers;  // by input of the node; empty where it is not streamed
+    std::vector<Buffer> buffers;  // by input of the node; empty if it is not streamed
   };
   bool is_streamed(NodeId id) const;
   void fill(NodeId id, const std::vector<Counting>& counts);
@@ -52,8 +51,8 @@ class OneNode {
   Kernel kernel_;
   KernelFailure failure_;
   std::unique_ptr<PreparedKernel> prepared_;
-  std::vector<Buffer> memory_;  // by NodeId
-  std::vector<Copy> copies_;    // beside memory_
+  PerNode<Buffer> memory_;
+  std::vector<Copy> copies_;  // beside memory_
   std::size_t next_ = 0;
   std::vector<View> inputs_;
   View out_;

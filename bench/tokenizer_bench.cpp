@@ -1,4 +1,4 @@
-// How fast a vocabulary encodes and decodes a text: the median of some runs after a first one.
+// How fast a tokenizer encodes and decodes a text: the median of several runs after a warm-up run.
 //
 //   tokenizer_bench VOCAB.gguf TEXT [RUNS]
 

@@ -1,7 +1,8 @@
-# `cmake --install` and find_package(weft): for people who build on the libraries.
+# `cmake --install` and find_package(weft).
 #
-# After `cmake --install build/release --prefix P`: P/bin has the programs, P/share/weft/models the bundled models (where the programs
-# look for them), P/include/weft the headers, P/lib the static libraries. Another project then says
+# After `cmake --install build/release --prefix P`: P/bin has the programs, P/share/weft/models the
+# bundled models, P/include/weft the headers, P/lib the static libraries. Use them in another
+# project:
 #   find_package(weft REQUIRED)
 #   target_link_libraries(mine PRIVATE weft::models)
 include(CMakePackageConfigHelpers)
@@ -10,7 +11,7 @@ set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 get_property(WEFT_BUILT GLOBAL PROPERTY WEFT_BUILT_LAYERS)
 list(TRANSFORM WEFT_BUILT PREPEND weft_ OUTPUT_VARIABLE WEFT_LIBRARIES)
 
-# What a backend outside of this tree needs: one header of C.
+# The C header for backends outside of this tree.
 add_library(weft_backend_abi INTERFACE)
 set_target_properties(weft_backend_abi PROPERTIES EXPORT_NAME backend_abi)
 target_include_directories(weft_backend_abi INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -1,13 +1,12 @@
-# The rooms of the house and the only place that knows their order.
+# The layers and their order.
 #
-#   weft_layer(NAME SOURCES ... [DEPENDS rooms...] [PRIVATE_LIBRARIES ...] [PUBLIC_LIBRARIES ...])
+#   weft_layer(NAME SOURCES ... [DEPENDS layers...] [PRIVATE_LIBRARIES ...] [PUBLIC_LIBRARIES ...])
 #
-# makes the static library weft_NAME (alias weft::NAME) with include/ as its public headers
-# (include/weft/NAME/) and src/ for itself. A dependency that does not point down the list stops the
-# configuration, and because include folders travel only with declared dependencies, a forbidden
-# #include does not compile either.
+# makes the static library weft_NAME (alias weft::NAME) with public headers in include/ (weft/NAME/)
+# and private sources in src/. A dependency on a layer that is not below is a configuration error. A
+# forbidden #include does not compile, because include folders come only with declared dependencies.
 
-# NAME=FOLDER, low to high. tests/layers reads this list too.
+# NAME=FOLDER, low to high. tests/layers reads this list, too.
 set(WEFT_LAYERS
   base=graph/base
   graph=graph
@@ -59,8 +58,8 @@ function(weft_layer name)
   set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/include/weft)
 endfunction()
 
-# Every public header compiles alone. The sources of the layer prove it for the headers that they
-# include first; for each other header there is one generated source.
+# Every public header must compile on its own. Sources of the layer check this for the header that
+# they include first; for each other header, a source is generated.
 function(weft_check_headers name)
   if(NOT WEFT_BUILD_TESTS OR WEFT_SANITIZE)
     return()
@@ -90,7 +89,9 @@ function(weft_check_headers name)
   endif()
 endfunction()
 
-#   weft_tests(NAME SOURCES ... LIBRARIES ...): one doctest binary, each test case a CTest test.
+#   weft_tests(NAME SOURCES ... LIBRARIES ...)
+#
+# makes a doctest binary, whose test cases are CTest tests.
 function(weft_tests name)
   if(NOT WEFT_BUILD_TESTS)
     return()
@@ -103,7 +104,7 @@ function(weft_tests name)
   if(WEFT_SANITIZE)
     set(timeout 1200)  # ThreadSanitizer on the scalar reference
   endif()
-  # A name that does not reach the program whole (a semicolon cuts it) would select no test and pass.
+  # A name with a semicolon reaches the program truncated, selects no test, and would pass.
   doctest_discover_tests(${name} TEST_PREFIX "${name}: "
     PROPERTIES TIMEOUT ${timeout} ENVIRONMENT WEFT_CHECK_PLANS=1 FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})
 endfunction()

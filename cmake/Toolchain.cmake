@@ -11,7 +11,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
-# Clones of the repository share what ccache knows: to it, all paths are relative to the root.
+# Clones of the repository share ccache's results, because it sees paths relative to the root.
 find_program(WEFT_CCACHE ccache)
 find_program(WEFT_ENV env)
 if(WEFT_CCACHE AND WEFT_ENV AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -20,34 +20,36 @@ if(WEFT_CCACHE AND WEFT_ENV AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(weft_compile_options INTERFACE)
-# Designated initializers leave members at their defaults on purpose, which -Wextra reports.
+# Designated initializers omit members on purpose, which -Wextra reports.
 target_compile_options(weft_compile_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-missing-field-initializers>)
-# No contraction into FMA behind our back: which products are fused is part of a kernel's definition (same bits everywhere).
+# The compiler must not fuse multiply-adds: which ones are fused is part of a kernel's definition
+# (same bits everywhere).
 target_compile_options(weft_compile_options INTERFACE
   -Wall -Wextra -Werror -Wshadow -Wundef -Wnon-virtual-dtor -ffp-contract=off)
-# The path of the source tree never enters a binary: error messages name files relative to the root.
-# ccache with a base directory hands relative names to the compiler, hence the second form.
+# Binaries must not contain the path of the source tree: error messages name files relative to the
+# root. ccache with a base directory passes relative names to the compiler, hence the second form.
 file(RELATIVE_PATH root_from_build ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
 target_compile_options(weft_compile_options INTERFACE
   "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=" "-fmacro-prefix-map=${root_from_build}=")
 
-# For tests and programs, which leave the work to the libraries: half the time of compilation.
+# For tests and programs, which compute little: compiles in half the time.
 add_library(weft_light_optimization INTERFACE)
 target_compile_options(weft_light_optimization INTERFACE $<$<NOT:$<CONFIG:Debug>>:-O1>)
 
 if(WEFT_SANITIZE)
   target_compile_options(weft_compile_options INTERFACE
     -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  # oneTBB's flow graph casts to the type of a task before the task is made, which is its own affair.
+  # oneTBB's flow graph casts to the type of a task before the task is constructed.
   target_compile_options(weft_compile_options INTERFACE -fno-sanitize=vptr)
   target_link_options(weft_compile_options INTERFACE -fsanitize=${WEFT_SANITIZE})
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # Some switches that calm GCC are unknown to clang, and to clang the last word counts: after -Wextra.
+  # clang does not know some GCC switches. It obeys the last switch, so these come after -Wextra.
   target_compile_options(weft_compile_options INTERFACE -Wno-unknown-warning-option -Wno-missing-field-initializers)
 endif()
 if(WEFT_COVERAGE)
-  target_compile_options(weft_compile_options INTERFACE --coverage)
+  # Workers count the same lines: without atomic counters some come out negative, which gcovr refuses.
+  target_compile_options(weft_compile_options INTERFACE --coverage -fprofile-update=atomic)
   target_link_options(weft_compile_options INTERFACE --coverage)
 endif()
 if(WEFT_BUILD_FUZZERS)

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # usage: check_isa_symbols.sh NM ARCHIVE SET=TAG...
-# Fails if an object compiled for one of these instruction sets holds a weak symbol without the tag of the set in its name: the linker may pick that copy
-# for callers that run on machines without the set. Also fails if there is no object of a set.
+#
+# Fails if an object compiled for one of these instruction sets has a weak symbol without the set's
+# tag in its name: the linker may choose that copy for callers on machines without the set. Also
+# fails if a set has no object.
 set -euo pipefail
 "$1" -C "$2" | awk -v sets="${*:3}" '
   BEGIN {

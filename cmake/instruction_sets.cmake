@@ -1,17 +1,19 @@
-# The instruction sets of the cpu backend: the one list of them. Everything else is made from it: the compiler flags of the
-# kernels, the tags and the table in C++, the tests, the names that WEFT_CPU_ISA takes.
+# The list of the cpu backend's instruction sets. Generated from it: the compiler flags of kernels,
+# the tags and the table in C++, the tests, and the names that WEFT_CPU_ISA accepts.
 #
-#   weft_instruction_set(NAME            what WEFT_CPU_ISA, plans and profiles call it
-#     TAG Tag                            the C++ type that kernel templates take
-#     [EXTENDS NAME]                     an earlier one, whose features, flags and traits it has, too
-#     PROCESSOR regex                    CMAKE_SYSTEM_PROCESSOR of machines that can have it
+#   weft_instruction_set(NAME        the name in WEFT_CPU_ISA, plans and profiles
+#     TAG Tag                        the C++ type that kernel templates take
+#     [EXTENDS NAME]                 an earlier set whose features, flags and traits it includes
+#     PROCESSOR regex                CMAKE_SYSTEM_PROCESSOR of machines that may have it
 #     DESCRIPTION text
-#     [FEATURES name=leaf.subleaf.register.bit...]  what a processor needs beyond EXTENDS, and where CPUID says so
-#     [REGISTERS xmm|ymm|zmm|tile]       the widest registers that the operating system must save
-#     FLAGS flag...                      of the compiler, beyond those of EXTENDS
-#     KERNELS group...)                  which kernels have rows for it (backends/CMakeLists.txt)
+#     [FEATURES name=leaf.subleaf.register.bit...]
+#                                    features needed beyond EXTENDS, with their CPUID bits
+#     [REGISTERS xmm|ymm|zmm|tile]   the widest registers that the operating system must save
+#     FLAGS flag...                  compiler flags beyond those of EXTENDS
+#     KERNELS group...)              the kernels that have rows for it (backends/CMakeLists.txt)
 #
-# A kernel runs the row of the last set in this list whose features the machine has. Sets need not extend one another.
+# Best last: a kernel runs the row of the last set in this list whose features the machine has. Sets
+# need not extend one another. Whatever is made from the list has the best one first.
 weft_instruction_set(sse2
   TAG Sse2 PROCESSOR "x86_64|AMD64" DESCRIPTION "SSE2"
   FEATURES sse2=1.0.edx.26 REGISTERS xmm

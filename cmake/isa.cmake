@@ -1,15 +1,16 @@
 # Kernels once per instruction set. instruction_sets.cmake is the list of those; WEFT_INSTRUCTION_SETS may name another.
 #
-#   WEFT_ISAS                        the sets that processors of this kind can have, later ones better
+#   WEFT_ISAS                        the sets that processors of this kind can have, each behind what it extends
 #   WEFT_ISA_<name>_TAG, _DESCRIPTION, _FLAGS, _KERNELS
 #   weft_kernel(TARGET FILE CLASS GROUP)
-#     Adds to TARGET one generated two-line source for every set whose KERNELS name GROUP. It instantiates CLASS<Tag> from
+#     Adds to TARGET one generated source for every set whose KERNELS name GROUP. It instantiates CLASS<Tag> from
 #     src/cpu/kernels/FILE.inl.h and is compiled with the flags of the set.
 #   weft_weight_formats(TARGET GROUP NAME...)
-#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights_<name>.inl.h, for weights of type NAME.
+#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights.inl.h, read as weights_<name>.inl.h says, for weights
+#     of type NAME.
 #   weft_kernel_headers(TARGET)
-#     Makes the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h, isa_table.h, simd_traits.h, kernel_list.h,
-#     weight_tags.h and weight_format_list.h.
+#     Makes the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h, isa_table.h, simd/simd.inl.h,
+#     kernel_list.h, weight_tags.h and weight_format_list.h.
 include_guard(DIRECTORY)
 
 set(WEFT_ISAS)
@@ -47,8 +48,8 @@ if(NOT WEFT_INSTRUCTION_SETS)
 endif()
 include(${WEFT_INSTRUCTION_SETS})
 
-# Kernels keep their variables in registers: red zones on the stack and checks of unaligned loads, which they make on purpose, find nothing there and
-# make their compilation ten times as long.
+# Kernels keep their variables in registers and use unaligned loads on purpose. Red zones on the
+# stack and checks of alignment find nothing there, and make their compilation ten times as long.
 set(WEFT_ISA_SANITIZER_FLAGS)
 if(WEFT_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(WEFT_ISA_SANITIZER_FLAGS --param=asan-stack=0 --param=asan-instrumentation-with-call-threshold=0)
@@ -57,17 +58,21 @@ if(WEFT_SANITIZE MATCHES undefined)
   list(APPEND WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=null,alignment)
 endif()
 
-# No fuzz target runs a kernel: they read what is foreign, and stop before anything is computed.
+# No fuzz target runs a kernel: they only read untrusted input.
 if(WEFT_BUILD_FUZZERS)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=all)
 endif()
-# Counters in front of every line make kernels too slow to test. Their coverage is that all rows run.
+# Counters on every line make kernels too slow to test. Their coverage is that all rows run.
 if(WEFT_COVERAGE)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-profile-arcs -fno-test-coverage)
 endif()
 
-# Sources for every set of `group` that instantiate `class`, which names the tag @ARCH@.
+# Sources for every set of `group` that instantiate `class`, which names the tag @ARCH@, from `kernel` and further files.
 function(weft_isa_sources target kernel class group)
+  set(includes)
+  foreach(file IN ITEMS ${kernel} ${ARGN})
+    string(APPEND includes "#include \"cpu/kernels/${file}.inl.h\"\n")
+  endforeach()
   foreach(isa IN LISTS WEFT_ISAS)
     if(NOT group IN_LIST WEFT_ISA_${isa}_KERNELS)
       continue()
@@ -76,7 +81,7 @@ function(weft_isa_sources target kernel class group)
     string(CONFIGURE "${class}" instance @ONLY)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${kernel}.${isa}.cpp)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
-      "#include \"cpu/kernels/${kernel}.inl.h\"\ntemplate struct weft::cpu::${instance};\n")
+      "${includes}template struct weft::cpu::${instance};\n")
     # Unoptimized, these would hold copies of inline functions with no trace of the instruction set in their names, and the linker
     # may pick such a copy for everybody: hence -O2 always, and never link-time optimization. GCC 12 takes the undefined
     # registers in its own AVX-512 headers for mistakes.
@@ -113,7 +118,7 @@ function(weft_weight_formats target group)
   endif()
   foreach(format IN LISTS ARGN)
     string(TOLOWER ${format} name)
-    weft_isa_sources(${target} weights_${name} "Weights<@ARCH@, weft::cpu::${format}Weights>" ${group})
+    weft_isa_sources(${target} weights_${name} "Weights<@ARCH@, weft::cpu::${format}Weights>" ${group} weights)
     set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_TAGS "struct ${format}Weights {};\n")
     set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_INCLUDES "#include \"weft/ops/formats/${name}.h\"\n")
     set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_ROWS " \\\n  ROW(${name}, ${format}Weights${comma}${tags})")
@@ -133,8 +138,10 @@ function(weft_kernel_headers target)
     string(APPEND features "  ${feature},\n")
     string(APPEND bits "    {Feature::${feature}, ${WEFT_FEATURE_${feature}}},\n")
   endforeach()
-  set(index 0)
+  # In C++ they stand best first, as rows do.
+  list(LENGTH WEFT_ISAS index)
   foreach(isa IN LISTS WEFT_ISAS)
+    math(EXPR index "${index} - 1")
     set(tag ${WEFT_ISA_${isa}_TAG})
     set(base void)
     if(WEFT_ISA_${isa}_EXTENDS)
@@ -143,18 +150,17 @@ function(weft_kernel_headers target)
     string(APPEND tags "// ${WEFT_ISA_${isa}_DESCRIPTION}\nstruct ${tag} {\n  using Base = ${base};\n};\n")
     list(TRANSFORM WEFT_ISA_${isa}_FEATURES PREPEND "Feature::" OUTPUT_VARIABLE needs)
     list(JOIN needs ", " needs)
-    string(APPEND sets "    InstructionSet{\"${isa}\", \"${WEFT_ISA_${isa}_DESCRIPTION}\", {${needs}}},\n")
+    string(PREPEND sets "    InstructionSet{\"${isa}\", \"${WEFT_ISA_${isa}_DESCRIPTION}\", {${needs}}},\n")
     string(APPEND of "template <>\ninline constexpr std::size_t kIndexOf<${tag}> = ${index};\n")
-    math(EXPR index "${index} + 1")
   endforeach()
-  # A set without a file of traits has those of the set that it extends.
+  # A set without a traits file uses that of the set that it extends.
   set(traits)
   foreach(isa IN LISTS WEFT_ISAS)
     if(EXISTS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/src/cpu/simd/${isa}.inl.h)
       string(APPEND traits "#include \"cpu/simd/${isa}.inl.h\"\n")
     endif()
   endforeach()
-  file(CONFIGURE OUTPUT ${folder}/cpu/simd_traits.h @ONLY CONTENT "${made}${traits}")
+  file(CONFIGURE OUTPUT ${folder}/cpu/simd/simd.inl.h @ONLY CONTENT "${made}#include \"cpu/simd/primary.inl.h\"\n${traits}")
   list(LENGTH WEFT_ISAS n_sets)
   list(LENGTH WEFT_FEATURES n_features)
   file(CONFIGURE OUTPUT ${folder}/cpu/isa_tags.h @ONLY CONTENT "${made}namespace weft::cpu {\n\n${tags}\n}  // namespace weft::cpu\n")

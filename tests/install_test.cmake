@@ -1,4 +1,5 @@
-# Installs into the build folder, runs an installed program, and builds a project that uses the installed libraries.
+# Installs into the build folder, runs an installed program, and builds a project that uses the
+# installed libraries.
 set(prefix ${CMAKE_CURRENT_BINARY_DIR}/prefix)
 
 add_test(NAME "install: files" COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${prefix})
@@ -15,7 +16,7 @@ add_test(NAME "install: another project uses the libraries"
     --test-command ${consumer}/consumer ${PROJECT_SOURCE_DIR}/examples/models/weft-stories.gguf)
 
 if(Python3_Interpreter_FOUND)
-  # An architecture of somebody else: built outside, checked, and compared with logits of another engine.
+  # An architecture of another project: built, checked, and compared with logits of another engine.
   set(new_architecture ${CMAKE_CURRENT_BINARY_DIR}/new_architecture)
   add_test(NAME "install: a new architecture from outside"
     COMMAND ${CMAKE_CTEST_COMMAND}

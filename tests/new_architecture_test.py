@@ -1,4 +1,5 @@
-"""The program of examples/new_architecture: its own checks, and its logits beside those of another engine.
+"""The program of examples/new_architecture: its own checks, and its logits against another
+engine's.
 
 Usage: new_architecture_test.py PROGRAM"""
 
@@ -47,7 +48,7 @@ class Granite(unittest.TestCase):
             want = [v for (v,) in struct.iter_unpack("<f", data[start:])]
             self.assertEqual(len(got), len(want))
             error = sum((g - w) ** 2 for g, w in zip(got, want)) / sum(w * w for w in want)
-            self.assertLessEqual(error, 1e-9)  # the pass mark that comes with the data
+            self.assertLessEqual(error, 1e-9)  # the tolerance that comes with the data
 
 
 if __name__ == "__main__":

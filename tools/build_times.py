@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Where the time of builds and tests goes: seconds that the commands of build folders took, added up.
+"""Where the time of builds and tests goes: the sums of the seconds that commands took.
 
-Of each object the last build counts, and of each test the last run. Commands run side by side, so
-the sums are larger than the time on the clock. Objects that ccache had take next to nothing.
+For each object the last build counts, for each test the last run. Commands run in parallel, so the
+sums exceed the elapsed time. Objects from ccache take almost no time.
 
 Examples:
   tools/build_times.py
@@ -15,7 +15,7 @@ import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What the name of an object says about its kind; the first pattern that fits counts.
+# The kind of an object by its name; the first pattern that matches counts.
 KINDS = [
     (r"/headers/\w+\.cpp\.o$", "headers alone"),
     (r"/kernels/[\w.]+\.cpp\.o$", "kernels"),
@@ -34,7 +34,7 @@ def kind_of(output):
 
 
 def commands(folder):
-    """Seconds of every command in the log of ninja, by its first output."""
+    """Seconds of every command in ninja's log, by its first output."""
     log = folder / ".ninja_log"
     query = subprocess.run(["ninja", "-t", "targets", "all"], cwd=folder, check=False,
                            capture_output=True, text=True)
@@ -44,9 +44,9 @@ def commands(folder):
         if line.startswith("#"):
             continue
         start, end, _, output, command = line.split("\t")
-        if output in known:  # others were built once and are no longer
+        if output in known:  # other outputs do not exist any more
             last[output] = (int(start), int(end), command)
-    outputs = {}  # a command with several outputs has a line for each
+    outputs = {}  # a command with several outputs has one line for each
     for output, run in last.items():
         outputs.setdefault(run, output)
     return {output: (run[1] - run[0]) / 1000 for run, output in outputs.items()}
@@ -65,7 +65,7 @@ def tests(folder):
 
 
 def group_of(test):
-    """The program of a test, or what tests of the same kind are called."""
+    """The program of a test, or the name of its kind."""
     return re.sub(r"^(cpu kernels).*", r"\1", test.split(":")[0])
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Names the tests that a change concerns, for `ctest -I`: its numbers, separated by commas.
+"""Prints the numbers of the tests that a change affects, separated by commas, for `ctest -I`.
 
-A test counts if a file that differs from another commit is compiled into one of the programs that
-it runs, or is the test's own script. Tests of whole programs count if any program does. The build
-folder must be up to date: ninja's record of headers is read from there.
+A test is affected if a changed file is compiled into one of the programs that it runs, or is the
+test's own script. Tests of whole programs are affected if any program is. The build folder must be up
+to date, because ninja's record of headers is read from there.
 
 Examples:
   tools/changed_tests.py build/release
@@ -31,7 +31,7 @@ def changed_files(since):
 
 
 def changed_objects(folder, changed):
-    """Objects that are made from a changed file, by ninja's record of what was included."""
+    """Objects that include a changed file, by ninja's record."""
     objects, current = set(), None
     for line in output("ninja", "-t", "deps", cwd=folder).splitlines():
         if line and not line.startswith(" "):
@@ -42,7 +42,7 @@ def changed_objects(folder, changed):
 
 
 def is_concerned(test, folder, changed, objects, inputs_of):
-    """Whether a file of the command line changed, or an object of a program that it names."""
+    """Whether the command line names a changed file, or a program with a changed object."""
     programs = []
     for word in test["command"]:
         if word in changed:

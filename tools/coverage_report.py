@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Line coverage of each room, from the JSON of gcovr, and the gaps: files of which less than a share
-of the lines ran, with the longest stretches that did not.
+"""Prints the line coverage of each folder from gcovr's JSON, and the files with low coverage, with
+their longest stretches of lines that did not run.
 
 Examples:
   tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml
@@ -19,7 +19,8 @@ WANTED = 0.9
 
 
 def folders():
-    """Folders whose lines are counted together: the rooms in their order, the backends, and the rest."""
+    """Folders whose lines are counted together: the layers in their order, the backends, and the
+    rest."""
     text = (ROOT / "cmake/Layers.cmake").read_text()
     rooms = re.findall(r"=([\w/]+)", re.search(r"set\(WEFT_LAYERS\s([^)]*)\)", text)[1])
     parts = ["backends/src/cpu", "backends/src/reference", "backends/src/plugin", "backends/opencl"]
@@ -27,7 +28,7 @@ def folders():
 
 
 def stretches(lines):
-    """(first, last) of code lines in a row that did not run, the longest first."""
+    """(first, last) of consecutive code lines that did not run, the longest first."""
     found = [[number for number, _ in group] for ran, group in
              itertools.groupby(sorted(lines.items()), key=lambda line: line[1]) if not ran]
     return sorted(((g[0], g[-1]) for g in found), key=lambda s: s[0] - s[1])
@@ -52,7 +53,7 @@ def row(name, lines):
 
 
 def print_rooms(files):
-    print("Line coverage of each room:")
+    print("Line coverage by folder:")
     order = folders()
     by_folder = {folder: [] for folder in order + ["other"]}
     for name, lines in files.items():
@@ -72,7 +73,7 @@ def print_gaps(files):
 
 
 def print_kernels(path):
-    """Tests of kernels, by instruction set: whether this machine ran them."""
+    """By instruction set, whether each test of kernels ran on this machine."""
     ran = collections.defaultdict(list)
     for case in xml.etree.ElementTree.parse(path).iter("testcase"):
         found = re.fullmatch(r"cpu kernels \w+ (\w+)", case.get("name"))

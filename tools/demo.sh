@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 machine to text of a language model: installs the packages that are missing, builds the
-# programs, and lets the bundled model write. More arguments go to `generate`: tools/demo.sh -p "One day" -n 100
+# usage: tools/demo.sh [ARGUMENT OF generate...]
+#
+# Installs the missing packages on a fresh Debian 12 machine, builds the programs, and lets the
+# bundled model write a story. With arguments: tools/demo.sh -p "One day" -n 100
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,9 +10,9 @@ tools/packages/install.sh build
 
 quiet=()
 if [[ -t 1 ]]; then
-  [[ -x build/release/bin/generate ]] || echo "Building; the first time takes some minutes."
+  [[ -x build/release/bin/generate ]] || echo "Building. The first build takes some minutes."
 else
-  quiet=(-- --quiet)  # ninja's progress is for people who watch
+  quiet=(-- --quiet)  # nobody watches ninja's progress
   echo "Building Weft in build/release."
 fi
 log=$(mktemp)

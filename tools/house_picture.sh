@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Draws docs/architecture.svg from the real targets and dependencies of the CMake build. Needs Graphviz (dot, tred).
-# usage: tools/house_picture.sh [OUTPUT]   (.svg or .png)
+# usage: tools/house_picture.sh [OUTPUT]
+#
+# Draws docs/architecture.svg (or OUTPUT, .svg or .png) from the targets and dependencies of the
+# CMake build. Needs Graphviz (dot, tred).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-docs/architecture.svg}
@@ -9,32 +11,32 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cmake --preset release -B "$scratch/build" --graphviz="$scratch/targets.dot" > /dev/null
 
-# NAME|TITLE|LINE|COLOUR of each box; other targets are left out.
+# NAME|TITLE|LINE|COLOUR of each box; other targets are not drawn.
 boxes=(
   "generate|generate|continues a text|#fdf3d8"
-  "chat|chat|talks|#fdf3d8"
-  "weft|weft|looks into models and graphs|#fdf3d8"
+  "chat|chat|talks with a model|#fdf3d8"
+  "weft|weft|inspects and checks models|#fdf3d8"
   "check|models/check|verify, bisect, selftest, trace|#dcebf7"
   "serve|models/serve|generation, conversations|#dcebf7"
-  "measure|models/measure|perplexity, importances|#dcebf7"
-  "run|models/run|models, sessions, plans, weights|#dcebf7"
-  "quantize|models/quantize|other weight types|#dcebf7"
-  "arch|models/arch|builder code: a page per architecture|#dcebf7"
+  "measure|models/measure|perplexity, importance matrices|#dcebf7"
+  "run|models/run|models, sessions, memory|#dcebf7"
+  "quantize|models/quantize|converts weights|#dcebf7"
+  "arch|models/arch|architectures, one page each|#dcebf7"
   "files|models/files|GGUF and safetensors|#dcebf7"
-  "reply|models/text/reply|thoughts and tool calls|#d8eeee"
+  "reply|models/text/reply|reasoning, tool calls|#d8eeee"
   "grammar|models/text/grammar|grammars, JSON Schema, masks|#d8eeee"
   "template|models/text/template|chat templates|#d8eeee"
   "sample|models/text/sample|logits to a token|#d8eeee"
   "tokenize|models/text/tokenize|text to ids and back|#d8eeee"
-  "scheduler|scheduler|passes, plan, replay on two lanes, verify|#e3f1de"
-  "backends|backends|reference loops and SIMD kernels|#f6e2dd"
-  "ops|ops|an op: formula, shapes, scalar truth; formats|#ebe4f4"
+  "scheduler|scheduler|passes, planner, executors, verifier|#e3f1de"
+  "backends|backends|reference and SIMD kernels|#f6e2dd"
+  "ops|ops|ops with definitions, formats|#ebe4f4"
   "graph|graph|shapes, nodes, checks, pictures|#e6e6e6"
   "base|graph/base|errors, UTF-8|#e6e6e6"
 )
 
-# CMake writes each dependency as: "node1" -> "node2" // weft_run -> weft_arch. Edges between boxes
-# are kept; programs that link weft_cli or all of weft_models use what those link.
+# CMake writes each dependency as: "node1" -> "node2" // weft_run -> weft_arch. Only edges between
+# boxes are kept. A program that links weft_cli or weft_models gets edges to what those link.
 edges() {
   sed -nE 's|.*// ([A-Za-z_0-9:]+) -> ([A-Za-z_0-9:]+)$|\1 \2|p' "$scratch/targets.dot" |
     sed -E 's/weft_([a-z]+)/\1/g' |

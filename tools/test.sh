@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # usage: tools/test.sh [--quick | --changed]
 #
-# Installs what the tests need (Debian 12), builds, and runs every test. Goes on after a failure,
-# ends with a table of where the time went and a line "N passed, N failed", and exits with 1 if
-# anything failed.
+# Installs what the tests need (Debian 12), builds, and runs every test. Continues after a failure.
+# Ends with a table of where the time went and a line "N passed, N failed"; exits with 1 if a test
+# failed.
 #
-# --quick: the release build and its tests only.
-# --changed: for the loop of editing and trying: of the release build's tests those that concern what
-#   differs from WEFT_SINCE (default main).
+# --quick: only the release build, its tests and the checks of sources.
+# --changed: only the tests of the release build that the changes since WEFT_SINCE (default: main)
+#   affect.
 #
-# WEFT_ACCEPT: folder of acceptance scripts (default ../shared/accept); without one they are skipped.
-# WEFT_FUZZ_SECONDS: how long each fuzz target runs (default 20).
+# WEFT_ACCEPT: folder of acceptance scripts (default: ../shared/accept); skipped if it is missing.
+# WEFT_FUZZ_SECONDS: how long each fuzz target runs (default: 20).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -30,7 +30,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 log=$scratch/log
 
-# report NAME SECONDS PASSED FAILED [REMARK]: adds to the totals and prints a line; the log too where something failed.
+# report NAME SECONDS PASSED FAILED [REMARK]: adds to the totals and prints a line, and after a
+# failure also the log.
 report() {
   passed=$((passed + $3)) failed=$((failed + $4))
   if (($4 == 0)); then
@@ -43,7 +44,7 @@ report() {
 
 skip() { printf 'skip  %-40s          %s\n' "$1" "$2"; }
 
-# step NAME COMMAND...: one check; returns its status.
+# step NAME COMMAND...: runs one check and returns its status.
 step() {
   local name=$1 start=$SECONDS
   shift
@@ -59,7 +60,7 @@ build() {
   cmake --preset "$1" && cmake --build --preset "$@" -- --quiet
 }
 
-# run_ctest NAME PRESET [ARGUMENT...]: counts each test.
+# run_ctest NAME PRESET [ARGUMENT...]: counts each test of CTest.
 run_ctest() {
   local name=$1 preset=$2 start=$SECONDS suite=$scratch/junit.xml total bad skipped
   shift 2
@@ -75,8 +76,8 @@ run_ctest() {
   report "$name" $((SECONDS - start)) $((total - bad - skipped)) "$bad" "$total tests, $bad failed, $skipped skipped"
 }
 
-# each_of COMMAND NAME...: runs COMMAND NAME for every name, two at a time, since each keeps one
-# processor busy. What NAME prints goes to $scratch/side/NAME, its status and seconds to NAME.end.
+# each_of COMMAND NAME...: runs COMMAND NAME for every name, two at a time, because each keeps one
+# core busy. Its output goes to $scratch/side/NAME, its status and seconds to NAME.end.
 each_of() {
   local command=$1 name
   shift
@@ -92,27 +93,27 @@ each_of() {
   wait
 }
 
-# ended NAME: takes up what each_of left, in $log, $status and $seconds.
+# ended NAME: reads the result of each_of into $log, $status and $seconds.
 ended() {
   mv "$scratch/side/$1" "$log"
   read -r status seconds < "$scratch/side/$1.end"
 }
 
-# accept SCRIPT: an acceptance script, with the cases that tests/acceptance.txt names.
+# accept SCRIPT: runs an acceptance script with the cases that tests/acceptance.txt names.
 accept() {
   local cases
   read -r -a cases < <(sed -n "s/#.*//; s/^$1\\b//p" tests/acceptance.txt)
   /usr/bin/python3 "$accept_dir/$1.py" --bin build/release/bin "${cases[@]}"
 }
 
-# report_accept SCRIPT: counts what the script counts.
+# report_accept SCRIPT: counts the cases of the script.
 report_accept() {
   local counts
   ended "$1"
   if counts=$(tail -n 1 "$log" | grep -oE '^[0-9]+ passed, [0-9]+ failed'); then
     report "acceptance: $1" "$seconds" "${counts%% *}" "$(grep -oE '[0-9]+ failed' <<< "$counts" | cut -d ' ' -f 1)" "$counts"
   else
-    report "acceptance: $1" "$seconds" 0 1 "no closing line"
+    report "acceptance: $1" "$seconds" 0 1 "no line with totals"
   fi
 }
 
@@ -133,17 +134,17 @@ fuzz() {
     -rss_limit_mb=2048 -timeout=30 -verbosity=0 -print_final_stats=1 -artifact_prefix="$scratch/"
 }
 
-# This machine runs an instruction set if the program starts with it.
+# A program refuses to start with an instruction set that the machine lacks.
 machine_has() { WEFT_CPU_ISA=$1 build/release/bin/weft plan -m examples/models/weft-stories.gguf > /dev/null 2>&1; }
 
 run_changed() {
   local numbers
   if ! numbers=$(tools/changed_tests.py build/release --since "${WEFT_SINCE:-main}" 2> "$log"); then
-    report "tests that the change concerns" 0 0 1
+    report "tests that the change affects" 0 0 1
   elif [[ -z $numbers ]]; then
-    skip "tests" "the change concerns none"
+    skip "tests" "the change affects none"
   else
-    run_ctest "tests that the change concerns" release -I "0,0,0,$numbers"
+    run_ctest "tests that the change affects" release -I "0,0,0,$numbers"
   fi
 }
 
@@ -152,7 +153,7 @@ run_isas() {
   mapfile -t isas < <(sed -n 's/^weft_instruction_set(\([a-z0-9]*\)$/\1/p' cmake/instruction_sets.cmake)
   for isa in "${isas[@]}"; do
     if machine_has "$isa"; then
-      # Tests of the kernels run once per instruction set anyway.
+      # Tests of kernels always run once per instruction set.
       WEFT_CPU_ISA=$isa run_ctest "tests with $isa" release -R "^(system|quantize_test|run_test|measure_test|scheduler_test):"
     else
       skip "tests with $isa" "this machine lacks it"
@@ -184,6 +185,7 @@ step "packages" check_packages || exit 1
 step "format" check_format
 step "shell scripts" check_shell
 step "sizes" tools/check_sizes.py
+step "docs" tools/check_docs.py
 
 if step "build release" build release; then
   if [[ $scope == changed ]]; then

@@ -50,7 +50,7 @@ std::string text_of(cl_device_id device, cl_device_info what) {
 }
 
 weft_status device_info(int32_t index, weft_device_info* info) {
-  if (index < 0 || index >= n_devices()) return fail(WEFT_INVALID, "there is no such device");
+  if (index < 0 || index >= n_devices()) return fail(WEFT_INVALID, "no such device");
   const cl_device_id device = all_devices()[static_cast<std::size_t>(index)];
   cl_ulong bytes = 0;
   clGetDeviceInfo(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
@@ -64,7 +64,7 @@ weft_status device_info(int32_t index, weft_device_info* info) {
 }
 
 weft_status device_open(int32_t index, weft_device** device) {
-  if (index < 0 || index >= n_devices()) return fail(WEFT_INVALID, "there is no such device");
+  if (index < 0 || index >= n_devices()) return fail(WEFT_INVALID, "no such device");
   auto* d = new (std::nothrow) weft_device;
   if (!d) return fail(WEFT_OUT_OF_MEMORY, "no memory");
   d->id = all_devices()[static_cast<std::size_t>(index)];
@@ -128,12 +128,12 @@ void event_destroy(weft_event* event) {
   delete event;
 }
 
-// Rows before the one that failed may still be on their way from or to the host's memory.
+// Rows before the failed one may still be in transfer to or from host memory.
 weft_status broken_off(weft_queue* queue, cl_int error, const char* what) {
   clFinish(queue->queue);
   return result(error, what);
 }
-// The last row waits: the queue keeps its order.
+// Waiting for the last row suffices: the queue is in order.
 weft_status upload(weft_queue* queue, const weft_copy* c) {
   for (int64_t r = 0; r < c->n_rows && c->row_bytes > 0; ++r) {
     const cl_int error = clEnqueueWriteBuffer(

@@ -1,5 +1,5 @@
 #pragma once
-// What the two halves of the backend share: the handles of the ABI, and errors.
+// Shared by the two halves of the backend: the ABI's handles, and errors.
 
 #define CL_TARGET_OPENCL_VERSION 120
 
@@ -13,7 +13,7 @@
 struct weft_device {
   cl_device_id id = nullptr;
   cl_context context = nullptr;
-  std::map<std::string, cl_program> programs;  // by format; "" has what is of none
+  std::map<std::string, cl_program> programs;  // by format; "": kernels that read no format
 };
 struct weft_buffer {
   cl_mem mem = nullptr;
@@ -27,12 +27,12 @@ struct weft_event {
 
 namespace opencl {
 
-// Remembers why, for last_error().
+// Stores the reason for last_error().
 weft_status fail(weft_status status, std::string text);
-// WEFT_OK, or fail() with what was tried and OpenCL's number.
+// WEFT_OK, or fail() with `what` and OpenCL's error number.
 weft_status result(cl_int error, const char* what);
 
-// The kernels of a format, or those of none, compiled at the first call.
+// The kernels of a format ("": those without one), compiled at the first call.
 weft_status program_of(weft_device& device, const std::string& format, cl_program& program);
 
 // supports(), prepare(), run(), program_destroy() of the table.

@@ -41,8 +41,8 @@ void read_q4_k(global const uchar* row, long i, float16* a, float16* b) {
   global const uchar* s = block + 4;
   const int j = (int)(i % 8);
   const int scale = j < 4 ? s[j] & 63 : (s[j + 4] & 15) | (s[j - 4] >> 6) << 4;
-  const int least = j < 4 ? s[j + 4] & 63 : s[j + 4] >> 4 | (s[j] >> 6) << 4;
-  const float d = f16_at(block) * (float)scale, m = f16_at(block + 2) * (float)least;
+  const int min_scale = j < 4 ? s[j + 4] & 63 : s[j + 4] >> 4 | (s[j] >> 6) << 4;
+  const float d = f16_at(block) * (float)scale, m = f16_at(block + 2) * (float)min_scale;
   global const uchar* q = block + 16 + 32 * (j / 2);
   const uchar16 shift = (uchar16)(uchar)(4 * (j % 2));
   *a = d * convert_float16(vload16(0, q) >> shift & (uchar16)15) - m;
@@ -135,7 +135,7 @@ FORMAT(WITH_FORMAT)
 float silu(float x) { return x / (1.0f + exp(-x)); }
 
 // What: 0 a + b, 1 a * b, 2 silu(a), 3 factor * a, 4 silu(a) * b, 5 a. b repeats after b_width
-// columns where it is a vector.
+// columns if it is a vector.
 kernel void elements(int what, global const uchar* ab, ulong ao, ulong a_stride,
                      global const uchar* bb, ulong bo, ulong b_stride, long b_width, float factor,
                      global uchar* yb, ulong yo, ulong y_stride) {
@@ -263,12 +263,12 @@ kernel __attribute__((reqd_work_group_size(ATTN_LANES, 1, 1))) void attention(
       p[i] = score;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    float most = largest;
-    for (int i = 0; i < 64; ++i) most = fmax(most, p[i]);
+    float new_largest = largest;
+    for (int i = 0; i < 64; ++i) new_largest = fmax(new_largest, p[i]);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = lane; i < 64; i += ATTN_LANES) p[i] = exp(p[i] - most);
+    for (int i = lane; i < 64; i += ATTN_LANES) p[i] = exp(p[i] - new_largest);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const float shrink = exp(largest - most);
+    const float shrink = exp(largest - new_largest);
     sum *= shrink;
     for (int i = 0; i < 64; ++i) sum += p[i];
     const long begin = cell_at(cells, g, groups, v_width);
@@ -279,7 +279,7 @@ kernel __attribute__((reqd_work_group_size(ATTN_LANES, 1, 1))) void attention(
         y = fma(p[i], cached(v, begin + i * v_width + n * ATTN_LANES + lane, v_half), y);
       own[n] = y;
     }
-    largest = most;
+    largest = new_largest;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   global float* y = FLOATS(yb, yo + t * y_stride) + h * v_width;

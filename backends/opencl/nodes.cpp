@@ -1,4 +1,4 @@
-// Which nodes run here, and by which launches of which kernels.
+// Decides which nodes this backend runs, and prepares the kernel launches for each.
 
 #include <algorithm>
 #include <array>
@@ -11,21 +11,21 @@
 
 #include "driver.h"
 
-// One launch: its arguments stand, but for the number of rows.
+// One launch. Only the number of rows varies between runs.
 struct Launch {
   cl_kernel kernel = nullptr;
   cl_uint dims = 1;
   std::array<std::size_t, 3> global{1, 1, 1}, local{0, 0, 0};
-  int rows_dim = -1;  // of `global`: rows of the step, by `tile` of them
+  int rows_dim = -1;  // dimension of `global` that counts the step's rows, in tiles
   int tile = 1;
-  int rows_arg = -1;  // that tells the kernel their number
+  int rows_arg = -1;  // argument with the number of rows
 };
 
 struct weft_program {
   cl_command_queue queue = nullptr;
-  bool rows_of_input = false;  // rows of the step are those of input 1, not of the output
+  bool rows_of_input = false;  // the step's rows are those of input 1, not of the output
   std::vector<Launch> launches;
-  cl_mem table = nullptr;  // of its own
+  cl_mem table = nullptr;  // owned by the node
   ~weft_program() {
     for (const Launch& launch : launches) clReleaseKernel(launch.kernel);
     if (table) clReleaseMemObject(table);
@@ -54,12 +54,12 @@ bool is_f32(const weft_tensor& t) {
 bool is_there(const weft_tensor& t) {
   return t.kind != WEFT_ABSENT;
 }
-// A row, or rows whose number may vary.
+// A single row, or rows whose number may vary.
 bool is_plain(const weft_tensor& t) {
   return is_f32(t) && (t.rank >= 2 || !t.varies);
 }
 
-// The suffix of a format's kernels; null where there are none.
+// The suffix of a format's kernels, or null if there are none.
 const char* format_of(const weft_tensor& w) {
   constexpr const char* kFormats[][2] = {{"F32", "f32"},   {"F16", "f16"},   {"Q8_0", "q8_0"},
                                          {"Q4_0", "q4_0"}, {"Q4_K", "q4_k"}, {"Q6_K", "q6_k"}};
@@ -84,7 +84,7 @@ bool text_is(const weft_node& node, string_view name, string_view text) {
   return attr && attr->text && attr->text == text;
 }
 
-// Sets the arguments of a kernel one after the other.
+// Sets the arguments of a kernel in order.
 class Args {
  public:
   Args(weft_device& device, const std::string& format, const std::string& name) {
@@ -141,13 +141,13 @@ std::size_t count(int64_t n) {
   return static_cast<std::size_t>(n);
 }
 
-// ---- by op: does it fit, and how is it launched?
+// ---- per op: whether a node fits, and how to launch it
 
 struct Op {
   const char* name;
   bool (*fits)(const weft_node& node);
   weft_status (*launch)(weft_device& device, const weft_node& node, weft_program& program);
-  bool named_by_weight = false;  // the format of input 1 (get_rows: 0) is part of its name
+  bool named_by_weight = false;  // the kernel's name includes the format of input 1 (get_rows: 0)
   int64_t (*scratch)(const weft_node& node) = nullptr;
 };
 
@@ -268,7 +268,7 @@ bool fits_gated(const weft_node& n) {
 int64_t gated_scratch(const weft_node& n) {
   return rows(*n.output) * cols(*n.output) * 4;
 }
-// The gate goes to y, up to the scratch memory.
+// Writes the gate projection to y and the up projection to scratch memory.
 weft_status launch_gated(weft_device& device, const weft_node& n, weft_program& program) {
   weft_tensor up = *n.output;
   up.buffer = n.scratch_buffer;
@@ -315,7 +315,7 @@ weft_status launch_norm(weft_device& device, const weft_node& n, weft_program& p
       .into(program);
 }
 
-// As rope_angles says, but for the divisors, which lie on the device.
+// As rope_angles defines, except for the divisors, which are on the device.
 std::vector<float> frequencies(const weft_node& n) {
   const double r = number(n, "n_rot"), base = number(n, "base");
   const double scale = number(n, "freq_scale"), ext = number(n, "ext_factor");

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <set>
 
-namespace weft {
+namespace weft::backends {
 
 std::string_view intern(std::string text) {
   static std::mutex mutex;
@@ -13,4 +13,4 @@ std::string_view intern(std::string text) {
   return *texts.insert(std::move(text)).first;
 }
 
-}  // namespace weft
+}  // namespace weft::backends

@@ -22,8 +22,7 @@ std::int64_t mapped_bytes(std::int64_t n_bytes) {
 std::byte* map_pages(std::int64_t n_bytes, std::int64_t asked) {
   void* p = mmap(nullptr, static_cast<std::size_t>(n_bytes), PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED)
-    fail<IoError>("cannot get {} bytes of memory: {}", asked, std::strerror(errno));
+  if (p == MAP_FAILED) fail<IoError>("cannot allocate {} bytes: {}", asked, std::strerror(errno));
   return static_cast<std::byte*>(p);
 }
 
@@ -50,7 +49,7 @@ std::byte* map_huge(std::int64_t n_bytes) {
 Buffer::Buffer(std::int64_t n_bytes) {
   if (n_bytes == 0) return;
   if (n_bytes < 0 || n_bytes > std::numeric_limits<std::int64_t>::max() - 2 * kHugePage) {
-    fail<IoError>("cannot get {} bytes of memory: not a size", n_bytes);
+    fail<IoError>("cannot allocate {} bytes: invalid size", n_bytes);
   }
   data_ = n_bytes >= kHugePage ? map_huge(n_bytes) : map_pages(mapped_bytes(n_bytes), n_bytes);
   size_ = n_bytes;

@@ -28,7 +28,7 @@ TEST_CASE("a buffer is zeroed, writable to its last byte and aligned") {
   }
 }
 
-TEST_CASE("a moved buffer leaves nothing behind") {
+TEST_CASE("a moved-from buffer is empty") {
   Buffer a(100);
   std::byte* const data = a.data();
   Buffer b(std::move(a));
@@ -41,12 +41,12 @@ TEST_CASE("a moved buffer leaves nothing behind") {
   CHECK(c.size() == 100);
 }
 
-TEST_CASE("sizes that cannot be had are refused with the number") {
+TEST_CASE("sizes that cannot be allocated are rejected with the number") {
   CHECK(Buffer(0).data() == nullptr);
-  CHECK_THROWS_WITH_AS(Buffer(-1), "cannot get -1 bytes of memory: not a size", IoError);
+  CHECK_THROWS_WITH_AS(Buffer(-1), "cannot allocate -1 bytes: invalid size", IoError);
   CHECK_THROWS_AS(Buffer(std::numeric_limits<std::int64_t>::max()), IoError);
   CHECK_THROWS_WITH_AS(Buffer(std::int64_t{1} << 60),
-                       "cannot get 1152921504606846976 bytes of memory: Cannot allocate memory",
+                       "cannot allocate 1152921504606846976 bytes: Cannot allocate memory",
                        IoError);
 }
 

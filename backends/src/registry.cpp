@@ -2,6 +2,8 @@
 #include <array>
 #include <iterator>
 
+#include <fmt/ranges.h>
+
 #include "weft/backends/backend.h"
 #include "weft/backends/plugins.h"
 #include "weft/base/error.h"
@@ -10,7 +12,7 @@ namespace weft {
 namespace {
 
 // Names stand beside the backends so that asking for one does not set up another: cpu_backend()
-// throws where WEFT_CPU_ISA is wrong.
+// throws if WEFT_CPU_ISA is wrong.
 struct Entry {
   std::string_view name;
   const Backend& (*get)();
@@ -36,12 +38,12 @@ const Backend& find_backend(std::string_view name) {
   if (name.starts_with(kOneIsa) && name.size() > kOneIsa.size())
     return cpu_backend(name.substr(kOneIsa.size()));
   if (const Backend* backend = find_plugin(name)) return *backend;
-  std::string known, broken;
-  for (const std::string& other : backend_names()) known += (known.empty() ? "" : ", ") + other;
+  std::string broken;
   for (const PluginInfo& info : plugins()) {
     if (!info.error.empty()) broken += "; " + info.error;
   }
-  fail<ValueError>("no backend is called '{}'; known: {}{}", name, known, broken);
+  fail<ValueError>("unknown backend '{}' (known: {}){}", name, fmt::join(backend_names(), ", "),
+                   broken);
 }
 
 }  // namespace weft

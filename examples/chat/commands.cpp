@@ -23,13 +23,13 @@ CommandResult help(Conversation& chat, std::string& text);
 
 CommandResult reset(Conversation& chat, std::string&) {
   chat.reset();
-  std::cerr << "The conversation begins anew.\n";
+  std::cerr << "The conversation starts over.\n";
   return CommandResult::done;
 }
 
 CommandResult system(Conversation& chat, std::string& text) {
-  std::cerr << (text.empty() ? "No system prompt any more" : "System prompt set")
-            << "; the conversation begins anew.\n";
+  std::cerr << (text.empty() ? "System prompt removed" : "System prompt set")
+            << "; the conversation starts over.\n";
   chat.set_system(std::move(text));
   return CommandResult::done;
 }
@@ -37,18 +37,18 @@ CommandResult system(Conversation& chat, std::string& text) {
 CommandResult again(Conversation& chat, std::string& text) {
   text = chat.take_back();
   if (!text.empty()) return CommandResult::say;
-  std::cerr << "There is no message yet.\n";
+  std::cerr << "No messages yet.\n";
   return CommandResult::done;
 }
 
 CommandResult result(Conversation& chat, std::string&) {
   if (!chat.open_calls().empty()) return CommandResult::answer_call;
-  std::cerr << "No tool call waits for a result.\n";
+  std::cerr << "No open tool call.\n";
   return CommandResult::done;
 }
 
-// Runs what concerns a file, whose name may begin with the home folder; what goes wrong with it is
-// told, and the conversation goes on.
+// Runs a command for a file, whose name may begin with "~/". Errors are reported, and the
+// conversation continues.
 CommandResult with_file(std::string_view command, std::string& path, const auto& body) {
   path.erase(path.find_last_not_of(" \t\n") + 1);
   const char* home = std::getenv("HOME");
@@ -108,23 +108,24 @@ CommandResult quit(Conversation&, std::string&) {
 constexpr Command kCommands[] = {
     {"help", "", "this list", help},
     {"reset", "", "forget the conversation, keep the system prompt", reset},
-    {"system", " TEXT", "another system prompt, and begin anew", system},
+    {"system", " TEXT", "set the system prompt and start over", system},
     {"again", "", "another reply to the last message", again},
-    {"result", " TEXT", "what the first open tool call gave; after the last one the model goes on",
-     result},
-    {"save", " FILE", "keep the conversation in a file, to go on later", save},
-    {"load", " FILE", "go on with a conversation that was kept", load},
-    {"export", " FILE", "write the conversation down for people to read; replaces FILE", write_out},
+    {"result", " TEXT",
+     "the result of the first open tool call; after the last one the model continues", result},
+    {"save", " FILE", "save the conversation to a file, to continue it later", save},
+    {"load", " FILE", "continue a saved conversation", load},
+    {"export", " FILE", "write the conversation as readable text; replaces FILE", write_out},
     {"stats", "", "speeds, context, memory", stats},
-    {"quit", "", "leave; so does Ctrl-D", quit},
+    {"quit", "", "exit; so does Ctrl-D", quit},
 };
 
 CommandResult help(Conversation&, std::string&) {
   for (const Command& command : kCommands)
     std::cerr << fmt::format("  {:<14}{}\n", fmt::format("/{}{}", command.name, command.argument),
                              command.summary);
-  std::cerr << "  A line that ends with \\ goes on in the next; \"\"\" begins and ends a block of "
-               "lines.\n  // begins a message with a slash. Ctrl-C stops a reply.\n";
+  std::cerr
+      << "  A line that ends with \\ continues on the next; \"\"\" begins and ends a block of "
+         "lines.\n  // begins a message with a slash. Ctrl-C stops a reply.\n";
   return CommandResult::done;
 }
 
@@ -133,9 +134,9 @@ CommandResult help(Conversation&, std::string&) {
 std::string describe(const Conversation::Loaded& loaded, const std::string& path) {
   std::string text = fmt::format("{} messages from {}", loaded.n_messages, path);
   if (loaded.n_cached > 0)
-    text += fmt::format(", {} tokens of them computed already", loaded.n_cached);
+    text += fmt::format(", {} tokens of them already computed", loaded.n_cached);
   else
-    text += "; they are computed anew with the next message";
+    text += "; they are computed again with the next message";
   if (!loaded.why_not.empty()) text += ": " + loaded.why_not;
   return text + '\n';
 }
@@ -172,7 +173,7 @@ CommandResult run_command(Conversation& chat, std::string& text) {
   for (const Command& command : kCommands) {
     if (name == command.name) return command.run(chat, text);
   }
-  std::cerr << fmt::format("There is no /{}. /help lists what there is.\n", name);
+  std::cerr << fmt::format("Unknown command /{}. /help lists the commands.\n", name);
   return CommandResult::done;
 }
 

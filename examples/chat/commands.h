@@ -1,5 +1,5 @@
 #pragma once
-// What begins with a slash is for the program, not for the model.
+// Commands: lines that begin with a slash are for the program, not for the model.
 
 #include <string>
 #include <string_view>
@@ -17,15 +17,15 @@ enum class CommandResult {
 
 bool is_command(std::string_view line);  // "//" begins a message with a slash
 
-// Runs a command and writes to stderr what it has to say: stdout is for the model's words. `text`
-// is the line, and the message to send after CommandResult::say.
+// Runs a command. Its output goes to stderr, because stdout is for the model's replies. `text` is
+// the line, and after CommandResult::say the message to send.
 CommandResult run_command(Conversation& chat, std::string& text);
 
-// What /load says about what it loaded.
+// Describes what /load has loaded.
 std::string describe(const Conversation::Loaded& loaded, const std::string& path);
-// On a terminal the last message and its reply, and hints().
+// On a terminal, the last message and its reply, and hints().
 std::string recall(const Conversation& chat);
-// What the program waits for: results of tool calls.
+// Shows what the program waits for: results of tool calls.
 std::string hints(const Conversation& chat);
 
 }  // namespace weft::chat

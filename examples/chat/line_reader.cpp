@@ -23,7 +23,7 @@ constexpr const char* kMore = ". ";
 constexpr const char* kFence = "\"\"\"";
 constexpr int kHistoryLength = 1000;
 
-// $XDG_STATE_HOME/weft/chat_history, by default below ~/.local/state; empty where there is no
+// $XDG_STATE_HOME/weft/chat_history, by default below ~/.local/state; empty if there is no
 // place for it. https://specifications.freedesktop.org/basedir-spec
 std::string history_path() {
   const char* state = std::getenv("XDG_STATE_HOME");
@@ -52,7 +52,7 @@ struct LineReader::Impl {
   bool dropped = false;  // Ctrl-C
 
   Impl() {
-    // Widths of characters are the locale's; without one that knows UTF-8 there is still this.
+    // The locale determines the widths of characters; C.UTF-8 is the fallback.
     const char* locale = std::setlocale(LC_CTYPE, "");
     if (!locale || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
     editor = el_init("weft-chat", stdin, stdout, stderr);
@@ -61,7 +61,7 @@ struct LineReader::Impl {
     el_set(editor, EL_PROMPT, &show_prompt);
     el_set(editor, EL_GETCFN, &read_character);
     el_set(editor, EL_EDITOR, "emacs");
-    // Else Ctrl-C empties the terminal's queue, and a read that poll() announced waits.
+    // Otherwise Ctrl-C flushes the terminal's queue, and a read after poll() would block.
     el_set(editor, EL_SETTY, "-d", "+noflsh", nullptr);
     el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     open_history();
@@ -97,20 +97,20 @@ struct LineReader::Impl {
     el_get(editor, EL_CLIENTDATA, &self);
     return *static_cast<Impl*>(self);
   }
-  // A character of the locale from the terminal; -1 after Ctrl-C. libedit's own way to read would
-  // miss a Ctrl-C that comes between two reads.
+  // Reads a character of the locale from the terminal; -1 after Ctrl-C. libedit's own function
+  // would miss a Ctrl-C between two reads.
   static int read_character(EditLine*, wchar_t* character) {
     std::mbstate_t state{};
     for (;;) {
       pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {cli::interrupt_descriptor(), POLLIN, 0}};
       if (poll(ready, 2, -1) < 0 && errno != EINTR) return -1;
       if (cli::interrupted()) return -1;
-      if (ready[0].revents == 0) continue;  // errors too: read() tells of them
+      if (ready[0].revents == 0) continue;  // also set for errors, which read() reports
       char byte = 0;
       const ssize_t n = read(STDIN_FILENO, &byte, 1);
       if (n <= 0) return static_cast<int>(n);
       const std::size_t status = std::mbrtowc(character, &byte, 1, &state);
-      if (status == static_cast<std::size_t>(-1)) state = {};  // no such character: left out
+      if (status == static_cast<std::size_t>(-1)) state = {};  // invalid bytes are dropped
       if (status <= 1) return 1;
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Messages from the user. On a terminal: line editing and a history that is kept between runs.
-// From a pipe or a file: plain lines, and no prompts.
+// Reads messages of the user. On a terminal with line editing and a history that persists between
+// runs; from a pipe or a file as plain lines, without prompts.
 
 #include <memory>
 #include <optional>
@@ -17,9 +17,9 @@ class LineReader {
 
   bool interactive() const;
 
-  // A message: one line; or several where a line ends with a backslash, or between two lines with
-  // """. nullopt at the end of the input (Ctrl-D). Ctrl-C drops what was typed and asks anew.
-  // REQUIRES: cli::catch_interrupts(every) was called.
+  // A message: one line; or several if a line ends with a backslash, or between two lines with
+  // """. nullopt at the end of the input (Ctrl-D). Ctrl-C discards what was typed and prompts
+  // again. REQUIRES: cli::catch_interrupts(every) was called.
   std::optional<std::string> message();
 
  private:

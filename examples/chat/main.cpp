@@ -36,7 +36,7 @@ const char* remark(StopReason end) {
     case StopReason::max_tokens:
       return "[cut at the limit of -n]\n";
     case StopReason::context_full:
-      return "[the context is full: /reset begins anew, -c holds more]\n";
+      return "[the context is full: /reset starts over, a larger -c holds more]\n";
     case StopReason::cancelled:
       return "[stopped]\n";
     default:
@@ -44,8 +44,8 @@ const char* remark(StopReason end) {
   }
 }
 
-// The answer goes to stdout, and so do calls, each on a line of its own; thoughts go to stderr, dim
-// on a terminal.
+// The answer and calls, each on its own line, go to stdout; reasoning goes to stderr, dim on a
+// terminal.
 class Display {
  public:
   void show(const ReplyEvent& event) {
@@ -102,9 +102,9 @@ void take_turn(Conversation& chat, std::string message, bool is_result) {
   std::cerr << remark(end) << hints(chat);
 }
 
-constexpr const char* kNotTaken = "\n[the message was not taken; /reset begins anew]\n";
+constexpr const char* kNotTaken = "\n[the message was not accepted; /reset starts over]\n";
 
-// One line of input, whatever it is. False: leave.
+// Handles one message or command. Returns false to exit.
 bool handle(Conversation& chat, std::string text) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) return true;
   bool is_result = false;
@@ -120,7 +120,7 @@ bool handle(Conversation& chat, std::string text) {
     take_turn(chat, std::move(text), is_result);
   } catch (const ValueError& error) {
     std::cerr << error.what() << kNotTaken;
-  } catch (const FormatError& error) {  // what a reply or a file brought, the template cannot read
+  } catch (const FormatError& error) {  // the template cannot read what a reply or a file contains
     std::cerr << error.what() << kNotTaken;
   }
   return true;
@@ -129,16 +129,16 @@ bool handle(Conversation& chat, std::string text) {
 int run(Options options) {
   if (!options.tools_file.empty()) {
     options.chat.tools = cli::read_text(options.tools_file);
-    ReplyParser({}, {.tools = options.chat.tools});  // are they tools?
+    ReplyParser({}, {.tools = options.chat.tools});  // throws if the tools are malformed
   }
   if (const std::string& kwargs = options.chat_template.kwargs; !kwargs.empty())
     check_kwargs(kwargs, "--template-kwargs");
   cli::catch_interrupts(cli::Interrupts::once);
-  const auto model = cli::load_model(options.model, cli::not_interrupted);
+  const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
-    std::cerr << "to keep the budget: " << given_up << '\n';
+    std::cerr << "to meet the budget: " << given_up << '\n';
   options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());
   options.chat.kwargs = options.chat_template.kwargs;
   options.chat.sampler = cli::sampler_options(*model, options.sampler);
@@ -151,7 +151,7 @@ int run(Options options) {
   if (reader.interactive()) {
     const ModelFacts& facts = model->facts();
     std::cerr << fmt::format(
-        "{}, context of {} tokens. /help lists the commands, Ctrl-D leaves.\n\n",
+        "{}, context of {} tokens. /help lists the commands, Ctrl-D exits.\n\n",
         facts.name.empty() ? options.model.path : facts.name, session.options().context);
   }
   cli::catch_interrupts(cli::Interrupts::every);
@@ -166,12 +166,12 @@ int run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Talks with a model. Its words go to stdout, everything else to stderr.", "chat");
+  CLI::App app("Chats with a model. Replies go to stdout, everything else to stderr.", "chat");
   Options options;
   cli::add_model_flags(app, options.model);
   auto* system = app.add_option("--system", options.chat.system, "the system prompt");
   app.add_option("--resume", options.resume,
-                 "go on with the conversation that /save wrote to this file")
+                 "continue the conversation that /save wrote to this file")
       ->excludes(system)
       ->type_name("FILE");
   cli::add_template_flags(app, options.chat_template);
@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
                  "tools that the model may call: a JSON array of definitions in a file")
       ->type_name("FILE");
   app.add_option("-n,--predict,--n-predict", options.chat.max_reply,
-                 "most tokens of a reply; -1: until it ends")
+                 "max tokens of a reply; -1: until it ends")
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
   cli::add_constraint_flags(app, options.constraint);
   cli::add_sampler_flags(app, options.sampler);

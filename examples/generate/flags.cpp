@@ -26,12 +26,12 @@ void add_text_flags(CLI::App& app, Options& options) {
   app.add_option("-f,--file", options.prompt_file, "read the prompt from a file; - is stdin")
       ->excludes(prompt);
   app.add_option("-n,--predict,--n-predict", options.predict,
-                 "most tokens to write; -1: until the text or the context ends")
+                 "number of tokens to generate; -1: until the text ends or the context is full")
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
-  app.add_flag("--ignore-eos", options.ignore_eos, "go on where the model would end the text");
-  app.add_flag("--no-display-prompt", options.hide_prompt, "print only what is new");
+  app.add_flag("--ignore-eos", options.ignore_eos, "continue past the end of the text");
+  app.add_flag("--no-display-prompt", options.hide_prompt, "print only the new text");
   app.add_option("--samples", options.samples,
-                 "so many texts for the same prompt, each with a seed of its own")
+                 "number of texts for the same prompt, each with its own seed")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->type_name("N");
 }
@@ -62,20 +62,23 @@ void add_beam_flags(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"first", "likely", "never"}))
       ->needs(beams)
       ->type_name("WHEN");
+  cli::add_cells_flag(app, options.model.session)->needs(beams);
 }
 
 void add_prompt_cache_flags(CLI::App& app, Options& options) {
-  auto* path = app.add_option("--prompt-cache", options.cache_path,
-                              "keep the computed prompt in this file, for runs that begin alike");
-  app.add_flag("--prompt-cache-all", options.cache_all, "keep what is generated, too")->needs(path);
-  app.add_flag("--prompt-cache-ro", options.cache_read_only, "use the file, do not change it")
+  auto* path =
+      app.add_option("--prompt-cache", options.cache_path,
+                     "keep the computed prompt in this file, for runs with the same beginning");
+  app.add_flag("--prompt-cache-all", options.cache_all, "also keep the generated text")
+      ->needs(path);
+  app.add_flag("--prompt-cache-ro", options.cache_read_only, "use the file without changing it")
       ->needs(path);
 }
 
 void add_conversation_flags(CLI::App& app, Options& options) {
   auto* conversation =
       app.add_flag("--conversation,--cnv", options.conversation,
-                   "the prompt is what a user says: the chat template puts it into words");
+                   "the prompt is a user's message, to be rendered with the chat template");
   app.add_option("--system", options.system, "the system prompt")->needs(conversation);
   for (auto* flag : cli::add_template_flags(app, options.chat_template)) flag->needs(conversation);
 }
@@ -99,15 +102,15 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   auto* logprobs =
       app.add_option("--logprobs", options.logprobs,
                      "print a line for each token instead of the text: how likely the model found "
-                     "it, and its N likeliest ones (natural logarithms, before any sampler)")
+                     "it, and the N most likely ones (natural logarithms, before any sampler)")
           ->check(CLI::Range(0, 1 << 20))
           ->type_name("N");
-  app.add_flag("--json", options.json, "those lines as JSON, as OpenAI's interface has them")
+  app.add_flag("--json", options.json, "print these lines as JSON, as in OpenAI's API")
       ->needs(logprobs);
   cli::add_sampler_flags(app, options.sampler);
   if (const auto code = cli::parse_flags(app, argc, argv)) return code;
 
-  // A search draws nothing. A seed does no harm.
+  // Beam search does not sample, so sampler flags are refused, except for the seed.
   auto flags = app.get_options();
   flags.erase(flags.begin(), flags.begin() + static_cast<std::ptrdiff_t>(n_others));
   flags.push_back(app.get_option("--prompt-cache-all"));
@@ -118,7 +121,7 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
 
 void settle(Options& o) {
   if (o.beams > 0 && !o.not_with_beams.empty())
-    fail<cli::UsageError>("--beams does not go with {}", o.not_with_beams);
+    fail<cli::UsageError>("--beams cannot be combined with {}", o.not_with_beams);
   if (o.beams > 0 && o.samples > o.beams)
     fail<cli::UsageError>("{} beams find no more than {} texts, --samples asks for {}", o.beams,
                           o.beams, o.samples);

@@ -24,12 +24,12 @@ struct Options {
   bool hide_prompt = false;
   bool token_healing = false;
   std::int64_t samples = 1;
-  int logprobs = -1;  // how many of the likeliest tokens are shown with each; -1: none
+  int logprobs = -1;  // how many of the most likely tokens are shown per token; -1: none
   bool json = false;
 
   std::int32_t beams = 0;  // 0: no search
   BeamOptions search;
-  std::string not_with_beams;  // a flag that was given though it does not go with a search
+  std::string not_with_beams;  // a given flag that cannot be combined with beam search
 
   std::string cache_path;  // --prompt-cache; empty: none
   bool cache_all = false;  // what was generated, too
@@ -42,7 +42,7 @@ struct Options {
 
 // Returns the exit code if the program is to end at once.
 std::optional<int> read_flags(int argc, char** argv, Options& options);
-// Throws UsageError for flags that do not go together; makes room for a search.
+// Throws UsageError for flags that cannot be combined; adjusts the session for beam search.
 void settle(Options& options);
 
 }  // namespace weft::generate

@@ -30,7 +30,7 @@ std::vector<TokenId> encode(const Model& model, const Options& options) {
                                                     {.kwargs = options.chat_template.kwargs}));
 }
 
-// Prints a text as it comes, or a line for each token. Returns why it ended, for people.
+// Prints a text as it is generated, or a line for each token. Returns a remark on why it ended.
 std::string write(Generation& generation, const Options& options, Stage& stage) {
   const auto start = cli::Clock::now();
   StopReason stop = StopReason::none;
@@ -49,7 +49,7 @@ std::string write(Generation& generation, const Options& options, Stage& stage) 
   return generate::remark(stop);
 }
 
-// The best texts of a search. Returns what people want to know of them.
+// Prints the best texts of a beam search. Returns a remark on them.
 std::string write_beams(Generation& generation, const Options& options, Stage& stage) {
   const auto start = cli::Clock::now();
   const BeamTexts found = search_texts(generation, options.search);
@@ -76,7 +76,7 @@ GenerationOptions settings(const Model& model, const Options& options) {
           .cancel = &cli::interrupt_flag()};
 }
 
-// Writes what the options ask for behind the prompt, and then what people want to know of it.
+// Generates all texts that the options ask for, then prints speeds and remarks.
 void write_all(Session& session, std::span<const TokenId> tokens, const Options& options) {
   GenerationOptions how = settings(session.model(), options);
   Generation generation(session, 0, how);
@@ -110,12 +110,12 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
 int run(Options options) {
   generate::settle(options);
   if (!options.prompt_file.empty()) options.prompt = cli::read_text(options.prompt_file);
-  const auto model = cli::load_model(options.model, cli::not_interrupted);
+  const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   const std::vector<TokenId> tokens = encode(*model, options);
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
-    std::cerr << "to keep the budget: " << given_up << '\n';
+    std::cerr << "to meet the budget: " << given_up << '\n';
   if (std::ssize(tokens) > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}: give a larger -c",
                      tokens.size(), session.options().context);

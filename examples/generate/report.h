@@ -1,5 +1,5 @@
 #pragma once
-// What generate tells about its texts.
+// Reports of generate about its texts.
 
 #include <cstdint>
 #include <string>
@@ -16,14 +16,14 @@ struct Stage {
   std::string to_text(const char* name) const;
 };
 
-// Both stages, and how much of the prompt came from a cache.
+// The speeds of both stages, and how much of the prompt came from a cache.
 std::string summary(const Stage& prompt, const Stage& generated, std::int64_t n_cached);
 
 // " upon" -0.0123   " upon" -0.0123  " a" -4.5678
 std::string line_of(const TokenLogprobs& logprobs);
 // beam 1: score -0.5123, log probability -12.29, 24 tokens
 std::string line_of(std::size_t number, const Hypothesis& found);
-// Why a text ended, if people would not expect it.
+// Why a text ended, if that is not obvious.
 std::string remark(StopReason stop);
 
 }  // namespace weft::generate

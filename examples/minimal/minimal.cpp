@@ -1,4 +1,4 @@
-// A whole program: loads a model, continues a text, prints it as it comes.
+// A complete program: loads a model, continues a text, prints it as it is generated.
 //
 //   minimal MODEL.gguf [PROMPT]
 #include <exception>

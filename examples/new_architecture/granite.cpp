@@ -1,8 +1,7 @@
-// Granite 3 (dense) as an architecture of one's own, outside of Weft's source tree: as Llama, with
-// four numbers that scale the embeddings, what each block adds, the scores of attention and the
-// logits. Source: Granite Team, IBM 2024, "Granite 3.0 Language Models".
+// Granite 3 (dense) as an architecture outside of Weft's source tree: Llama, with factors for
+// embeddings, residuals, scores and logits. Source: IBM 2024, "Granite 3.0 Language Models".
 //
-//   granite                   makes up a tiny model and checks the builder: exit code 1 on failure
+//   granite                   makes a tiny model and checks the builder: exit code 1 on failure
 //   granite MODEL.gguf 1 2 3  prints the logits of every position, one line each
 
 #include <cmath>
@@ -23,7 +22,7 @@ static Granite read_granite(const Keys& keys) {
   const Hparams c = read_hparams(keys);
   require_dense(keys, c);
   if (!keys.flag_or("rope.scaling.finetuned", true))
-    fail<UnsupportedError>("{}: models without rope are not built here", keys.source().file());
+    fail<UnsupportedError>("{}: models without rope are not supported", keys.source().file());
   const auto number = [&](auto key, float x) { return keys.number_or(key, 1e-6, 1e6, x); };
   return {c, number("embedding_scale", 1), number("residual_scale", 1),
           number("attention.scale", 1 / std::sqrt(float(c.layer(0).E))), number("logit_scale", 1)};
@@ -31,11 +30,11 @@ static Granite read_granite(const Keys& keys) {
 
 static Decoder granite(const Granite& c) {
   const Attention attention{.q_and_k = {rope_adjacent}, .scale = c.attention_scale};
-  const float residual = c.residual_scale;
+  const float scale = c.residual_scale;
   return {.rope = {.attrs = c.rope, .factors = true},
           .embedding_scale = c.embedding_scale,
-          .layer = {{.name = "attn", .before = "attn_norm", .block = attention, .scale = residual},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu, .scale = residual}},
+          .layer = {{.name = "attn", .pre_norm = "attn_norm", .block = attention, .scale = scale},
+                    {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu, .scale = scale}},
           .logits_scale = 1 / c.logit_scale};
 }
 
@@ -61,7 +60,8 @@ int main(int argc, char** argv) try {
   Session session(Model::load(argv[1]), {.cache_k = f32, .cache_v = f32});
   for (int i = 2; i < argc; ++i) {
     session.feed(0, std::vector{std::atoi(argv[i])});
-    std::cout << fmt::format("{}\n", fmt::join(session.logits(), " "));
+    for (const float logit : session.logits()) std::cout << fmt::format("{} ", logit);
+    std::cout << '\n';
   }
 } catch (const Error& error) {
   std::cerr << "granite: " << error.what() << '\n';

@@ -20,7 +20,7 @@ void check_op(const Graph& graph, NodeId id) {
     if (input >= id)
       bad(node, fmt::format("input node {} does not come before its user {}", input, id));
   }
-  const TensorSpec inferred = with_place(*node.op, node.path, node.where, [&] {
+  const TensorSpec inferred = graph::with_place(*node.op, node.path, node.where, [&] {
     return node.op->infer(node.attrs, graph.input_specs(node));
   });
   if (inferred != node.spec) {
@@ -29,7 +29,7 @@ void check_op(const Graph& graph, NodeId id) {
   }
 }
 
-// The handle that `id` looks at: views have none of their own.
+// The handle that `id` refers to: a view refers to that of its input.
 NodeId handle_of(const Graph& graph, NodeId id) {
   while (graph[id].op && graph[id].op->storage == Storage::view) id = graph[id].inputs[0];
   return id;
@@ -42,7 +42,7 @@ NodeId owner_of(const Graph& graph, NodeId id) {
 }
 
 // After a state has been written, older handles of it, and views of these, name memory that has
-// changed: whoever comes later must use the newest one.
+// changed: later nodes must use the newest one.
 void check_states(const Graph& graph) {
   std::unordered_map<NodeId, NodeId> newest;  // by state; absent until it is written
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -51,13 +51,13 @@ void check_states(const Graph& graph) {
       if (input == kNoNode) continue;
       const auto writer = newest.find(owner_of(graph, input));
       if (writer == newest.end() || handle_of(graph, input) == writer->second) continue;
-      bad(node, fmt::format("uses '{}' after '{}' has overwritten it", graph[input].path,
+      bad(node, fmt::format("uses '{}' after '{}' overwrote it", graph[input].path,
                             graph[writer->second].path));
     }
     if (!node.op || node.op->storage != Storage::state) continue;
     const NodeId state = owner_of(graph, id);
     if (graph[state].kind != NodeKind::state)
-      bad(node, fmt::format("writes into '{}', which is no state", graph[state].path));
+      bad(node, fmt::format("writes to '{}', which is not a state", graph[state].path));
     newest[state] = id;
   }
 }

@@ -41,7 +41,7 @@ std::string line_text(const PictureLine& line) {
       return font("#374151", "<B>" + text + "</B>");
     case Style::italic:
       return font("#4b5563", "<I>" + text + "</I>");
-    case Style::gone:
+    case Style::removed:
       return font("#dc2626", "<S>" + text + "</S>");
     case Style::small:
       break;
@@ -51,7 +51,7 @@ std::string line_text(const PictureLine& line) {
 
 std::string label_of(const PictureBox& box) {
   std::string text = markup_text(box.title);
-  if (!box.stand_in) text = "<B>" + text + "</B>";
+  if (!box.placeholder) text = "<B>" + text + "</B>";
   for (const PictureLine& line : box.lines) text += "<BR/>" + line_text(line);
   return text;
 }
@@ -63,9 +63,9 @@ void write_box(const PictureBox& box, std::string_view indent, std::string& out)
   if (box.dashed)
     more += box.form == PictureBox::Form::box ? ", style=\"rounded,filled,dashed\""
                                               : ", style=\"filled,dashed\"";
-  if (box.twice) more += ", peripheries=2";
-  if (box.stand_in) more += ", fontsize=9, margin=\"0.04,0.02\"";
-  if (box.pen != 1) more += fmt::format(", penwidth={:.2f}", box.pen);
+  if (box.double_border) more += ", peripheries=2";
+  if (box.placeholder) more += ", fontsize=9, margin=\"0.04,0.02\"";
+  if (box.border_width != 1) more += fmt::format(", penwidth={:.2f}", box.border_width);
   if (!box.tooltip.empty()) more += fmt::format(", tooltip=\"{}\"", quoted(box.tooltip));
   out += fmt::format("{}{} [id=\"{}\", label=<{}>, fillcolor=\"{}\", color=\"{}\"{}];\n", indent,
                      box.name, box.name, label_of(box), box.fill, box.border, more);

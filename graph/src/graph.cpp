@@ -121,7 +121,7 @@ Tensor Graph::add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
 Tensor Graph::add_at(std::string_view wanted_path, const OpDef& op, std::span<const Tensor> inputs,
                      Attrs attrs, std::source_location where) {
   const std::string path = unique(std::string(wanted_path));
-  return with_place(op, path, where, [&] {
+  return graph::with_place(op, path, where, [&] {
     check_arity(op, inputs, this);
     if (!attrs.holds(*op.attrs)) fail<ValueError>("attributes of another op");
     Node node{.op = &op, .attrs = std::move(attrs), .path = path, .where = where};
@@ -151,11 +151,11 @@ std::vector<TensorSpec> Graph::input_specs(const Node& node) const {
   return specs;
 }
 
-std::vector<std::vector<NodeId>> Graph::users() const {
-  std::vector<std::vector<NodeId>> users(nodes_.size());
+PerNode<std::vector<NodeId>> Graph::users() const {
+  PerNode<std::vector<NodeId>> users(*this);
   for (NodeId id = 0; id < size(); ++id) {
     for (const NodeId input : (*this)[id].inputs) {
-      if (input != kNoNode) users[static_cast<std::size_t>(input)].push_back(id);
+      if (input != kNoNode) users[input].push_back(id);
     }
   }
   return users;

@@ -65,7 +65,7 @@ TEST_CASE("check refuses a graph without outputs") {
   CHECK_NOTHROW(check(g));
 }
 
-TEST_CASE("the rewriter drops nodes that nothing needs") {
+TEST_CASE("the rewriter drops unused nodes") {
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});
   twice(x).named("dead");
@@ -99,19 +99,19 @@ TEST_CASE("check refuses old handles of a written state, and writing into anythi
   }
   SUBCASE("the state itself") {
     read = state;
-    expected = "uses 'state' after 'second' has overwritten it";
+    expected = "uses 'state' after 'second' overwrote it";
   }
   SUBCASE("a handle in between") {
     read = first;
-    expected = "uses 'first' after 'second' has overwritten it";
+    expected = "uses 'first' after 'second' overwrote it";
   }
   SUBCASE("a view from before") {
     read = before;
-    expected = "uses 'before' after 'second' has overwritten it";
+    expected = "uses 'before' after 'second' overwrote it";
   }
   SUBCASE("no state") {
     read = g.add(kWrite, {{x, x}}, {}, here);
-    expected = "writes into 'x', which is no state";
+    expected = "writes to 'x', which is not a state";
   }
   g.output("y", twice(read));
   std::string got = "accepted";
@@ -124,7 +124,7 @@ TEST_CASE("check refuses old handles of a written state, and writing into anythi
   CHECK(got.find(expected) != std::string::npos);
 }
 
-TEST_CASE("check names the node that a pass has left with inputs that do not fit") {
+TEST_CASE("check names a node that a pass gave unsuitable inputs") {
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});
   const Tensor ids = g.input("ids", {i32, {4}});
@@ -132,7 +132,7 @@ TEST_CASE("check names the node that a pass has left with inputs that do not fit
   g.output("y", twice(x).named("y"));
   Rewriter rewriter(g, "confuse");
   rewriter.copy(x.id());
-  rewriter.stand_for(x.id(), rewriter.copy(ids.id()));
+  rewriter.map_to(x.id(), rewriter.copy(ids.id()));
   rewriter.copy(g.find("y"));
   const std::string expected =
       fmt::format("double 'y': x must be F32, got I32 (graph/src/graph_test.cpp:{})", line);
@@ -164,25 +164,48 @@ TEST_CASE("a node names every pass that made or replaced it") {
   CHECK(lowered[lowered.find("x")].made_by.empty());
 }
 
-struct AllAttrs {
-  float f = 0.1f;
-  double inf = HUGE_VAL;
-  std::int64_t n = -3;
-  bool b = true;
-  NodeKind kind = NodeKind::state;
-  static constexpr auto fields() {
-    using A = AllAttrs;
-    return std::tuple{field("f", &A::f), field("inf", &A::inf), field("n", &A::n),
-                      field("b", &A::b), field("kind", &A::kind)};
+TEST_CASE("a finished rewrite is its live nodes, with inputs, outputs and paths of theirs") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  twice(twice(x).named("dead")).named("dead too");
+  const Tensor a = twice(x).named("a");
+  twice(a).named("also dead");
+  g.output("y", twice(a).named("b"));
+  Rewriter rewriter(g, "copy");
+  for (NodeId id = 0; id < g.size(); ++id) rewriter.copy(id);
+  Graph clean = rewriter.finish();
+  REQUIRE(clean.size() == 3);
+  const char* paths[] = {"x", "a", "b"};
+  for (NodeId id = 0; id < 3; ++id) {
+    CHECK(clean[id].path == paths[id]);
+    CHECK(clean.find(paths[id]) == id);
+    if (id > 0) CHECK(clean[id].inputs == std::vector<NodeId>{id - 1});
   }
-};
+  CHECK(clean.outputs().front().node == 2);
+  CHECK(twice(clean.tensor(2)).named("dead").id() == 3);  // its path is free again
+  check(clean);
+}
 
-TEST_CASE("attributes print as JSON and compare by type and fields") {
-  CHECK(Attrs(AllAttrs{}).to_json() == R"({"f":0.1,"inf":"inf","n":-3,"b":true,"kind":"state"})");
-  CHECK(Attrs(AllAttrs{}) == Attrs(AllAttrs{}));
-  CHECK_FALSE(Attrs(AllAttrs{}) == Attrs(AllAttrs{.n = 3}));
-  CHECK_FALSE(Attrs(AllAttrs{}) == Attrs());
-  CHECK(Attrs().to_json() == "{}");
+TEST_CASE("variables have one bound each, and there are not many") {
+  Graph g;
+  CHECK(g.variable("T", 8) == g.variable("T", 8));
+  CHECK_THROWS_WITH_AS(g.variable("T", 9), "variable 'T' has the bound 8, not 9", ValueError);
+  CHECK_THROWS_WITH_AS(g.variable("O", 0), "variable 'O' must have a bound of at least 1, got 0",
+                       ValueError);
+  for (int i = 1; i < kMaxVariables; ++i) g.variable("V" + std::to_string(i), i);
+  CHECK_THROWS_WITH_AS(g.variable("W", 1), "a graph has at most 8 variables", ValueError);
+  CHECK(g.bounds()[2] == 2);
+}
+
+TEST_CASE("a pass that forgets a node is told which") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  const Tensor y = twice(x).named("y");
+  g.output("z", twice(y));
+  Rewriter rewriter(g, "forgetful");
+  rewriter.copy(x.id());
+  CHECK_THROWS_WITH_AS(rewriter.copy(y.id() + 1),
+                       "pass forgetful: node 'y' is used before it was copied", ValueError);
 }
 
 TEST_CASE("shapes are checked") {

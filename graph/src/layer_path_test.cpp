@@ -11,8 +11,9 @@ TEST_CASE("a layer path is 'blk.', a number, a dot and a rest") {
   CHECK(parse_layer_path("blk.12.").layer == 12);
   CHECK(parse_layer_path("blk.12.").rest.empty());
   CHECK(layer_path(3, "attn_q") == "blk.3.attn_q");
-  for (const char* path : {"", "output", "blk.", "blk.3", "blk.x.y", "blk.-1.y", "blk..y",
-                           "blk.3x.y", "blk.65536.y", "blk.99999999999999999999.y", "Blk.3.y"}) {
+  for (const char* path :
+       {"", "output", "blk.", "blk.3", "blk.x.y", "blk.-1.y", "blk..y", "blk.3x.y", "blk.65536.y",
+        "blk.70000.y", "blk.99999999999999999999.y", "Blk.3.y"}) {
     CAPTURE(path);
     CHECK(parse_layer_path(path).layer == kNoLayer);
     CHECK(parse_layer_path(path).rest == path);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace weft {
+namespace weft::draw {
 namespace {
 
 bool same_node(const Node& x, const Node& y) {
@@ -13,44 +13,39 @@ bool same_node(const Node& x, const Node& y) {
 
 }  // namespace
 
-std::string_view within_layer(std::string_view path) {
-  return parse_layer_path(path).rest;
-}
+Layers::Layers(const Graph& graph) : graph_(graph), of_(graph), place_(graph) {
+  for (NodeId id = 0; id < graph.size(); ++id) of_[id] = parse_layer_path(graph[id].path).layer;
 
-Layers::Layers(const Graph& graph) : graph_(graph), place_(static_cast<std::size_t>(graph.size())) {
-  for (NodeId id = 0; id < graph.size(); ++id)
-    of_.push_back(parse_layer_path(graph[id].path).layer);
-
-  // A cache named otherwise belongs to the one layer that uses it.
+  // A cache with another name belongs to the only layer that uses it.
   const auto users = graph.users();
   for (NodeId id = 0; id < graph.size(); ++id) {
-    const auto& used_by = users[static_cast<std::size_t>(id)];
+    const auto& used_by = users[id];
     if (graph[id].kind != NodeKind::state || of(id) != kNoLayer || used_by.empty()) continue;
     const std::int64_t layer = of(used_by[0]);
     const auto same = [&](NodeId user) { return of(user) == layer; };
-    if (std::all_of(used_by.begin(), used_by.end(), same))
-      of_[static_cast<std::size_t>(id)] = layer;
+    if (std::all_of(used_by.begin(), used_by.end(), same)) of_[id] = layer;
   }
 
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (of(id) == kNoLayer) continue;
     if (of(id) >= count()) members_.resize(static_cast<std::size_t>(of(id)) + 1);
     auto& own = members_[static_cast<std::size_t>(of(id))];
-    place_[static_cast<std::size_t>(id)] = own.size();
+    place_[id] = own.size();
     own.push_back(id);
   }
 }
 
-// Inputs x of layer a and y of layer b match when they are the same place of their own layers, the
-// same name in the layers before, or the same node outside. What the first layer takes from
-// outside, a later one may take from the layer before it.
+// Inputs x of layer a and y of layer b match if they are at the same place in their own layers,
+// have the same name in the previous layers, or are the same node outside of layers. An input that
+// the first layer takes from outside may come from the previous layer in later ones.
 bool Layers::wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) const {
   if (x == kNoNode || y == kNoNode) return x == y;
   if (of(x) == a || of(y) == b) return of(x) == a && of(y) == b && place(x) == place(y);
   if (x == y) return of(x) == kNoLayer;
   if (of(y) != b - 1 || graph_[x].spec != graph_[y].spec) return false;
   if (of(x) == kNoLayer) return graph_[x].kind != NodeKind::weight;
-  return of(x) == a - 1 && a > 0 && within_layer(graph_[x].path) == within_layer(graph_[y].path);
+  return of(x) == a - 1 && a > 0 &&
+         parse_layer_path(graph_[x].path).rest == parse_layer_path(graph_[y].path).rest;
 }
 
 bool Layers::alike(std::int64_t a, std::int64_t b) const {
@@ -78,7 +73,7 @@ std::vector<LayerGroup> Layers::groups(const PictureOptions& options) const {
       if (options.fold == Fold::none || (options.fold == Fold::neighbours && !follows))
         return false;
       const std::int64_t first = group.layers.front();
-      return alike(first, layer) && (!options.alike_too || options.alike_too(first, layer));
+      return alike(first, layer) && (!options.may_fold || options.may_fold(first, layer));
     };
     const auto group = std::find_if(groups.begin(), groups.end(), joins);
     if (group == groups.end()) {
@@ -90,8 +85,12 @@ std::vector<LayerGroup> Layers::groups(const PictureOptions& options) const {
   return groups;
 }
 
+}  // namespace weft::draw
+
+namespace weft {
+
 LayersAlike layers_alike(const Graph& graph) {
-  return [layers = std::make_shared<Layers>(graph)](std::int64_t a, std::int64_t b) {
+  return [layers = std::make_shared<draw::Layers>(graph)](std::int64_t a, std::int64_t b) {
     return b < layers->count() && layers->alike(a, b);
   };
 }

@@ -1,37 +1,37 @@
 #pragma once
-// Which layer of the model each node belongs to, and which layers look alike. Layers are known by
-// their paths: "blk.3.attn_q" is of layer 3.
+// Which layer of the model each node belongs to, and which layers are alike. Layers are recognized
+// by paths: "blk.3.attn_q" belongs to layer 3.
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "weft/graph/graph.h"
 #include "weft/graph/layer_path.h"
+#include "weft/graph/per_node.h"
 #include "weft/graph/picture.h"
 
-namespace weft {
+namespace weft::draw {
 
 // Layers of a graph that are drawn as one.
 struct LayerGroup {
   std::vector<std::int64_t> layers;  // ascending
-  bool hidden = false;               // outside the layers asked for; neighbours
+  bool hidden = false;               // outside the requested layers; neighbours
 };
 
 class Layers {
  public:
   explicit Layers(const Graph& graph);
 
-  std::int64_t of(NodeId id) const { return of_[static_cast<std::size_t>(id)]; }
+  std::int64_t of(NodeId id) const { return of_[id]; }
   std::int64_t count() const { return static_cast<std::int64_t>(members_.size()); }
   const std::vector<NodeId>& members(std::int64_t layer) const {
     return members_[static_cast<std::size_t>(layer)];
   }
   // Position of a node among the members of its layer.
-  std::size_t place(NodeId id) const { return place_[static_cast<std::size_t>(id)]; }
+  std::size_t place(NodeId id) const { return place_[id]; }
 
-  // True where layer b does what layer a, before it, does: the same kinds, ops, attributes and
-  // specs in the same order, wired alike.
+  // Whether layer b does the same as the earlier layer a: the same kinds, ops, attributes and specs
+  // in the same order, with the same wiring.
   bool alike(std::int64_t a, std::int64_t b) const;
 
   // All layers, by the first of each group.
@@ -41,12 +41,9 @@ class Layers {
   bool wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) const;
 
   const Graph& graph_;
-  std::vector<std::int64_t> of_;
+  PerNode<std::int64_t> of_;
   std::vector<std::vector<NodeId>> members_;
-  std::vector<std::size_t> place_;
+  PerNode<std::size_t> place_;
 };
 
-// The path without its layer: "attn_q" for "blk.3.attn_q".
-std::string_view within_layer(std::string_view path);
-
-}  // namespace weft
+}  // namespace weft::draw

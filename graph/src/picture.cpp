@@ -4,35 +4,40 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "weft/graph/layer_path.h"
+#include "weft/graph/per_node.h"
+
 #include "layers.h"
 
 namespace weft {
 namespace {
 
-// {"pairs":"halves","n":3} -> "pairs halves, n 3", broken into lines of about 40 characters.
-std::string attrs_text(const Attrs& attrs) {
-  const std::string json = attrs.to_json();
-  std::string text;
-  std::size_t line = 0;
-  for (const char c : std::string_view(json).substr(1, json.size() - 2)) {
-    if (c == '"') continue;
-    if (c == ',' && text.size() - line > 32) {
-      text += ",\n";
-      line = text.size();
+using draw::LayerGroup;
+
+// "pairs halves, n 3", in lines of about 40 characters.
+std::vector<std::string> attr_lines(const Attrs& attrs) {
+  std::vector<std::string> lines;
+  attrs.for_each([&](std::string_view name, const AttrValue& value) {
+    const std::string text = fmt::format("{} {}", name, to_string(value));
+    if (!lines.empty() && lines.back().size() > 32) lines.back() += ",";
+    if (lines.empty() || lines.back().ends_with(',')) {
+      lines.push_back(text);
     } else {
-      text += c == ':' ? std::string(" ") : c == ',' ? std::string(", ") : std::string(1, c);
+      lines.back() += ", " + text;
     }
-  }
-  return text;
+  });
+  return lines;
 }
 
-// ---- what a node looks like
+// ---- appearance of nodes
 
 struct Look {
   std::string_view meaning, fill, border;
 };
 
-// What an op is to a reader follows from how it reaches into its inputs, not from its name.
+// The colour of an op follows from how it reads its inputs, not from its name.
 constexpr Look kMatrix{"reads a weight matrix", "#dbeafe", "#3b82f6"};
 constexpr Look kAcross{"looks across rows", "#ede9fe", "#8b5cf6"};
 constexpr Look kGrouped{"per row or head", "#fef9c3", "#ca8a04"};
@@ -90,7 +95,7 @@ std::string layers_text(const std::vector<std::int64_t>& layers) {
   return "blk." + ranges_text(layers);
 }
 
-// ---- the painter
+// ---- drawing
 
 class Painter {
  public:
@@ -126,32 +131,30 @@ class Painter {
     return index < 0 ? nullptr : &groups_[static_cast<std::size_t>(index)];
   }
 
-  // Nodes outside the layers that several of them use (angles, cells) get a small stand-in within
-  // each: one set of long arrows to everywhere cannot be read, and takes dot minutes to lay out.
+  // Nodes outside the layers that several layers use (angles, cells) get a small placeholder in
+  // each of them: long arrows to all layers are unreadable, and dot needs minutes to lay them out.
   void find_shared() {
-    constexpr std::size_t kMostArrows = 1;
-    std::vector<std::set<std::int32_t>> used_by(static_cast<std::size_t>(graph_.size()));
+    constexpr std::size_t kMaxArrows = 1;
+    PerNode<std::set<std::int32_t>> used_by(graph_);
+    shared_ = PerNode<bool>(graph_);
     for (NodeId id = 0; id < graph_.size(); ++id) {
       for (const NodeId in : graph_[id].inputs) {
-        if (in != kNoNode && group_of(id))
-          used_by[static_cast<std::size_t>(in)].insert(group_index(id));
+        if (in != kNoNode && group_of(id)) used_by[in].insert(group_index(id));
       }
     }
     for (NodeId id = 0; id < graph_.size(); ++id) {
-      shared_.push_back(layers_.of(id) == kNoLayer && graph_[id].kind != NodeKind::weight &&
-                        used_by[static_cast<std::size_t>(id)].size() > kMostArrows);
+      shared_[id] = layers_.of(id) == kNoLayer && graph_[id].kind != NodeKind::weight &&
+                    used_by[id].size() > kMaxArrows;
     }
   }
 
-  // The name of an edge's source: a shared node is drawn anew in the group that uses it.
+  // The name of an edge's source: a shared node is drawn again in every group that uses it.
   std::string source_name(NodeId in, NodeId user) const {
     const LayerGroup* group = group_of(user);
-    return shared_[static_cast<std::size_t>(in)] && group
-               ? fmt::format("n{}_in{}", in, group->layers.front())
-               : name(in);
+    return shared_[in] && group ? fmt::format("n{}_in{}", in, group->layers.front()) : name(in);
   }
 
-  // The node of the picture that stands for a node of the graph.
+  // The node of the picture that shows a node of the graph.
   std::string name(NodeId id) const {
     const LayerGroup* group = group_of(id);
     if (!group) return fmt::format("n{}", id);
@@ -187,12 +190,12 @@ class Painter {
     picture_.clusters.push_back({group.layers, range});
     for (const NodeId id : layers_.members(group.layers.front())) {
       add_box(id, cluster);
-      for (const NodeId in : graph_[id].inputs) stand_in(in, id, cluster);
+      for (const NodeId in : graph_[id].inputs) add_placeholder(in, id, cluster);
     }
   }
 
-  void stand_in(NodeId in, NodeId user, std::int32_t cluster) {
-    if (in == kNoNode || !shared_[static_cast<std::size_t>(in)]) return;
+  void add_placeholder(NodeId in, NodeId user, std::int32_t cluster) {
+    if (in == kNoNode || !shared_[in]) return;
     const std::string name = source_name(in, user);
     if (!seen_.insert(name).second) return;
     const Look& look = look_of(graph_, graph_[in]);
@@ -203,18 +206,19 @@ class Painter {
                               .title = graph_[in].path,
                               .form = PictureBox::Form::oval,
                               .dashed = true,
-                              .stand_in = true,
+                              .placeholder = true,
                               .fill = std::string(look.fill),
                               .border = std::string(look.border)});
   }
 
-  // Weights of an op: their names are left out where the op is named after them.
+  // Weights of an op: the name is omitted if the op is named after the weight.
   void weight_lines(const Node& node, std::vector<PictureLine>& lines) const {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNoNode || graph_[node.inputs[i]].kind != NodeKind::weight) continue;
       const Node& w = graph_[node.inputs[i]];
       const bool implied = w.path == node.path + ".weight";
-      const std::string_view called = implied ? node.op->input(i).name : within_layer(w.path);
+      const std::string_view called =
+          implied ? node.op->input(i).name : parse_layer_path(w.path).rest;
       lines.push_back({fmt::format("{}  {}", called, spec_text(graph_, w.spec, true))});
     }
   }
@@ -222,15 +226,10 @@ class Painter {
   std::vector<PictureLine> lines_of(const Node& node) const {
     if (!node.op) return {{spec_text(graph_, node.spec, true)}};
     std::vector<PictureLine> lines;
-    if (!within_layer(node.path).starts_with(node.op->name))
+    if (!parse_layer_path(node.path).rest.starts_with(node.op->name))
       lines.push_back({std::string(node.op->name), PictureLine::Style::plain});
     weight_lines(node, lines);
-    const std::string attrs = attrs_text(node.attrs);
-    for (std::size_t begin = 0; begin < attrs.size();) {
-      const std::size_t end = std::min(attrs.find('\n', begin), attrs.size());
-      lines.push_back({attrs.substr(begin, end - begin)});
-      begin = end + 1;
-    }
+    for (const std::string& line : attr_lines(node.attrs)) lines.push_back({line});
     lines.push_back({"\u2192 " + spec_text(graph_, node.spec)});
     if (!node.made_by.empty()) lines.push_back({"by " + node.made_by, PictureLine::Style::italic});
     return lines;
@@ -244,10 +243,10 @@ class Painter {
                    .key = node.path,
                    .nodes = {id},
                    .cluster = cluster,
-                   .title = std::string(within_layer(node.path)),
+                   .title = std::string(parse_layer_path(node.path).rest),
                    .lines = lines_of(node),
                    .dashed = node.op && node.op->storage == Storage::view,
-                   .twice = !node.made_by.empty(),
+                   .double_border = !node.made_by.empty(),
                    .fill = std::string(look.fill),
                    .border = std::string(look.border)};
     if (node.kind == NodeKind::input) box.form = PictureBox::Form::oval;
@@ -268,7 +267,7 @@ class Painter {
                                 .title = output.name,
                                 .lines = {{spec_text(graph_, graph_[output.node].spec, true)}},
                                 .form = PictureBox::Form::oval,
-                                .twice = true,
+                                .double_border = true,
                                 .fill = std::string(kInput.fill),
                                 .border = std::string(kInput.border)});
       picture_.edges.push_back({.from = this->name(output.node), .to = name});
@@ -290,9 +289,8 @@ class Painter {
     PictureEdge edge{.from = source_name(in, id), .to = name(id)};
     const LayerGroup *source = group_of(in), *target = group_of(id);
     if (edge.from == edge.to) return;  // within a group that is not shown
-    if (target && target->hidden && shared_[static_cast<std::size_t>(in)]) return;
-    // From one layer to the next that is drawn in the same or in an earlier cluster: it leads back
-    // up.
+    if (target && target->hidden && shared_[in]) return;
+    // An edge to the next layer, if that is drawn in the same or in an earlier cluster, leads up.
     const bool next_layer = source && target && layers_.of(in) != layers_.of(id);
     if ((source && source->hidden) || (target && target->hidden)) {
       edge.kind = PictureEdge::Kind::elided;
@@ -308,11 +306,11 @@ class Painter {
   }
 
   const Graph& graph_;
-  Layers layers_;
+  draw::Layers layers_;
   std::vector<LayerGroup> groups_;
   std::vector<std::int32_t> group_of_layer_;
-  std::vector<bool> shared_;    // by NodeId
-  std::set<std::string> seen_;  // stand-ins and edges: each is drawn once
+  PerNode<bool> shared_;
+  std::set<std::string> seen_;  // placeholders and edges: each is drawn once
   Picture picture_;
 };
 

@@ -17,10 +17,10 @@ constexpr std::string_view kAddedFill = "#bbf7d0", kGoneFill = "#fecaca", kChang
 void colour(PictureBox& box, std::string_view border, std::string_view fill) {
   box.border = border;
   box.fill = fill;
-  box.pen = border == kSame ? 1 : 2;
+  box.border_width = border == kSame ? 1 : 2;
 }
 
-// The longest common part of both stays; of the others, those of `before` are struck out.
+// Keeps the longest common subsequence of both; other lines of `before` are struck out.
 std::vector<PictureLine> merged(const std::vector<PictureLine>& before,
                                 const std::vector<PictureLine>& after) {
   const std::size_t n = before.size(), m = after.size();
@@ -40,7 +40,7 @@ std::vector<PictureLine> merged(const std::vector<PictureLine>& before,
       lines.push_back(after[j]);
       ++i, ++j;
     } else if (i < n && (j == m || at(i + 1, j) >= at(i, j + 1))) {
-      lines.push_back({before[i++].text, PictureLine::Style::gone});
+      lines.push_back({before[i++].text, PictureLine::Style::removed});
     } else {
       lines.push_back(after[j++]);
       lines.back().colour = "#15803d";
@@ -60,7 +60,7 @@ class Merger {
     for (PictureEdge& edge : picture_.edges) edge.colour = kAdded;
     for (const PictureEdge& edge : before_.edges) add(edge);
     picture_.facts =
-        fmt::format("{} added, {} gone, {} changed, {} the same",
+        fmt::format("{} added, {} removed, {} changed, {} unchanged",
                     picture_.boxes.size() - gone_ - changed_ - same_, gone_, changed_, same_);
     picture_.legend = {{"added", std::string(kAddedFill), std::string(kAdded)},
                        {"gone", std::string(kGoneFill), std::string(kGone)},

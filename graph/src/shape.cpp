@@ -14,8 +14,8 @@ Shape::Shape(std::span<const Dim> dims) {
       fail<ShapeError>("only the first dimension may vary, dimension {} does", rank_);
     dims_[static_cast<std::size_t>(rank_++)] = dim;
   }
-  // From the last dimension to the first, as cols() and elems() go: a row must fit even where there
-  // are no rows.
+  // From the last dimension to the first, like cols() and elems(): a row must fit even if there are
+  // no rows.
   std::int64_t product = 1;
   for (int i = rank_; i-- > 0;) {
     if (__builtin_mul_overflow(product, dims_[static_cast<std::size_t>(i)].bound, &product))

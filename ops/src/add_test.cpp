@@ -17,7 +17,7 @@ TEST_CASE("add: elementwise, at the step's extent") {
   CHECK(eval.floats("y") == Floats{11, 22, 33, -36});
 }
 
-TEST_CASE("add: a vector goes along the last dimension of rows and heads") {
+TEST_CASE("add: a vector is broadcast along the last dimension of rows and heads") {
   Graph g;
   const Tensor rows = g.input("rows", {f32, {2, 3}}), heads = g.input("heads", {f32, {1, 2, 3}});
   const Tensor v = g.weight("v", {f32, {3}});
@@ -32,7 +32,7 @@ TEST_CASE("add: a vector goes along the last dimension of rows and heads") {
   CHECK(eval.floats("flat") == Floats{4, 6, 8});
 }
 
-TEST_CASE("add: refusals") {
+TEST_CASE("add: invalid arguments") {
   const TensorSpec a{f32, {2, 3}};
   CHECK(refusal(kAdd, {}, {{i32, {2, 3}}, a}) == "DTypeError: a must be F32, got I32");
   CHECK(refusal(kAdd, {}, {a, {f16, {2, 3}}}) == "DTypeError: b must be F32, got F16");

@@ -11,6 +11,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer_runs(Specs in) {
   const TensorSpec &q = in[0], &k = in[1], &v = in[2], &table = in[3];
   if (q.dtype != q8a) expect_dtype("q", q, f32);
@@ -63,10 +65,10 @@ TensorSpec infer_biased(const Attrs& attrs, Specs in) {
   return out;
 }
 
-// One token and one query head: its keys' softmax weights and what their errors are made of.
+// One token and one query head: the softmax weights of its keys, and the parts of their errors.
 struct Head {
   std::vector<double> p;   // softmax over the run of cells
-  double score_error = 0;  // by how much a score may be off in f32
+  double score_error = 0;  // the error bound of a score in f32
 };
 
 // 2^(-m ..): how much a head's scores fall with each position.
@@ -190,11 +192,11 @@ void reference(const Attrs& attrs, Views in, View out) {
   });
 }
 
-// Where values are blocks of codes, what multiplies a cell's codes (p times the block's scale) may
-// be rounded to a multiple of (largest p times largest scale in the block of cells) / (2^15 - 1):
-// off by at most half of that, times a code no larger than those that made a scale. So caches are
-// taken to be as encoders write them, with a code at the end of its range in every block. Blocks of
-// cells whose p are all below 2^-60 of the largest may be left out.
+// If values are quantized, the weight of a cell's codes (p times the block's scale) may be rounded
+// to a multiple of (largest p times largest scale in the block of cells) / (2^15 - 1). The error is
+// at most half of that, times the largest code. This assumes caches as encoders write them, with a
+// code at the end of its range in every block. Blocks of cells whose p are all below 2^-60 of the
+// largest may be skipped.
 double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t, std::int64_t h,
                        std::int64_t width) {
   double peaks = 0, largest = 0, top = 0;
@@ -242,7 +244,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
   });
 }
 
-// As if every token looked at all cells that a sequence may have.
+// Assumes that every token attends to all cells that a sequence may have.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   Cost c = moves(in, out, extents);
   const std::int64_t n_cells = in[3].shape[1].bound * kCellsPerBlock;

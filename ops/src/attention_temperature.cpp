@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &x = in[0], &pos = in[1];
   const auto& a = attrs.as<TemperatureAttrs>();

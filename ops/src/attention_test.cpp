@@ -38,7 +38,7 @@ TEST_CASE("attention: one key gives its value") {
   CHECK(eval.floats("y") == Floats{30, 40, 30, 40});
 }
 
-TEST_CASE("attention: two keys, by hand, cells outside the run do not count") {
+TEST_CASE("attention: two keys, by hand, cells outside the run are ignored") {
   const Graph g = Setup{.n_cells = 4, .e = 1, .e_v = 1, .scale = 2}.graph();
   Evaluator eval(g, kPadded);
   // Scores 2 * 3 * (0, ln(3) / 6): weights 1/4 and 3/4.
@@ -111,7 +111,7 @@ TEST_CASE("attention: online softmax in plain f32 keeps within the bound") {
   for (const float b : bounds) CHECK(b < 1e-3f);  // one key in 300 weighs about 3e-3
 }
 
-TEST_CASE("attention: quantized keys and values are what they decode to") {
+TEST_CASE("attention: quantized keys and values have their decoded values") {
   const auto graph = [](DType k, DType v) {
     Graph g;
     const Tensor q = g.input("q", {f32, {2, 4, 64}});
@@ -142,7 +142,7 @@ TEST_CASE("attention: quantized keys and values are what they decode to") {
   }
 }
 
-TEST_CASE("attention: q in blocks of codes is what it decodes to") {
+TEST_CASE("attention: quantized q has its decoded values") {
   const auto graph = [](bool in_blocks) {
     Graph g;
     const Tensor q = g.input("q", {in_blocks ? q8a : f32, {2, 4, 64}});
@@ -198,7 +198,7 @@ TEST_CASE("attention: columns map to whole heads") {
   CHECK(kAttention.map_cols(attrs, in, 2, {0, 4 * 32}) == ColRange{0, 64 * 32});
 }
 
-TEST_CASE("attention: blocks lie where the table of a token's sequence says") {
+TEST_CASE("attention: blocks are found by the table of the token's sequence") {
   const auto graph = [](std::int64_t n_sequences) {
     Graph g;
     const Tensor q = g.input("q", {f32, {3, 2, 8}});
@@ -233,7 +233,7 @@ TEST_CASE("attention: blocks lie where the table of a token's sequence says") {
   }
 }
 
-TEST_CASE("attention: refusals") {
+TEST_CASE("attention: invalid arguments") {
   const TensorSpec q{f32, {2, 4, 8}}, k{f16, {9, 2, 64, 8}}, v{f16, {9, 2, 64, 6}}, ids{i32, {2}};
   const AttentionAttrs attrs;
   const TensorSpec table{i32, {3, 5}};
@@ -246,7 +246,7 @@ TEST_CASE("attention: refusals") {
   CHECK(refused({f16, {2, 4, 8}}, k, v, ids, ids) == "DTypeError: q must be F32, got F16");
   CHECK(refused({f32, {2, 32}}, k, v, ids, ids) == "ShapeError: q must be [T, H, E], got [2, 32]");
   CHECK(refused(q, {i32, {9, 2, 64, 8}}, v, ids, ids) ==
-        "DTypeError: k must be of a type for caches (F32, F16, Q8_0, Q4_0), got I32");
+        "DTypeError: k must have a cache type (F32, F16, Q8_0, Q4_0), got I32");
   CHECK(refused(q, {f16, {9, 2, 32, 8}}, v, ids, ids) ==
         "ShapeError: k must be [B, G, 64, E], got [9, 2, 32, 8]");
   CHECK(refused(q, {q8_0, {9, 2, 64, 8}}, v, ids, ids) ==

@@ -4,7 +4,7 @@
 
 #include "op_support.h"
 
-namespace weft {
+namespace weft::ops {
 
 inline TensorSpec infer_broadcast(const Attrs&, Specs in) {
   const TensorSpec &a = in[0], &b = in[1];
@@ -34,4 +34,4 @@ void broadcast(Views in, View out, F f) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::ops

@@ -18,7 +18,7 @@ std::string cache_type_names() {
 }
 
 Shape cache_shape(std::int64_t n_cells, std::int64_t n_groups, std::int64_t width) {
-  return {whole_blocks(n_cells) / kCellsPerBlock, n_groups, kCellsPerBlock, width};
+  return {blocks_for(n_cells), n_groups, kCellsPerBlock, width};
 }
 
 std::int64_t cells_of(const Shape& cache) {

@@ -10,10 +10,10 @@ namespace weft {
 namespace {
 
 TEST_CASE("caches: whole blocks of cells") {
-  CHECK(whole_blocks(0) == 0);
-  CHECK(whole_blocks(1) == 64);
-  CHECK(whole_blocks(64) == 64);
-  CHECK(whole_blocks(65) == 128);
+  CHECK(round_up_to_blocks(0) == 0);
+  CHECK(round_up_to_blocks(1) == 64);
+  CHECK(round_up_to_blocks(64) == 64);
+  CHECK(round_up_to_blocks(65) == 128);
   CHECK(cache_shape(65, 4, 32) == Shape{2, 4, 64, 32});
   CHECK(cells_of(cache_shape(65, 4, 32)) == 128);
   CHECK(cell_bytes({f16, cache_shape(1, 4, 32)}) == 256);
@@ -21,7 +21,7 @@ TEST_CASE("caches: whole blocks of cells") {
   CHECK(cache_type_names() == "F32, F16, Q8_0, Q4_0");
 }
 
-TEST_CASE("caches: every cell of every group has a place of its own, a group's part is one run") {
+TEST_CASE("caches: every cell of every group has its own place, a group's part is contiguous") {
   constexpr std::int64_t kGroups = 3, kWidth = 8, kCells = 128;
   std::set<std::int64_t> seen;
   for (std::int64_t g = 0; g < kGroups; ++g) {

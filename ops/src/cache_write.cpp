@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &state = in[0], &x = in[1], &cells = in[2];
   expect_cache("state", state);
@@ -29,7 +31,7 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-// Touches the cells of the step, not the state.
+// Counts only the cells of the step, not the whole state.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   const std::int64_t n_cells = elems_at(in[2], extents);
   return {.bytes_read = bytes_at(in[1], extents) + bytes_at(in[2], extents),

@@ -57,7 +57,7 @@ TEST_CASE("cache_write: costs the cells of the step, not the cache") {
   CHECK(cost.bytes_written == 3 * 256 * 2);
 }
 
-TEST_CASE("cache_write: groups stay whole, and need their columns of what is written") {
+TEST_CASE("cache_write: groups are not split, and read only their own columns") {
   const std::vector<TensorSpec> in{{f16, cache_shape(100, 4, 32)}, {f32, {3, 4, 32}}, {i32, {3}}};
   CHECK(kCacheWrite.col_granule({}, in, in[0]) == 64 * 32);
   const ColRange part{64 * 32, 3 * 64 * 32};
@@ -65,10 +65,10 @@ TEST_CASE("cache_write: groups stay whole, and need their columns of what is wri
   CHECK(kCacheWrite.map_cols({}, in, 1, part) == ColRange{32, 96});
 }
 
-TEST_CASE("cache_write: refusals") {
+TEST_CASE("cache_write: invalid arguments") {
   const TensorSpec state{f16, {8, 2, 64, 4}}, x{f32, {3, 2, 4}}, cells{i32, {3}};
   CHECK(refusal(kCacheWrite, {}, {{i32, {8, 2, 64, 4}}, x, cells}) ==
-        "DTypeError: state must be of a type for caches (F32, F16, Q8_0, Q4_0), got I32");
+        "DTypeError: state must have a cache type (F32, F16, Q8_0, Q4_0), got I32");
   CHECK(refusal(kCacheWrite, {}, {{f16, {512, 2, 4}}, x, cells}) ==
         "ShapeError: state must be [B, G, 64, E], got [512, 2, 4]");
   CHECK(refusal(kCacheWrite, {}, {state, {f16, {3, 2, 4}}, cells}) ==

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_dtype("x", in[0], f32);
   const auto& a = attrs.as<ClampAttrs>();

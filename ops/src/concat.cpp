@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   std::int64_t width = 0;
   for (std::size_t i = 0; i < in.size(); ++i) {

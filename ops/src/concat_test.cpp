@@ -24,7 +24,7 @@ TEST_CASE("concat: columns map to the part that holds them") {
   CHECK(kConcat.map_cols({}, in, 1, {0, 4}) == ColRange{0, 0});
 }
 
-TEST_CASE("concat: refusals") {
+TEST_CASE("concat: invalid arguments") {
   const TensorSpec a{f32, {2, 4}};
   CHECK(refusal(kConcat, {}, {a, {i32, {2, 4}}}) == "DTypeError: x_1 must be F32, got I32");
   CHECK(refusal(kConcat, {}, {a, {f32, {3, 4}}}) == "ShapeError: x_1 must be [2, N], got [3, 4]");

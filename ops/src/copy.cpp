@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const auto& a = attrs.as<CopyAttrs>();
   if (a.from == a.to)

@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &w = in[1], &ids = in[2];
   if (x.dtype != q8a) expect_dtype("x", x, f32);

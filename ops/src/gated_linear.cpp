@@ -8,10 +8,12 @@
 
 namespace weft {
 
+using namespace ops;
+
 namespace {
 
-// One activation: its name, how it is applied, its error on an exact argument, its steepest slope,
-// and the op it is.
+// One activation: its name, its function, its error for an exact argument, its maximum slope, and
+// its op.
 struct ActivationRow {
   std::string_view name;
   double (*apply)(double x);
@@ -58,8 +60,8 @@ void reference(const Attrs& attrs, Views in, View out) {
   });
 }
 
-// a * u with a = act(g): the error of g grows by the slope of act, then both factors' errors meet
-// in the product, rounded once.
+// a * u with a = act(g): the error of g grows by the slope of act, then the errors of both factors
+// combine in the product, which is rounded once.
 void bound(const Attrs& attrs, Views in, View bounds) {
   const ActivationRow& act = row_of(attrs);
   struct Factor {

@@ -34,7 +34,7 @@ TEST_CASE("gated_linear equals its definition, on f32 and on quantized activatio
   }
 }
 
-TEST_CASE("gated_linear: refusals") {
+TEST_CASE("gated_linear: invalid arguments") {
   const TensorSpec x{f32, {2, 64}}, w{f32, {3, 64}};
   const GatedLinearAttrs attrs;
   CHECK(refusal(kGatedLinear, attrs, {{i32, {2, 64}}, w, w}) ==
@@ -44,7 +44,7 @@ TEST_CASE("gated_linear: refusals") {
   CHECK(refusal(kGatedLinear, attrs, {x, w, {f32, {4, 64}}}) ==
         "ShapeError: up must be [3, 64], got [4, 64]");
   CHECK(refusal(kGatedLinear, attrs, {x, w, {i32, {3, 64}}}) ==
-        "DTypeError: up must be of a type with a codec, got I32");
+        "DTypeError: up must have a type with a codec, got I32");
 }
 
 TEST_CASE("gated_linear: attributes print by name") {

@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &ids = in[1];
   expect_dtype("x", x, f32);

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 double gelu_of(double x) {
   const double u = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
   return x / 2 * (1 + std::tanh(u));

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &table = in[0], &ids = in[1];
   expect_format("table", table);
@@ -36,7 +38,7 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-// Reads the rows it is asked for, not the table.
+// Reads only the requested rows, not the whole table.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   const std::int64_t n_rows = elems_at(in[1], extents);
   return {.bytes_read = n_rows * in[0].row_bytes() + bytes_at(in[1], extents),

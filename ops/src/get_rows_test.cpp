@@ -43,10 +43,10 @@ TEST_CASE("get_rows: costs the rows it reads, not the table") {
   CHECK(cost.bytes_written == 5 * 64 * 4);
 }
 
-TEST_CASE("get_rows: refusals") {
+TEST_CASE("get_rows: invalid arguments") {
   const TensorSpec table{f32, {3, 2}}, ids{i32, {4}};
   CHECK(refusal(kGetRows, {}, {{i32, {3, 2}}, ids}) ==
-        "DTypeError: table must be of a type with a codec, got I32");
+        "DTypeError: table must have a type with a codec, got I32");
   CHECK(refusal(kGetRows, {}, {{f32, {3}}, ids}) == "ShapeError: table must be [N, D], got [3]");
   CHECK(refusal(kGetRows, {}, {table, {f32, {4}}}) == "DTypeError: ids must be I32, got F32");
   CHECK(refusal(kGetRows, {}, {table, {i32, {4, 1}}}) == "accepted");

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &state = in[0], &x = in[1], &rows = in[2];
   expect_dtype("state", state, f32);
@@ -28,7 +30,7 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-// As if every token were kept: it touches rows of the step, not the state.
+// Assumes that every token is written; counts rows of the step, not the whole state.
 Cost cost(const Attrs&, Specs in, const TensorSpec&, const Extents& extents) {
   return {.bytes_read = bytes_at(in[1], extents) + bytes_at(in[2], extents),
           .bytes_written = bytes_at(in[1], extents)};

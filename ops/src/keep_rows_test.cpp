@@ -7,7 +7,7 @@ namespace {
 
 using namespace test;
 
-TEST_CASE("keep_rows: writes the rows that are wanted, and keeps the others, over several steps") {
+TEST_CASE("keep_rows: writes the requested rows and keeps the others, over several steps") {
   Graph g;
   const Dim t = g.variable("T", 3);
   const Tensor state = g.state("s", {f32, {4, 2}});
@@ -29,7 +29,7 @@ TEST_CASE("keep_rows: costs the rows of the step, not the state") {
   CHECK(cost.bytes_written == 3 * 64 * 4);
 }
 
-TEST_CASE("keep_rows: refusals") {
+TEST_CASE("keep_rows: invalid arguments") {
   const TensorSpec state{f32, {8, 2, 4}}, x{f32, {3, 2, 4}}, rows{i32, {3}};
   CHECK(refusal(kKeepRows, {}, {{f16, {8, 2, 4}}, x, rows}) ==
         "DTypeError: state must be F32, got F16");

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &w = in[1], &bias = in[2], &residual = in[3];
   expect_matrix("w", w, expect_projected(x));
@@ -36,7 +38,7 @@ void reference(const Attrs&, Views in, View out) {
   });
 }
 
-// The error of the sum, and three roundings of it with bias and residual added.
+// The error of the sum, plus three roundings when bias and residual are added.
 void bound(const Attrs&, Views in, View bounds) {
   project_bound(in[0], in[1], [&](std::int64_t t, std::int64_t n, double sum, double error) {
     const double total =

@@ -8,6 +8,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 using Ends = std::vector<std::int64_t>;
 
 Ends segments(const Attrs& attrs, Specs in) {

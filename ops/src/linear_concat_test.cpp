@@ -38,7 +38,7 @@ TEST_CASE("linear_concat: each part of the row is cut on its own") {
   CHECK(kLinearConcat.col_segments(LinearConcatAttrs{3}, in) == std::vector<std::int64_t>{4, 6, 9});
 }
 
-TEST_CASE("linear_concat: refusals") {
+TEST_CASE("linear_concat: invalid arguments") {
   const TensorSpec x{f32, {2, 32}}, w{f32, {4, 32}}, b{f32, {4}};
   const LinearConcatAttrs two{2}, biased{2, true};
   CHECK(refusal(kLinearConcat, LinearConcatAttrs{0}, {x, w}) ==

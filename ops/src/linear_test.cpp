@@ -114,12 +114,12 @@ TEST_CASE("linear: is named after its weight") {
   CHECK_THROWS_WITH_AS(build(), expected.c_str(), ShapeError);
 }
 
-TEST_CASE("linear: refusals") {
+TEST_CASE("linear: invalid arguments") {
   const TensorSpec x{f32, {2, 64}}, w{q8_0, {3, 64}}, none{};
   CHECK(refusal(kLinear, {}, {{f16, {2, 64}}, w}) == "DTypeError: x must be F32 or Q8A, got F16");
   CHECK(refusal(kLinear, {}, {{f32, {64}}, w}) == "ShapeError: x must be [T, K], got [64]");
   CHECK(refusal(kLinear, {}, {x, {i32, {3, 64}}}) ==
-        "DTypeError: w must be of a type with a codec, got I32");
+        "DTypeError: w must have a type with a codec, got I32");
   CHECK(refusal(kLinear, {}, {x, {f32, {64, 3}}}) == "ShapeError: w must be [N, 64], got [64, 3]");
   CHECK(refusal(kLinear, {}, {x, w, {f16, {3}}}) == "DTypeError: bias must be F32, got F16");
   CHECK(refusal(kLinear, {}, {x, w, {f32, {4}}}) == "ShapeError: bias must be [3], got [4]");

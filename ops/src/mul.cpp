@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 void reference(const Attrs&, Views in, View out) {
   broadcast(in, out, [](double a, double b) { return a * b; });
 }

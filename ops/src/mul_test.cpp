@@ -17,7 +17,7 @@ TEST_CASE("mul: elementwise, at the step's extent") {
   CHECK(eval.floats("y") == Floats{10, 40, 90, -160});
 }
 
-TEST_CASE("mul: a vector goes along the last dimension of rows and heads") {
+TEST_CASE("mul: a vector is broadcast along the last dimension of rows and heads") {
   Graph g;
   const Tensor rows = g.input("rows", {f32, {2, 3}}), heads = g.input("heads", {f32, {1, 2, 3}});
   const Tensor v = g.weight("v", {f32, {3}});
@@ -32,7 +32,7 @@ TEST_CASE("mul: a vector goes along the last dimension of rows and heads") {
   CHECK(eval.floats("flat") == Floats{4, 9, 16});
 }
 
-TEST_CASE("mul: refusals") {
+TEST_CASE("mul: invalid arguments") {
   const TensorSpec a{f32, {2, 3}};
   CHECK(refusal(kMul, {}, {{i32, {2, 3}}, a}) == "DTypeError: a must be F32, got I32");
   CHECK(refusal(kMul, {}, {a, {f16, {2, 3}}}) == "DTypeError: b must be F32, got F16");

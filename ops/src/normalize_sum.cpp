@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_dtype("x", in[0], f32);
   expect_form(in[0].shape.rank() >= 1, "x", in[0], "[.., D]");

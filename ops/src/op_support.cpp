@@ -5,7 +5,7 @@
 #include "weft/graph/row_layout.h"
 #include "weft/ops/cache_cells.h"
 
-namespace weft {
+namespace weft::ops {
 
 void expect_dtype(std::string_view name, const TensorSpec& spec, DType dtype) {
   if (spec.dtype != dtype) {
@@ -19,14 +19,14 @@ void expect_shape(std::string_view name, const TensorSpec& spec, const Shape& sh
 
 void expect_format(std::string_view name, const TensorSpec& spec) {
   const Format* format = spec.dtype.valid() ? find_format(spec.dtype.plain()) : nullptr;
-  if (!format || format->whole) {
-    fail<DTypeError>("{} must be of a type with a codec, got {}", name, spec.dtype.name());
+  if (!format || format->is_integer) {
+    fail<DTypeError>("{} must have a type with a codec, got {}", name, spec.dtype.name());
   }
 }
 
 void expect_cache(std::string_view name, const TensorSpec& spec) {
   if (std::ranges::find(cache_types(), spec.dtype) == cache_types().end()) {
-    fail<DTypeError>("{} must be of a type for caches ({}), got {}", name, cache_type_names(),
+    fail<DTypeError>("{} must have a cache type ({}), got {}", name, cache_type_names(),
                      spec.dtype.name());
   }
   const Shape& shape = spec.shape;
@@ -123,4 +123,4 @@ Cost moves(Specs in, const TensorSpec& out, const Extents& extents) {
   return cost;
 }
 
-}  // namespace weft
+}  // namespace weft::ops

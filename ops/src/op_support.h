@@ -1,5 +1,5 @@
 #pragma once
-// What the ops' own files share: checks for infer, rows as floats, node names, costs and the
+// What the files of ops share: checks for infer, rows as floats, node names, costs and the
 // arithmetic of error bounds.
 
 #include <cfloat>
@@ -15,9 +15,9 @@
 #include "weft/graph/graph.h"
 #include "weft/ops/formats/format.h"
 
-namespace weft {
+namespace weft::ops {
 
-// ---- infer: each throws with the name of the input, what it must be and what it is.
+// ---- infer: each throws an error with the name of the input, the expected and the actual value.
 
 void expect_dtype(std::string_view name, const TensorSpec& spec, DType dtype);
 void expect_shape(std::string_view name, const TensorSpec& spec, const Shape& shape);
@@ -27,7 +27,7 @@ void expect_cache(std::string_view name, const TensorSpec& spec);
 void expect_finite(std::string_view name, double value);
 void expect_positive(std::string_view name, double value);
 
-// A shape that is not known in full: expect_form(w.shape.rank() == 2, "w", w, "[N, {}]", k).
+// For a shape that is only partly known: expect_form(w.shape.rank() == 2, "w", w, "[N, {}]", k).
 template <class... Args>
 void expect_form(bool holds, std::string_view name, const TensorSpec& spec,
                  fmt::format_string<Args...> form, Args&&... args) {
@@ -72,17 +72,18 @@ double silu_of(double x);
 
 // ---- bound
 
-// n roundings to f32 in a row change a value by at most this share of it, and a sum of products by
-// this share of the sum of their magnitudes (Higham, Accuracy and Stability of Numerical
-// Algorithms, 2nd ed., section 3.1: gamma_n). Nothing is known for 2^24 roundings and more.
+// n successive roundings to f32 change a value by at most this fraction of it, and a sum of
+// products by this fraction of the sum of their magnitudes (Higham, Accuracy and Stability of
+// Numerical Algorithms, 2nd ed., section 3.1: gamma_n). Nothing is known for 2^24 roundings and
+// more.
 inline double rounding(double n) {
   return n < 0x1p24 ? n * 0x1p-24 / (1 - n * 0x1p-24) : HUGE_VAL;
 }
 
-// What one operation may lose where subnormals are flushed to zero.
+// The error of one operation if subnormals are flushed to zero.
 inline constexpr double kFlushed = FLT_MIN;
 
-// Error of silu in f32 where its argument is exact: an exp good to 2 ulp, an addition, a division
+// Error of silu in f32 if its argument is exact: an exp good to 2 ulp, an addition, a division
 // and a product, well within 16 roundings; exp(-x) leaves f32 at x = -88.7, where the true result
 // is 23 * FLT_MIN.
 inline double silu_error(double y) {
@@ -92,7 +93,7 @@ inline double silu_error(double y) {
 // For ops that move values and compute none: a bound of 0 everywhere.
 void exact(const Attrs&, Views in, View bounds);
 
-// To f32, never downwards.
+// To f32, rounded up.
 inline float bound_up(double x) {
   return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
 }
@@ -104,4 +105,4 @@ std::int64_t elems_at(const TensorSpec& spec, const Extents& extents);
 // Reads all inputs once and writes the output once.
 Cost moves(Specs in, const TensorSpec& out, const Extents& extents);
 
-}  // namespace weft
+}  // namespace weft::ops

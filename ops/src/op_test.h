@@ -22,7 +22,7 @@ using Floats = std::vector<float>;
 // Rows never lie back to back in these tests.
 inline constexpr EvaluatorOptions kPadded{.row_padding = 64};
 
-// "ShapeError: w must be [4], got [5]": how an op refuses inputs; "accepted" where it does not.
+// "ShapeError: w must be [4], got [5]": how an op refuses inputs; "accepted" if it does not.
 inline std::string refusal(const OpDef& op, const Attrs& attrs, std::vector<TensorSpec> in) {
   in.resize(std::max(in.size(), op.inputs.size()));
   try {

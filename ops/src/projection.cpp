@@ -4,7 +4,7 @@
 
 #include "weft/ops/formats/q8a.h"
 
-namespace weft {
+namespace weft::ops {
 
 std::int64_t expect_projected(const TensorSpec& x) {
   if (x.dtype != f32 && x.dtype != q8a) {
@@ -44,4 +44,4 @@ double projection_error(const float* x, const std::vector<float>& magnitudes) {
   return rounding(n_ops) * total + n_ops * kFlushed;
 }
 
-}  // namespace weft
+}  // namespace weft::ops

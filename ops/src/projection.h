@@ -4,7 +4,7 @@
 
 #include "op_support.h"
 
-namespace weft {
+namespace weft::ops {
 
 // Checks x and returns K.
 std::int64_t expect_projected(const TensorSpec& x);
@@ -27,9 +27,9 @@ void project(const View& x, const View& w, F f) {
   }
 }
 
-// For every weight of a row, the magnitude that may appear while it is used: |w|, and for quantized
-// formats the largest |w| of its 32 on top, since a kernel may add up codes and take their offset
-// (a zero point, a minimum) off at the end.
+// For every weight of a row, the largest magnitude of intermediate results: |w|, and for quantized
+// formats plus the largest |w| of its block of 32, because a kernel may sum up codes and subtract
+// their offset (a zero point, a minimum) at the end.
 std::vector<float> used_magnitudes(const float* w, std::int64_t k, bool quantized);
 
 // By how much f32 may miss sum_k x[k] * w[k]: K products and additions plus 8 for scales,
@@ -55,4 +55,4 @@ void project_bound(const View& x, const View& w, F f) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::ops

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec& x = in[0];
   expect_dtype("x", x, f32);
@@ -22,8 +24,9 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-// Of the decoded values. The scale may miss by 4 roundings (a reciprocal instead of a division); a
-// code may fall to the other side where x / d lies that close to the middle between two codes.
+// The bound of the decoded values. The scale may be off by 4 roundings (a reciprocal instead of a
+// division); a code may be the neighbouring one if x / d is that close to the midpoint of two
+// codes.
 void bound(const Attrs&, Views in, View bounds) {
   constexpr double kSlack = 4 * 0x1p-24;
   const std::int64_t block = q8a.block_elems();

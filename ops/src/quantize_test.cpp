@@ -43,12 +43,12 @@ TEST_CASE("Q8A: zeros, and values so small that the scale is subnormal") {
     const Q8ABlock block = encode(x);
     kQ8AFormat.decode(reinterpret_cast<const std::byte*>(&block), y.data(), 32);
     for (std::size_t i = 0; i < 32; ++i) {
-      CHECK(std::fabs(static_cast<double>(x[i]) - y[i]) <= kQ8AFormat.step(amax));
+      CHECK(std::fabs(static_cast<double>(x[i]) - y[i]) <= kQ8AFormat.max_error(amax));
     }
   }
 }
 
-TEST_CASE("Q8A: what is no number does not pass for one") {
+TEST_CASE("Q8A: NaN and infinities do not become numbers") {
   Floats x(32, 1), y(32);
   SUBCASE("NaN first") {
     x[0] = NAN;
@@ -81,14 +81,14 @@ TEST_CASE("quantize: every row, within half a step, a reciprocal keeps within th
     for (std::size_t i = begin; i < begin + 32; ++i) amax = std::max(amax, std::fabs(x[i]));
     const float inverse = 127 / amax;
     for (std::size_t i = begin; i < begin + 32; ++i) {
-      CHECK(std::fabs(static_cast<double>(x[i]) - y[i]) <= kQ8AFormat.step(amax));
+      CHECK(std::fabs(static_cast<double>(x[i]) - y[i]) <= kQ8AFormat.max_error(amax));
       other[i] = amax / 127 * std::nearbyint(x[i] * inverse);
     }
   }
   check_close(other, y, eval.bounds("y"));
 }
 
-TEST_CASE("quantize: refusals") {
+TEST_CASE("quantize: invalid arguments") {
   CHECK(refusal(kQuantize, {}, {{f16, {2, 64}}}) == "DTypeError: x must be F32, got F16");
   CHECK(refusal(kQuantize, {}, {{f32, {64}}}) == "ShapeError: x must be [T, .., K], got [64]");
   CHECK(refusal(kQuantize, {}, {{f32, {2, 33}}}) ==

@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 bool same_behind_first(const Shape& a, const Shape& b) {
   return a.rank() == b.rank() && std::equal(a.begin() + 1, a.end(), b.begin() + 1);
 }
@@ -25,7 +27,7 @@ TensorSpec infer(const Attrs&, Specs in) {
   return x;
 }
 
-// One element of one token: what it starts from.
+// The previous value of one element of one token.
 double start(Views in, const View& y, std::int64_t t, std::int64_t i) {
   const std::int32_t from = in[3].row<const std::int32_t>(0)[t];
   const std::int32_t before = in[4].row<const std::int32_t>(0)[t];
@@ -41,8 +43,7 @@ void reference(const Attrs&, Views in, View y) {
   }
 }
 
-// A product and a sum are two roundings of what they give; what the start is off by goes on with
-// the factor |a|.
+// A product and a sum are two roundings; the error of the previous value is multiplied by |a|.
 void bound(const Attrs& attrs, Views in, View bounds) {
   std::vector<float> memory(static_cast<std::size_t>(bounds.rows() * bounds.cols()));
   View y = bounds;

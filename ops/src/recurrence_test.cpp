@@ -17,7 +17,7 @@ Graph graph(std::int64_t n_tokens, std::int64_t width) {
   return g;
 }
 
-TEST_CASE("recurrence: goes on from nothing, from a state, and from tokens before, by hand") {
+TEST_CASE("recurrence: continues from zero, from a state and from earlier tokens, by hand") {
   const Graph g = graph(4, 2);
   Evaluator eval(g, kPadded);
   eval.floats("a", {2, 3, 0.5f, 1, -1, 2, 10, 10}).floats("x", {1, 1, 2, 2, 3, 3, 4, 4});
@@ -46,7 +46,7 @@ TEST_CASE("recurrence: products and sums in plain f32 keep within the bound") {
   for (const float b : eval.bounds("y")) CHECK(b < 1e-5f);
 }
 
-TEST_CASE("recurrence: refusals") {
+TEST_CASE("recurrence: invalid arguments") {
   const TensorSpec a{f32, {3, 8}}, state{f32, {5, 8}}, ids{i32, {3}};
   CHECK(refusal(kRecurrence, {}, {{f16, {3, 8}}, a, state, ids, ids}) ==
         "DTypeError: a must be F32, got F16");

@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 double relu_of(double x) {
   return x > 0 ? x : 0;
 }

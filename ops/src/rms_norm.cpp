@@ -5,6 +5,7 @@
 #include "rms.h"
 
 namespace weft {
+namespace ops {
 
 TensorSpec infer_rms(const Attrs& attrs, Specs in) {
   expect_dtype("x", in[0], f32);
@@ -23,7 +24,11 @@ std::int64_t rms_granule(const Attrs&, Specs in, const TensorSpec&) {
   return in[0].shape.last();
 }
 
+}  // namespace ops
+
 namespace {
+
+using namespace ops;
 
 void reference(const Attrs& attrs, Views in, View out) {
   const double eps = attrs.as<RmsNormAttrs>().eps;

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec out = infer_rms(attrs, in);
   expect_dtype("w", in[1], f32);

@@ -19,7 +19,7 @@ TEST_CASE("rms_norm_mul equals its definition, on rows and on heads") {
   }
 }
 
-TEST_CASE("rms_norm_mul: refusals") {
+TEST_CASE("rms_norm_mul: invalid arguments") {
   const RmsNormAttrs attrs{1e-5f};
   const TensorSpec x{f32, {2, 4}};
   CHECK(refusal(kRmsNormMul, attrs, {{i32, {4}}, x}) == "DTypeError: x must be F32, got I32");

@@ -62,7 +62,7 @@ TEST_CASE("rms_norm: a head stays in one lane") {
   CHECK(kRmsNorm.col_granule(RmsNormAttrs{}, {&row, 1}, row) == 24);
 }
 
-TEST_CASE("rms_norm: refusals") {
+TEST_CASE("rms_norm: invalid arguments") {
   const RmsNormAttrs attrs{1e-5f};
   CHECK(refusal(kRmsNorm, attrs, {{f16, {2, 4}}}) == "DTypeError: x must be F32, got F16");
   CHECK(refusal(kRmsNorm, attrs, {{f32, {}}}) == "ShapeError: x must be [.., D], got []");

@@ -6,6 +6,8 @@
 
 namespace weft {
 
+using namespace ops;
+
 std::string_view to_string(RopePairs pairs) {
   return pairs == RopePairs::halves ? "halves" : "adjacent";
 }
@@ -59,8 +61,8 @@ void reference(const Attrs& attrs, Views in, View out) {
                 });
 }
 
-// Two products and their sum: three roundings of the magnitudes. What passes through stays as it
-// is.
+// Two products and their sum: three roundings of the magnitudes. Elements that pass through are
+// exact.
 void bound(const Attrs& attrs, Views in, View bounds) {
   exact(attrs, in, bounds);
   for_each_pair(

@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 void check_attrs(const RopeAttrs& a) {
   if (a.n_rot < 2 || a.n_rot % 2 != 0) {
     fail<ValueError>("n_rot must be even and at least 2, got {}", a.n_rot);
@@ -37,9 +39,9 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return {f32, {pos.shape[0], a.n_rot}};
 }
 
-// YaRN section 3.2: pairs that turn often within the original context keep their angle (1), those
-// that turn less than once take the scaled one (0), with a straight ramp between. A pair's index
-// where it makes `beta` turns follows from its wavelength.
+// YaRN section 3.2: pairs that rotate often within the original context keep their angle (1), those
+// that rotate less than once use the scaled one (0), with a linear ramp between. The index of the
+// pair that makes `beta` rotations follows from its wavelength.
 struct Ramp {
   explicit Ramp(const RopeAttrs& a) {
     const auto pair_of = [&](double beta) {
@@ -89,7 +91,7 @@ void reference(const Attrs& attrs, Views in, View out) {
 }
 
 // The angle in f32 takes about 16 roundings (a power, a few products, the blend), and a cosine
-// moves as far as its angle does.
+// changes at most by as much as its angle.
 void bound(const Attrs& attrs, Views in, View bounds) {
   const auto& a = attrs.as<RopeAttrs>();
   const Frequencies frequencies(a, in[1]);

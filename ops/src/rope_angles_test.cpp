@@ -84,7 +84,7 @@ TEST_CASE("rope_angles: angles in plain f32 keep within the bound") {
   }
 }
 
-TEST_CASE("rope_angles: refusals") {
+TEST_CASE("rope_angles: invalid arguments") {
   const TensorSpec pos{i32, {2}};
   const auto refused = [&](const RopeAttrs& a) { return refusal(kRopeAngles, a, {pos}); };
   CHECK(refused({.n_rot = 0}) == "ValueError: n_rot must be even and at least 2, got 0");

@@ -41,7 +41,7 @@ TEST_CASE("rope: position 0 changes nothing") {
   }
 }
 
-TEST_CASE("rope: keeps the norm of every pair, and dot products depend on the distance alone") {
+TEST_CASE("rope: keeps the norm of every pair, and dot products depend only on the distance") {
   const auto dot = [](const Floats& a, const Floats& b) {
     double sum = 0;
     for (std::size_t i = 0; i < 8; ++i) sum += static_cast<double>(a[i]) * b[i];
@@ -57,7 +57,7 @@ TEST_CASE("rope: keeps the norm of every pair, and dot products depend on the di
   }
 }
 
-TEST_CASE("rope: runs in place, and what passes through is exact") {
+TEST_CASE("rope: runs in place, and dimensions that are not rotated are exact") {
   Graph g;
   const Tensor x = g.input("x", {f32, {2, 2, 6}}), angles = g.input("angles", {f32, {2, 4}});
   const Tensor y = rope(x, angles, RopePairs::halves);
@@ -71,7 +71,7 @@ TEST_CASE("rope: runs in place, and what passes through is exact") {
   CHECK(eval.floats("x") == eval.floats("y"));
 }
 
-TEST_CASE("rope: refusals") {
+TEST_CASE("rope: invalid arguments") {
   const RopeApplyAttrs attrs;
   const TensorSpec x{f32, {2, 3, 8}}, angles{f32, {2, 8}};
   CHECK(refusal(kRope, attrs, {{f16, {2, 3, 8}}, angles}) == "DTypeError: x must be F32, got F16");

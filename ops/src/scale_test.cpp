@@ -15,7 +15,7 @@ TEST_CASE("scale: every element times the factor") {
   CHECK(eval.floats("y") == Floats{-0.5f, -1, 2, 0});
 }
 
-TEST_CASE("scale: refusals") {
+TEST_CASE("scale: invalid arguments") {
   CHECK(refusal(kScale, ScaleAttrs{}, {{i32, {2}}}) == "DTypeError: x must be F32, got I32");
   CHECK(refusal(kScale, ScaleAttrs{NAN}, {{f32, {2}}}) ==
         "ValueError: factor must be finite, got nan");

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &pos = in[0], &limit = in[1];
   expect_dtype("pos", pos, i32);

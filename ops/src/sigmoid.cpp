@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 double sigmoid_of(double x) {
   return 1 / (1 + std::exp(-x));
 }

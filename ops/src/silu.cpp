@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs&, Specs in) {
   expect_dtype("x", in[0], f32);
   return in[0];

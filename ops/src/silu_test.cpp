@@ -32,7 +32,7 @@ TEST_CASE("silu: x / (1 + exp(-x)) in plain f32 keeps within the bound, also whe
   check_close(plain, eval.floats("y"), eval.bounds("y"));
 }
 
-TEST_CASE("silu: refusals") {
+TEST_CASE("silu: invalid arguments") {
   CHECK(refusal(kSilu, {}, {{f16, {2}}}) == "DTypeError: x must be F32, got F16");
 }
 

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 // As x + log(1 + exp(-x)) where exp(x) would overflow.
 double softplus_of(double x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)));

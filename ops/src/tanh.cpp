@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 double tanh_of(double x) {
   return std::tanh(x);
 }

@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &scores = in[0], &bias = in[1];
   const auto& a = attrs.as<TopKAttrs>();

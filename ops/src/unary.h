@@ -4,7 +4,7 @@
 
 #include "op_support.h"
 
-namespace weft {
+namespace weft::ops {
 
 inline TensorSpec infer_unary(const Attrs&, Specs in) {
   expect_dtype("x", in[0], f32);
@@ -44,4 +44,4 @@ constexpr OpDef unary(std::string_view name) {
           .in_place_over = 0};
 }
 
-}  // namespace weft
+}  // namespace weft::ops

@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace ops;
+
 TensorSpec infer_reshape(const Attrs& attrs, Specs in) {
   const TensorSpec& x = in[0];
   const std::int64_t inner = attrs.as<ReshapeAttrs>().inner;
@@ -24,7 +26,7 @@ TensorSpec infer_slice(const Attrs& attrs, Specs in) {
   expect_form(x.shape.rank() == 2, "x", x, "[T, D]");
   const std::int64_t width = x.shape[1].bound, block = x.dtype.block_elems();
   if (a.begin < 0 || a.begin >= a.end || a.end > width) {
-    fail<ValueError>("columns [{}, {}) must be a part of [0, {})", a.begin, a.end, width);
+    fail<ValueError>("columns [{}, {}) must be within [0, {})", a.begin, a.end, width);
   }
   if (a.begin % block != 0 || a.end % block != 0) {
     fail<ValueError>("columns [{}, {}) must be whole {} blocks of {}", a.begin, a.end,

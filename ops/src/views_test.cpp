@@ -44,7 +44,7 @@ TEST_CASE("columns of a slice map to those of its source, in whole blocks") {
   CHECK(kSlice.col_granule(SliceAttrs{32, 96}, {&x, 1}, x) == 32);
 }
 
-TEST_CASE("views: refusals") {
+TEST_CASE("views: invalid arguments") {
   const TensorSpec x{f32, {2, 6}};
   CHECK(refusal(kReshape, ReshapeAttrs{-1}, {x}) ==
         "ValueError: inner must not be negative, got -1");
@@ -54,9 +54,9 @@ TEST_CASE("views: refusals") {
         "ShapeError: x must be [T, D] or [T, H, E], got [6]");
   CHECK(refusal(kSlice, SliceAttrs{0, 2}, {{f32, {6}}}) == "ShapeError: x must be [T, D], got [6]");
   CHECK(refusal(kSlice, SliceAttrs{2, 7}, {x}) ==
-        "ValueError: columns [2, 7) must be a part of [0, 6)");
+        "ValueError: columns [2, 7) must be within [0, 6)");
   CHECK(refusal(kSlice, SliceAttrs{3, 3}, {x}) ==
-        "ValueError: columns [3, 3) must be a part of [0, 6)");
+        "ValueError: columns [3, 3) must be within [0, 6)");
   CHECK(refusal(kSlice, SliceAttrs{0, 40}, {{q8a, {2, 64}}}) ==
         "ValueError: columns [0, 40) must be whole Q8A blocks of 32");
 

@@ -7,7 +7,7 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 std::int64_t plus(std::int64_t a, std::int64_t b) {
@@ -60,8 +60,8 @@ constexpr Heuristic kHeuristics[] = {
     {"stage order, best fit", earlier, Fit::best},
 };
 
-// The gap among `placed` (sorted by offset, those alive together with the item) for `bytes`: the
-// lowest or the tightest.
+// The offset of the lowest or the tightest gap of `bytes` among `placed`: items that are live at
+// the same time, sorted by offset.
 std::int64_t find_gap(std::span<const ArenaItem* const> placed, std::int64_t bytes, Fit fit) {
   std::int64_t end = 0, best = -1, best_gap = std::numeric_limits<std::int64_t>::max();
   for (const ArenaItem* item : placed) {
@@ -101,7 +101,7 @@ std::int64_t pack(std::vector<ArenaItem>& items, const Heuristic& heuristic) {
   return total;
 }
 
-std::int64_t most_alive(const std::vector<ArenaItem>& items) {
+std::int64_t max_live_bytes(const std::vector<ArenaItem>& items) {
   std::int32_t stages = 0;
   for (const ArenaItem& item : items) stages = std::max(stages, item.last_stage + 1);
   std::vector<std::int64_t> change(static_cast<std::size_t>(stages) + 1);
@@ -110,16 +110,16 @@ std::int64_t most_alive(const std::vector<ArenaItem>& items) {
     born = plus(born, item.bytes);
     change[static_cast<std::size_t>(item.last_stage) + 1] -= item.bytes;
   }
-  std::int64_t alive = 0, most = 0;
-  for (const std::int64_t c : change) most = std::max(most, alive = plus(alive, c));
-  return most;
+  std::int64_t alive = 0, max_bytes = 0;
+  for (const std::int64_t c : change) max_bytes = std::max(max_bytes, alive = plus(alive, c));
+  return max_bytes;
 }
 
 }  // namespace
 
 ArenaPacking pack_arena(std::vector<ArenaItem>& items) {
   ArenaPacking best{.bytes = std::numeric_limits<std::int64_t>::max(),
-                    .lower_bound = most_alive(items)};
+                    .lower_bound = max_live_bytes(items)};
   std::vector<ArenaItem> kept;
   for (const Heuristic& heuristic : kHeuristics) {
     std::vector<ArenaItem> trial = items;
@@ -135,7 +135,7 @@ ArenaPacking pack_arena(std::vector<ArenaItem>& items) {
 }
 
 ArenaPacking lay_out_apart(std::vector<ArenaItem>& items) {
-  ArenaPacking packing{.lower_bound = most_alive(items), .heuristic = "apart"};
+  ArenaPacking packing{.lower_bound = max_live_bytes(items), .heuristic = "apart"};
   for (ArenaItem& item : items) {
     item.offset = packing.bytes;
     packing.bytes = plus(packing.bytes, item.bytes);
@@ -143,4 +143,4 @@ ArenaPacking lay_out_apart(std::vector<ArenaItem>& items) {
   return packing;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

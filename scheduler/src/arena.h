@@ -1,12 +1,12 @@
 #pragma once
-// Packs tensors into the arena: who lives in overlapping stages shares no bytes. Knows nothing of
-// graphs.
+// Packs tensors into the arena: tensors that are live in the same stage share no bytes. Independent
+// of graphs.
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-namespace weft {
+namespace weft::scheduler {
 
 struct ArenaItem {
   std::int64_t bytes = 0;                        // a multiple of kAlignment
@@ -16,15 +16,15 @@ struct ArenaItem {
 
 struct ArenaPacking {
   std::int64_t bytes = 0;
-  std::int64_t lower_bound = 0;  // most bytes alive in one stage
+  std::int64_t lower_bound = 0;  // max of live bytes in one stage
   std::string_view heuristic;
 };
 
-// Sets the offsets by the heuristic that needs the least memory; several are tried, the first of
-// equals wins.
+// Sets the offsets. Tries several heuristics and keeps the first one that needs the minimum of
+// memory.
 ArenaPacking pack_arena(std::vector<ArenaItem>& items);
 
-// Every item its own bytes.
+// Gives every item its own bytes.
 ArenaPacking lay_out_apart(std::vector<ArenaItem>& items);
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 void check_apart(const std::vector<ArenaItem>& items, std::int64_t bytes) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const ArenaItem& a = items[i];
@@ -24,7 +26,8 @@ void check_apart(const std::vector<ArenaItem>& items, std::int64_t bytes) {
 }
 
 TEST_CASE(
-    "random lives are packed without overlap, never below the bound, never worse than apart") {
+    "random lifetimes are packed without overlap, never below the bound, never worse than "
+    "unshared") {
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
     std::vector<ArenaItem> items(static_cast<std::size_t>(random() % 60));
@@ -43,7 +46,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a chain of lives needs two places") {
+TEST_CASE("a chain of lifetimes needs two places") {
   std::vector<ArenaItem> items;
   for (std::int32_t i = 0; i < 10; ++i) items.push_back({64, i, i + 1});
   const ArenaPacking packing = pack_arena(items);

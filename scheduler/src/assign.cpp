@@ -1,5 +1,5 @@
-// What the graphs of a session must agree on: where states lie, and which weights change their
-// types.
+// What the graphs of a session must agree on: which memory holds each state, and which weights
+// change their types.
 
 #include <algorithm>
 #include <map>
@@ -52,9 +52,9 @@ bool Assignment::may_lower(const Graph& graph, NodeId id) const {
 }
 
 // Makes the assignments of several graphs agree.
-class Settlement {
+class Assigner {
  public:
-  Settlement(std::span<const Graph> graphs, const Routes& routes)
+  Assigner(std::span<const Graph> graphs, const Routes& routes)
       : graphs_(graphs), all_(graphs.size(), Assignment(routes)) {
     if (!routes.devices().empty()) {
       while (move_states_to_host()) {
@@ -82,8 +82,8 @@ class Settlement {
     });
   }
 
-  // States whose nodes compute in several memories. False if there are none: moving the nodes of
-  // one state may part those of another.
+  // Moves the nodes of a state to the host if they compute in several memories. Returns whether any
+  // moved: that may separate the nodes of another state, so the caller repeats it.
   bool move_states_to_host() {
     std::map<std::string, MemorySet> memories;
     for_each_access([&](std::size_t i, const Node& node, const std::string& state) {
@@ -115,7 +115,7 @@ class Settlement {
 };
 
 std::vector<Assignment> assign(std::span<const Graph> graphs, const Routes& routes) {
-  return Settlement(graphs, routes).take();
+  return Assigner(graphs, routes).take();
 }
 
 }  // namespace weft

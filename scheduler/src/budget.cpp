@@ -7,13 +7,14 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 
 #include "cgroup.h"
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
 struct Unit {
   std::string_view name;
@@ -22,14 +23,6 @@ struct Unit {
 constexpr Unit kUnits[] = {{"", 0},     {"B", 0},   {"K", 10},   {"KB", 10}, {"KiB", 10},
                            {"M", 20},   {"MB", 20}, {"MiB", 20}, {"G", 30},  {"GB", 30},
                            {"GiB", 30}, {"T", 40},  {"TB", 40},  {"TiB", 40}};
-
-bool same_letters(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
-}
 
 }  // namespace
 
@@ -45,8 +38,9 @@ std::int64_t parse_size(std::string_view text) {
   if (error != std::errc{} || !std::isfinite(value) || value < 0) bad();
   std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  const auto* known = std::find_if(std::begin(kUnits), std::end(kUnits),
-                                   [&](const Unit& u) { return same_letters(u.name, unit); });
+  const auto* known = std::find_if(std::begin(kUnits), std::end(kUnits), [&](const Unit& u) {
+    return equals_ignoring_case(u.name, unit);
+  });
   if (known == std::end(kUnits)) bad();
   const double bytes = std::ldexp(value, known->shift);
   if (bytes > 0x1p62) bad();
@@ -62,15 +56,15 @@ std::string human_bytes(std::int64_t bytes) {
 }
 
 std::int64_t default_budget(std::int64_t held) {
-  const std::int64_t limit = cgroup::memory_limit(cgroup::system_files).value_or(kMost);
+  const std::int64_t limit = cgroup::memory_limit(cgroup::system_files).value_or(kUnlimited);
   const auto available = cgroup::memory_available(cgroup::system_files);
-  return std::min(limit, available ? *available + held : kMost);
+  return std::min(limit, available ? *available + held : kUnlimited);
 }
 
 std::int64_t MemoryUse::total() const {
   std::int64_t sum = 0;
   for (const std::int64_t n : {weights_mapped, weights_resident, state, arena, scratch, other}) {
-    if (__builtin_add_overflow(sum, n, &sum)) return kMost;
+    if (__builtin_add_overflow(sum, n, &sum)) return kUnlimited;
   }
   return sum;
 }

@@ -6,18 +6,13 @@
 #include <iterator>
 #include <vector>
 
+#include "weft/base/text.h"
+
 namespace weft::cgroup {
 namespace {
 
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.back() == '\n' || s.back() == ' ' || s.back() == '\t'))
-    s.remove_suffix(1);
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  return s;
-}
-
 std::optional<std::int64_t> number(std::string_view s) {
-  s = trimmed(s);
+  s = trim(s);
   std::int64_t n = 0;
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), n);
   if (error != std::errc{} || end != s.data() + s.size()) return std::nullopt;
@@ -34,10 +29,10 @@ std::vector<std::string_view> split(std::string_view s, char at) {
   }
 }
 
-// The folders of the process's group for a controller ("" for version 2) and of the groups above
-// it, innermost first. Lines of /proc/self/cgroup: "0::/user.slice" (version 2),
+// The folders of the process's group for a controller ("" for version 2) and of its parent groups,
+// innermost first. Lines of /proc/self/cgroup: "0::/user.slice" (version 2),
 // "4:cpu,cpuacct:/docker/7f" (version 1). Within a container the group's path may not be visible
-// below the mount; its root then stands for it.
+// below the mount point, which is then used instead.
 std::vector<std::string> folders(const Files& files, std::string_view controller) {
   const auto text = files("/proc/self/cgroup");
   if (!text) return {};
@@ -48,7 +43,7 @@ std::vector<std::string> folders(const Files& files, std::string_view controller
     if (parts.size() < 3) continue;
     const auto names = split(parts[1], ',');
     if (std::find(names.begin(), names.end(), controller) == names.end()) continue;
-    std::string path(trimmed(line.substr(parts[0].size() + parts[1].size() + 2)));
+    std::string path(trim(line.substr(parts[0].size() + parts[1].size() + 2)));
     std::vector<std::string> out;
     while (path.size() > 1 && path.front() == '/') {
       out.push_back(mount + path);
@@ -60,8 +55,8 @@ std::vector<std::string> folders(const Files& files, std::string_view controller
   return {};
 }
 
-void keep_least(std::optional<std::int64_t>& least, std::optional<std::int64_t> n) {
-  if (n && *n > 0 && (!least || *n < *least)) least = n;
+void keep_min(std::optional<std::int64_t>& min, std::optional<std::int64_t> n) {
+  if (n && *n > 0 && (!min || *n < *min)) min = n;
 }
 
 std::optional<std::int64_t> cpus(std::optional<std::int64_t> quota,
@@ -72,7 +67,7 @@ std::optional<std::int64_t> cpus(std::optional<std::int64_t> quota,
 
 // cpu.max: "max 100000" or "150000 100000", quota and period in microseconds.
 std::optional<std::int64_t> cpus_v2(const std::string& text) {
-  const auto parts = split(trimmed(text), ' ');
+  const auto parts = split(trim(text), ' ');
   return parts.size() == 2 ? cpus(number(parts[0]), number(parts[1])) : std::nullopt;
 }
 
@@ -90,28 +85,28 @@ std::optional<std::string> system_files(const std::string& path) {
 }
 
 std::optional<int> cpu_quota(const Files& files) {
-  std::optional<std::int64_t> least;
+  std::optional<std::int64_t> min;
   for (const std::string& folder : folders(files, "")) {
-    if (const auto text = files(folder + "/cpu.max")) keep_least(least, cpus_v2(*text));
+    if (const auto text = files(folder + "/cpu.max")) keep_min(min, cpus_v2(*text));
   }
   for (const std::string& folder : folders(files, "cpu")) {
-    keep_least(least, cpus(number_in(files, folder + "/cpu.cfs_quota_us"),
-                           number_in(files, folder + "/cpu.cfs_period_us")));
+    keep_min(min, cpus(number_in(files, folder + "/cpu.cfs_quota_us"),
+                       number_in(files, folder + "/cpu.cfs_period_us")));
   }
-  if (!least) return std::nullopt;
-  return static_cast<int>(std::min<std::int64_t>(*least, 1 << 20));
+  if (!min) return std::nullopt;
+  return static_cast<int>(std::min<std::int64_t>(*min, 1 << 20));
 }
 
 std::optional<std::int64_t> memory_limit(const Files& files) {
-  std::optional<std::int64_t> least;
+  std::optional<std::int64_t> min;
   for (const std::string& folder : folders(files, ""))
-    keep_least(least, number_in(files, folder + "/memory.max"));
+    keep_min(min, number_in(files, folder + "/memory.max"));
   for (const std::string& folder : folders(files, "memory")) {
-    keep_least(least, number_in(files, folder + "/memory.limit_in_bytes"));
+    keep_min(min, number_in(files, folder + "/memory.limit_in_bytes"));
   }
   // Version 1 writes "no limit" as the largest multiple of a page below 2^63.
-  if (least && *least >= (std::int64_t{1} << 62)) return std::nullopt;
-  return least;
+  if (min && *min >= (std::int64_t{1} << 62)) return std::nullopt;
+  return min;
 }
 
 std::optional<std::int64_t> memory_available(const Files& files) {

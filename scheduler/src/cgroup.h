@@ -1,6 +1,6 @@
 #pragma once
-// Limits that the control groups of version 1 and 2 put on this process. Files come through a
-// function so that tests can bring their own. Format: Linux kernel documentation,
+// The limits of control groups (version 1 and 2) for this process. Files are read through a
+// function, so that tests can replace them. Format: Linux kernel documentation,
 // admin-guide/cgroup-v2.rst (cpu.max, memory.max) and scheduler/sched-bwc.rst,
 // cgroup-v1/memory.rst.
 
@@ -12,16 +12,16 @@
 
 namespace weft::cgroup {
 
-// Contents of a file; nullopt where it cannot be read.
+// Contents of a file; nullopt if it cannot be read.
 using Files = std::function<std::optional<std::string>(const std::string& path)>;
 std::optional<std::string> system_files(const std::string& path);
 
-// CPUs' worth of time this process may use, rounded up, the least over its group and the groups
-// above; nullopt where nothing limits it.
+// The number of CPUs that this process may use, rounded up: the minimum over its group and the
+// parent groups; nullopt if there is no limit.
 std::optional<int> cpu_quota(const Files& files);
-// Bytes of memory, likewise.
+// The same for bytes of memory.
 std::optional<std::int64_t> memory_limit(const Files& files);
-// What the system could still give without swapping: MemAvailable of /proc/meminfo.
+// The bytes that the system can still give without swapping: MemAvailable in /proc/meminfo.
 std::optional<std::int64_t> memory_available(const Files& files);
 
 }  // namespace weft::cgroup

@@ -4,12 +4,12 @@
 
 #include "check_plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
 
-// What lane `lane` itself has of the output of `maker`.
+// The part of the output of `maker` that lane `lane` computes itself.
 Cols own_part(const CheckedPlan& checked, NodeId maker, int lane) {
   const PlanStep& step = checked.step(maker);
   const Cols whole{{0, checked.graph[maker].spec.shape.cols()}};
@@ -68,8 +68,8 @@ Access access_of(const CheckedPlan& checked, NodeId id, std::size_t input) {
   return access;
 }
 
-// In program order `a` comes before `b`: where one of them writes what the other touches, it must
-// also run before it.
+// `a` comes before `b` in program order. If one of them writes what the other one accesses, `a`
+// must also run before `b`.
 void check_order(const CheckedPlan& checked, const Access& a, const Access& b) {
   if (a.node == b.node || (!a.writes && !b.writes)) return;
   for (int i = 0; i < checked.plan.lanes; ++i) {
@@ -78,8 +78,7 @@ void check_order(const CheckedPlan& checked, const Access& a, const Access& b) {
         continue;
       if (checked.ordered(a.node, i, b.node, j)) continue;
       fail<ValueError>(
-          "'{}' (lane {}) and '{}' (lane {}) touch the same part of a state without an order "
-          "between them",
+          "'{}' (lane {}) and '{}' (lane {}) access the same part of a state in no defined order",
           checked.graph[a.node].path, i, checked.graph[b.node].path, j);
     }
   }
@@ -108,4 +107,4 @@ void check_lanes(const CheckedPlan& checked) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

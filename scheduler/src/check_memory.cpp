@@ -5,18 +5,11 @@
 
 #include "check_plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 const Placement& placement(const CheckedPlan& checked, NodeId id) {
   return checked.plan.placements[id];
-}
-
-bool is_output(const Graph& graph, NodeId source) {
-  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
-                     [&](const Graph::Output& output) {
-                       return lanes::source_of(graph, output.node).node == source;
-                     });
 }
 
 Place expected_place(const Node& node) {
@@ -53,7 +46,8 @@ struct Life {
 };
 
 Life life_of(const CheckedPlan& checked, NodeId id) {
-  if (!checked.has_step(id) || is_output(checked.graph, id)) return {0, checked.plan.stages - 1};
+  if (!checked.has_step(id) || lanes::is_output(checked.graph, id))
+    return {0, checked.plan.stages - 1};
   Life life{checked.step(id).stage, checked.step(id).stage};
   for (const NodeId reader : checked.readers[id])
     life.last = std::max(life.last, checked.step(reader).stage);
@@ -66,7 +60,7 @@ NodeId chain_of(const CheckedPlan& checked, NodeId id) {
   return id;
 }
 
-// A reader of `over` apart from `id` must be done before `id` overwrites what it reads.
+// A reader of `over` other than `id` must be done before `id` overwrites what it reads.
 void check_reader(const CheckedPlan& checked, NodeId over, NodeId id, NodeId reader) {
   const Graph& graph = checked.graph;
   const lanes::Share readers_share = checked.share(reader), share = checked.share(id);
@@ -76,7 +70,7 @@ void check_reader(const CheckedPlan& checked, NodeId over, NodeId id, NodeId rea
       continue;
     for (int i = 0; i < checked.plan.lanes; ++i) {
       if (!readers_share.runs_in(i)) continue;
-      const bool elsewhere = lanes::meets_others(
+      const bool elsewhere = lanes::needs_other_lanes(
           lanes::need(graph, graph[reader], n, readers_share, i), i, share, checked.plan.lanes);
       const bool done = checked.step(reader).stage < checked.step(id).stage ||
                         (!elsewhere && checked.ordered(reader, i, id, i));
@@ -97,23 +91,24 @@ void check_in_place(const CheckedPlan& checked, NodeId id) {
   };
   if (over < 0 || over >= id || !checked.has_step(id) || !checked.has_step(over))
     bad("no such pair of steps");
-  if (graph[over].op->storage != Storage::fresh || is_output(graph, over))
-    bad("its memory is not free to take");
+  if (graph[over].op->storage != Storage::fresh || lanes::is_output(graph, over))
+    bad("its memory cannot be reused");
   const Placement &mine = placement(checked, id), &theirs = placement(checked, over);
   if (mine.memory != theirs.memory || mine.offset != theirs.offset || mine.bytes != theirs.bytes ||
       mine.copies != theirs.copies)
-    bad("they do not lie at the same place");
+    bad("their memory differs");
   const std::size_t allowed = static_cast<std::size_t>(node.op->in_place_over);
   const lanes::Share share = checked.share(id);
   for (std::size_t n = 0; n < node.inputs.size(); ++n) {
     if (node.inputs[n] == kNoNode) continue;
     const lanes::Source source = lanes::source_of(graph, node.inputs[n]);
     if (source.node != over) continue;
-    if (n != allowed || source.col != 0 || !source.rows_match) bad("it also reads it otherwise");
+    if (n != allowed || source.col != 0 || !source.rows_match)
+      bad("it also reads it through another input");
     for (int lane = 0; lane < checked.plan.lanes; ++lane) {
       if (!share.runs_in(lane)) continue;
       const lanes::Need need = lanes::need(graph, node, n, share, lane);
-      if (lanes::meets_others(need, lane, share, checked.plan.lanes))
+      if (lanes::needs_other_lanes(need, lane, share, checked.plan.lanes))
         bad("a lane reads what another one overwrites");
     }
   }
@@ -135,7 +130,8 @@ void check_memory(const CheckedPlan& checked) {
     if (p.place != Place::arena) continue;
     const Life life = life_of(checked, id);
     if (p.first_stage > life.first || p.last_stage < life.last)
-      fail<ValueError>("'{}' must live in stages {} to {}", graph[id].path, life.first, life.last);
+      fail<ValueError>("'{}' must be live in stages {} to {}", graph[id].path, life.first,
+                       life.last);
     for (std::int32_t stage = life.first; stage <= life.last; ++stage)
       alive[static_cast<std::size_t>(stage)].push_back(id);
   }
@@ -163,4 +159,4 @@ void check_memory(const CheckedPlan& checked) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -1,6 +1,6 @@
 #pragma once
-// The parts of check(plan, graph). They start from the graph and the finished plan alone: nothing
-// that the planner noted on the way is used, so that a wrong choice cannot vouch for itself.
+// The parts of check(plan, graph). They use only the graph and the finished plan, and nothing that
+// the planner computed on the way, so that its mistakes are found.
 
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 #include "lanes.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 struct CheckedPlan {
   const Plan& plan;
@@ -21,20 +21,20 @@ struct CheckedPlan {
   const PlanStep& step(NodeId id) const { return *step_of[id]; }
   bool has_step(NodeId id) const { return step_of[id] != nullptr; }
   lanes::Share share(NodeId id) const { return {step(id).split, step(id).cols, step(id).lane}; }
-  // a is done before b begins, when lane i does a and lane j does b.
+  // Whether lane i finishes a before lane j begins b.
   bool ordered(NodeId a, int i, NodeId b, int j) const;
 };
 
 // Every node that does work has one step; stages, lanes and columns are within bounds; every output
 // element has one owner (or one per copy).
 CheckedPlan check_structure(const Plan& plan, const Graph& graph);
-// Every lane reads only what it made itself or what was complete at the last join; states are
-// touched in program order.
+// Every lane reads only what it computed itself or what was complete at the last join; states are
+// accessed in program order.
 void check_lanes(const CheckedPlan& checked);
-// Shares of a stage cut each lane's columns and do not depend on each other.
+// The shares of a stage partition each lane's columns and do not depend on each other.
 void check_shares(const CheckedPlan& checked);
-// Placements fit the graph; what is alive in one stage shares no bytes, in-place pairs apart, which
-// agree lane by lane.
+// Placements fit the graph; tensors that are live in one stage share no bytes, except for in-place
+// pairs, which agree lane by lane.
 void check_memory(const CheckedPlan& checked);
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -6,12 +6,12 @@
 #include "replay.h"
 #include "shares.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
 
-// The parts of every lane make up the lane's columns, cut at granules.
+// The parts of every lane add up to the lane's columns, and are whole granules.
 void check_parts(const CheckedPlan& checked, const PlanStep& step, int shares) {
   const int lanes = checked.plan.lanes;
   if (std::ssize(step.parts) != lanes * shares)
@@ -72,4 +72,4 @@ void check_shares(const CheckedPlan& checked) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

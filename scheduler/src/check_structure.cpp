@@ -7,7 +7,7 @@
 
 #include "check_plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 void check_cols(const Graph& graph, const PlanStep& step, int lanes) {
@@ -64,7 +64,8 @@ void check_step(const Plan& plan, const Graph& graph, const PlanStep& step) {
       if (state) fail<ValueError>("'{}' writes a state and cannot be copied", step.path);
       break;
     case Split::rows:
-      if (state || !node.op->splits_rows) fail<ValueError>("'{}' cannot be cut by rows", step.path);
+      if (state || !node.op->splits_rows)
+        fail<ValueError>("'{}' cannot be split by rows", step.path);
       break;
     case Split::cols:
       check_cols(graph, step, plan.lanes);
@@ -98,7 +99,7 @@ CheckedPlan check_structure(const Plan& plan, const Graph& graph) {
   for (const PlanStep& step : plan.steps) {
     check_step(plan, graph, step);
     if (step.stage < stage)
-      fail<ValueError>("'{}' of stage {} stands after stage {}", step.path, step.stage, stage);
+      fail<ValueError>("'{}' of stage {} comes after stage {}", step.path, step.stage, stage);
     stage = step.stage;
     if (checked.has_step(step.node)) fail<ValueError>("'{}' has two steps", step.path);
     checked.step_of[step.node] = &step;
@@ -115,7 +116,12 @@ CheckedPlan check_structure(const Plan& plan, const Graph& graph) {
   return checked;
 }
 
+}  // namespace weft::scheduler
+
+namespace weft {
+
 void check(const Plan& plan, const Graph& graph) {
+  using namespace scheduler;
   const CheckedPlan checked = check_structure(plan, graph);
   check_lanes(checked);
   check_memory(checked);

@@ -65,7 +65,7 @@ TEST_CASE("check: a shifted offset") {
   }
 }
 
-TEST_CASE("check: a dropped join names maker and reader, whichever join it is") {
+TEST_CASE("check: any dropped join is reported with producer and reader") {
   const Broken whole;
   REQUIRE(whole.plan.stages > 4);
   for (int dropped = 1; dropped < whole.plan.stages; ++dropped) {
@@ -181,7 +181,7 @@ TEST_CASE("check: attention that reads the cache before it is written") {
   CHECK_THROWS_AS(check(plan, g), ValueError);
 }
 
-TEST_CASE("check: in place where somebody still reads") {
+TEST_CASE("check: in place over a value that is read later") {
   Graph g;
   const Tensor x = g.input("x", {f32, {2, 64}});
   const Tensor a = silu(x).named("a");
@@ -197,7 +197,7 @@ TEST_CASE("check: in place where somebody still reads") {
       check(plan, g), "'early' overwrites 'a' in place while 'late' may still read it", ValueError);
 }
 
-TEST_CASE("check: in place over what the same node reads once more, for other elements") {
+TEST_CASE("check: in place over an input that the node also reads at other elements") {
   Graph plain;
   const Tensor a = silu(plain.input("x", {f32, {2, 64}})).named("a");
   plain.output("y", silu((a + linear(a, plain.weight("w", {f32, {64, 64}}))).named("b")));
@@ -209,8 +209,8 @@ TEST_CASE("check: in place over what the same node reads once more, for other el
   CHECK(b_place.in_place_over == kNoNode);
   b_place.in_place_over = g.find("a");
   b_place.offset = plan.placements[g.find("a")].offset;
-  CHECK_THROWS_WITH_AS(check(plan, g), "'b' in place over 'a': it also reads it otherwise",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(check(plan, g),
+                       "'b' in place over 'a': it also reads it through another input", ValueError);
 }
 
 TEST_CASE("check: a plan of another graph") {

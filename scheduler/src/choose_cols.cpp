@@ -1,12 +1,11 @@
-// Which columns each lane gets. Backwards through the graph: a lane's share is what its own readers
-// need, as far as these needs do not overlap and leave nothing out; otherwise the row is cut
-// evenly.
+// Chooses the columns of each lane, backwards through the graph. A lane computes what its own
+// readers need, if these needs of all lanes partition the row; otherwise the row is split evenly.
 
 #include <algorithm>
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
@@ -30,8 +29,8 @@ PerLane cut_evenly(ColRange part, std::int64_t step, int lanes) {
   return out;
 }
 
-// The coarsest cut that costs little balance against the finest.
-PerLane cut_well(ColRange part, const std::vector<std::int64_t>& steps, int lanes) {
+// The coarsest split that is nearly as balanced as the finest.
+PerLane balanced_cut(ColRange part, const std::vector<std::int64_t>& steps, int lanes) {
   constexpr double kToleratedImbalance = 1.15;
   const PerLane finest = cut_evenly(part, steps.back(), lanes);
   for (const std::int64_t step : steps) {
@@ -64,10 +63,10 @@ bool partitions(const PerLane& cols, ColRange part) {
   return total == part.end - part.begin;
 }
 
-// Takes over what reader `user` needs of `part` of the row of `id`, if that is a fair cut of it, or
-// so little that one lane may have it all.
-bool adopt(const Draft& draft, NodeId id, ColRange part, std::int64_t granule, NodeId user,
-           PerLane& out) {
+// Splits `part` of the row of `id` by what reader `user` needs, if that is balanced, or so little
+// that one lane may compute all of it.
+bool split_like_readers(const Draft& draft, NodeId id, ColRange part, std::int64_t granule,
+                        NodeId user, PerLane& out) {
   const Node& node = draft.graph[user];
   const lanes::Share& share = draft[user].share;
   const bool small = (part.end - part.begin) * kSmallPart <= draft.graph[id].spec.shape.cols();
@@ -91,9 +90,9 @@ bool adopt(const Draft& draft, NodeId id, ColRange part, std::int64_t granule, N
 PerLane cols_of_part(const Draft& draft, NodeId id, ColRange part, std::int64_t granule) {
   PerLane cols;
   for (const NodeId user : draft.users[id]) {
-    if (adopt(draft, id, part, granule, user, cols)) return cols;
+    if (split_like_readers(draft, id, part, granule, user, cols)) return cols;
   }
-  return cut_well(part, draft[id].cuts, draft.lanes);
+  return balanced_cut(part, draft[id].cuts, draft.lanes);
 }
 
 }  // namespace
@@ -117,4 +116,4 @@ void choose_cols(Draft& draft) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

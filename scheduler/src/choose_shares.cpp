@@ -1,6 +1,6 @@
-// Which stages are cut into more shares than there are lanes, so that a worker on a slow core does
-// not hold the others: it just takes fewer of them. Only where the shares of a stage do not depend
-// on each other, and where each is enough work to be worth a claim.
+// Chooses stages with more shares than lanes, so that a worker on a slow core does not delay the
+// others: it just takes fewer shares. Only if the shares of a stage do not depend on each other,
+// and each is enough work to be worth claiming.
 
 #include <algorithm>
 
@@ -8,14 +8,14 @@
 #include "replay.h"
 #include "shares.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 using lanes::Cols;
 
-constexpr int kUsualShares = 4;  // per lane: the last one to end is an eighth of a stage
+constexpr int kDefaultShares = 4;  // per lane: with two lanes a share is an eighth of a stage
 
-// Cuts one lane's columns into `n` parts of about as many steps each.
+// Divides one lane's columns into `n` parts with about the same number of steps.
 std::vector<Cols> cut_lane(const Cols& cols, std::int64_t step, int n) {
   std::int64_t blocks = 0;
   for (const ColRange& r : cols) blocks += (r.end - r.begin + step - 1) / step;
@@ -45,10 +45,10 @@ struct StageCut {
 
   int parts() const { return draft.lanes * shares; }
 
-  // What the parts of the readers within the stage need of `range` of lane `lane`, if that leaves
-  // nothing out and does not overlap.
-  bool adopt(NodeId id, int lane, const Cols& own, std::int64_t granule,
-             std::vector<Cols>& out) const {
+  // Divides `range` of lane `lane` by what its readers within the stage need, if these needs
+  // partition it.
+  bool split_like_readers(NodeId id, int lane, const Cols& own, std::int64_t granule,
+                          std::vector<Cols>& out) const {
     for (const NodeId user : draft.users[id]) {
       const auto cut = cuts.find(user);
       if (cut == cuts.end() || cut->second.split != Split::cols) continue;
@@ -92,7 +92,7 @@ struct StageCut {
         const Cols own =
             lanes::within(work.share.cols[static_cast<std::size_t>(lane)], {begin, end});
         std::vector<Cols> cut;
-        if (!adopt(id, lane, own, granule, cut)) {
+        if (!split_like_readers(id, lane, own, granule, cut)) {
           // As in choose_cols(): the coarsest steps that are still enough.
           std::int64_t step = granule;
           for (auto it = work.cuts.rbegin(); it != work.cuts.rend(); ++it) {
@@ -130,7 +130,7 @@ struct StageCut {
 
 void choose_shares(Draft& draft, double share_ns) {
   std::vector<std::vector<NodeId>> stages;
-  std::vector<double> ns;  // of what can be cut, per lane
+  std::vector<double> ns;  // of the work that can be divided, per lane
   for (NodeId id = 0; id < draft.graph.size(); ++id) {
     const Work& work = draft[id];
     if (!work.works) continue;
@@ -143,9 +143,10 @@ void choose_shares(Draft& draft, double share_ns) {
   draft.shares.assign(stages.size(), 1);
   if (draft.lanes == 1 || draft.lanes > kMaxSharedLanes) return;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    const int most = ns[stage] >= share_ns * kUsualShares ? kUsualShares
-                                                          : static_cast<int>(ns[stage] / share_ns);
-    for (int shares = most; shares > 1; --shares) {
+    const int max_shares = ns[stage] >= share_ns * kDefaultShares
+                               ? kDefaultShares
+                               : static_cast<int>(ns[stage] / share_ns);
+    for (int shares = max_shares; shares > 1; --shares) {
       StageCut cut{draft, stages[stage], shares, {}};
       if (!cut.fits()) continue;
       draft.shares[stage] = shares;
@@ -155,4 +156,4 @@ void choose_shares(Draft& draft, double share_ns) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

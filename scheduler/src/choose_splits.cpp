@@ -1,6 +1,6 @@
-// Which split a node gets. For every split that is possible, a rough time: when its inputs can be
-// there (each meeting of the lanes costs a join), the work, and a join if its readers will need one
-// because of it. The least wins. Only reaches, widths and costs are asked, never which op it is.
+// Chooses the split of each node: the one with the minimum of a rough time. The time consists of
+// when its inputs are ready (including joins), the work, and a join if its readers will need one
+// because of the split. Depends only on reaches, widths and costs, never on which op it is.
 
 #include <algorithm>
 #include <limits>
@@ -8,7 +8,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 bool cuts_cols(const Draft& draft, NodeId id) {
@@ -26,14 +26,13 @@ Reach reach_of(const Node& user, std::size_t input) {
   return user.op->input(input).reach;
 }
 
-// Whether what a reader sees of a row is so little of it that one lane can as well make all of
-// that.
+// Whether a reader uses so little of a row that one lane may as well compute all of it.
 bool is_small_part(const Graph& graph, NodeId maker, NodeId seen) {
   return graph[seen].spec.shape.cols() * kSmallPart <= graph[maker].spec.shape.cols();
 }
 
-// Whether a reader split as `split` finds what it needs in its own lane, as far as can be told
-// before columns are chosen.
+// Whether a reader with split `split` likely finds what it needs in its own lane. Columns have not
+// been chosen yet.
 bool likely_local(const Draft& draft, NodeId maker, const Node& user, std::size_t input,
                   Split split) {
   const Reach reach = reach_of(user, input);
@@ -64,8 +63,7 @@ int earliest_stage(const Draft& draft, const Node& node, Split split) {
   return stage;
 }
 
-// Whether some reader of `id` will have to wait for the other lanes because `id` is split like
-// this.
+// Whether some reader of `id` must wait for the other lanes because of this split.
 bool forces_join(const Draft& draft, NodeId id, Split split) {
   if (split == Split::copies) return false;
   for (const NodeId user : draft.users[id]) {
@@ -93,7 +91,7 @@ double time_as(const Draft& draft, NodeId id, Split split) {
       ns += work.ns;
       break;
     case Split::copies:
-      ns += work.ns * (1 + kCopyBurden * (lanes - 1));
+      ns += work.ns * (1 + kCopyOverhead * (lanes - 1));
       break;
     case Split::cols:
       ns += work.ns / lanes;
@@ -127,9 +125,8 @@ std::int64_t lcm_within(std::int64_t a, std::int64_t b, std::int64_t limit) {
   return m < limit ? m : a;
 }
 
-// The least multiple of the granule at which every cut leaves the lanes with parts of the inputs
-// that do not overlap (query heads cut between groups that share a key head); the whole width where
-// there is none.
+// The smallest multiple of the granule for which the lanes need disjoint parts of the inputs (query
+// heads must be split between groups that share a key head); the whole width if there is none.
 std::int64_t clean_granule(const Graph& graph, const Node& node, std::int64_t granule) {
   const std::int64_t width = node.spec.shape.cols();
   if (!node.op->map_cols) return granule;
@@ -157,9 +154,9 @@ std::int64_t clean_granule(const Graph& graph, const Node& node, std::int64_t gr
   return width;
 }
 
-// Where to cut the columns of a node: at multiples that suit its own granule, its kernel, and the
-// nodes before it in the same lane whose columns it continues. cuts[0] also keeps the lanes' parts
-// of mapped inputs apart; the last one is what the op insists on.
+// Fills the multiples at which a node's columns can be split. They suit its granule, its kernel,
+// and earlier nodes of the same lane whose columns it continues. With cuts[0] the lanes also need
+// disjoint parts of mapped inputs; the last one is the op's own granule.
 void choose_cuts(Draft& draft, NodeId id) {
   const Graph& graph = draft.graph;
   const Node& node = graph[id];
@@ -180,8 +177,8 @@ void choose_cuts(Draft& draft, NodeId id) {
   draft[id].cuts = {clean, lcm_within(fine, draft[id].kernel.granule, width), own};
 }
 
-// The lane of a node that one lane computes: that of an input's, so as not to meet; small parts of
-// a shared row go around. Work for queues comes from the first.
+// The lane of a node that a single lane computes: that of an input, to avoid a join. Small parts of
+// a shared row are distributed among lanes. Work for queues always comes from the first lane.
 int choose_lane(const Draft& draft, NodeId id, int& next_lane) {
   if (draft[id].kernel.queued) return 0;
   const Node& node = draft.graph[id];
@@ -209,4 +206,4 @@ void choose_splits(Draft& draft) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

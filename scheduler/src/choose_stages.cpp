@@ -1,27 +1,27 @@
-// Where the lanes must meet: a node's stage is the least one in which every lane finds what it
-// needs, made in an earlier stage or earlier in its own lane. States are memory that is written
-// again and again, so whoever touches one is ordered against all who touched it before.
+// Chooses stages: the first stage in which every lane finds what it needs, computed in an earlier
+// stage or earlier in its own lane. A state is written repeatedly, so every access to it is ordered
+// after all earlier accesses.
 
 #include <algorithm>
 #include <unordered_map>
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 bool must_meet(const Draft& draft, const Node& user, std::size_t input, const lanes::Share& share,
                const lanes::Share& maker) {
   for (int lane = 0; lane < draft.lanes; ++lane) {
     if (!share.runs_in(lane)) continue;
-    if (lanes::meets_others(lanes::need(draft.graph, user, input, share, lane), lane, maker,
-                            draft.lanes))
+    if (lanes::needs_other_lanes(lanes::need(draft.graph, user, input, share, lane), lane, maker,
+                                 draft.lanes))
       return true;
   }
   return false;
 }
 
-// One step's dealings with a state, as columns of its rows.
+// A step's access to a state, as columns of its rows.
 struct Access {
   NodeId node;
   bool writes;
@@ -82,4 +82,4 @@ void choose_stages(Draft& draft) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -4,23 +4,17 @@
 #include <chrono>
 #include <vector>
 
-namespace weft {
+#include "weft/base/processor.h"
+
+namespace weft::scheduler {
 namespace {
 
-// How long a worker spins before it parks. Parking and waking again cost tens of microseconds where
-// a virtual machine puts an idle core to sleep: who spins as long as that never pays more than
-// twice what knowing the future would have cost.
+// How long a worker spins before it parks. Parking and waking up take tens of microseconds if a
+// virtual machine puts an idle core to sleep. Spinning for about as long costs at most twice as
+// much as the best choice would have.
 constexpr std::chrono::microseconds kSpin{50};
 
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Spins until `done()`; false where that took longer than kSpin.
+// Spins until `done()`; false if that took longer than kSpin.
 template <class Done>
 bool spin_until(Done done) {
   constexpr int kBetweenLooks = 64;  // at the clock
@@ -28,15 +22,15 @@ bool spin_until(Done done) {
   do {
     for (int i = 0; i < kBetweenLooks; ++i) {
       if (done()) return true;
-      relax();
+      spin_pause();
     }
   } while (std::chrono::steady_clock::now() - start < kSpin);
   return done();
 }
 
-// The fields of a word, from the top: stages begun since the crew exists (the job's own stages and
-// one more behind the last, in which there is nothing to do), lanes, shares per lane (0: nothing to
-// do), whether there are copies.
+// The fields of a word, from the top: number of stages begun since the crew was created (those of
+// the jobs, and one without work after each job), lanes, shares per lane (0: no work), whether
+// there are copies.
 constexpr int kLaneBits = 9, kShareBits = 3;
 constexpr int kCountShift = kLaneBits + kShareBits + 1;
 constexpr std::uint64_t count_of(std::uint64_t word) {
@@ -58,10 +52,10 @@ static_assert(kMaxShares < 1 << kShareBits && kMaxWorkers < 1 << kLaneBits);
 
 }  // namespace
 
-// A claim is the count of the stage for which a unit was claimed last. It never has to be taken
-// back: a stage begins when every unit of the one before is claimed and done, so whoever comes late
-// with an old word finds its count everywhere and claims nothing. That is why a worker may touch
-// the job only after it has claimed a unit: the run cannot end before that unit is done.
+// A claim is the count of the stage for which a unit was last claimed. It is never reset: a stage
+// begins when every unit of the previous one is claimed and done, so a late worker with an old word
+// finds its count in all claims and claims nothing. A worker may access the job only after it has
+// claimed a unit: the run cannot end before that unit is done.
 struct Crew::Seats {
   struct alignas(64) Lane {
     std::atomic<std::uint64_t> claims[kMaxShares + 1] = {};  // the last one: the lane's copies
@@ -77,7 +71,7 @@ struct Crew::Seats {
   alignas(64) std::atomic<Word> word{0};
   alignas(64) std::atomic<int> done{0};  // units of the present stage
   alignas(64) std::atomic<int> parked{0};
-  std::atomic<int> bell{0};  // rung when a stage begins while somebody is parked
+  std::atomic<int> wakeups{0};  // incremented when a stage begins while a worker is parked
   std::atomic<bool> closed{false};
   ReplayJob* job = nullptr;  // written between runs
   std::uint64_t first = 0;   // the count of its stage 0
@@ -141,7 +135,7 @@ bool Crew::claim(int lane, int share, Word word) {
   return last < count && seat.compare_exchange_strong(last, count, std::memory_order_acquire);
 }
 
-// Claims one unit after the other of the stage that `word` tells of.
+// Claims one unit after the other of the stage in `word`.
 void Crew::take_part(int w, Word word) {
   const int lanes = lanes_of(word), shares = shares_of(word);
   const auto do_share = [&](int lane, int share) {
@@ -155,7 +149,7 @@ void Crew::take_part(int w, Word word) {
     end_unit(word);
     return true;
   };
-  // Who made this worker's copies for it had found nothing else to claim any more.
+  // If another worker made this worker's copies, there was nothing else left to claim.
   if (has_copies(word) && !do_copies(w)) return;
   for (int share = 0; share < shares; ++share) do_share(w, share);
   for (int i = 1; i < lanes; ++i) {
@@ -164,7 +158,7 @@ void Crew::take_part(int w, Word word) {
   for (int i = 1; has_copies(word) && i < lanes; ++i) do_copies((w + i) % lanes);
 }
 
-// Whoever ends the last unit begins the next stage.
+// The worker that ends the last unit begins the next stage.
 void Crew::end_unit(Word word) {
   Seats& s = *seats_;
   if (s.done.fetch_add(1, std::memory_order_acq_rel) + 1 < units_of(word)) return;
@@ -173,12 +167,12 @@ void Crew::end_unit(Word word) {
   s.word.store(stage_word(count + 1, static_cast<int>(count - s.first) + 1),
                std::memory_order_seq_cst);
   if (s.parked.load(std::memory_order_seq_cst) == 0) return;
-  s.bell.fetch_add(1, std::memory_order_seq_cst);
-  s.bell.notify_all();
+  s.wakeups.fetch_add(1, std::memory_order_seq_cst);
+  s.wakeups.notify_all();
 }
 
-// In the order of all seq_cst operations either the parking worker sees the new word, or who wrote
-// the word sees that somebody is parked.
+// In the total order of seq_cst operations, either the parking worker sees the new word, or the
+// writer of the word sees that a worker is parked.
 Crew::Word Crew::await_change(Word word) {
   Seats& s = *seats_;
   Word now = word;
@@ -186,9 +180,9 @@ Crew::Word Crew::await_change(Word word) {
   if (spin_until(changed)) return now;
   s.parked.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
-    const int bell = s.bell.load(std::memory_order_seq_cst);
+    const int wakeups = s.wakeups.load(std::memory_order_seq_cst);
     if (changed()) break;
-    s.bell.wait(bell);
+    s.wakeups.wait(wakeups);
   }
   s.parked.fetch_sub(1, std::memory_order_relaxed);
   return now;
@@ -208,8 +202,8 @@ void Crew::serve(int w) {
       }
       continue;
     }
-    // As in await_change(): either this worker sees the run, or who began it sees that this worker
-    // is away and calls it.
+    // As in await_change(): either this worker sees the run, or the thread that began it sees that
+    // this worker is away, and calls it.
     place.store(Seats::Place::away, std::memory_order_seq_cst);
     Seats::Place away = Seats::Place::away;
     if (!wanted() || !place.compare_exchange_strong(away, Seats::Place::here)) return;
@@ -220,4 +214,4 @@ void Crew::close() {
   seats_->closed.store(true, std::memory_order_relaxed);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -1,17 +1,16 @@
 #pragma once
-// How the workers go through a plan together. The stages of a run are taken one after the other;
-// the work of a stage lies ready in *units* that any worker can claim, so that nobody ever waits
-// for a worker that is not there: it was not woken yet, or the machine gives its core to somebody
-// else. Whoever has nothing left to claim waits until the units of the others are done: it spins
-// for some microseconds, then it parks.
+// Runs a plan with several workers. The stages of a run follow each other. The work of a stage is
+// divided into *units* that any worker can claim, so that the run never waits for a worker that was
+// not woken yet, or whose core the machine gave to another process. A worker that finds nothing to
+// claim waits for the units of the others: it spins for some microseconds, then it parks.
 //
-// Units of a stage, in the order in which worker w looks for them:
+// Units of a stage, in the order in which worker w tries to claim them:
 //  - what is repeated per lane (`with_copies`): its own copies first, those of the others last;
-//  - `shares` units for each lane: its own from the first on, then those of the other lanes from
-//    the last on, so that a lane's owner goes on in the order in which its weights lie in memory.
-// Which worker computes a unit never changes what is computed.
+//  - `shares` units for each lane: its own from first to last, then those of the other lanes from
+//    last to first, so that a lane's owner reads its weights in memory order.
+// Which worker computes a unit never changes the results.
 //
-// This file knows nothing of oneTBB: threads come from crew_threads.h, or from a test.
+// This file does not depend on oneTBB: threads come from crew_threads.h, or from a test.
 
 #include <atomic>
 #include <cstdint>
@@ -19,18 +18,18 @@
 
 #include "replay.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class Crew {
  public:
   explicit Crew(int workers);
-  ~Crew();  // REQUIRES: no serve() goes on
+  ~Crew();  // REQUIRES: no call of serve() is active
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Runs a job; the calling thread is worker 0 and can do all of it alone. `call(w)` is called for
-  // every worker that does not stand by: it has to see to it that some thread calls serve(w), which
-  // may happen late or never. If it throws, that worker stays away and the others do its part.
+  // Runs a job. The calling thread is worker 0 and can do all of it alone. Calls `call(w)` for
+  // every worker that is away: it should make some thread call serve(w), which may happen late or
+  // never. If it throws, the other workers do that worker's part.
   template <class Call>
   void run(ReplayJob& job, Call call) {
     const Word first = begin(job);
@@ -38,15 +37,15 @@ class Crew {
       if (!must_call(w)) continue;
       try {
         call(w);
-      } catch (...) {  // the run goes on: nobody needs that worker
+      } catch (...) {  // the run continues without that worker
         not_called(w);
       }
     }
     finish(first);
   }
 
-  // The stay of worker w: it takes part in runs, waits for a moment after each, and returns when no
-  // other came. Called by one thread at a time per worker, and only after `call(w)`.
+  // Worker w takes part in runs until, for a while, no new run begins. Called by one thread at a
+  // time per worker, and only after `call(w)`.
   void serve(int w);
 
   // From now on serve() returns at once.
@@ -54,8 +53,8 @@ class Crew {
 
  private:
   struct Seats;
-  // One number says all that a worker has to know before it has claimed something: how many stages
-  // were begun since the crew exists, and the shape of the present one. See crew.cpp.
+  // All that a worker must know before it has claimed a unit, in one number: the count of stages
+  // begun since the crew was created, and the shape of the current stage. See crew.cpp.
   using Word = std::uint64_t;
 
   Word begin(ReplayJob& job);
@@ -73,4 +72,4 @@ class Crew {
   std::unique_ptr<Seats> seats_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

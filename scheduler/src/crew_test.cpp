@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 using test::Notebook;
 using test::sleep_us;
 
@@ -59,7 +61,7 @@ class Hands {
   std::vector<std::thread> threads_;
 };
 
-TEST_CASE("every unit is done once, after all of the stage before, whoever is late") {
+TEST_CASE("every unit runs once, after the whole previous stage, whichever worker is late") {
   for (const int workers : {2, 3, 8}) {
     for (const int late_us : {0, 30, 3000}) {
       CAPTURE(workers);
@@ -80,7 +82,7 @@ TEST_CASE("every unit is done once, after all of the stage before, whoever is la
   }
 }
 
-TEST_CASE("a worker that never comes is called once, and not waited for") {
+TEST_CASE("a worker that never starts is called once and not waited for") {
   Crew crew(3);
   Notebook job(1, 3, 20);
   int calls = 0;
@@ -92,7 +94,7 @@ TEST_CASE("a worker that never comes is called once, and not waited for") {
   CHECK(calls == 2);
 }
 
-TEST_CASE("a worker that cannot be called is done without, and called again next time") {
+TEST_CASE("a worker that cannot start is skipped, and tried again next time") {
   Crew crew(2);
   Notebook job(5, 2, 6);
   int n_calls = 0;
@@ -107,8 +109,7 @@ TEST_CASE("a worker that cannot be called is done without, and called again next
   CHECK(n_calls == 3);
 }
 
-TEST_CASE(
-    "threads of oneTBB come when they are called, also more of them than the machine has cores") {
+TEST_CASE("oneTBB threads start when called, even if there are more than the machine has cores") {
   for (const int n : {2, 5}) {
     CAPTURE(n);
     Workers workers(n);
@@ -122,7 +123,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a crew that waits takes no time of a processor") {
+TEST_CASE("a waiting crew uses no processor time") {
   Workers workers(2);
   Notebook job(7, 2, 30);
   workers.impl().crew->run(job, [&](int w) { workers.impl().crew_threads->call(w); });

@@ -6,14 +6,14 @@
 
 #include "tell_tsan.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 namespace flow = oneapi::tbb::flow;
 
 struct CrewThreads::Graph {
   using Node = flow::continue_node<flow::continue_msg>;
 
-  flow::graph graph;                         // remembers the arena it is made in
+  flow::graph graph;                         // bound to the arena in which it is constructed
   std::vector<std::unique_ptr<Node>> nodes;  // of workers 1 and up
 };
 
@@ -41,11 +41,11 @@ CrewThreads::~CrewThreads() {
   tsan_acquire(this);
 }
 
-// From within the arena: a message from outside would go through a queue that allocates.
+// Must run within the arena: a message from outside would go through a queue that allocates.
 void CrewThreads::call(int w) {
   tsan_release(this);
   arena_.execute(
       [&] { graph_->nodes[static_cast<std::size_t>(w - 1)]->try_put(flow::continue_msg()); });
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -1,7 +1,6 @@
 #pragma once
-// Brings oneTBB's threads to a crew: one continue_node per worker but the caller, whose body is
-// that worker's stay. See crew.h for what a worker does when it comes, and what happens if it does
-// not.
+// Provides oneTBB's threads to a crew: one continue_node per worker except the caller, whose body
+// is Crew::serve().
 
 #include <memory>
 
@@ -9,7 +8,7 @@
 
 #include "crew.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class CrewThreads {
  public:
@@ -28,4 +27,4 @@ class CrewThreads {
   std::unique_ptr<Graph> graph_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

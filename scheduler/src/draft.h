@@ -1,6 +1,6 @@
 #pragma once
-// What the planner knows about each node while it works. Filled step by step, in this order:
-// find_kernels, choose_splits, choose_cols, choose_stages, repair_splits, choose_shares.
+// The planner's working data per node. Filled step by step, in this order: find_kernels,
+// choose_splits, choose_cols, choose_stages, repair_splits, choose_shares.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,31 +16,31 @@
 
 #include "lanes.h"
 
-namespace weft {
+namespace weft::scheduler {
 
-// A part of a row that is at most one of this many parts may be given to one lane whole.
+// A part of a row may be given to a single lane if it is at most 1 / kSmallPart of the row.
 inline constexpr std::int64_t kSmallPart = 4;
 
-// What the planner assumes. A join of two lanes takes 0.2 us if both come at once, and they never
-// quite do; a kernel called for nothing takes some tens of nanoseconds.
+// The planner's assumptions. A join of two lanes takes 0.2 us if both arrive at the same time,
+// which they rarely do; an empty kernel call takes some tens of nanoseconds.
 inline constexpr double kJoinNs = 600;
-// What a join of a flow graph takes beyond one of a crew: messages, and a task for each piece.
+// The additional time of a join in a flow graph: messages, and a task for each piece.
 inline constexpr double kFlowExtraNs = 800;
 inline constexpr double kCallNs = 40;
-// What each further lane that repeats work costs the others: bandwidth, cache, heat.
-inline constexpr double kCopyBurden = 0.25;
+// The cost of each further lane that repeats work, for the others: bandwidth, cache, heat.
+inline constexpr double kCopyOverhead = 0.25;
 
-// One op node that does work at run time. Views and everything that is not an op have `works`
-// false.
+// One op node that does work at run time. `works` is false for views and for nodes that are not
+// ops.
 struct Work {
   bool works = false;
   Kernel kernel;
   Cost cost;             // at the bounds
   double ns = 0;         // rough time on one lane, for choices only
-  double shared_ns = 0;  // of that, for weights and states of which every row needs all
+  double shared_ns = 0;  // of that, for weights and states that every row needs completely
   lanes::Share share;
   std::vector<std::int64_t>
-      cuts;  // Split::cols: multiples at which to cut, best first, the op's own granule last
+      cuts;  // Split::cols: multiples at which to split, best first, the op's own granule last
   std::int32_t stage = 0;
   std::vector<lanes::Cols> parts;  // Split::cols in a stage of several shares per lane: per share
 };
@@ -53,7 +53,7 @@ struct Draft {
   PerNode<std::vector<NodeId>> users;  // through views: the works that read a node's memory
   std::vector<Device*> devices;        // device_memory(i) is that of devices[i]
 
-  // Where a node's kernel leaves its output.
+  // The memory of a kernel's output.
   MemoryId memory_of(const Kernel& kernel) const {
     const auto at = std::find(devices.begin(), devices.end(), kernel.device);
     if (at == devices.end()) return MemoryId::host;
@@ -73,14 +73,14 @@ void choose_shares(Draft& draft, double share_ns);
 
 // Fills the rough times of `work` from its cost.
 void estimate(const Graph& graph, const Node& node, Work& work);
-// What part of the node's time one of so many lanes spends on it.
+// The fraction of the node's time that lane `lane` of `lanes` spends on it.
 double part_of_lane(const Node& node, const Work& work, int lanes, int lane);
 
-// Who runs a plan of several lanes. Sets Plan::replay and its reason.
+// Chooses who runs a plan with several lanes. Sets Plan::replay and its reason.
 void choose_replay(std::optional<ReplayKind> wanted, Plan& plan);
 
-// Rough time of a run at the bounds, in these lanes and in one.
+// The rough time of a run at the bounds, with the draft's lanes and with one.
 double predict_ns(const Draft& draft);
 double predict_alone_ns(const Draft& draft);
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -12,6 +12,8 @@
 
 namespace weft {
 
+using namespace scheduler;
+
 struct Executor::Impl final : ReplayJob {
   const Graph& graph;
   const Plan& plan;
@@ -92,8 +94,7 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
   }
 }
 
-// A node on a device: what an observer is told happens when the work is done, not when it stands in
-// the queue.
+// For a node on a device, the observer is called when the work is done, not when it is queued.
 void Executor::Impl::run_observed(const Call& call, int worker, const Region& region) noexcept {
   try {
     HostCopies copies(call, observer->reads_values());
@@ -109,7 +110,7 @@ void Executor::Impl::run_observed(const Call& call, int worker, const Region& re
   }
 }
 
-// On the calling thread, all lanes one after the other.
+// Runs all lanes one after the other on the calling thread.
 void Executor::Impl::run_alone() noexcept {
   if (poison) poison->begin();
   for (int stage = 0; stage < plan.stages; ++stage) {

@@ -96,7 +96,7 @@ TEST_CASE("results do not depend on the number of lanes") {
   }
 }
 
-TEST_CASE("results depend neither on who is late nor on how many threads there are") {
+TEST_CASE("results depend neither on which thread is late nor on the number of threads") {
   std::mt19937 random(11);
   const auto pick = [&](int from, int to) {
     return std::uniform_int_distribution(from, to)(random);
@@ -133,7 +133,7 @@ struct Setup {
                 workers) {}
 };
 
-TEST_CASE("reuse of the arena changes nothing, without it every value can be looked at") {
+TEST_CASE("reuse of the arena changes no result, and without it every value can be inspected") {
   Setup reused(2);
   TestSession apart(reused.graph, kRegions, {.lanes = 2, .reuse_arena = false}, reused.memory,
                     reused.workers);
@@ -156,8 +156,7 @@ struct Canceller : NodeObserver {
   void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override { ++ended; }
 };
 
-TEST_CASE(
-    "a run stops at the next node when cancelled, and the next run is as if nothing had been") {
+TEST_CASE("a cancelled run stops at the next node and does not affect the next run") {
   for (const auto& [lanes, replay] : {std::pair{1, ReplayKind::crew},
                                       {2, ReplayKind::crew},
                                       {3, ReplayKind::crew},
@@ -206,7 +205,7 @@ TEST_CASE("observers see every lane's regions: together the whole output, once o
   }
 }
 
-TEST_CASE("what does not fit is refused") {
+TEST_CASE("arguments that do not fit are rejected") {
   Setup s(1);
   Extents extents{};
   extents[0] = 4, extents[1] = 1;
@@ -242,7 +241,7 @@ TEST_CASE("what does not fit is refused") {
   CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
 }
 
-TEST_CASE("a profiler sees every call once, in the order of time, and drops what has no room") {
+TEST_CASE("a profiler sees every call once, ordered by time, and drops calls beyond its capacity") {
   for (const ReplayKind replay : kReplays) {
     Setup s(2, 4000, replay);
     Profiler profiler(2, 1000);

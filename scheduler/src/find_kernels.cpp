@@ -5,7 +5,7 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 std::int64_t bytes_at(const TensorSpec& spec) {
@@ -20,7 +20,7 @@ Cost cost_of(const Graph& graph, const Node& node) {
   return cost;
 }
 
-// Rough rates of one core. Activations of a step sit in its caches, weights and states come from
+// Rough rates of one core. Activations of a step are in its caches, weights and states come from
 // memory.
 constexpr double kNearBytesPerNs = 64;
 constexpr double kFarBytesPerNs = 16;
@@ -81,4 +81,4 @@ Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes) 
   return draft;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

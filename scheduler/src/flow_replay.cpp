@@ -8,19 +8,19 @@
 
 #include "tell_tsan.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 namespace flow = oneapi::tbb::flow;
 
-// Numbers of workers. A piece runs as one of the plan's workers, with that worker's copies and
-// scratch memory, whichever thread runs it; there are as many as lanes. If the arena has more
-// threads than that, some wait here for others to end a piece.
+// The numbers of the plan's workers, as many as lanes. Whichever thread runs a piece, it runs as
+// one of these workers, with that worker's copies and scratch memory. If the arena has more threads
+// than lanes, some wait here until others end a piece.
 class Seats {
  public:
   explicit Seats(int n) : seats_(static_cast<std::size_t>(n)) {}
 
-  // A free one, if possible that of the thread's slot in the arena.
+  // A free number, if possible that of the thread's slot in the arena.
   int take() {
     const int slot = oneapi::tbb::this_task_arena::current_thread_index();
     const int n = static_cast<int>(seats_.size());
@@ -64,7 +64,7 @@ class FlowReplay::Graph {
         nodes_[group].emplace_back(graph_, body_of(piece, group));
       if (group > 0) connect(pieces[group - 1], pieces[group], group);
     }
-    // The calling thread begins with the last one: with lane 0.
+    // The calling thread starts with the last one: lane 0.
     if (pieces.empty()) return;
     for (auto node = nodes_.front().rbegin(); node != nodes_.front().rend(); ++node)
       flow::make_edge(start_, *node);
@@ -100,11 +100,11 @@ class FlowReplay::Graph {
             .group = group};
   }
 
-  // The join between two groups. A node's last successor is the one that its thread goes on with if
-  // it is the last to end: that of the same lane.
+  // The join between two groups. When a node is the last one to end, its thread continues with the
+  // node's last successor, so that is the one of the same lane.
   void connect(const PieceGroup& before, const PieceGroup& after, std::size_t group) {
     std::deque<Node>&from = nodes_[group - 1], &to = nodes_[group];
-    if (meet_in_a_node(from.size(), to.size())) {
+    if (needs_join_node(from.size(), to.size())) {
       Join& join = joins_.emplace_back(graph_, Meet{});
       for (Node& node : from) flow::make_edge(node, join);
       for (Node& node : to) flow::make_edge(join, node);
@@ -133,11 +133,11 @@ class FlowReplay::Graph {
 
   ReplayJob& job_;
   Seats seats_;
-  flow::graph graph_;  // remembers the arena it is made in
+  flow::graph graph_;  // bound to the arena in which it is constructed
   Join start_;
   std::vector<std::deque<Node>> nodes_;  // by group
   std::deque<Join> joins_;
-  std::vector<char> marks_;  // what a group waits for, and the end: for ThreadSanitizer alone
+  std::vector<char> marks_;  // what a group waits for, and the end; only for ThreadSanitizer
 };
 
 FlowReplay::FlowReplay(ReplayJob& job, const std::vector<PieceGroup>& pieces,
@@ -150,9 +150,9 @@ FlowReplay::~FlowReplay() {
   arena_.execute([&] { graph_.reset(); });
 }
 
-// From within the arena: a message from outside would go through a queue that allocates.
+// Must run within the arena: a message from outside would go through a queue that allocates.
 void FlowReplay::run() {
   arena_.execute([&] { graph_->run(); });
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

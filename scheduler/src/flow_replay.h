@@ -1,9 +1,9 @@
 #pragma once
-// A plan as a oneTBB flow graph. Every piece of the plan is a continue_node, every join is edges
-// between the nodes of two groups, or a node in which many pieces meet. The task arena caps the
-// workers; a worker that has nothing to do takes any piece that is ready.
+// Runs a plan as a oneTBB flow graph. Every piece of the plan is a continue_node. A join is edges
+// between the nodes of two groups, or a node that joins many pieces. The task arena limits the
+// number of workers; an idle worker takes any piece that is ready.
 //
-// Why a run allocates nothing: see workers_impl.h.
+// workers_impl.h explains why a run does not allocate.
 
 #include <memory>
 #include <vector>
@@ -12,7 +12,7 @@
 
 #include "replay.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class FlowReplay final : public Replay {
  public:
@@ -28,4 +28,4 @@ class FlowReplay final : public Replay {
   std::unique_ptr<Graph> graph_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -12,10 +12,12 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 using test::Notebook;
 using test::sleep_us;
 
-TEST_CASE("every piece runs once, after all of the group before, with any number of threads") {
+TEST_CASE("every piece runs once, after the whole previous group, with any number of threads") {
   for (const int n : {2, 3, 6}) {
     CAPTURE(n);
     Workers workers(n);
@@ -48,7 +50,7 @@ TEST_CASE("several flow graphs share the workers, one run at a time") {
   }
 }
 
-TEST_CASE("a flow graph that is not run takes no time of a processor") {
+TEST_CASE("an idle flow graph uses no processor time") {
   Workers workers(2);
   Notebook job(7, 2, 30);
   FlowReplay replay(job, job.pieces(), workers.impl().arena);

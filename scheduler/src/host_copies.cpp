@@ -2,7 +2,7 @@
 
 #include "weft/backends/device.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 HostCopies::HostCopies(const Call& call, bool wanted)
     : call_(call), wanted_(wanted), args_(call.args) {
@@ -10,7 +10,7 @@ HostCopies::HostCopies(const Call& call, bool wanted)
   in_.assign(call.args.in.begin(), call.args.in.end());
   memories_.resize(in_.size() + 1);
   args_.in = in_;
-  // Somewhere to point at until the output is there: what is about to be written.
+  // Memory for the output's view until the output is written.
   fetch(call.args.out, args_.out, memories_.back());
 }
 
@@ -36,4 +36,4 @@ void HostCopies::fetch_output() {
   if (wanted_) fetch(call_.args.out, args_.out, memories_.back());
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

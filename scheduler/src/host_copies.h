@@ -1,6 +1,6 @@
 #pragma once
-// The tensors of a call on a device, brought to where an observer can look at them. Allocates: only
-// runs that are observed use it.
+// Host copies of the tensors of a call on a device, for observers. Allocates; only observed runs
+// use it.
 
 #include <cstddef>
 #include <vector>
@@ -9,7 +9,7 @@
 
 #include "program.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class HostCopies {
  public:
@@ -18,7 +18,7 @@ class HostCopies {
   HostCopies(const HostCopies&) = delete;
   HostCopies& operator=(const HostCopies&) = delete;
 
-  // Both throw Error with the device's own words.
+  // Both throw Error with the device's message.
   void fetch_inputs();
   void fetch_output();
   const KernelArgs& args() const { return wanted_ ? args_ : call_.args; }
@@ -33,4 +33,4 @@ class HostCopies {
   std::vector<std::vector<std::byte>> memories_;  // of the inputs, then the output
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

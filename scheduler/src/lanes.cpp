@@ -81,6 +81,12 @@ NodeId state_of(const Graph& graph, NodeId id) {
   }
 }
 
+bool is_output(const Graph& graph, NodeId id) {
+  return std::ranges::any_of(graph.outputs(), [&](const Graph::Output& output) {
+    return source_of(graph, output.node).node == id;
+  });
+}
+
 Need need(const Graph& graph, const Node& user, std::size_t input, const Share& share, int lane) {
   const Source source = source_of(graph, user.inputs[input]);
   const Shape& seen = graph[user.inputs[input]].spec.shape;
@@ -107,7 +113,7 @@ Need need(const Graph& graph, const Node& user, std::size_t input, const Share& 
   return out;
 }
 
-bool meets_others(const Need& need, int lane, const Share& maker, int lanes) {
+bool needs_other_lanes(const Need& need, int lane, const Share& maker, int lanes) {
   if (need.cols.empty()) return false;
   switch (maker.split) {
     case Split::copies:

@@ -3,7 +3,7 @@
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 void check_buffer(std::string_view name, std::span<std::byte> buffer, std::int64_t needed) {
@@ -15,8 +15,8 @@ void check_buffer(std::string_view name, std::span<std::byte> buffer, std::int64
   }
 }
 
-// Bytes between rows of a node. A view with its input's rows keeps their distance; one with other
-// rows looks at a tensor without gaps.
+// Bytes between rows of a node. A view with the rows of its input has their stride; a view with
+// other rows is of a tensor without gaps.
 std::int64_t row_stride(const Graph& graph, NodeId id) {
   for (;;) {
     const Node& node = graph[id];
@@ -105,4 +105,4 @@ View MemoryMap::view(NodeId id, int lane, MemoryId reader) const {
   return view;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

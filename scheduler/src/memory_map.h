@@ -1,6 +1,5 @@
 #pragma once
-// Where every node's bytes really lie: a plan's placements over the memory that an executor was
-// given.
+// The addresses of all nodes: a plan's placements in the memory that an executor was given.
 
 #include <cstddef>
 #include <vector>
@@ -9,16 +8,16 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 class MemoryMap {
  public:
-  // Asks `bindings` once for every weight and state. Throws ValueError where something is missing,
+  // Asks `bindings` once for every weight and state. Throws ValueError if something is missing,
   // too small or not aligned.
   MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindings);
 
-  // The memory of a node as lane `lane` sees it (its own copy where there are copies), at the
-  // bounds. An empty view for kNoNode. Weights are those in memory `reader`.
+  // The memory of a node for lane `lane` (its own copy if there are copies), at the bounds. An
+  // empty view for kNoNode. Weights are those in memory `reader`.
   View view(NodeId id, int lane, MemoryId reader = MemoryId::host) const;
   MemoryId memory_of(NodeId id) const { return plan_.placements[id].memory; }
 
@@ -31,4 +30,4 @@ class MemoryMap {
   std::vector<PerNode<std::byte*>> weights_on_;  // by device
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

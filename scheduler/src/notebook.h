@@ -19,7 +19,7 @@ inline void sleep_us(int us) {
 // Random stages. Every unit notes itself in memory that is not atomic, and reads what all units of
 // the stage before noted: a unit that begins too early, or runs twice, is seen here and by
 // ThreadSanitizer.
-class Notebook final : public ReplayJob {
+class Notebook final : public scheduler::ReplayJob {
  public:
   Notebook(unsigned seed, int lanes, int n_stages) : lanes_(lanes), random_(seed) {
     for (int i = 0; i < n_stages; ++i) {
@@ -28,7 +28,7 @@ class Notebook final : public ReplayJob {
       naps_.push_back(pick(0, 9) == 0 ? pick(1, 200) : 0);
     }
   }
-  std::span<const ReplayStage> stages() const override { return stages_; }
+  std::span<const scheduler::ReplayStage> stages() const override { return stages_; }
   int lanes() const override { return lanes_; }
   void share(int stage, int index, int worker) noexcept override {
     if (index % 2 == worker % 2 && naps_[at(stage)] > 0) sleep_us(naps_[at(stage)]);
@@ -82,7 +82,7 @@ class Notebook final : public ReplayJob {
 
   int lanes_;
   std::mt19937 random_;
-  std::vector<ReplayStage> stages_;
+  std::vector<scheduler::ReplayStage> stages_;
   std::vector<std::vector<int>> notes_;  // by stage and unit: how often it was done
   std::vector<int> naps_;                // by stage: microseconds that some of its units take
   std::atomic<int> errors_{0};

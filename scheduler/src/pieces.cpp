@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Whether share `part` of `parts` has something to do in this step.
+// Whether share `part` of `parts` has work in this step.
 bool takes_part(const PlanStep& step, int part, int parts) {
   if (step.split == Split::one) return step.lane == part;
   if (step.split != Split::cols) return true;
@@ -18,7 +18,7 @@ bool takes_part(const PlanStep& step, int part, int parts) {
 struct Stage {
   const Plan& plan;
   std::int32_t number;
-  std::size_t first, last;  // of Plan::steps
+  std::size_t first, last;  // indices into Plan::steps
 
   template <class Wanted>
   void add(PieceGroup& group, Piece piece, int part, int parts, Wanted wanted) const {

@@ -9,7 +9,7 @@
 #include "arena.h"
 #include "lanes.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 Place kind_of(const Node& node) {
@@ -34,8 +34,8 @@ Place kind_of(const Node& node) {
   return Place::arena;
 }
 
-// The first placements: what and where from, without offsets in the arena. Lives reach from the
-// stage that writes to the last that reads.
+// Fills everything in the placements but the offsets in the arena. Lifetimes are from the stage
+// that writes to the last one that reads.
 void describe(const Draft& draft, Plan& plan) {
   const Graph& graph = draft.graph;
   plan.placements = PerNode<Placement>(graph);
@@ -63,7 +63,7 @@ void describe(const Draft& draft, Plan& plan) {
   }
 }
 
-// Weights lie in every memory that reads them; a state lies where it is worked with.
+// Weights are in every memory that reads them; a state is in the memory of the nodes that use it.
 void describe_shared(const Draft& draft, Plan& plan) {
   const Graph& graph = draft.graph;
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -95,27 +95,21 @@ bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
       for (int lane = 0; lane < draft.lanes; ++lane) {
         if (!draft[user].share.runs_in(lane)) continue;
         const lanes::Need need = lanes::need(graph, node, i, draft[user].share, lane);
-        if (lanes::meets_others(need, lane, writer.share, draft.lanes)) return false;
+        if (lanes::needs_other_lanes(need, lane, writer.share, draft.lanes)) return false;
       }
     }
   }
   return true;
 }
 
-bool is_output(const Graph& graph, NodeId source) {
-  return std::any_of(graph.outputs().begin(), graph.outputs().end(),
-                     [&](const Graph::Output& output) {
-                       return lanes::source_of(graph, output.node).node == source;
-                     });
-}
-
-// The node whose memory `id` may take over: the op's own wish, granted where nobody needs the old
-// contents any more and every lane overwrites just what it alone has read.
+// The node whose memory `id` may reuse, as OpDef::in_place_over proposes: only if the old contents
+// are not needed any more, and every lane overwrites only what it alone has read.
 NodeId in_place_over(const Draft& draft, NodeId id) {
   const Graph& graph = draft.graph;
   const Node& node = graph[id];
   const Work& work = draft[id];
-  if (node.op->storage != Storage::fresh || node.op->in_place_over < 0 || is_output(graph, id))
+  if (node.op->storage != Storage::fresh || node.op->in_place_over < 0 ||
+      lanes::is_output(graph, id))
     return kNoNode;
   const std::size_t index = static_cast<std::size_t>(node.op->in_place_over);
   const NodeId input = index < node.inputs.size() ? node.inputs[index] : kNoNode;
@@ -123,7 +117,7 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   const lanes::Source source = lanes::source_of(graph, input);
   const NodeId over = source.node;
   const Work& maker = draft[over];
-  if (!maker.works || graph[over].op->storage != Storage::fresh || is_output(graph, over))
+  if (!maker.works || graph[over].op->storage != Storage::fresh || lanes::is_output(graph, over))
     return kNoNode;
   if (work.kernel.device != maker.kernel.device) return kNoNode;
   if (source.col != 0 || !source.rows_match || graph[over].spec.dtype != node.spec.dtype)
@@ -138,8 +132,8 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   }
   for (int lane = 0; lane < draft.lanes; ++lane) {
     if (!work.share.runs_in(lane)) continue;
-    if (lanes::meets_others(lanes::need(graph, node, index, work.share, lane), lane, work.share,
-                            draft.lanes))
+    if (lanes::needs_other_lanes(lanes::need(graph, node, index, work.share, lane), lane,
+                                 work.share, draft.lanes))
       return kNoNode;
   }
   return reads_are_done(draft, over, id) ? over : kNoNode;
@@ -149,7 +143,7 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
 
 namespace {
 
-// Packs what lies in one memory.
+// Packs the tensors of one memory.
 ArenaPacking place_in(const Draft& draft, bool reuse, MemoryId memory, Plan& plan) {
   const Graph& graph = draft.graph;
   std::vector<ArenaItem> items;
@@ -196,4 +190,4 @@ void place_all(const Draft& draft, bool reuse, Plan& plan) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

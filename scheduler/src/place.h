@@ -4,9 +4,10 @@
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 
-// Fills the plan's placements and its figures of the arena. `plan.lanes` and `plan.stages` are set.
+// Fills the plan's placements and its arena sizes. REQUIRES: `plan.lanes` and `plan.stages` are
+// set.
 void place_all(const Draft& draft, bool reuse, Plan& plan);
 
-}  // namespace weft
+}  // namespace weft::scheduler

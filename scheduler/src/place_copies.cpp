@@ -1,5 +1,7 @@
 #include <map>
 
+#include <fmt/format.h>
+
 #include "weft/graph/pass.h"
 #include "weft/graph/per_node.h"
 #include "weft/ops/copy.h"
@@ -10,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Where each node computes, or where its memory is. Weights are wherever they are needed.
+// The memory in which each node computes, or that holds it. Weights are wherever they are needed.
 PerNode<MemoryId> memories_of(const Graph& graph, const Assignment& assignment) {
   PerNode<MemoryId> all(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -39,7 +41,7 @@ class CopyPlacer {
     }
     for (const Graph::Output& output : graph_.outputs()) {
       if (is_device(memory_[output.node]))
-        rewriter_.stand_for(output.node, copy_to(output.node, MemoryId::host));
+        rewriter_.map_to(output.node, copy_to(output.node, MemoryId::host));
     }
     return rewriter_.finish();
   }
@@ -49,7 +51,7 @@ class CopyPlacer {
     return is_device(memory) ? devices_[device_index(memory)]->name() : "host";
   }
 
-  // Whether a reader in memory `to` needs a copy: weights and states are where they are read.
+  // Whether a reader in memory `to` needs a copy. Weights and states are already there.
   bool moves(NodeId input, MemoryId to) const {
     const NodeKind kind = graph_[lanes::memory_of(graph_, input)].kind;
     return (kind == NodeKind::op || kind == NodeKind::input) && memory_[input] != to;
@@ -72,7 +74,7 @@ class CopyPlacer {
     return moved;
   }
 
-  // Once per node and memory. From one device to another the way leads through the host.
+  // Adds at most one copy per node and memory. Copies between devices go through the host.
   Tensor copy_to(NodeId id, MemoryId to) {
     const auto [at, is_new] = copies_.emplace(std::pair(id, to), Tensor());
     if (!is_new) return Tensor(at->second);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/base/hash.h"
+
 namespace weft {
 namespace {
 
@@ -74,6 +76,12 @@ bool operator==(const Plan& a, const Plan& b) {
          a.devices == b.devices && a.state_bytes == b.state_bytes;
 }
 
+PerNode<const PlanStep*> Plan::steps_by_node() const {
+  auto by_node = PerNode<const PlanStep*>::like(placements);
+  for (const PlanStep& step : steps) by_node[step.node] = &step;
+  return by_node;
+}
+
 std::int64_t Plan::calls() const {
   std::int64_t n = 0;
   for (const PlanStep& step : steps) {
@@ -98,12 +106,9 @@ Cost Plan::cost() const {
 }
 
 std::uint64_t Plan::hash() const {
-  std::uint64_t h = 0xcbf29ce484222325;  // FNV-1a, 64 bits
-  for (const char c : to_json()) {
-    h ^= static_cast<unsigned char>(c);
-    h *= 0x100000001b3;
-  }
-  return h;
+  Fnv1a64 hash;
+  hash.add(to_json());
+  return hash.value();
 }
 
 }  // namespace weft

@@ -44,7 +44,7 @@ Json json_of(const Placement& p) {
             {"offset", p.offset},          {"bytes", p.bytes},
             {"copies", p.copies},          {"first_stage", p.first_stage},
             {"last_stage", p.last_stage}};
-  // 0 is the host, i + 1 device i; of weight_in likewise the bits.
+  // 0 is the host, i + 1 device i; the bits of weight_in are in the same order.
   if (is_device(p.memory)) json["memory"] = device_index(p.memory) + 1;
   if (p.weight_in.any_device()) json["weight_in"] = p.weight_in.bits();
   if (p.in_place_over != kNoNode) json["in_place_over"] = p.in_place_over;

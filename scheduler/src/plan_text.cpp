@@ -14,7 +14,7 @@ std::string human_count(std::int64_t n) {
   return unit == 0 ? fmt::format("{}", n) : fmt::format("{:.1f}{}", value, kNames[unit]);
 }
 
-// What one lane does of a step: "all", "copy", "rows 1/2", "0-511 2048-2175", "-".
+// A lane's part of a step: "all", "copy", "rows 1/2", "0-511 2048-2175", "-".
 std::string work_of(const PlanStep& step, int lane, int lanes) {
   switch (step.split) {
     case Split::one:
@@ -41,7 +41,8 @@ std::string place_of(const Placement& p) {
   return text;
 }
 
-// Which nodes are computed by their definitions because a backend lacks a kernel; empty if none is.
+// Lists the nodes that are computed by their definitions because a backend lacks a kernel; empty if
+// there are none.
 std::string lacking_text(const Plan& plan) {
   constexpr int kNamed = 8;
   std::string names, backend;
@@ -54,6 +55,26 @@ std::string lacking_text(const Plan& plan) {
   if (n == 0) return "";
   return fmt::format("{} has no kernel for {} of the nodes, computed by their definitions: {}{}\n",
                      backend, n, names, n > kNamed ? ", ..." : "");
+}
+
+// A line for each stage and for each of its steps.
+std::string steps_text(const Plan& plan) {
+  std::string text;
+  std::int32_t stage = -1;
+  for (const PlanStep& step : plan.steps) {
+    if (step.stage != stage) {
+      stage = step.stage;
+      const int n = plan.shares_in(stage);
+      text += fmt::format("stage {}{}\n", stage,
+                          n > 1 ? fmt::format(", {} shares per lane", n) : std::string());
+    }
+    text += fmt::format("  {:<28} {:<7}", step.path, to_string(step.split));
+    for (int lane = 0; lane < plan.lanes; ++lane)
+      text += fmt::format("| {:<22}", work_of(step, lane, plan.lanes));
+    text += fmt::format("| {:<26} {:>10}  {}\n", place_of(plan.placements[step.node]),
+                        human_bytes(step.cost.bytes_read + step.cost.bytes_written), step.kernel);
+  }
+  return text;
 }
 
 }  // namespace
@@ -85,22 +106,7 @@ std::string Plan::to_text() const {
                       human_bytes(all.bytes_read), human_bytes(all.bytes_written),
                       human_count(all.multiply_adds), static_cast<double>(predicted_ns) * 1e-6);
   text += fmt::format("executor {}: {}\n", to_string(replay), replay_reason);
-  text += lacking_text(*this);
-  std::int32_t stage = -1;
-  for (const PlanStep& step : steps) {
-    if (step.stage != stage) {
-      stage = step.stage;
-      const int n = shares_in(stage);
-      text += fmt::format("stage {}{}\n", stage,
-                          n > 1 ? fmt::format(", {} shares per lane", n) : std::string());
-    }
-    text += fmt::format("  {:<28} {:<7}", step.path, to_string(step.split));
-    for (int lane = 0; lane < lanes; ++lane)
-      text += fmt::format("| {:<22}", work_of(step, lane, lanes));
-    text += fmt::format("| {:<26} {:>10}  {}\n", place_of(placements[step.node]),
-                        human_bytes(step.cost.bytes_read + step.cost.bytes_written), step.kernel);
-  }
-  return text;
+  return text + lacking_text(*this) + steps_text(*this);
 }
 
 }  // namespace weft

@@ -16,6 +16,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 PlanStep step_of(const Draft& draft, NodeId id) {
   const Node& node = draft.graph[id];
   const Work& work = draft[id];
@@ -33,16 +35,16 @@ PlanStep step_of(const Draft& draft, NodeId id) {
   return step;
 }
 
-// The backend that should have had a kernel for a node which its definition computes.
+// The backend that lacks a kernel for a node that is therefore computed by its definition.
 std::string_view lacking_backend(const Assignment& assignment, const Node& node,
                                  const Kernel& kernel) {
   if (kernel.backend != &reference_backend()) return "";
   const Backend& wanted = assignment.routes().wanted(node);
   if (&wanted == kernel.backend) return "";
-  return cpu_backend().name();  // the last one that is asked before the definition
+  return cpu_backend().name();  // the last fallback before the definition
 }
 
-// What a node takes on devices, and of the host's weights where there are devices.
+// Adds a node's memory on devices, and in the host's weights if there are devices.
 void sum_up_devices(const Draft& draft, NodeId id, Plan& plan) {
   const Node& node = draft.graph[id];
   const Placement& p = plan.placements[id];
@@ -99,8 +101,8 @@ Draft lay_out(const Graph& graph, const Assignment& assignment, int lanes) {
 
 Draft best_draft(const Graph& graph, const Assignment& assignment, const PlanOptions& options) {
   Draft draft = lay_out(graph, assignment, options.lanes);
-  const bool alone = options.may_take_one_lane && options.lanes > 1 &&
-                     predict_alone_ns(draft) <= predict_ns(draft);
+  const bool alone =
+      options.allow_one_lane && options.lanes > 1 && predict_alone_ns(draft) <= predict_ns(draft);
   return alone ? lay_out(graph, assignment, 1) : draft;
 }
 

@@ -23,7 +23,7 @@ const RegionBackend kRegions;
 const ToyDims kReal{
     .T = 1, .S = 4096, .D = 2048, .H = 32, .G = 4, .E = 64, .F = 5632, .V = 32000, .L = 4};
 
-TEST_CASE("one lane never meets anyone") {
+TEST_CASE("one lane needs no joins") {
   const Graph graph = toy_llama(kReal);
   const Plan plan = make_plan(graph, kRegions, {.name = "decode", .lanes = 1});
   CHECK(plan.joins() == 0);
@@ -41,7 +41,7 @@ TEST_CASE("decode with two lanes: four joins per layer") {
   }
 }
 
-TEST_CASE("with one key head, attention waits for its cache: one join more per layer") {
+TEST_CASE("with one key head, attention waits for its cache: one more join per layer") {
   ToyDims dims = kReal;
   dims.G = 1;
   const Graph graph = optimize(toy_llama(dims), kRegions);
@@ -90,7 +90,7 @@ TEST_CASE("kernels that do not split run in one lane") {
   for (const PlanStep& step : plan.steps) CHECK(step.split == Split::one);
 }
 
-TEST_CASE("the arena reaches its lower bound on a Llama, and does without reuse when told") {
+TEST_CASE("the arena reaches its lower bound on a Llama, and reuse can be disabled") {
   const Graph graph = optimize(toy_llama(kReal), kRegions);
   for (const int lanes : {1, 2}) {
     const Plan plan = make_plan(graph, kRegions, {.lanes = lanes});
@@ -102,8 +102,7 @@ TEST_CASE("the arena reaches its lower bound on a Llama, and does without reuse 
   }
 }
 
-TEST_CASE(
-    "heads that are not whole blocks: every lane rather quantizes all of them than meet twice") {
+TEST_CASE("heads that are not whole blocks: every lane quantizes all of them to save a join") {
   Graph g;
   const Tensor q = g.input("q", {f32, {1, 6, 48}});
   const Tensor k = g.state("k", {f16, {1, 6, 64, 48}}), v = g.state("v", {f16, {1, 6, 64, 48}});
@@ -133,16 +132,15 @@ TEST_CASE("much work is cut into shares, little is not") {
   for (const std::int32_t n : make_plan(small, kRegions, {.lanes = 2}).shares) CHECK(n == 1);
 }
 
-TEST_CASE(
-    "one lane instead of two, where the work is not worth a meeting and the caller allows it") {
+TEST_CASE("one lane instead of two, if the work does not justify a join and the caller allows it") {
   const Graph small = toy_llama({.D = 16, .H = 2, .G = 1, .E = 8, .F = 16, .V = 10});
   const Graph real = toy_llama(kReal);
   CHECK(make_plan(small, kRegions, {.lanes = 2}).lanes == 2);
-  CHECK(make_plan(small, kRegions, {.lanes = 2, .may_take_one_lane = true}).lanes == 1);
-  CHECK(make_plan(real, kRegions, {.lanes = 2, .may_take_one_lane = true}).lanes == 2);
+  CHECK(make_plan(small, kRegions, {.lanes = 2, .allow_one_lane = true}).lanes == 1);
+  CHECK(make_plan(real, kRegions, {.lanes = 2, .allow_one_lane = true}).lanes == 2);
 }
 
-TEST_CASE("plans are refused with reasons") {
+TEST_CASE("plans are rejected with reasons") {
   const Graph graph = toy_llama({});
   CHECK_THROWS_WITH_AS(make_plan(graph, kRegions, {.lanes = 0}), "a plan has 1 to 256 lanes, not 0",
                        ValueError);

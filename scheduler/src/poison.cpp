@@ -11,7 +11,7 @@
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 constexpr std::byte kPoison{0xff};
@@ -97,7 +97,7 @@ void Poison::look_at(std::int32_t stage) {
       if (step.stage == stage) nodes += fmt::format("{}'{}'", nodes.empty() ? "" : ", ", step.path);
     }
     finding_ = fmt::format(
-        "a kernel of stage {} ({}) wrote to byte {:#x} of the arena, where nothing lives", stage,
+        "a kernel of stage {} ({}) wrote to byte {:#x} of the arena, which is not in use", stage,
         nodes, range.begin + (found - bytes.begin()));
     return;
   }
@@ -112,10 +112,9 @@ void Poison::after_call(const PlanStep& step, const KernelArgs& args, const Regi
   if (!finding_.empty() || args.op->storage != Storage::fresh || args.out.dtype != f32) return;
   if (!holds_nan(args.out, region)) return;
   finding_ = fmt::format(
-      "'{}' ({}, stage {}, built at {}) gave NaN: it read memory where nothing lives, or its "
-      "inputs "
-      "are no numbers",
+      "'{}' ({}, stage {}, built at {}) gave NaN: it read unused memory, or its inputs are not "
+      "finite",
       step.path, step.kernel, step.stage, to_string(graph_[step.node].where));
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

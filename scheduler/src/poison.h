@@ -1,7 +1,7 @@
 #pragma once
-// Finds kernels that use memory where nothing lives. Between stages, bytes of the arena that no
-// tensor owns, and before every call the scratch memory, are filled with 0xff, which is NaN in
-// every float type; then what a stage made must hold no NaN, and what nobody owns no other byte.
+// Finds kernels that use memory they should not. Fills bytes of the arena that no tensor owns with
+// 0xff (NaN in every float type) between stages, and scratch memory before every call. Outputs of a
+// stage must then not contain NaN, and unowned bytes must not have changed.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,23 +13,23 @@
 #include "weft/graph/graph.h"
 #include "weft/scheduler/plan.h"
 
-namespace weft {
+namespace weft::scheduler {
 
-// Whether the environment asks for it: WEFT_POISON is set, and not to 0.
+// Whether WEFT_POISON is set, and not to 0.
 bool poison_wanted();
 
 class Poison {
  public:
-  // All are kept by reference.
+  // Keeps references to all of them.
   Poison(const Graph& graph, const Plan& plan, std::span<std::byte> arena);
 
   // Before a run: everything but the inputs.
   void begin();
-  // What dies with the stage.
+  // After a stage: memory that is unused from then on.
   void end_stage(std::int32_t stage);
 
   static void before_call(const KernelArgs& args);
-  // Whether a call left NaN; the first finding is kept.
+  // Checks the output of a call for NaN. The first finding is kept.
   void after_call(const PlanStep& step, const KernelArgs& args, const Region& region);
 
   const std::string& finding() const { return finding_; }  // empty: none so far in this run
@@ -45,9 +45,9 @@ class Poison {
   const Graph& graph_;
   const Plan& plan_;
   std::span<std::byte> arena_;
-  std::vector<std::vector<Range>> fresh_;  // by stage: where nothing lives that came before it
-  std::vector<std::vector<Range>> free_;   // by stage: where nothing lives
+  std::vector<std::vector<Range>> fresh_;  // by stage: bytes not in use by tensors of before
+  std::vector<std::vector<Range>> free_;   // by stage: bytes not in use
   std::string finding_;
 };
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -83,24 +83,24 @@ TEST_CASE("poison: same bits") {
     CHECK(toy.run(RegionBackend(), true, lanes) == toy.run(RegionBackend(), false, lanes));
 }
 
-TEST_CASE("poison: a kernel that reads what nobody wrote is named") {
+TEST_CASE("poison: a kernel that reads unwritten memory is reported") {
   Toy toy;
   const SpoiltBackend spoilt("rope", adds_to_what_is_there);
   toy.run(spoilt, false);  // nobody notices
   const std::string finding = toy.finding(spoilt);
   CAPTURE(finding);
   CHECK(finding.starts_with("plan 'toy': 'blk.0.rope"));
-  CHECK(finding.find("gave NaN: it read memory where nothing lives") != std::string::npos);
+  CHECK(finding.find("gave NaN: it read unused memory") != std::string::npos);
 }
 
-TEST_CASE("poison: a kernel that takes scratch memory for zeros is named") {
+TEST_CASE("poison: a kernel that expects zeroed scratch memory is reported") {
   Toy toy;
   const std::string finding = toy.finding(SpoiltBackend("attention", adds_scratch));
   CAPTURE(finding);
   CHECK(finding.starts_with("plan 'toy': 'blk.0.attention'"));
 }
 
-TEST_CASE("poison: a kernel that writes where nothing lives is named") {
+TEST_CASE("poison: a kernel that writes to unused memory is reported") {
   Graph g;
   const Tensor x = g.input("x", {f32, {1, 16}});
   const Tensor big = linear(x, g.weight("w", {f32, {4096, 16}})).named("big");

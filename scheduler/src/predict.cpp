@@ -1,17 +1,17 @@
-// How long a run takes, roughly: in every stage as long as its slowest lane, and a join between two
-// stages.
+// Predicts roughly how long a run takes: the sum of the slowest lane of every stage, plus a join
+// between two stages.
 
 #include <algorithm>
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 double part_of_lane(const Node& node, const Work& work, int lanes, int lane) {
   switch (work.share.split) {
     case Split::one:
       return work.share.lane == lane ? 1 : 0;
     case Split::copies:
-      return 1 + kCopyBurden * (lanes - 1);
+      return 1 + kCopyOverhead * (lanes - 1);
     case Split::rows:
       return work.ns > 0 ? (1 + work.shared_ns / work.ns * (lanes - 1)) / lanes : 0;
     case Split::cols:
@@ -50,4 +50,4 @@ double predict_alone_ns(const Draft& draft) {
   return ns;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

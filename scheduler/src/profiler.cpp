@@ -1,6 +1,7 @@
 #include "weft/scheduler/profiler.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace weft {
 
@@ -8,18 +9,18 @@ double Profiler::measure_ns_per_tick() {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kLong{20};
   const auto start = Clock::now();
-  const std::int64_t start_ticks = ticks();
+  const std::int64_t start_ticks = processor_ticks();
   auto end = Clock::now();
   while (end - start < kLong) end = Clock::now();
   return std::chrono::duration<double, std::nano>(end - start).count() /
-         static_cast<double>(ticks() - start_ticks);
+         static_cast<double>(processor_ticks() - start_ticks);
 }
 
 Profiler::Profiler(int workers, std::size_t max_calls)
     : lanes_(static_cast<std::size_t>(std::max(workers, 1))),
       max_calls_(max_calls),
       ns_per_tick_(measure_ns_per_tick()),
-      start_(ticks()) {
+      start_(processor_ticks()) {
   for (Lane& lane : lanes_) lane.calls.resize(max_calls + kAhead);
 }
 

@@ -4,13 +4,13 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 Kernel kernel_of(const Graph& graph, const Assignment& assignment, const PlanStep& step) {
   const auto kernel = assignment.find(graph, graph[step.node]);
   if (!kernel || kernel->row != step.kernel) {
-    fail<ValueError>("'{}' was planned with the kernel '{}', backend {} has '{}'", step.path,
+    fail<ValueError>("'{}' was planned with kernel '{}', but backend {} has '{}'", step.path,
                      step.kernel, assignment.routes().name(), kernel ? kernel->row : "none");
   }
   return *kernel;
@@ -66,8 +66,8 @@ void Program::add_piece(const Source& from, const Piece& piece) {
   }
 }
 
-// The calls of a piece, which does part `part` of `parts` of its steps, by a worker with the copies
-// and the scratch memory of `lane`.
+// Adds the calls of a piece, which computes part `part` of `parts` of its steps, for a worker with
+// the copies and the scratch memory of `lane`.
 Program::Range Program::add_calls(const Source& from, const Piece& piece, int lane, int part,
                                   int parts) {
   const std::size_t begin = calls_.size();
@@ -100,7 +100,7 @@ void Program::add(const Source& from, std::size_t index, int lane, int part, int
   calls_.push_back(call);
 }
 
-// When no call moves any more.
+// Called when calls_ does not reallocate any more.
 void Program::bind_inputs(const Source& from) {
   const Graph& graph = from.graph;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
@@ -144,4 +144,4 @@ std::span<const Call> Program::copies(int stage, int lane) const {
   return std::span(calls_).subspan(begin, end - begin);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -1,7 +1,7 @@
 #pragma once
-// A plan with everything looked up: for every piece the list of kernel calls, ready to run. In a
-// stage of several shares per lane a share's calls are prepared for each worker: it reads the
-// worker's copies.
+// A plan prepared for execution: for every piece a list of kernel calls with all arguments. In a
+// stage with several shares per lane, the calls of a share are prepared for each worker, because
+// they read the worker's copies.
 
 #include <cstdint>
 #include <memory>
@@ -18,21 +18,21 @@
 #include "memory_map.h"
 #include "replay.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 struct Call {
   KernelFn run = nullptr;
   KernelArgs args;
   const PlanStep* step = nullptr;
   std::span<const ColRange> cols;  // Split::cols
-  int part = 0, parts = 1;         // Split::rows: which of how many
-  Device* device = nullptr;        // who does the work, where it only stands in a queue afterwards
+  int part = 0, parts = 1;         // Split::rows
+  Device* device = nullptr;        // not null if the call only queues work on this device
 };
 
 class Program {
  public:
-  // Throws ValueError if the plan does not fit the graph or the assignment.
-  // Kernels that fail tell `failure`, which outlives this.
+  // Throws ValueError if the plan does not fit the graph or the assignment. Kernels report errors
+  // to `failure`, which outlives the program.
   Program(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
           const Assignment& assignment, const MemoryMap& memory, const Bindings& bindings,
           KernelFailure& failure);
@@ -48,11 +48,11 @@ class Program {
  private:
   using Range = std::pair<std::size_t, std::size_t>;  // of calls
   struct Stage {
-    int workers = 1;  // for which every share's calls are prepared: 1 if a share is a whole lane
+    int workers = 1;  // for which the calls of every share are prepared; 1 if a share is a lane
     std::vector<Range> shares;  // by share, then worker
     std::vector<Range> copies;  // by lane; none if copies are part of the only share
   };
-  struct Source;  // what calls are made from
+  struct Source;  // what calls are built from
 
   void add_piece(const Source& from, const Piece& piece);
   Range add_calls(const Source& from, const Piece& piece, int lane, int part, int parts);
@@ -66,7 +66,7 @@ class Program {
   std::vector<std::vector<View>> inputs_;  // by call
   std::vector<std::unique_ptr<PreparedKernel>> prepared_;
   std::vector<std::pair<std::int64_t*, std::int32_t>>
-      extents_;  // what to overwrite with which variable
+      extents_;  // where to write which variable's extent
   std::vector<ReplayStage> stages_;
 };
 
@@ -94,4 +94,4 @@ void for_each_region(const Call& call, F f) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -1,11 +1,11 @@
-// A second look at splits, when columns and stages are known. choose_splits() takes a node's
-// columns to be where its readers want them; where granules do not fit (heads of 48 elements,
-// blocks of 32) the lanes must meet before the node and behind it. If such a node is small, every
-// lane computes all of it instead.
+// Revises splits after columns and stages were chosen. choose_splits() assumes that a node's
+// columns can be those that its readers need. If granules do not allow that (heads of 48 elements,
+// blocks of 32), there is a join before and after the node. If such a node is small, every lane
+// computes all of it instead.
 
 #include "draft.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 bool waits_for_other_lanes(const Draft& draft, NodeId id) {
@@ -41,4 +41,4 @@ void repair_splits(Draft& draft) {
   if (predict_ns(draft) >= before_ns) draft.works = before;
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -3,7 +3,7 @@
 #include "flow_replay.h"
 #include "workers_impl.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 class CrewReplay final : public Replay {
@@ -27,4 +27,4 @@ std::unique_ptr<Replay> make_replay(ReplayKind kind, ReplayJob& job,
   return std::make_unique<CrewReplay>(job, workers);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -100,7 +100,7 @@ struct Allocating : NodeObserver {
   std::unique_ptr<int> kept;
 };
 
-TEST_CASE("the count sees what a node allocates, and what oneTBB allocates") {
+TEST_CASE("the count includes allocations of nodes and of oneTBB") {
   CountedReplay replay(1);
   replay.run(1);
   Allocating observer;

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 #include "weft/ops/copy.h"
 #include "weft/scheduler/routing.h"
 
@@ -33,31 +36,18 @@ bool is_built_in(const Backend& backend) {
   return backend.name() == "cpu" || backend.name() == "reference";
 }
 
-// Letters to change, add or leave out to turn `a` into the beginning of `b`; ties are broken by the
-// rest of `b`.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return *std::min_element(row.begin(), row.end()) * 1024 + row.back();
+// The edit distance from `a` to the nearest prefix of `b`; ties are broken by the rest of `b`.
+std::pair<std::size_t, std::size_t> distance(std::string_view a, std::string_view b) {
+  const std::vector<std::size_t> distances = prefix_distances(a, b);
+  return {std::ranges::min(distances), distances.back()};
 }
 
+// The up to three nearest of them.
 std::string nearest(std::string_view name, std::vector<std::string> known) {
   while (name.ends_with('*')) name.remove_suffix(1);
-  std::stable_sort(known.begin(), known.end(), [&](const auto& a, const auto& b) {
-    return distance(name, a) < distance(name, b);
-  });
-  std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, known.size()); ++i)
-    text += (text.empty() ? "" : ", ") + known[i];
-  return text;
+  std::ranges::stable_sort(known, {}, [&](const auto& other) { return distance(name, other); });
+  known.resize(std::min<std::size_t>(3, known.size()));
+  return fmt::format("{}", fmt::join(known, ", "));
 }
 
 std::vector<RouteRule> read_rules(std::string_view text) {
@@ -147,7 +137,7 @@ void Routes::check_patterns(const Graph& graph) const {
       paths.push_back(graph[id].path);
     }
     if (!found) {
-      fail<ValueError>("no node of the graph matches '{}' of the route; the nearest are {}",
+      fail<ValueError>("no node matches the pattern '{}' of the route (similar paths: {})",
                        rule.pattern, nearest(rule.pattern, std::move(paths)));
     }
   }

@@ -33,7 +33,8 @@ constexpr OpInput kTwiceInputs[] = {{"x"}};
 const OpDef kTwice{
     .name = "twice", .inputs = kTwiceInputs, .infer = infer_twice, .reference = twice_reference};
 
-TEST_CASE("cpu computes what it has no kernel for by its definition, and the plan says so") {
+TEST_CASE(
+    "cpu falls back to the scalar definition for ops without a kernel, and the plan says so") {
   Graph g;
   const Tensor in[] = {g.input("x", {f32, {4, 8}})};
   const Tensor y = g.add(kTwice, in, {}, std::source_location::current());
@@ -143,7 +144,7 @@ TEST_CASE("a weight is lowered only if all its readers in all graphs allow it") 
   }
 }
 
-TEST_CASE("copies stand where data goes from one memory to another") {
+TEST_CASE("copies are inserted where data moves between memories") {
   const FakeBackend backend({"rms_norm_mul"});
   TwoClasses two(backend);
   const Graph placed = lower(std::move(two.graphs[0]), two.assignments[0], {.off = {"all"}});

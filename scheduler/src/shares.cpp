@@ -9,11 +9,11 @@ struct Stage {
   const Cuts& cuts;
   int parts;
 
-  // Whether some part of `reader` needs something that another part of `maker` makes.
+  // Whether some part of `reader` needs something that another part of `maker` computes.
   bool crosses(NodeId reader, std::size_t input, NodeId maker) const {
     const Share &reads = cuts.at(reader), &makes = cuts.at(maker);
     for (int part = 0; part < parts; ++part) {
-      if (meets_others(need(graph, graph[reader], input, reads, part), part, makes, parts))
+      if (needs_other_lanes(need(graph, graph[reader], input, reads, part), part, makes, parts))
         return true;
     }
     return false;
@@ -24,7 +24,7 @@ bool is_state_writer(const Graph& graph, NodeId id, std::size_t input) {
   return graph[id].op->storage == Storage::state && input == 0;
 }
 
-// Every two dealings with one state, of which at least one writes, stay within the same part.
+// Whether any two accesses to one state, at least one of which writes, are within the same part.
 bool states_are_apart(const Stage& stage) {
   const Graph& graph = stage.graph;
   for (const NodeId writer : stage.steps) {
@@ -44,7 +44,7 @@ bool states_are_apart(const Stage& stage) {
   return true;
 }
 
-// Whether `id` may take over the memory of its input while the other shares of the stage go on.
+// Whether `id` may reuse the memory of its input while other shares of the stage run.
 bool may_overwrite(const Stage& stage, NodeId id) {
   const Graph& graph = stage.graph;
   const std::size_t index = static_cast<std::size_t>(graph[id].op->in_place_over);

@@ -1,7 +1,6 @@
 #include "weft/scheduler/timeline.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "weft/backends/memory.h"
 
@@ -9,6 +8,8 @@
 
 namespace weft {
 namespace {
+
+using namespace scheduler;
 
 Work work_of(const Graph& graph, const PlanStep& step) {
   Work work{.works = true, .kernel = {}, .cost = step.cost};
@@ -23,7 +24,7 @@ Work work_of(const Graph& graph, const PlanStep& step) {
 Timeline estimate_timeline(const Graph& graph, const Plan& plan) {
   const auto n_lanes = static_cast<std::size_t>(plan.lanes);
   Timeline timeline;
-  timeline.lanes_busy.resize(n_lanes);
+  timeline.busy_ns.resize(n_lanes);
   std::vector<double> now(n_lanes);
   const auto join = [&] {
     timeline.ns = *std::max_element(now.begin(), now.end());
@@ -41,7 +42,7 @@ Timeline estimate_timeline(const Graph& graph, const Plan& plan) {
       const auto at = static_cast<std::size_t>(lane);
       const double ns = part * work.ns + kCallNs;
       timeline.work.push_back({i, lane, now[at], now[at] + ns});
-      timeline.lanes_busy[at] += ns;
+      timeline.busy_ns[at] += ns;
       now[at] += ns;
     }
   }
@@ -63,10 +64,9 @@ std::vector<double> longest_by_step(const Plan& plan, const Timeline& timeline) 
 }
 
 double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const double> step_ns) {
-  std::unordered_map<NodeId, double> step_of;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) step_of[plan.steps[i].node] = step_ns[i];
-  // When each node is done at the earliest; ids are in topological order. Who reads a state after a
-  // writer has that writer as its input.
+  const auto step_of = plan.steps_by_node();
+  // The earliest time when each node is done; ids are in topological order. A reader of a state
+  // that was written has the writer as its input.
   PerNode<double> done(graph);
   double longest = 0;
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -74,14 +74,14 @@ double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const do
     for (const NodeId in : graph[id].inputs) {
       if (in != kNoNode) end = std::max(end, done[in]);
     }
-    if (const auto found = step_of.find(id); found != step_of.end()) end += found->second;
+    if (step_of[id]) end += step_ns[static_cast<std::size_t>(step_of[id] - plan.steps.data())];
     longest = std::max(longest, end);
   }
   return longest;
 }
 
 std::vector<std::int64_t> live_bytes_by_stage(const Plan& plan) {
-  // Chains of nodes in place over each other are one tensor, from the first that lives to the last.
+  // A chain of in-place nodes is one tensor, live from the first to the last of them.
   PerNode<Placement> merged = plan.placements;
   PerNode<NodeId> owner = PerNode<NodeId>::like(plan.placements);
   for (NodeId id = 0; id < merged.size(); ++id) {
@@ -104,8 +104,8 @@ std::vector<std::int64_t> live_bytes_by_stage(const Plan& plan) {
 PeakStage peak_stage(const Plan& plan) {
   const std::vector<std::int64_t> live = live_bytes_by_stage(plan);
   if (live.empty()) return {};
-  const auto most = std::max_element(live.begin(), live.end());
-  return {static_cast<std::int32_t>(most - live.begin()), *most};
+  const auto peak = std::max_element(live.begin(), live.end());
+  return {static_cast<std::int32_t>(peak - live.begin()), *peak};
 }
 
 }  // namespace weft

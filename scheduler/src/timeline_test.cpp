@@ -32,8 +32,7 @@ TEST_CASE("a timeline is as long as the planner predicted, and lanes work withou
       CHECK(work.end_ns > work.begin_ns);
       free[lane] = work.end_ns;
     }
-    const double busy =
-        std::accumulate(timeline.lanes_busy.begin(), timeline.lanes_busy.end(), 0.0);
+    const double busy = std::accumulate(timeline.busy_ns.begin(), timeline.busy_ns.end(), 0.0);
     CHECK(busy <= timeline.ns * lanes);
     const double critical = critical_path_ns(graph, plan, longest_by_step(plan, timeline));
     CHECK(critical > 0);
@@ -54,7 +53,7 @@ TEST_CASE("the critical path is the longest chain, not the sum") {
   CHECK(critical_path_ns(g, plan, ns) == 8);
 }
 
-TEST_CASE("the peak is what the planner takes for the lower bound") {
+TEST_CASE("the peak equals the planner's lower bound") {
   for (const int lanes : {1, 2}) {
     const Graph graph = optimize(toy_llama(kDims), RegionBackend());
     const Plan plan = make_plan(graph, RegionBackend(), {.lanes = lanes});

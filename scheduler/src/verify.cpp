@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// A tensor of its own, rows back to back.
+// A tensor with its own memory, rows back to back.
 struct Scratch {
   std::vector<std::byte> bytes;
   View view;
@@ -40,7 +40,7 @@ void decode_row(const View& view, std::int64_t r, std::vector<float>& out) {
   if (const Format* format = find_format(view.dtype)) {
     format->decode(view.row<std::byte>(r), out.data(), view.cols());
   } else {
-    fail<UnsupportedError>("nothing here can read {}", view.dtype.name());
+    fail<UnsupportedError>("cannot read {}", view.dtype.name());
   }
 }
 
@@ -54,7 +54,7 @@ double ulp_of(float value) {
   return std::isinf(next) ? 0x1p104 : static_cast<double>(next) - magnitude;
 }
 
-// Infinite where either is: a bound that has no end would allow everything.
+// Infinite if either is: an infinite bound would allow everything.
 double ratio_of(double error, double bound) {
   if (!std::isfinite(error) || !std::isfinite(bound))
     return std::numeric_limits<double>::infinity();
@@ -67,7 +67,7 @@ double ratio_of(double error, double bound) {
 struct Verifier::Impl {
   const Graph& graph;
   NodeId expected_node = kNoNode;
-  std::vector<Scratch> expected;  // the definition's output and, where the op states them, bounds
+  std::vector<Scratch> expected;  // the definition's output and, if the op states them, bounds
   bool has_bounds = false;
   VerifyReport report;
   std::exception_ptr failure;
@@ -75,7 +75,7 @@ struct Verifier::Impl {
   void expect(const PlanStep& step, const KernelArgs& args);
   void compare(const PlanStep& step, const KernelArgs& args);
   void compare_row(NodeCheck& check, const View& got, std::int64_t r);
-  void look_around(NodeCheck& check, const View& got);
+  void collect_neighbours(NodeCheck& check, const View& got);
 
   std::vector<float> got_row, want_row;
   double largest = 0;  // |want| of the node
@@ -136,7 +136,7 @@ void Verifier::Impl::compare_row(NodeCheck& check, const View& got, std::int64_t
 }
 
 // The values near the worst element.
-void Verifier::Impl::look_around(NodeCheck& check, const View& got) {
+void Verifier::Impl::collect_neighbours(NodeCheck& check, const View& got) {
   check.cols = got.cols();
   if (largest > 0) check.worst_relative = check.worst_error / largest;
   if (check.worst_index < 0) return;
@@ -159,7 +159,7 @@ void Verifier::Impl::compare(const PlanStep& step, const KernelArgs& args) {
                   .where = to_string(graph[step.node].where)};
   largest = 0;
   for (std::int64_t r = 0; r < args.out.rows(); ++r) compare_row(check, args.out, r);
-  look_around(check, args.out);
+  collect_neighbours(check, args.out);
   report.nodes.push_back(std::move(check));
 }
 

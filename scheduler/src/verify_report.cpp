@@ -23,7 +23,7 @@ const NodeCheck* VerifyReport::first_bad() const {
   return bad == nodes.end() ? nullptr : &*bad;
 }
 
-const NodeCheck* VerifyReport::first_not_number() const {
+const NodeCheck* VerifyReport::first_not_finite() const {
   const auto bad =
       std::ranges::find_if(nodes, [](const NodeCheck& n) { return n.not_numbers > 0; });
   return bad == nodes.end() ? nullptr : &*bad;
@@ -79,7 +79,7 @@ std::string VerifyReport::to_text() const {
     text += n.kernel + (n.passed() ? "\n" : "  <- BAD\n");
   }
   const auto n_bad = std::ranges::count_if(nodes, [](const NodeCheck& n) { return !n.passed(); });
-  if (const NodeCheck* nan = first_not_number()) {
+  if (const NodeCheck* nan = first_not_finite()) {
     text += fmt::format("the first NaN or Inf: {} '{}', {} elements ({})\n", nan->op, nan->path,
                         nan->not_numbers, nan->where);
   }

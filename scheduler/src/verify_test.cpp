@@ -80,7 +80,7 @@ TEST_CASE("a wrong kernel is caught and named with the builder's line") {
   for (const NodeCheck& node : report.nodes) CHECK(node.passed() == (node.path != path));
 }
 
-TEST_CASE("NaN where the definition has a number is bad") {
+TEST_CASE("NaN if the definition has a number is bad") {
   const WrongBackend backend("blk.0.attn_output");
   spoil = std::numeric_limits<float>::quiet_NaN();
   const VerifyReport report = verify(toy_llama({}), backend, 1);
@@ -89,7 +89,7 @@ TEST_CASE("NaN where the definition has a number is bad") {
   CHECK(report.first_bad()->non_finite == 1);
 }
 
-TEST_CASE("ops that state no bound get four ulp of the result") {
+TEST_CASE("ops without a bound get four ulp of the result") {
   Graph g;
   const Tensor x = g.input("x", {f32, {1, 4}});
   g.output("y", (x + x).named("y"));
@@ -109,7 +109,7 @@ TEST_CASE("ops that state no bound get four ulp of the result") {
   }
 }
 
-TEST_CASE("a bound without an end allows nothing, wherever it is") {
+TEST_CASE("an infinite bound is never accepted") {
   Graph g;
   const Tensor x = g.input("x", {f32, {1, 4}});
   g.output("y", silu(x).named("y"));
@@ -130,7 +130,7 @@ TEST_CASE("a bound without an end allows nothing, wherever it is") {
   number_instead = false;
 }
 
-TEST_CASE("verify wants one lane") {
+TEST_CASE("verify requires one lane") {
   const Graph graph = toy_llama({});
   const Plan plan = make_plan(graph, reference_backend(), {.lanes = 2});
   CHECK_THROWS_AS(Verifier(graph, plan), ValueError);

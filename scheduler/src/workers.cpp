@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 int cpus_in_mask() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -25,10 +27,11 @@ int cpus_in_mask() {
   return std::max(1, CPU_COUNT(&mask));
 }
 
-// Threads start and enter the arena when they are first needed, which may be many runs later: a
-// fast caller does both lanes alone. Here all enter at once, so that what they allocate at their
-// start is allocated before the first run. Where the machine has no time for them, they come later.
-void bring_in(oneapi::tbb::task_arena& arena, int n_workers) {
+// Starts the threads. Otherwise they would start and enter the arena when they are first needed,
+// possibly many runs later, since a fast caller does both lanes alone. Here all enter at once, so
+// that what they allocate at their start is allocated before the first run. If the machine is busy,
+// some come later.
+void start_threads(oneapi::tbb::task_arena& arena, int n_workers) {
   arena.execute([&] {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
     std::atomic<int> n_inside{1};
@@ -48,7 +51,7 @@ void bring_in(oneapi::tbb::task_arena& arena, int n_workers) {
   });
 }
 
-// Of one group (pieces.h).
+// The maximum number of pieces of one group (pieces.h).
 int max_pieces(int n_workers) {
   return n_workers <= kMaxSharedLanes ? n_workers * kMaxShares : n_workers;
 }
@@ -61,7 +64,7 @@ int default_workers() {
   return std::max(1, n);
 }
 
-void PoolFiller::on_scheduler_entry(bool) {
+void scheduler::PoolFiller::on_scheduler_entry(bool) {
   static thread_local int filled = 0;
   const int n_tasks = 2 * max_pieces(n_workers_) + n_workers_ + 4;
   oneapi::tbb::task_group group;
@@ -78,7 +81,7 @@ void PoolFiller::on_scheduler_entry(bool) {
   group.wait();
 }
 
-void Retire::operator()(PoolFiller* filler) const {
+void scheduler::Retire::operator()(PoolFiller* filler) const {
   struct Retired {
     std::mutex mutex;
     std::vector<std::unique_ptr<PoolFiller>> all;
@@ -103,7 +106,7 @@ Workers::Workers(int n_workers) : count_(n_workers) {
   impl_->pool_filler.reset(new PoolFiller(impl_->arena, n_workers));
   impl_->pool_filler->observe(true);
   if (n_workers == 1) return;
-  bring_in(impl_->arena, n_workers);
+  start_threads(impl_->arena, n_workers);
   impl_->crew = std::make_unique<Crew>(n_workers);
   impl_->crew_threads = std::make_unique<CrewThreads>(impl_->arena, *impl_->crew, n_workers);
 }

@@ -14,21 +14,22 @@
 #include "crew_threads.h"
 
 namespace weft {
+namespace scheduler {
 
-// Why replay allocates nothing. oneTBB (2021.8) allocates in two places while a flow graph runs,
-// and keeps what it got:
-//  - the small objects behind tasks come from a pool per thread, to which they return also when
-//    another thread frees them. Whoever ends the last piece before a join makes the tasks of all
-//    pieces behind it;
-//  - a slot of the arena makes its queue when it is first spawned into.
-// When a thread first needs either depends on who happens to finish last at a join, so this could
-// still happen after thousands of runs. Therefore every thread that enters the arena does both
-// first, for as many tasks as can be on their way: the pieces before a join, which may not have
-// been freed yet, those behind it, and one per thread.
+// Makes sure that replay does not allocate. oneTBB (2021.8) allocates in two places while a flow
+// graph runs, and keeps the memory:
+//  - the small objects of tasks come from a pool per thread, to which they return even if another
+//    thread frees them. The thread that ends the last piece before a join creates the tasks of all
+//    pieces after it;
+//  - a slot of the arena creates its queue when a task is first spawned into it.
+// When a thread first needs either depends on which thread finishes last at a join, so it could
+// happen after thousands of runs. Therefore every thread that enters the arena does both first, for
+// the maximum number of pending tasks: the pieces before a join, which may not have been freed yet,
+// those after it, and one per thread.
 //
-// It is never switched off. If observe(false) meets a thread that leaves the arena, oneTBB can
-// lose count of the observer and wait for it for ever when the arena goes. So it outlives the
-// arena, whose end detaches it, and is deleted after that.
+// The observer is never switched off. If observe(false) coincides with a thread leaving the arena,
+// oneTBB can lose count of the observer's users and wait forever when the arena is destroyed. So
+// the observer outlives the arena, whose destruction detaches it, and is deleted after that.
 class PoolFiller : public oneapi::tbb::task_scheduler_observer {
  public:
   PoolFiller(oneapi::tbb::task_arena& arena, int n_workers)
@@ -47,13 +48,15 @@ struct Retire {
   void operator()(PoolFiller* filler) const;
 };
 
+}  // namespace scheduler
+
 struct Workers::Impl {
   std::unique_ptr<oneapi::tbb::global_control>
-      allow;  // if more threads are asked for than oneTBB makes by itself
+      allow;  // if more threads are needed than oneTBB creates by default
   oneapi::tbb::task_arena arena;
-  std::unique_ptr<PoolFiller, Retire> pool_filler;
-  std::unique_ptr<Crew> crew;  // none if there is one worker
-  std::unique_ptr<CrewThreads> crew_threads;
+  std::unique_ptr<scheduler::PoolFiller, scheduler::Retire> pool_filler;
+  std::unique_ptr<scheduler::Crew> crew;  // none if there is one worker
+  std::unique_ptr<scheduler::CrewThreads> crew_threads;
 };
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// Any bytes as a GGUF file: parsing ends in an object or in a weft::Error; what was parsed can be
-// read in every way, and written and parsed again it is the same.
+// Parses arbitrary bytes as a GGUF file, which must succeed or throw weft::Error. A parsed file
+// must be readable in every way, and be the same after it is written and parsed again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

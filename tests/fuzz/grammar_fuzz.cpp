@@ -1,5 +1,5 @@
-// Any bytes as a grammar in GBNF: it compiles or is refused with an error; what compiles reads a
-// few texts. Behind a NUL byte stands a text for the grammar.
+// Compiles arbitrary bytes as a GBNF grammar, which must succeed or throw an error. A compiled
+// grammar matches a few texts; one of them follows a NUL byte in the input.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any bytes as an importance matrix: reading ends in an object or in a weft::Error; what was read
-// has means for every entry, adds to itself, and written and read again it is the same.
+// Reads arbitrary bytes as an importance matrix, which must succeed or throw weft::Error. A matrix
+// must have means for every entry, allow adding it to itself, and survive writing and reading.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the kept corpus of the GGUF fuzz target: small files, each with something of its own, valid and not."""
+"""Writes the corpus of the GGUF fuzz target: small files with different features, valid and
+invalid."""
 import pathlib
 import struct
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the kept corpus of the importance matrix fuzz target: small files of both forms, valid and not."""
+"""Writes the corpus of the imatrix fuzz target: small files of both formats, valid and invalid."""
 import pathlib
 import struct
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the kept corpus of the safetensors fuzz target: a byte that says which file it is, and the file, right or wrong."""
+"""Writes the corpus of the safetensors fuzz target: a byte for the kind of file, and the file,
+valid or invalid."""
 import json
 import pathlib
 import struct

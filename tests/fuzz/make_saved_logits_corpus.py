@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the kept corpus of the saved logits fuzz target: small files, valid and not."""
+"""Writes the corpus of the saved logits fuzz target: small files, valid and invalid."""
 import pathlib
 import struct
 

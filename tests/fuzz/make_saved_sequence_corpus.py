@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the kept corpus of the saved sequence fuzz target: small files without their sums, valid and not."""
+"""Writes the corpus of the saved sequence fuzz target: small files without checksums, valid and
+invalid."""
 import pathlib
 import struct
 

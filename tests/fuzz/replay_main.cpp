@@ -1,4 +1,4 @@
-// Runs a fuzz target over the files of a folder once: the kept corpus as a plain test.
+// Runs a fuzz target once on each file of a folder: the corpus as a plain test.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

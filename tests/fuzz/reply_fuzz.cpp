@@ -1,6 +1,6 @@
-// Any text as a reply, in each way of writing calls and thoughts (the first byte chooses), cut
-// where the second byte says: the events are those of the whole, calls begin and end in order, and
-// without calls and thoughts every byte comes back.
+// Parses arbitrary text as a reply. The first byte chooses the format of calls and thoughts, the
+// second where to split the text. Splitting must not change the events, calls must begin and end in
+// order, and without calls and thoughts the events must contain every byte.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ void require(bool ok) {
   if (!ok) std::abort();
 }
 
-// Events with neighbouring deltas joined.
+// Joins neighbouring deltas.
 std::vector<ReplyEvent> parse(const ReplySyntax& syntax, const std::string& prompt,
                               std::string_view text, std::size_t step) {
   ReplyParser parser(syntax, {.prompt = prompt, .tools = kTools});

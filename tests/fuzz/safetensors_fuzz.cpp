@@ -1,6 +1,6 @@
-// Any bytes as one of the files of a directory of safetensors, the others being right: opening ends
-// in an object or in a weft::Error, and what was opened can be read, row by row and as a
-// vocabulary. The first byte of the input says which file it is.
+// Uses arbitrary bytes as one file of an otherwise valid safetensors directory; the first byte
+// chooses which. Opening must succeed or throw weft::Error. An opened directory must be readable,
+// row by row and as a vocabulary.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +51,7 @@ const std::array<Piece, 6>& pieces() {
   return all;
 }
 
-// The folder, with every file right. The index is there only while it is the input.
+// A folder of valid files. The index exists only while it is the input.
 const weft::test::TempFolder& folder() {
   static const weft::test::TempFolder made;
   return made;
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!written || size == 0) return 0;
   const Piece& piece = pieces()[data[0] % pieces().size()];
   write(piece, {reinterpret_cast<const char*>(data) + 1, size - 1});
-  // An index counts only where there is no single file; the shard has another name.
+  // An index counts only if there is no single file; the shard has another name.
   const bool index = piece.text.empty();
   const auto single = folder() / "model.safetensors", shard = folder() / "s.safetensors";
   if (index) std::filesystem::rename(single, shard);

@@ -1,5 +1,5 @@
-// Any bytes as a file of saved logits: reading ends in an object or in a weft::Error; every row of
-// it can be compared with.
+// Reads arbitrary bytes as a file of saved logits, which must succeed or throw weft::Error. Every
+// row that was read must be usable in a comparison.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "weft/measure/perplexity.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A copy begins at an even address.
+  // Copies to an even address.
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   const std::vector<std::byte> copy(bytes, bytes + size);
   try {

@@ -1,5 +1,5 @@
-// Any bytes as a saved sequence, with the sum that belongs to them, without which nothing behind it
-// would be reached: reading ends in an object or in a weft::Error.
+// Reads arbitrary bytes as a saved sequence, which must succeed or throw weft::Error. Adds the
+// correct checksum, because otherwise no code after its check would be reached.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

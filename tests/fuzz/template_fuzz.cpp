@@ -1,5 +1,6 @@
-// Any bytes as a chat template, and after a NUL as the arguments of a render: it ends within its
-// limits, with a text or one error, the same each time, and what is marked as foreign lies within.
+// Renders arbitrary bytes as a chat template, with arguments from after a NUL byte. Rendering must
+// stay within its limits and return the same text or error each time; spans marked as foreign must
+// lie within the text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Any bytes as a text for a small vocabulary of each kind, and any bytes as a vocabulary and a text
-// for it: encoding and decoding end, texts come back where every byte has a token, and a stream of
-// tokens gives the text of the whole.
+// Encodes and decodes arbitrary bytes with a small vocabulary of each kind, and with a vocabulary
+// that is itself arbitrary. Both must terminate, restore the text if every byte has a token, and
+// give the same text when tokens are streamed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -40,7 +40,7 @@ void check_text(const Tokenizer& tokenizer, std::string_view text, bool comes_ba
   }
 }
 
-// Texts of which the SentencePiece kind does not give back every byte.
+// Whether the text is one that the SentencePiece kind does not restore exactly.
 bool changed_by_spaces(std::string_view text) {
   for (const char* mark : {"\xE2\x96\x81", "<tool>", "<s>", "</s>", "<unk>"}) {
     if (text.find(mark) != std::string_view::npos) return true;
@@ -48,14 +48,14 @@ bool changed_by_spaces(std::string_view text) {
   return false;
 }
 
-// Kinds whose vocabularies are made of the same parts, beside the first two.
+// Kinds after the first two; their vocabularies have the same parts.
 constexpr const char* kFurtherKinds[] = {"",       "bert",   "t5",         "rwkv",
                                          "plamo2", "gemma4", "whitespace", "hybriddna"};
 constexpr const char* kFurtherRules[] = {"jais-2",     "kimi-k2", "superbpe",  "tiny_aya",
                                          "exaone-moe", "afmoe",   "chameleon", "youtu"};
 
-// The first byte chooses kind and rule; each token is a type, a score and a length before its
-// bytes; what is left is the text.
+// The first byte chooses kind and rule. Each token is a type, a score, a length and its bytes. The
+// remaining bytes are the text.
 void check_vocabulary(std::string_view data) {
   if (data.size() < 2) return;
   constexpr const char* kRules[] = {"default", "gpt-2",       "llama3",       "qwen35",

@@ -1,4 +1,5 @@
-"""Every #include in a room names that room or one below it, and libraries stay where they belong."""
+"""Every #include in a room names that room or one below it, and libraries, names of processors and names of insides
+stay where they belong."""
 
 import os
 import pathlib
@@ -8,7 +9,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 
-# What a library's headers look like, and the folders that may include them.
+# Patterns of a library's headers, and the folders that may include them.
 LIBRARIES = {
     r"(oneapi/)?tbb/": ["scheduler/src"],
     r"xsimd/|immintrin\.h|x86intrin\.h|[a-z]+mmintrin\.h": ["backends/src/cpu"],
@@ -21,6 +22,9 @@ LIBRARIES = {
     r"zlib\.h": [],
     r"CLI/|histedit\.h": [],
 }
+# Instructions and names of processors, and where they may stand.
+PROCESSOR = re.compile(r"__builtin_ia32_|\b_mm\d*_|\basm\b|\b__rdtsc|\b__get_cpuid|\b__(x86_64|i386|aarch64|arm)__")
+PROCESSOR_FILES = ["graph/base/include/weft/base/processor.h", "ops/src/formats/lanes.h", "backends/src/cpu/"]
 # Rooms that see less than all that is below them.
 ONLY = {
     "arch": {"base", "graph", "ops"},
@@ -30,22 +34,28 @@ ONLY = {
 
 
 def rooms():
-    """Rooms by name, low to high, with their folders."""
+    """Layers by name, low to high, with their folders."""
     text = (SOURCE / "cmake/Layers.cmake").read_text()
     entries = re.search(r"set\(WEFT_LAYERS\s+([^)]+)\)", text)[1].split()
     return dict(entry.split("=") for entry in entries)
 
 
-def includes():
-    """Yields (room, path relative to the root, what it includes)."""
+def sources():
+    """Yields (room, path relative to the root, text) of headers and sources."""
     folders = rooms()
     for room, folder in folders.items():
         inner = [f for f in folders.values() if f.startswith(folder + "/")]
         for path in sorted((SOURCE / folder).rglob("*")):
             name = path.relative_to(SOURCE).as_posix()
             if path.suffix in (".h", ".cpp") and not any(name.startswith(f + "/") for f in inner):
-                for included in INCLUDE.findall(path.read_text()):
-                    yield room, name, included
+                yield room, name, path.read_text()
+
+
+def includes():
+    """Yields (room, path relative to the root, what it includes)."""
+    for room, name, text in sources():
+        for included in INCLUDE.findall(text):
+            yield room, name, included
 
 
 class Includes(unittest.TestCase):
@@ -70,6 +80,17 @@ class Includes(unittest.TestCase):
             for pattern, folders in LIBRARIES.items():
                 if re.match(pattern, name) and not path.endswith("_test.cpp"):
                     self.assertTrue(any(path.startswith(f) for f in folders), f"{path} includes {name}")
+
+    def test_processors_are_named_in_few_places(self):
+        for _, path, text in sources():
+            if not any(path.startswith(f) for f in PROCESSOR_FILES) and not path.endswith("_test.cpp"):
+                self.assertNotRegex(text, PROCESSOR, path)
+
+    # Headers X_impl.h complete public classes. Everything else in src/ is out of the way of public names.
+    def test_insides_have_a_namespace(self):
+        for _, path, text in sources():
+            if "/src/" in path and path.endswith(".h") and not path.endswith("_impl.h"):
+                self.assertNotRegex(text, r"(?m)^namespace weft \{", path)
 
     def test_examples_are_copied_from_and_never_linked(self):
         self.assertNotIn("add_library", (SOURCE / "examples/CMakeLists.txt").read_text())

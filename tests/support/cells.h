@@ -1,5 +1,5 @@
 #pragma once
-// Contents of caches, to be written down as [S, G, E] whatever their layout.
+// Contents of caches as [S, G, E], whatever their layout.
 
 #include <cstdint>
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace weft::test {
 
-// The cache of at least S cells that holds `values` [S, G, E], with `rest` in the cells behind.
+// The cache of at least S cells that holds `values` [S, G, E], with `rest` in the other cells.
 inline std::vector<float> in_cells(std::span<const float> values, std::int64_t n_groups,
                                    std::int64_t width, float rest = 0) {
   const std::int64_t per_cell = n_groups * width, n = std::ssize(values) / per_cell;
-  std::vector<float> cache(static_cast<std::size_t>(whole_blocks(n) * per_cell), rest);
+  std::vector<float> cache(static_cast<std::size_t>(round_up_to_blocks(n) * per_cell), rest);
   for (std::int64_t i = 0; i < n * per_cell; ++i) {
     const CellPlace at = cell_place(i / per_cell, i / width % n_groups, width);
     cache[static_cast<std::size_t>(at.row * kCellsPerBlock * per_cell + at.col + i % width)] =

@@ -11,8 +11,8 @@
 
 namespace weft::test {
 
-// The element that lies farthest outside its bound; `excess` is its distance as a multiple of the
-// bound, at most 1 where all is well.
+// The element with the largest error relative to its bound; `excess` is that ratio, at most 1 if
+// all elements are within bounds.
 struct Worst {
   std::size_t index = 0;
   double excess = 0;
@@ -24,7 +24,7 @@ struct Worst {
   }
 };
 
-// NaN must meet NaN and an infinity the same infinity. REQUIRES: equal sizes.
+// NaN must be NaN in both, and infinities must be equal. REQUIRES: equal sizes.
 inline Worst worst_of(std::span<const float> got, std::span<const float> expected,
                       std::span<const float> bounds) {
   Worst worst;

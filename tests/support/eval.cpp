@@ -31,10 +31,10 @@ const Format& format_of(const View& view, std::string_view path) {
 }  // namespace
 
 Evaluator::Evaluator(const Graph& graph, EvaluatorOptions options)
-    : graph_(graph), options_(options), extents_(graph.bounds()) {
+    : graph_(graph), options_(options), extents_(graph.bounds()), memory_(graph) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    Memory& memory = memory_.emplace_back();
+    Memory& memory = memory_[id];
     if (node.op && node.op->storage != Storage::fresh) continue;
     const std::int64_t n_rows = node.spec.shape.rows().bound;
     const std::int64_t n_bytes = node.spec.bytes() + n_rows * options.row_padding;
@@ -71,7 +71,7 @@ View Evaluator::view(NodeId id) const {
   const Node& node = graph_[id];
   View view = view_at(node.spec, extents_);
   if (!node.op || node.op->storage == Storage::fresh) {
-    view.data = memory_[static_cast<std::size_t>(id)].data;
+    view.data = memory_[id].data;
     if (!node.spec.dtype.layout()) view.row_stride += options_.row_padding;
     return view;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Evaluates a graph node by node with the scalar definitions of its ops: what tests compare plans,
-// passes and kernels with. Slow and simple: every node has memory of its own, filled with bytes of
+// Evaluates a graph node by node with the scalar definitions of its ops. Tests compare plans,
+// passes and kernels with it. Slow and simple: every node has separate memory, filled with bytes of
 // 0xff (NaN in every float type) until something writes there; states start as zeros.
 //
 //   Evaluator eval(graph);
@@ -29,7 +29,7 @@ class Evaluator {
  public:
   explicit Evaluator(const Graph& graph, EvaluatorOptions options = {});
 
-  // The extent of a variable in the coming runs; at its bound until set. Set extents before
+  // Sets the extent of a variable for the next runs; its bound until set. Set extents before
   // contents.
   Evaluator& extent(std::string_view variable, std::int64_t n);
 
@@ -53,10 +53,10 @@ class Evaluator {
   std::vector<float> floats(std::string_view path) const;
   std::vector<std::byte> bytes(std::string_view path) const;
   // How far f32 may lie from the definition, element by element (OpDef::bound; 4 ulp of the result
-  // where it is null).
+  // if it is null).
   std::vector<float> bounds(std::string_view path) const;
 
-  // For running single nodes by other means: what a kernel gets.
+  // The arguments of a kernel, for tests that run single nodes themselves.
   NodeId node(std::string_view path) const;
   View view(NodeId id) const;
   std::vector<View> inputs(NodeId id) const;
@@ -73,10 +73,10 @@ class Evaluator {
   const Graph& graph_;
   EvaluatorOptions options_;
   Extents extents_;
-  std::vector<Memory> memory_;  // by NodeId, empty for views and written states
+  PerNode<Memory> memory_;  // empty for views and written states
 };
 
-// 4 ulp of a value: the bound of ops that state none.
+// 4 ulp of a value: the bound of ops without one of their own.
 float four_ulps(float value);
 
 // Reproducible values in [-1, 1), the same on every machine.

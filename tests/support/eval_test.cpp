@@ -14,7 +14,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-TEST_CASE("views, states, extents and padding meet in one graph") {
+TEST_CASE("views, states, extents and padding in one graph") {
   for (const std::int64_t padding : {0, 4, 64}) {
     Graph g;
     const Dim t = g.variable("T", 3);
@@ -35,14 +35,14 @@ TEST_CASE("views, states, extents and padding meet in one graph") {
   }
 }
 
-TEST_CASE("what nobody has written is NaN") {
+TEST_CASE("unwritten memory is NaN") {
   Graph g;
   const Tensor x = g.input("x", {f32, {1, 2}});
   g.output("y", x + x);
   for (const float v : Evaluator(g).run().floats("y")) CHECK(v != v);
 }
 
-TEST_CASE("wrong names and sizes are refused") {
+TEST_CASE("wrong names and sizes are rejected") {
   Graph g;
   const Tensor ids = g.input("ids", {i32, {g.variable("T", 4)}});
   g.output("y", get_rows(g.weight("table", {f32, {3, 2}}), ids));

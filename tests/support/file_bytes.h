@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-// All of a file; empty where it cannot be read.
+// All of a file; empty if it cannot be read.
 inline std::vector<std::byte> file_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), {});

@@ -1,6 +1,6 @@
 #pragma once
-// Memory whose last byte lies before a page that must not be touched: reading or writing past the
-// end ends the program at once, in every build.
+// Memory that ends at an inaccessible page: reading or writing past the end crashes the program, in
+// every build.
 
 #include <cstddef>
 #include <cstdint>

@@ -20,9 +20,9 @@ inline Tensor attend_mixed(const Layer& l, Tensor q, Tensor k, Tensor v) {
     case 0:
       return merge_heads(l.in.memory.window(kMixedWindow).attend(l.index, q, k, v, attrs));
     case 1: {
-      // What is forgotten, and what comes in: of the width of all heads.
+      // The decay and the input, as wide as all heads together.
       const Tensor y = merge_heads(q);
-      return l.in.memory.recurrent("1", {l.numbers().H * l.numbers().E}).scan(scale(y, 0.3f), y);
+      return l.in.memory.recurrent("1", {l.hparams().H * l.hparams().E}).scan(scale(y, 0.3f), y);
     }
     case 2:
       return merge_heads(l.in.memory.attend_latent(l.index, q, k, attrs));
@@ -32,7 +32,7 @@ inline Tensor attend_mixed(const Layer& l, Tensor q, Tensor k, Tensor v) {
 }
 
 inline Tensor remember(const Layer& l, Tensor x) {
-  const LayerHparams& n = l.numbers();
+  const LayerHparams& n = l.hparams();
   const std::int64_t D = l.c.D;
   Tensor q = split_heads(project(l.w, "attn_q", n.H * n.E, D, x), n.H);
   Tensor k = split_heads(project(l.w, "attn_k", n.G * n.E, D, x), n.G);
@@ -44,8 +44,8 @@ inline Tensor remember(const Layer& l, Tensor x) {
 
 inline Decoder mixed(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = {{.name = "attn", .before = "attn_norm", .block = remember},
-                    {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
+          .layer = {{.name = "attn", .pre_norm = "attn_norm", .block = remember},
+                    {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu}}};
 }
 
 inline void register_mixed() {

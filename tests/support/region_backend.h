@@ -1,8 +1,8 @@
 #pragma once
 // A backend for tests of the planner and the executor. Its one kernel computes a region of any op
 // by the op's scalar definition, from copies of the inputs in which everything that the op does not
-// declare to reach (OpDef::inputs[].reach, map_cols) is overwritten with NaN. What leaks into a
-// result is a wrong declaration; what a lane reads too early is a wrong plan.
+// declare to reach (OpDef::inputs[].reach, map_cols) is overwritten with NaN. NaN in
+// a result means a wrong declaration, or a plan in which a lane reads too early.
 
 #include <array>
 #include <cstring>
@@ -60,7 +60,7 @@ inline TensorSpec spec_of(const View& v) {
   return {v.dtype, Shape(std::span(dims).first(static_cast<std::size_t>(v.rank)))};
 }
 
-// A copy of `v` at `to` of which only `part` holds the data; integers and quantized weights are
+// A copy of `v` at `to` in which only `part` holds the data; integers and quantized weights are
 // copied whole.
 inline View copy_part(const View& v, const Region& part, std::byte* to) {
   View copy = v;
@@ -80,11 +80,11 @@ inline View copy_part(const View& v, const Region& part, std::byte* to) {
   return copy;
 }
 
-inline constexpr std::size_t kMostInputs = 16;
+inline constexpr std::size_t kMaxInputs = 16;
 
 inline void run_region(const KernelArgs& args, const Region& region) noexcept {
-  View in[kMostInputs];
-  TensorSpec specs[kMostInputs];
+  View in[kMaxInputs];
+  TensorSpec specs[kMaxInputs];
   const std::size_t n = args.in.size();
   for (std::size_t i = 0; i < n; ++i) specs[i] = spec_of(args.in[i]);
   std::byte* free = args.scratch.data();
@@ -119,7 +119,7 @@ class RegionBackend : public Backend {
     return "scalar definitions that see only what they declare";
   }
   std::optional<Kernel> find(const Graph& graph, const Node& node) const override {
-    if (!node.op || !node.op->reference || node.inputs.size() > kMostInputs) return std::nullopt;
+    if (!node.op || !node.op->reference || node.inputs.size() > kMaxInputs) return std::nullopt;
     std::int64_t scratch = copy_bytes(node.spec);
     for (const TensorSpec& spec : graph.input_specs(node)) scratch += copy_bytes(spec);
     return Kernel{.row = node.op->name, .run = run_region, .scratch_bytes = scratch};

@@ -1,5 +1,5 @@
 #pragma once
-// The inputs of an attention that say what each token sees, for graphs in tests.
+// For graphs in tests: the inputs of attention that define which cells each token sees.
 
 #include <cstdint>
 #include <numeric>
@@ -17,7 +17,7 @@ namespace weft::test {
 // `n_cells` positions.
 inline AttentionRuns runs_inputs(Graph& g, Dim n_tokens, std::int64_t n_cells,
                                  std::int64_t n_sequences = 1) {
-  const std::int64_t n_blocks = whole_blocks(n_cells) / kCellsPerBlock;
+  const std::int64_t n_blocks = blocks_for(n_cells);
   return {.table = g.input("table", {i32, {n_sequences, n_blocks}}),
           .slot = g.input("slot", {i32, {n_tokens}}),
           .first = g.input("first", {i32, {n_tokens}}),

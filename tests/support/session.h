@@ -1,5 +1,5 @@
 #pragma once
-// Everything that an executor needs, for graphs in tests: weights with random values, zeroed
+// For graphs in tests, everything that an executor needs: weights with random values, zeroed
 // states, arena and scratch.
 
 #include <cstring>

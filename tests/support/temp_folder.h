@@ -1,5 +1,5 @@
 #pragma once
-// A folder of its own for a test, gone with everything in it when the object is.
+// A folder for a test, removed with its contents by the destructor.
 
 #include <cerrno>
 #include <cstdlib>

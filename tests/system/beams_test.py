@@ -22,7 +22,7 @@ class Generate(SystemTest):
 
 class Beams(Generate):
     def found(self, err):
-        """Score, log probability and number of tokens of each text."""
+        """Score, log-probability and number of tokens of each text."""
         return [(float(s), float(p), int(n))
                 for s, p, n in re.findall(r"beam \d+: score (\S+), log probability (\S+), (\d+) tokens", err)]
 
@@ -42,7 +42,7 @@ class Beams(Generate):
         self.assertEqual({n for _, _, n in found}, {12})
 
     def test_scores_are_those_of_the_texts(self):
-        """The sum of the tokens' logarithms, from the model fed with the text."""
+        """The sum of the log-probabilities of the tokens, from the model fed with the text."""
         text, err = self.generate("-n", "8", "--beams", "4", "--length-penalty", "0", "--ignore-eos")
         lines = self.runs("generate", "-p", PROMPT, "-n", "8", "--temp", "0", "--logprobs", "0", "--json", "--ignore-eos",
                           "--grammar", f"root ::= {json.dumps(text)} .*").out.decode().splitlines()
@@ -88,13 +88,21 @@ class Beams(Generate):
         self.assertEqual(once[0], again[0])
         self.assertIn("from cache", again[1])
 
+    def test_beams_share_cells(self):
+        args = ("-n", "16", "--beams", "4", "--samples", "4", "-c", "512")
+        free, tight = self.generate(*args), self.generate(*args, "--cache-cells", "512")
+        self.assertEqual(tight[0], free[0])
+        self.assertNotEqual(*(re.search("memory +(.*) in all", err)[1] for _, err in (free, tight)))
+        self.refuses(1, "shared blocks", "generate", "--no-display-prompt", *args, "--cache-cells", "64")
+        self.refuses(2, "--cache-cells requires --beams", "generate", "--cache-cells", "64")
+
     def test_ends_of_all_kinds(self):
         self.assertEqual(self.generate("-n", "0", "--beams", "2")[0], "")
         text, err = self.generate("--beams", "2", "-c", "16", "--ignore-eos")  # up to the end of the context
         self.assertIn("cut", err)
         process = subprocess.Popen([BIN / "generate", "-p", PROMPT, "--beams", "4", "-c", "4096", "--ignore-eos"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=CLEAN)
-        self.assertTrue(process.stdout.read(len(PROMPT)))  # the prompt is shown before the search
+        self.assertTrue(process.stdout.read(len(PROMPT)))  # the prompt is printed before the search
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=TIMEOUT)
         self.assertIn(b"stopped: interrupted", err)
@@ -127,7 +135,7 @@ class Logprobs(Generate):
             self.assertLessEqual(sum(math.exp(t["logprob"]) for t in top), 1.0001)
 
     def test_they_are_the_models_own(self):
-        """Neither sampler nor grammar nor the number of workers changes them."""
+        """They do not depend on sampler, grammar or number of workers."""
         args = ("-n", "5", "--logprobs", "2")
         greedy = self.lines(*args, "--temp", "0")
         self.assertEqual(greedy[0]["id"], greedy[0]["top_logprobs"][0]["id"])

@@ -1,4 +1,4 @@
-"""The programs find the bundled model above the folder that they lie in, whatever that folder is called."""
+"""The programs find the bundled model in a folder above their own, whatever its name."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from support import BIN, CLEAN, MODEL, SystemTest
 
 class BundledModel(SystemTest):
     def inspected(self, program):
-        """What a copy of `weft` takes for the bundled model."""
+        """The model that a copy of `weft` loads by default."""
         path = self.folder / program
         path.parent.mkdir(parents=True)
         shutil.copy(BIN / "weft", path)

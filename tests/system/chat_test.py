@@ -25,7 +25,7 @@ class FromPipe(SystemTest):
         self.assertEqual(self.chat(text).out, self.chat(text, "-t", "1").out)
 
     def test_cache_between_turns_changes_nothing(self):
-        """The second reply is what a fresh cache gives for the same conversation."""
+        """The second reply is the same as with a fresh cache."""
         first, second = "Tell me a story about a fox named Pip.", "Who was it about?"
         kept = self.chat(f"{first}\n{second}\n", "-n", "-1").out
         wide = self.chat(f"{first}\n{second}\n", "-n", "-1", "-b", "3").out
@@ -39,7 +39,7 @@ class FromPipe(SystemTest):
     def test_commands(self):
         r = self.chat("/help\n/stats\n/frobnicate\n/again\n/quit\nnever reached\n")
         self.assertEqual(r.out, b"")
-        for text in ("/reset", "context", "There is no /frobnicate", "no message yet"):
+        for text in ("/reset", "context", "Unknown command /frobnicate", "No messages yet"):
             self.assertIn(text, r.err)
 
     def test_export(self):
@@ -57,11 +57,11 @@ class FromPipe(SystemTest):
 
     def test_context_full(self):
         r = self.chat("Tell me a story about a fox named Pip.\n" * 3, "-c", "40", "-n", "-1")
-        self.assertIn("/reset begins anew", r.err)
+        self.assertIn("/reset starts over", r.err)
 
     def test_long_message_is_refused_and_forgotten(self):
         r = self.chat("Tell me a story. " * 50 + "\nTell me a story.\n", "-c", "64")
-        self.assertIn("was not taken", r.err)
+        self.assertIn("was not accepted", r.err)
         self.assertGreater(len(r.out.strip()), 0)
 
     def test_no_template(self):
@@ -96,7 +96,7 @@ class Terminal(SystemTest):
             os.waitpid(pid, 0)
 
     def until(self, text):
-        """Reads until the text comes; returns what came before it."""
+        """Reads until the text appears; returns what precedes it."""
         deadline = time.monotonic() + TIMEOUT
         while text not in self.seen:
             self.assertLess(time.monotonic(), deadline, f"waiting for {text!r}, seen {self.seen!r}")
@@ -109,7 +109,8 @@ class Terminal(SystemTest):
         return before
 
     def prompt(self):
-        """Waits for the prompt, and until a line can be edited: what is typed just before is the terminal's to interpret."""
+        """Waits for the prompt, and until a line can be edited. The terminal interprets earlier
+        input."""
         self.until("> ")
         deadline = time.monotonic() + TIMEOUT
         while termios.tcgetattr(self.fd)[3] & termios.ICANON:
@@ -159,11 +160,11 @@ class Terminal(SystemTest):
         self.start("--temp", "0", "-c", "4096")
         self.type("Tell me a story.\r")
         self.until("a")
-        self.type("\x03")  # stops the reply, or comes after it: both lead to the prompt
+        self.type("\x03")  # stops the reply, or comes after its end: both lead to the prompt
         self.prompt()
         self.type("half a line")
         self.until("half a line")
-        self.type("\x03")  # drops the line
+        self.type("\x03")  # discards the line
         self.prompt()
         self.type("/stats\r")
         self.until(" of 4096")
@@ -179,7 +180,7 @@ class Terminal(SystemTest):
         self.type("\x04")
         self.exit_code()
         self.start("-n", "4")
-        self.type("\x1b[A")  # up
+        self.type("\x1b[A")  # arrow up
         self.until("/help")
         self.type("\x03")
         self.prompt()

@@ -1,4 +1,4 @@
-"""`chat`: conversations that are kept and taken up again, and replies under constraints."""
+"""`chat`: conversations that are saved and continued, and replies under constraints."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from support import MODEL, SystemTest, run
 
 FIRST, SECOND = "Tell me a story about a fox named Pip.", "Who was it about?"
 
-# Shows calls in the custom that most models have.
+# Writes calls in the most common syntax.
 TOOL_TEMPLATE = """{% if tools %}<tools>{{ tools | tojson }}</tools>
 For a call write <tool_call>{"name": NAME, "arguments": ARGUMENTS}</tool_call>
 {% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
@@ -53,7 +53,7 @@ class Saved(Chat):
         r = self.resumed(self.talk)
         self.assertEqual(self.first + r.text, self.whole)
         self.assertIn("3 messages from", r.err)
-        self.assertIn("computed already", r.err)
+        self.assertIn("already computed", r.err)
         self.assertLess(r.prompt, 30)
         loaded = self.chat("Something else.", f"/load {self.talk}", SECOND)
         self.assertTrue(loaded.text.endswith(r.text))
@@ -66,7 +66,7 @@ class Saved(Chat):
         self.assertEqual(saved["messages"][1]["content"], FIRST)
         r = self.resumed(path)
         self.assertEqual(self.first + r.text, self.whole)
-        self.assertIn("computed anew", r.err)
+        self.assertIn("computed again", r.err)
         self.assertGreater(r.prompt, 30)
         bare = self.write("bare.json", json.dumps(saved["messages"]))
         self.assertEqual(self.resumed(bare).text, r.text)
@@ -74,7 +74,7 @@ class Saved(Chat):
     def test_what_was_computed_otherwise_is_computed_anew(self):
         for args in (("--cache-type-k", "f32"), ("--backend", "reference"), ("-c", "48")):
             r = self.chat("/save " + str(self.folder / "other.json"), args=("--resume", self.talk, *args))
-            self.assertIn("computed anew", r.err)
+            self.assertIn("computed again", r.err)
             self.assertEqual(len(json.loads((self.folder / "other.json").read_text())["messages"]), 3)
         plain = self.chat(FIRST, SECOND, args=("--system", "Be brief.", "--cache-type-k", "f32")).text
         self.assertTrue(plain.endswith(self.resumed(self.talk, "--cache-type-k", "f32").text))
@@ -98,7 +98,7 @@ class Saved(Chat):
     def test_files_that_are_no_conversations(self):
         cache = self.folder / "cache"
         self.runs("generate", "-n", "1", "--prompt-cache", cache)
-        for name, data, text in (("none", None, "cannot open"), ("empty", "", "is not JSON"), ("prose", "Hello", "is not JSON"),
+        for name, data, text in (("none", None, "cannot open"), ("empty", "", "not JSON"), ("prose", "Hello", "not JSON"),
                                  ("number", "5", "must be an object"), ("other", "{}", "has no messages"),
                                  ("messages", '{"messages": {}}', "messages must be an array"),
                                  ("message", '[5]', "messages[0] must be an object"),
@@ -107,15 +107,15 @@ class Saved(Chat):
                                  ("calls", '[{"role": "assistant", "tool_calls": 5}]', "tool_calls must be an array"),
                                  ("call", '[{"role": "assistant", "tool_calls": [{}]}]', "tool_calls[0] has no name"),
                                  ("arguments", '[{"role": "assistant", "tool_calls": [{"name": "f", "arguments": "{oops"}]}]',
-                                  "arguments: is not JSON"),
+                                  "arguments: not JSON"),
                                  ("tools", '{"messages": [], "tools": 5}', "tools must be an array"),
                                  ("kwargs", '{"messages": [], "template_kwargs": []}', "template_kwargs must be an object"),
                                  ("deep", "[" * 100000, "deep"), ("long", " " * (33 << 20) + "[]", "too many"),
-                                 ("bytes", b'["\xff"]', "is not JSON")):
+                                 ("bytes", b'["\xff"]', "not JSON")):
             path = self.folder / name if data is None else self.write(name, data)
             r = self.refuses(1, text, "chat", "--resume", path)
             self.assertIn(name, r.err)
-        self.refuses(1, "cache of a prompt", "chat", "--resume", cache)
+        self.refuses(1, "a prompt cache, not a conversation", "chat", "--resume", cache)
         self.refuses(1, "directory", "chat", "--resume", self.folder)
         self.refuses(2, "--system", "chat", "--resume", self.talk, "--system", "x")
 
@@ -129,7 +129,21 @@ class Saved(Chat):
             path = self.write(name, text)
             self.assertIn("not replaced", self.chat(f"/save {path}").err)
             self.assertEqual(path.read_text(), text)
-        self.chat(f"/save {self.talk}")  # a conversation is
+        good = self.talk.read_bytes()
+        cache = self.folder / "cache"
+        self.runs("generate", "-n", "1", "--prompt-cache", cache)
+        for path, why in ((cache, "a prompt cache, not a conversation: not replaced"),
+                          (self.write("damaged", good[:300] + bytes([good[300] ^ 1]) + good[301:]), "damaged: ")):
+            before = path.read_bytes()
+            r = self.chat(f"/save {path}", FIRST, args=("--system", "Be brief."))
+            self.assertIn(f"{path}: {why}", r.err)
+            self.assertIn("not replaced", r.err)
+            self.assertEqual(path.read_bytes(), before)
+            self.assertEqual(r.text, self.first)  # the conversation goes on
+        self.refuses(1, "a conversation, not a prompt cache", "generate", "-n", "1", "--prompt-cache", self.talk)
+        self.assertEqual(self.talk.read_bytes(), good)
+        self.runs("generate", "-n", "1", "--prompt-cache", self.talk, "--prompt-cache-ro")
+        self.chat(f"/save {self.talk}")  # a conversation is replaced
         self.assertIn("0 messages from", self.chat(f"/load {self.talk}").err)
 
     def test_home_folder(self):
@@ -149,7 +163,7 @@ class Saved(Chat):
         self.assertNotIn("template_kwargs", json.loads(saved.read_text()))
         self.chat(f"/load {first}", f"/save {saved}", args=(*args, "--template-kwargs", '{"mood": "sad"}'))
         self.assertEqual(json.loads(saved.read_text())["template_kwargs"], {"mood": "sad"})
-        self.refuses(1, "--template-kwargs: is not JSON", "chat", "--template-kwargs", "{bad", stdin=b"/save x\n")
+        self.refuses(1, "--template-kwargs: not JSON", "chat", "--template-kwargs", "{bad", stdin=b"/save x\n")
 
     def test_a_conversation_without_messages(self):
         path = self.folder / "nothing.chat"
@@ -177,7 +191,8 @@ class Constraints(Chat):
                 self.assertLessEqual(len(value["name"]), 8)
 
     def test_constrained_turns_go_on_like_fresh_ones(self):
-        """What ended by the grammar and not by the model: the next turn sees the conversation as the template has it."""
+        """After a reply that the grammar ended, the next turn sees the conversation as the template
+        renders it."""
         args = ("--regex", "[a-z]{3,6} [a-z]{3,6}")
         self.assertEqual(self.chat(FIRST, SECOND, args=args).text, self.chat(FIRST, SECOND, args=(*args, "-b", "3")).text)
 
@@ -212,11 +227,12 @@ class Constraints(Chat):
         function = saved["messages"][-1]["tool_calls"][0]["function"]
         self.assertEqual(function["name"], "weather")
         self.assertEqual(list(json.loads(function["arguments"])), ["city"])
-        # The call waits for its result after the conversation is taken up again, and the tools came with it.
+        # After the conversation is loaded, the call still waits for its result, and the tools are
+        # there.
         again = self.chat("/result sunny", "/result more", f"/save {path}",
                           args=("--chat-template-file", template, "--resume", path))
         self.assertIn("/result TEXT gives the result of weather", again.err)
-        self.assertIn("No tool call waits", again.err)
+        self.assertIn("No open tool call", again.err)
         messages = json.loads(path.read_text())["messages"]
         self.assertEqual([m["role"] for m in messages], ["user", "assistant", "tool", "assistant"])
         self.assertEqual(messages[2]["content"], "sunny")

@@ -1,4 +1,4 @@
-"""Directories of safetensors: they run as the GGUF file they stand for does, and become it."""
+"""Directories of safetensors run like the GGUF file that they correspond to, and convert to it."""
 
 import json
 import os
@@ -16,7 +16,8 @@ TEXT = "Once upon a time there was a small été, 123 days  long.\n\n\tThe end <
 
 
 def small(folder, arch="llama", tensors=("F32",)):
-    """A directory without text: two layers of random weights, whose norms and biases have the first type, matrices the last."""
+    """A directory without text: two layers of random weights. Norms and biases have the first type,
+    matrices the last."""
     rng = random.Random(arch)
     d, heads, kv, e, f, v = 64, 4, 2, 32, 96, 80
 
@@ -69,7 +70,7 @@ class Convert(SystemTest):
         return [self.runs("weft", "tokenize", "-m", model, "--jsonl", *flags, stdin=texts).out for flags in ([], ["--parse-special"])]
 
     def same(self, gguf, directory, text):
-        """The directory, and what `weft convert` makes of it, give the bits and ids of the file."""
+        """The directory and its conversion give the same bits and ids as the file."""
         out = self.folder / "converted.gguf"
         self.runs("weft", "convert", directory, out)
         for mode in ("mapped", "resident"):
@@ -123,7 +124,7 @@ class Convert(SystemTest):
         self.assertFalse((self.folder / "x.gguf").exists())
 
     def test_everywhere(self):
-        """Every command that takes a GGUF file takes the directory of the model with a vocabulary."""
+        """Every command that accepts a GGUF file accepts the directory, too."""
         gguf = self.folder / "stories.gguf"
         self.runs("weft", "bench", "--make-model", "D=64,F=96,L=2,H=4,G=2,V=80", "F16", gguf)
         folder = self.folder / "stories"
@@ -170,7 +171,7 @@ class Convert(SystemTest):
         small(self.folder / "cut")
         path = self.folder / "cut/model.safetensors"
         path.write_bytes(path.read_bytes()[:-1])
-        self.refuses(1, "is the file cut short?", "weft", "logits", "-m", self.folder / "cut", "--tokens", "1", "-o", self.folder / "o")
+        self.refuses(1, "is the file truncated?", "weft", "logits", "-m", self.folder / "cut", "--tokens", "1", "-o", self.folder / "o")
         self.refuses(1, "give the directory", "weft", "plan", "-m", path)
 
 

@@ -1,4 +1,5 @@
-"""What users get wrong: exit code 2 for wrong usage, 1 for everything else, always a message, never a crash or half a file."""
+"""Mistakes of users: exit code 2 for wrong usage, 1 for all others; always a message, never a crash
+or a partial file."""
 
 import functools
 import os
@@ -13,13 +14,13 @@ NEEDED = {"imatrix": ("-f", __file__), "perplexity": ("-f", __file__)}  # beside
 
 @functools.cache
 def subcommands():
-    """All that `weft --help` lists."""
+    """All subcommands that `weft --help` lists."""
     return [("weft", name) for name in re.findall(r"^  ([a-z-]+)  ", run("weft", "--help").out.decode(), re.M)]
 
 
 @functools.cache
 def with_bundled_model():
-    """The programs that read a model and have a default for it, with what else they need."""
+    """The programs with a default model, with the other arguments that they need."""
     texts = {command: run(*command, "--help").out.decode() for command in PROGRAMS + subcommands()}
     return [command + NEEDED.get(command[-1], ()) for command, text in texts.items()
             if "default: the bundled model" in text and "REQUIRED" not in text]

@@ -1,4 +1,4 @@
-"""`generate` on the bundled model: prompts of all kinds, same text every time, and ways to stop it."""
+"""`generate` on the bundled model: kinds of prompts, reproducible texts, and ways to stop it."""
 
 import json
 import os
@@ -106,7 +106,7 @@ class PromptCache(SystemTest):
         good = self.cache.read_bytes()
         self.cache.write_bytes(good[:-9] + bytes([good[-9] ^ 1]) + good[-8:])
         r = self.cached("Once upon a time")
-        self.assertIn("is damaged", r.err)
+        self.assertIn(": damaged:", r.err)
         self.assertEqual(r.out, want)
         self.assertRegex(self.cached("Once upon a time").err, "from cache")
 
@@ -114,7 +114,7 @@ class PromptCache(SystemTest):
         self.cache.write_bytes(b"precious")
         r = run("generate", "-n", "1", "--prompt-cache", self.cache)
         self.assertEqual(r.code, 1)
-        self.assertIn("no saved sequence", r.err)
+        self.assertIn("not a saved sequence", r.err)
         self.assertEqual(self.cache.read_bytes(), b"precious")
         r = run("generate", "-n", "1", "--prompt-cache", self.folder / "no/where")
         self.assertEqual((r.code, r.out), (1, b""))
@@ -216,7 +216,7 @@ class Stopping(SystemTest):
                 break
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        # The signal may come before the read begins: an empty prompt then follows.
+        # If the signal comes before the read begins, the prompt is empty.
         process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 130)
 

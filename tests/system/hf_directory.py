@@ -1,5 +1,6 @@
-"""Writes the directory that a GGUF file could have been converted from: model.safetensors, whole or in shards, config.json,
-tokenizer.json and what goes with them. Standard library alone; what the GGUF holds comes from `weft inspect --json --full`."""
+"""Writes the directory that a GGUF file could have been converted from: model.safetensors (whole or
+in shards), config.json, tokenizer.json and related files. Uses only the standard library, and reads
+the GGUF file with `weft inspect --json --full`."""
 import json
 import math
 import os
@@ -33,7 +34,8 @@ def hf_name(name):
 
 
 def in_halves(rows, heads):
-    """Rows of pairs next to each other -> per head first the first of all pairs, then the second ones."""
+    """Reorders rows of adjacent pairs: per head, the first of all pairs, then the second of all
+    pairs."""
     width = len(rows) // heads
     return [rows[h * width + r] for h in range(heads) for r in [*range(0, width, 2), *range(1, width, 2)]]
 
@@ -74,7 +76,8 @@ def config_of(meta):
 
 
 def sentencepiece_merges(tokens, scores, types):
-    """All pairs of tokens that make a token, best token first: how transformers writes a SentencePiece model."""
+    """All pairs of tokens that form a token, best token first, as transformers writes a
+    SentencePiece model."""
     ids = {t: i for i, t in enumerate(tokens) if types[i] not in (2, 3, 6)}
     merges = []
     for text, i in ids.items():
@@ -84,7 +87,8 @@ def sentencepiece_merges(tokens, scores, types):
 
 
 def tokenizer_of(meta, pairs):
-    """tokenizer.json and tokenizer_config.json. `pairs`: merges as lists of two, not as one text."""
+    """tokenizer.json and tokenizer_config.json. `pairs`: merges as lists of two, not as one
+    string."""
 
     def get(key, default=None):
         return meta.get("tokenizer.ggml." + key, {}).get("value", default)
@@ -127,7 +131,7 @@ def tokenizer_of(meta, pairs):
 
 
 def write_hf_directory(weft, gguf, folder, shards=1, pairs=False, bf16=False):
-    """`bf16`: cuts the weights to BF16 (the GGUF must be F32)."""
+    """`bf16`: truncates the weights to BF16 (the GGUF file must be F32)."""
     about = inspect(weft, gguf)
     meta = about["metadata"]
     arch = meta["general.architecture"]["value"]

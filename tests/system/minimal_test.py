@@ -1,4 +1,4 @@
-"""`minimal`: the whole program that README names, small and right."""
+"""`minimal`: the small program that README names."""
 
 import unittest
 
@@ -24,7 +24,7 @@ class Minimal(SystemTest):
 
 
 class Schemas(SystemTest):
-    """Keys that a schema does not name are written only if it says so."""
+    """Keys that a schema does not name are written only if it allows them."""
     OPEN = '{"type": "object", "properties": {"a": {"type": "boolean"}}, "minProperties": 1}'
 
     def verdicts(self, *args):

@@ -1,4 +1,4 @@
-"""The backend opencl, on whatever device OpenCL finds first: PoCL where tests run."""
+"""The backend opencl, on the first device that OpenCL finds: PoCL in tests."""
 
 import json
 import os
@@ -15,7 +15,7 @@ ON = ["--backend-path", LIBRARY, "--backend", "opencl"]
 class OpenCL(SystemTest):
     @classmethod
     def setUpClass(cls):
-        # Compiled kernels, kept for the tests of this file.
+        # The cache of compiled kernels, for the tests of this file.
         folder = tempfile.TemporaryDirectory(prefix="weft-opencl-")
         cls.addClassCleanup(folder.cleanup)
         cls.env = {"POCL_CACHE_DIR": folder.name}
@@ -47,7 +47,7 @@ class OpenCL(SystemTest):
         for trace in traces:
             self.runs("weft", "trace", "--hash", "-o", trace, "--tokens", "1,2,3", "-m", MODEL, *ON, env=self.env)
         self.assertIn(b"no difference", self.runs("weft", "trace-diff", *traces).out)
-        self.refuses(1, "bisect switches kernels of the host's memory alone", "weft", "bisect", "-q", "--tokens", "1,2", "-m", MODEL, *ON, env=self.env)
+        self.refuses(1, "bisect can only switch kernels in host memory", "weft", "bisect", "-q", "--tokens", "1,2", "-m", MODEL, *ON, env=self.env)
 
     def test_profiled_and_drawn(self):
         report = self.folder / "report.json"

@@ -88,7 +88,7 @@ class Dot(SystemTest):
     def test_difference(self):
         def facts(a, b):
             text = self.runs("weft", "dot", "--diff", a, b).out.decode()
-            n = re.search(r"(\d+) added, (\d+) gone, (\d+) changed, (\d+) the same", text)
+            n = re.search(r"(\d+) added, (\d+) removed, (\d+) changed, (\d+) unchanged", text)
             return [int(x) for x in n.groups()], text
         counts, _ = facts("default", "default")
         self.assertEqual(counts[:3], [0, 0, 0])
@@ -158,7 +158,7 @@ class Dot(SystemTest):
         self.assertRegex(text, r"kernel: [^\n]* sse2")  # planned for the other one
         self.assertNotIn("measured with", text)
         self.assertIn("a step", self.runs("weft", "dot", "--profile", report, "--phase", "prefill").out.decode())
-        self.refuses(1, "is a report, which has no single calls", "weft", "plan", "--svg", self.folder / "x.svg", "--profile", report)
+        self.refuses(1, "is a report, which has no individual calls", "weft", "plan", "--svg", self.folder / "x.svg", "--profile", report)
 
         profile = json.loads(report.read_text())
         for node in profile["profile"]["plans"][0]["nodes"]:
@@ -171,7 +171,7 @@ class Dot(SystemTest):
         profile["profile"]["plans"][0]["nodes"][2]["path"] = "blk.0.elsewhere"
         profile["profile"]["plans"][0]["signature"] = "0"
         report.write_text(json.dumps(profile))
-        self.refuses(1, "step 2 is 'blk.0.elsewhere' there, '", "weft", "dot", "--profile", report)
+        self.refuses(1, "step 2 is 'blk.0.elsewhere' in the profile, '", "weft", "dot", "--profile", report)
 
     def test_profile_of_another_model(self):
         other, trace = self.folder / "other.gguf", self.folder / "trace.json"

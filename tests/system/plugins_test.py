@@ -1,4 +1,5 @@
-"""Backends as plug-ins: found, listed, routed to, copied to and from, refused, and failing half-way."""
+"""Backends as plug-ins: found, listed, routed to, copied to and from, refused, and failing in a
+run."""
 
 import json
 import os
@@ -45,27 +46,27 @@ class Listing(SystemTest):
 class Refused(SystemTest):
     def test_libraries_that_are_no_backends(self):
         for name, text in [
-            ("version", "speaks version 8 of the backend ABI, this program version 2"),
-            ("silent", "does not speak version 2 of the backend ABI"),
+            ("version", "uses version 8 of the backend ABI, expected version 2"),
+            ("silent", "does not support version 2 of the backend ABI"),
             ("table", "its table of functions has 24 bytes"),
             ("lacks", "lacks run"),
-            ("entry", "exports no weft_backend_entry()"),
+            ("entry", "not a Weft backend: it does not export weft_backend_entry()"),
         ]:
             library = PLUGINS / f"libfaulty_{name}.so"
             self.refuses(1, f"{library}: {text}", "weft", "plan", "--backend-path", library)
-        self.refuses(1, "no backend is there", "weft", "plan", "--backend-path", self.folder / "nothing.so")
+        self.refuses(1, "cannot find a backend", "weft", "plan", "--backend-path", self.folder / "nothing.so")
         self.refuses(1, "cannot be loaded", "weft", "plan", "--backend-path", MODEL)
 
     def test_two_of_one_name(self):
         copy = self.folder / "libother.so"
         copy.write_bytes(SKELETON.read_bytes())
-        self.refuses(1, "there is a backend 'skeleton' already", "weft", "plan", "--backend-path", SKELETON,
+        self.refuses(1, "a backend 'skeleton' already exists", "weft", "plan", "--backend-path", SKELETON,
                      "--backend-path", copy)
 
     def test_routes(self):
         for route, text in [
-            ("blk.0.ffn_akt=reference", "matches 'blk.0.ffn_akt' of the route; the nearest are blk.0.ffn_act"),
-            ("*=skelton", "no backend is called 'skelton'; known: cpu, reference, skeleton"),
+            ("blk.0.ffn_akt=reference", "matches the pattern 'blk.0.ffn_akt' of the route (similar paths: blk.0.ffn_act"),
+            ("*=skelton", "unknown backend 'skelton' (known: cpu, reference, skeleton)"),
             ("*", "must be PATTERN=BACKEND, got '*'"),
             ("=cpu", "must be PATTERN=BACKEND, got '=cpu'"),
         ]:
@@ -77,7 +78,8 @@ class Running(SystemTest):
         return json.loads(self.runs("weft", "plan", "--json", *args).out)
 
     def test_same_text_and_verified(self):
-        # Without activations of 8 bits: their rounding makes more of what two norms differ in the last bit.
+        # Without 8-bit activations, whose rounding amplifies differences in the last bit of two
+        # norms.
         plain = self.runs("generate", *TEXT, "--no-pass", "quantize_activations").out
         self.assertEqual(self.runs("generate", *TEXT, "--no-pass", "quantize_activations", *on(SKELETON)).out, plain)
         report = self.runs("weft", "verify", *on(SKELETON)).out.decode()
@@ -104,7 +106,7 @@ class Running(SystemTest):
             self.runs("weft", "trace", "--hash", "-o", trace, "--tokens", "1,2,3,4", *on(SKELETON))
         self.assertIn(b"no difference", self.runs("weft", "trace-diff", a, b).out)
         self.refuses(1, "--isa and --all-isas are for the cpu backend", "weft", "verify", "--isa", "sse2", *on(SKELETON))
-        self.refuses(1, "bisect switches kernels of the host's memory alone; --route sends nodes of backend skeleton elsewhere",
+        self.refuses(1, "bisect can only switch kernels in host memory, but --route uses a device of backend skeleton",
                      "weft", "bisect", "-q", "--tokens", "1,2", *on(SKELETON))
 
     def test_proofs_of_what_fails(self):
@@ -145,9 +147,9 @@ class Running(SystemTest):
             ("buffer", 3, "out of memory: buffer: full"),
             ("prepare", 4, "backend faulty: rms_norm_mul 'blk.2.attn_norm': failed: prepare: no compiler"),
             ("run", 2, "backend faulty: rms_norm_mul 'blk.1.attn_norm': failed: run: too hot; "
-                       "the step does not count, the session can go on"),
+                       "the step does not count, the session can continue"),
             ("lost", 2, "'blk.1.attn_norm': device lost: run: fell off the bus; "
-                        "the device is lost, the session cannot go on"),
+                        "the device is lost, the session cannot continue"),
         ]:
             r = run("generate", *TEXT, *on(FAULTY), env={"WEFT_FAULT": fault, "WEFT_FAULT_AFTER": str(after)})
             self.assertEqual(r.code, 1, r.err)
@@ -157,7 +159,7 @@ class Running(SystemTest):
         r = self.runs("weft-conform", SKELETON)
         self.assertIn(b"rms_norm_mul f32 skeleton", r.out)
         self.assertIn(b"conforms", r.out)
-        self.assertIn("no case is of an op 'nothing'", run("weft-conform", SKELETON, "--op", "nothing").err)
+        self.assertIn("no cases for op 'nothing'", run("weft-conform", SKELETON, "--op", "nothing").err)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""weft perplexity and weft imatrix: figures against their definitions, files that others read, wrong use."""
+"""weft perplexity and weft imatrix: results against their definitions, file formats, wrong
+usage."""
 
 import json
 import math
@@ -109,7 +110,7 @@ class Perplexity(SystemTest):
         self.assertEqual(r["perplexity"], saved["perplexity"])
         same = r["comparison"]
         self.assertEqual(same["same_top"]["value"], 1)
-        # 16 bits over a reach of 16 nats: half a step enters squared; floats near 32 round.
+        # 16 bits over a range of 16 nats: half a step, squared, and rounding of floats near 32.
         self.assertLess(abs(same["divergence"]["value"]), (8 / 65535) ** 2 + 4 * 32 * 2**-24)
         self.runs("weft", "quantize", "--allow-requantize", MODEL, worse, "Q4_0")
         r = json.loads(self.runs("weft", "perplexity", "--json", "-m", worse, "--kl", base).out)
@@ -133,7 +134,7 @@ class Perplexity(SystemTest):
         self.figures("-f", TEXT, "--chunks", 2, "--save-logits", base)
         self.refuses(1, "belong to another text", "weft", "perplexity", "--kl", base, "-f", SOURCE / "README.md")
         raw = base.read_bytes()
-        for text, content in (("does not begin with '_logits_'", b"x" + raw[1:]), ("rows: expected", raw[:-2]),
+        for text, content in (("does not start with '_logits_'", b"x" + raw[1:]), ("rows: expected", raw[:-2]),
                               ("the vocabulary of the model has", raw[:12] + struct.pack("<i", 4) + raw[16:16 + 4 + 2 * WINDOW * 4 + 2 * 31 * 16]),
                               ("token -1 is outside", raw[:20] + b"\xff" * 4 + raw[24:])):
             broken.write_bytes(content)
@@ -197,7 +198,7 @@ class Imatrix(SystemTest):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 130, err)
-        self.assertIn(b"--resume goes on from there", err)
+        self.assertIn(b"--resume continues from there", err)
         done = tensors(out)[0]["imatrix.chunk_count"]
         self.runs("weft", "imatrix", "-f", text, "-o", out, "--resume", "--chunks", done + 2)
         self.assertEqual(tensors(out)[0]["imatrix.chunk_count"], done + 2)
@@ -235,7 +236,7 @@ class Imatrix(SystemTest):
         self.refuses(1, "number of entries", *collect, "--in-file", other)
         self.refuses(1, "cannot create", *collect, "-o", self.folder / "no" / "x")
         self.collect("done", "--chunks", 1)
-        self.refuses(1, "cannot be gone on with", "weft", "imatrix", "-f", TEXT, "-c", 32, "-o", self.folder / "done", "--resume")
+        self.refuses(1, "cannot be resumed", "weft", "imatrix", "-f", TEXT, "-c", 32, "-o", self.folder / "done", "--resume")
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["done", "other"])
 
 

@@ -1,4 +1,5 @@
-"""weft quantize: what it writes, what it refuses, and that nothing half-written ever has the final name."""
+"""weft quantize: what it writes, what it refuses, and that no partial file ever has the final
+name."""
 
 import os
 import re
@@ -70,7 +71,7 @@ class Quantize(SystemTest):
         process = self.start(self.model, self.folder / "out.gguf", "Q6_K", "-t", 1)
         for _ in range(4):
             process.stdout.readline()
-        process.send_signal(signal.SIGSTOP)  # it cannot end before a signal comes
+        process.send_signal(signal.SIGSTOP)  # it cannot end before the signal
         return process
 
     def test_killed_half_way(self):
@@ -114,7 +115,7 @@ class Quantize(SystemTest):
         self.refusal(2, "REGEX=TYPE", self.model, out, "Q8_0", "--tensor-type", "ffn")
         self.refusal(2, "not a usable regular expression", self.model, out, "Q8_0", "--tensor-type", "(=Q8_0")
         self.refusal(2, "known: ", self.model, out, "Q8_0", "--tensor-type", "ffn=Q9_0")
-        self.refusal(1, "another file", self.model, self.model, "Q8_0")
+        self.refusal(1, "must not be a file of the input", self.model, self.model, "Q8_0")
         self.refusal(1, "no-such-folder", self.model, self.folder / "no-such-folder/out.gguf", "Q8_0")
         self.refusal(1, str(self.folder), self.model, self.folder, "Q8_0")
         self.refusal(1, "no-such-imatrix", self.model, out, "Q8_0", "--imatrix", "no-such-imatrix")

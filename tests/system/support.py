@@ -1,5 +1,5 @@
-"""Runs the programs. The environment names them: WEFT_BIN (folder), WEFT_SOURCE (root of the source tree),
-and, where they are built with sanitizers, WEFT_SANITIZE."""
+"""Runs the programs. The environment has WEFT_BIN (their folder), WEFT_SOURCE (root of the source
+tree), and WEFT_SANITIZE if they were built with sanitizers."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ BIN = pathlib.Path(os.environ["WEFT_BIN"])
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 MODEL = SOURCE / "examples/models/weft-stories.gguf"
 TIMEOUT = 240
-# Sanitizers take memory and address space of their own: nothing can be said of the program's.
+# Sanitizers use memory and address space, so those of the program cannot be measured.
 SANITIZED = bool(os.environ.get("WEFT_SANITIZE"))
 
 CLEAN = {k: v for k, v in os.environ.items() if k != "WEFT_MODEL"}
@@ -25,7 +25,7 @@ class Result:
 
 
 def run(program, *args, stdin=b"", stdout=subprocess.PIPE, env=None):
-    """Runs BIN/program to its end."""
+    """Runs BIN/program and waits for its end."""
     command = [str(BIN / program), *map(str, args)]
     process = subprocess.run(command, input=stdin, stdout=stdout, stderr=subprocess.PIPE, timeout=TIMEOUT,
                              env={**CLEAN, **(env or {})}, check=False)
@@ -39,13 +39,14 @@ class SystemTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def runs(self, program, *args, **kwargs):
-        """The program ends with 0."""
+        """The program exits with 0."""
         r = run(program, *args, **kwargs)
         self.assertEqual(r.code, 0, f"{program} {args}: exit {r.code}\n{r.err}")
         return r
 
     def refuses(self, code, text, program, *args, **kwargs):
-        """The program ends with this code, nothing on stdout, and a message that holds the text."""
+        """The program exits with this code, prints nothing to stdout, and its message contains the
+        text."""
         r = run(program, *args, **kwargs)
         self.assertEqual(r.code, code, f"{program} {args}: exit {r.code}\n{r.err}")
         self.assertIn(text, r.err)

@@ -1,4 +1,4 @@
-"""`weft template`, and what `chat` and `generate` make of templates and tools."""
+"""`weft template`, and templates and tools in `chat` and `generate`."""
 
 import json
 import random
@@ -39,7 +39,7 @@ class Template(WithFiles):
         self.assertEqual(got[1]["error"], "I refuse")
 
     def test_expressions_mean_what_they_mean_in_python(self):
-        """Python itself says what comes out: these expressions are written alike in both languages."""
+        """Compares with Python: these expressions are valid in both languages."""
         chance = random.Random(1)
         one = chance.choice
 
@@ -102,20 +102,20 @@ class Programs(WithFiles):
         path = self.write("d.jinja", "{% if shout %}{{ raise_exception('no shouting') }}{% endif %}" + self.CHATML)
         r = run("chat", "--chat-template-file", path, "--template-kwargs", '{"shout": true}', stdin=say)
         self.assertIn("no shouting", r.err)
-        self.assertIn("was not taken", r.err)
+        self.assertIn("was not accepted", r.err)
         self.refuses(1, "line 2, column 4", "chat", "--chat-template-file", self.write("e.jinja", "\n{{ }"), stdin=say)
         self.refuses(1, "JSON", "chat", "--template-kwargs", "nonsense", stdin=say)
         self.refuses(1, "tools", "chat", "--tools", self.write("t.json", "{}"), stdin=say)
 
     def test_thoughts_and_calls_are_shown_apart(self):
-        """A template that puts words into the model's mouth: what it opened is a thought."""
+        """A template that begins the reply: what it opens is reasoning."""
         path = self.write("t.jinja", self.CHATML + "<think>\n{# </think> #}")
         r = self.runs("chat", "--temp", "0", "-n", "8", "--chat-template-file", path, stdin=b"Tell me a story.\n")
         self.assertEqual(r.out.strip(), b"")
         self.assertGreater(len(r.err.split("[cut")[0].strip()), 3)
         tools = self.write("tools.json", json.dumps([{"type": "function", "function": {"name": "f"}}]))
         r = self.runs("chat", "--temp", "0", "-n", "8", "--tools", tools, stdin=b"/result 3\nTell me a story.\n")
-        self.assertIn("No tool call waits", r.err)
+        self.assertIn("No open tool call", r.err)
         self.assertGreater(len(r.out), 3)
 
     def test_generate_a_conversation(self):

@@ -1,4 +1,4 @@
-"""The subcommands of `weft` that look into a model."""
+"""The subcommands of `weft` that inspect a model."""
 
 import json
 import random
@@ -31,6 +31,18 @@ class Plan(SystemTest):
         self.assertEqual(memory["arena"], max(p["bytes"]["arena"] for p in plan["plans"]))
         self.assertGreater(self.plan("-c", "256")["memory"]["state"], memory["state"])
 
+    def test_sequences_share_cells(self):
+        args = ("-c", "128", "--sequences", "4")
+        own, shared = self.plan(*args), self.plan(*args, "--cache-cells", "200")
+        self.assertEqual((own["cells"], shared["cells"]), (512, 256))  # whole blocks of 64
+        self.assertEqual(own["memory"]["state"], 2 * shared["memory"]["state"])
+        self.assertEqual(self.plan(*args, "--cache-cells", "100000")["cells"], 512)  # no more than all can use
+        text = self.runs("weft", "plan", *args, "--cache-cells", "200").out.decode()
+        self.assertIn("\ncontext 128 x 4 sequences in 256 cells, ", text)
+        self.assertIn("\ncontext 128 x 4 sequences, ", self.runs("weft", "plan", *args).out.decode())
+        for wrong in ("-1", "many", str(1 << 31)):
+            self.refuses(2, "--cache-cells", "weft", "plan", "--cache-cells", wrong)
+
     def test_budget_narrows_prefill(self):
         free = self.plan()
         floor = free["memory"]["total"] - free["memory"]["arena"] - free["memory"]["scratch"]
@@ -42,7 +54,7 @@ class Plan(SystemTest):
     def test_executor(self):
         for name in ("flow", "crew"):
             plan = self.plan("-t", "2", "--executor", name)["plans"][-1]
-            self.assertEqual(plan["executor"], {"kind": name, "reason": "asked for"})
+            self.assertEqual(plan["executor"], {"kind": name, "reason": "requested"})
         chosen = self.plan("-t", "2")["plans"][-1]["executor"]
         self.assertIn(chosen["kind"], ("flow", "crew"))
         self.assertIn("of the run", chosen["reason"])
@@ -50,7 +62,7 @@ class Plan(SystemTest):
         self.assertIn("\nexecutor ", self.runs("weft", "plan", "-t", "2").out.decode())
 
     def test_same_plan_every_time(self):
-        budget = ("--mem-budget", "1G")  # else it is what is free at the moment
+        budget = ("--mem-budget", "1G")  # otherwise it depends on the free memory
         self.assertEqual(self.runs("weft", "plan", *budget).out, self.runs("weft", "plan", *budget).out)
 
     def test_lanes(self):
@@ -85,7 +97,7 @@ class Verify(SystemTest):
 
 class Embed(SystemTest):
     def rows(self, *args):
-        """The numbers of the .npy file, as bytes by row."""
+        """The values of the .npy file, as bytes by row."""
         out = self.folder / "e.npy"
         self.runs("weft", "embed", "-o", out, *args)
         data = out.read_bytes()
@@ -197,7 +209,8 @@ class Bench(SystemTest):
         self.assertEqual([r["workers"] for r in rows], 10 * [1] + 10 * [2])
 
     def test_what_a_token_costs(self):
-        """A llama of known shape: every weight but the embedding once, keys and values of what came before."""
+        """A llama of known shape reads every weight except the embedding once, and all earlier keys
+        and values."""
         model = self.folder / "m"
         self.runs("weft", "bench", "--make-model", "D=64,F=96,L=3,H=4,G=2,V=50", "F16", model)
         n, depth, D, F, L, KV, V = 4, 10, 64, 96, 3, 2 * 16, 50

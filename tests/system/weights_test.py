@@ -1,4 +1,4 @@
-"""Where weights are: in the file's pages or in memory of our own, what is said before and what is taken."""
+"""Weight modes, mapped and resident: the predicted and the actual memory."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Weights(SystemTest):
         return json.loads(self.runs("weft", "plan", "--json", "-m", self.model, *args).out)
 
     def peak(self, *args):
-        """Most bytes that the program had at a time."""
+        """The max bytes of the program at a time."""
         command = [str(BIN / "weft"), "logits", "-m", self.model, "--tokens", "1,2,3", "-o", str(self.folder / "out.npy"), *args]
         process = subprocess.Popen(command, env=CLEAN)
         _, status, usage = os.wait4(process.pid, 0)
@@ -43,7 +43,7 @@ class Weights(SystemTest):
                 self.assertLess(self.peak("--weights", mode, *cache), total + SLACK)
 
     def test_quantized_while_loading(self):
-        """As if the file had been quantized, and in no more memory than that takes."""
+        """The same as with a quantized file, and with no more memory."""
         wide = os.path.join(self.folder, "wide.gguf")
         self.runs("weft", "bench", "--make-model", "D=1024,F=2816,L=6,H=16,G=16,V=8000", "F16", wide)
         small = os.path.join(self.folder, "small.gguf")
@@ -68,12 +68,12 @@ class Weights(SystemTest):
         for mode in ("mapped", "resident"):
             plan = self.plan("--weights", mode)
             self.assertEqual(plan["weights"]["mode"], mode)
-            self.assertEqual(plan["weights"]["reason"], "asked for")
+            self.assertEqual(plan["weights"]["reason"], "requested")
             self.assertEqual(plan["memory"]["weights_resident"] > 0, mode == "resident")
         text = self.runs("weft", "plan", "-m", self.model, "--weights", "mapped").out.decode()
-        self.assertIn("weights mapped: asked for\n", text)
+        self.assertIn("weights mapped: requested\n", text)
         self.assertIn("\nstart: ", text)
-        self.assertIn("where they lie in the file", text)
+        self.assertIn("directly from the file", text)
         self.assertIn("of new memory", self.runs("weft", "plan", "-m", self.model, "--weights", "resident").out.decode())
         self.assertIn("backend reference", self.plan("--backend", "reference")["weights"]["reason"])
         self.refuses(2, "--weights", "weft", "plan", "--weights", "paged")

@@ -1,10 +1,11 @@
 #!/usr/bin/perl
-# Cases for the pre-tokenizer rules: random texts, split by the published patterns (split_patterns.tsv: a name of tokenizer.ggml.pre, then
-# its patterns, each splitting what the one before left) with Perl's regular expressions, which know Unicode's classes and look-ahead.
+# Writes cases for the pre-tokenizer rules: random texts, split by the published patterns with Perl's
+# regular expressions, which support Unicode classes and lookahead. Each line of split_patterns.tsv is a
+# name of tokenizer.ggml.pre and its patterns; each pattern splits the pieces of the previous one.
 #
 #     perl tests/tokenizers/make_split_cases.pl [TEXTS [SEED]] > models/text/tokenize/src/split_cases.jsonl
 #
-# One line per case: {"pre": NAME, "pieces": [...]}; the pieces together are the text.
+# One line per case: {"pre": NAME, "pieces": [...]}; the concatenated pieces are the text.
 use strict;
 use warnings;
 use utf8;
@@ -13,7 +14,7 @@ use File::Basename;
 binmode STDOUT, ':utf8';
 
 my ($n_texts, $state) = (@ARGV, (24, 1)[@ARGV .. 1]);
-sub draw {    # own generator: the same cases everywhere
+sub draw {    # not Perl's generator: the same cases everywhere
   my ($n) = @_;
   $state = ($state * 1103515245 + 12345) & 0x7fffffff;
   return int(($state >> 8) / 0x800000 * $n);

@@ -1,5 +1,5 @@
-# Every file of a folder through `weft inspect --json`: exit 0 and a JSON object that agrees with itself, or exit 1 and one line that
-# names the file.
+# Runs `weft inspect --json` on every file of a folder. It must exit with 0 and print a consistent
+# JSON object, or exit with 1 and print one line that names the file.
 cmake_minimum_required(VERSION 3.25)
 file(GLOB files ${FILES}/*)
 set(accepted 0)

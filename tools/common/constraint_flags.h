@@ -1,5 +1,5 @@
 #pragma once
-// Flags about which text may be written and where it ends.
+// Flags that restrict the generated text and where it ends.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ struct ConstraintFlags {
 };
 void add_constraint_flags(CLI::App& app, ConstraintFlags& flags);
 
-// What the flags ask for. Throws like Grammar.
+// The rules that the flags ask for. Throws like Grammar.
 TextRulesOptions text_rules(const Model& model, const ConstraintFlags& flags);
 
 }  // namespace weft::cli

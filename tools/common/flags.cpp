@@ -1,17 +1,19 @@
 #include "common/flags.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <random>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "weft/backends/plugins.h"
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/quantize/quantize.h"
 #include "weft/scheduler/budget.h"
@@ -41,28 +43,17 @@ std::string check_mix(const std::string& name) {
   }
 }
 
-std::string lower(std::string_view name) {
-  std::string text(name);
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 void add_cache_flag(CLI::App& app, const char* names, DType& dtype, const char* what) {
-  std::vector<std::pair<std::string, DType>> known;
-  std::string list;
-  for (const DType type : cache_types()) {
-    known.emplace_back(lower(type.name()), type);
-    list += (list.empty() ? "" : ", ") + known.back().first;
-  }
+  const auto name_of = [](DType type) { return to_lower(type.name()); };
   std::vector<std::string> allowed;
-  for (const auto& [name, type] : known) allowed.push_back(name);
+  std::ranges::transform(cache_types(), std::back_inserter(allowed), name_of);
   app.add_option_function<std::string>(
          names,
-         [&dtype, known](const std::string& name) {
-           dtype = std::ranges::find(known, name, &std::pair<std::string, DType>::first)->second;
+         [&dtype, name_of](const std::string& name) {
+           dtype = *std::ranges::find(cache_types(), name, name_of);
          },
-         fmt::format("{} in the cache: {}; q8_0 and q4_0 want heads of a multiple of 32 elements",
-                     what, list))
+         fmt::format("{} in the cache: {}; q8_0 and q4_0 need a head size that is a multiple of 32",
+                     what, fmt::join(allowed, ", ")))
       ->check(CLI::IsMember(allowed))
       ->type_name("TYPE");
 }
@@ -77,8 +68,8 @@ void add_weights_flag(CLI::App& app, WeightMode& mode) {
          [&mode](const std::string& name) {
            mode = *std::ranges::find(kModes, name, [](WeightMode m) { return to_string(m); });
          },
-         "mapped: used as they lie in the file; resident: copied into the layout that is computed "
-         "from best; auto: resident where that is faster and fits")
+         "mapped: used directly from the file; resident: copied into the fastest layout; auto: "
+         "resident if that is faster and fits")
       ->check(CLI::IsMember(names))
       ->type_name("MODE");
 }
@@ -92,9 +83,59 @@ void add_executor_flag(CLI::App& app, std::optional<ReplayKind>& executor) {
            if (name != "auto") executor = name == "flow" ? ReplayKind::flow : ReplayKind::crew;
          },
          "who runs the plan on several workers: flow (a oneTBB flow graph), crew (workers that "
-         "spin at joins), auto (weft plan says which and why)")
+         "spin at joins), auto (weft plan shows the choice and the reason)")
       ->check(CLI::IsMember({"auto", "flow", "crew"}))
       ->type_name("NAME");
+}
+
+// How much goes into a step, and who computes it.
+void add_step_flags(CLI::App& app, SessionOptions& s) {
+  app.add_option("-c,--ctx-size", s.context,
+                 "size of the context in tokens; 0: that of the model, at most 4096")
+      ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
+      ->type_name("N");
+  app.add_option("-b,--batch-size", s.prefill_width, "max tokens of the prompt in one step")
+      ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
+      ->type_name("N");
+  app.add_option("-t,--threads", s.workers, "threads; 0: two, or one with one CPU")
+      ->check(CLI::Range(0, 256))
+      ->type_name("N");
+  add_executor_flag(app, s.executor);
+}
+
+void add_backend_flags(CLI::App& app, SessionOptions& s) {
+  app.add_option("--backend", s.backend,
+                 "backend: cpu, reference, or a plug-in (weft backends lists them)")
+      ->type_name("NAME");
+  app.add_option_function<std::vector<std::string>>(
+         "--backend-path",
+         [](const std::vector<std::string>& paths) {
+           for (const std::string& path : paths) load_plugins(path);
+         },
+         "load backends from a shared library or a folder of them; also WEFT_BACKEND_PATH")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("PATH");
+  app.add_option(
+         "--route", s.route,
+         "backends by path: 'blk.3.ffn_*=reference,*=cpu'; first match counts (see weft plan)")
+      ->type_name("RULES");
+}
+
+// How weights and caches lie in memory, and how much of it there may be.
+void add_memory_flags(CLI::App& app, ModelFlags& flags) {
+  SessionOptions& s = flags.session;
+  add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
+  add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
+  add_weights_flag(app, s.weights);
+  app.add_option("--quantize", flags.quantize,
+                 "convert F32, F16 and BF16 weights to this type when loading: Q8_0, Q4_K_M, ... "
+                 "(weft quantize --help lists them)")
+      ->check(check_mix)
+      ->type_name("TYPE");
+  app.add_option_function<std::string>(
+         "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
+         "memory limit for everything, for example 6G; default: what this process may use")
+      ->type_name("SIZE");
 }
 
 }  // namespace
@@ -123,48 +164,23 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
                      "GGUF file, or directory of safetensors (default: the bundled model)")
           ->type_name("FILE");
   if (flags.path.empty()) model->required();
-  app.add_option("-c,--ctx-size", s.context,
-                 "tokens that the cache holds; 0: what the model was trained for, at most 4096")
+  add_step_flags(app, s);
+  add_backend_flags(app, s);
+  add_memory_flags(app, flags);
+  app.add_option("--no-pass", s.passes_off,
+                 "skip a graph pass (weft dot --passes lists them), or 'all'")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME");
+}
+
+CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session) {
+  return app
+      .add_option(
+          "--cache-cells", session.cells,
+          "cells (one per token) that all sequences share, in whole blocks of 64; 0: as many "
+          "as all contexts together. Text that does not fit into them is refused")
       ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
       ->type_name("N");
-  app.add_option("-b,--batch-size", s.prefill_width, "most tokens of the prompt in one step")
-      ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
-      ->type_name("N");
-  app.add_option("-t,--threads", s.workers, "workers; 0: two, or fewer where there is less")
-      ->check(CLI::Range(0, 256))
-      ->type_name("N");
-  add_executor_flag(app, s.executor);
-  app.add_option("--backend", s.backend,
-                 "what computes: cpu, reference, or a plug-in (weft backends lists them)")
-      ->type_name("NAME");
-  app.add_option_function<std::vector<std::string>>(
-         "--backend-path",
-         [](const std::vector<std::string>& paths) {
-           for (const std::string& path : paths) load_plugins(path);
-         },
-         "load backends from a shared library or a folder of them; also WEFT_BACKEND_PATH")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("PATH");
-  app.add_option("--route", s.route,
-                 "which backend runs which nodes: 'blk.3.ffn_*=reference,*=cpu', the first match "
-                 "counts; weft plan shows their paths")
-      ->type_name("RULES");
-  add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
-  add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
-  add_weights_flag(app, s.weights);
-  app.add_option("--quantize", flags.quantize,
-                 "weights in F32, F16 and BF16 take this type while they are loaded: Q8_0, Q4_K_M, "
-                 "... (weft quantize --help lists them)")
-      ->check(check_mix)
-      ->type_name("TYPE");
-  app.add_option_function<std::string>(
-         "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
-         "bytes for everything, for example 6G; default: what this process may use")
-      ->type_name("SIZE");
-  app.add_option("--no-pass", s.passes_off,
-                 "leave out a graph pass (weft dot --passes lists them), or 'all'")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("NAME");
 }
 
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
@@ -178,9 +194,11 @@ void add_dry_flags(CLI::App& app, SamplerFlags& options) {
   const auto add = [&app](const char* names, auto& value, const char* what) {
     app.add_option(names, value, what)->capture_default_str()->type_name("X");
   };
-  add("--dry-multiplier", options.dry_multiplier, "taken off tokens that repeat the text; 0: off");
-  add("--dry-base", options.dry_base, "and this much more for each token of the repetition");
-  add("--dry-allowed-length", options.dry_allowed_length, "past this length");
+  add("--dry-multiplier", options.dry_multiplier,
+      "penalty for tokens that repeat the text; 0: off");
+  add("--dry-base", options.dry_base, "factor of the penalty per token of the repetition");
+  add("--dry-allowed-length", options.dry_allowed_length,
+      "length of repetitions without a penalty");
   add("--dry-penalty-last-n", options.dry_last_n, "tokens to look back at; -1: all");
   app.add_option_function<std::vector<std::string>>(
          "--dry-sequence-breaker",
@@ -246,36 +264,35 @@ void add_sampler_flags(CLI::App& app, SamplerFlags& options) {
          [&options](std::int64_t seed) {
            if (seed >= 0) options.seed = static_cast<std::uint64_t>(seed);
          },
-         "same seed, same text; -1: by chance")
+         "seed of the random numbers; -1: random")
       ->check(CLI::Range(std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
   const auto add = [&app](const char* names, auto& value, const char* what) {
     app.add_option(names, value, what)->capture_default_str()->type_name("X");
   };
-  add("--temp", options.temperature, "0: always the most likely token; higher: more surprising");
+  add("--temp", options.temperature, "temperature; 0: always the most likely token");
   add("--top-k", options.top_k, "only the k most likely tokens; 0: all");
-  add("--top-p", options.top_p, "only the most likely tokens of this probability together; 1: all");
-  add("--min-p", options.min_p, "only tokens this likely compared with the likeliest; 0: all");
-  add("--repeat-penalty", options.repeat_penalty,
-      "divides the logits of tokens seen lately; 1: off");
-  add("--presence-penalty", options.presence_penalty, "taken off tokens seen lately; 0: off");
-  add("--frequency-penalty", options.frequency_penalty, "taken off for each time seen; 0: off");
-  add("--repeat-last-n", options.penalty_last_n, "how many tokens back 'lately' reaches");
-  add("--dynatemp-range", options.dynamic_range,
-      "the temperature varies by so much with the entropy; 0: off");
-  add("--dynatemp-exp", options.dynamic_exponent, "how strongly it follows the entropy");
-  add("--typical", options.typical_p, "only tokens about as surprising as can be expected; 1: all");
+  add("--top-p", options.top_p, "the most likely tokens with total probability p; 1: all");
+  add("--min-p", options.min_p, "tokens with p times the highest probability; 0: all");
+  add("--repeat-penalty", options.repeat_penalty, "divisor for recent tokens; 1: off");
+  add("--presence-penalty", options.presence_penalty, "subtracted for recent tokens; 0: off");
+  add("--frequency-penalty", options.frequency_penalty, "subtracted per occurrence; 0: off");
+  add("--repeat-last-n", options.penalty_last_n, "number of tokens that count as recent");
+  add("--dynatemp-range", options.dynamic_range, "range of the dynamic temperature; 0: off");
+  add("--dynatemp-exp", options.dynamic_exponent, "exponent of the dynamic temperature");
+  add("--typical", options.typical_p, "locally typical sampling with this probability; 1: off");
   app.add_option("--top-nsigma,--top-n-sigma", options.top_n_sigma,
-                 "only logits within so many standard deviations of the highest; 0: all")
+                 "only logits within n standard deviations of the highest; 0: all")
       ->type_name("X");
-  add("--tfs", options.tail_free_z, "without the flat tail of the probabilities; 1: all");
-  add("--xtc-probability", options.xtc_probability, "how often all likely tokens but one go");
-  add("--xtc-threshold", options.xtc_threshold, "which tokens are likely for that");
-  add("--mirostat", options.mirostat, "1, 2: steer the surprise of the text; 0: off");
-  add("--mirostat-ent", options.mirostat_tau, "the surprise that it aims at, in bits");
-  add("--mirostat-lr", options.mirostat_eta, "how fast it learns");
-  add("--adaptive-target", options.adaptive_target, "draw towards this probability; below 0: off");
-  add("--adaptive-decay", options.adaptive_decay, "how long it remembers what was drawn");
+  add("--tfs", options.tail_free_z, "tail-free sampling, z; 1: off");
+  add("--xtc-probability", options.xtc_probability, "probability of applying XTC; 0: off");
+  add("--xtc-threshold", options.xtc_threshold,
+      "minimum probability of tokens that XTC may remove");
+  add("--mirostat", options.mirostat, "version 1 or 2 of mirostat; 0: off");
+  add("--mirostat-ent", options.mirostat_tau, "target entropy of mirostat, in bits");
+  add("--mirostat-lr", options.mirostat_eta, "learning rate of mirostat");
+  add("--adaptive-target", options.adaptive_target, "target of adaptive sampling; below 0: off");
+  add("--adaptive-decay", options.adaptive_decay, "decay of adaptive sampling");
   add_dry_flags(app, options);
   add_order_flags(app, options);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Flags that several programs have, under the names that llama.cpp gives them where it has them.
+// Flags that several programs share. Those that llama.cpp also has are named as there.
 
 #include <functional>
 #include <memory>
@@ -11,13 +11,14 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace weft::cli {
 
-// The model that comes with the programs: WEFT_MODEL, or share/weft/models (of an installation or a
-// build folder) or examples/models (of the source tree) in the nearest folder above the program
-// that has one of them. Empty if there is none.
+// The path of the bundled model: WEFT_MODEL, or a file in share/weft/models (of an installation or
+// a build folder) or in examples/models (of the source tree), searched in the folders above the
+// program. Empty if there is none.
 std::string bundled_model();
 
 struct ModelFlags {
@@ -25,18 +26,21 @@ struct ModelFlags {
   SessionOptions session;
   std::string quantize;  // ModelOptions::quantize
 };
-// The model that the flags name.
+// Loads the model that the flags name.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress = {});
-// Call it before other flags are added: of a flag that is given twice, the last one counts.
+// Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(CLI::App& app, ModelFlags& flags);
+
+// --cache-cells, for programs whose sessions have several sequences.
+CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session);
 
 struct SamplerFlags : SamplerOptions {
   std::vector<std::string> dry_breaker_texts{"\n", ":", "\"", "*"};
 };
-// --seed -1, the default, takes a seed by chance when the flags are parsed.
+// --seed -1, the default, sets a random seed when the flags are parsed.
 void add_sampler_flags(CLI::App& app, SamplerFlags& flags);
-// The options with what needs the vocabulary: the tokens that break repetitions.
+// The options, completed by what needs the vocabulary: the tokens that break repetitions.
 SamplerOptions sampler_options(const Model& model, const SamplerFlags& flags);
 
 }  // namespace weft::cli

@@ -25,7 +25,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes i
 
 int interrupt_event = -1;
 
-// A load that takes longer is shown.
+// The progress of loading is shown if it takes longer than kLong.
 constexpr std::chrono::milliseconds kLong{500}, kShownEvery{100};
 
 void on_interrupt(int) {
@@ -47,14 +47,14 @@ void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !stream_ok) output_failed(errno);
 }
 
-// Asks the system to give this process the processor often and briefly rather than seldom and for
-// long: beside busy processes the workers then wait less for the one of them that was put off. Its
-// share stays what is fair. Linux 6.12 and later; what an earlier one refuses is only slower.
-// https://docs.kernel.org/scheduler/sched-eevdf.html
+// Asks the system to schedule this process often and briefly instead of rarely and for long. With
+// other busy processes, the workers then wait less for a worker that was preempted. The process's
+// share of the CPU does not change. Linux 6.12 and later; older kernels refuse it, which only costs
+// speed. https://docs.kernel.org/scheduler/sched-eevdf.html
 void request_short_timeslice() {
 #if defined(SYS_sched_setattr) && defined(SYS_sched_getattr)
-  constexpr std::uint64_t kTurn = 100'000;  // ns, the shortest that there is
-  struct {                                  // the kernel's sched_attr, which no header of C has
+  constexpr std::uint64_t kTurn = 100'000;  // ns, the minimum
+  struct {                                  // the kernel's sched_attr, which libc does not declare
     std::uint32_t size, sched_policy;
     std::uint64_t sched_flags;
     std::int32_t sched_nice;
@@ -71,8 +71,8 @@ void request_short_timeslice() {
 }  // namespace
 
 int run_program(std::string_view name, const std::function<int()>& body) {
-  // A closed pipe or a file past the limit of its size is an error of the write, not the end of the
-  // process by a signal.
+  // Writing to a closed pipe or past a file size limit shall fail with an error instead of killing
+  // the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   request_short_timeslice();
@@ -117,8 +117,8 @@ void catch_interrupts(Interrupts which) {
   if (interrupt_event < 0) interrupt_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
-  // Without SA_RESTART a read that waits ends, too. A program that goes on after Ctrl-C waits for
-  // its terminal with poll(), and must not find a write of its output broken off.
+  // Without SA_RESTART a blocking read ends, too. A program that continues after Ctrl-C waits for
+  // its terminal with poll(), and its writes must not be interrupted.
   if (which == Interrupts::once)
     action.sa_flags = static_cast<int>(SA_RESETHAND);
   else if (isatty(STDIN_FILENO))
@@ -136,7 +136,7 @@ int interrupt_descriptor() {
   return interrupt_event;
 }
 
-bool not_interrupted(double) {
+bool continue_unless_interrupted(double) {
   return !interrupt_seen;
 }
 

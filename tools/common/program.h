@@ -1,5 +1,5 @@
 #pragma once
-// How a program begins and ends: flags, errors, a closed pipe, Ctrl-C.
+// What all programs share: flags, errors, closed pipes, Ctrl-C.
 
 #include <atomic>
 #include <chrono>
@@ -19,21 +19,21 @@ inline constexpr int kError = 1;
 inline constexpr int kWrongUsage = 2;
 inline constexpr int kInterrupted = 130;  // what shells report for SIGINT
 
-// Flags that do not fit together or whose values make no sense: exit code 2.
+// Flags that cannot be combined or have invalid values: exit code 2.
 class UsageError : public Error {
   using Error::Error;
 };
 
-// Calls `body` and returns its exit code. What it throws becomes "NAME: message" on stderr and
-// exit code 1. So does output that could not be written (a full disk); a reader that closed the
-// pipe has merely seen enough: 0.
+// Calls `body` and returns its exit code. Exceptions, and output that could not be written (a full
+// disk), become "NAME: message" on stderr and exit code 1. If the reader has closed the pipe, the
+// exit code is 0.
 int run_program(std::string_view name, const std::function<int()>& body);
 
-// Reads the flags. Returns the exit code where the program is to end at once: 0 after --help, 2
-// for wrong usage.
+// Parses the flags. Returns an exit code if the program should end: 0 after --help, 2 for wrong
+// usage.
 std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 
-// Writes to stdout and flushes. Throws IoError; OutputClosed where nobody reads any more.
+// Writes to stdout and flushes. Throws IoError; OutputClosed if the reader has closed the pipe.
 void print_now(std::string_view text);
 struct OutputClosed {};
 
@@ -44,7 +44,7 @@ inline double seconds_since(Clock::time_point start) {
 
 // Becomes true at Ctrl-C (SIGINT) once catch_interrupts() was called.
 const std::atomic<bool>& interrupted();
-// The same flag, for those who may set it, too.
+// The same flag, writable.
 std::atomic<bool>& interrupt_flag();
 enum class Interrupts {
   once,   // a second Ctrl-C ends the process at once
@@ -54,9 +54,9 @@ void catch_interrupts(Interrupts which);
 void clear_interrupt();
 // Readable while interrupted(): for poll() beside another descriptor. REQUIRES: catch_interrupts().
 int interrupt_descriptor();
-// As progress functions: go on until Ctrl-C. The second one shows on a terminal's stderr how far
-// loading is, where it takes long.
-bool not_interrupted(double progress);
+// Progress functions that continue until Ctrl-C. The second one shows on a terminal's stderr how
+// far loading is, if it takes long.
+bool continue_unless_interrupted(double progress);
 bool load_progress(double progress);
 
 }  // namespace weft::cli

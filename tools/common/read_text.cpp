@@ -10,7 +10,7 @@
 namespace weft::cli {
 
 std::string read_text(const std::string& path) {
-  constexpr std::size_t kMost = std::size_t{256} << 20;
+  constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
   const bool from_stdin = path == "-";
   const char* name = from_stdin ? "stdin" : path.c_str();
   const auto close = [](std::FILE* file) { std::fclose(file); };
@@ -22,7 +22,7 @@ std::string read_text(const std::string& path) {
   char block[1 << 16];
   while (const std::size_t n = std::fread(block, 1, sizeof block, file)) {
     text.append(block, n);
-    if (text.size() > kMost) fail<ValueError>("{}: longer than 256 MiB", name);
+    if (text.size() > kMaxBytes) fail<ValueError>("{}: longer than 256 MiB", name);
   }
   if (std::ferror(file)) fail<IoError>("{}: {}", name, std::strerror(errno));
   if (text.ends_with('\n')) text.pop_back();

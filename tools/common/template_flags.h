@@ -1,5 +1,5 @@
 #pragma once
-// Which chat template a program uses.
+// Flags for the chat template.
 
 #include <memory>
 #include <string>
@@ -16,18 +16,18 @@ class Option;
 namespace weft::cli {
 
 struct TemplateFlags {
-  std::string name;    // a plain form by its name; else
-  std::string file;    // a template in a file; else the model's
+  std::string name;    // the name of a built-in template; otherwise:
+  std::string file;    // a template in a file; otherwise the model's
   std::string kwargs;  // a JSON object of variables for it
 };
-// Returns them, for what depends on them.
+// Returns the options, so that callers can add requirements.
 std::vector<CLI::Option*> add_template_flags(CLI::App& app, TemplateFlags& flags);
 
-// A template's text from a file, "-" for stdin: with the newline at its end, which templates drop
-// themselves. Throws IoError.
+// Reads a template from a file, "-" for stdin, with a newline at its end, which templates drop.
+// Throws IoError.
 std::string read_template(const std::string& path);
 
-// Throws UnsupportedError where there is none at all.
+// Throws UnsupportedError if there is no template.
 std::unique_ptr<const ChatTemplate> load_template(const TemplateFlags& flags,
                                                   const Vocabulary& vocabulary);
 

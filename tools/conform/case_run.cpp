@@ -26,7 +26,7 @@ class Contents {
     if (spec.dtype.layout()) return fill_layout(spec, bytes);
     const Format* format = find_format(spec.dtype);
     if (!format) return;
-    // Encoding is slow: blocks come again after a number of them that divides no row.
+    // Encoding is slow, so blocks repeat, with a period that divides no row.
     constexpr std::int64_t kBlocks = 61;
     const std::int64_t per_block = spec.dtype.block_elems();
     const std::int64_t all = spec.shape.elems() / per_block;
@@ -44,14 +44,14 @@ class Contents {
                   static_cast<std::size_t>(size));
   }
 
-  // first <= last, cells and blocks all different, two sequences by turns, anything else random.
-  void whole(std::string_view name, std::int64_t most, std::span<std::int32_t> values) {
+  // first <= last, all cells and blocks different, two alternating sequences, all else random.
+  void whole(std::string_view name, std::int64_t limit, std::span<std::int32_t> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most));
+      const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
       const auto step = static_cast<std::int64_t>(i);
       const std::int64_t v = name == "first"   ? step % 2 * kShift
-                             : name == "last"  ? (step * 61 + kShift) % (most - kShift) + kShift
-                             : name == "cells" ? (step * 7 + 3) % most
+                             : name == "last"  ? (step * 61 + kShift) % (limit - kShift) + kShift
+                             : name == "cells" ? (step * 7 + 3) % limit
                              : name == "table" ? (step * 5 + 2) % std::ssize(values)
                              : name == "slot"  ? step / 3 % 2
                                                : chance;
@@ -73,7 +73,7 @@ class Contents {
 
   float uniform() { return static_cast<float>(random_()) * 0x1p-31f - 1; }
 
-  // Any codes, scales that are numbers one meets in models.
+  // Random codes, with scales as in real models.
   void fill_block(const Format& format, std::span<std::byte> bytes, std::int64_t i) {
     const auto size = static_cast<std::size_t>(format.dtype.block_bytes());
     std::byte* const block = bytes.data() + static_cast<std::size_t>(i) * size;
@@ -146,7 +146,7 @@ void fill_inputs(Executor& executor, const Graph& graph, const Case& c) {
     if (node.kind != NodeKind::input) continue;
     const auto bytes = executor.input(node.path);
     if (node.spec.dtype == i32) {
-      contents.whole(node.path, c.most,
+      contents.whole(node.path, c.limit,
                      {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / 4});
     } else {
       contents.fill(node.spec, bytes);

@@ -1,6 +1,6 @@
 #pragma once
-// One case on one backend: planned and replayed like any graph, copies at the seams included,
-// compared with the scalar definition.
+// Runs one case on one backend: planned and replayed like any graph, including copies between
+// devices, and compared with the scalar definition.
 
 #include <string>
 
@@ -14,10 +14,10 @@ namespace weft::conform {
 struct Outcome {
   bool supported = false;
   std::string kernel;
-  NodeCheck check;    // of the node, where it is supported
-  double ns = 0;      // the fastest of some calls; 0 where it was not timed
+  NodeCheck check;    // of the node, if it is supported
+  double ns = 0;      // the fastest of some calls; 0 if it was not timed
   Cost cost;          // of one call
-  std::string error;  // empty: it ran to its end
+  std::string error;  // empty: it ran without errors
   bool passed() const { return error.empty() && check.passed(); }
 };
 

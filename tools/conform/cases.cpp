@@ -36,54 +36,61 @@ Tensor apply(Graph& g, const OpDef& op, const Inputs& in, Attrs attrs = {}) {
 void done(Graph& g, Tensor y) {
   g.output("y", y);
 }
-// Rows vary, as tokens do.
+// Rows vary like tokens.
 Dim rows(Graph& g, std::int64_t n) {
   return g.variable("T", n);
 }
 
+// Ops of rows of d floats, for t rows.
+void add_plain_rows(Cases& cases, std::int64_t t, std::int64_t d) {
+  const std::string shape = fmt::format("{} x {}", t, d);
+  const auto plain = [&](const OpDef& op, int n, Attrs attrs) {
+    cases.push_back({std::string(op.name), "F32", shape, [=, &op](Graph& g) {
+                       const TensorSpec x{f32, {rows(g, t), d}};
+                       Inputs in{g.input("a", x)};
+                       if (n > 1) in.push_back(g.input("b", x));
+                       done(g, apply(g, op, in, attrs));
+                     }});
+  };
+  plain(kAdd, 2, {});
+  plain(kMul, 2, {});
+  plain(kSilu, 1, {});
+  plain(kScale, 1, ScaleAttrs{0.37f});
+  plain(kRmsNorm, 1, RmsNormAttrs{1e-5f});
+  cases.push_back({"rms_norm_mul", "F32", shape, [=](Graph& g) {
+                     done(g,
+                          apply(g, kRmsNormMul,
+                                {g.input("a", {f32, {rows(g, t), d}}), g.weight("w", {f32, {d}})},
+                                RmsNormAttrs{1e-5f}));
+                   }});
+  cases.push_back({"concat", "F32", shape, [=](Graph& g) {
+                     done(g, apply(g, kConcat,
+                                   {g.input("a", {f32, {rows(g, t), d}}),
+                                    g.input("b", {f32, {rows(g, t), d + 3}})}));
+                   }});
+}
+
+void add_other_rows(Cases& cases, std::int64_t t) {
+  cases.push_back(
+      {"rms_norm_mul", "F32", fmt::format("{} x 4 x 32", t), [=](Graph& g) {
+         done(g, apply(g, kRmsNormMul,
+                       {g.input("a", {f32, {rows(g, t), 4, 32}}), g.weight("w", {f32, {32}})},
+                       RmsNormAttrs{1e-6f}));
+       }});
+  cases.push_back(
+      {"add", "F32, b a row", fmt::format("{} x 96", t), [=](Graph& g) {
+         done(g,
+              apply(g, kAdd, {g.input("a", {f32, {rows(g, t), 96}}), g.weight("w", {f32, {96}})}));
+       }});
+  cases.push_back({"quantize", "Q8A", fmt::format("{} x 256", t), [=](Graph& g) {
+                     done(g, apply(g, kQuantize, {g.input("a", {f32, {rows(g, t), 256}})}));
+                   }});
+}
+
 void add_elementwise(Cases& cases) {
   for (const std::int64_t t : kFew) {
-    for (const std::int64_t d : {1, 31, 256}) {
-      const std::string shape = fmt::format("{} x {}", t, d);
-      const auto plain = [&](const OpDef& op, int n, Attrs attrs) {
-        cases.push_back({std::string(op.name), "F32", shape, [=, &op](Graph& g) {
-                           const TensorSpec x{f32, {rows(g, t), d}};
-                           Inputs in{g.input("a", x)};
-                           if (n > 1) in.push_back(g.input("b", x));
-                           done(g, apply(g, op, in, attrs));
-                         }});
-      };
-      plain(kAdd, 2, {});
-      plain(kMul, 2, {});
-      plain(kSilu, 1, {});
-      plain(kScale, 1, ScaleAttrs{0.37f});
-      plain(kRmsNorm, 1, RmsNormAttrs{1e-5f});
-      cases.push_back(
-          {"rms_norm_mul", "F32", shape, [=](Graph& g) {
-             done(g, apply(g, kRmsNormMul,
-                           {g.input("a", {f32, {rows(g, t), d}}), g.weight("w", {f32, {d}})},
-                           RmsNormAttrs{1e-5f}));
-           }});
-      cases.push_back({"concat", "F32", shape, [=](Graph& g) {
-                         done(g, apply(g, kConcat,
-                                       {g.input("a", {f32, {rows(g, t), d}}),
-                                        g.input("b", {f32, {rows(g, t), d + 3}})}));
-                       }});
-    }
-    cases.push_back(
-        {"rms_norm_mul", "F32", fmt::format("{} x 4 x 32", t), [=](Graph& g) {
-           done(g, apply(g, kRmsNormMul,
-                         {g.input("a", {f32, {rows(g, t), 4, 32}}), g.weight("w", {f32, {32}})},
-                         RmsNormAttrs{1e-6f}));
-         }});
-    cases.push_back(
-        {"add", "F32, b a row", fmt::format("{} x 96", t), [=](Graph& g) {
-           done(g, apply(g, kAdd,
-                         {g.input("a", {f32, {rows(g, t), 96}}), g.weight("w", {f32, {96}})}));
-         }});
-    cases.push_back({"quantize", "Q8A", fmt::format("{} x 256", t), [=](Graph& g) {
-                       done(g, apply(g, kQuantize, {g.input("a", {f32, {rows(g, t), 256}})}));
-                     }});
+    for (const std::int64_t d : {1, 31, 256}) add_plain_rows(cases, t, d);
+    add_other_rows(cases, t);
   }
 }
 
@@ -146,7 +153,7 @@ void add_type(Cases& cases, DType w) {
 
 void add_weights(Cases& cases, std::span<const DType> layouts) {
   for (const Format* format : all_formats()) {
-    if (!format->whole && format->dtype.gguf_id() >= 0) add_type(cases, format->dtype);
+    if (!format->is_integer && format->dtype.gguf_id() >= 0) add_type(cases, format->dtype);
   }
   for (const DType layout : layouts) add_type(cases, layout);
 }

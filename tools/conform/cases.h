@@ -1,5 +1,5 @@
 #pragma once
-// What a backend is asked: every op by every type by shapes that are round, odd and long.
+// The conformance cases: every op with every type and with round, odd and long shapes.
 
 #include <cstdint>
 #include <functional>
@@ -16,11 +16,11 @@ struct Case {
   std::string types;                  // "Q4_K", "F16 F16"
   std::string shape;                  // "7 x 256 -> 100"
   std::function<void(Graph&)> build;  // makes one op node, named "node", and the output "y"
-  std::int64_t most = 1;              // inputs of whole numbers are 0 .. most - 1
-  bool timed = false;                 // large enough for its time to say something
+  std::int64_t limit = 1;             // integer inputs are 0 .. limit - 1
+  bool timed = false;                 // large enough for a meaningful time
 };
 
-// `layouts`: types of the backend's own for weights in memory.
+// `layouts`: Backend::layouts().
 std::vector<Case> all_cases(std::span<const DType> layouts);
 
 }  // namespace weft::conform

@@ -1,4 +1,4 @@
-// weft-conform: is a backend right, and how fast?
+// weft-conform: checks that a backend is right, and measures its speed.
 
 #include <filesystem>
 #include <iostream>
@@ -22,7 +22,7 @@ struct Summary {
   double worst_ratio = 0;
 };
 
-// The backend's name: that of a library which is loaded, or as it was given.
+// The backend's name: that of the loaded library, or as given.
 std::string backend_of(const std::string& given) {
   if (given.find('/') == std::string::npos && given.find(".so") == std::string::npos) return given;
   load_plugins(given);
@@ -32,7 +32,7 @@ std::string backend_of(const std::string& given) {
     if (info.devices.empty()) fail<UnsupportedError>("{}: finds no device on this machine", given);
     return info.devices.front().backend;
   }
-  fail<ValueError>("{}: name the library, not its folder", given);
+  fail<ValueError>("{}: give the library, not its folder", given);
 }
 
 void print(const Case& c, const Outcome& o) {
@@ -71,7 +71,7 @@ int conform(const std::string& given, const std::string& only, bool quiet) {
     s.worst_ratio = std::max(s.worst_ratio, o.check.worst_ratio);
     if (!quiet || !o.passed()) print(c, o);
   }
-  if (summaries.empty()) fail<ValueError>("no case is of an op '{}'", only);
+  if (summaries.empty()) fail<ValueError>("no cases for op '{}'", only);
   int failed = 0;
   std::cout << fmt::format("\n{:<14} {:>6} {:>10} {:>6}  worst error / bound\n", "op", "cases",
                            "supported", "wrong");
@@ -88,15 +88,15 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Runs every op with every type and many shapes on a backend and compares the results with "
       "the "
-      "scalar definitions. Exit code 1 where one is past its computed bound.",
+      "scalar definitions. Exit code 1 if one is past its computed bound.",
       "weft-conform");
   std::string backend, op;
   bool quiet = false;
-  app.add_option("backend", backend, "a library (./libX.so), or the name of a backend")
+  app.add_option("backend", backend, "a library (./libX.so) or the name of a backend")
       ->required()
       ->type_name("BACKEND");
   app.add_option("--op", op, "only the cases of this op")->type_name("NAME");
-  app.add_flag("-q,--quiet", quiet, "print only what is wrong, and the table at the end");
+  app.add_flag("-q,--quiet", quiet, "print only errors, and the table at the end");
   app.footer(
       "Examples:\n"
       "  weft-conform ./libskeleton.so\n"

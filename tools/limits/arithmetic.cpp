@@ -1,5 +1,5 @@
-// Loops of one instruction, in assembly: a compiler that keeps one of the sums in memory would
-// measure that instead.
+// Loops of one instruction, in assembly: if a compiler kept one of the sums in memory, that would
+// be measured instead.
 
 #include "limits.h"
 #include "together.h"
@@ -82,7 +82,7 @@ void pmaddwd_xmm(std::int64_t turns) {
       : WEFT_SUMS);
 }
 
-constexpr float kFactor = 0.5f;  // sums become 0.5 and stay at it
+constexpr float kFactor = 0.5f;  // sums converge to 0.5
 
 void vfmadd_zmm(std::int64_t turns) {
   asm volatile(

@@ -13,24 +13,24 @@ namespace weft::bench {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-constexpr std::int64_t kLeast = 64 * kMiB, kUsual = 256 * kMiB;
+constexpr std::int64_t kMinBytes = 64 * kMiB, kDefaultBytes = 256 * kMiB;
 constexpr std::int64_t kHugePage = 2 * kMiB, kSmallPage = 4096;
 constexpr int kPasses = 8;
 
 std::int64_t last_level_cache() {
-  std::int64_t most = 0;
+  std::int64_t largest = 0;
   for (int index = 0; index < 8; ++index) {
     std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
                        "/size");
     std::int64_t size = 0;
     char unit = 0;
-    if (file >> size >> unit && unit == 'K') most = std::max(most, size << 10);
-    if (unit == 'M') most = std::max(most, size << 20);
+    if (file >> size >> unit && unit == 'K') largest = std::max(largest, size << 10);
+    if (unit == 'M') largest = std::max(largest, size << 20);
   }
-  return most;
+  return largest;
 }
 
-// Pages of one kind; none where the system refuses.
+// Pages of one kind; none if the system refuses.
 class Pages {
  public:
   Pages(std::int64_t n_bytes, bool huge)
@@ -56,7 +56,7 @@ class Pages {
   std::byte* data_ = nullptr;
 };
 
-// How a part of memory is read: in how many streams at once, and what is fetched ahead of each.
+// A method to read memory: the number of parallel streams, and the prefetching.
 struct Way {
   int streams;
   enum { plain, ahead, ahead_once } prefetch;  // once: not to be kept in caches
@@ -72,8 +72,8 @@ constexpr Way kWays[] = {{1, Way::plain}, {1, Way::ahead}, {1, Way::ahead_once},
 constexpr std::int64_t kAhead = 2048;  // bytes
 constexpr std::int64_t kPiece = 256;   // of a stream at a time
 
-// Loads every line in a way that the compiler cannot leave out. Inlined into functions for several
-// instruction sets: the wider the loads, the fewer stand between two misses.
+// Loads every line in a way that the compiler cannot remove. Inlined into functions for several
+// instruction sets: with wider loads, there are fewer instructions between two misses.
 template <int Streams, int Prefetch>
 [[gnu::always_inline]] inline void read_streams(const std::byte* data, std::int64_t n_bytes) {
   using Line = long long __attribute__((vector_size(64)));
@@ -133,10 +133,10 @@ auto widest_read() {
 
 }  // namespace
 
-ReadLimit measure_reads(int threads, std::int64_t most_bytes) {
+ReadLimit measure_reads(int threads, std::int64_t max_bytes) {
   ReadLimit best{.threads = threads, .cache_bytes = last_level_cache()};
-  if (most_bytes < kLeast) return best;
-  const std::int64_t wanted = std::min(std::max(kUsual, 8 * best.cache_bytes), most_bytes);
+  if (max_bytes < kMinBytes) return best;
+  const std::int64_t wanted = std::min(std::max(kDefaultBytes, 8 * best.cache_bytes), max_bytes);
   const std::int64_t whole = wanted / threads >= kHugePage ? kHugePage : kSmallPage;
   const std::int64_t share = wanted / threads / whole * whole;
   best.bytes = share * threads;

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# usage: install.sh LIST...   Installs the packages of tools/packages/LIST.txt that are missing. Prints nothing where nothing is.
+# usage: install.sh LIST...
+#
+# Installs the missing packages of tools/packages/LIST.txt. Prints nothing if none is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 mapfile -t packages < <(sed 's/#.*//' "${@/%/.txt}" | awk 'NF { print $1 }' | sort -u)
 
 if ! command -v apt-get > /dev/null; then
-  echo "This is neither Debian nor Ubuntu. Needed are the equivalents of: ${packages[*]}" >&2
-  echo "Going on in the hope that they are here." >&2
+  echo "warning: not Debian or Ubuntu; assuming that these packages are installed: ${packages[*]}" >&2
   exit 0
 fi
 
@@ -22,7 +23,7 @@ echo "Installing packages: ${missing[*]}"
 as_root=()
 if ((EUID != 0)); then
   if ! command -v sudo > /dev/null; then
-    echo "Not root, and there is no sudo. As root: apt-get install ${missing[*]}" >&2
+    echo "Not root, and sudo is not installed. As root, run: apt-get install ${missing[*]}" >&2
     exit 1
   fi
   as_root=(sudo)
@@ -31,7 +32,7 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y "$@" >> "$log" 2>&1; }
-# The lists of a fresh machine may be absent or stale: they are read again before anything is installed.
+# Update first: the package lists of a fresh machine may be missing or stale.
 if ! { apt update && apt install --no-install-recommends "${missing[@]}"; }; then
   cat "$log" >&2
   echo "Could not install: ${missing[*]}" >&2

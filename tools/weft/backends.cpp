@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/backends/backend.h"
@@ -19,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Ops of the bundled or named model that a backend runs as they are, and those it leaves to others.
+// Which ops of the bundled or given model a backend runs, and which it does not.
 struct Ops {
   std::vector<std::string> runs, leaves;
 };
@@ -38,8 +39,8 @@ Ops ops_of(const Backend& backend, const Graph& graph) {
   return ops;
 }
 
-// The decode graph that every backend is asked about: fused, as plug-ins get it.
-Graph asked_about(const cli::ModelFlags& flags) {
+// The decode graph that is offered to every backend: fused, as plug-ins get it.
+Graph decode_graph(const cli::ModelFlags& flags) {
   SessionOptions options = flags.session;
   options.backend = "reference";
   options.route.clear();
@@ -49,9 +50,7 @@ Graph asked_about(const cli::ModelFlags& flags) {
 }
 
 std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 struct Line {
@@ -103,12 +102,12 @@ void print_text(const std::vector<Line>& lines, bool with_ops) {
         line.memory_bytes > 0 ? " of " + human_bytes(line.memory_bytes) : std::string();
     std::cout << fmt::format("{:<12} {}\n", "",
                              line.host_memory ? "computes in the host's memory"
-                                              : fmt::format("memory of its own{}", size));
+                                              : fmt::format("separate memory{}", size));
     if (!line.error.empty()) std::cout << fmt::format("{:<12} error: {}\n", "", line.error);
     if (with_ops && line.error.empty()) {
       std::cout << fmt::format("{:<12} runs {}\n", "", joined(line.ops.runs));
       if (!line.ops.leaves.empty())
-        std::cout << fmt::format("{:<12} leaves to others {}\n", "", joined(line.ops.leaves));
+        std::cout << fmt::format("{:<12} does not run {}\n", "", joined(line.ops.leaves));
     }
   }
 }
@@ -129,8 +128,6 @@ void print_json(const std::vector<Line>& lines) {
   std::cout << all.dump(1) << '\n';
 }
 
-}  // namespace
-
 int backends(int argc, char** argv) {
   CLI::App app("Lists backends: name, device, where it comes from, which ops of a model it runs.",
                "weft backends");
@@ -144,10 +141,15 @@ int backends(int argc, char** argv) {
       "  WEFT_BACKEND_PATH=/opt/weft/backends weft backends -m model.gguf");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   std::optional<Graph> graph;
-  if (!flags.path.empty()) graph = asked_about(flags);
+  if (!flags.path.empty()) graph = decode_graph(flags);
   const std::vector<Line> lines = all_lines(graph ? &*graph : nullptr);
   json ? print_json(lines) : print_text(lines, graph.has_value());
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kBackends{"backends", "available backends, built in and loaded, and their devices",
+                           backends};
 
 }  // namespace weft::tools

@@ -46,7 +46,7 @@ int make(const std::vector<std::string>& what) {
   return 0;
 }
 
-// Counts of a list flag; those that a zero leaves out are left out.
+// The counts of a list flag; zeros are dropped unless `keep_zero`.
 std::vector<std::int64_t> counts(std::string_view flag, const std::string& text, bool keep_zero) {
   std::vector<std::int64_t> values;
   if (text.empty()) return values;
@@ -86,22 +86,22 @@ std::optional<ReplayKind> executor_of(const std::string& name) {
   return name == "flow" ? ReplayKind::flow : ReplayKind::crew;
 }
 
-// Makes room for every test; throws where the flags forbid that.
+// Makes the context and prefill width large enough for every test; throws if the flags forbid that.
 void fit(const std::vector<Test>& tests, SessionOptions& options) {
-  std::int64_t most = 0, widest = 0;
+  std::int64_t max_positions = 0, widest = 0;
   for (const Test& test : tests) {
-    most = std::max(most, test.depth + test.tokens);
+    max_positions = std::max(max_positions, test.depth + test.tokens);
     if (test.phase == Phase::step) widest = std::max(widest, test.tokens);
   }
-  if (options.context == 0) options.context = most;
-  if (most > options.context)
-    fail<cli::UsageError>("{} tokens do not fit a context of {}", most, options.context);
+  if (options.context == 0) options.context = max_positions;
+  if (max_positions > options.context)
+    fail<cli::UsageError>("{} tokens do not fit a context of {}", max_positions, options.context);
   if (widest > kMaxPrefillWidth)
     fail<cli::UsageError>("--widths must be at most {}, got {}", kMaxPrefillWidth, widest);
   options.prefill_width = std::max(options.prefill_width, widest);
 }
 
-// Every number of workers with every executor.
+// All combinations of numbers of workers and executors.
 std::vector<std::pair<int, std::optional<ReplayKind>>> runs_of(const Flags& flags) {
   std::vector<std::pair<int, std::optional<ReplayKind>>> runs;
   for (const int workers : workers_of(flags)) {
@@ -124,7 +124,7 @@ int measure_all(Flags& flags) {
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = cli::load_model(flags.model, cli::load_progress);
   Report report{.model = flags.model.path};
-  LogitsHash hash;
+  Fnv1a64 hash;  // of the logits
   std::int64_t spare = 0;
   for (const auto& [workers, executor] : runs_of(flags)) {
     flags.model.session.workers = workers;
@@ -138,7 +138,7 @@ int measure_all(Flags& flags) {
     spare = session.options().mem_budget - report.memory;
   }
   report.logits_hash = hash.value();
-  // Last, because peaks of memory never go down again.
+  // Measured last, because it raises the peak of memory.
   if (!flags.no_limits) {
     for (const int workers : workers_of(flags))
       report.limits.push_back(measure_limits(workers, spare / 2));
@@ -158,22 +158,16 @@ void add_lists(CLI::App& app, Flags& flags) {
   app.remove_option(app.get_option("--threads"));
   add("-t,--threads", flags.workers, "number of workers; 0: two, or fewer on smaller machines");
   app.remove_option(app.get_option("--executor"));
-  app.add_option("--executor", flags.executors,
-                 "who runs plans of several workers: flow, crew, auto, or several to compare")
+  app.add_option(
+         "--executor", flags.executors,
+         "who runs plans with several workers: flow, crew, auto, or several of them to compare")
       ->delimiter(',')
       ->check(CLI::IsMember({"auto", "flow", "crew"}))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME[,NAME...]");
 }
 
-}  // namespace
-
-int bench(int argc, char** argv) {
-  CLI::App app(
-      "Measures how fast a model reads a prompt and generates tokens, and which share of the\n"
-      "machine's limits that is.",
-      "weft bench");
-  Flags flags;
+void add_flags(CLI::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   add_lists(app, flags);
   app.add_option("-r,--repetitions", flags.repeats, "repetitions after one warm-up run")
@@ -193,7 +187,7 @@ int bench(int argc, char** argv) {
       "repetitions and the median distance from it; the bytes of "
       "weights "
       "and\ncache that a token must read, and the share of the speed at which memory can be read; "
-      "the\nmodel's multiply-adds and their share of the peak (int8 where weights are quantized, "
+      "the\nmodel's multiply-adds and their share of the peak (int8 if weights are quantized, "
       "f32\notherwise); joins per token; nanoseconds per node; peak RSS so far.\n\n"
       "Shapes of --make-model, any of them or letters as they show (E and tied may be left "
       "out):\n" +
@@ -207,11 +201,26 @@ int bench(int argc, char** argv) {
       "  weft bench --limits -t 1,2\n"
       "  weft bench --make-model 1.1b Q4_K_M random.gguf\n"
       "  weft bench --make-model D=512,F=1536,L=8,H=8,G=2,V=32000 Q8_0 random.gguf");
+}
+
+int bench(int argc, char** argv) {
+  CLI::App app(
+      "Measures how fast a model reads a prompt and generates tokens, and which share of the\n"
+      "machine's limits that is.",
+      "weft bench");
+  Flags flags;
+  add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   if (!flags.make_model.empty()) return make(flags.make_model);
   if (flags.only_limits) return print_limits(flags);
   if (flags.model.path.empty()) fail<cli::UsageError>("-m is required");
   return measure_all(flags);
 }
+
+}  // namespace
+
+const Subcommand kBench{
+    "bench", "tokens per second of prefill and decode, and their share of the machine's limits",
+    bench};
 
 }  // namespace weft::tools

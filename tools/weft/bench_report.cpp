@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Null where nothing was measured.
+// Null if nothing was measured.
 const Limits* limits_of(const Report& report, int workers) {
   const auto it = std::ranges::find(report.limits, workers, &Limits::threads);
   return it == report.limits.end() ? nullptr : &*it;

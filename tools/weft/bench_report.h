@@ -1,5 +1,5 @@
 #pragma once
-// How `weft bench` tells what it measured: a table for people, JSON for programs.
+// The output of `weft bench`: a table, or JSON.
 
 #include <string>
 #include <vector>

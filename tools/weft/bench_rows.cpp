@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <span>
 
 #include <sys/resource.h>
 
@@ -17,8 +17,8 @@ double middle(std::vector<double> values) {
   return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-// Ids all over the vocabulary, the same in every run: which tokens they are does not matter to the
-// speed, but real texts do not repeat one token either.
+// Ids spread over the vocabulary, the same in every run. Speed does not depend on the ids, but real
+// texts do not repeat a single token either.
 std::vector<std::int32_t> some_tokens(std::int64_t n, std::int64_t n_vocab) {
   std::vector<std::int32_t> tokens;
   for (std::int64_t i = 0; i < n; ++i)
@@ -32,14 +32,14 @@ std::int64_t peak_rss() {
   return std::int64_t{usage.ru_maxrss} << 10;
 }
 
-constexpr std::int64_t kLeastTokens = 32;  // of a repetition of narrow steps
+constexpr std::int64_t kMinTokens = 32;  // of a repetition of narrow steps
 
-// One repetition; returns its tokens per second. Only what feeds tokens is timed.
+// Runs one repetition and returns its tokens per second. Only feeding tokens is timed.
 double repeat(Session& session, const Test& test, std::span<const std::int32_t> tokens,
-              LogitsHash* hash) {
+              Fnv1a64* hash) {
   const std::int64_t piece = test.phase == Phase::decode ? 1 : test.tokens;
   const std::int64_t again =
-      test.phase == Phase::step ? std::max<std::int64_t>(1, kLeastTokens / test.tokens) : 1;
+      test.phase == Phase::step ? std::max<std::int64_t>(1, kMinTokens / test.tokens) : 1;
   double seconds = 0;
   for (std::int64_t i = 0; i < again; ++i) {
     session.truncate(0, test.depth);
@@ -49,7 +49,7 @@ double repeat(Session& session, const Test& test, std::span<const std::int32_t> 
       const auto start = cli::Clock::now();
       session.feed(0, next, &cli::interrupted());
       seconds += cli::seconds_since(start);
-      if (hash) hash->add(session.logits());
+      if (hash) hash->add(std::as_bytes(session.logits()));
     }
   }
   return static_cast<double>(again * test.tokens) / seconds;
@@ -84,17 +84,8 @@ double Series::max() const {
   return std::ranges::max(rates);
 }
 
-void LogitsHash::add(std::span<const float> logits) {
-  for (const float logit : logits) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &logit, sizeof bits);
-    for (int byte = 0; byte < 4; ++byte)
-      value_ = (value_ ^ ((bits >> (8 * byte)) & 0xff)) * 0x100000001b3;
-  }
-}
-
 std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
-                         LogitsHash& hash) {
+                         Fnv1a64& hash) {
   std::vector<Row> rows;
   for (const Test& test : tests) {
     const auto tokens = some_tokens(test.tokens, session.model().facts().n_vocab);

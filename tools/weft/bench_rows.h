@@ -1,10 +1,11 @@
 #pragma once
-// What `weft bench` measures, and how.
+// The measurements of `weft bench`.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "weft/base/hash.h"
 #include "weft/run/session.h"
 
 #include "bench_work.h"
@@ -14,8 +15,8 @@ namespace weft::tools {
 enum class Phase { prefill, decode, step };
 const char* to_string(Phase phase);
 
-// What is to be measured: `tokens` fed to a sequence that has `depth` already. Prefill feeds them
-// as a prompt, decode one by one, step all at once.
+// One test: feeds `tokens` tokens to a sequence that already has `depth`. Prefill feeds them as a
+// prompt, decode one by one, step all at once.
 struct Test {
   Phase phase = Phase::prefill;
   std::int64_t tokens = 0, depth = 0;
@@ -46,19 +47,9 @@ struct Row {
   bool is_quantized() const { return work.of_quantized >= work.of_float; }
 };
 
-// FNV-1a over rows of logits.
-class LogitsHash {
- public:
-  void add(std::span<const float> logits);
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
-};
-
-// One repetition to warm up, whose logits go into `hash`, and `repeats` that count. REQUIRES: the
-// tests fit the session's context; steps fit its prefill width.
+// Runs one warm-up repetition, whose logits go into `hash`, and `repeats` measured ones. REQUIRES:
+// the tests fit into the session's context, and steps into its prefill width.
 std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
-                         LogitsHash& hash);
+                         Fnv1a64& hash);
 
 }  // namespace weft::tools

@@ -14,14 +14,14 @@ Extents extents_of(const Graph& graph, std::int64_t n_tokens) {
   return extents;
 }
 
-// The state that a node's value lies in; kNoNode where it lies elsewhere.
+// The state that holds a node's value; kNoNode if none does.
 NodeId state_under(const Graph& graph, NodeId id) {
   while (id != kNoNode && graph[id].kind == NodeKind::op && graph[id].op->storage != Storage::fresh)
     id = graph[id].inputs.front();
   return id != kNoNode && graph[id].kind == NodeKind::state ? id : kNoNode;
 }
 
-// Adds what one node does in a step of `n_tokens` behind `depth` others. `extents` are the step's.
+// Adds what one node does in a step of `n_tokens` after `depth` others. `extents` are the step's.
 void add_node(const Graph& graph, const Node& node, const Extents& extents, std::int64_t depth,
               std::int64_t n_tokens, Work& work) {
   double weight_bytes = 0, cache_bytes = 0;
@@ -48,10 +48,10 @@ void add_node(const Graph& graph, const Node& node, const Extents& extents, std:
     weight_bytes = std::clamp(static_cast<double>(cost.bytes_read) - others, 0.0, weight_bytes);
     auto multiply_adds = static_cast<double>(cost.multiply_adds);
     if (cells > 0) {
-      // The op counts every cell of the cache; token i looks at the depth + i + 1 that it may see.
+      // The op counts every cell of the cache; token i attends to only depth + i + 1 of them.
       multiply_adds *= (static_cast<double>(depth) + static_cast<double>(n_tokens + 1) / 2) / cells;
     }
-    if (matrix || cells > 0) work.multiply_adds += multiply_adds;  // not the odd one of a norm
+    if (matrix || cells > 0) work.multiply_adds += multiply_adds;  // norms do not count
     if (matrix) (quantized ? work.of_quantized : work.of_float) += multiply_adds;
   }
   work.weight_bytes += weight_bytes;

@@ -9,6 +9,7 @@
 #include "subcommand.h"
 
 namespace weft::tools {
+namespace {
 
 int bisect(int argc, char** argv) {
   CLI::App app(
@@ -43,7 +44,11 @@ int bisect(int argc, char** argv) {
   if (!quiet) options.progress = [](const std::string& line) { std::cerr << line << '\n'; };
   const Bisection result = weft::bisect(model, options);
   std::cout << result.to_text();
-  return result.guilt == Bisection::Guilt::none ? 0 : 1;
+  return result.culprit == Bisection::Culprit::none ? 0 : 1;
 }
+
+}  // namespace
+
+const Subcommand kBisect{"bisect", "finds the pass or kernel that makes a model wrong", bisect};
 
 }  // namespace weft::tools

@@ -71,7 +71,7 @@ struct Flags {
 int encode(const Flags& flags) {
   const Format& format = format_named(flags.type);
   if (!format.encode && !format.encode_weighted)
-    fail<UnsupportedError>("{} can be read, not written", format.dtype.name());
+    fail<UnsupportedError>("{} can be read but not written", format.dtype.name());
   if (!format.encode && flags.importance.empty())
     fail<ValueError>("{} cannot be written without importances: pass --imatrix", flags.type);
   const Matrix m = read_npy(flags.in);
@@ -115,8 +115,6 @@ int decode(const Flags& flags) {
   return 0;
 }
 
-}  // namespace
-
 int codec(int argc, char** argv) {
   CLI::App app("Encodes a matrix in a weight format, or decodes it.", "weft codec");
   app.require_subcommand(1);
@@ -139,5 +137,9 @@ int codec(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   return to->parsed() ? encode(flags) : decode(flags);
 }
+
+}  // namespace
+
+const Subcommand kCodec{"codec", "encodes or decodes one matrix in a weight format", codec};
 
 }  // namespace weft::tools

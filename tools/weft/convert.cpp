@@ -23,7 +23,7 @@ struct Flags {
   bool allow_nonfinite = false;
 };
 
-// How far it is, on a terminal, with the time that is left at this pace.
+// Shows the progress and the remaining time on a terminal.
 class Progress {
  public:
   bool operator()(double share) {
@@ -62,8 +62,6 @@ void write(const Checkpoint& file, const Flags& flags) {
                            progress.seconds());
 }
 
-}  // namespace
-
 int convert(int argc, char** argv) {
   CLI::App app(
       "Converts a directory with model.safetensors (or its shards), config.json and tokenizer.json "
@@ -84,8 +82,8 @@ int convert(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   cli::catch_interrupts(cli::Interrupts::once);
-  // Loading checks that every weight is there, and none too many.
-  const auto model = Model::load(flags.model, {.progress = cli::not_interrupted});
+  // Loading checks that all weights exist, and no unknown ones.
+  const auto model = Model::load(flags.model, {.progress = cli::continue_unless_interrupted});
   if (!model->file().is_directory()) {
     fail<cli::UsageError>("{}: already a GGUF file, expected a directory",
                           printable_path(flags.model));
@@ -95,5 +93,9 @@ int convert(int argc, char** argv) {
   write(model->file(), flags);
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kConvert{"convert", "converts a directory of safetensors to a GGUF file", convert};
 
 }  // namespace weft::tools

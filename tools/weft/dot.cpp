@@ -43,11 +43,11 @@ std::int64_t count_ops(const Graph& graph) {
   return n;
 }
 
-// A line per pass: what it is called, how many ops there are after it, what it does.
+// Prints a line per pass: its name, the number of ops after it, what it does.
 void print_passes(const Model& model, const Flags& flags) {
   SessionOptions options = flags.model.session;
   options.route.clear();
-  options.backend = "reference";  // the graph as the builder made it: no pass, whatever it takes
+  options.backend = "reference";  // the graph as built, without any pass
   options.passes_off = {"all"};
   options.mem_budget = std::numeric_limits<std::int64_t>::max();
   const PlannedModel plain = plan_model(model, options);
@@ -65,7 +65,7 @@ void print_passes(const Model& model, const Flags& flags) {
   lower(std::move(fused), assignments.front(), passes, seen);
 }
 
-// A picture and what is known about its boxes.
+// A picture and the facts about its boxes.
 struct Drawn {
   Picture picture;
   std::vector<BoxFacts> facts;
@@ -90,7 +90,7 @@ Drawn draw_one(const Variant& variant, const PictureOptions& options, const Note
 Drawn draw_difference(const Model& model, const Flags& flags, PictureOptions options) {
   const Variant before = make_variant(model, flags.model.session, flags.diff[0], flags.phase);
   const Variant after = make_variant(model, flags.model.session, flags.diff[1], flags.phase);
-  options.alike_too = both(alike(before), alike(after));
+  options.may_fold = both(alike(before), alike(after));
   options.title += fmt::format(": from {} to {}", flags.diff[0], flags.diff[1]);
   Drawn a = draw_one(before, options, {.kernels = true});
   Drawn b = draw_one(after, options, {.kernels = true});
@@ -109,14 +109,14 @@ Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
   std::optional<ProfileFile> profile;
   if (!flags.profile.empty()) profile = read_profile(flags.profile, session);
   const Variant variant = make_variant(model, session, "", flags.phase);
-  options.alike_too = steps_alike(variant.plan());
+  options.may_fold = steps_alike(variant.plan());
   NoteOptions notes{.bytes_heat = !flags.heat.empty()};
   if (profile)
     notes.profile = &profile_of(*profile, flags.profile, variant.graph(), variant.plan());
   return draw_one(variant, options, notes);
 }
 
-// The plan as the flow graph that it is.
+// Draws the plan as a flow graph.
 Drawn draw_plan(const Model& model, const Flags& flags, const PictureOptions& options) {
   const Variant variant = make_variant(model, flags.model.session, "", flags.phase);
   return {picture_of_pieces(variant.graph(), variant.plan(),
@@ -145,8 +145,8 @@ void write_picture(const std::string& path, const Drawn& drawn) {
   file.commit();
 }
 
-void add_flags(CLI::App& app, Flags& flags) {
-  cli::add_model_flags(app, flags.model);
+// What is drawn, and what of it.
+void add_picture_flags(CLI::App& app, Flags& flags) {
   app.add_option("-o,--output", flags.out,
                  "FILE.dot, FILE.html (interactive), or FILE.svg, FILE.png, ... drawn by "
                  "Graphviz; default: DOT on stdout")
@@ -163,6 +163,10 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--phase", flags.phase,
                  "which plan: decode (one token), prefill (the widest), 'prefill 8', ...")
       ->type_name("NAME");
+}
+
+// What is shown instead of the plain graph.
+void add_view_flags(CLI::App& app, Flags& flags) {
   auto* heat = app.add_option("--heat", flags.heat, "colour ops by the bytes that they move")
                    ->check(CLI::IsMember({"bytes"}));
   auto* profile =
@@ -179,13 +183,18 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->excludes(heat)
       ->excludes(profile);
   app.add_flag("--plan", flags.plan,
-               "not the graph of ops but the plan as a flow graph: what each lane does between "
-               "two joins")
+               "draw the plan as a flow graph: what each lane does between two joins")
       ->excludes(heat)
       ->excludes(profile)
       ->excludes("--diff");
   app.add_flag("--passes", flags.passes,
                "list the graph passes with the number of ops after each, without a picture");
+}
+
+void add_flags(CLI::App& app, Flags& flags) {
+  cli::add_model_flags(app, flags.model);
+  add_picture_flags(app, flags);
+  add_view_flags(app, flags);
   app.footer(
       "Examples:\n"
       "  weft dot -m model.gguf -o model.html\n"
@@ -198,8 +207,6 @@ void add_flags(CLI::App& app, Flags& flags) {
       "  weft dot -m model.gguf --plan --layers 0 -o plan.svg\n"
       "  weft dot -m model.gguf --passes");
 }
-
-}  // namespace
 
 int dot(int argc, char** argv) {
   CLI::App app("Draws the graph of a model. Identical layers are drawn once.", "weft dot");
@@ -226,5 +233,9 @@ int dot(int argc, char** argv) {
                                                 : draw_difference(*model, flags, options));
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kDot{"dot", "draws the graph, and what the passes change", dot};
 
 }  // namespace weft::tools

@@ -76,8 +76,6 @@ std::vector<float> pool(const std::vector<float>& rows, std::size_t width, Pooli
   return mean;
 }
 
-}  // namespace
-
 int embed(int argc, char** argv) {
   CLI::App app("Writes embeddings, the last hidden states, as float32 [rows, width].",
                "weft embed");
@@ -112,5 +110,10 @@ int embed(int argc, char** argv) {
   file.commit();
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kEmbed{"embed", "writes embeddings of a text or of token ids as a .npy file",
+                        embed};
 
 }  // namespace weft::tools

@@ -25,8 +25,6 @@ std::string verdict(const Grammar& grammar, const std::string& line) {
   }
 }
 
-}  // namespace
-
 int grammar(int argc, char** argv) {
   CLI::App app("Checks whether a grammar accepts texts.", "weft grammar");
   std::string gbnf, schema, pattern;
@@ -63,5 +61,10 @@ int grammar(int argc, char** argv) {
   while (std::getline(std::cin, line)) std::cout << verdict(*compiled, line) << '\n';
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kGrammar{"grammar", "checks texts against a grammar, a JSON Schema or a pattern",
+                          grammar};
 
 }  // namespace weft::tools

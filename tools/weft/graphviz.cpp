@@ -16,7 +16,7 @@ extern char** environ;
 namespace weft::tools {
 namespace {
 
-// A file without a name, for what goes in and what comes out: no pipe can fill up.
+// An unnamed file for input or output, since a pipe could fill up and block.
 class MemoryFile {
  public:
   explicit MemoryFile(const char* name) : fd_(memfd_create(name, MFD_CLOEXEC)) {
@@ -66,7 +66,7 @@ std::string draw(std::string_view text, const std::string& format) {
   posix_spawn_file_actions_destroy(&actions);
   if (error == ENOENT) {
     fail<UnsupportedError>(
-        "the program 'dot' is not installed (package graphviz); -o FILE.dot needs it not");
+        "the program 'dot' is not installed (package graphviz); -o FILE.dot does not need it");
   }
   if (error != 0) fail<IoError>("cannot run 'dot': {}", std::strerror(error));
 

@@ -5,7 +5,7 @@
 namespace weft::tools {
 
 // Runs Graphviz' program `dot` on `text` and returns the picture; `format` is what -T takes, "svg".
-// Throws UnsupportedError where the program is not installed, IoError where it fails.
+// Throws UnsupportedError if the program is not installed, IoError if it fails.
 std::string draw(std::string_view text, const std::string& format);
 
 }  // namespace weft::tools

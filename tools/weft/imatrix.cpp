@@ -32,8 +32,8 @@ struct Flags {
   bool output = false, resume = false;
 };
 
-// What earlier files hold, all together. Counts of calls, in files that do not know their size, are
-// taken to be of `chunk_size` tokens each; 0: of as many as the first other file has.
+// The sum of all earlier files. In files that count calls of unknown size, a call counts as
+// `chunk_size` tokens; 0: the chunk size of the first file that has one.
 Imatrix read_earlier(const std::vector<std::string>& paths, std::int64_t chunk_size) {
   std::vector<Imatrix> all;
   for (const std::string& path : paths) all.push_back(Imatrix::read(path));
@@ -47,13 +47,13 @@ Imatrix read_earlier(const std::vector<std::string>& paths, std::int64_t chunk_s
   return sum;
 }
 
-// With --resume: what an interrupted run of the same text left, and where it stopped.
-void take_up(Flags& flags) {
+// With --resume: the result of an interrupted run on the same text, and where it stopped.
+void resume(Flags& flags) {
   if (!flags.resume || !std::filesystem::exists(flags.out)) return;
   const Imatrix left = Imatrix::read(flags.out);
   if (left.datasets != std::vector{flags.text} || left.chunk_size != flags.model.session.context) {
     fail<ValueError>(
-        "{}: cannot be gone on with: it is of {} in windows of {} tokens, expected {} in windows "
+        "{}: cannot be resumed: it is of {} in windows of {} tokens, expected {} in windows "
         "of {}",
         printable_path(flags.out),
         left.datasets.size() == 1 ? printable_path(left.datasets[0])
@@ -92,7 +92,7 @@ class Run {
     for (std::int64_t i = 0; i < windows_.count(); ++i) {
       try {
         if (!one(i)) return i;
-      } catch (const Error&) {  // what was collected before is not lost
+      } catch (const Error&) {  // keep what was collected before
         if (i > 0) save(i);
         throw;
       }
@@ -117,7 +117,7 @@ class Run {
   const Windows& windows() const { return windows_; }
 
  private:
-  // Whether earlier files are of this model: before anything is run.
+  // Checks that earlier files belong to this model, before anything is run.
   void check(const Model& model) const {
     for (const auto& [name, entry] : earlier_.entries) {
       const CheckpointTensor* tensor = model.file().find_tensor(name);
@@ -131,10 +131,10 @@ class Run {
     }
   }
 
-  // False where Ctrl-C came; the sums then end with the window before.
+  // Returns false after Ctrl-C; the sums then end with the previous window.
   bool one(std::int64_t i) {
     const auto wants = [&](std::size_t) { return flags_.output; };
-    // A window counts as a whole or not at all.
+    // An incomplete window does not count.
     if (cli::interrupted()) return false;
     try {
       run_window(session_, windows_.at(i), windows_.bos, &cli::interrupted(), &collector_, wants,
@@ -154,7 +154,7 @@ class Run {
   ImatrixCollector collector_;
 };
 
-// Puts earlier files together, without a model and a text.
+// Combines earlier files, without a model and a text.
 int combine(const Flags& flags) {
   if (flags.earlier.empty()) throw cli::UsageError("-f is required: the text to read");
   const Imatrix all = read_earlier(flags.earlier, 0);
@@ -166,15 +166,15 @@ int combine(const Flags& flags) {
 
 int collect(Flags& flags) {
   const std::int64_t first = flags.first;
-  take_up(flags);
+  resume(flags);
   if (flags.windows == kNothing) return 0;
   const auto model = cli::load_model(flags.model);
   check_output(model->file(), flags.out);
   Windows windows =
       read_windows(*model, flags.text, flags.model.session.context, flags.first, flags.windows);
   if (windows.count() == 0) {
-    if (flags.first > first) return 0;  // all was done before
-    fail<ValueError>("{}: no window is left behind the first {}", printable_path(flags.text),
+    if (flags.first > first) return 0;  // everything was already done
+    fail<ValueError>("{}: no window is left after the first {}", printable_path(flags.text),
                      flags.first);
   }
   Session session(model, session_for(flags, *model));
@@ -187,18 +187,11 @@ int collect(Flags& flags) {
   }
   if (done > 0) run.save(done);
   std::cerr << fmt::format("stopped after window {} of {}{}\n", done, run.windows().count(),
-                           done > 0 ? "; --resume goes on from there" : "");
+                           done > 0 ? "; --resume continues from there" : "");
   return cli::kInterrupted;
 }
 
-}  // namespace
-
-int imatrix(int argc, char** argv) {
-  CLI::App app(
-      "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"
-      "squares of each weight's inputs. Ctrl-C saves the result so far.",
-      "weft imatrix");
-  Flags flags;
+void add_flags(CLI::App& app, Flags& flags) {
   flags.model.session.context = kUsualSize;
   cli::add_model_flags(app, flags.model);
   auto* text = app.add_option("-f,--file", flags.text,
@@ -230,6 +223,15 @@ int imatrix(int argc, char** argv) {
       "  weft imatrix -m model-f16.gguf -f calibration.txt -o imatrix.gguf\n"
       "  weft imatrix -m model-f16.gguf -f calibration.txt -o imatrix.gguf --resume\n"
       "  weft imatrix --in-file one.gguf --in-file two.dat -o both.gguf");
+}
+
+int imatrix(int argc, char** argv) {
+  CLI::App app(
+      "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"
+      "squares of each weight's inputs. Ctrl-C saves the result so far.",
+      "weft imatrix");
+  Flags flags;
+  add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   if (flags.text.empty()) return combine(flags);
   const std::int64_t size = flags.model.session.context;
@@ -240,5 +242,9 @@ int imatrix(int argc, char** argv) {
   cli::catch_interrupts(cli::Interrupts::once);
   return collect(flags);
 }
+
+}  // namespace
+
+const Subcommand kImatrix{"imatrix", "computes an importance matrix for quantizing", imatrix};
 
 }  // namespace weft::tools

@@ -62,8 +62,8 @@ const MetaArray* as_array(const MetaValue& value) {
   return array ? array->get() : nullptr;
 }
 
-// One element of any kind as text for people. Overloads serve the alternatives of MetaValue and
-// MetaArray alike.
+// One element of any kind as readable text. The overloads handle the alternatives of MetaValue and
+// MetaArray.
 struct TextOf {
   MetaType type;
   const Limits& limits;
@@ -165,13 +165,13 @@ std::string json_string(std::string_view text) {
   }
 }
 
-// Keys have to be strings: what is not UTF-8 is escaped.
+// Keys must be strings: bytes that are not UTF-8 are escaped.
 std::string json_key(std::string_view text) {
   const std::string plain = json_string(text);
   return plain.starts_with('"') ? plain : json_string(printable(text, text.size()));
 }
 
-// One element of any kind, straight into the stream: arrays can be long.
+// Writes one element of any kind directly to the stream, because arrays can be long.
 struct JsonOf {
   std::ostream& out;
   MetaType type;
@@ -252,8 +252,6 @@ void print_json(std::ostream& out, const Checkpoint& file) {
   out << fmt::format("\n  }},\n  \"totals\": {{{}}}\n}}\n", total(totals.all));
 }
 
-}  // namespace
-
 int inspect(int argc, char** argv) {
   CLI::App app(
       "Prints the header, metadata and tensors of a GGUF file or of a directory of safetensors.",
@@ -281,5 +279,10 @@ int inspect(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kInspect{"inspect", "shows header, metadata, tensors, types and bytes of a model",
+                          inspect};
 
 }  // namespace weft::tools

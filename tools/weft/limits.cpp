@@ -68,7 +68,7 @@ std::string about_cache(const bench::ReadLimit& reads) {
                      reads.measures_memory() ? "" : ": not the speed of memory");
 }
 
-// Empty where there is no place for it. https://specifications.freedesktop.org/basedir-spec
+// Empty if there is no place for it. https://specifications.freedesktop.org/basedir-spec
 fs::path cache_path() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
@@ -77,7 +77,7 @@ fs::path cache_path() {
   return {};
 }
 
-// What tells this machine from another one that shares the home directory.
+// Identifies this machine, since machines may share the home directory.
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::string model, line;
@@ -95,7 +95,7 @@ std::int64_t now_s() {
       .count();
 }
 
-// An empty one where there is no file that can be used.
+// Empty if there is no usable file.
 Json read_kept() {
   std::ifstream file(cache_path());
   Json json = Json::parse(file, nullptr, false);
@@ -121,9 +121,9 @@ void keep(const std::string& key, const Limits& limits) {
 
 }  // namespace
 
-Limits measure_limits(int threads, std::int64_t most_bytes) {
+Limits measure_limits(int threads, std::int64_t max_bytes) {
   return {.threads = threads,
-          .reads = bench::measure_reads(threads, most_bytes),
+          .reads = bench::measure_reads(threads, max_bytes),
           .int8 = bench::measure_int8(threads),
           .f32 = bench::measure_f32(threads)};
 }
@@ -161,7 +161,7 @@ Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
       age_s = std::max<std::int64_t>(0, now_s() - kept.at("measured").get<std::int64_t>());
       if (limits.threads == threads) return limits;
     } catch (const Json::exception&) {
-      // None, or written by somebody else.
+      // There is none, or another program wrote it.
     }
   }
   age_s = 0;
@@ -169,6 +169,8 @@ Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
   keep(key, limits);
   return limits;
 }
+
+namespace {
 
 int limits(int argc, char** argv) {
   CLI::App app(
@@ -191,8 +193,12 @@ int limits(int argc, char** argv) {
   const Limits found = kept_limits(threads == 0 ? default_workers() : threads, again, age_s);
   std::cout << (as_json ? to_json(found) + '\n' : to_text({found}));
   if (age_s > 0)
-    std::cerr << fmt::format("measured {} min ago; --again measures now\n", age_s / 60);
+    std::cerr << fmt::format("measured {} min ago; --again measures again\n", age_s / 60);
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kLimits{"limits", "measures and stores the limits of this machine", limits};
 
 }  // namespace weft::tools

@@ -22,7 +22,7 @@ struct Flags {
   std::string tokens, split, out;
 };
 
-// Chunk sizes: as asked for, or as wide as the session's steps are.
+// Chunk sizes: as requested, or the width of the session's steps.
 std::vector<std::int32_t> chunks_of(const Flags& flags, std::int64_t n_tokens) {
   if (flags.split.empty()) {
     const std::int64_t width = flags.model.session.prefill_width;
@@ -59,13 +59,11 @@ void write_logits(const Flags& flags, const std::vector<std::int32_t>& ids) {
   out.commit();
 }
 
-}  // namespace
-
 int logits(int argc, char** argv) {
   CLI::App app("Writes the logits of every position as float32 [positions, vocabulary].",
                "weft logits");
   Flags flags;
-  // Numbers that are there to be compared: no rounding in the cache unless it is asked for.
+  // These numbers will be compared: no rounding in the cache unless requested.
   flags.model.session.cache_k = flags.model.session.cache_v = f32;
   cli::add_model_flags(app, flags.model);
   app.add_option("--tokens", flags.tokens, "token ids, separated by commas")->required();
@@ -80,5 +78,10 @@ int logits(int argc, char** argv) {
   write_logits(flags, parse_list("--tokens", flags.tokens));
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kLogits{"logits", "writes the logits of a list of token ids as a .npy file",
+                         logits};
 
 }  // namespace weft::tools

@@ -8,6 +8,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/text.h"
 #include "weft/files/made_model.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_k.h"
@@ -28,11 +29,11 @@ const MadeShape kShapes[] = {
 
 constexpr std::int64_t kContext = 131072;
 
-// Sizes up to `most`: with these no count of parameters or bytes leaves 64 bits.
+// Sizes up to `max`: with these no count of parameters or bytes leaves 64 bits.
 struct Letter {
   std::string_view name;
   std::int64_t MadeShape::*member;
-  std::int64_t most;
+  std::int64_t max;
 };
 constexpr Letter kLetters[] = {{"D", &MadeShape::D, 1 << 17}, {"F", &MadeShape::F, 1 << 20},
                                {"L", &MadeShape::L, 1 << 10}, {"H", &MadeShape::H, 1 << 12},
@@ -48,11 +49,11 @@ void put_letter(MadeShape& shape, std::string_view part) {
   const auto* letter = std::ranges::find(kLetters, name, &Letter::name);
   const bool known = name == "tied" || letter != std::end(kLetters);
   const bool whole = !number.empty() && error == std::errc() && stop == number.end();
-  const std::int64_t least = name == "tied" ? 0 : 1;
-  const std::int64_t most = name == "tied" ? 1 : known ? letter->most : 0;
-  if (!known || !whole || value < least || value > most) {
+  const std::int64_t min = name == "tied" ? 0 : 1;
+  const std::int64_t max = name == "tied" ? 1 : known ? letter->max : 0;
+  if (!known || !whole || value < min || value > max) {
     std::string letters;
-    for (const Letter& l : kLetters) letters += fmt::format(" {} to {},", l.name, l.most);
+    for (const Letter& l : kLetters) letters += fmt::format(" {} to {},", l.name, l.max);
     fail<ValueError>(
         "'{}' is neither one of the shapes 15m, 1.1b, 7b, 8b, 9b nor a letter with a number from 1 "
         "on, as in D=512:{} or tied=1",
@@ -82,8 +83,7 @@ struct TypeChoice {
 
 // Types of the matrices of a file of this name: of a type, or the one mix that is known here.
 TypeChoice choose_type(std::string_view text) {
-  std::string name(text);
-  for (char& c : name) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  const std::string name = to_upper(text);
   if (name == "Q4_K_M") return {name, 15, find_format(q4_k), find_format(q6_k)};
   const Format* format = find_format_by_name(name);
   const auto file_type = file_type_of(name);
@@ -100,7 +100,7 @@ TypeChoice choose_type(std::string_view text) {
 }
 
 // Layers that the usual mix gives more bits: the first and the last eighth, and every third.
-bool gets_more_bits(std::int64_t layer, std::int64_t n_layers) {
+bool has_more_bits(std::int64_t layer, std::int64_t n_layers) {
   const std::int64_t eighth = n_layers / 8;
   return layer < eighth || layer >= 7 * n_layers / 8 || (layer - eighth) % 3 == 2;
 }
@@ -117,7 +117,7 @@ DType choose(const TypeChoice& type, std::int64_t n_layers, std::string_view nam
              const Shape& shape) {
   if (shape.rank() < 2) return f32;
   const bool sensitive = (name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight")) &&
-                         gets_more_bits(layer_of(name), n_layers);
+                         has_more_bits(layer_of(name), n_layers);
   const DType dtype = (sensitive ? type.better : type.common)->dtype;
   if (shape.last() % dtype.block_elems() != 0)
     fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks of {}", name,

@@ -31,8 +31,6 @@ std::pair<std::string, NewModelOptions::Value> parse_key(const std::string& text
   return key;
 }
 
-}  // namespace
-
 int new_model_check(int argc, char** argv) {
   CLI::App app(
       "Makes a tiny random model of an architecture and runs all checks on its builder: graph, "
@@ -66,5 +64,10 @@ int new_model_check(int argc, char** argv) {
   std::cout << (json ? report.to_json() + '\n' : report.to_text());
   return report.passed() ? 0 : 1;
 }
+
+}  // namespace
+
+const Subcommand kNewModelCheck{"new-model-check", "runs all checks on a new architecture",
+                                new_model_check};
 
 }  // namespace weft::tools

@@ -53,6 +53,44 @@ std::vector<std::int64_t> dimensions(const std::string& path, std::string_view d
   return dims;
 }
 
+[[noreturn]] void refuse_array(const std::string& name, std::string_view what) {
+  fail<FormatError>("{}: must be a .npy array of float16, float32 or float64 in C order, {}", name,
+                    what);
+}
+
+// The dictionary of an array's header; `bytes` becomes what follows it.
+std::string_view take_dictionary(std::string_view& bytes, const std::string& name) {
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));
+  };
+  const bool wide = bytes.size() > 12 && (byte(6) == 2 || byte(6) == 3);
+  if (bytes.size() <= 12 || !bytes.starts_with("\x93NUMPY") || (byte(6) != 1 && !wide))
+    refuse_array(name, "it does not begin as one");
+  const std::size_t prefix = wide ? 12 : kPrefix;
+  const std::size_t length =
+      byte(8) + 256 * byte(9) + (wide ? 65536 * byte(10) + 16777216 * byte(11) : 0);
+  if (length > bytes.size() - prefix) refuse_array(name, "it ends within its header");
+  const std::string_view dictionary = bytes.substr(prefix, length);
+  bytes.remove_prefix(prefix + length);
+  return dictionary;
+}
+
+// n floats of 2, 4 or 8 bytes each.
+std::vector<float> floats(std::string_view bytes, std::int64_t n, std::int64_t n_bytes) {
+  std::vector<float> values(static_cast<std::size_t>(n));
+  if (n_bytes != 8) {
+    find_format(n_bytes == 2 ? f16 : f32)
+        ->decode(reinterpret_cast<const std::byte*>(bytes.data()), values.data(), n);
+    return values;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double value = 0;
+    std::memcpy(&value, bytes.data() + 8 * i, 8);
+    values[i] = static_cast<float>(value);
+  }
+  return values;
+}
+
 }  // namespace
 
 // Padded so that the numbers start at a multiple of 64.
@@ -82,22 +120,8 @@ std::string read_file(const std::string& path) {
 }
 
 Array parse_npy(std::string_view bytes, const std::string& name) {
-  const auto refuse = [&](std::string_view what) {
-    fail<FormatError>("{}: must be a .npy array of float16, float32 or float64 in C order, {}",
-                      name, what);
-  };
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));
-  };
-  const bool wide = bytes.size() > 12 && (byte(6) == 2 || byte(6) == 3);
-  if (bytes.size() <= 12 || !bytes.starts_with("\x93NUMPY") || (byte(6) != 1 && !wide))
-    refuse("it does not begin as one");
-  const std::size_t prefix = wide ? 12 : kPrefix;
-  const std::size_t length =
-      byte(8) + 256 * byte(9) + (wide ? 65536 * byte(10) + 16777216 * byte(11) : 0);
-  if (length > bytes.size() - prefix) refuse("it ends within its header");
-  const std::string_view dictionary = bytes.substr(prefix, length);
-  bytes.remove_prefix(prefix + length);
+  const auto refuse = [&](std::string_view what) { refuse_array(name, what); };
+  const std::string_view dictionary = take_dictionary(bytes, name);
   const std::string_view descr = value_of(name, dictionary, "'descr'");
   struct Type {
     std::string_view descr;
@@ -119,17 +143,7 @@ Array parse_npy(std::string_view bytes, const std::string& name) {
   }
   if (n * type->n_bytes != static_cast<std::int64_t>(bytes.size()))
     refuse("it has more bytes than its shape requires");
-  array.values.resize(static_cast<std::size_t>(n));
-  if (type->n_bytes == 8) {
-    for (std::size_t i = 0; i < array.values.size(); ++i) {
-      double value = 0;
-      std::memcpy(&value, bytes.data() + 8 * i, 8);
-      array.values[i] = static_cast<float>(value);
-    }
-  } else {
-    find_format(type->n_bytes == 2 ? f16 : f32)
-        ->decode(reinterpret_cast<const std::byte*>(bytes.data()), array.values.data(), n);
-  }
+  array.values = floats(bytes, n, type->n_bytes);
   return array;
 }
 

@@ -28,9 +28,9 @@ class Archive {
     const std::size_t n = u16(at + 10);
     std::size_t entry = u32(at + 16);
     Dump dump;
-    // Entries may point anywhere, at the same bytes too: all together are no longer than the file.
+    // Entries may point anywhere, even to the same bytes, so their total is limited to the file.
     packed_left_ = bytes_.size();
-    // Arrays of 16 bits take twice as much as floats, and the one being read lies beside them.
+    // Arrays of 16 bits need twice as much memory as floats, plus the one being read.
     unpacked_left_ = static_cast<std::size_t>(default_budget() / 3);
     for (std::size_t i = 0; i < n; ++i) entry = read_entry(entry, dump);
     return dump;
@@ -63,7 +63,7 @@ class Archive {
 
 std::string Archive::inflated(std::string_view packed, std::size_t n,
                               const std::string& name) const {
-  // Deflate never packs 1 to more than 1032: what claims more is not worth its memory.
+  // Deflate compresses at most by a factor of 1032, so larger claims are refused.
   if (n / 1040 > packed.size()) broken(fmt::format("'{}' claims {} bytes", name, n));
   std::string out(n, '\0');
   z_stream stream{};
@@ -79,7 +79,7 @@ std::string Archive::inflated(std::string_view packed, std::size_t n,
   return out;
 }
 
-// One entry of the directory; returns where the next one begins.
+// One entry of the directory; returns the offset of the next one.
 std::size_t Archive::read_entry(std::size_t at, Dump& dump) {
   constexpr std::size_t kEntry = 46, kLocal = 30, kTooLarge = 0xffffffff;
   if (part(at, 4) != "PK\x01\x02") broken("its directory is damaged");

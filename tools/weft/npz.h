@@ -7,9 +7,8 @@
 
 namespace weft::tools {
 
-// Every array of the archive under its name without ".npy". Throws IoError, and FormatError for
-// what is no such archive, damaged, encrypted, of more than 4 GiB, or holds other types than
-// floats.
+// All arrays of the archive by name without ".npy". Throws IoError, and FormatError if it is not
+// such an archive, is damaged, encrypted or larger than 4 GiB, or has types other than floats.
 Dump read_npz(const std::string& path);
 
 }  // namespace weft::tools

@@ -31,7 +31,7 @@ struct Flags {
   bool json = false;
 };
 
-// The windows that saved logits are of.
+// The windows of saved logits.
 Windows windows_of(const SavedLogits& saved, const Model& model, const Flags& flags) {
   const std::int64_t n_vocab = model.facts().n_vocab;
   if (saved.n_vocab() != n_vocab) {
@@ -47,7 +47,7 @@ Windows windows_of(const SavedLogits& saved, const Model& model, const Flags& fl
   return {.tokens = saved.tokens(), .size = saved.window(), .bos = bos_of(model)};
 }
 
-// Whether a text is the one that the logits were saved for.
+// Checks that the text is the one for which the logits were saved.
 void check_text(const Windows& saved, const Model& model, const Flags& flags) {
   const Windows text = read_windows(model, flags.text, saved.size, 0, saved.count());
   if (text.tokens == saved.tokens) return;
@@ -84,7 +84,7 @@ std::string so_far(const PerplexityReport& r) {
   return text;
 }
 
-// Calls work(begin, end) for parts of 0 .. n - 1, on two threads where there is much to do.
+// Calls work(begin, end) for parts of 0 .. n - 1, on two threads if n is large.
 template <class Work>
 void in_halves(std::size_t n, bool much, Work work) {
   if (!much || n < 2) return work(0, n);
@@ -106,7 +106,7 @@ void in_halves(std::size_t n, bool much, Work work) {
   if (second_failure) std::rethrow_exception(second_failure);
 }
 
-// Adds what the rows of logits say, in their order.
+// Scores rows of logits, in order.
 class Scorer {
  public:
   Scorer(const Windows& windows, const std::optional<SavedLogits>& base, LogitsWriter* save,
@@ -119,9 +119,10 @@ class Scorer {
         report_(report) {}
 
   void score(std::int64_t window, std::size_t position, std::span<const float> rows) {
-    constexpr std::size_t kMuch = std::size_t{1} << 18;  // below, a thread costs more than it saves
+    constexpr std::size_t kMinValuesPerThread = std::size_t{1}
+                                                << 18;  // below, a thread costs more than it saves
     scores_.resize(rows.size() / n_vocab_);
-    in_halves(scores_.size(), workers_ > 1 && rows.size() >= kMuch,
+    in_halves(scores_.size(), workers_ > 1 && rows.size() >= kMinValuesPerThread,
               [&](std::size_t begin, std::size_t end) {
                 for (std::size_t i = begin; i < end; ++i)
                   scores_[i] =
@@ -205,8 +206,6 @@ void check_flags(const Flags& flags, bool has_context) {
   if (size < 4) throw cli::UsageError(fmt::format("-c must be at least 4 tokens, got {}", size));
 }
 
-}  // namespace
-
 int perplexity(int argc, char** argv) {
   CLI::App app(
       "Measures how well a model predicts a text. The text is divided into windows of -c tokens; "
@@ -243,5 +242,10 @@ int perplexity(int argc, char** argv) {
   std::cout << (flags.json ? to_json(report) : to_text(report));
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kPerplexity{
+    "perplexity", "measures perplexity, and the divergence from another model", perplexity};
 
 }  // namespace weft::tools

@@ -1,5 +1,5 @@
 #pragma once
-// What `weft perplexity` measured, for people and for programs.
+// The results of `weft perplexity`, as text and as JSON.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ struct PerplexityReport {
   std::string model;
   std::int64_t window = 0, windows = 0;
   Mean nll;
-  Comparison comparison;  // empty where there is nothing to compare with
+  Comparison comparison;  // empty if there is nothing to compare with
 
   Estimate perplexity() const { return weft::perplexity(nll); }
 };

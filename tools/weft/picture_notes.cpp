@@ -28,7 +28,7 @@ std::string heat_colour(double heat) {
   return fmt::format("#ff{:02x}{:02x}", channel(255, 138), channel(250, 101));
 }
 
-// Sums of what files say may be past every integer.
+// Sums of numbers from files may exceed all integer types.
 std::string bytes_text(double bytes) {
   return human_bytes(static_cast<std::int64_t>(std::clamp(bytes, 0.0, 0x1p62)));
 }
@@ -52,9 +52,8 @@ std::string lanes_text(const PlanStep& step, int lanes) {
 class Notes {
  public:
   Notes(const Graph& graph, const Plan& plan, const NoteOptions& options)
-      : graph_(graph), plan_(plan), options_(options) {
+      : graph_(graph), plan_(plan), options_(options), steps_(plan.steps_by_node()) {
     for (const PlanStep& step : plan.steps) {
-      steps_[step.node] = &step;
       if (std::ranges::find(backends_, step.backend) == backends_.end())
         backends_.push_back(step.backend);
     }
@@ -64,16 +63,16 @@ class Notes {
   }
 
   std::vector<BoxFacts> add(Picture& picture) {
-    double most_ns = 0, most_bytes = 0;
+    double max_ns = 0, max_bytes = 0;
     for (const PictureBox& box : picture.boxes) {
-      most_ns = std::max(most_ns, ns_of(box));
-      most_bytes = std::max(most_bytes, bytes_of(box));
+      max_ns = std::max(max_ns, ns_of(box));
+      max_bytes = std::max(max_bytes, bytes_of(box));
     }
     std::vector<BoxFacts> facts;
     for (PictureBox& box : picture.boxes) {
       if (box.nodes.empty()) continue;
       facts.push_back(facts_of(box));
-      if (const PlanStep* step = step_of(box)) mark(box, *step, most_ns, most_bytes);
+      if (const PlanStep* step = step_of(box)) mark(box, *step, max_ns, max_bytes);
       for (const auto& [key, value] : facts.back().rows)
         box.tooltip += fmt::format("{}{}: {}", box.tooltip.empty() ? "" : "\n", key, value);
     }
@@ -83,18 +82,15 @@ class Notes {
 
  private:
   const PlanStep* step_of(const PictureBox& box) const {
-    if (box.stand_in || box.nodes.empty()) return nullptr;
-    const auto found = steps_.find(box.nodes.front());
-    return found == steps_.end() ? nullptr : found->second;
+    return box.placeholder || box.nodes.empty() ? nullptr : steps_[box.nodes.front()];
   }
 
-  // Of all nodes that a box stands for.
+  // The sum over all nodes of a box.
   template <class F>
   double sum(const PictureBox& box, F f) const {
     double total = 0;
     for (const NodeId id : box.nodes) {
-      const auto found = steps_.find(id);
-      if (!box.stand_in && found != steps_.end()) total += f(*found->second);
+      if (!box.placeholder && steps_[id]) total += f(*steps_[id]);
     }
     return total;
   }
@@ -113,7 +109,7 @@ class Notes {
       return found == profiled_.end() ? 0 : found->second->bytes;
     });
   }
-  // The kernel that a profile measured, where it is another one: that of another machine.
+  // The kernel that a profile measured, if it differs: the profile is of another machine.
   const std::string* other_kernel(const PlanStep& step) const {
     const auto found = profiled_.find(step.path);
     if (found == profiled_.end() || found->second->kernel.empty()) return nullptr;
@@ -134,7 +130,7 @@ class Notes {
     return kBackendColours[static_cast<std::size_t>(at) % std::size(kBackendColours)];
   }
 
-  void mark(PictureBox& box, const PlanStep& step, double most_ns, double most_bytes) const {
+  void mark(PictureBox& box, const PlanStep& step, double max_ns, double max_bytes) const {
     const std::string lanes = lanes_text(step, plan_.lanes);
     if (options_.kernels) box.lines.push_back({step.kernel});
     box.lines.push_back({step.backend + (lanes.empty() ? "" : ": " + lanes),
@@ -142,19 +138,19 @@ class Notes {
                          options_.profile ? "#111827" : std::string(colour_of(step.backend))});
     if (backends_.size() > 1) {
       box.border = colour_of(step.backend);
-      box.pen = 2.5;
+      box.border_width = 2.5;
     }
     const double ns = ns_of(box), bytes = bytes_of(box);
     if (options_.profile) {
       box.lines.push_back({fmt::format("{}, {:.1f} % of the time", human_ns(ns), share_of_time(ns)),
                            PictureLine::Style::bold});
-      box.fill = heat_colour(most_ns > 0 ? ns / most_ns : 0);
-      box.pen = 1 + 5 * (most_bytes > 0 ? std::sqrt(bytes / most_bytes) : 0);
+      box.fill = heat_colour(max_ns > 0 ? ns / max_ns : 0);
+      box.border_width = 1 + 5 * (max_bytes > 0 ? std::sqrt(bytes / max_bytes) : 0);
     } else if (options_.bytes_heat) {
       box.lines.push_back(
           {fmt::format("{}, {:.1f} % of all bytes", bytes_text(bytes), share_of_bytes(bytes)),
            PictureLine::Style::bold});
-      box.fill = heat_colour(most_bytes > 0 ? bytes / most_bytes : 0);
+      box.fill = heat_colour(max_bytes > 0 ? bytes / max_bytes : 0);
     }
   }
 
@@ -240,7 +236,7 @@ class Notes {
   const Graph& graph_;
   const Plan& plan_;
   const NoteOptions& options_;
-  std::map<NodeId, const PlanStep*> steps_;
+  const PerNode<const PlanStep*> steps_;
   std::vector<std::string> backends_;
   std::map<std::string_view, const ProfiledNode*> profiled_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Writes into a picture of a graph what its plan and a profile say about the nodes.
+// Adds facts from the plan and a profile to the picture of a graph.
 
 #include <string>
 #include <utility>
@@ -18,10 +18,10 @@ struct NoteOptions {
   bool kernels = false;                   // a line with the kernel
 };
 
-// What is known about a box, for people who ask.
+// The facts about a box, shown on request.
 struct BoxFacts {
   std::string name;                // PictureBox::name
-  std::vector<std::string> paths;  // of all nodes that it stands for
+  std::vector<std::string> paths;  // of all its nodes
   std::vector<std::pair<std::string, std::string>> rows;
 };
 

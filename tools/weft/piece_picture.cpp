@@ -21,7 +21,7 @@ constexpr const char* kLaneColours[] = {"#dbeafe", "#fef3c7", "#d1fae5", "#fce7f
                                         "#ede9fe", "#fee2e2", "#ccfbf1", "#e5e7eb"};
 constexpr std::size_t kMaxLines = 12;  // of a box
 
-// The layer of a path "blk.N.x" and what stands behind it; -1 and the whole path if there is none.
+// The layer of a path "blk.N.x" and the rest of the path; -1 and the whole path if there is none.
 std::pair<std::int64_t, std::string> split_path(const std::string& path) {
   if (!path.starts_with("blk.")) return {-1, path};
   const std::size_t dot = path.find('.', 4);
@@ -60,7 +60,7 @@ class PiecePainter {
   }
 
  private:
-  // A group, those further on that are the same, and how many before it are not shown.
+  // A group, later groups that are equal to it, and how many groups before it are not shown.
   struct Drawn {
     std::size_t group = 0;
     std::vector<std::int64_t> alike;  // with `group` itself
@@ -97,7 +97,7 @@ class PiecePainter {
     return false;
   }
 
-  // The same for groups that do the same in other layers.
+  // Equal for groups that do the same in other layers.
   std::string signature(const PieceGroup& group) const {
     const std::int64_t base = layer_of(group).value_or(0);
     std::string text;
@@ -113,7 +113,7 @@ class PiecePainter {
     return text;
   }
 
-  // How many groups from `first` on come again right behind them, and how often: at least twice.
+  // How many groups from `first` on repeat directly after them, and how often: at least twice.
   std::pair<std::size_t, std::size_t> repetition(std::size_t first) const {
     constexpr std::size_t kMaxPeriod = 16;
     for (std::size_t period = 1; period <= kMaxPeriod; ++period) {
@@ -153,7 +153,7 @@ class PiecePainter {
                               .key = name,
                               .title = title,
                               .form = PictureBox::Form::oval,
-                              .stand_in = true,
+                              .placeholder = true,
                               .fill = "#f3f4f6",
                               .border = "#6b7280"});
     return name;
@@ -170,7 +170,7 @@ class PiecePainter {
     if (drawn.skipped_before > 0) before = {add_skipped(drawn.skipped_before, before)};
   }
 
-  // Draws a group behind the one before it; returns the names of its boxes.
+  // Draws a group after the previous one; returns the names of its boxes.
   std::vector<std::string> add_group(const Drawn& drawn, const std::vector<std::string>& before) {
     const PieceGroup& group = groups_[drawn.group];
     const auto cluster = static_cast<std::int32_t>(picture_.clusters.size());
@@ -194,7 +194,7 @@ class PiecePainter {
   }
 
   void connect(const std::vector<std::string>& before, const std::vector<std::string>& after) {
-    if (!meet_in_a_node(before.size(), after.size())) {
+    if (!needs_join_node(before.size(), after.size())) {
       for (const std::string& from : before) {
         for (const std::string& to : after) picture_.edges.push_back({.from = from, .to = to});
       }
@@ -217,7 +217,7 @@ class PiecePainter {
     return text;
   }
 
-  // Roughly: of a share its part of the lane's time.
+  // A rough estimate: the share's part of the lane's time.
   double ns_of(const Piece& piece) const {
     double ns = 0;
     for (const std::size_t step : piece.steps) {

@@ -1,6 +1,6 @@
 #pragma once
-// A picture of the flow graph that a plan is (weft/scheduler/pieces.h): its pieces by stage and
-// lane, and the joins between them.
+// A picture of a plan as a flow graph (weft/scheduler/pieces.h): its pieces by stage and lane, and
+// the joins between them.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace weft::tools {
 
 struct PiecePictureOptions {
   std::string title;
-  bool fold = true;  // stages that come again, layer by layer, are drawn once, with their number
+  bool fold = true;  // stages that repeat layer by layer are drawn once, with their count
   // Only stages with steps of these layers; -1: up to the last one.
   std::int64_t first_layer = 0, last_layer = -1;
 };

@@ -9,6 +9,7 @@
 
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
+#include "weft/ops/cache_cells.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/timeline.h"
 
@@ -38,7 +39,7 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
   fail<cli::UsageError>("--phase must be one of {}, got '{}'", names, phase);
 }
 
-// What a plan can be held against: no order needs less memory or time.
+// Lower bounds of a plan's memory and time.
 struct Bounds {
   double critical_ns = 0, lane_ns = 0;  // the longest chain; all work shared evenly by the lanes
   double ns = 0;                        // what it takes, estimated or measured
@@ -49,7 +50,7 @@ Bounds bounds_of(const Graph& graph, const Plan& plan, const ProfiledPlan* profi
   Bounds bounds;
   const Timeline timeline = estimate_timeline(graph, plan);
   std::vector<double> longest = longest_by_step(plan, timeline);
-  for (const double busy : timeline.lanes_busy) bounds.lane_ns += busy / plan.lanes;
+  for (const double busy : timeline.busy_ns) bounds.lane_ns += busy / plan.lanes;
   bounds.ns = timeline.ns;
   if (profile) {
     bounds.measured = true;
@@ -74,7 +75,7 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       tokens == plan.variables.end() ? 0 : plan.joins() / static_cast<double>(tokens->bound);
   const auto share = [&](double ns) { return b.ns > 0 ? 100 * ns / b.ns : 0; };
   return fmt::format(
-      "arena {}, {} alive at the peak (stage {}); {:.3g} joins per token\n"
+      "arena {}, {} live at the peak (stage {}); {:.3g} joins per token\n"
       "critical path {}, work of a lane {}, {} {}: the critical path is {:.1f} % of it, lanes are "
       "busy {:.1f} % of it\n",
       human_bytes(plan.arena_bytes), human_bytes(peak.bytes), peak.stage, per_token,
@@ -82,27 +83,29 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
 }
 
-// What there is to do before the first token.
+// Describes the work before the first token.
 std::string start_text(const MemoryUse& use) {
   if (use.weights_resident == 0)
-    return fmt::format("start: {} are used where they lie in the file\n",
+    return fmt::format("start: {} are used directly from the file\n",
                        human_bytes(use.weights_mapped));
   return fmt::format(
-      "start: {} of new memory for weights, slow to get where a virtual machine's host has it\n",
+      "start: {} of new memory for weights, slow if a virtual machine must get it from its host\n",
       human_bytes(use.weights_resident));
 }
 
 std::string head_of(const Model& model, const PlannedModel& planned) {
   const ModelFacts& facts = model.facts();
   const SessionOptions& o = planned.options;
+  const std::int64_t most_cells = round_up_to_blocks(o.context) * o.sequences;
   std::string out = fmt::format(
-      "{}: {}, {} layers, {} parameters\ncontext {} x {} sequences, {} workers, backend {}, cache "
-      "{}{}\nweights {}: {}\n\n{}",
+      "{}: {}, {} layers, {} parameters\n"
+      "context {} x {} sequences{}, {} workers, backend {}, cache {}{}\n"
+      "weights {}: {}\n\n{}",
       facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
-      o.context, o.sequences, o.workers,
-      o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route), o.cache_k.name(),
-      o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()), to_string(o.weights),
-      planned.weights_reason, planned.memory.to_text());
+      o.context, o.sequences, o.cells < most_cells ? fmt::format(" in {} cells", o.cells) : "",
+      o.workers, o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route),
+      o.cache_k.name(), o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()),
+      to_string(o.weights), planned.weights_reason, planned.memory.to_text());
   out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
                      planned.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : planned.concessions)
@@ -147,13 +150,14 @@ void print_json(const Model& model, const PlannedModel& planned) {
   const Json json{{"architecture", model.facts().architecture},
                   {"context", o.context},
                   {"sequences", o.sequences},
+                  {"cells", o.cells},
                   {"workers", o.workers},
                   {"backend", o.backend},
                   {"route", o.route},
                   {"weights",
                    {{"mode", to_string(o.weights)},
                     {"reason", planned.weights_reason},
-                    {"dropped", planned.dropped}}},
+                    {"dropped", planned.evicted_bytes}}},
                   {"memory",
                    {{"weights_mapped", use.weights_mapped},
                     {"weights_resident", use.weights_resident},
@@ -206,9 +210,10 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
 void add_flags(CLI::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   app.add_option("--sequences", flags.model.session.sequences,
-                 "number of sequences, each with its own cache")
+                 "number of sequences, each with a context of its own")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
+  cli::add_cells_flag(app, flags.model.session);
   app.add_option("--phase", flags.phase,
                  "which plan to show in full: decode, prefill (the widest), 'prefill 8', all")
       ->type_name("NAME");
@@ -230,12 +235,11 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.footer(
       "Examples:\n"
       "  weft plan -m model.gguf -c 8192\n"
+      "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
       "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
       "  weft plan -m model.gguf --json | jq .memory");
 }
-
-}  // namespace
 
 int plan(int argc, char** argv) {
   CLI::App app("Shows how a model would run and what it would need, from the file's header alone.",
@@ -260,5 +264,9 @@ int plan(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kPlan{"plan", "shows how a model would run: order, memory, lanes, kernels", plan};
 
 }  // namespace weft::tools

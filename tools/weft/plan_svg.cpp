@@ -84,7 +84,7 @@ class Painter {
     out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1,
                         y1, x2, y2, style);
   }
-  // With what it says when pointed at, and as much of its label as fits.
+  // With a tooltip, and as much of its label as fits.
   void rect(double x, double y, double w, double h, std::string_view fill, std::string_view label,
             const std::string& hint) {
     out_ += fmt::format(
@@ -147,19 +147,19 @@ class Painter {
     // First and one past the last step of each stage.
     std::vector<std::pair<std::size_t, std::size_t>> steps(static_cast<std::size_t>(plan_.stages),
                                                            {plan_.steps.size(), 0});
-    std::map<NodeId, std::size_t> step_of;
+    const auto step_of = plan_.steps_by_node();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       auto& [first, last] = steps[static_cast<std::size_t>(plan_.steps[i].stage)];
       first = std::min(first, i);
       last = i + 1;
-      step_of[plan_.steps[i].node] = i;
     }
     for (NodeId id = 0; id < graph_.size(); ++id) {
       const Placement& p = plan_.placements[id];
       if (p.place != Place::arena || is_device(p.memory) || steps.empty()) continue;
       std::size_t begin = steps[static_cast<std::size_t>(p.first_stage)].first;
       const std::size_t end = steps[static_cast<std::size_t>(p.last_stage)].second;
-      if (p.in_place_over != kNoNode) begin = std::max(begin, step_of[id]);
+      if (p.in_place_over != kNoNode)
+        begin = std::max(begin, static_cast<std::size_t>(step_of[id] - plan_.steps.data()));
       tensor(id, p, begin, end);
     }
     for (const auto& [first, last] : steps) {
@@ -194,10 +194,10 @@ class Painter {
     const double y = y_of_byte(plan_.arena_lower_bound);
     line(kLeft, y, kLeft + width_, y, "stroke=\"#16a34a\" stroke-width=\"1.2\"");
     text(kLeft + width_, y - 3,
-         fmt::format("most bytes alive in one stage: {}", human_bytes(plan_.arena_lower_bound)),
+         fmt::format("max live bytes in one stage: {}", human_bytes(plan_.arena_lower_bound)),
          " text-anchor=\"end\" fill=\"#15803d\"");
     line(kLeft, kTop + kArena, kLeft + width_, kTop + kArena, "stroke=\"#374151\"");
-    // Which layers are where.
+    // The positions of the layers.
     std::int64_t before = -2;
     double free = 0;
     for (std::size_t i = first_; i < last_; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// A plan as a picture: who lives where in the arena and when, and what each lane does when.
+// Draws a plan: the tensors in the arena over the steps, and the work of each lane over time.
 
 #include <string>
 
@@ -14,7 +14,7 @@ namespace weft::tools {
 struct PlanPicture {
   std::string title, facts;
   std::int64_t first_layer = 0, last_layer = -1;  // only their steps; -1: all
-  const TimedStep* measured = nullptr;            // in place of the estimate
+  const TimedStep* measured = nullptr;            // used instead of the estimate
 };
 
 // Well-formed SVG.

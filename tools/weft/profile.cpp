@@ -41,7 +41,7 @@ Where find(const Session& session, const PlanStep* step) {
     if (step >= steps.data() && step < steps.data() + steps.size())
       return {i, static_cast<std::size_t>(step - steps.data())};
   }
-  fail<Error>("the call belongs to none of the session's plans");
+  fail<Error>("the call belongs to no plan of the session");
 }
 
 std::string folded(const std::string& path) {
@@ -49,12 +49,12 @@ std::string folded(const std::string& path) {
   return parsed.layer == kNoLayer ? path : fmt::format("blk.*.{}", parsed.rest);
 }
 
-// Adds up what steps did, node by node.
+// Sums up the times of steps, node by node.
 class Sums {
  public:
   explicit Sums(const Session& session) : session_(session) {}
 
-  // The calls of whole steps.
+  // Adds the calls of complete steps.
   void add_calls(const Profiler& profiler, PhaseProfile& phase) {
     for (int w = 0; w < profiler.workers(); ++w) {
       for (const ProfiledCall& call : profiler.calls(w)) {
@@ -101,7 +101,7 @@ struct Step {
   double ns() const { return static_cast<double>(end_ns - begin_ns); }
 };
 
-// Adds up what the trace file says about each plan, over all phases.
+// Sums up the times of each plan for the trace file, over all phases.
 class PlanTimes {
  public:
   explicit PlanTimes(const Session& session) : session_(session) {
@@ -166,7 +166,8 @@ std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
   return tokens;
 }
 
-// Feeds the test's tokens. `observer_of` says who watches step i, `after` sees every step.
+// Feeds the test's tokens. `observer_of` returns the observer of step i, `after` is called after
+// every step.
 template <class ObserverOf, class After>
 void run_steps(Session& session, const Test& test, Profiler& clock, ObserverOf observer_of,
                After after) {
@@ -191,8 +192,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// All steps watched. What was recorded is looked at afterwards: doing it between steps would cool
-// the caches.
+// Runs all steps with the profiler. Records are evaluated afterwards, because doing it between
+// steps would evict the caches.
 std::vector<Step> run_watched(Session& session, const Test& test, Profiler& profiler) {
   std::vector<Step> steps;
   steps.reserve(static_cast<std::size_t>(test.tokens));
@@ -202,9 +203,9 @@ std::vector<Step> run_watched(Session& session, const Test& test, Profiler& prof
   return steps;
 }
 
-// What watching costs: less than what steps differ, and less than what machines change from one
-// millisecond to the next. So watched and unwatched steps take turns, and each is compared with its
-// neighbour; in the next repetition they change their places.
+// The overhead of the profiler. It is less than the differences between steps, and than the changes
+// of a machine's speed from one millisecond to the next. So steps with and without the profiler
+// alternate, and each is compared with its neighbour; in the next repetition they swap places.
 class Comparison {
  public:
   Comparison(Session& session, const Test& test, Profiler& ignored)
@@ -229,7 +230,7 @@ class Comparison {
     ++turn_;
   }
 
-  // Of phases of `steps` steps. Where there is but one, every second repetition has none to offer.
+  // For phases of `steps` steps. If there is only one, every second repetition has no sample.
   void finish(PhaseProfile& phase) const {
     double sum = 0;
     for (const double ns : plain_) sum += ns;
@@ -252,7 +253,7 @@ void add_to_trace(const Session& session, const Test& test, const std::vector<St
                   const Profiler& profiler, Trace& trace) {
   for (const Step& step : steps) {
     trace.add_step(
-        fmt::format("{} of {} behind {}", to_string(test.phase), step.n_tokens, step.depth),
+        fmt::format("{} of {} after {}", to_string(test.phase), step.n_tokens, step.depth),
         session.plan(session.plan_for(step.n_tokens)).name, step.begin_ns, step.end_ns);
   }
   trace.add_calls(profiler);
@@ -292,15 +293,15 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
   return phase;
 }
 
-// Room for the calls of a worker in one repetition: at most this many are kept.
-std::size_t room_for(const Session& session, const Flags& flags) {
-  constexpr std::int64_t kMost = 1 << 20;
-  std::int64_t most = 0;
+// The number of calls to record per worker in one repetition, with a maximum.
+std::size_t max_recorded_calls(const Session& session, const Flags& flags) {
+  constexpr std::int64_t kMax = 1 << 20;
+  std::int64_t max_calls = 0;
   for (std::size_t i = 0; i < session.n_plans(); ++i)
-    most = std::max(most, session.plan(i).calls());
+    max_calls = std::max(max_calls, session.plan(i).calls());
   const std::int64_t width = session.options().prefill_width;
   const std::int64_t steps = std::max((flags.prompt + width - 1) / width, flags.predict);
-  return static_cast<std::size_t>(std::min(most * steps, kMost));
+  return static_cast<std::size_t>(std::min(max_calls * steps, kMax));
 }
 
 int profile_all(Flags& flags) {
@@ -313,7 +314,7 @@ int profile_all(Flags& flags) {
   Session session(model, options);
   std::int64_t age_s = 0;
   const Limits limits = kept_limits(session.options().workers, flags.again, age_s);
-  const std::size_t room = room_for(session, flags);
+  const std::size_t room = max_recorded_calls(session, flags);
   Profiler profiler(session.options().workers, room), ignored(session.options().workers, room);
   std::optional<Trace> trace;
   if (!flags.trace.empty()) trace.emplace(flags.trace, session.options().workers);
@@ -331,12 +332,10 @@ int profile_all(Flags& flags) {
   if (flags.json) std::cout << to_json(phases, limits, about);
   if (!flags.json) std::cout << to_text({limits});
   if (!flags.json && age_s > 0)
-    std::cout << fmt::format("         measured {} min ago: --again measures now\n", age_s / 60);
+    std::cout << fmt::format("         measured {} min ago: --again measures again\n", age_s / 60);
   if (trace) trace->commit(about);
   return 0;
 }
-
-}  // namespace
 
 int profile(int argc, char** argv) {
   CLI::App app(
@@ -370,5 +369,11 @@ int profile(int argc, char** argv) {
     fail<cli::UsageError>("-p 0 and -n 0: nothing to profile");
   return profile_all(flags);
 }
+
+}  // namespace
+
+const Subcommand kProfile{
+    "profile", "time of every node, its share of the machine's limits, a trace of the workers",
+    profile};
 
 }  // namespace weft::tools

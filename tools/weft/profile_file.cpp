@@ -7,6 +7,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
+#include "weft/base/hash.h"
 #include "weft/base/printable.h"
 #include "weft/graph/picture.h"
 #include "weft/scheduler/workers.h"
@@ -22,14 +23,15 @@ Json parsed(const std::string& path) {
   try {
     return Json::parse(cli::read_text(path));
   } catch (const Json::exception& e) {
-    fail<FormatError>("{}: no JSON: {}", path, e.what());
+    fail<FormatError>("{}: not JSON: {}", path, e.what());
   }
 }
 
 constexpr std::string_view kNeither =
     "neither a trace of weft profile -o FILE nor a report of weft profile --json";
 
-// Calls `read` with the file; what is missing or of another type is said of the file.
+// Calls `read` with the file's JSON; missing members and wrong types become errors that name the
+// file.
 template <class F>
 auto read_file(const std::string& path, F read) {
   const Json json = parsed(path);
@@ -42,26 +44,26 @@ auto read_file(const std::string& path, F read) {
   }
 }
 
-// Bytes, nanoseconds, microseconds and counts lie far below: so sums of them fit everywhere.
-constexpr double kMost = 1e15;
+// Bytes, nanoseconds, microseconds and counts are far below this, so that sums of them fit.
+constexpr double kMaxNumber = 1e15;
 
-// What is no number is a Json::exception; what a number cannot be, FormatError.
-double number(const Json& json, double least = 0, double most = kMost) {
+// Throws Json::exception if it is not a number, FormatError if it is out of range.
+double number(const Json& json, double min = 0, double max = kMaxNumber) {
   const double value = json.get<double>();
-  if (!(value >= least && value <= most))
-    fail<FormatError>("{}: numbers must be {} to {}, got {}", kNeither, least, most, value);
+  if (!(value >= min && value <= max))
+    fail<FormatError>("{}: numbers must be {} to {}, got {}", kNeither, min, max, value);
   return value;
 }
 
 template <class T>
-T whole_number(const Json& json, double least, double most) {
-  return static_cast<T>(number(json, least, most));
+T whole_number(const Json& json, double min, double max) {
+  return static_cast<T>(number(json, min, max));
 }
 
 ProfiledPlan plan_of(const Json& json) {
   ProfiledPlan plan{.name = json.at("name").get<std::string>(),
                     .signature = json.at("signature").get<std::string>(),
-                    .steps = whole_number<std::int64_t>(json.at("steps"), 0, kMost),
+                    .steps = whole_number<std::int64_t>(json.at("steps"), 0, kMaxNumber),
                     .wall_ns = number(json.at("wall_ns")),
                     .nodes = {}};
   for (const Json& node : json.at("nodes")) {
@@ -80,7 +82,7 @@ Spans spans_of(const Json& events, const std::string& plan) {
   Spans spans;
   for (const Json& event : events) {
     if (event.value("cat", "") != "step" || event.at("args").value("plan", "") != plan) continue;
-    const double begin = number(event.at("ts"), -kMost);
+    const double begin = number(event.at("ts"), -kMaxNumber);
     spans.emplace_back(begin, begin + number(event.at("dur")));
   }
   return spans;
@@ -89,7 +91,8 @@ Spans spans_of(const Json& events, const std::string& plan) {
 TimedStep median_step(const Json& json, const std::string& path, const std::string& plan) {
   if (!json.contains("traceEvents") && json.contains("profile")) {
     fail<ValueError>(
-        "{} is a report, which has no single calls: make a trace with weft profile -o FILE", path);
+        "{} is a report, which has no individual calls: make a trace with weft profile -o FILE",
+        path);
   }
   const Json& events = json.at("traceEvents");
   Spans spans = spans_of(events, plan);
@@ -102,7 +105,7 @@ TimedStep median_step(const Json& json, const std::string& path, const std::stri
   TimedStep step{.ns = (end - begin) * 1e3, .calls = {}};
   for (const Json& event : events) {
     if (event.value("ph", "") != "X" || event.value("cat", "") == "step") continue;
-    const double from = number(event.at("ts"), -kMost), to = from + number(event.at("dur"));
+    const double from = number(event.at("ts"), -kMaxNumber), to = from + number(event.at("dur"));
     if (from < begin || from >= end) continue;
     step.calls.push_back(
         {.path = event.at("name").get<std::string>(),
@@ -131,23 +134,20 @@ const ProfiledNode* ProfiledPlan::find(std::string_view path) const {
 }
 
 std::string plan_signature(const Graph& graph, const Plan& plan) {
-  std::uint64_t h = 0xcbf29ce484222325;  // FNV-1a, 64 bits
-  const auto add = [&h](const std::string& text) {
-    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  };
-  add(fmt::format("{} {}", plan.name, plan.lanes));
+  Fnv1a64 hash;
+  hash.add(fmt::format("{} {}", plan.name, plan.lanes));
   for (const PlanStep& step : plan.steps) {
     const Node& node = graph[step.node];
-    // What is as long as the context is no mark of a plan.
+    // Lengths that depend on the context do not identify a plan.
     const bool state = node.op->storage == Storage::state;
-    add(fmt::format("\n{} {} {} {} {} {}", step.path, step.op, step.backend, step.stage,
-                    to_string(step.split), state ? "" : spec_text(graph, node.spec)));
+    hash.add(fmt::format("\n{} {} {} {} {} {}", step.path, step.op, step.backend, step.stage,
+                         to_string(step.split), state ? "" : spec_text(graph, node.spec)));
     for (const NodeId in : node.inputs) {
       if (in != kNoNode && graph[in].kind == NodeKind::weight)
-        add(spec_text(graph, graph[in].spec));
+        hash.add(spec_text(graph, graph[in].spec));
     }
   }
-  return fmt::format("{:016x}", h);
+  return fmt::format("{:016x}", hash.value());
 }
 
 std::string to_json(const ProfileFile& profile) {
@@ -187,7 +187,7 @@ ProfileFile read_profile(const std::string& path, SessionOptions& options) {
                      .backend = json.at("backend").get<std::string>(),
                      .route = json.value("route", ""),
                      .isa = json.value("isa", ""),
-                     .context = whole_number<std::int64_t>(json.at("context"), 1, kMost),
+                     .context = whole_number<std::int64_t>(json.at("context"), 1, kMaxNumber),
                      .workers = whole_number<int>(json.at("workers"), 1, kMaxWorkers),
                      .plans = {}};
     for (const Json& plan : json.at("plans")) file.plans.push_back(plan_of(plan));
@@ -209,7 +209,7 @@ ProfileFile read_profile(const std::string& path, SessionOptions& options) {
 
 namespace {
 
-// Where two plans part.
+// The first difference between two plans.
 std::string first_difference(const ProfiledPlan& profiled, const Plan& plan) {
   const std::size_t n = std::min(profiled.nodes.size(), plan.steps.size());
   std::size_t i = 0;
@@ -217,7 +217,7 @@ std::string first_difference(const ProfiledPlan& profiled, const Plan& plan) {
   const auto there = i < profiled.nodes.size() ? printable(profiled.nodes[i].path) : "nothing";
   const auto here = i < plan.steps.size() ? plan.steps[i].path : "nothing";
   if (i < profiled.nodes.size() || i < plan.steps.size())
-    return fmt::format("step {} is '{}' there, '{}' here", i, there, here);
+    return fmt::format("step {} is '{}' in the profile, '{}' here", i, there, here);
   return "its nodes have the same names, but not the same types, shapes, lanes or stages";
 }
 

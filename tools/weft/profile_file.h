@@ -15,7 +15,7 @@ namespace weft::tools {
 struct ProfiledNode {
   std::string path, kernel;
   double ns = 0;     // of all workers together, mean of the steps
-  double bytes = 0;  // likewise, at the depth that was measured
+  double bytes = 0;  // the same, at the measured depth
 };
 
 struct ProfiledPlan {
@@ -59,14 +59,14 @@ std::string human_ns(double ns);
 
 std::string to_json(const ProfileFile& profile);
 // Context, workers, place of the weights and instruction set that `options` leaves open become
-// those of the profile, as far as this machine has them. Throws IoError, and FormatError where the
+// those of the profile, as far as this machine has them. Throws IoError, and FormatError if the
 // file is neither a trace nor a report.
 ProfileFile read_profile(const std::string& path, SessionOptions& options);
-// The part that is of `plan`. Throws ValueError where the profile has none, because it is of
+// The part that is of `plan`. Throws ValueError if the profile has none, because it is of
 // another model or was made with other settings, and names the first node that differs.
 const ProfiledPlan& profile_of(const ProfileFile& profile, const std::string& path,
                                const Graph& graph, const Plan& plan);
-// The step of median length of the plan of that name. Throws ValueError where the file is a report.
+// The step of median length of the plan of that name. Throws ValueError if the file is a report.
 TimedStep read_median_step(const std::string& path, const std::string& plan);
 
 }  // namespace weft::tools

@@ -33,7 +33,7 @@ std::string percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "-";
 }
 
-// "-" where there is nothing to divide.
+// "-" if the divisor is 0.
 std::string rate(double amount, double ns) {
   return amount > 0 && ns > 0 ? fmt::format("{:.2f}", amount / ns) : "-";
 }
@@ -41,7 +41,7 @@ std::string rate(double amount, double ns) {
 std::vector<const ProfileRow*> by_gain(const PhaseProfile& p, const Limits& limits) {
   std::vector<const ProfileRow*> rows;
   for (const ProfileRow& row : p.rows) rows.push_back(&row);
-  const auto gain = [&](const ProfileRow* r) { return p.time_ns(*r) - least_ns(*r, limits); };
+  const auto gain = [&](const ProfileRow* r) { return p.time_ns(*r) - min_ns(*r, limits); };
   std::ranges::stable_sort(rows, std::greater<>(), gain);
   return rows;
 }
@@ -56,7 +56,7 @@ std::string line(const PhaseProfile& p, const ProfileRow& row, const Limits& lim
                      bytes > 0 ? human_bytes(static_cast<std::int64_t>(bytes / steps)) : "-",
                      rate(bytes, ns), bytes > 0 ? percent(bytes / ns, reads) : "-",
                      rate(products, ns), products > 0 ? percent(products / ns, arithmetic) : "-",
-                     human_time(std::max(0.0, ns - least_ns(row, limits)) / steps), row.kernel);
+                     human_time(std::max(0.0, ns - min_ns(row, limits)) / steps), row.kernel);
 }
 
 // Small models feel it: a node of theirs takes a microsecond.
@@ -88,7 +88,7 @@ Json json_of(const PhaseProfile& p, const Limits& limits) {
                              {"kernel", row->kernel},
                              {"nodes", row->nodes},
                              {"ns", p.time_ns(*row)},
-                             {"least_ns", least_ns(*row, limits)},
+                             {"min_ns", min_ns(*row, limits)},
                              {"bytes", row->work.bytes()},
                              {"multiply_adds", row->work.multiply_adds}});
   }
@@ -109,7 +109,7 @@ double PhaseProfile::waiting_ns() const {
   return std::max(0.0, wall_ns - busy / workers);
 }
 
-double least_ns(const ProfileRow& row, const Limits& limits) {
+double min_ns(const ProfileRow& row, const Limits& limits) {
   const auto time = [](double amount, double per_second) {
     return per_second > 0 ? amount / per_second * 1e9 : 0;
   };
@@ -120,8 +120,8 @@ double least_ns(const ProfileRow& row, const Limits& limits) {
 std::string to_text(const PhaseProfile& p, const Limits& limits, std::size_t top) {
   const auto steps = static_cast<double>(p.steps);
   std::string text = fmt::format(
-      "{} of {} behind {}: {} a step, {:.1f} tokens/s, {:.0f} joins a step",
-      to_string(p.test.phase), p.test.tokens, p.test.depth, human_time(p.wall_ns / steps),
+      "{} of {} after {}: {} a step, {:.1f} tokens/s, {:.0f} joins a step", to_string(p.test.phase),
+      p.test.tokens, p.test.depth, human_time(p.wall_ns / steps),
       static_cast<double>(p.test.tokens) / p.plain_ns * 1e9, p.joins / steps);
   text += "\nworkers compute";
   for (const double busy : p.busy_ns) text += fmt::format(" {}", percent(busy, p.wall_ns));

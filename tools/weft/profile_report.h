@@ -12,9 +12,9 @@ namespace weft::tools {
 
 // A node, or the same node of several layers.
 struct ProfileRow {
-  std::string path;  // "blk.*.attn_qkv" where layers are folded
+  std::string path;  // "blk.*.attn_qkv" if layers are folded
   std::string op, kernel;
-  std::int64_t nodes = 0;  // that the row stands for, once a step
+  std::int64_t nodes = 0;  // of the row, per step
   double busy_ns = 0;      // of all workers together, in all steps of the phase
   Work work;               // likewise
 
@@ -27,8 +27,8 @@ struct PhaseProfile {
   std::int64_t steps = 0;        // of one repetition, as all that follows: means
   std::int64_t step_nodes = 0;   // of the plan of the first step
   double wall_ns = 0;            // of all steps
-  double plain_ns = 0;           // of steps that nobody watched
-  double plain_median_ns = 0;    // of a step that nobody watched
+  double plain_ns = 0;           // of steps without the profiler
+  double plain_median_ns = 0;    // of a step without the profiler
   double overhead = 0;           // of watching, as a share of a step
   std::vector<double> busy_ns;   // by worker
   double joins = 0;              // of all steps
@@ -40,8 +40,8 @@ struct PhaseProfile {
   double waiting_ns() const;
 };
 
-// Least time that the limits allow for the work of a row; 0 where none is known.
-double least_ns(const ProfileRow& row, const Limits& limits);
+// The minimum time that the limits allow for the work of a row; 0 if no limit is known.
+double min_ns(const ProfileRow& row, const Limits& limits);
 
 // Sorted by what could be won: time beyond what the limits allow. At most `top` rows; 0: all.
 std::string to_text(const PhaseProfile& profile, const Limits& limits, std::size_t top);

@@ -153,15 +153,7 @@ std::string type_list() {
   return text + '\n';
 }
 
-}  // namespace
-
-int quantize(int argc, char** argv) {
-  CLI::App app(
-      "Converts a GGUF file to other weight types. TYPE names a mix, which gives sensitive "
-      "tensors\n"
-      "more bits than others; norms and other small tensors are not converted.",
-      "weft quantize");
-  Flags flags;
+void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("IN", flags.input, "GGUF file; of a split model, the first part")->required();
   app.add_option("OUT", flags.output, "file to write; optional with --dry-run")->required();
   app.add_option("TYPE", flags.type, "one of those below, in any case");
@@ -196,9 +188,23 @@ int quantize(int argc, char** argv) {
              "  weft quantize model-F16.gguf out.gguf Q4_K_M --tensor-type 'ffn_down=Q6_K'\n"
              "  weft quantize model-F16.gguf model-IQ3_XXS.gguf IQ3_XXS --imatrix model.imatrix\n"
              "  weft quantize model-00001-of-00003.gguf model.gguf COPY");
+}
+
+int quantize(int argc, char** argv) {
+  CLI::App app(
+      "Converts a GGUF file to other weight types. TYPE names a mix, which gives sensitive "
+      "tensors\n"
+      "more bits than others; norms and other small tensors are not converted.",
+      "weft quantize");
+  Flags flags;
+  add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   resolve(flags);
   return run(flags);
 }
+
+}  // namespace
+
+const Subcommand kQuantize{"quantize", "converts a GGUF file to other weight types", quantize};
 
 }  // namespace weft::tools

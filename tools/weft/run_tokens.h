@@ -14,7 +14,7 @@ class Model;
 
 namespace weft::tools {
 
-// -p TEXT, --tokens IDS or --random N (with --seed); by default a short text, or ids 0..7 where the
+// -p TEXT, --tokens IDS or --random N (with --seed); by default a short text, or ids 0..7 if the
 // model has no tokenizer.
 struct RunTokens {
   std::string prompt = "Once upon a time", tokens;

@@ -9,6 +9,7 @@
 #include "subcommand.h"
 
 namespace weft::tools {
+namespace {
 
 int selftest(int argc, char** argv) {
   CLI::App app(
@@ -35,5 +36,11 @@ int selftest(int argc, char** argv) {
   std::cout << (json ? report.to_json() + '\n' : "weft " WEFT_VERSION "\n" + report.to_text());
   return report.passed() ? 0 : 1;
 }
+
+}  // namespace
+
+const Subcommand kSelftest{
+    "selftest", "checks a model against itself: chunks, workers, batches, memory, tokenizer",
+    selftest};
 
 }  // namespace weft::tools

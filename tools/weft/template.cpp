@@ -33,21 +33,18 @@ nlohmann::ordered_json render(const ChatTemplate& chat_template, const std::stri
   }
 }
 
-}  // namespace
-
-int render_template(int argc, char** argv) {
-  CLI::App app(
-      "Renders a chat template: reads a JSON object of arguments per line and prints a JSON object "
-      "with the output or the error. Without --jsonl it prints the template itself.",
-      "weft template");
+struct Flags {
   std::string model, file;
   bool jsonl = false;
-  app.add_option("-m,--model", model, "GGUF file whose template, BOS and EOS are used")
+};
+
+void add_flags(CLI::App& app, Flags& flags) {
+  app.add_option("-m,--model", flags.model, "GGUF file whose template, BOS and EOS are used")
       ->type_name("FILE");
-  app.add_option("--chat-template-file", file,
+  app.add_option("--chat-template-file", flags.file,
                  "a template to use instead of the model's; - is stdin")
       ->type_name("FILE");
-  app.add_flag("--jsonl", jsonl,
+  app.add_flag("--jsonl", flags.jsonl,
                "render the arguments on stdin: messages, tools, documents, add_generation_prompt, "
                "bos_token, eos_token, strftime_now (the clock) and what else the template reads");
   app.footer(
@@ -55,14 +52,13 @@ int render_template(int argc, char** argv) {
       "  weft template -m model.gguf\n"
       "  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}' | weft template -m "
       "model.gguf --jsonl");
-  if (const auto code = parse_flags(app, argc, argv)) return *code;
-  if (model.empty() && file.empty())
-    fail<cli::UsageError>("give a model with -m or a template with --chat-template-file");
+}
 
-  ChatRenderOptions defaults;
+// The template, and the model's BOS and EOS.
+std::string read_source(const Flags& flags, ChatRenderOptions& defaults) {
   std::string source;
-  if (!model.empty()) {
-    const Checkpoint gguf = Checkpoint::open(model);
+  if (!flags.model.empty()) {
+    const Checkpoint gguf = Checkpoint::open(flags.model);
     const auto vocabulary = read_vocabulary(gguf);
     const auto text = [&](TokenId id) {
       return id == kNoToken ? std::string() : std::string(vocabulary->text(id));
@@ -70,13 +66,27 @@ int render_template(int argc, char** argv) {
     defaults.bos = text(vocabulary->special().bos);
     defaults.eos = text(vocabulary->special().eos);
     source = vocabulary->chat_template();
-    if (source.empty() && file.empty())
+    if (source.empty() && flags.file.empty())
       fail<ValueError>("the model has no chat template; --chat-template-file names one");
   }
-  if (!file.empty()) source = cli::read_template(file);
-  const auto chat_template = make_chat_template(source);
+  return flags.file.empty() ? source : cli::read_template(flags.file);
+}
+
+int render_template(int argc, char** argv) {
+  CLI::App app(
+      "Renders a chat template: reads a JSON object of arguments per line and prints a JSON object "
+      "with the output or the error. Without --jsonl it prints the template itself.",
+      "weft template");
+  Flags flags;
+  add_flags(app, flags);
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+  if (flags.model.empty() && flags.file.empty())
+    fail<cli::UsageError>("give a model with -m or a template with --chat-template-file");
+
+  ChatRenderOptions defaults;
+  const auto chat_template = make_chat_template(read_source(flags, defaults));
   std::ios::sync_with_stdio(false);
-  if (!jsonl) {
+  if (!flags.jsonl) {
     std::cout << chat_template->source() << '\n';
     return 0;
   }
@@ -87,5 +97,10 @@ int render_template(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kTemplate{"template", "renders a chat template with the arguments on stdin",
+                           render_template};
 
 }  // namespace weft::tools

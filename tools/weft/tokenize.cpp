@@ -42,8 +42,6 @@ void tokenize_lines(const Tokenizer& tokenizer, const EncodeOptions& options) {
   }
 }
 
-}  // namespace
-
 int tokenize(int argc, char** argv) {
   CLI::App app("Reads text on stdin and prints its token ids.", "weft tokenize");
   std::string model;
@@ -81,5 +79,9 @@ int tokenize(int argc, char** argv) {
   std::cout << (json ? as_json(ids) : joined(ids, " ")) << '\n';
   return 0;
 }
+
+}  // namespace
+
+const Subcommand kTokenize{"tokenize", "prints the token ids of a text on stdin", tokenize};
 
 }  // namespace weft::tools

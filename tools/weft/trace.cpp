@@ -1,17 +1,15 @@
 #include "weft/check/trace.h"
 
-#include <iostream>
-
 #include <CLI/CLI.hpp>
 
 #include "weft/files/output_file.h"
 
 #include "common/flags.h"
-#include "npy.h"
 #include "run_tokens.h"
 #include "subcommand.h"
 
 namespace weft::tools {
+namespace {
 
 int trace(int argc, char** argv) {
   CLI::App app(
@@ -45,21 +43,8 @@ int trace(int argc, char** argv) {
   return 0;
 }
 
-int trace_diff(int argc, char** argv) {
-  CLI::App app(
-      "Compares two files of weft trace and prints the first node that differs. Exit code 1 if one "
-      "does.",
-      "weft trace-diff");
-  std::string a, b;
-  app.add_option("A", a, "a trace")->required();
-  app.add_option("B", b, "another trace of the same model and tokens")->required();
-  app.footer("Example:\n  weft trace-diff here.trace there.trace");
-  if (const auto code = parse_flags(app, argc, argv)) return *code;
+}  // namespace
 
-  const Trace first = Trace::parse(read_file(a), a), second = Trace::parse(read_file(b), b);
-  const TraceDifference difference = compare(first, second);
-  std::cout << difference.to_text(first, second);
-  return difference.differs ? 1 : 0;
-}
+const Subcommand kTrace{"trace", "stores a hash of every node's output in every step", trace};
 
 }  // namespace weft::tools

@@ -1,5 +1,5 @@
 #pragma once
-// One plan of a model, as flags and a list of changes to them want it.
+// One plan of a model, from flags and a list of changes to them.
 
 #include <cstdint>
 #include <string>
@@ -20,12 +20,12 @@ struct Variant {
 void read_layers(const std::string& text, std::int64_t n_layers, std::int64_t& first_layer,
                  std::int64_t& last_layer);
 
-// `phase`: "decode", "prefill" (the widest) or the name of a plan. Throws UsageError where there is
+// `phase`: "decode", "prefill" (the widest) or the name of a plan. Throws UsageError if there is
 // no such plan.
 std::size_t find_phase(const PlannedModel& planned, const std::string& phase);
 
 // `changes`: "", "default", "as-built" or "no-pass=NAME,backend=NAME,threads=N,weights=MODE". A
-// plan that would not fit into memory can be looked at where no budget was stated. Throws
+// plan that would not fit into memory can be looked at if no budget was stated. Throws
 // UsageError for others.
 Variant make_variant(const Model& model, SessionOptions options, const std::string& changes,
                      const std::string& phase);

@@ -26,7 +26,7 @@ struct Flags {
   bool json = false, no_plain = false, all_isas = false, unfused_too = false;
 };
 
-// What is to be checked: the backend as asked for, or with each instruction set; with passes, and
+// What is to be checked: the requested backend, or each instruction set; with passes, and
 // without them.
 std::vector<SessionOptions> variants(const Flags& flags) {
   std::vector<SessionOptions> list{flags.model.session};
@@ -74,8 +74,6 @@ bool run(const Flags& flags) {
   return passed;
 }
 
-}  // namespace
-
 int verify(int argc, char** argv) {
   CLI::App app(
       "Runs a model node by node and compares each node with its scalar definition, computed from "
@@ -111,5 +109,9 @@ int verify(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   return run(flags) ? 0 : 1;
 }
+
+}  // namespace
+
+const Subcommand kVerify{"verify", "checks every node against its scalar definition", verify};
 
 }  // namespace weft::tools

@@ -74,7 +74,7 @@ function show(rect) {
   now = rect;
   svg.setAttribute("viewBox", `${rect.x} ${rect.y} ${rect.w} ${rect.h}`);
 }
-// All of it where it can be read then, otherwise its top, a pixel for each unit.
+// Shows all of it if that is readable, otherwise its top, one pixel per unit.
 function start() {
   const w = Math.max(1, view.clientWidth), h = Math.max(1, view.clientHeight);
   if (Math.min(w / all.w, h / all.h) > 0.8) return show({...all});
@@ -122,7 +122,7 @@ function fill(box) {
   const table = document.getElementById("facts");
   table.replaceChildren();
   if (!box) return;
-  const rows = box.paths.length > 1 ? [...box.rows, ["stands for", box.paths.join(", ")]] : box.rows;
+  const rows = box.paths.length > 1 ? [...box.rows, ["nodes", box.paths.join(", ")]] : box.rows;
   for (const [key, value] of rows) {
     const row = table.insertRow();
     row.insertCell().textContent = key;

@@ -12,7 +12,7 @@
 namespace weft::cpu {
 namespace {
 
-// Any machine copies floats.
+// Needs no instruction set.
 constexpr InstructionSet kCopy{"copy", "copies", {}};
 
 void copy(const float* x, std::byte* y, std::int64_t n) noexcept {

@@ -1,5 +1,5 @@
 #pragma once
-// The types of caches (ops/cache_cells.h) that have kernels, and which ones: the one list of them.
+// The cache types (ops/cache_cells.h) that have kernels, and these kernels: the only list of them.
 
 #include <span>
 #include <string_view>

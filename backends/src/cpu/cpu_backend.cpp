@@ -37,7 +37,7 @@ std::string CpuBackend::description() const {
 std::optional<Kernel> CpuBackend::find(const Graph& graph, const Node& node) const {
   const CpuOp* op = find_cpu_op(node);
   auto kernel = op ? op->find(features_, graph, node) : std::nullopt;
-  if (kernel) kernel->backend = this;  // prepare() is for it, whoever passes the kernel on
+  if (kernel) kernel->backend = this;  // prepare() needs it
   return kernel;
 }
 
@@ -60,18 +60,14 @@ const Backend& cpu_backend() {
 }
 
 const Backend& cpu_backend(std::string_view isa) {
+  cpu::features_of(isa, cpu::machine_features());  // says what is wrong with the name
   static const auto backends = [] {
     std::map<std::string_view, cpu::CpuBackend> all;
     for (const std::string_view name : cpu_isas())
       all.emplace(name, cpu::find_instruction_set(name).needs);
     return all;
   }();
-  const auto found = backends.find(isa);
-  if (found != backends.end()) return found->second;
-  std::string known;
-  for (const std::string_view name : cpu_isas())
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  fail<ValueError>("'{}' is no instruction set of this machine; it has {}", isa, known);
+  return backends.at(isa);
 }
 
 std::span<const std::string_view> cpu_isas() {

@@ -6,7 +6,7 @@
 
 namespace weft::cpu {
 
-// The cpu backend as it is on a machine with these features.
+// The cpu backend for a machine with these features.
 class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(FeatureSet features);

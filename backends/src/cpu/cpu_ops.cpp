@@ -21,7 +21,7 @@ std::span<const CpuOp* const> cpu_ops() {
 }
 
 std::string_view row_name(std::string_view what, const InstructionSet& isa) {
-  return intern(std::string(what) + " " + std::string(isa.name));
+  return backends::intern(std::string(what) + " " + std::string(isa.name));
 }
 
 std::optional<Kernel> with_row(std::string_view what, std::span<const KernelRow<KernelFn>> rows,

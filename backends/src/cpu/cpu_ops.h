@@ -1,5 +1,5 @@
 #pragma once
-// What the cpu backend can run: one entry per op, each in a file of its own in ops/, and the one
+// The ops that the cpu backend can run: one entry per op, each in its own file in ops/, and the
 // list of them.
 
 #include <memory>
@@ -14,17 +14,17 @@ namespace weft::cpu {
 
 struct CpuOp {
   const OpDef* op;
-  // The kernel for a node of this op on a machine that has these features; nullopt if its types, or
-  // the machine, have none.
+  // The kernel for a node of this op on a machine with these features; nullopt if there is none for
+  // its types or for the machine.
   std::optional<Kernel> (*find)(FeatureSet has, const Graph& graph, const Node& node);
-  // What its kernel takes as KernelArgs::prepared; null if nothing.
+  // Makes what its kernel expects as KernelArgs::prepared; null if it expects nothing.
   std::unique_ptr<PreparedKernel> (*prepare)(FeatureSet has, const Graph& graph,
                                              const Node& node) = nullptr;
 };
 
 std::span<const CpuOp* const> cpu_ops();
 
-// "rms_norm avx2", to live as long as the program.
+// "rms_norm avx2", which lives as long as the program.
 std::string_view row_name(std::string_view what, const InstructionSet& isa);
 
 // `kernel` with the function and the name of the first row that runs with these features, or

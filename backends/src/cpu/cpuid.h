@@ -1,5 +1,5 @@
 #pragma once
-// Where x86 processors say what they can do.
+// Reads the features of x86 processors.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Features of processors, and the instruction sets that kernels are compiled for: sets of features
-// with a name. cmake/instruction_sets.cmake is the list of both.
+// Features of processors, and the instruction sets that kernels are compiled for: named sets of
+// features. cmake/instruction_sets.cmake lists both.
 
 #include <cstdint>
 #include <initializer_list>
@@ -31,19 +31,21 @@ struct InstructionSet {
   FeatureSet needs;
 };
 
-// All of them, later ones better. They live as long as the program.
+// All of them, best first. They live as long as the program.
 std::span<const InstructionSet> instruction_sets();
 // Throws ValueError listing the names.
 const InstructionSet& find_instruction_set(std::string_view name);
-// The best one whose features `has` contains; null if there is none.
+// The first one whose features `has` contains; null if there is none.
 const InstructionSet* best_instruction_set(FeatureSet has);
 
-// What the processor can do and the operating system allows.
+// The features that the processor has and the operating system supports.
 FeatureSet machine_features();
 
-// What kernels may use: all of `machine`, or what the set named by `forced` needs unless that is
-// null or empty. Throws ValueError if the name is unknown, UnsupportedError if the machine lacks
+// What a set needs. Throws ValueError if the name is unknown, UnsupportedError if the machine lacks
 // the set.
+FeatureSet features_of(std::string_view name, FeatureSet machine);
+// What kernels may use: all of `machine`, or what the set named by `forced` needs unless that is
+// null or empty. Throws as features_of(), with WEFT_CPU_ISA before the message.
 FeatureSet choose_features(const char* forced, FeatureSet machine);
 
 }  // namespace weft::cpu

@@ -34,10 +34,10 @@ TEST_CASE("kernels may use what the machine has, or what the forced instruction 
   }
 }
 
-TEST_CASE("names that do not exist and sets that the machine lacks are refused") {
+TEST_CASE("unknown names and instruction sets that the machine lacks are rejected") {
   CHECK_THROWS_WITH_AS(choose_features("avx9", all_features()),
-                       "WEFT_CPU_ISA: 'avx9' is not an instruction set; known: sse2, avx2, avx512, "
-                       "avx512vnni, avx512vbmi",
+                       "WEFT_CPU_ISA: unknown instruction set 'avx9' (known: avx512vbmi, "
+                       "avx512vnni, avx512, avx2, sse2)",
                        ValueError);
   CHECK_THROWS_WITH_AS(choose_features("avx512", of("avx2")),
                        "WEFT_CPU_ISA: this machine lacks avx512 (AVX-512)", UnsupportedError);
@@ -55,7 +55,7 @@ TEST_CASE("instruction sets: no two need the same, names are unique") {
 }
 
 // AVX-VNNI is no part of AVX-512, and processors have either without the other.
-TEST_CASE("the first row whose features are all there runs: sets need not be nested") {
+TEST_CASE("the first row whose features are all available runs: sets need not be nested") {
   constexpr Feature kAvxVnni{60};
   const FeatureSet avx2 = of("avx2"), avx512 = of("avx512"), vnni = of("avx512vnni");
   FeatureSet avxvnni = avx2;

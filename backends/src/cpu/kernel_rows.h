@@ -1,8 +1,8 @@
 #pragma once
 // Rows: a kernel for one instruction set. A kernel has rows for the sets that it is compiled for
-// (cpu/kernel_list.h, made by CMake), best first; the first one whose features are there runs.
-// Sets need not contain one another: what counts is the order of cmake/instruction_sets.cmake and
-// whether all features that a set needs are there.
+// (cpu/kernel_list.h, made by CMake), best first. The first one whose features the machine has is
+// used. Sets need not contain one another: only the order in cmake/instruction_sets.cmake and the
+// features that each set needs matter.
 
 #include <array>
 
@@ -18,7 +18,7 @@ struct KernelRow {
   Fn run{};
 };
 
-// One row for each tag, make.operator()<Tag>() being its function.
+// One row for each tag; its function is make.operator()<Tag>().
 template <class... Arch, class Make>
 constexpr auto rows_for(Tags<Arch...>, Make make) {
   using Row = KernelRow<decltype(make.template operator()<void>())>;

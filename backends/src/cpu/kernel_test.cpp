@@ -5,6 +5,8 @@
 #include <memory>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "weft/backends/device.h"
 #include "weft/backends/memory.h"
 #include "weft/graph/row_layout.h"

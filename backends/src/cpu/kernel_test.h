@@ -27,7 +27,7 @@ inline constexpr EvaluatorOptions kOddRows{.row_padding = 4};
 //   - the result lies within the op's bounds of the definition,
 //   - cutting rows and columns anywhere (in granules of the op) and computing the parts in any
 //   order gives the same bits,
-//   - computing in place, where the op allows it, gives the same bits,
+//   - computing in place, if the op allows it, gives the same bits,
 //   - nothing between the rows of the output is written.
 // `seed` chooses the cuts. Returns the row's name.
 std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_view path,

@@ -1,5 +1,5 @@
-// The one place that asks the processor. Others than x86 have the features that their instruction
-// sets do not name: those that every such processor has.
+// The only code that queries the processor. Only x86 needs a query: instruction sets of other
+// architectures name no features, because every such processor has what they use.
 
 #include "cpu/isa_table.h"
 
@@ -12,7 +12,7 @@ namespace weft::cpu {
 #if defined(__x86_64__)
 namespace {
 
-// Bits of XCR0, the states that the operating system saves.
+// XCR0 bits of the register states that the operating system must save.
 std::uint64_t state_bits(SavedRegisters registers) {
   switch (registers) {
     case SavedRegisters::xmm:

@@ -34,12 +34,12 @@ constexpr int kNoHalf = -1;
 
 using Order = std::span<const std::uint8_t>;
 
-// Bits of a word at `mask` and those `by` above them change places.
+// Exchanges the bits of a word at `mask` with those `by` positions above them.
 struct Swap {
   std::uint32_t mask = 0;
   int by = 0;
 
-  // Of a word, or of every one in a vector of them.
+  // For one word, or for every word of a vector.
   template <class Word>
   constexpr Word operator()(Word word) const {
     const Word change = (word >> by ^ word) & mask;
@@ -49,7 +49,7 @@ struct Swap {
 
 constexpr int kNoUnit = -1, kAllUnits = -2;
 
-// Of bits in units, the same in both directions: the two share no bit.
+// Swaps within units. They share no bits, so applying them again undoes them.
 struct Swaps {
   Swap first, second;
   int unit = kNoUnit;
@@ -79,8 +79,8 @@ constexpr Layout layout(std::string_view name, const DTypeInfo& plain, int unit,
           half_bytes};
 }
 
-// Scales first, then the three vectors that make the same elements of a half's quarters side by
-// side: of Q6_K in file order, memory gave a third of its speed.
+// Scales first, then side by side the three vectors that hold the same elements of a half's
+// quarters: with Q6_K in file order, memory reached a third of its speed.
 constexpr auto kQ6_KOrder = [] {
   std::array<std::uint8_t, 52> order{};
   std::size_t n = 0;
@@ -121,17 +121,17 @@ constexpr auto kQ5_KOrder = in_turn<44>(0, 4, 4, 12);
 
 constexpr std::array<std::uint8_t, 13> kTQ1_0Order{0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 6, 7};
 
-// Four neighbours lie in one byte; they are to lie at the same bits of four. Pair n of byte b, of
-// two bits each, changes places with pair b of byte n.
+// Four neighbours share one byte; moves them to the same bits of four bytes. Exchanges pair n (two
+// bits) of byte b with pair b of byte n.
 constexpr Swaps pairs_in(int unit) {
   return {{0x00cc00cc, 6}, {0x0000f0f0, 12}, unit};
 }
-// Of the five digits of a bit's number the upper two (its byte) change places with the lower two.
+// Exchanges the upper two of the five digits of a bit's number (its byte) with the lower two.
 constexpr Swaps bits_in(int unit) {
   return {{0x0000cccc, 14}, {0x00aa00aa, 7}, unit};
 }
 
-// The one list of forms in panels.
+// All formats that have a panel layout.
 constexpr Layout kLayouts[] = {
     layout("F32_R16", kF32Info, 4),
     layout("F16_R16", kF16Info, 2),
@@ -174,7 +174,7 @@ template <class Half, class Block>
 void each_block(const Layout& l, std::int64_t row_bytes, Half on_half, Block on_block) {
   const std::int64_t block = l.info.block_bytes, half = l.half();
   const std::int64_t n_blocks = row_bytes / block, sharing = half == 0 ? 1 : 4 / half;
-  std::int64_t to = 0;  // of what comes next in the panel
+  std::int64_t to = 0;  // of the next unit in the panel
   for (std::int64_t b = 0; b < n_blocks; ++b) {
     if (half != 0 && b % sharing == 0) {
       for (std::int64_t h = b; h < std::min(b + sharing, n_blocks); ++h, to += half * kPanelRows) {
@@ -208,7 +208,7 @@ void each_unit(const Layout& l, std::int64_t row_bytes, F f) {
   l.unit == 4 ? each_unit<4>(l, row_bytes, f) : each_unit<2>(l, row_bytes, f);
 }
 
-// A unit or half, of a row or of its place in a panel.
+// A unit or half, in a row or in a panel.
 template <int kSize>
 void copy(const std::byte* from, std::byte* to, const Swaps* swaps) {
   std::uint32_t word = 0;
@@ -236,8 +236,8 @@ Shorts deal_high(Shorts a, Shorts b) {
   return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
-// The vectors' elements form a square, of which rows become columns: every step moves the first
-// digit of an element's number to the end.
+// Transposes the square that the vectors' elements form: every step moves the first digit of an
+// element's number to the end.
 template <class V, std::size_t kSide>
 void transpose(V (&v)[kSide]) {
   for (std::size_t step = 1; step < kSide; step *= 2) {
@@ -258,10 +258,10 @@ class Packer {
       place_[l.order[i]] = static_cast<std::uint8_t>(i);
   }
 
-  // A panel. Its 16 streams are more than processors look after, so the rows of the next one are
-  // asked for in order meanwhile.
+  // Packs one panel. Processors do not prefetch its 16 streams well, so this prefetches the rows of
+  // the next panel in order.
   void pack(const std::byte* rows, std::byte* panel, const std::byte* next) const {
-    // Where blocks only follow each other, a row is as good as one of them.
+    // If units keep their order, a whole row can be treated as one block.
     if (l_.half() == 0 && l_.order.empty() && l_.swaps.unit == kNoUnit)
       return pack_block<false>(rows, panel, row_bytes_, next);
     const auto half = [&]<int kSize>(std::int64_t from, std::int64_t to) {
@@ -313,7 +313,7 @@ class Packer {
 
   const Layout& l_;
   std::int64_t row_bytes_;
-  std::array<std::uint8_t, 256> place_{};  // of each unit, the other way round than in `order`
+  std::array<std::uint8_t, 256> place_{};  // of each unit: the inverse of `order`
 };
 
 template <class V>

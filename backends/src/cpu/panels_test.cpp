@@ -28,7 +28,7 @@ View view_of(DType panels, Bytes& bytes, std::int64_t n, std::int64_t k) {
   return v;
 }
 
-TEST_CASE("panels: as many bytes in another order, every row comes back") {
+TEST_CASE("panels: the same bytes in another order, every row can be read back") {
   CHECK(std::ranges::equal(cpu_backend().layouts(), panel_types()));
   for (const DType panels : panel_types()) {
     const DType plain = panels.plain();
@@ -80,7 +80,7 @@ TEST_CASE("panels: units of 16 rows side by side, halves before two blocks, odd 
   CHECK(same(16 * row_bytes, unit(16, 0), 2 * 102));  // rows that fill no panel
 }
 
-TEST_CASE("panels: halves of one byte stand before four blocks") {
+TEST_CASE("panels: halves of one byte precede four blocks") {
   const DType mxfp4 = find_format_by_name("MXFP4")->dtype;  // half at 0, units at 1, 5, ...
   const std::int64_t row_bytes = 6 * 17, n = 16;
   const Bytes from = numbered(n * row_bytes);
@@ -98,7 +98,7 @@ TEST_CASE("panels: halves of one byte stand before four blocks") {
   CHECK(same(4 * 272 + 32 + 256 + 4 * 8, 8, 5 * 17 + 1, 4));
 }
 
-TEST_CASE("panels: four neighbours come to lie at the same bits of four bytes") {
+TEST_CASE("panels: four neighbours move to the same bits of four bytes") {
   struct Case {
     std::string_view name;
     std::int64_t bits;

@@ -44,7 +44,7 @@ const WeightFormat* find(DType dtype) {
 WeightRow decoded_row(DType dtype, FeatureSet has) {
   const Format* format = find_format(dtype);
   const auto* row = first_fit(kDecodedRows, has);
-  if (!row || !format || format->whole || dtype == q8a) return {};
+  if (!row || !format || format->is_integer || dtype == q8a) return {};
   return {row->isa, {.from_f32 = row->run}, format};
 }
 

@@ -1,6 +1,6 @@
 #include "plugin/node_description.h"
 
-#include <charconv>
+#include <cmath>
 
 #include "weft/base/error.h"
 
@@ -28,19 +28,20 @@ weft_tensor tensor_of(const TensorSpec& spec, std::string_view type) {
   return t;
 }
 
-// Splits {"eps":1e-05,"pairs":"halves"} as Attrs prints it: flat, names and texts without quotes.
-template <class F>
-void for_each_field(std::string_view json, F f) {
-  json = json.substr(1, json.size() - 2);
-  while (!json.empty()) {
-    const std::size_t end_of_name = json.find('"', 1);
-    const std::string_view name = json.substr(1, end_of_name - 1);
-    json.remove_prefix(end_of_name + 2);
-    const bool quoted = json.front() == '"';
-    const std::size_t end = quoted ? json.find('"', 1) + 1 : std::min(json.find(','), json.size());
-    f(name, quoted ? json.substr(1, end - 2) : json.substr(0, end), quoted);
-    json.remove_prefix(std::min(end + 1, json.size()));
-  }
+void set_integer(weft_attr& attr, std::int64_t value) {
+  attr.kind = WEFT_ATTR_INTEGER;
+  attr.integer = value;
+  attr.number = static_cast<double>(value);
+}
+
+// A whole number comes as WEFT_ATTR_INTEGER whatever its C++ type is.
+void set_number(weft_attr& attr, double value) {
+  constexpr double kMaxInteger = 9e18;
+  attr.kind = WEFT_ATTR_NUMBER;
+  attr.number = value;
+  if (!(std::abs(value) < kMaxInteger)) return;
+  attr.integer = static_cast<std::int64_t>(value);
+  if (static_cast<double>(attr.integer) == value) attr.kind = WEFT_ATTR_INTEGER;
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ NodeDescription::NodeDescription(const Graph& graph, const Node& node, const Ker
     place_scratch(args->scratch, device);
   }
   for (std::size_t i = 0; i < node.inputs.size(); ++i) inputs_.push_back(&tensors_[i]);
-  add_attrs(node.attrs.to_json());
+  add_attrs(node.attrs);
   node_.struct_size = sizeof(weft_node);
   node_.n_inputs = static_cast<std::uint32_t>(inputs_.size());
   node_.n_attrs = static_cast<std::uint32_t>(attrs_.size());
@@ -92,7 +93,7 @@ void NodeDescription::place(weft_tensor& tensor, const View& view,
     return;
   }
   const PluginDevice::Place place = device->place_of(view.data);
-  if (!place.buffer) fail<Error>("a tensor lies in another memory than the device's");
+  if (!place.buffer) fail<Error>("a tensor is not in the memory of the device");
   tensor.buffer = place.buffer;
   tensor.offset = place.offset;
 }
@@ -107,27 +108,22 @@ void NodeDescription::place_scratch(std::span<std::byte> scratch, const PluginDe
   node_.scratch_offset = place.offset;
 }
 
-void NodeDescription::add_attrs(const std::string& json) {
-  for_each_field(json, [&](std::string_view name, std::string_view value, bool is_text) {
-    weft_attr attr{};
+void NodeDescription::add_attrs(const Attrs& attrs) {
+  attrs.for_each([&](std::string_view name, const AttrValue& value) {
+    weft_attr& attr = attrs_.emplace_back();
     attr.name = texts_.emplace_back(name).c_str();
-    if (is_text) {
+    if (const auto* text = std::get_if<std::string_view>(&value)) {
       attr.kind = WEFT_ATTR_TEXT;
-      attr.text = texts_.emplace_back(value).c_str();
-    } else if (value == "true" || value == "false") {
-      attr.kind = WEFT_ATTR_INTEGER;
-      attr.integer = value == "true";
-      attr.number = static_cast<double>(attr.integer);
+      attr.text = texts_.emplace_back(*text).c_str();
+    } else if (const auto* number = std::get_if<double>(&value)) {
+      set_number(attr, *number);
+    } else if (const auto* single = std::get_if<float>(&value)) {
+      set_number(attr, *single);
+    } else if (const auto* truth = std::get_if<bool>(&value)) {
+      set_integer(attr, *truth);
     } else {
-      std::from_chars(value.data(), value.data() + value.size(), attr.number);
-      const auto [end, error] =
-          std::from_chars(value.data(), value.data() + value.size(), attr.integer);
-      const bool whole = error == std::errc() && end == value.data() + value.size();
-      attr.kind = whole ? WEFT_ATTR_INTEGER : WEFT_ATTR_NUMBER;
-      if (!whole && attr.number > -9e18 && attr.number < 9e18)
-        attr.integer = static_cast<std::int64_t>(attr.number);
+      set_integer(attr, std::get<std::int64_t>(value));
     }
-    attrs_.push_back(attr);
   });
 }
 

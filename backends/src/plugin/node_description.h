@@ -1,5 +1,5 @@
 #pragma once
-// A node in the words of the ABI.
+// Describes a node with the structs of the ABI.
 
 #include <deque>
 #include <string>
@@ -27,7 +27,7 @@ class NodeDescription {
   weft_tensor describe(const Graph& graph, NodeId id) const;
   void place(weft_tensor& tensor, const View& view, const PluginDevice* device) const;
   void place_scratch(std::span<std::byte> scratch, const PluginDevice* device);
-  void add_attrs(const std::string& json);
+  void add_attrs(const Attrs& attrs);
 
   weft_node node_{};
   std::vector<weft_tensor> tensors_;  // inputs, then the output

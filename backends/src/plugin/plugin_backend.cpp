@@ -19,8 +19,8 @@ struct Prepared : PreparedKernel {
 
   void failed(const std::string& text) noexcept {
     const bool lost = device && device->lost();
-    failure.raise(text + (lost ? "; the device is lost, the session cannot go on"
-                               : "; the step does not count, the session can go on"));
+    failure.raise(text + (lost ? "; the device is lost, the session cannot continue"
+                               : "; the step does not count, the session can continue"));
   }
 
   PluginDevice* device;
@@ -122,7 +122,7 @@ std::optional<Kernel> PluginBackend::find(const Graph& graph, const Node& node) 
   if (node.op == &kCopy) {
     if (!memory_) return std::nullopt;
     const bool here = node.attrs.as<CopyAttrs>().from == MemoryId::host;
-    return Kernel{.row = intern(fmt::format("copy {} {}", here ? "to" : "from", name_)),
+    return Kernel{.row = backends::intern(fmt::format("copy {} {}", here ? "to" : "from", name_)),
                   .run = run_copy,
                   .splits = false,
                   .backend = this,
@@ -137,10 +137,11 @@ std::optional<Kernel> PluginBackend::find(const Graph& graph, const Node& node) 
   const std::string what = fmt::format("{} '{}'", node.op->name, node.path);
   if (status != WEFT_OK) fail_call(table_, name_, what, status);
   if (support.scratch_bytes < 0 || support.scratch_bytes > (std::int64_t{1} << 40))
-    fail<Error>("backend {}: {}: wants {} bytes of scratch", name_, what, support.scratch_bytes);
+    fail<Error>("backend {}: {}: invalid scratch size of {} bytes", name_, what,
+                support.scratch_bytes);
   support.kernel[sizeof(support.kernel) - 1] = '\0';
   const std::string_view row = support.kernel[0] ? support.kernel : node.op->name;
-  return Kernel{.row = intern(fmt::format("{} {}", row, name_)),
+  return Kernel{.row = backends::intern(fmt::format("{} {}", row, name_)),
                 .run = run_program,
                 .scratch_bytes = support.scratch_bytes,
                 .granule = std::max<std::int64_t>(1, support.granule),

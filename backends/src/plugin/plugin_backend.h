@@ -13,7 +13,7 @@ namespace weft::plugin {
 
 class PluginBackend final : public Backend {
  public:
-  // Throws Error where the device cannot be opened.
+  // Throws Error if the device cannot be opened.
   PluginBackend(const weft_backend& table, std::int32_t device, std::string name);
 
   std::string_view name() const override { return name_; }

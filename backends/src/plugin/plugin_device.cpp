@@ -22,7 +22,7 @@ std::byte* reserve(std::int64_t n_bytes) {
   void* p = mmap(nullptr, static_cast<std::size_t>(n_bytes), PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
-    fail<IoError>("cannot reserve {} bytes of addresses: {}", n_bytes, std::strerror(errno));
+    fail<IoError>("cannot reserve {} bytes of address space: {}", n_bytes, std::strerror(errno));
   return static_cast<std::byte*>(p);
 }
 
@@ -78,7 +78,7 @@ void PluginDevice::release(std::byte* data) noexcept {
   const std::lock_guard lock(mutex_);
   const auto it = buffers_.find(data);
   if (it == buffers_.end()) return;
-  table_.queue_finish(queue_);  // nobody may use it any more
+  table_.queue_finish(queue_);  // it must not be in use when it is freed
   table_.buffer_destroy(it->second.buffer);
   munmap(data, static_cast<std::size_t>(it->second.size));
   buffers_.erase(it);

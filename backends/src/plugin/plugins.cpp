@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int32_t kMostDevices = 64;
-constexpr std::size_t kMostFiles = 256;  // of a folder: more is a mistake
+constexpr std::int32_t kMaxPluginDevices = 64;
+constexpr std::size_t kMaxPluginFiles = 256;  // of a folder: more is a mistake
 
 struct Library {
   PluginInfo info;
@@ -46,7 +46,7 @@ bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= 32 && std::ranges::all_of(name, fits);
 }
 
-// Functions that nobody can do without, and those of devices with memory of their own.
+// Functions that every backend needs, and those for devices with their own memory.
 std::string missing_functions(const weft_backend& t, bool host_memory) {
   std::string missing;
   const auto need = [&](bool there, std::string_view name) {
@@ -82,18 +82,18 @@ std::unique_ptr<const weft_backend> table_of(const std::string& path) {
   using Entry = const weft_backend* (*)(std::uint32_t);
   const auto entry = reinterpret_cast<Entry>(dlsym(library, WEFT_ABI_ENTRY));
   if (!entry)
-    fail<UnsupportedError>("{}: exports no {}(): it is no backend of Weft", path, WEFT_ABI_ENTRY);
+    fail<UnsupportedError>("{}: not a Weft backend: it does not export {}()", path, WEFT_ABI_ENTRY);
   const weft_backend* table = entry(WEFT_ABI_VERSION);
   if (!table) {
-    fail<UnsupportedError>("{}: does not speak version {} of the backend ABI", path,
+    fail<UnsupportedError>("{}: does not support version {} of the backend ABI", path,
                            WEFT_ABI_VERSION);
   }
   if (table->abi_version != WEFT_ABI_VERSION) {
-    fail<UnsupportedError>("{}: speaks version {} of the backend ABI, this program version {}",
-                           path, table->abi_version, WEFT_ABI_VERSION);
+    fail<UnsupportedError>("{}: uses version {} of the backend ABI, expected version {}", path,
+                           table->abi_version, WEFT_ABI_VERSION);
   }
   if (table->struct_size < kFirstHeader) {
-    fail<UnsupportedError>("{}: its table of functions has {} bytes, {} are needed", path,
+    fail<UnsupportedError>("{}: its table of functions has {} bytes, expected at least {}", path,
                            table->struct_size, kFirstHeader);
   }
   auto known = std::make_unique<weft_backend>();
@@ -107,12 +107,13 @@ void check_name(const Registry& all, const std::string& path, std::string_view n
   }
   bool taken = name == "cpu" || name == "reference" || name == "host";
   for (const Library& library : all.libraries) taken |= library.table && library.info.name == name;
-  if (taken) fail<UnsupportedError>("{}: there is a backend '{}' already", path, name);
+  if (taken) fail<UnsupportedError>("{}: a backend '{}' already exists", path, name);
 }
 
 void read_devices(const std::string& path, const weft_backend& table, PluginInfo& info) {
   const std::int32_t n = table.n_devices();
-  if (n < 0 || n > kMostDevices) fail<UnsupportedError>("{}: says it has {} devices", path, n);
+  if (n < 0 || n > kMaxPluginDevices)
+    fail<UnsupportedError>("{}: invalid number of devices: {}", path, n);
   for (std::int32_t i = 0; i < n; ++i) {
     weft_device_info device{};
     device.struct_size = sizeof(device);
@@ -144,7 +145,7 @@ Library open_library(const Registry& all, const std::string& path) {
   return library;
 }
 
-// Throws where `must` and it cannot be used.
+// Throws if `must` and it cannot be used.
 void load_file(Registry& all, const fs::path& file, bool must) {
   std::error_code ignored;
   for (const Library& library : all.libraries) {
@@ -163,15 +164,16 @@ void load_file(Registry& all, const fs::path& file, bool must) {
 void load(Registry& all, const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) fail<IoError>("{}: no backend is there: {}", path, error.message());
+  if (!fs::exists(status)) fail<IoError>("{}: cannot find a backend: {}", path, error.message());
   if (!fs::is_directory(status)) return load_file(all, path, true);
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(path, error)) {
     if (entry.path().extension() == ".so") files.push_back(entry.path());
   }
   if (error) fail<IoError>("{}: cannot be listed: {}", path, error.message());
-  if (files.size() > kMostFiles)
-    fail<ValueError>("{}: has {} libraries, more than {}", path, files.size(), kMostFiles);
+  if (files.size() > kMaxPluginFiles)
+    fail<ValueError>("{}: has {} libraries, expected at most {}", path, files.size(),
+                     kMaxPluginFiles);
   std::ranges::sort(files);
   for (const fs::path& file : files) load_file(all, file, false);
 }

@@ -1,4 +1,4 @@
-// One kernel for every op: it calls the scalar definition that the op brings along.
+// One kernel for every op: it calls the op's scalar definition.
 
 #include "weft/backends/backend.h"
 
@@ -17,8 +17,9 @@ class ReferenceBackend final : public Backend {
   std::string description() const override { return "scalar definitions, double accumulators"; }
   std::optional<Kernel> find(const Graph&, const Node& node) const override {
     if (!node.op || !node.op->reference) return std::nullopt;
-    return Kernel{
-        .row = intern(std::string(node.op->name) + " reference"), .run = run, .splits = false};
+    return Kernel{.row = backends::intern(std::string(node.op->name) + " reference"),
+                  .run = run,
+                  .splits = false};
   }
 };
 

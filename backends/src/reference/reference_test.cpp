@@ -22,7 +22,7 @@ const OpDef kDouble{.name = "double",
 const OpDef kLook{
     .name = "look", .inputs = kDoubleInputs, .infer = infer_double, .storage = Storage::view};
 
-TEST_CASE("the reference backend runs an op that it has never heard of, whole") {
+TEST_CASE("the reference backend runs an unknown op without splitting it") {
   Graph g;
   const Tensor x = g.input("x", {f32, {3}});
   const Tensor y = g.add(kDouble, {{x}}, {}, std::source_location::current());
@@ -53,9 +53,9 @@ TEST_CASE("nodes without a definition have no kernel") {
 }
 
 // Also run with a WEFT_CPU_ISA that makes cpu_backend() throw: see CMakeLists.txt.
-TEST_CASE("the reference backend is found by name, whatever the cpu backend says") {
+TEST_CASE("the reference backend is found by name, regardless of the cpu backend") {
   CHECK(&find_backend("reference") == &reference_backend());
-  CHECK_THROWS_WITH_AS(find_backend("gpu"), "no backend is called 'gpu'; known: cpu, reference",
+  CHECK_THROWS_WITH_AS(find_backend("gpu"), "unknown backend 'gpu' (known: cpu, reference)",
                        ValueError);
 }
 

@@ -6,10 +6,6 @@
 
 namespace weft {
 
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 std::string_view trim_right(std::string_view text) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
@@ -21,14 +17,16 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-char to_lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 std::string to_lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = to_lower(c);
   return lower;
+}
+
+std::string to_upper(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) c = to_upper(c);
+  return upper;
 }
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) {

@@ -15,6 +15,7 @@ TEST_CASE("trim removes ASCII whitespace at the ends only") {
 
 TEST_CASE("case is ignored for ASCII letters only") {
   CHECK(to_lower("Q4_K_[Z]") == "q4_k_[z]");
+  CHECK(to_upper("q4_k_{z}") == "Q4_K_{Z}");
   CHECK(equals_ignoring_case("Q4_K", "q4_k"));
   CHECK_FALSE(equals_ignoring_case("Q4_K", "Q4_KS"));
   CHECK_FALSE(equals_ignoring_case("@", "`"));

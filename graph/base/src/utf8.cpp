@@ -6,8 +6,8 @@
 namespace weft {
 namespace {
 
-// What the first byte announces: the length, and the range of the second byte, which excludes
-// overlong forms, surrogates and codes past U+10FFFF (table 3-7 of the Unicode standard).
+// The form that the first byte determines: the length, and the range of the second byte, which
+// excludes overlong forms, surrogates and codes past U+10FFFF (table 3-7 of the Unicode standard).
 struct Lead {
   std::size_t length;
   std::uint8_t second_min;
@@ -26,7 +26,7 @@ Lead lead(std::uint8_t byte) {
   return {0, 0, 0};
 }
 
-// How many bytes from `at` on agree with the form that the first one announces.
+// How many bytes from `at` on match the form that the first one determines.
 std::size_t agreeing_bytes(std::string_view text, std::size_t at, const Lead& form) {
   std::size_t n = 1;
   while (n < form.length && at + n < text.size()) {
@@ -67,8 +67,8 @@ void append_utf8(char32_t code, std::string& out) {
 }
 
 std::size_t unfinished_utf8(std::string_view text) {
-  const std::size_t most = std::min<std::size_t>(3, text.size());
-  for (std::size_t n = 1; n <= most; ++n) {
+  const std::size_t max_bytes = std::min<std::size_t>(3, text.size());
+  for (std::size_t n = 1; n <= max_bytes; ++n) {
     const std::size_t at = text.size() - n;
     const auto byte = static_cast<std::uint8_t>(text[at]);
     if ((byte & 0xC0) == 0x80) continue;

@@ -21,7 +21,7 @@ TEST_CASE("every Unicode scalar value survives encoding and decoding") {
   }
 }
 
-TEST_CASE("what is not UTF-8 is taken byte by byte") {
+TEST_CASE("invalid UTF-8 is read byte by byte") {
   for (const char* text :
        {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
         "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE2\x82", "\xC3"}) {
@@ -33,7 +33,7 @@ TEST_CASE("what is not UTF-8 is taken byte by byte") {
   }
 }
 
-TEST_CASE("only what may still become a character counts as unfinished") {
+TEST_CASE("only a valid prefix of a character counts as unfinished") {
   CHECK(unfinished_utf8("") == 0);
   CHECK(unfinished_utf8("abc") == 0);
   CHECK(unfinished_utf8("abc\xE2\x82") == 2);

@@ -116,7 +116,7 @@ WEFT_ARCHITECTURES(WEFT_DECLARE)
 
 namespace {
 
-// Those that came from outside. A deque: models keep pointers to their architectures.
+// The architectures of other projects. A deque, because models keep pointers to them.
 struct Registered {
   std::mutex adding;  // taken first
   std::mutex mutex;
@@ -140,11 +140,11 @@ std::vector<const Architecture*> architectures() {
 
 void register_architecture(const Architecture& architecture) {
   if (architecture.name.empty() || !architecture.build)
-    fail<ValueError>("an architecture needs a name and a function that builds it");
+    fail<ValueError>("an architecture needs a name and a build function");
   const std::lock_guard adding(registered().adding);
   for (const Architecture* a : architectures()) {
     if (a->name == architecture.name)
-      fail<ValueError>("there is an architecture '{}' already", architecture.name);
+      fail<ValueError>("an architecture '{}' already exists", architecture.name);
   }
   const std::lock_guard lock(registered().mutex);
   registered().list.push_back(architecture);
@@ -152,7 +152,7 @@ void register_architecture(const Architecture& architecture) {
 
 namespace {
 
-// The known names with the fewest edits between them and `name`.
+// The known names with the smallest edit distance to `name`.
 std::string nearest(std::string_view name) {
   std::size_t best = SIZE_MAX;
   std::string names;
@@ -174,7 +174,7 @@ const Architecture& find_architecture(const ModelSource& source) {
   for (const Architecture* a : architectures()) {
     if (a->name == *name) return *a;
   }
-  const std::string shown = short_name(*name);
+  const std::string shown = arch::short_name(*name);
   fail<UnsupportedError>("{}: unsupported architecture '{}'; nearest known: {}", source.file(),
                          shown, nearest(shown));
 }

@@ -11,8 +11,8 @@ namespace weft {
 namespace {
 
 std::vector<Residual> post_norm(Block attention, Block ffn) {
-  return {{.name = "attn", .block = std::move(attention), .over_sum = "attn_output_norm"},
-          {.name = "ffn", .block = std::move(ffn), .over_sum = "layer_output_norm"}};
+  return {{.name = "attn", .block = std::move(attention), .sum_norm = "attn_output_norm"},
+          {.name = "ffn", .block = std::move(ffn), .sum_norm = "layer_output_norm"}};
 }
 
 Decoder encoder(std::vector<Residual> layer) {

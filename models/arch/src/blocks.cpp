@@ -96,7 +96,7 @@ Tensor rope_halves(const Layer& l, std::string_view name, Tensor x) {
 }
 
 Memory memory_of(const Layer& l) {
-  const std::int64_t window = l.numbers().window;
+  const std::int64_t window = l.hparams().window;
   if (!l.c.causal) return l.in.memory.both_ways(window);
   return window > 0 ? l.in.memory.window(window) : l.in.memory;
 }
@@ -109,7 +109,7 @@ struct Heads {
 
 // Projected apart, or by one matrix whose rows are those of q, k and v.
 Heads project_heads(const Layer& l, Tensor x) {
-  const LayerHparams& n = l.numbers();
+  const LayerHparams& n = l.hparams();
   const std::int64_t D = l.c.D, nq = n.H * n.E, nk = n.G * n.E, nv = n.G * n.Ev;
   const auto clamped = [&](Tensor y) {
     return l.c.clamp_qkv > 0 ? clamp(y, -l.c.clamp_qkv, l.c.clamp_qkv) : y;
@@ -128,7 +128,7 @@ Heads project_heads(const Layer& l, Tensor x) {
 
 // y [T, H, Ev] times act(gate x), by element or by head.
 Tensor gated(const Layer& l, Act act, Tensor x, Tensor y) {
-  const LayerHparams& n = l.numbers();
+  const LayerHparams& n = l.hparams();
   const Shape* shape = l.w.shape_of("attn_gate.weight");
   const bool by_head = shape && (*shape)[0].bound == n.H;
   Tensor gate = act(project(l.w, "attn_gate", by_head ? n.H : n.H * n.Ev, l.c.D, x));
@@ -146,7 +146,7 @@ Tensor gate_by_softplus(const Layer& l, Tensor x, Tensor y) {
 }
 
 Tensor Attention::operator()(const Layer& l, Tensor x) const {
-  const LayerHparams& n = l.numbers();
+  const LayerHparams& n = l.hparams();
   auto [q, k, v] = project_heads(l, x);
   for (const HeadStep step : q_and_k) q = step ? step(l, "attn_q", q) : q;
   for (const HeadStep step : q_and_k) k = step ? step(l, "attn_k", k) : k;
@@ -164,7 +164,7 @@ Tensor Attention::operator()(const Layer& l, Tensor x) const {
 }
 
 Tensor Ffn::operator()(const Layer& l, Tensor x) const {
-  const std::int64_t D = l.c.D, F = l.numbers().F;
+  const std::int64_t D = l.c.D, F = l.hparams().F;
   Tensor y;  // [T, F]
   const Shape* up_shape = l.w.shape_of("ffn_up.weight");
   if (gated && up_shape && !l.w.has("ffn_gate.weight") && (*up_shape)[0].bound == 2 * F) {

@@ -9,7 +9,7 @@
 namespace weft {
 
 struct Weights::Used {
-  std::unordered_set<std::string> names;  // asked for, or known to be of no use
+  std::unordered_set<std::string> names;  // declared or ignored
 };
 
 Weights::Weights(Graph& graph, const ModelSource& source)
@@ -102,11 +102,11 @@ class GraphBuilder {
     std::string names;
     for (const std::string_view name : source_.tensor_names()) {
       if (used.names.contains(std::string(name)) || ++n_unknown > kShown) continue;
-      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", short_name(name));
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", arch::short_name(name));
     }
     if (n_unknown == 0) return;
     if (n_unknown > kShown) names += fmt::format(" and {} more", n_unknown - kShown);
-    fail<FormatError>("{}: architecture '{}' has no use for {} {}", source_.file(), arch,
+    fail<FormatError>("{}: architecture '{}' does not use {} {}", source_.file(), arch,
                       n_unknown == 1 ? "tensor" : "tensors", names);
   }
 
@@ -117,22 +117,13 @@ class GraphBuilder {
 
 namespace {
 
-// Runs f and puts the file's name before what ops throw while the graph grows.
+// Runs f and prepends the file's name to errors that ops throw.
 template <class F>
 auto with_file(std::string_view file, F f) {
-  const auto text = [&](const Error& e) {
-    const std::string_view what = e.what();
-    return what.starts_with(file) ? std::string(what) : fmt::format("{}: {}", file, what);
+  const auto reword = [&](std::string_view message) {
+    return message.starts_with(file) ? std::string(message) : fmt::format("{}: {}", file, message);
   };
-  try {
-    return f();
-  } catch (const ShapeError& e) {
-    throw ShapeError(text(e));
-  } catch (const DTypeError& e) {
-    throw DTypeError(text(e));
-  } catch (const ValueError& e) {
-    throw ValueError(text(e));
-  }
+  return reword_errors<ShapeError, DTypeError, ValueError>(reword, f);
 }
 
 }  // namespace

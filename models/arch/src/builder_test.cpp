@@ -68,7 +68,7 @@ TEST_CASE("tied and untied heads, optional biases") {
   CHECK(node(untied, "blk.0.attn_q").inputs[2] == kNoNode);
 }
 
-TEST_CASE("LongRoPE takes the long factors where the context is longer than the first one") {
+TEST_CASE("LongRoPE uses the long factors if the context is longer than the original one") {
   MadeSource source = tiny_source("llama");
   source.keys["llama.rope.scaling.type"] = std::string("longrope");
   source.keys["llama.rope.scaling.original_context_length"] = 128;
@@ -93,7 +93,7 @@ TEST_CASE("qwen3 normalizes heads") {
                   "missing (models/arch/src/") == 0);
 }
 
-TEST_CASE("weights that do not fit are refused with file, tensor, both shapes and line") {
+TEST_CASE("weights that do not fit are rejected with file, tensor, both shapes and line") {
   MadeSource source = tiny_source("qwen2");
   source.add("blk.1.ffn_up.weight", {f32, {64, 96}});
   CHECK(text_of([&] { build(source); })
@@ -115,14 +115,14 @@ TEST_CASE("tensors that the architecture does not know are named") {
   MadeSource source = tiny_source("qwen2");
   source.add("blk.0.attn_sinks.weight", {f32, {4}});
   CHECK(text_of([&] { build(source); }) ==
-        "tiny.gguf: architecture 'qwen2' has no use for tensor 'blk.0.attn_sinks.weight'");
+        "tiny.gguf: architecture 'qwen2' does not use tensor 'blk.0.attn_sinks.weight'");
   for (int i = 2; i < 9; ++i) source.add(fmt::format("blk.{}.x", i), {f32, {4}});
   CHECK(text_of([&] { build(source); }) ==
-        "tiny.gguf: architecture 'qwen2' has no use for tensors 'blk.0.attn_sinks.weight', "
+        "tiny.gguf: architecture 'qwen2' does not use tensors 'blk.0.attn_sinks.weight', "
         "'blk.2.x', 'blk.3.x', 'blk.4.x', 'blk.5.x' and 3 more");
 }
 
-TEST_CASE("unknown architectures are named with what is nearest") {
+TEST_CASE("unknown architectures are reported with the nearest known name") {
   MadeSource source("");
   source.path = "tiny.gguf";
   source.keys.clear();

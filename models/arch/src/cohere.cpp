@@ -15,10 +15,11 @@ struct Cohere : Hparams {
 
 Decoder cohere(const Cohere& c) {
   const Attention attention{{norm_heads_if_present, rope_adjacent}};
-  return {
-      .rope = {.attrs = c.rope},
-      .layer = {{.name = "layer", .before = "attn_norm", .block = side_by_side(attention, swiglu)}},
-      .logits_scale = c.logits_scale};
+  return {.rope = {.attrs = c.rope},
+          .layer = {{.name = "layer",
+                     .pre_norm = "attn_norm",
+                     .block = side_by_side(attention, swiglu)}},
+          .logits_scale = c.logits_scale};
 }
 
 Cohere read(const Keys& keys) {
@@ -35,13 +36,13 @@ Cohere read2(const Keys& keys) {
 // Experts and the shared one count half each.
 Tensor halved_moe(const Layer& l, Tensor x) {
   const Tensor y = Moe{}(l, x);
-  return l.numbers().experts && l.c.experts.shared_F > 0 ? scale(y, 0.5f) : y;
+  return l.hparams().experts && l.c.experts.shared_F > 0 ? scale(y, 0.5f) : y;
 }
 
 Decoder cohere2moe(const Cohere& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
           .layer = {{.name = "layer",
-                     .before = "attn_norm",
+                     .pre_norm = "attn_norm",
                      .block = side_by_side(Attention{{rope_adjacent}}, halved_moe)}},
           .logits_scale = c.logits_scale};
 }

@@ -16,8 +16,8 @@ Decoder deci(const Hparams& c) {
     const LayerHparams& n = c.layer(i);
     std::vector<Residual> steps;
     const Block attention = n.G > 0 ? Block(Attention{{rope_adjacent}}) : Block(linear_attention);
-    if (n.H > 0) steps.push_back({.name = "attn", .before = "attn_norm", .block = attention});
-    if (n.F > 0) steps.push_back({.name = "ffn", .before = "ffn_norm", .block = swiglu});
+    if (n.H > 0) steps.push_back({.name = "attn", .pre_norm = "attn_norm", .block = attention});
+    if (n.F > 0) steps.push_back({.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu});
     return steps;
   };
   return {.rope = {.attrs = c.rope, .factors = true}, .layer_of = layer};

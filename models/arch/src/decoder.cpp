@@ -9,27 +9,30 @@ namespace weft {
 namespace {
 
 Tensor apply(const Residual& r, const Layer& l, Tensor h) {
-  Tensor y = r.before.empty() ? h : norm(l.w, r.before, l.c, h);
+  Tensor y = r.pre_norm.empty() ? h : norm(l.w, r.pre_norm, l.c, h);
   y = r.block(l, y);
-  if (!r.after.empty()) y = norm(l.w, r.after, l.c, y);
+  if (!r.post_norm.empty()) y = norm(l.w, r.post_norm, l.c, y);
   if (r.scale) y = scale(y, *r.scale);
   h = add(h, y).named(std::string(r.name) + "_residual");
-  return r.over_sum.empty() ? h : norm(l.w, r.over_sum, l.c, h);
+  return r.sum_norm.empty() ? h : norm(l.w, r.sum_norm, l.c, h);
 }
 
 }  // namespace
 
 std::vector<Residual> pre_norm(Block attention, Block ffn, std::string_view ffn_norm) {
-  return {{.name = "attn", .before = "attn_norm", .block = std::move(attention)},
-          {.name = "ffn", .before = ffn_norm, .block = std::move(ffn)}};
+  return {{.name = "attn", .pre_norm = "attn_norm", .block = std::move(attention)},
+          {.name = "ffn", .pre_norm = ffn_norm, .block = std::move(ffn)}};
 }
 
 std::vector<Residual> sandwich_norm(Block attention, Block ffn) {
   return {{.name = "attn",
-           .before = "attn_norm",
+           .pre_norm = "attn_norm",
            .block = std::move(attention),
-           .after = "post_attention_norm"},
-          {.name = "ffn", .before = "ffn_norm", .block = std::move(ffn), .after = "post_ffw_norm"}};
+           .post_norm = "post_attention_norm"},
+          {.name = "ffn",
+           .pre_norm = "ffn_norm",
+           .block = std::move(ffn),
+           .post_norm = "post_ffw_norm"}};
 }
 
 Block side_by_side(Block a, Block b) {

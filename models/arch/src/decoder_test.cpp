@@ -67,26 +67,26 @@ Tensor once(const Layer& l, Tensor x) {
 
 }  // namespace
 
-TEST_CASE("norms stand where the page puts them") {
+TEST_CASE("norms are placed as the page says") {
   const Graph graph = graph_of([](const Numbers&) -> Decoder {
-    return {.layer = {{.name = "pre", .before = "pre_norm", .block = twice},
-                      {.name = "post", .block = swiglu, .after = "post_norm"},
-                      {.name = "bert", .block = once, .over_sum = "bert_norm"}}};
+    return {.layer = {{.name = "pre", .pre_norm = "pre_norm", .block = twice},
+                      {.name = "post", .block = swiglu, .post_norm = "post_norm"},
+                      {.name = "bert", .block = once, .sum_norm = "bert_norm"}}};
   });
   CHECK(input(graph, "blk.1.twice", 0) == "blk.1.pre_norm");
   CHECK(input(graph, "blk.1.pre_residual", 1) == "blk.1.twice");
   CHECK(input(graph, "blk.1.ffn_gate", 0) == "blk.1.pre_residual");
   CHECK(input(graph, "blk.1.post_residual", 1) == "blk.1.post_norm");
   CHECK(input(graph, "output_rows", 0) == "blk.1.bert_norm");
-  CHECK(count(graph, kRopeAngles) == 0);  // nobody asked for them
+  CHECK(count(graph, kRopeAngles) == 0);  // not requested
 }
 
-TEST_CASE("blocks side by side take one input, and scales are where the page has them") {
+TEST_CASE("parallel blocks share one input, and scales are placed as the page says") {
   const Graph graph = graph_of(
       [](const Numbers& c) -> Decoder {
         return {.embedding_scale = c.doubled,
                 .layer = {{.name = "both",
-                           .before = "norm",
+                           .pre_norm = "norm",
                            .block = side_by_side(twice, swiglu),
                            .scale = 0.5f}},
                 .logits_scale = 3};
@@ -117,7 +117,7 @@ TEST_CASE("queries and keys go through the steps in their order") {
   CHECK(node(none, "blk.0.attn").attrs.as<AttentionAttrs>().scale == 0.25f);
 }
 
-TEST_CASE("layers differ in numbers, in angles, and in what they are made of") {
+TEST_CASE("layers may differ in hyperparameters, angles and parts") {
   using List = std::vector<std::int64_t>;
   const auto describe = [](const Numbers& c) -> Decoder {
     return {.rope = {.attrs = c.rope},
@@ -141,7 +141,7 @@ TEST_CASE("layers differ in numbers, in angles, and in what they are made of") {
   CHECK(count(graph, kRopeAngles) == 2);
 }
 
-TEST_CASE("a layer may take the second angles") {
+TEST_CASE("a layer may use the second angles") {
   static constexpr auto describe = [](const Hparams& c) -> Decoder {
     return {.rope = {.attrs = c.rope},
             .second_rope = {.attrs = {.n_rot = c.rope.n_rot, .base = 5}},

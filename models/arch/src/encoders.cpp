@@ -43,7 +43,7 @@ Decoder modern_bert(const Windowed& c) {
   const Ffn ffn{c.silu ? act::silu : act::gelu};
   const auto layer = [ffn](std::int64_t i) {
     std::vector<Residual> steps = pre_norm(Attention{{rope_halves}}, ffn);
-    if (i == 0) steps[0].before = {};  // the embeddings are normed already
+    if (i == 0) steps[0].pre_norm = {};  // the embeddings are normed already
     return steps;
   };
   return {.rope = {.attrs = c.rope},

@@ -17,8 +17,8 @@ Decoder exaone4(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
           .layer = {{.name = "attn",
                      .block = Attention{{norm_heads, rope_halves}},
-                     .after = "post_attention_norm"},
-                    {.name = "ffn", .block = swiglu, .after = "post_ffw_norm"}}};
+                     .post_norm = "post_attention_norm"},
+                    {.name = "ffn", .block = swiglu, .post_norm = "post_ffw_norm"}}};
 }
 
 Hparams read_exaone4(const Keys& keys) {

@@ -81,7 +81,7 @@ Tensor shared_expert(const Layer& l, Tensor x, Unit unit) {
 }
 
 Tensor Moe::operator()(const Layer& l, Tensor x) const {
-  if (!l.numbers().experts) return dense(l, x);
+  if (!l.hparams().experts) return dense(l, x);
   Tensor y = experts(l, x, route(l, x), unit);
   return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit)) : y;
 }

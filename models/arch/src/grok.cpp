@@ -26,9 +26,11 @@ Decoder grok(const Grok& c) {
   const Attention attention{
       .q_and_k = {rope_halves}, .scale = c.score_scale, .softcap = c.score_cap};
   const auto layer = [=](std::int64_t) -> std::vector<Residual> {
-    return {
-        {.name = "attn", .before = "attn_norm", .block = attention, .after = "attn_output_norm"},
-        {.name = "ffn", .before = "ffn_norm", .block = ffn, .after = "post_ffw_norm"}};
+    return {{.name = "attn",
+             .pre_norm = "attn_norm",
+             .block = attention,
+             .post_norm = "attn_output_norm"},
+            {.name = "ffn", .pre_norm = "ffn_norm", .block = ffn, .post_norm = "post_ffw_norm"}};
   };
   return {.rope = {.attrs = c.rope},
           .embedding_scale = c.embedding_scale,

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Far above every known model and low enough that no product of a few of them leaves 63 bits.
+// Far above every known model, and low enough that products of a few of them fit in 63 bits.
 constexpr std::int64_t kMaxLayers = 4096;
 constexpr std::int64_t kMaxHeads = 1 << 16;
 constexpr std::int64_t kMaxHeadWidth = 1 << 16;
@@ -23,8 +23,8 @@ std::int64_t read_vocabulary(const Keys& keys) {
   const ModelSource& source = keys.source();
   const std::int64_t n_tokens = source.array_size("tokenizer.ggml.tokens");
   if (n_tokens > kMaxVocabulary) {
-    fail<FormatError>("{}: a vocabulary of {} tokens, at most {} are allowed", source.file(),
-                      n_tokens, kMaxVocabulary);
+    fail<FormatError>("{}: a vocabulary of {} tokens, expected at most {}", source.file(), n_tokens,
+                      kMaxVocabulary);
   }
   return n_tokens > 0 ? n_tokens : keys.count("vocab_size", kMaxVocabulary);
 }
@@ -34,18 +34,18 @@ void read_heads(const Keys& keys, const HparamsRules& rules, Hparams& c) {
   if (heads.empty()) keys.missing("attention.head_count");
   auto groups = keys.find_counts("attention.head_count_kv", c.L, rules.min_G, kMaxHeads);
   if (groups.empty()) groups = heads;
-  const std::int64_t most = std::max<std::int64_t>(std::ranges::max(heads), 1);
+  const std::int64_t max_heads = std::max<std::int64_t>(std::ranges::max(heads), 1);
   const auto key_length = keys.find_count("attention.key_length", kMaxHeadWidth);
-  if (!key_length && c.D % most != 0) {
-    keys.refuse("attention.head_count", most,
+  if (!key_length && c.D % max_heads != 0) {
+    keys.refuse("attention.head_count", max_heads,
                 fmt::format("a divisor of the embedding length {}", c.D));
   }
-  const std::int64_t E = key_length.value_or(c.D / most);
+  const std::int64_t E = key_length.value_or(c.D / max_heads);
   const std::int64_t Ev = keys.count_or("attention.value_length", kMaxHeadWidth,
-                                        key_length && c.D % most != 0 ? E : c.D / most);
+                                        key_length && c.D % max_heads != 0 ? E : c.D / max_heads);
   const std::int64_t widest = std::max(E, Ev);
-  if (most * widest > kMaxWidth) {
-    keys.refuse("attention.head_count", most,
+  if (max_heads * widest > kMaxWidth) {
+    keys.refuse("attention.head_count", max_heads,
                 fmt::format("at most {} for heads of {}", kMaxWidth / widest, widest));
   }
   for (std::size_t i = 0; i < c.layers.size(); ++i) {
@@ -70,8 +70,9 @@ RopeScaling read_scaling_type(const Keys& keys) {
   if (*name == "none") return RopeScaling::none;
   if (*name == "yarn") return RopeScaling::yarn;
   if (*name == "longrope") return RopeScaling::longrope;
-  fail<UnsupportedError>("{}: key '{}' is '{}'; known are none, linear, yarn and longrope",
-                         keys.source().file(), keys.name("rope.scaling.type"), short_name(*name));
+  fail<UnsupportedError>("{}: key '{}' is '{}' (known: none, linear, yarn, longrope)",
+                         keys.source().file(), keys.name("rope.scaling.type"),
+                         arch::short_name(*name));
 }
 
 // Source of YaRN's magnitude: Peng et al. 2023, arXiv:2309.00071, section 3.4; rope_angles applies

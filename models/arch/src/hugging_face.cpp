@@ -36,8 +36,8 @@ constexpr HfKey kKeys[] = {
     {"num_attention_heads", "attention.head_count"},
     {"num_key_value_heads", "attention.head_count_kv", Kind::count, IfAbsent::same_as,
      "num_attention_heads"},
-    {"head_dim", "attention.key_length", Kind::count, IfAbsent::leave_out},
-    {"head_dim", "attention.value_length", Kind::count, IfAbsent::leave_out},
+    {"head_dim", "attention.key_length", Kind::count, IfAbsent::omit},
+    {"head_dim", "attention.value_length", Kind::count, IfAbsent::omit},
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon", Kind::number, IfAbsent::use_default, "",
      1e-6},
 };
@@ -51,7 +51,7 @@ bool HuggingFace::has_type(std::string_view type) const {
 std::span<const HfTensor> usual_hf_tensors() {
   return kInLayer;
 }
-std::span<const HfTensor> usual_hf_outsiders() {
+std::span<const HfTensor> usual_hf_model_tensors() {
   return kOutside;
 }
 std::span<const HfKey> usual_hf_keys() {

@@ -26,7 +26,7 @@ Tensor norm_after_rope(const Layer& l, std::string_view, Tensor x) {
 }
 
 Memory chunks_of(const Layer& l) {
-  return l.numbers().window > 0 ? l.in.memory.chunks(kChunk) : l.in.memory;
+  return l.hparams().window > 0 ? l.in.memory.chunks(kChunk) : l.in.memory;
 }
 
 Tensor attention(const Layer& l, Tensor x) {
@@ -52,7 +52,7 @@ Tensor weighted_experts(const Layer& l, Tensor x) {
 }
 
 Tensor ffn(const Layer& l, Tensor x) {
-  if (!l.numbers().experts) return swiglu(l, x);
+  if (!l.hparams().experts) return swiglu(l, x);
   return add(weighted_experts(l, x), shared_expert(l, x, unit::swiglu));
 }
 

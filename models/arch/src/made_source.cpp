@@ -51,7 +51,7 @@ const T* MadeSource::find(std::string_view key) const {
   const auto it = keys.find(key);
   if (it == keys.end()) return nullptr;
   if (const T* value = std::get_if<T>(&it->second)) return value;
-  fail<FormatError>("{}: key '{}' has another type than is wanted", file(), key);
+  fail<FormatError>("{}: key '{}' has the wrong type", file(), key);
 }
 
 std::optional<std::uint64_t> MadeSource::find_uint(std::string_view key) const {

@@ -12,28 +12,25 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t blocks_for(std::int64_t n_positions) {
-  return whole_blocks(n_positions) / kCellsPerBlock;
-}
-
-// Of a pool that never runs out: every sequence has what a window shows and what may be taken back,
-// which may begin and end within a block, and the tokens of a step, which begin one each.
+// The blocks of a pool that never runs out. Every sequence needs the window and kGuaranteedRewind
+// tokens, which may begin and end within a block, and the tokens of a step, which may start a block
+// each.
 std::int64_t window_blocks(std::int64_t window, const MemorySizes& sizes) {
-  const std::int64_t each = blocks_for(window - 1 + kTakenBack) + 2;
+  const std::int64_t each = blocks_for(window - 1 + kGuaranteedRewind) + 2;
   return std::min(sizes.sequences * blocks_for(sizes.context),
                   sizes.sequences * each + blocks_for(sizes.step_tokens));
 }
 
 }  // namespace
 
-struct Memory::Asked {
+struct Memory::Requests {
   Graph& graph;
   Tensor pos;
   MemorySizes sizes;
   std::vector<MemoryPart> parts;
 };
 
-// Where a step's tokens go and what they see.
+// The cells of a step's tokens, and what the tokens attend to.
 struct Memory::Cells {
   MemoryPart& part;
   Tensor cells;  // [T]
@@ -41,14 +38,14 @@ struct Memory::Cells {
 };
 
 Memory::Memory(Graph& graph, Tensor pos, const MemorySizes& sizes)
-    : asked_(new Asked{graph, pos, sizes, {}}) {}
+    : requests_(new Requests{graph, pos, sizes, {}}) {}
 
 const std::vector<MemoryPart>& Memory::parts() const {
-  return asked_->parts;
+  return requests_->parts;
 }
 
 Memory Memory::window(std::int64_t n) const {
-  if (n < 1) fail<ValueError>("a window must show at least 1 token, got {}", n);
+  if (n < 1) fail<ValueError>("a window must have at least 1 token, got {}", n);
   Memory windowed = *this;
   windowed.window_ = n;
   return windowed;
@@ -70,7 +67,7 @@ Memory Memory::chunks(std::int64_t n) const {
 }
 
 MemoryPart& Memory::part(const MemoryPart& wanted) const {
-  std::vector<MemoryPart>& parts = asked_->parts;
+  std::vector<MemoryPart>& parts = requests_->parts;
   const auto same = [&](const MemoryPart& p) {
     return p.kind == wanted.kind && p.suffix == wanted.suffix;
   };
@@ -78,21 +75,21 @@ MemoryPart& Memory::part(const MemoryPart& wanted) const {
   return found != parts.end() ? *found : parts.emplace_back(wanted);
 }
 
-// Inputs have no scope: the first layer that asks for one declares it.
+// Inputs have no scope: the first layer that needs one declares it.
 Tensor Memory::input(const std::string& name, const Shape& shape,
                      std::source_location where) const {
-  Graph& graph = asked_->graph;
+  Graph& graph = requests_->graph;
   const NodeId found = graph.find(name);
   return found != kNoNode ? graph.tensor(found) : graph.input(name, {i32, shape}, where);
 }
 
 Memory::Cells Memory::cells(std::source_location where) const {
-  const MemorySizes& sizes = asked_->sizes;
+  const MemorySizes& sizes = requests_->sizes;
   const std::int64_t per_sequence = blocks_for(sizes.context);
   const std::int64_t all =
       sizes.cells > 0 ? blocks_for(sizes.cells) : sizes.sequences * per_sequence;
   const std::string suffix = window_ > 0 ? fmt::format(".w{}", window_) : "";
-  const Shape per_token{asked_->pos.shape()[0]};
+  const Shape per_token{requests_->pos.shape()[0]};
   return {
       .part = part({.kind = "cells",
                     .suffix = suffix,
@@ -104,7 +101,7 @@ Memory::Cells Memory::cells(std::source_location where) const {
 
 AttentionRuns Memory::runs(const std::string& suffix, Tensor table,
                            std::source_location where) const {
-  const Tensor pos = asked_->pos;
+  const Tensor pos = requests_->pos;
   const Shape per_token{pos.shape()[0]};
   AttentionRuns runs{.table = table,
                      .slot = input("slot", per_token, where),
@@ -125,13 +122,13 @@ Tensor Memory::keep(const Cells& cells, const std::string& state, DType dtype, T
                     std::source_location where) const {
   const Shape shape{cells.part.n_rows, x.shape()[1].bound, kCellsPerBlock, x.shape()[2].bound};
   cells.part.states.push_back(state);
-  return cache_write(asked_->graph.state(state, {dtype, shape}, where), x, cells.cells, where);
+  return cache_write(requests_->graph.state(state, {dtype, shape}, where), x, cells.cells, where);
 }
 
 Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
                       const AttentionBias& bias, std::source_location where) const {
   const Cells at = cells(where);
-  const MemorySizes& sizes = asked_->sizes;
+  const MemorySizes& sizes = requests_->sizes;
   const Tensor keys =
       keep(at, fmt::format("cache.k.{}", layer), sizes.cache_k, k, where).named("cache_k");
   const Tensor values =
@@ -143,20 +140,20 @@ Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const Atten
                              std::source_location where) const {
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.latent.{}", layer);
-  const Tensor kept = keep(at, state, asked_->sizes.cache_k, c, where).named("cache_latent");
+  const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_latent");
   return attention(q, kept, kept, at.runs, attrs, {}, where).named("attn");
 }
 
 Recurrent Memory::recurrent(std::string_view name, const Shape& shape,
                             std::source_location where) const {
-  const Shape per_token{asked_->pos.shape()[0]};
-  // While a step runs, what was before it and what comes after it are both there.
-  const std::int64_t n_rows = asked_->sizes.sequences * (kCheckpoints + 2);
+  const Shape per_token{requests_->pos.shape()[0]};
+  // While a step runs, the states before and after it both exist.
+  const std::int64_t n_rows = requests_->sizes.sequences * (kCheckpoints + 2);
   MemoryPart& rows = part({.kind = "rows", .n_rows = n_rows});
   std::vector<Dim> dims{Dim(n_rows)};
   dims.insert(dims.end(), shape.begin(), shape.end());
   Recurrent r;
-  r.state_ = asked_->graph.state(fmt::format("recurrent.{}", name), {f32, Shape(dims)}, where);
+  r.state_ = requests_->graph.state(fmt::format("recurrent.{}", name), {f32, Shape(dims)}, where);
   rows.states.push_back(fmt::format("recurrent.{}", name));
   r.from_ = input("rows_from", per_token, where);
   r.before_ = input("before", per_token, where);

@@ -22,8 +22,8 @@ Decoder olmo2(const Olmo2& c) {
           .second_rope = {.attrs = c.local_rope},
           .layer = {{.name = "attn",
                      .block = Attention{{norm_width, rope_halves}},
-                     .after = "post_attention_norm"},
-                    {.name = "ffn", .block = swiglu, .after = "post_ffw_norm"}}};
+                     .post_norm = "post_attention_norm"},
+                    {.name = "ffn", .block = swiglu, .post_norm = "post_ffw_norm"}}};
 }
 
 Decoder openelm(const Hparams& c) {

@@ -12,7 +12,7 @@ namespace {
 Decoder phi2(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
           .layer = {{.name = "layer",
-                     .before = "attn_norm",
+                     .pre_norm = "attn_norm",
                      .block = side_by_side(Attention{{rope_halves}}, Ffn{act::gelu, false})}}};
 }
 

@@ -11,7 +11,7 @@ namespace {
 Decoder plamo(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
           .layer = {{.name = "layer",
-                     .before = "attn_norm",
+                     .pre_norm = "attn_norm",
                      .block = side_by_side(Attention{{rope_halves}}, swiglu)}}};
 }
 

@@ -40,7 +40,7 @@ Tensor shared_unit(const Layer& l, Tensor gate, Tensor up) {
 }
 
 Tensor ffn(const Layer& l, Tensor x) {
-  if (!l.numbers().experts) return swiglu(l, x);
+  if (!l.hparams().experts) return swiglu(l, x);
   return add(experts(l, x, route(l, x), expert_unit), shared_expert(l, x, shared_unit));
 }
 

@@ -19,7 +19,7 @@ struct Talkie : Hparams {
 
 Tensor norm_after_rope(const Layer& l, std::string_view name, Tensor x) {
   const Tensor y = rms_norm(x, l.c.eps);
-  return name == "attn_q" ? mul(y, l.w("attn_q_norm.weight", {l.numbers().H, 1})) : y;
+  return name == "attn_q" ? mul(y, l.w("attn_q_norm.weight", {l.hparams().H, 1})) : y;
 }
 
 Tensor build(const Weights& w, const Talkie& c, const Inputs& in) {

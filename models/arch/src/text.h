@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft {
+namespace weft::arch {
 
 // At most 64 bytes of a name, with '?' for what is not printable ASCII.
 inline std::string short_name(std::string_view name) {
@@ -16,4 +16,4 @@ inline std::string short_name(std::string_view name) {
   return text;
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -16,14 +16,16 @@
 namespace weft {
 namespace {
 
+using namespace checks;
+
 constexpr double kRewriteLimit = 1e-8, kRoundingLimit = 1e-2, kKernelLimit = 1e-9;
 
 using Paths = std::set<std::string, std::less<>>;
 
-// The suspect, but some nodes are computed by another backend.
-class Switched final : public Backend {
+// The suspect backend, with some nodes computed by another backend.
+class MixedBackend final : public Backend {
  public:
-  Switched(const Routes& suspect, const Backend& other, const Paths& nodes)
+  MixedBackend(const Routes& suspect, const Backend& other, const Paths& nodes)
       : suspect_(suspect), other_(other), nodes_(nodes) {}
   std::string_view name() const override { return suspect_.name(); }
   std::string description() const override { return suspect_.description(); }
@@ -50,8 +52,7 @@ class Search {
         first_(model, base()) {
     if (!first_.plan(0).devices.empty()) {
       fail<UnsupportedError>(
-          "bisect switches kernels of the host's memory alone; --route sends nodes of backend {} "
-          "elsewhere",
+          "bisect can only switch kernels in host memory, but --route uses a device of backend {}",
           suspect_.name());
     }
     for (std::size_t i = 0; i < first_.n_plans(); ++i) {
@@ -82,9 +83,14 @@ class Search {
   Logits by_definitions(const std::vector<std::string>& off);
   double trial(const std::string& what, const Backend& other, const Paths& nodes,
                bool from_file = false);
+  std::vector<std::string> lowering_passes() const;
+  bool is_wrong(const std::string& what, const std::vector<std::string>& without,
+                const Logits& plain, double limit);
   bool find_pass(const Logits& plain);
+  void name_passes(const std::vector<std::string>& suspects, std::vector<std::string> off,
+                   const Logits& plain);
   void find_kernel();
-  void narrow_rows(std::vector<std::string> guilty);
+  void narrow_rows(std::vector<std::string> culprits);
   void find_first_node(const Paths& nodes);
   void try_other_isas(const Paths& nodes);
   Paths nodes_of(const std::vector<std::string>& rows) const;
@@ -92,11 +98,11 @@ class Search {
   std::shared_ptr<const Model> model_;
   const BisectOptions& options_;
   const Routes suspect_;
-  Session first_;                              // keeps resident weights alive from trial to trial
+  Session first_;                              // keeps resident weights alive between trials
   std::map<std::string, Paths> rows_;          // nodes by kernel row
   std::map<std::string, std::int64_t> order_;  // of nodes, by path
   std::map<std::string, std::string> where_;
-  Logits want_;  // of the definitions of the very same nodes
+  Logits want_;  // from the definitions of the same nodes
   Bisection result_;
 };
 
@@ -106,7 +112,7 @@ Search::Logits Search::logits(const SessionOptions& o) {
   const auto steps = prefill_then_decode(options_.tokens.size(), session.options().prefill_width);
   try {
     return all_logits(session, 0, options_.tokens, steps);
-  } catch (const NanError&) {  // wrong like any other; what else is thrown is no wrong result
+  } catch (const NanError&) {  // counts as a wrong result, unlike other errors
     return {};
   }
 }
@@ -122,7 +128,7 @@ double Search::measure(const std::string& what, const Logits& got, const Logits&
 Search::Logits Search::by_definitions(const std::vector<std::string>& off) {
   SessionOptions o = base();
   o.passes_off = off;
-  // Everything is "another backend's": the suspect's passes, the reference's kernels.
+  // The suspect's passes with the reference backend's kernels.
   class Definitions final : public Backend {
    public:
     explicit Definitions(const Backend& passes) : passes_(passes) {}
@@ -143,36 +149,42 @@ Search::Logits Search::by_definitions(const std::vector<std::string>& off) {
 
 double Search::trial(const std::string& what, const Backend& other, const Paths& nodes,
                      bool from_file) {
-  const Switched engine(suspect_, other, nodes);
+  const MixedBackend engine(suspect_, other, nodes);
   SessionOptions o = base();
   if (from_file) o.weights = WeightMode::mapped;
   o.engine = &engine;
   return measure(what, logits(o), want_);
 }
 
-// With the definitions as kernels only passes can make a difference.
+std::vector<std::string> Search::lowering_passes() const {
+  std::vector<std::string> names;
+  for (const auto passes :
+       {suspect_.lowering_backend().lowering(), suspect_.lowering_backend().resident_lowering()}) {
+    for (const Pass& pass : passes) names.emplace_back(pass.name);
+  }
+  return names;
+}
+
+bool Search::is_wrong(const std::string& what, const std::vector<std::string>& without,
+                      const Logits& plain, double limit) {
+  result_.nmse_without = measure(what, by_definitions(without), plain);
+  return !(result_.nmse_without <= limit);
+}
+
+// With definitions as kernels, only passes can make a difference.
 bool Search::find_pass(const Logits& plain) {
   const std::vector<std::string>& off = options_.session.passes_off;
   want_ = by_definitions(off);
   const double with_all = measure("all passes, definitions as kernels", want_, plain);
-  // What rewrites must agree but for the order of sums; what lowers may round.
-  std::vector<std::string> lowering;
-  for (const auto passes :
-       {suspect_.lowering_backend().lowering(), suspect_.lowering_backend().resident_lowering()}) {
-    for (const Pass& pass : passes) lowering.emplace_back(pass.name);
-  }
+  // Rewrites must agree except for the order of sums; lowerings may round.
+  const std::vector<std::string> lowering = lowering_passes();
   const auto limit_of = [&](double automatic) {
     return options_.max_nmse > 0 ? options_.max_nmse : automatic;
-  };
-  const auto is_wrong = [&](const std::string& what, const std::vector<std::string>& without,
-                            double limit) {
-    result_.nmse_without = measure(what, by_definitions(without), plain);
-    return !(result_.nmse_without <= limit);
   };
   std::vector<std::string> rewrites_only = off;
   rewrites_only.insert(rewrites_only.end(), lowering.begin(), lowering.end());
   double limit = limit_of(kRewriteLimit);
-  const bool rewrites = is_wrong("without lowering", rewrites_only, limit);
+  const bool rewrites = is_wrong("without lowering", rewrites_only, plain, limit);
   if (!rewrites) {
     limit = limit_of(kRoundingLimit);
     if (with_all <= limit) {
@@ -180,7 +192,7 @@ bool Search::find_pass(const Logits& plain) {
       return false;
     }
   }
-  result_.guilt = Bisection::Guilt::pass;
+  result_.culprit = Bisection::Culprit::pass;
   result_.nmse = rewrites ? result_.nmse_without : with_all;
   result_.limit = limit;
   std::vector<std::string> suspects = lowering;
@@ -188,20 +200,26 @@ bool Search::find_pass(const Logits& plain) {
     suspects.clear();
     for (const Pass& pass : fusion_passes()) suspects.emplace_back(pass.name);
   }
-  std::vector<std::string> without = rewrites ? rewrites_only : off;
+  name_passes(suspects, rewrites ? rewrites_only : off, plain);
+  return true;
+}
+
+// Finds those of `suspects` without which, and without `off`, the logits are right.
+void Search::name_passes(const std::vector<std::string>& suspects, std::vector<std::string> off,
+                         const Logits& plain) {
   for (const std::string& pass : suspects) {
-    std::vector<std::string> one = without;
+    std::vector<std::string> one = off;
     one.push_back(pass);
-    if (is_wrong("without " + pass, one, limit)) continue;
+    if (is_wrong("without " + pass, one, plain, result_.limit)) continue;
     result_.passes = {pass};
-    return true;
+    return;
   }
   for (const std::string& pass : suspects) {  // one more each time
-    without.push_back(pass);
+    off.push_back(pass);
     result_.passes.push_back(pass);
-    if (!is_wrong("also without " + pass, without, limit)) return true;
+    if (!is_wrong("also without " + pass, off, plain, result_.limit)) return;
   }
-  fail<ValueError>("no pass that is switched off makes the logits right");
+  fail<ValueError>("switching passes off does not make the logits right");
 }
 
 Paths Search::nodes_of(const std::vector<std::string>& rows) const {
@@ -215,43 +233,43 @@ void Search::find_kernel() {
     result_.nmse_without = trial("without " + row, reference_backend(), nodes);
     if (result_.nmse_without <= result_.limit) return narrow_rows({row});
   }
-  std::vector<std::string> guilty;  // several: one more each time
+  std::vector<std::string> culprits;  // several: one more each time
   for (const auto& [row, nodes] : rows_) {
-    guilty.push_back(row);
-    result_.nmse_without = trial("also without " + row, reference_backend(), nodes_of(guilty));
-    if (result_.nmse_without <= result_.limit) return narrow_rows(guilty);
+    culprits.push_back(row);
+    result_.nmse_without = trial("also without " + row, reference_backend(), nodes_of(culprits));
+    if (result_.nmse_without <= result_.limit) return narrow_rows(culprits);
   }
-  fail<ValueError>("no kernel that is switched off makes the logits right");
+  fail<ValueError>("replacing kernels does not make the logits right");
 }
 
-// Leaves out rows that are not to blame, then looks at the nodes.
-void Search::narrow_rows(std::vector<std::string> guilty) {
-  for (std::size_t i = 0; guilty.size() > 1 && i < guilty.size();) {
-    std::vector<std::string> fewer = guilty;
+// Removes rows that are not culprits, then examines the nodes.
+void Search::narrow_rows(std::vector<std::string> culprits) {
+  for (std::size_t i = 0; culprits.size() > 1 && i < culprits.size();) {
+    std::vector<std::string> fewer = culprits;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
     const double error =
-        trial("with " + guilty[i] + " again", reference_backend(), nodes_of(fewer));
+        trial("with " + culprits[i] + " again", reference_backend(), nodes_of(fewer));
     if (error <= result_.limit) {
-      guilty = fewer;
+      culprits = fewer;
       result_.nmse_without = error;
     } else {
       ++i;
     }
   }
-  result_.guilt = Bisection::Guilt::kernel;
-  result_.rows = guilty;
-  const Paths nodes = nodes_of(guilty);
+  result_.culprit = Bisection::Culprit::kernel;
+  result_.rows = culprits;
+  const Paths nodes = nodes_of(culprits);
   find_first_node(nodes);
   try_other_isas(nodes);
 }
 
-// The node that, in the order of the plan, first makes the logits wrong when it and those before it
-// go back to the suspect.
+// Finds the first node in plan order with which the logits are wrong when it and all earlier nodes
+// are computed by the suspect.
 void Search::find_first_node(const Paths& nodes) {
   std::vector<std::string>& all = result_.nodes;
   all.assign(nodes.begin(), nodes.end());
   std::ranges::sort(all, {}, [&](const std::string& path) { return order_.at(path); });
-  std::size_t right = 0, wrong = all.size();  // numbers of nodes that are back
+  std::size_t right = 0, wrong = all.size();  // numbers of nodes computed by the suspect
   while (wrong - right > 1) {
     const std::size_t middle = (right + wrong) / 2;
     const Paths still(all.begin() + static_cast<std::ptrdiff_t>(middle), all.end());
@@ -269,7 +287,7 @@ void Search::try_other_isas(const Paths& nodes) {
     const Backend& other = cpu_backend(isa);
     if (other.description() == suspect_.description()) continue;
     std::string verdict = "has no such kernel";
-    // An instruction set may have kernels for another layout of the weights alone.
+    // An instruction set may only have kernels for another layout of the weights.
     for (const bool from_file : {false, true}) {
       if (from_file && !model_->quantized_to().empty()) break;
       try {
@@ -288,8 +306,8 @@ Bisection Search::run() {
   const Logits plain = by_definitions({"all"});
   if (plain.empty())
     fail<ValueError>(
-        "{}: the plain graph by definitions gives NaN: the weights or the model's builder "
-        "are wrong, no kernel is; weft verify names the first node",
+        "{}: the plain graph by definitions gives NaN: the weights or the model's builder are "
+        "wrong, not a kernel; weft verify names the first node",
         model_->file().path());
   if (find_pass(plain)) return std::move(result_);
   result_.nmse = measure("as it is", logits(base()), want_);
@@ -297,31 +315,32 @@ Bisection Search::run() {
   return std::move(result_);
 }
 
-std::string joined(const std::vector<std::string>& parts, std::size_t most = 6) {
+std::string joined(const std::vector<std::string>& parts, std::size_t max_parts = 6) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(parts.size(), most); ++i) text += (i ? ", " : "") + parts[i];
-  if (parts.size() > most) text += fmt::format(" and {} more", parts.size() - most);
+  for (std::size_t i = 0; i < std::min(parts.size(), max_parts); ++i)
+    text += (i ? ", " : "") + parts[i];
+  if (parts.size() > max_parts) text += fmt::format(" and {} more", parts.size() - max_parts);
   return text;
 }
 
 }  // namespace
 
 Bisection bisect(const std::shared_ptr<const Model>& model, const BisectOptions& options) {
-  if (options.tokens.empty()) fail<ValueError>("there are no tokens to run");
+  if (options.tokens.empty()) fail<ValueError>("no tokens to run");
   return Search(model, options).run();
 }
 
 std::string Bisection::to_text() const {
   const std::string numbers =
       fmt::format("normalized squared error of the logits {:.3g}, allowed {:.3g}", nmse, limit);
-  if (guilt == Guilt::none)
+  if (culprit == Culprit::none)
     return fmt::format("nothing is wrong: {} ({} trials)\n", numbers, trials);
-  std::string text = numbers + fmt::format("; without what is to blame {:.3g} ({} trials)\n",
-                                           nmse_without, trials);
-  if (guilt == Guilt::pass) return text + fmt::format("to blame: pass {}\n", joined(passes));
-  text += fmt::format("to blame: kernel {}, at {}\n", joined(rows), joined(nodes));
+  std::string text =
+      numbers + fmt::format("; without the culprit {:.3g} ({} trials)\n", nmse_without, trials);
+  if (culprit == Culprit::pass) return text + fmt::format("culprit: pass {}\n", joined(passes));
+  text += fmt::format("culprit: kernel {}, at {}\n", joined(rows), joined(nodes));
   text += fmt::format("first seen at '{}' ({})\n", first_node, where);
-  if (!others.empty()) text += fmt::format("other instruction sets there: {}\n", joined(others));
+  if (!others.empty()) text += fmt::format("other instruction sets: {}\n", joined(others));
   return text;
 }
 

@@ -5,22 +5,22 @@
 
 #include "weft/ops/cache_cells.h"
 
-namespace weft {
+namespace weft::checks {
 namespace {
 
-// Multiplications of weights, of one pass over the tokens, that take a second or a few.
-constexpr std::int64_t kAffordable = 100'000'000'000;
+// The number of multiplications with weights in one pass over the tokens that takes a few seconds.
+constexpr std::int64_t kMaxMultiplications = 100'000'000'000;
 
-// What the scalar definition of a projection takes, in times of its kernel.
+// The time of a projection's scalar definition, relative to its kernel.
 constexpr std::int64_t kDefinitionCost = 10;
 
-constexpr std::int64_t kFirstBlock = kCellsPerBlock + kBeside;
+constexpr std::int64_t kFirstBlock = kCellsPerBlock + kMargin;
 
 }  // namespace
 
 Borders borders_of(const Session& session, std::int64_t n_tokens) {
   Borders borders;
-  for (std::int64_t n = kCellsPerBlock; n + kBeside <= n_tokens; n += kCellsPerBlock)
+  for (std::int64_t n = kCellsPerBlock; n + kMargin <= n_tokens; n += kCellsPerBlock)
     borders.cells.push_back(n);
   for (std::size_t i = 0; i < session.n_plans(); ++i) {
     const std::int64_t width = session.plan(i).variables.front().bound;
@@ -31,11 +31,12 @@ Borders borders_of(const Session& session, std::int64_t n_tokens) {
 }
 
 std::int64_t tokens_across_borders(const Model& model, const SessionOptions& options) {
-  const std::int64_t widest = std::max(options.prefill_width + kBeside, kFirstBlock);
-  const std::int64_t affordable = kAffordable / std::max<std::int64_t>(model.facts().n_params, 1);
+  const std::int64_t widest = std::max(options.prefill_width + kMargin, kFirstBlock);
+  const std::int64_t affordable =
+      kMaxMultiplications / std::max<std::int64_t>(model.facts().n_params, 1);
   std::int64_t n = std::clamp(affordable, kFirstBlock, widest);
-  // Just beyond a block: what lies between two borders costs and shows nothing.
-  n = (n - kBeside) / kCellsPerBlock * kCellsPerBlock + kBeside;
+  // Just past a block: tokens between two boundaries cost time and test nothing.
+  n = (n - kMargin) / kCellsPerBlock * kCellsPerBlock + kMargin;
   const std::int64_t context = options.context > 0 ? options.context : model.facts().context;
   return std::min({n, context, model.facts().context});
 }
@@ -49,7 +50,7 @@ std::vector<std::int32_t> random_ids(const Model& model, std::int64_t n) {
 }
 
 std::int64_t affordable_definitions(const Model& model) {
-  return kAffordable / kDefinitionCost / std::max<std::int64_t>(model.facts().n_params, 1);
+  return kMaxMultiplications / kDefinitionCost / std::max<std::int64_t>(model.facts().n_params, 1);
 }
 
 std::vector<BorderStep> border_steps(const Borders& borders, std::int64_t n_tokens,
@@ -57,8 +58,8 @@ std::vector<BorderStep> border_steps(const Borders& borders, std::int64_t n_toke
   std::vector<BorderStep> steps;
   if (borders.cells.empty()) return steps;
   const std::int64_t border = borders.cells.front();
-  const std::int64_t wide = std::min(border + kBeside, max_width);
-  steps = {{border + kBeside - wide, wide}, {border - 1, 1}, {border, 1}};
+  const std::int64_t wide = std::min(border + kMargin, max_width);
+  steps = {{border + kMargin - wide, wide}, {border - 1, 1}, {border, 1}};
   for (const std::int64_t width : borders.widths) {
     for (const std::int64_t n : {width, width + 1}) {
       const std::int64_t at = std::max<std::int64_t>(border - n / 2, 0);
@@ -70,9 +71,10 @@ std::vector<BorderStep> border_steps(const Borders& borders, std::int64_t n_toke
 
 LastRows::LastRows(const Graph& graph, NodeObserver& next, std::int64_t max_rows)
     : graph_(graph), next_(next), max_rows_(max_rows) {
-  std::size_t most = 0;
-  for (NodeId id = 0; id < graph.size(); ++id) most = std::max(most, graph[id].inputs.size());
-  in_.reserve(most);
+  std::size_t max_inputs = 0;
+  for (NodeId id = 0; id < graph.size(); ++id)
+    max_inputs = std::max(max_inputs, graph[id].inputs.size());
+  in_.reserve(max_inputs);
 }
 
 bool LastRows::narrows(const PlanStep& step, const KernelArgs& args) const {
@@ -83,7 +85,7 @@ bool LastRows::narrows(const PlanStep& step, const KernelArgs& args) const {
     if (node.inputs[i] == kNoNode) continue;
     const Shape& shape = graph_[node.inputs[i]].spec.shape;
     if (shape.rank() == 0 || !shape[0].varies()) continue;
-    // Inputs of a rank below two hold a number per token, all in one row.
+    // Inputs of rank 0 or 1 hold a number per token, all in one row.
     const Reach reach = args.op->input(i).reach;
     if (shape.rank() < 2 || (reach != Reach::same && reach != Reach::row)) return false;
   }
@@ -120,4 +122,4 @@ void LastRows::after(const PlanStep& step, int worker, const KernelArgs& args,
   next_.after(step, worker, narrows(step, args) ? narrowed(step, args) : args, region);
 }
 
-}  // namespace weft
+}  // namespace weft::checks

@@ -1,7 +1,7 @@
 #pragma once
-// Inputs that cross the borders at which plans and kernels begin to do something else: a token in
-// the next block of cells, a step in the next width class. A mistake at such a border shows with
-// inputs of just the right length, so the checks choose theirs from here.
+// Inputs that cross the boundaries at which plans and kernels behave differently: a token in the
+// next block of cells, a step in the next width class. A mistake at such a boundary only shows with
+// inputs of the right length, so the checks choose their inputs from here.
 
 #include <cstdint>
 #include <vector>
@@ -10,44 +10,43 @@
 #include "weft/run/session.h"
 #include "weft/scheduler/executor.h"
 
-namespace weft {
+namespace weft::checks {
 
-// Tokens on either side of a border.
-inline constexpr std::int64_t kBeside = 2;
+// Tokens on either side of a boundary.
+inline constexpr std::int64_t kMargin = 2;
 
 struct Borders {
   std::vector<std::int64_t> cells;   // lengths that fill whole blocks of cells
-  std::vector<std::int64_t> widths;  // most tokens of the width classes, but for decode
+  std::vector<std::int64_t> widths;  // max tokens of the width classes, except decode
 };
-// Those that `n_tokens` tokens cross from both sides, in rising order.
+// The boundaries that `n_tokens` tokens cross from both sides, in ascending order.
 Borders borders_of(const Session& session, std::int64_t n_tokens);
 
-// As many tokens as cross the borders that a model of this size reaches within seconds: at least
-// those of the first block of cells, at most those of the widest class, as far as the context goes.
+// The number of tokens that cross all boundaries that a model of this size can reach within
+// seconds: at least that of the first block of cells, at most that of the widest class, limited by
+// the context.
 std::int64_t tokens_across_borders(const Model& model, const SessionOptions& options);
 
-// The same ids every time.
+// Always the same ids.
 std::vector<std::int32_t> random_ids(const Model& model, std::int64_t n);
 
-// A step of n tokens that begins at position `at`.
+// A step of n tokens that starts at position `at`.
 struct BorderStep {
   std::int64_t at = 0, n = 1;
 };
-// The first block of cells is crossed by one wide step, by two decode steps on either side, and by
-// steps that just fill a width class and that are one token too long for it. The first three are
-// worth the most. None is longer than `max_width`.
+// Steps across the boundaries: the first block of cells is crossed by one wide step and by two
+// decode steps on either side; further steps exactly fill a width class, or are one token too long
+// for it. The first three are the most useful. No step is longer than `max_width`.
 inline constexpr std::size_t kBestBorderSteps = 3;
 std::vector<BorderStep> border_steps(const Borders& borders, std::int64_t n_tokens,
                                      std::int64_t max_width);
 
-// How many rows of how many projections their definitions can compute within seconds, in rows of a
-// pass over all weights.
+// How many rows of all projections their definitions can compute within seconds.
 std::int64_t affordable_definitions(const Model& model);
 
-// Shows `next` of every node no more than the last `max_rows` rows where each row of the output
-// needs nothing but its own row of the inputs (projections, norms): the definition of a wide step
-// then costs no more than that of a narrow one. Nodes that look at other rows, such as attention,
-// are shown whole.
+// Passes to `next` only the last `max_rows` rows of nodes whose output rows depend only on the same
+// row of the inputs (projections, norms), so that the definition of a wide step costs no more than
+// that of a narrow one. Nodes that use other rows, such as attention, are passed completely.
 class LastRows final : public NodeObserver {
  public:
   // REQUIRES: graph and next outlive it.
@@ -68,9 +67,9 @@ class LastRows final : public NodeObserver {
   KernelArgs args_;
 };
 
-// Runs those steps in a session of one lane, as many as can be afforded, compares their nodes with
-// the definitions, and adds them to `result`, with what stopped them. What the sequence held is
-// forgotten. Throws what Session and Verifier throw.
+// Runs these steps in a session with one lane, as many as time allows. Compares their nodes with
+// the definitions, and adds them to `result`, with the reason if they ended early. Overwrites the
+// sequence. Throws what Session and Verifier throw.
 void verify_across_borders(Session& session, ModelVerification& result);
 
-}  // namespace weft
+}  // namespace weft::checks

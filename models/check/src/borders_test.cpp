@@ -13,6 +13,8 @@
 namespace weft::test {
 namespace {
 
+using namespace checks;
+
 bool holds(const std::vector<BorderStep>& steps, std::int64_t at, std::int64_t n) {
   return std::ranges::any_of(steps, [&](const BorderStep& s) { return s.at == at && s.n == n; });
 }
@@ -24,7 +26,7 @@ TEST_CASE("borders are those of the plans, as far as tokens cross them from both
   const Borders all = borders_of(session, 200);
   CHECK(all.cells == std::vector<std::int64_t>{64, 128, 192});
   CHECK(all.widths == std::vector<std::int64_t>{8, 32});  // the third one is as wide as steps get
-  const Borders few = borders_of(session, 2 * kCellsPerBlock + kBeside - 1);
+  const Borders few = borders_of(session, 2 * kCellsPerBlock + kMargin - 1);
   CHECK(few.cells == std::vector<std::int64_t>{64});
   CHECK(borders_of(session, 32).widths == std::vector<std::int64_t>{8});
 }
@@ -47,11 +49,11 @@ TEST_CASE("steps end on either side of a block's last cell and of a width class"
   CHECK(border_steps({}, 130, 512).empty());
 }
 
-TEST_CASE("as many tokens as cross borders, and as the context holds") {
+TEST_CASE("enough tokens to cross borders, and no more than the context holds") {
   const auto model = tiny_model();
   CHECK(tokens_across_borders(*model, {}) == model->facts().context);
   CHECK(tokens_across_borders(*model, {.context = 100}) == 100);
-  CHECK(tokens_across_borders(*model, {.prefill_width = 8}) == kCellsPerBlock + kBeside);
+  CHECK(tokens_across_borders(*model, {.prefill_width = 8}) == kCellsPerBlock + kMargin);
   CHECK(random_ids(*model, 70) == random_ids(*model, 70));
 }
 

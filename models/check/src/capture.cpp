@@ -5,7 +5,7 @@
 
 #include "weft/ops/formats/format.h"
 
-namespace weft {
+namespace weft::checks {
 
 void Capture::before(const PlanStep& step, int worker, const KernelArgs& args,
                      const Region& region) noexcept {
@@ -16,7 +16,7 @@ void Capture::after(const PlanStep& step, int worker, const KernelArgs& args,
                     const Region& region) noexcept {
   if (next_) next_->after(step, worker, args, region);
   const Format* format = find_format(args.out.dtype);
-  if (failure_ || !format || format->whole || args.op->storage != Storage::fresh) return;
+  if (failure_ || !format || format->is_integer || args.op->storage != Storage::fresh) return;
   try {
     Value& value = values_[step.path];
     value.cols = args.out.cols();
@@ -69,4 +69,4 @@ std::vector<float> all_logits(Session& session, std::int32_t sequence,
   return logits;
 }
 
-}  // namespace weft
+}  // namespace weft::checks

@@ -8,27 +8,26 @@
 
 #include "weft/run/session.h"
 
-namespace weft {
+namespace weft::checks {
 
-// Keeps what every node computed in the last steps, as floats. For plans with one lane.
+// Keeps the outputs of all nodes in the last steps, as floats. For plans with one lane.
 class Capture final : public NodeObserver {
  public:
   struct Value {
     std::int64_t rows = 0, cols = 0;
     std::vector<float> values;
   };
-  // `next` is told first; may be null.
+  // `next` is called first; may be null.
   explicit Capture(NodeObserver* next = nullptr) : next_(next) {}
   void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;
   void after(const PlanStep& step, int worker, const KernelArgs& args,
              const Region& region) noexcept override;
 
-  // Of the steps since the last clear(), rows one after the other; null where there is no such
-  // node.
+  // The rows of all steps since the last clear(), one after the other; null for an unknown node.
   const Value* find(const std::string& path) const;
   void clear() { values_.clear(); }
-  void throw_failure() const;  // what went wrong while observing, if anything did
+  void throw_failure() const;  // rethrows an exception that occurred while observing
 
  private:
   NodeObserver* next_;
@@ -36,13 +35,12 @@ class Capture final : public NodeObserver {
   std::exception_ptr failure_;
 };
 
-// How `n` tokens are cut into steps: all but the last in chunks of at most `width`, then the last.
+// Divides `n` tokens into steps: all but the last in chunks of at most `width`, then the last.
 std::vector<std::size_t> prefill_then_decode(std::size_t n, std::int64_t width);
 
-// Feeds the tokens in steps of these sizes, asking for logits of every one, and returns them [n,
-// V].
+// Feeds the tokens in steps of these sizes and returns the logits of all of them [n, V].
 std::vector<float> all_logits(Session& session, std::int32_t sequence,
                               std::span<const std::int32_t> tokens,
                               std::span<const std::size_t> steps);
 
-}  // namespace weft
+}  // namespace weft::checks

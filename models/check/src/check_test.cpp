@@ -25,6 +25,8 @@
 namespace weft::test {
 namespace {
 
+using namespace checks;
+
 const std::vector<std::int32_t> kIds = {7, 3, 11, 3, 42, 9, 1};
 const std::string kNode = "blk.1.ffn_residual";
 
@@ -79,7 +81,7 @@ const SelfCheck& check_of(const SelfReport& report, const std::string& name) {
   return *std::ranges::find(report.checks, name, &SelfCheck::name);
 }
 
-// Wrong where a step has several tokens.
+// Wrong if a step has several tokens.
 void wide_steps_differ(const KernelArgs& args, const Region&) noexcept {
   args.op->reference(*args.attrs, args.in, args.out);
   if (args.out.rows() > 1) args.out.row<float>(0)[0] += 0.125f;
@@ -115,7 +117,7 @@ TEST_CASE("a dump of all tokens is a third column, cut by steps") {
   CHECK(node(result.steps[1], kNode).from_dump > 0.5);
 }
 
-TEST_CASE("dumps that do not fit are refused") {
+TEST_CASE("dumps that do not fit are rejected") {
   Dump dump = make_dump({kNode});
   dump[kNode].shape = {6, 64};
   dump[kNode].values.resize(6 * 64);
@@ -135,7 +137,7 @@ TEST_CASE("dumps that do not fit are refused") {
   CHECK(verify_with(dump).dump_matched == 1);
 }
 
-TEST_CASE("steps are as wide as there is memory for the values of their nodes") {
+TEST_CASE("steps are as wide as memory for the values of their nodes allows") {
   SessionOptions options{.context = 16, .workers = 1, .weights = WeightMode::mapped};
   options.mem_budget = Session(model(), options).memory().total() + 4096;
   const ModelVerification result =
@@ -151,14 +153,14 @@ TEST_CASE("NaN is found in the first node that has it, and stops the run") {
   const ModelVerification result = verify_model(
       model(), {.session = {.engine = &wrong, .weights = WeightMode::mapped}, .tokens = kIds});
   REQUIRE(result.steps.size() == 1);
-  CHECK(result.steps[0].report.first_not_number()->path == "blk.0.attn_norm");
+  CHECK(result.steps[0].report.first_not_finite()->path == "blk.0.attn_norm");
   CHECK(result.first_bad()->path == "blk.0.attn_norm");
   CHECK(result.stopped.find("logits are NaN") != std::string::npos);
   CHECK(result.to_text().find("the first NaN or Inf: rms_norm_mul 'blk.0.attn_norm'") !=
         std::string::npos);
 }
 
-TEST_CASE("a sound model passes its selftest") {
+TEST_CASE("a correct model passes its selftest") {
   for (const std::string backend : {"cpu", "reference"}) {
     const SelfReport report = selftest(model(), {.session = {.backend = backend}});
     INFO(report.to_text());
@@ -234,7 +236,7 @@ TEST_CASE("the first node that differs is named") {
   CHECK(text.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("traces that cannot be compared are refused") {
+TEST_CASE("traces that cannot be compared are rejected") {
   const Trace a = trace_model(model(), {}, kIds, 0);
   CHECK(text_of<ValueError>([&] {
           compare(a, trace_model(model(), {}, {7, 3}, 0));
@@ -250,7 +252,7 @@ TEST_CASE("traces that cannot be compared are refused") {
        {"", "{", "[]", "{\"format\":\"weft-trace-2\"}", "{\"format\":\"weft-trace-1\"}",
         "{\"format\":\"weft-trace-1\",\"model\":\"\",\"backend\":\"\",\"steps\":[{\"plan\":\"d\","
         "\"tokens\":[],\"nodes\":[[\"a\",\"b\",\"c\",\"d\",\"xyz\"]]}]}"}) {
-    CHECK(text_of<FormatError>([&] { Trace::parse(bad, "F"); }).starts_with("F: is no trace"));
+    CHECK(text_of<FormatError>([&] { Trace::parse(bad, "F"); }).starts_with("F: not a trace"));
   }
 }
 
@@ -266,7 +268,7 @@ TEST_CASE("architectures from outside are registered once, and then found") {
   CHECK((find_architecture(source).build == build_bigram));
   CHECK(text_of<ValueError>([] {
           register_architecture({.name = "bigram", .build = build_bigram});
-        }) == "there is an architecture 'bigram' already");
+        }) == "an architecture 'bigram' already exists");
   CHECK_THROWS_AS(register_architecture({.name = "llama", .build = build_bigram}), ValueError);
   CHECK_THROWS_AS(register_architecture({.name = "nothing"}), ValueError);
   CHECK_THROWS_AS(check_new_model("nothing"), UnsupportedError);

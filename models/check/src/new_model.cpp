@@ -29,12 +29,14 @@
 namespace weft {
 namespace {
 
+using namespace checks;
+
 constexpr MadeSizes kSizes{.D = 256, .H = 8, .G = 2, .F = 512, .V = 96, .context = 128};
 constexpr GraphOptions kWide{.tokens = 8, .logits_rows = 8, .context = 64};
-// Passes that only rewrite differ by the order of sums.
+// The error of passes that only rewrite, which change the order of sums.
 constexpr double kRewriteLimit = 1e-8;
 
-// Removed again; a model that was loaded from it keeps its mapping.
+// A file that is removed at the end; a model that was loaded from it keeps its mapping.
 struct TemporaryFile {
   TemporaryFile() {
     static std::atomic<int> n_made{0};
@@ -125,7 +127,7 @@ std::string NewModelChecks::shapes(bool optional) const {
     for (NodeId id = 0; id < graph.size(); ++id) {
       n_weights += graph[id].kind == NodeKind::weight;
       n_ops += graph[id].kind == NodeKind::op;
-      if (graph[id].kind == NodeKind::weight && users[static_cast<std::size_t>(id)].empty())
+      if (graph[id].kind == NodeKind::weight && users[id].empty())
         throw Failed{fmt::format("weight '{}' is declared and not used ({})", graph[id].path,
                                  to_string(graph[id].where))};
     }
@@ -134,7 +136,7 @@ std::string NewModelChecks::shapes(bool optional) const {
                      c.V, c.D);
 }
 
-// Written, read, and written again: the same bytes.
+// Writes, reads and writes the file again: the bytes must be the same.
 std::string NewModelChecks::round_trip() const {
   const TemporaryFile first, second;
   write_made_model(made(q8_0, false), first.path);
@@ -153,7 +155,7 @@ std::string NewModelChecks::round_trip() const {
                      loaded->file().file_bytes());
 }
 
-// Definitions as kernels: what the passes that only rewrite leave must be the same.
+// With definitions as kernels, passes that only rewrite must not change the result.
 std::string NewModelChecks::passes() const {
   const auto model = load(f32, true);
   const ModelVerification result = verify_model(
@@ -193,16 +195,14 @@ std::string NewModelChecks::nodes(DType matrices) const {
 }
 
 std::string NewModelChecks::caches() const {
-  std::string text;
   for (const DType type : cache_types()) {
     const ModelVerification result =
         verify_model(model_, {.session = {.cache_k = type, .cache_v = type}, .tokens = ids_});
     if (const NodeCheck* bad = result.first_bad())
       throw Failed{
           fmt::format("cache {}: {} '{}' ({})", type.name(), bad->op, bad->path, bad->where)};
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", type.name());
   }
-  return text;
+  return cache_type_names();
 }
 
 std::string NewModelChecks::plans() const {
@@ -213,7 +213,7 @@ std::string NewModelChecks::plans() const {
       weft::check(planned.plans[i], planned.graphs[i]);
     n_plans += planned.plans.size();
   }
-  return fmt::format("{} plans proved; {}", n_plans,
+  return fmt::format("{} plans checked; {}", n_plans,
                      check_memory(model_, {.context = 64, .workers = 1}, ids_));
 }
 
@@ -233,8 +233,9 @@ std::string NewModelChecks::snapshot() const {
   if (before == dot) return "as in " + options_.snapshot;
   const auto at = std::ranges::mismatch(before, dot).in1 - before.begin();
   const auto line = 1 + std::count(before.begin(), before.begin() + at, '\n');
-  throw Failed{fmt::format("the graph differs from line {} of {}; remove it where that is meant",
-                           line, options_.snapshot)};
+  throw Failed{
+      fmt::format("the graph differs from line {} of {}; remove the file if the change is intended",
+                  line, options_.snapshot)};
 }
 
 SelfReport NewModelChecks::run() {

@@ -12,7 +12,7 @@
 #include "weft/scheduler/budget.h"
 #include "weft/tokenize/tokenizer.h"
 
-namespace weft {
+namespace weft::checks {
 namespace {
 
 #if defined(__has_feature)
@@ -49,8 +49,7 @@ TensorFacts look_at(const CheckpointTensor& tensor, const Format& format, std::v
   return facts;
 }
 
-// Bytes of this process that are in memory and belong to no file; nothing where the system does not
-// say.
+// The resident anonymous memory of this process; nullopt if the system does not report it.
 std::optional<std::int64_t> anonymous_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -83,7 +82,7 @@ std::string check_tensors(const Model& model) {
   std::string largest_name;
   for (const CheckpointTensor& tensor : model.file().tensors()) {
     const Format* format = find_format(tensor.spec.dtype);
-    if (!format || format->whole || tensor.spec.shape.elems() == 0) continue;
+    if (!format || format->is_integer || tensor.spec.shape.elems() == 0) continue;
     const TensorFacts facts = look_at(tensor, *format, row);
     if (facts.non_finite > 0 && n_bad++ < 3) {
       bad +=
@@ -100,13 +99,13 @@ std::string check_tensors(const Model& model) {
   if (n_bad > 0) throw Failed{fmt::format("{} tensors are damaged: {}", n_bad, bad)};
   std::string text = fmt::format("{} tensors, all numbers finite, the largest {:.4g} in '{}'",
                                  model.file().tensors().size(), largest, printable(largest_name));
-  if (n_zero > 0) text += fmt::format("; {} hold zeros alone: {}", n_zero, zeros);
+  if (n_zero > 0) text += fmt::format("; {} are all zeros: {}", n_zero, zeros);
   return text;
 }
 
 namespace {
 
-// Kinds that give every text back; the others change it first (case, spaces, composed characters).
+// Whether the tokenizer's kind preserves texts; other kinds normalize case, spaces or characters.
 bool keeps_texts(const Model& model) {
   constexpr std::string_view kKinds[] = {"gpt2", "llama", "rwkv", "gemma4"};
   return std::ranges::find(kKinds, model.vocabulary().kind()) != std::end(kKinds) &&
@@ -115,8 +114,8 @@ bool keeps_texts(const Model& model) {
 
 }  // namespace
 
-// Words, white space, several scripts, emoji, a lone letter. What comes back changed must at least
-// have the same tokens.
+// Words, white space, several scripts, emoji, a single letter. A text that comes back changed must
+// at least have the same tokens.
 std::string check_round_trip(const Model& model) {
   if (!model.has_tokenizer()) throw Skipped{"the file has no tokenizer"};
   constexpr std::string_view kTexts[] = {"Once upon a time there was a fox.",
@@ -143,7 +142,7 @@ std::string check_round_trip(const Model& model) {
           fmt::format("the vocabulary has no tokens for all bytes of '{}'", printable(text))};
     }
     const std::string what =
-        fmt::format("'{}' comes back as '{}'", printable(text), printable(back));
+        fmt::format("'{}' is decoded as '{}'", printable(text), printable(back));
     if (exact) throw Failed{what};
     if (tokenizer.encode(back, {.add_special = false}) != ids)
       throw Skipped{fmt::format("tokenizers of kind '{}' change texts: {}",
@@ -152,13 +151,13 @@ std::string check_round_trip(const Model& model) {
   }
   std::string summary = fmt::format("{} texts, {} tokens", std::size(kTexts), n_tokens);
   if (n_changed > 0)
-    summary += fmt::format("; {} come back changed, with the same tokens", n_changed);
+    summary += fmt::format("; {} are decoded differently, with the same tokens", n_changed);
   return summary;
 }
 
 std::string check_memory(const std::shared_ptr<const Model>& model, const SessionOptions& options,
                          const std::vector<std::int32_t>& tokens) {
-  // What the allocator rounds and keeps, graphs, plans and kernels' tables.
+  // For the allocator's overhead, graphs, plans and tables of kernels.
   constexpr std::int64_t kSlack = std::int64_t{24} << 20;
   const auto before = anonymous_bytes();
   Session session(model, options);
@@ -188,4 +187,4 @@ std::string check_memory(const std::shared_ptr<const Model>& model, const Sessio
                      human_bytes(std::max<std::int64_t>(grown, 0)));
 }
 
-}  // namespace weft
+}  // namespace weft::checks

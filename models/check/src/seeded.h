@@ -1,5 +1,5 @@
 #pragma once
-// For tests: the reference backend with one kernel, or one pass, of somebody else.
+// For tests: the reference backend with one kernel or one pass replaced.
 
 #include <string>
 
@@ -9,13 +9,13 @@ namespace weft::test {
 
 class Seeded final : public Backend {
  public:
-  // `run` computes the node of this path. `row` is the name of its kernel; `pass` is the backend's
-  // lowering, if any.
+  // `run` computes the node with this path. `row` is the name of its kernel; `pass` is the
+  // backend's lowering, if any.
   Seeded(std::string path, KernelFn run, std::string_view row = "seeded",
          const Pass* pass = nullptr)
       : path_(std::move(path)), run_(run), row_(row), pass_(pass) {}
   std::string_view name() const override { return "seeded"; }
-  std::string description() const override { return "the reference, but for one thing"; }
+  std::string description() const override { return "the reference backend with one change"; }
   std::optional<Kernel> find(const Graph& graph, const Node& node) const override {
     auto kernel = reference_backend().find(graph, node);
     if (row_ != "seeded" && kernel) kernel->row = row_;

@@ -128,7 +128,7 @@ void mask_off_by_one(const KernelArgs& args, const Region&) noexcept {
   s.run();
 }
 
-// Only where steps have several tokens, and only for those whose last cell ends a block.
+// Only if steps have several tokens, and only for those whose last cell ends a block.
 void last_cell_of_a_block_left_out(const KernelArgs& args, const Region&) noexcept {
   Spoilt s(args);
   const View& last = s.own(6);
@@ -243,7 +243,7 @@ SessionOptions with(const Backend& engine) {
 
 }  // namespace
 
-TEST_CASE("without a mistake every node passes and nothing is to blame") {
+TEST_CASE("without a bug every node passes and there is no culprit") {
   const Seeded right("", nullptr);
   const ModelVerification result =
       verify_model(model(), {.session = with(right), .tokens = kIds, .plain = true});
@@ -253,7 +253,8 @@ TEST_CASE("without a mistake every node passes and nothing is to blame") {
   CHECK(result.nmse_from_plain >= 0);
   CHECK(result.nmse_from_plain < 1e-9);  // fused sums round apart
   CHECK(result.same_best == result.logits_rows);
-  CHECK(bisect(model(), {.session = with(right), .tokens = kIds}).guilt == Bisection::Guilt::none);
+  CHECK(bisect(model(), {.session = with(right), .tokens = kIds}).culprit ==
+        Bisection::Culprit::none);
 }
 
 TEST_CASE("verify names the node of every seeded bug, and no other") {
@@ -312,7 +313,7 @@ TEST_CASE("bisect blames the kernel and finds the first node that is enough") {
     const Seeded wrong(bug.path, bug.run);
     const Bisection found = bisect(model(), {.session = with(wrong), .tokens = kIds});
     INFO(found.to_text());
-    CHECK(found.guilt == Bisection::Guilt::kernel);
+    CHECK(found.culprit == Bisection::Culprit::kernel);
     CHECK(found.rows == std::vector<std::string>{"seeded"});
     CHECK(found.first_node == bug.path);
     CHECK(found.where.find("models/arch/src/") != std::string::npos);
@@ -320,12 +321,12 @@ TEST_CASE("bisect blames the kernel and finds the first node that is enough") {
   }
 }
 
-TEST_CASE("bisect finds one node among those of a kernel that is wrong for it alone") {
+TEST_CASE("bisect finds the only node that a kernel computes wrong") {
   // The same row everywhere, wrong in one place.
   const Seeded wrong("blk.1.attn_residual", tail_of_sums_left_out, "reference");
   const Bisection found = bisect(model(), {.session = with(wrong), .tokens = kIds});
   INFO(found.to_text());
-  CHECK(found.guilt == Bisection::Guilt::kernel);
+  CHECK(found.culprit == Bisection::Culprit::kernel);
   CHECK(found.nodes.size() > 1);
   CHECK(found.first_node == "blk.1.attn_residual");
 }
@@ -350,14 +351,14 @@ class WrongCpu final : public Backend {
   }
 };
 
-TEST_CASE("bisect tries the rows of other instruction sets in place of the guilty one") {
+TEST_CASE("bisect tries the rows of other instruction sets in place of the wrong one") {
   const WrongCpu wrong;
   for (const WeightMode weights : {WeightMode::mapped, WeightMode::resident}) {
     SessionOptions session = with(wrong);
     session.weights = weights;
     const Bisection found = bisect(model(), {.session = session, .tokens = kIds});
     INFO(found.to_text());
-    CHECK(found.guilt == Bisection::Guilt::kernel);
+    CHECK(found.culprit == Bisection::Culprit::kernel);
     CHECK(found.rows == std::vector<std::string>{"wrong row"});
     CHECK(found.first_node == "blk.1.ffn_residual");
     CHECK(found.others.size() == cpu_isas().size() - 1);
@@ -387,9 +388,9 @@ TEST_CASE("bisect blames a pass that makes another graph, which verify cannot se
   CHECK(verify_model(model(), {.session = with(wrong), .tokens = kIds, .plain = false}).passed());
   const Bisection found = bisect(model(), {.session = with(wrong), .tokens = kIds});
   INFO(found.to_text());
-  CHECK(found.guilt == Bisection::Guilt::pass);
+  CHECK(found.culprit == Bisection::Culprit::pass);
   CHECK(found.passes == std::vector<std::string>{"sloppy_norms"});
-  CHECK(found.to_text().find("to blame: pass sloppy_norms") != std::string::npos);
+  CHECK(found.to_text().find("culprit: pass sloppy_norms") != std::string::npos);
 }
 
 }  // namespace weft::test

@@ -6,6 +6,7 @@
 #include <random>
 #include <span>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
@@ -18,6 +19,8 @@
 namespace weft {
 namespace {
 
+using namespace checks;
+
 using Logits = std::vector<float>;
 using Steps = std::vector<std::size_t>;
 
@@ -26,7 +29,7 @@ struct Window {
   std::size_t begin = 0, end = 0;
 };
 
-// Throws Failed at the first row that is not the same bit for bit. Row 0 is of position `first`.
+// Throws Failed at the first row whose bits differ. Row 0 is at position `first`.
 void require_same(std::span<const float> got, std::span<const float> want, std::size_t n_vocab,
                   const std::string& what, std::size_t first = 0) {
   if (got.size() != want.size())
@@ -46,14 +49,15 @@ class Checks {
       tokens_ = random_ids(*model, tokens_across_borders(*model, options.session));
       return;
     }
-    constexpr std::int64_t kFewest = 3, kMost = 512;
+    constexpr std::int64_t kFewest = 3, kMaxTokens = 512;
     const std::vector<std::int32_t> more = random_ids(*model, kFewest);
     while (std::ssize(tokens_) < kFewest) tokens_.push_back(more[tokens_.size()]);
-    std::int64_t most = std::min(model->facts().context, kMost);
-    if (options.session.context > 0) most = std::min(most, options.session.context);
-    if (std::ssize(tokens_) <= most) return;
-    about = fmt::format("tokens: {} of {}, as many as the context holds\n", most, tokens_.size());
-    tokens_.resize(static_cast<std::size_t>(most));
+    std::int64_t max_tokens = std::min(model->facts().context, kMaxTokens);
+    if (options.session.context > 0) max_tokens = std::min(max_tokens, options.session.context);
+    if (std::ssize(tokens_) <= max_tokens) return;
+    about =
+        fmt::format("tokens: {} of {}, as many as the context holds\n", max_tokens, tokens_.size());
+    tokens_.resize(static_cast<std::size_t>(max_tokens));
   }
 
   const std::vector<std::int32_t>& tokens() const { return tokens_; }
@@ -73,7 +77,7 @@ class Checks {
   void sessions();
 
   std::vector<SelfCheck> all;
-  std::string about;  // what was not done as asked
+  std::string about;  // differences to what was requested
 
  private:
   std::int64_t n() const { return std::ssize(tokens_); }
@@ -82,7 +86,7 @@ class Checks {
     session.truncate(sequence, 0);
     return all_logits(session, sequence, tokens_, steps);
   }
-  // All tokens in steps as wide as they may be.
+  // All tokens in steps of the maximum width.
   Steps wide(const Session& session) const {
     Steps steps = prefill_then_decode(tokens_.size() + 1, session.options().prefill_width);
     steps.pop_back();
@@ -93,9 +97,10 @@ class Checks {
     return std::span(want_).subspan(window.begin * n_vocab(),
                                     (window.end - window.begin) * n_vocab());
   }
-  // The positions of a window once more, in these steps. REQUIRES: the sequence holds those before.
-  void again(Session& session, const Window& window, const Steps& steps,
-             const std::string& what) const;
+  // Computes the positions of a window again, in these steps. REQUIRES: the sequence holds all
+  // earlier positions.
+  void recompute(Session& session, const Window& window, const Steps& steps,
+                 const std::string& what) const;
   std::size_t decode_windows(Session& session, const std::string& what) const;
   std::string chunks(Session& session) const;
   std::string workers() const;
@@ -108,8 +113,8 @@ class Checks {
   const SelftestOptions& options_;
   std::vector<std::int32_t> tokens_;
   Borders borders_;
-  // Where steps of a few tokens are compared with wide ones: everywhere for tokens that somebody
-  // chose, at the beginning and around the borders for those chosen here. In rising order.
+  // Where narrow steps are compared with wide ones, in ascending order: everywhere for tokens that
+  // the caller chose, at the beginning and around the boundaries for random tokens.
   std::vector<Window> windows_;
   Logits want_;  // prefill by one worker
 };
@@ -118,7 +123,7 @@ void Checks::find_windows(const Session& session) {
   borders_ = borders_of(session, n());
   windows_ = {{0, tokens_.size()}};
   if (!options_.tokens.empty() || borders_.cells.empty()) return;
-  constexpr auto kSide = static_cast<std::size_t>(2 * kBeside);
+  constexpr auto kSide = static_cast<std::size_t>(2 * kMargin);
   windows_ = {{0, kSide}};
   for (const std::int64_t cells : {borders_.cells.front(), borders_.cells.back()}) {
     const auto border = static_cast<std::size_t>(cells);
@@ -127,8 +132,8 @@ void Checks::find_windows(const Session& session) {
   }
 }
 
-void Checks::again(Session& session, const Window& window, const Steps& steps,
-                   const std::string& what) const {
+void Checks::recompute(Session& session, const Window& window, const Steps& steps,
+                       const std::string& what) const {
   const auto begin = static_cast<std::int64_t>(window.begin);
   const std::int64_t point = session.resume_point(0, begin);
   session.truncate(0, point);
@@ -139,26 +144,26 @@ void Checks::again(Session& session, const Window& window, const Steps& steps,
   require_same(all_logits(session, 0, ids, steps), wanted(window), n_vocab(), what, window.begin);
 }
 
-// From the last to the first: what comes before a window stays as prefill left it. Returns how many
-// positions were compared. REQUIRES: the sequence holds all tokens.
+// Decodes the windows from last to first, so that the positions before a window are those of
+// prefill. Returns how many positions were compared. REQUIRES: the sequence holds all tokens.
 std::size_t Checks::decode_windows(Session& session, const std::string& what) const {
   std::size_t n_compared = 0;
   for (std::size_t i = windows_.size(); i-- > 0;) {
     const std::size_t size = windows_[i].end - windows_[i].begin;
-    again(session, windows_[i], Steps(size, 1), what);
+    recompute(session, windows_[i], Steps(size, 1), what);
     n_compared += size;
   }
   return n_compared;
 }
 
-// A run whose steps just fill each width class, and are one token too long for it, as far as the
-// tokens go; then random cuts.
+// Runs with steps that exactly fill each width class, and that are one token too long for it, as
+// far as the tokens go; then with random splits.
 std::string Checks::chunks(Session& session) const {
   Steps steps;
   std::size_t left = tokens_.size();
-  const auto most = static_cast<std::size_t>(session.options().prefill_width);
+  const auto max_width = static_cast<std::size_t>(session.options().prefill_width);
   const auto take = [&](std::size_t n) {
-    if (n > left || n > most) return;
+    if (n > left || n > max_width) return;
     steps.push_back(n);
     left -= n;
   };
@@ -166,7 +171,7 @@ std::string Checks::chunks(Session& session) const {
     take(static_cast<std::size_t>(width));
     take(static_cast<std::size_t>(width) + 1);
   }
-  while (left > 0) take(std::min(left, most));
+  while (left > 0) take(std::min(left, max_width));
   require_same(logits(session, steps), want_, n_vocab(),
                fmt::format("chunks of {}", fmt::join(steps, ",")));
 
@@ -176,13 +181,13 @@ std::string Checks::chunks(Session& session) const {
     for (std::size_t i = windows_.size(); i-- > 0;) {
       steps.clear();
       for (std::size_t rest = windows_[i].end - windows_[i].begin; rest > 0; rest -= steps.back())
-        steps.push_back(std::min(rest, 1 + random() % std::min<std::size_t>(most, 9)));
-      again(session, windows_[i], steps, fmt::format("chunks of {}", fmt::join(steps, ",")));
+        steps.push_back(std::min(rest, 1 + random() % std::min<std::size_t>(max_width, 9)));
+      recompute(session, windows_[i], steps, fmt::format("chunks of {}", fmt::join(steps, ",")));
     }
     if (windows_.front().end < tokens_.size())
       session.feed(0, std::span(tokens_).subspan(windows_.front().end));
   }
-  return fmt::format("steps at the borders of {} widths, {} random ways to cut, same bits",
+  return fmt::format("steps at the boundaries of {} widths, {} random splits, same bits",
                      borders_.widths.size(), kCuts);
 }
 
@@ -196,7 +201,7 @@ std::string Checks::workers() const {
   return "1, 2 and 3 workers, same bits";
 }
 
-// Two sequences in the same steps, the second one three tokens behind.
+// Two sequences in the same steps; the second one is three tokens behind.
 std::string Checks::batches() const {
   SessionOptions o = base();
   o.sequences = 2;
@@ -207,7 +212,7 @@ std::string Checks::batches() const {
   return "two sequences in every step, same bits as alone";
 }
 
-// Both sequences are brought to the window and then share their steps, three tokens apart.
+// Feeds both sequences up to the window; then they share their steps, three tokens apart.
 void Checks::side_by_side(Session& session, const Window& window) const {
   constexpr std::size_t kBehind = 3;
   const auto held = [&](std::int32_t s) { return static_cast<std::size_t>(session.length(s)); };
@@ -238,7 +243,7 @@ void Checks::side_by_side(Session& session, const Window& window) const {
 }
 
 std::string Checks::prefix(Session& session) const {
-  // Reuse that ends within a block of cells, where somebody else's cells follow.
+  // Reuse that ends within a block of cells; cells of another text follow.
   const std::size_t same = borders_.cells.empty()
                                ? tokens_.size() / 2
                                : static_cast<std::size_t>(borders_.cells.front() - 1);
@@ -246,7 +251,7 @@ std::string Checks::prefix(Session& session) const {
   for (std::size_t i = same; i < other.size(); ++i)
     other[i] = static_cast<std::int32_t>((static_cast<std::size_t>(other[i]) + 1) % n_vocab());
   session.truncate(0, 0);
-  session.feed(0, other);  // leaves cells behind that must not be seen
+  session.feed(0, other);  // leaves cells that must not be read
   const std::int64_t point = session.resume_point(0, static_cast<std::int64_t>(same));
   session.truncate(0, point);
   const auto kept = static_cast<std::size_t>(point);
@@ -256,7 +261,7 @@ std::string Checks::prefix(Session& session) const {
   const Logits got = all_logits(session, 0, rest, steps);
   const Logits want(want_.begin() + static_cast<std::ptrdiff_t>(kept * n_vocab()), want_.end());
   require_same(got, want, n_vocab(), fmt::format("{} positions kept, then", kept));
-  return fmt::format("{} of {} positions kept, same bits as fresh", kept, tokens_.size());
+  return fmt::format("{} of {} positions reused, same bits as without reuse", kept, tokens_.size());
 }
 
 // NaN and Inf in any node, of a prefill and a decode step.
@@ -341,7 +346,7 @@ std::vector<SelfCheck> check_sessions(const std::shared_ptr<const Model>& model,
 
 SelfReport selftest(const std::shared_ptr<const Model>& model, const SelftestOptions& options) {
   Checks checks(model, options);
-  // First, as long as nothing else of the model is in memory.
+  // This check runs first, while nothing else of the model is in memory.
   checks.run("plan = memory", [&] { return check_memory(model, checks.base(2), checks.tokens()); });
   checks.run("tensors", [&] { return check_tensors(*model); });
   checks.sessions();

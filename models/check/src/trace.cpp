@@ -19,6 +19,8 @@
 namespace weft {
 namespace {
 
+using namespace checks;
+
 constexpr std::string_view kFormat = "weft-trace-1";
 
 std::string spec_of(const View& view) {
@@ -57,7 +59,7 @@ class Hasher final : public NodeObserver {
   }
 };
 
-// The first difference between two steps that is not one of hashes or kernels.
+// Throws for the first difference between two steps other than in hashes or kernels.
 void check_same_graph(std::size_t i, const TracedStep& a, const TracedStep& b) {
   const auto refuse = [&](std::string_view what, const auto& x, const auto& y) {
     fail<ValueError>("the traces are of different runs: step {} has {} {} in one, {} in the other",
@@ -81,7 +83,7 @@ void check_same_graph(std::size_t i, const TracedStep& a, const TracedStep& b) {
 
 Trace trace_model(const std::shared_ptr<const Model>& model, const SessionOptions& options,
                   const std::vector<std::int32_t>& tokens, std::int64_t n_more) {
-  if (tokens.empty()) fail<ValueError>("there are no tokens to run");
+  if (tokens.empty()) fail<ValueError>("no tokens to run");
   SessionOptions o = options;
   o.workers = 1;
   if (o.context == 0) o.context = std::ssize(tokens) + n_more;
@@ -125,14 +127,14 @@ std::string Trace::to_json() const {
       nodes_json.push_back({n.path, n.op, n.kernel, n.spec, fmt::format("{:016x}", n.hash)});
     out.push_back({{"plan", step.plan}, {"tokens", step.tokens}, {"nodes", std::move(nodes_json)}});
   }
-  // Names come from files: what is no UTF-8 is replaced.
+  // Names come from files: bytes that are not UTF-8 are replaced.
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 Trace Trace::parse(const std::string& text, const std::string& name) {
   Trace trace;
   const auto broken = [&](std::string_view what) {
-    fail<FormatError>("{}: is no trace of weft trace: {}", printable_path(name), what);
+    fail<FormatError>("{}: not a trace of weft trace: {}", printable_path(name), what);
   };
   const auto parsed = nlohmann::json::parse(text, nullptr, false);
   if (parsed.is_discarded()) broken("it is not JSON");
@@ -162,7 +164,7 @@ Trace Trace::parse(const std::string& text, const std::string& name) {
 
 TraceDifference compare(const Trace& a, const Trace& b) {
   TraceDifference found;
-  // Tokens that greedy choice added may follow from a difference: look at hashes first.
+  // Different tokens of greedy decoding may result from a difference, so compare hashes first.
   const std::size_t n = std::min(a.steps.size(), b.steps.size());
   for (std::size_t i = 0; i < n; ++i) {
     if (found.differs && a.steps[i].tokens != b.steps[i].tokens) return found;

@@ -5,10 +5,10 @@
 
 #include "borders.h"
 
-namespace weft {
+namespace weft::checks {
 namespace {
 
-// The sequence holds ids up to this position, no more.
+// Makes the sequence hold the ids up to this position.
 void move_to(Session& session, const std::vector<std::int32_t>& ids, std::int64_t position) {
   if (session.length(0) > position) session.truncate(0, session.resume_point(0, position));
   const std::int64_t held = session.length(0);
@@ -17,21 +17,21 @@ void move_to(Session& session, const std::vector<std::int32_t>& ids, std::int64_
                                          static_cast<std::size_t>(position - held)));
 }
 
-// What made the step end early, or nothing.
+// Returns why the step ended early; empty if it did not.
 std::string verify_step(Session& session, std::span<const std::int32_t> ids, VerifiedStep& step) {
   std::vector<StepToken> tokens;
   for (const std::int32_t id : ids) tokens.push_back({.token = id});
   tokens.back().logits = true;
   const std::size_t i = session.plan_for(std::ssize(tokens));
   Verifier verifier(session.graph(i), session.plan(i));
-  LastRows observer(session.graph(i), verifier, kBeside);
+  LastRows observer(session.graph(i), verifier, kMargin);
   std::string stopped;
   try {
     session.step(tokens, nullptr, &observer);
   } catch (const CancelledError&) {
     throw;
   } catch (const Error& e) {
-    if (!verifier.report().first_not_number()) throw;
+    if (!verifier.report().first_not_finite()) throw;
     stopped = e.what();
   }
   step.plan = session.plan(i).name;
@@ -50,7 +50,7 @@ void verify_across_borders(Session& session, ModelVerification& result) {
   std::int64_t left = affordable_definitions(model);
   session.truncate(0, 0);
   for (std::size_t i = 0; i < steps.size() && result.stopped.empty(); ++i) {
-    left -= 1 + std::min(steps[i].n, kBeside);  // decoding the weights, then row by row
+    left -= 1 + std::min(steps[i].n, kMargin);  // decoding the weights, then row by row
     if (left < 0 && i >= kBestBorderSteps) break;
     move_to(session, ids, steps[i].at);
     VerifiedStep step{.n_tokens = steps[i].n, .position = steps[i].at};
@@ -62,4 +62,4 @@ void verify_across_borders(Session& session, ModelVerification& result) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::checks

@@ -21,6 +21,8 @@
 namespace weft {
 namespace {
 
+using namespace checks;
+
 using Shape64 = std::vector<std::int64_t>;
 
 std::string text_of(const Shape64& shape) {
@@ -29,13 +31,13 @@ std::string text_of(const Shape64& shape) {
   return '[' + text + ']';
 }
 
-Shape64 without_ones(const Shape64& shape) {
+Shape64 strip_ones(const Shape64& shape) {
   Shape64 rest;
   std::ranges::copy_if(shape, std::back_inserter(rest), [](std::int64_t d) { return d != 1; });
   return rest;
 }
 
-// The shape of a node over all tokens: whatever varies has a row for each.
+// The shape of a node over all tokens: a varying dimension has a row for each.
 Shape64 full_shape(const Shape& shape, std::int64_t n_tokens) {
   Shape64 full;
   for (const Dim& d : shape) full.push_back(d.varies() ? n_tokens : d.bound);
@@ -61,7 +63,7 @@ SessionOptions one_lane(const Model& model, const VerifyOptions& options) {
   return o;
 }
 
-// The plain graph on the reference backend, from the file's own weights.
+// The plain graph on the reference backend, with the weights of the file.
 SessionOptions plain_options(const Model& model, SessionOptions o) {
   o.engine = nullptr;
   o.backend = "reference";
@@ -71,7 +73,7 @@ SessionOptions plain_options(const Model& model, SessionOptions o) {
   return o;
 }
 
-// What Capture keeps of a step of n tokens.
+// The bytes that Capture keeps of a step of n tokens.
 std::int64_t kept_bytes(const Session& session, std::int64_t n) {
   const Graph& graph = session.graph(session.plan_for(n));
   std::int64_t total = 0;
@@ -128,12 +130,12 @@ class ModelVerifier {
   Session session_;
   std::optional<Session> plain_;
   Capture plain_values_;
-  std::int64_t width_ = 1;  // of steps, at most
+  std::int64_t width_ = 1;  // max of steps
   ModelVerification result_;
   double error_plain_ = 0, power_plain_ = 0;
 };
 
-// Halves steps until the values of their nodes fit into the memory that is left.
+// Halves the width of steps until the values of their nodes fit into the remaining memory.
 void ModelVerifier::narrow() {
   const SessionOptions& o = session_.options();
   std::int64_t left = o.mem_budget - session_.memory().total();
@@ -172,8 +174,8 @@ void ModelVerifier::check_dump() {
     const Shape64 want = full_shape(graph[node].spec.shape, n_tokens);
     Shape64 flat{want.empty() ? 1 : want.front(), 1};
     for (std::size_t i = 1; i < want.size(); ++i) flat[1] *= want[i];
-    const Shape64 got = without_ones(tensor.shape);
-    if (got != without_ones(want) && got != without_ones(flat)) {
+    const Shape64 got = strip_ones(tensor.shape);
+    if (got != strip_ones(want) && got != strip_ones(flat)) {
       fail<ShapeError>("dump: '{}' must be {}, as it has one row for each of the {} tokens, got {}",
                        printable(name), text_of(want), n_tokens, text_of(tensor.shape));
     }
@@ -190,8 +192,7 @@ void ModelVerifier::check_dump() {
   for (std::size_t i = 0; i < std::min<std::size_t>(result_.dump_unknown.size(), 3); ++i)
     names += fmt::format("{}'{}'", i ? ", " : "", printable(result_.dump_unknown[i]));
   fail<ValueError>(
-      "dump: none of its {} names is a node of this graph ({}); weft dot shows the "
-      "paths of the nodes",
+      "dump: none of its {} names is a node of this graph ({}); weft dot shows the paths of nodes",
       result_.dump_unknown.size(), names.empty() ? "it is empty" : names + ", ...");
 }
 
@@ -207,7 +208,7 @@ void ModelVerifier::compare(VerifyReport& report, const Graph& graph, std::size_
     const NamedTensor* dumped = in_dump(check.path);
     if (!dumped && is_logits) dumped = in_dump("logits");
     if (!dumped) continue;
-    // Rows of this step, where there is one per token.
+    // Rows of this step, if there is one per token.
     const Shape& shape = graph[check.node].spec.shape;
     const bool by_token = shape.rank() > 0 && shape[0].varies();
     const std::size_t size = value->values.size(), first = by_token ? size / n * done : 0;
@@ -237,7 +238,7 @@ void ModelVerifier::compare_logits(std::span<const float> got, std::span<const f
   }
 }
 
-// False where the model gives NaN: nothing can follow.
+// Returns false if the logits are NaN, so that no step can follow.
 bool ModelVerifier::step(std::size_t done, std::size_t n) {
   std::vector<StepToken> tokens;
   for (const std::int32_t token : std::span(options_.tokens).subspan(done, n))
@@ -253,7 +254,7 @@ bool ModelVerifier::step(std::size_t done, std::size_t n) {
       want.assign(rows.begin(), rows.end());
       plain_values_.throw_failure();
     }
-  } catch (const NanError& e) {  // the file's own numbers: the nodes are still compared
+  } catch (const NanError& e) {  // caused by the file's numbers: the nodes are still compared
     result_.stopped = e.what();
     plain_.reset();
   }
@@ -266,7 +267,7 @@ bool ModelVerifier::step(std::size_t done, std::size_t n) {
   } catch (const CancelledError&) {
     throw;
   } catch (const Error& e) {
-    if (!verifier.report().first_not_number()) throw;
+    if (!verifier.report().first_not_finite()) throw;
     result_.stopped = e.what();
     more = false;
   }
@@ -292,13 +293,13 @@ double nmse(std::span<const float> got, std::span<const float> want) {
 
 ModelVerification verify_model(const std::shared_ptr<const Model>& model,
                                const VerifyOptions& options) {
-  if (options.tokens.empty()) fail<ValueError>("there are no tokens to run");
+  if (options.tokens.empty()) fail<ValueError>("no tokens to run");
   return ModelVerifier(model, options).run();
 }
 
 namespace {
 
-// A line, and all nodes if one of them is wrong.
+// One line, followed by all nodes if one of them is wrong.
 std::string across_border(const VerifiedStep& step) {
   double worst = 0;
   for (const NodeCheck& node : step.report.nodes) worst = std::max(worst, node.worst_ratio);
@@ -335,7 +336,7 @@ std::string ModelVerification::to_text() const {
         nmse_from_plain, same_best, logits_rows);
   }
   if (dump_matched > 0) {
-    text += fmt::format("dump: {} tensors compared, {} are no node here\n", dump_matched,
+    text += fmt::format("dump: {} tensors compared, {} match no node\n", dump_matched,
                         dump_unknown.size());
     if (nmse_from_dump >= 0)
       text +=

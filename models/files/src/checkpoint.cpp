@@ -17,13 +17,13 @@
 namespace weft {
 
 struct Checkpoint::Impl {
-  explicit Impl(OpenedFiles opened)
+  explicit Impl(files::OpenedFiles opened)
       : files(std::move(opened)),
-        by_name(index_by_name(
+        by_name(files::index_by_name(
             files.head.tensors, [](const CheckpointTensor& t) { return t.name; }, "tensor",
             files.paths.front())) {}
 
-  OpenedFiles files;
+  files::OpenedFiles files;
   std::vector<std::uint32_t> by_name;
 };
 
@@ -31,7 +31,7 @@ Checkpoint::Checkpoint(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)
 
 Checkpoint Checkpoint::open(const std::string& path) {
   if (path.ends_with(".safetensors")) {
-    fail<FormatError>("{}: holds weights alone; give the directory with config.json beside it",
+    fail<FormatError>("{}: holds only weights; give the directory that also contains config.json",
                       printable_path(path));
   }
   std::error_code error;
@@ -41,11 +41,11 @@ Checkpoint Checkpoint::open(const std::string& path) {
 }
 
 Checkpoint Checkpoint::parse(std::span<const std::byte> bytes, const std::string& name) {
-  OpenedFiles files{.paths = {name},
-                    .maps = {},
-                    .head = gguf::parse_whole(bytes, name),
-                    .texts = nullptr,
-                    .file_bytes = static_cast<std::int64_t>(bytes.size())};
+  files::OpenedFiles files{.paths = {name},
+                           .maps = {},
+                           .head = gguf::parse_whole(bytes, name),
+                           .texts = nullptr,
+                           .file_bytes = static_cast<std::int64_t>(bytes.size())};
   return Checkpoint(std::make_shared<const Impl>(std::move(files)));
 }
 
@@ -81,7 +81,7 @@ void check_output(const Checkpoint& file, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   own = own || (file.is_directory() && std::filesystem::is_regular_file(path, error) &&
                 std::filesystem::equivalent(file.path(), folder.empty() ? "." : folder, error));
-  if (own) fail<ValueError>("{}: the output must be another file than the input", path);
+  if (own) fail<ValueError>("{}: the output must not be a file of the input", path);
 }
 
 const MetaValue* Checkpoint::find(std::string_view key) const {

@@ -3,10 +3,11 @@
 #include <cstring>
 #include <utility>
 
-namespace weft {
+namespace weft::files {
 
 void CheckpointBuilder::add(std::string_view key, const MetaValue& value) {
-  if (key.empty() || keys_.contains(key)) fail<ValueError>("key '{}' is taken", printable(key));
+  if (key.empty() || keys_.contains(key))
+    fail<ValueError>("key '{}' already exists", printable(key));
   MetaValue kept = value;
   if (auto* text = std::get_if<std::string_view>(&kept.value)) *text = keep(*text);
   if (const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&kept.value)) {
@@ -52,4 +53,4 @@ OpenedFiles CheckpointBuilder::finish(const std::string& path) {
   return files;
 }
 
-}  // namespace weft
+}  // namespace weft::files

@@ -1,5 +1,5 @@
 #pragma once
-// Puts together a checkpoint whose metadata and small tensors stand in no file.
+// Assembles a checkpoint whose metadata and small tensors are not in a file.
 
 #include <deque>
 #include <memory>
@@ -11,22 +11,22 @@
 
 #include "file_part.h"
 
-namespace weft {
+namespace weft::files {
 
 class CheckpointBuilder : public MetadataSink {
  public:
   // Also throws ValueError for arrays of arrays.
   void add(std::string_view key, const MetaValue& value) override;
 
-  // The text, for as long as the checkpoint lives.
+  // Keeps a copy of the text as long as the checkpoint lives.
   std::string_view keep(std::string_view text) { return texts_->emplace_back(text); }
 
   // A vector in F32.
   void add_floats(std::string name, std::span<const float> values);
 
-  // Everything that was added, as part 0 of `path`. The vectors lie in an anonymous file, so that
-  // their pages can be released and come back like those of any other part. The builder is empty
-  // afterwards.
+  // Returns everything that was added, as part 0 of `path`. The vectors are in an anonymous file,
+  // so that their pages can be released and reloaded like those of other parts. The builder is
+  // empty afterwards.
   OpenedFiles finish(const std::string& path);
 
  private:
@@ -43,4 +43,4 @@ class CheckpointBuilder : public MetadataSink {
   std::vector<std::byte> bytes_;
 };
 
-}  // namespace weft
+}  // namespace weft::files

@@ -23,7 +23,7 @@ struct FileType {
 };
 constexpr FileType kFileTypes[] = {{f32, 0}, {f16, 1}, {bf16, 32}};
 
-// Takes the rows of one tensor through their values to the type they get in the file.
+// Converts the rows of one tensor to the type that they have in the file.
 class RowWriter {
  public:
   RowWriter(const Checkpoint& file, const CheckpointTensor& tensor, DType to, bool allow_nonfinite)
@@ -58,7 +58,7 @@ class RowWriter {
 
   std::int64_t from_elems(std::int64_t n_bytes) const { return n_bytes / from_.dtype.bytes(1); }
 
-  // `first`: number of the piece's first element.
+  // `first`: index of the piece's first element.
   std::span<const std::byte> convert(std::int64_t first) {
     const std::int64_t n = from_elems(std::ssize(rows_));
     values_.resize(static_cast<std::size_t>(n));
@@ -94,7 +94,7 @@ DType type_of(const CheckpointTensor& tensor, const ConvertOptions& options) {
   return matrix && options.matrices.valid() ? options.matrices : tensor.spec.dtype;
 }
 
-// The type that most bytes have.
+// The general.file_type of the type that most bytes have.
 std::uint32_t file_type(const Checkpoint& file, const ConvertOptions& options) {
   std::map<std::uint32_t, std::int64_t> bytes;
   for (const CheckpointTensor& tensor : file.tensors()) {
@@ -124,7 +124,7 @@ void write_gguf(const Checkpoint& file, const std::string& path, const ConvertOp
     done += bytes;
     if (options.progress &&
         !options.progress(static_cast<double>(done) / static_cast<double>(total)))
-      fail<CancelledError>("converting was stopped");
+      fail<CancelledError>("the conversion was cancelled");
   };
   GgufWriter writer;
   for (const MetaEntry& entry : file.metadata()) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the readers of GGUF files and of directories hand to Checkpoint.
+// What the readers of GGUF files and of directories return to Checkpoint.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "weft/files/gguf_limits.h"
 #include "weft/files/mapped_file.h"
 
-namespace weft {
+namespace weft::files {
 
 // Metadata and tensor table of one file.
 struct FilePart {
@@ -32,10 +32,10 @@ struct FilePart {
 
 // A whole model.
 struct OpenedFiles {
-  std::vector<std::string> paths;  // of the parts; first the one that was asked for
+  std::vector<std::string> paths;  // of the parts; the requested one first
   std::vector<MappedFile> maps;    // likewise
   FilePart head;                   // of the first part, with the tensors of all
-  // Text that `head` views and that no file holds.
+  // Text that `head` views and that is not in a file.
   std::shared_ptr<const std::deque<std::string>> texts;
   bool is_directory = false;
   std::int64_t file_bytes = 0;
@@ -63,4 +63,4 @@ std::vector<std::uint32_t> index_by_name(const Items& items, GetName name, std::
 // integer, got string".
 std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::string& file);
 
-}  // namespace weft
+}  // namespace weft::files

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/base/hash.h"
 #include "weft/base/printable.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/ops/formats/format.h"
@@ -15,13 +16,13 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kPiece = 256;    // weights; a multiple of every block
-constexpr std::int64_t kPieces = 2048;  // of a stock
+constexpr std::int64_t kPieces = 2048;  // of a pool
 
-// The same numbers everywhere; the name makes the start.
+// The same numbers on every machine; seeded by the name.
 std::mt19937 random_of(std::string_view name) {
-  std::uint32_t seed = 2166136261;  // FNV-1a
-  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 16777619;
-  return std::mt19937(seed);
+  Fnv1a32 seed;
+  seed.add(name);
+  return std::mt19937(seed.value());
 }
 
 std::vector<float> uniform(std::string_view name, std::int64_t n, double center, double spread) {
@@ -37,14 +38,14 @@ std::vector<std::byte> encoded(const std::vector<float>& values, DType type) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(type.bytes(std::ssize(values))));
   if (format->encode) {
     format->encode(values.data(), bytes.data(), std::ssize(values));
-  } else {  // it wants to know which columns matter: here they are alike
+  } else {  // requires importances: here all are equal
     const std::vector<float> alike(values.size(), 1.0f);
     format->encode_weighted(values.data(), alike.data(), bytes.data(), std::ssize(values));
   }
   return bytes;
 }
 
-// Of matrices whose rows have K elements.
+// The range of weights in matrices whose rows have K elements.
 double spread_of(std::int64_t K) {
   return 1.7 / std::sqrt(static_cast<double>(K));
 }
@@ -100,7 +101,7 @@ class Maker {
     put(encoded(values, spec.dtype));
   }
 
-  // Pieces of the stock, by chance.
+  // Writes random pieces of the pool.
   void draw(const MadeSource::Tensor& tensor, const GgufWriter::Put& put) {
     const DType type = tensor.spec.dtype;
     const std::int64_t K = tensor.spec.shape.last();
@@ -127,7 +128,7 @@ class Maker {
     reported_ = done_;
     if (about_.progress &&
         !about_.progress(static_cast<double>(done_) / static_cast<double>(total_)))
-      fail<CancelledError>("making the model was cancelled");
+      fail<CancelledError>("writing the model was cancelled");
   }
 
   const MadeSource& source_;

@@ -60,8 +60,7 @@ MappedFile MappedFile::anonymous(std::span<const std::byte> bytes) {
 
 void MappedFile::map(int fd, std::uintmax_t size, const std::string& path) {
   if (size == 0) return;
-  if (size > SIZE_MAX / 2)
-    fail<IoError>("{}: {} bytes are too many to map", printable_path(path), size);
+  if (size > SIZE_MAX / 2) fail<IoError>("{}: cannot map {} bytes", printable_path(path), size);
   void* data = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) refuse(path, "cannot map");
   data_ = static_cast<const std::byte*>(data);

@@ -32,8 +32,8 @@ std::string name_of_descriptor(int fd) {
   return fmt::format("/proc/self/fd/{}", fd);
 }
 
-// A file without a name in the folder of `target`; -1 where the file system has no such thing, or
-// nothing could name it later.
+// Creates an unnamed file in the folder of `target`; -1 if the file system does not support it, or
+// it could not be linked later.
 int create_nameless(const std::string& target) {
   const std::filesystem::path folder = std::filesystem::path(target).parent_path();
   const int fd =
@@ -43,8 +43,8 @@ int create_nameless(const std::string& target) {
   return -1;
 }
 
-// A new file beside `target`; its name goes into `temporary`. -1 with errno where it cannot be
-// made.
+// Creates a file next to `target` and sets `temporary` to its name. Returns -1 and sets errno if
+// that fails.
 int create_beside(const std::string& target, std::string& temporary) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary = temporary_name(target, attempt);
@@ -119,7 +119,7 @@ void OutputFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-// Gives a nameless file a name beside the target, from where it can replace the target.
+// Links an unnamed file to a name next to the target, from where it can replace the target.
 void OutputFile::link_into_place() {
   const std::string self = name_of_descriptor(fd_);
   for (int attempt = 0; attempt < 100; ++attempt) {

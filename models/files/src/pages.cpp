@@ -15,7 +15,7 @@ namespace {
 #ifdef MADV_POPULATE_READ
 constexpr int kPopulateRead = MADV_POPULATE_READ;
 #else
-constexpr int kPopulateRead = 22;  // Linux 5.14; an older one refuses it
+constexpr int kPopulateRead = 22;  // Linux 5.14; older kernels refuse it
 #endif
 
 struct Pages {
@@ -44,7 +44,7 @@ bool prefault(std::span<const std::byte> bytes) noexcept {
   if (bytes.empty()) return true;
   const Pages pages = pages_of(bytes);
   if (advise(pages, kPopulateRead) == 0) return true;
-  // The errors of reading, which touching would turn into a signal.
+  // Read errors, which an access would turn into a signal.
   if (errno == EFAULT || errno == EHWPOISON || errno == EIO) return false;
   read_ahead(bytes);  // EINVAL: unknown before Linux 5.14
   for (std::size_t at = 0; at < pages.size; at += page_bytes()) {

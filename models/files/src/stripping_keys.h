@@ -1,10 +1,10 @@
 #pragma once
-// Keys of this project's own in GGUF files: the ids of special tokens that take the white space
-// beside them. No common key says so.
+// Keys that only Weft uses in GGUF files: the ids of special tokens that absorb the white space
+// around them. There is no common key for this.
 
-namespace weft {
+namespace weft::files {
 
 inline constexpr const char* kStripLeftKey = "weft.tokenizer.strip_left";
 inline constexpr const char* kStripRightKey = "weft.tokenizer.strip_right";
 
-}  // namespace weft
+}  // namespace weft::files

@@ -19,7 +19,7 @@ void prefault_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::
   const auto at = [&](std::int64_t offset) {
     return tensor.file_offset + static_cast<std::uint64_t>(offset);
   };
-  fail<IoError>("{}: cannot read bytes {} to {}, of tensor '{}' (cut short since it was opened?)",
+  fail<IoError>("{}: cannot read bytes {} to {}, of tensor '{}' (truncated since it was opened?)",
                 printable_path(file.part_paths()[static_cast<std::size_t>(tensor.part)]), at(begin),
                 at(end), printable(tensor.name));
 }

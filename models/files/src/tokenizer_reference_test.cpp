@@ -91,7 +91,7 @@ TEST_CASE("published vocabularies") {
   }
 }
 
-TEST_CASE("files that lie about their vocabulary") {
+TEST_CASE("files with an inconsistent vocabulary") {
   const auto dir = test::reference("malformed");
   if (!dir) return;
   for (const char* name : {"model-bos-out-of-range", "model-eos-out-of-range"}) {

@@ -32,7 +32,7 @@ const MetaArray* as_array(const MetaValue& value) {
 
 }  // namespace
 
-const MetaValue* FilePart::find(std::string_view key) const {
+const MetaValue* files::FilePart::find(std::string_view key) const {
   const auto found =
       std::lower_bound(by_key.begin(), by_key.end(), key,
                        [&](std::uint32_t i, std::string_view k) { return metadata[i].key < k; });
@@ -40,7 +40,8 @@ const MetaValue* FilePart::find(std::string_view key) const {
   return &metadata[*found].value;
 }
 
-std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::string& file) {
+std::uint64_t files::to_uint(const MetaValue& value, std::string_view key,
+                             const std::string& file) {
   if (const auto* u = std::get_if<std::uint64_t>(&value.value)) return *u;
   if (const auto* i = std::get_if<std::int64_t>(&value.value)) {
     if (*i >= 0) return static_cast<std::uint64_t>(*i);
@@ -52,7 +53,7 @@ std::uint64_t to_uint(const MetaValue& value, std::string_view key, const std::s
 std::optional<std::uint64_t> Checkpoint::find_uint(std::string_view key) const {
   const MetaValue* value = find(key);
   if (!value) return std::nullopt;
-  return to_uint(*value, key, path());
+  return files::to_uint(*value, key, path());
 }
 
 std::optional<std::int64_t> Checkpoint::find_int(std::string_view key) const {

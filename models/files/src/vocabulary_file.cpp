@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 #include "weft/files/checkpoint.h"
 #include "weft/tokenize/tokenizer_kinds.h"
 #include "weft/tokenize/vocabulary.h"
@@ -13,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Some ids have two spellings in use.
+// Some ids have two keys in use.
 constexpr std::pair<const char*, TokenId SpecialTokens::*> kIdKeys[] = {
     {"bos_token_id", &SpecialTokens::bos},         {"eos_token_id", &SpecialTokens::eos},
     {"eot_token_id", &SpecialTokens::eot},         {"eom_token_id", &SpecialTokens::eom},
@@ -58,7 +59,7 @@ std::vector<TokenType> read_types(const Checkpoint& file, std::vector<std::strin
   }
   if (n_unknown > 0)
     warnings.push_back(
-        fmt::format("{} tokens have an unknown type and are taken as ordinary ones", n_unknown));
+        fmt::format("{} tokens have an unknown type and are treated as normal tokens", n_unknown));
   return types;
 }
 
@@ -91,8 +92,8 @@ void read_special_ids(const Checkpoint& file, std::int64_t n_tokens, VocabularyP
   }
 }
 
-// Defaults are guesses about files that do not say: ids that do not exist are dropped without a
-// word.
+// Defaults are guesses for files without these keys: ids that do not exist are dropped without a
+// warning.
 void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
   const TokenizerKind* kind = find_tokenizer_kind(parts.kind);
   if (kind == nullptr) return;
@@ -104,14 +105,14 @@ void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
   }
 }
 
-// Files do not say which special tokens take the white space around them. These are known to: by
-// the name of the pre-tokenizer rule where it tells them apart, by those of the model otherwise.
-// The first row that fits counts.
+// Files do not say which special tokens absorb the white space around them. These rows know it from
+// the name of the pre-tokenizer rule, or, if that is ambiguous, from the name of the model. The
+// first matching row counts.
 struct Stripping {
   const char* key;
   std::string_view part;   // of its value in lower case
   std::string_view token;  // takes what is before it; empty: every special token but three takes
-                           // what is behind it
+                           // what follows it
 };
 
 constexpr Stripping kStripping[] = {
@@ -127,14 +128,13 @@ constexpr Stripping kStripping[] = {
 
 const Stripping* find_stripping(const Checkpoint& file) {
   for (const Stripping& row : kStripping) {
-    std::string value(file.find_string(row.key).value_or(""));
-    for (char& c : value) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const std::string value = to_lower(file.find_string(row.key).value_or(""));
     if (value.find(row.part) != value.npos) return &row;
   }
   return nullptr;
 }
 
-// The ids under such a key, where the file has it.
+// The ids under such a key, if the file has it.
 bool read_stripping(const Checkpoint& file, std::string_view key, std::size_t n_tokens,
                     std::vector<TokenId>& ids) {
   const auto found = file.find_ints(key);
@@ -149,8 +149,8 @@ bool read_stripping(const Checkpoint& file, std::string_view key, std::size_t n_
 
 void find_stripping_tokens(const Checkpoint& file, VocabularyParts& parts) {
   const std::size_t n = parts.tokens.size();
-  const bool left = read_stripping(file, kStripLeftKey, n, parts.strip_left);
-  const bool right = read_stripping(file, kStripRightKey, n, parts.strip_right);
+  const bool left = read_stripping(file, files::kStripLeftKey, n, parts.strip_left);
+  const bool right = read_stripping(file, files::kStripRightKey, n, parts.strip_right);
   if (left || right) return;
   const Stripping* row = find_stripping(file);
   if (row == nullptr) return;
@@ -168,7 +168,7 @@ void find_stripping_tokens(const Checkpoint& file, VocabularyParts& parts) {
   }
 }
 
-// Where the model needs a BOS although the file asks for none.
+// Adds BOS if the kind needs it although the file does not ask for it.
 void force_bos(VocabularyParts& parts) {
   const TokenizerKind* kind = find_tokenizer_kind(parts.kind);
   if (kind == nullptr || !kind->needs_bos || parts.flags.add_bos) return;
@@ -204,7 +204,7 @@ std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
 
   auto tokens = file.find_strings(key("tokens"));
   if (!tokens || tokens->empty()) {
-    fail<FormatError>("{}: tokenizer.ggml.model is '{}', but there are no tokenizer.ggml.tokens",
+    fail<FormatError>("{}: tokenizer.ggml.model is '{}', but tokenizer.ggml.tokens is missing",
                       file.path(), parts.kind);
   }
   parts.tokens = std::move(*tokens);
@@ -216,7 +216,7 @@ std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
   read_special_ids(file, n_tokens, parts);
   for (const auto& [name, member] : kFlagKeys)
     parts.flags.*member = file.find_bool(key(name)).value_or(parts.flags.*member);
-  // Accents go with the case of letters where the file does not say otherwise.
+  // By default accents are stripped if letters are lowercased.
   if (!file.find_bool(key("normalizer.strip_accents")))
     parts.flags.strip_accents = parts.flags.lowercase;
   parts.charsmap = read_charsmap(file);

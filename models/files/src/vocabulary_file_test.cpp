@@ -66,7 +66,7 @@ TEST_CASE("defaults depend on the kind, keys override them") {
   CHECK(llama3->special().bos == 1);
 }
 
-TEST_CASE("tokens that take white space are known by the pre-tokenizer, or by the model") {
+TEST_CASE("tokens that absorb white space follow from the pre-tokenizer or the model") {
   const auto with = [](const char* key, const char* value) {
     return read([&](GgufWriter& w) {
       add_tokens(w, "gpt2", {"a", "<mask>", "[MASK]", "<|end|>", "<s>"});
@@ -85,7 +85,7 @@ TEST_CASE("tokens that take white space are known by the pre-tokenizer, or by th
   CHECK_FALSE(with("general.name", "another")->strips_right(3));
 }
 
-TEST_CASE("a kind may need a BOS, and may stand for a rule of its own") {
+TEST_CASE("a kind may need a BOS, and may imply its own rule") {
   const auto v = read([](GgufWriter& w) {
     add_tokens(w, "gemma4", {"a", "<bos>"});
     w.add_string("tokenizer.ggml.pre", "gpt-2");
@@ -116,7 +116,7 @@ TEST_CASE("special ids outside the vocabulary are ignored with a warning") {
         "tokenizer.ggml.bos_token_id 3 is outside the vocabulary of 3 tokens and is ignored");
 }
 
-TEST_CASE("arrays that do not fit are refused") {
+TEST_CASE("arrays that do not fit are rejected") {
   const auto with = [](const std::function<void(GgufWriter&)>& more) {
     return read([&](GgufWriter& w) {
       add_tokens(w, "llama", {"a", "b"});
@@ -144,7 +144,7 @@ TEST_CASE("arrays that do not fit are refused") {
   CHECK(v->warnings().size() == 1);
 }
 
-TEST_CASE("of tokens with one text the last is found, empty ones never") {
+TEST_CASE("the last of several tokens with the same text is found, empty tokens never") {
   const auto v = read([](GgufWriter& w) { add_tokens(w, "llama", {"a", "", "a", "\xFF"}); });
   CHECK(v->find("a") == 2);
   CHECK(v->find("") == kNoToken);
@@ -166,7 +166,7 @@ TEST_CASE("tokens that end a reply are known by id and by text, and are control 
   CHECK(v->type(3) == TokenType::normal);
 }
 
-TEST_CASE("where replies have parts, the end of a part does not end the reply") {
+TEST_CASE("if replies have parts, the end of a part does not end the reply") {
   const auto v = read([](GgufWriter& w) {
     add_tokens(w, "gpt2", {"a", "<|end|>", "<|return|>", "<|call|>"});
     w.add_u32("tokenizer.ggml.eot_token_id", 1);
@@ -177,7 +177,7 @@ TEST_CASE("where replies have parts, the end of a part does not end the reply") 
   CHECK(v->ends_generation(3));
 }
 
-TEST_CASE("an unknown kind is read, but nothing encodes it") {
+TEST_CASE("an unknown kind is read, but cannot encode") {
   const auto v = read([](GgufWriter& w) { add_tokens(w, "quux", {"a"}); });
   CHECK(v->size() == 1);
   CHECK_THROWS_WITH_AS(make_tokenizer(v),

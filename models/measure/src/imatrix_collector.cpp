@@ -13,12 +13,12 @@ namespace weft {
 namespace {
 
 // Sums of doubles depend on their order, which differs with the workers. Sums of multiples of one
-// number do not, as long as no bit falls off the end. A square is cut into a multiple of 1, one of
-// 2^-40 and one of 2^-80 (what is smaller is rounded), and each kind is summed apart: exact while
-// the sum of whole parts is below 2^53 and there are at most kMaxTokens = 2^13 of them.
+// number do not, as long as they are exact. A square is divided into multiples of 1, of 2^-40 and
+// of 2^-80 (what is smaller is rounded), and each kind is summed separately. The sums are exact
+// while that of the whole parts is below 2^53 and there are at most kMaxTokens = 2^13 squares.
 constexpr double kWhole = 0x1.8p52, kMiddle = 0x1.8p12, kSmall = 0x1.8p-28;
 
-// The parts of every column's sum, each kind apart so that a loop over columns makes vectors.
+// The parts of every column's sum; each kind is separate so that loops over columns vectorize.
 struct Parts {
   explicit Parts(std::size_t n) : whole(n), middle(n), small(n) {}
   std::vector<double> whole, middle, small;
@@ -41,12 +41,12 @@ struct Parts {
   }
 };
 
-// The sums of one activation, on which one projection or several work.
+// The sums of one activation, which is the input of one or several projections.
 struct Activation {
   std::int64_t n_cols = 0;
-  std::vector<Parts> lanes;  // of what is not kept yet
+  std::vector<Parts> lanes;  // of steps that are not kept yet
   std::vector<std::int64_t> lane_rows;
-  std::vector<double> sums;  // of what is kept
+  std::vector<double> sums;  // of kept steps
   std::int64_t rows = 0;
   std::vector<std::string> weights;
 
@@ -69,11 +69,10 @@ void Activation::clear() {
   lane_rows.assign(lane_rows.size(), 0);
 }
 
-// Where an activation is seen: at the input of one node.
+// Where an activation is observed: at the input of one node.
 struct Watch {
   Activation* activation = nullptr;
-  // Of a node of which every lane makes its own copy in every step, one is looked at: the first
-  // that comes, and from then on this one.
+  // If every lane computes its own copy of the node, only one copy is used: the first one observed.
   std::atomic<const std::byte*> copy{nullptr};
 
   bool is_watched(const std::byte* out) {
@@ -86,8 +85,8 @@ bool is_collected(const std::string& name, const CollectorOptions& options) {
   return name.starts_with("blk.") || (options.output && name == "output.weight");
 }
 
-// The matrices that a node multiplies its first input by. Whatever takes a matrix of weights behind
-// an activation of as many columns does that.
+// The matrices that a node multiplies its first input by: inputs that are weight matrices with as
+// many columns as the activation.
 std::vector<std::string> matrices_of(const Graph& graph, const Node& node,
                                      const CollectorOptions& options) {
   std::vector<std::string> names;
@@ -128,35 +127,34 @@ Activation& ImatrixCollector::Impl::activation(const Node& x, const std::vector<
   a->lane_rows.resize(n_lanes);
   for (const std::string& name : names) {
     if (name.size() > Imatrix::kMaxName) {
-      fail<ValueError>("weight '{}': an importance matrix has room for names of {} bytes, got {}",
-                       name, Imatrix::kMaxName, name.size());
+      fail<ValueError>(
+          "weight '{}': names in an importance matrix must be at most {} bytes, got {}", name,
+          Imatrix::kMaxName, name.size());
     }
     if (std::ranges::find(a->weights, name) == a->weights.end()) a->weights.push_back(name);
   }
   return *a;
 }
 
-// Finds for every activation the first step that works on it: a projection, or the rounding that
-// comes before one.
+// Finds the first step that uses each activation: a projection, or the quantization before one.
 void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan,
                                    const CollectorOptions& options) {
-  std::unordered_map<NodeId, const PlanStep*> steps;
-  for (const PlanStep& step : plan.steps) steps.emplace(step.node, &step);
-  std::unordered_map<NodeId, const PlanStep*> seen;  // by activation
+  const auto steps = plan.steps_by_node();
+  PerNode<bool> seen(graph);  // activations
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    const auto step = steps.find(id);
-    if (node.kind != NodeKind::op || step == steps.end()) continue;
+    const PlanStep* at = steps[id];
+    if (node.kind != NodeKind::op || !at) continue;
     const std::vector<std::string> names = matrices_of(graph, node, options);
     if (names.empty()) continue;
     NodeId x = node.inputs[0];
-    const PlanStep* at = step->second;
     if (graph[x].op == &kQuantize) {
-      at = steps.at(x);
+      at = steps[x];
       x = graph[x].inputs[0];
     }
     Activation& a = activation(graph[x], names, plan.lanes);
-    if (!seen.emplace(x, at).second) continue;
+    if (seen[x]) continue;
+    seen[x] = true;
     watches.emplace_back().activation = &a;
     by_step.emplace(at, &watches.back());
   }
@@ -176,8 +174,8 @@ void ImatrixCollector::before(const PlanStep& step, int lane, const KernelArgs& 
   if (found == impl_->by_step.end()) return;
   Watch& watch = *found->second;
   if (step.split == Split::copies && !watch.is_watched(args.out.data)) return;
-  // The regions of a node cover its output once. Those of a projection stand for as large a part of
-  // its input's columns, so that the lanes share this work as well.
+  // The regions of a node cover its output once. The region of a projection is mapped to a part of
+  // its input's columns of the same relative size, so that the lanes share this work, too.
   Activation& a = *watch.activation;
   const std::int64_t n_out = args.out.cols();
   const auto begin = static_cast<std::size_t>(region.col0 * a.n_cols / n_out);
@@ -213,7 +211,7 @@ Imatrix ImatrixCollector::collected() const {
   for (const Activation& a : impl_->activations) {
     if (a.rows == 0) continue;
     for (const std::string& name : a.weights) {
-      // A weight that several activations meet has the sums of all.
+      // A weight that multiplies several activations gets the sums of all.
       std::vector<double>& all = sums[name];
       all.resize(a.sums.size());
       for (std::size_t c = 0; c < all.size(); ++c) all[c] += a.sums[c];

@@ -116,7 +116,7 @@ TEST_CASE("collected sums have the same bits for any number of workers") {
   }
 }
 
-TEST_CASE("the output projection is collected when asked for") {
+TEST_CASE("the output projection is collected on request") {
   const auto model = tiny_model({});
   const Imatrix m = collect(model, {}, kTokens, true);
   CHECK(m.entries.contains("output.weight") ==
@@ -127,7 +127,7 @@ TEST_CASE("the output projection is collected when asked for") {
   CHECK_FALSE(m.entries.contains("token_embd.weight"));
 }
 
-TEST_CASE("dropped steps leave nothing, kept ones add up") {
+TEST_CASE("dropped steps do not count, kept ones add up") {
   const auto model = tiny_model({});
   Session session(model, {.prefill_width = 8});
   ImatrixCollector collector(session);
@@ -151,7 +151,7 @@ TEST_CASE("dropped steps leave nothing, kept ones add up") {
   }
 }
 
-TEST_CASE("activations that are not finite are refused by the weight's name") {
+TEST_CASE("activations that are not finite are rejected by the weight's name") {
   const auto model = tiny_model({.change = [](const std::string& name, std::vector<float>& values) {
     if (name == "blk.1.ffn_up.weight") values[5] = INFINITY;
   }});

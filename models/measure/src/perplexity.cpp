@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-// e^x for x <= 0, to 2 ulp; 0 below -87. Plain arithmetic without calls, so that compilers turn a
-// loop over it into vectors: x = n ln 2 + r, |r| <= ln 2 / 2, e^x = 2^n e^r, and e^r by its series.
+// e^x for x <= 0, to 2 ulp; 0 below -87. Plain arithmetic without calls, so that compilers can
+// vectorize a loop over it: x = n ln 2 + r, |r| <= ln 2 / 2, e^x = 2^n e^r, and e^r by its series.
 float exp_of_negative(float x) {
   constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: added, it rounds to a whole number
   constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
@@ -30,21 +30,21 @@ float exp_of_negative(float x) {
   return x < -87.0f ? 0.0f : e * power;
 }
 
-// Eight maxima side by side: one alone would wait for itself.
+// Eight independent maxima: a single one would be a chain of dependent operations.
 float largest(std::span<const float> values) {
   constexpr std::size_t kLanes = 8;
-  std::array<float, kLanes> most;
-  most.fill(values[0]);
+  std::array<float, kLanes> maxima;
+  maxima.fill(values[0]);
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes)
     for (std::size_t k = 0; k < kLanes; ++k)
-      most[k] = values[i + k] > most[k] ? values[i + k] : most[k];
-  for (; i < values.size(); ++i) most[0] = std::max(most[0], values[i]);
-  return *std::ranges::max_element(most);
+      maxima[k] = values[i + k] > maxima[k] ? values[i + k] : maxima[k];
+  for (; i < values.size(); ++i) maxima[0] = std::max(maxima[0], values[i]);
+  return *std::ranges::max_element(maxima);
 }
 
-// sum_i f(i), in blocks whose terms are computed first and then added: the first is a loop for
-// vectors, the second keeps one order.
+// sum_i f(i), in blocks whose terms are computed first and then added: the first loop vectorizes,
+// the second one has a fixed order.
 constexpr std::size_t kBlock = 256, kSums = 4;
 
 template <class Term>
@@ -71,10 +71,10 @@ std::vector<double> sorted(const Values& values) {
 }  // namespace
 
 double log_sum_exp(std::span<const float> logits) {
-  const float most = largest(logits);
+  const float max = largest(logits);
   const float* x = logits.data();
-  return static_cast<double>(most) + std::log(sum_of(logits.size(), [=](std::size_t i) {
-           return exp_of_negative(x[i] - most);
+  return static_cast<double>(max) + std::log(sum_of(logits.size(), [=](std::size_t i) {
+           return exp_of_negative(x[i] - max);
          }));
 }
 
@@ -96,7 +96,7 @@ Estimate perplexity(const Mean& nll) {
 }
 
 Compared compare(std::span<const float> logits, const SavedRow& base, std::int32_t token) {
-  constexpr float kLeast = -16;  // e^-16 and less: what 16 bits do not hold
+  constexpr float kMin = -16;  // smaller probabilities cannot be represented in 16 bits
   const std::size_t n = logits.size();
   const double total = log_sum_exp(logits);
   const auto norm = static_cast<float>(total);
@@ -108,9 +108,9 @@ Compared compare(std::span<const float> logits, const SavedRow& base, std::int32
     const float log_base = scale * static_cast<float>(steps[i]) + minimum;
     const float bounded = log_base < 0 ? log_base : 0;
     const float term = exp_of_negative(bounded) * (log_base - (x[i] - norm));
-    return log_base > kLeast ? term : 0.0f;
+    return log_base > kMin ? term : 0.0f;
   });
-  // What rounding the norm left out; the base's probabilities add up to 1.
+  // Corrects the rounding of the norm; the base's probabilities add up to 1.
   c.divergence += total - static_cast<double>(norm);
   const auto at = static_cast<std::size_t>(token);
   c.nll = total - static_cast<double>(logits[at]);

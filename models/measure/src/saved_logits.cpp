@@ -24,18 +24,18 @@ std::size_t row_length(std::int64_t n_vocab) {
   return kRowHeader + static_cast<std::size_t>(n_vocab + n_vocab % 2);
 }
 
-std::int64_t read_number(gguf::Cursor& cursor, std::string_view what, std::int32_t least) {
+std::int64_t read_number(gguf::Cursor& cursor, std::string_view what, std::int32_t min) {
   const auto value = cursor.read<std::int32_t>(what);
-  if (value < least) cursor.fail_here("{} must be at least {}, got {}", what, least, value);
+  if (value < min) cursor.fail_here("{} must be at least {}, got {}", what, min, value);
   return value;
 }
 
 // One row; `out` has row_length() elements.
 void encode(std::span<const float> logits, std::span<std::uint16_t> out) {
-  const auto [least, most] = std::ranges::minmax(logits);
-  const float bottom = std::max(least, most - kReach);
+  const auto [min, max] = std::ranges::minmax(logits);
+  const float bottom = std::max(min, max - kReach);
   const auto norm = static_cast<float>(log_sum_exp(logits));
-  const float scale = (most - bottom) / kSteps, minimum = bottom - norm;
+  const float scale = (max - bottom) / kSteps, minimum = bottom - norm;
   std::memcpy(out.data(), &scale, sizeof scale);
   std::memcpy(out.data() + sizeof scale / sizeof out[0], &minimum, sizeof minimum);
   const float per_unit = scale > 0 ? 1 / scale : 0;
@@ -52,7 +52,7 @@ SavedLogits SavedLogits::parse(std::span<const std::byte> bytes, const std::stri
   gguf::Cursor cursor(bytes, name);
   const auto magic = cursor.take(kMagic.size(), 1, "'_logits_'");
   if (std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0)
-    fail<FormatError>("{}: not a file of saved logits: it does not begin with '{}'",
+    fail<FormatError>("{}: not a file of saved logits: it does not start with '{}'",
                       printable_path(name), kMagic);
   SavedLogits s;
   s.name_ = name;
@@ -86,10 +86,11 @@ SavedRow SavedLogits::row(std::int64_t window, std::int64_t i) const {
   std::memcpy(&row.scale, at, sizeof row.scale);
   std::memcpy(&row.minimum, at + sizeof row.scale, sizeof row.minimum);
   const float best = row.minimum + kSteps * row.scale;
-  // A probability of 1 may be a rounding above it.
+  // A probability of 1 may be slightly larger because of rounding.
   if (!(row.scale >= 0) || !std::isfinite(row.minimum) || !(best <= 0.01f)) {
-    fail<FormatError>("{}: row {} of window {}: scale {} and minimum {} are of no probabilities",
-                      printable_path(name_), i, window, row.scale, row.minimum);
+    fail<FormatError>(
+        "{}: row {} of window {}: scale {} and minimum {} are not those of probabilities",
+        printable_path(name_), i, window, row.scale, row.minimum);
   }
   row.steps = {reinterpret_cast<const std::uint16_t*>(at + 2 * sizeof(float)),
                static_cast<std::size_t>(n_vocab_)};

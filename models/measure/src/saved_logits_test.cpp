@@ -66,7 +66,7 @@ TEST_CASE("saved logits are read as they were written, within half a step") {
   }
 }
 
-TEST_CASE("what is far below the best is saved as the least, and equal logits as equal") {
+TEST_CASE("logits far below the best are clamped, and equal logits stay equal") {
   const test::TempFolder folder;
   const std::string path = folder / "x";
   LogitsWriter writer(path, 4, 4, std::vector<std::int32_t>(8));
@@ -83,7 +83,7 @@ TEST_CASE("what is far below the best is saved as the least, and equal logits as
   CHECK_FALSE(std::filesystem::exists(path + ".tmp"));
 }
 
-TEST_CASE("nothing is left of a file that was not finished") {
+TEST_CASE("an unfinished file is removed") {
   const test::TempFolder folder;
   {
     LogitsWriter writer(folder / "x", kWindow, kVocab, kTokens);
@@ -92,11 +92,11 @@ TEST_CASE("nothing is left of a file that was not finished") {
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("files that are something else, or lie, are refused") {
+TEST_CASE("foreign and inconsistent files are rejected") {
   CHECK(refusal({}).find("'_logits_'") != std::string::npos);
   auto bytes = sample();
   put(bytes, 0, 'x');
-  CHECK(refusal(bytes) == "F: not a file of saved logits: it does not begin with '_logits_'");
+  CHECK(refusal(bytes) == "F: not a file of saved logits: it does not start with '_logits_'");
   bytes = sample();
   put(bytes, 8, std::int32_t{2});
   CHECK(refusal(bytes).find("tokens of a window must be at least 3, got 2") != std::string::npos);
@@ -118,7 +118,7 @@ TEST_CASE("files that are something else, or lie, are refused") {
   }
   bytes = sample();
   put(bytes, first_row + 4, -std::numeric_limits<float>::infinity());
-  CHECK(refusal(bytes).find("are of no probabilities") != std::string::npos);
+  CHECK(refusal(bytes).find("are not those of probabilities") != std::string::npos);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Converter::~Converter() {
 void Converter::add_pieces(std::size_t tensor) {
   const Rows rows = rows_of(plan_.tensors[tensor].tensor->spec);
   const std::int64_t step = std::max<std::int64_t>(1, kPieceElems / rows.n_cols);
-  // None reaches from one matrix into the next: each has importances of its own.
+  // No piece spans two matrices, because each matrix has its own importances.
   for (std::int64_t end = 0; end < rows.n_rows;) {
     const std::int64_t matrix_end = end + rows.rows_per_matrix();
     for (std::int64_t row = end; row < matrix_end; row += step)
@@ -91,7 +91,7 @@ void Converter::make(const Piece& piece, Slot& slot, RowConverter& rows) {
   std::span<const std::byte> in = source(piece);
   prefault_rows(file_, *t.tensor, from.bytes(n_cols), piece.first_row,
                 piece.first_row + piece.n_rows);
-  if (t.tensor->paired_rows != 0) {  // other rows than those that lie there, from near by
+  if (t.tensor->paired_rows != 0) {  // the rows are in another order in the file
     slot.in_order.resize(in.size());
     copy_rows(*t.tensor, piece.first_row, piece.first_row + piece.n_rows, slot.in_order.data());
     in = slot.in_order;

@@ -1,7 +1,7 @@
 #pragma once
-// Converts the tensors of a plan piece by piece on several threads, and hands the pieces out in
-// order: while one is written, others are being made. A piece is a few rows; at most a few pieces
-// per thread exist at a time.
+// Converts the tensors of a plan piece by piece on several threads, and returns the pieces in
+// order: while one is written, others are being converted. A piece is a few rows; at most a few
+// pieces per thread exist at a time.
 
 #include <condition_variable>
 #include <cstddef>
@@ -26,9 +26,9 @@ class Converter {
   ~Converter();
 
   using Take = std::function<void(std::span<const std::byte>)>;
-  // Gives the bytes of tensor `i` to `take`, in order; `after_piece` is told each time how much of
-  // the work of all tensors is done, 0..1. Throws what went wrong with the tensor, and what the
-  // functions throw. REQUIRES: called once for every tensor, in the order of the plan.
+  // Passes the bytes of tensor `i` to `take`, in order. Calls `after_piece` after each piece with
+  // the progress over all tensors, 0..1. Throws errors of the conversion, and what the functions
+  // throw. REQUIRES: called once for every tensor, in the order of the plan.
   void put_tensor(std::size_t i, const Take& take, const std::function<void(double)>& after_piece);
 
  private:

@@ -11,11 +11,13 @@
 namespace weft {
 namespace {
 
+using namespace quantize;
+
 std::string place(const Imatrix& m) {
   return m.source.empty() ? "the importance matrix" : printable_path(m.source);
 }
 
-// What `other` has added to `entry`, all counts and sums times `scale`.
+// The sum of `entry` and `other`, whose counts and sums are multiplied by `scale`.
 Imatrix::Entry sum(const Imatrix::Entry& entry, const Imatrix::Entry& other, std::int64_t scale,
                    const Imatrix& from, std::string_view name) {
   if (entry.sums.size() != other.sums.size()) {
@@ -30,7 +32,7 @@ Imatrix::Entry sum(const Imatrix::Entry& entry, const Imatrix::Entry& other, std
   Imatrix::Entry result = entry;
   result.counts.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    // One count stands for all experts.
+    // One count is for all experts.
     result.counts[i] =
         entry.counts[i % entry.counts.size()] + scale * other.counts[i % other.counts.size()];
     if (static_cast<double>(result.counts[i]) > kMaxCount)
@@ -71,7 +73,7 @@ std::vector<float> Imatrix::importances(std::string_view name, std::int64_t n_co
 
 void Imatrix::add(const Imatrix& other) {
   if (chunk_size == 0 && other.chunk_size != 0 && !entries.empty()) {
-    fail<ValueError>("{}: counts calls of unknown size, which {} cannot be added to", place(*this),
+    fail<ValueError>("{}: counts calls of unknown size, {} cannot be added to it", place(*this),
                      place(other));
   }
   const std::int64_t scale = other.chunk_size == 0 ? std::max<std::int64_t>(chunk_size, 1) : 1;

@@ -17,6 +17,8 @@
 namespace weft {
 namespace {
 
+using namespace quantize;
+
 constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts";
 constexpr std::string_view kType = "general.type", kDatasets = "imatrix.datasets",
                            kChunkCount = "imatrix.chunk_count", kChunkSize = "imatrix.chunk_size";
@@ -48,27 +50,27 @@ Imatrix::Entry read_entry(const Checkpoint& file, const CheckpointTensor& sums,
                           std::string_view name) {
   const CheckpointTensor* counts = file.find_tensor(std::string(name) + std::string(kCounts));
   if (!counts) {
-    fail<FormatError>("{}: tensor '{}' is there without '{}{}'", printable_path(file.path()),
+    fail<FormatError>("{}: tensor '{}' exists without '{}{}'", printable_path(file.path()),
                       printable(sums.name), printable(name), kCounts);
   }
   Imatrix::Entry entry{.sums = read_floats(sums, kMaxSum, file.path()), .counts = {}};
   for (const float count : read_floats(*counts, kMaxCount, file.path()))
     entry.counts.push_back(std::llround(count));
   if (entry.sums.size() % entry.counts.size() != 0) {
-    fail<FormatError>("{}: tensor '{}' has {} values, which do not divide among the {} of '{}'",
+    fail<FormatError>("{}: tensor '{}' has {} values, which is not a multiple of the {} of '{}'",
                       printable_path(file.path()), printable(sums.name), entry.sums.size(),
                       entry.counts.size(), printable(counts->name));
   }
   return entry;
 }
 
-std::int64_t read_number(const Checkpoint& file, std::string_view key, std::uint64_t least) {
-  constexpr auto kMost = static_cast<std::uint64_t>(kMaxChunks);
+std::int64_t read_number(const Checkpoint& file, std::string_view key, std::uint64_t min) {
+  constexpr auto kMax = static_cast<std::uint64_t>(kMaxChunks);
   const auto value = file.find_uint(key);
   if (!value) fail<FormatError>("{}: key '{}' is missing", printable_path(file.path()), key);
-  if (*value < least || *value > kMost) {
+  if (*value < min || *value > kMax) {
     fail<FormatError>("{}: key '{}' must be from {} to {}, got {}", printable_path(file.path()),
-                      key, least, kMost, *value);
+                      key, min, kMax, *value);
   }
   return static_cast<std::int64_t>(*value);
 }
@@ -92,18 +94,18 @@ Imatrix parse_gguf(const Checkpoint& file) {
     m.entries.emplace(name, read_entry(file, tensor, name));
   }
   if (m.entries.empty()) {
-    fail<FormatError>("{}: is an importance matrix without entries: no tensor NAME{}",
+    fail<FormatError>("{}: an importance matrix without entries: no tensor NAME{}",
                       printable_path(file.path()), kSums);
   }
   return m;
 }
 
 // A number that the binary form has as i32.
-std::uint64_t read_size(gguf::Cursor& cursor, std::string_view what, std::int32_t least,
-                        std::int32_t most = INT32_MAX) {
+std::uint64_t read_size(gguf::Cursor& cursor, std::string_view what, std::int32_t min,
+                        std::int32_t max = INT32_MAX) {
   const auto value = cursor.read<std::int32_t>(what);
-  if (value < least || value > most)
-    cursor.fail_here("{} must be from {} to {}, got {}", what, least, most, value);
+  if (value < min || value > max)
+    cursor.fail_here("{} must be from {} to {}, got {}", what, min, max, value);
   return static_cast<std::uint64_t>(value);
 }
 
@@ -123,7 +125,7 @@ void read_binary_entry(gguf::Cursor& cursor, Imatrix& m) {
   Imatrix::Entry entry{.sums = read_floats(values, kMaxSum, cursor.file(), name),
                        // Files without calls hold the means themselves.
                        .counts = {std::max<std::int64_t>(n_calls, 1)}};
-  if (!m.entries.emplace(name, std::move(entry)).second) cursor.fail_here("is there twice");
+  if (!m.entries.emplace(name, std::move(entry)).second) cursor.fail_here("appears twice");
   cursor.set_subject({});
 }
 
@@ -151,7 +153,7 @@ std::span<const std::byte> as_bytes(const std::vector<T>& values) {
 
 // REQUIRES: `counts`, the counts of all entries as floats, outlives the writer.
 GgufWriter make_writer(const Imatrix& m, const std::vector<std::vector<float>>& counts) {
-  if (m.chunk_size < 1) fail<ValueError>("an importance matrix is written with its chunk size");
+  if (m.chunk_size < 1) fail<ValueError>("cannot write an importance matrix of unknown chunk size");
   GgufWriter writer;
   writer.add_string(kType, "imatrix");
   writer.add_strings(kDatasets, m.datasets);

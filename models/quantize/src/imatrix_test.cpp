@@ -107,7 +107,7 @@ TEST_CASE("the file has the names and dimensions that others expect") {
   CHECK(to_string(file.find_tensor("blk.0.attn_q.weight.in_sum2")->spec) == "F32 [1, 4]");
 }
 
-TEST_CASE("importances are means, and ones where nothing was seen") {
+TEST_CASE("importances are means, or 1 without data") {
   const Imatrix m = sample();
   CHECK(m.importances("blk.0.attn_q.weight", 4) == std::vector<float>{0.5f, 0, 1.5f, 0.25f});
   CHECK(m.importances("blk.0.ffn_up_exps.weight", 2, 3) == std::vector<float>{1, 2, 1, 1, 1, 2});
@@ -116,7 +116,7 @@ TEST_CASE("importances are means, and ones where nothing was seen") {
   CHECK(m.importances("blk.9.attn_q.weight", 4).empty());
 }
 
-TEST_CASE("an importance matrix of another model is refused by name and length") {
+TEST_CASE("an importance matrix of another model is rejected by name and length") {
   CHECK_THROWS_WITH_AS(sample().importances("blk.0.attn_q.weight", 8),
                        "the importance matrix: 'blk.0.attn_q.weight' has 4 values and 1 counts, "
                        "expected 8 columns x 1 experts: is it of another model?",
@@ -162,16 +162,16 @@ TEST_CASE("adding sums squares, rows and names of texts") {
   CHECK_THROWS_AS(calls.to_bytes(), ValueError);
 }
 
-TEST_CASE("GGUF files that are not importance matrices, or lie, are refused") {
+TEST_CASE("GGUF files that are inconsistent or not importance matrices are rejected") {
   CHECK(refusal(header("model")) ==
         "F: not an importance matrix: key 'general.type' must be 'imatrix', got 'model'");
-  CHECK(refusal(header()) == "F: is an importance matrix without entries: no tensor NAME.in_sum2");
+  CHECK(refusal(header()) == "F: an importance matrix without entries: no tensor NAME.in_sum2");
   GgufWriter w = header();
   add_floats(w, "a.in_sum2", {1, 2}, {1, 2});
-  CHECK(refusal(w) == "F: tensor 'a.in_sum2' is there without 'a.counts'");
+  CHECK(refusal(w) == "F: tensor 'a.in_sum2' exists without 'a.counts'");
   add_floats(w, "a.counts", {3, 1}, {1, 2, 3});
   CHECK(refusal(w) ==
-        "F: tensor 'a.in_sum2' has 2 values, which do not divide among the 3 of 'a.counts'");
+        "F: tensor 'a.in_sum2' has 2 values, which is not a multiple of the 3 of 'a.counts'");
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (const float bad : {-1.0f, kNan, std::numeric_limits<float>::infinity()}) {
     GgufWriter v = header();
@@ -193,7 +193,7 @@ TEST_CASE("GGUF files that are not importance matrices, or lie, are refused") {
   CHECK(refusal(bare) == "F: key 'imatrix.chunk_count' is missing");
 }
 
-TEST_CASE("binary files that lie are refused") {
+TEST_CASE("inconsistent binary files are rejected") {
   CHECK(refusal(std::span<const std::byte>()).find("number of entries") != std::string::npos);
   CHECK(refusal(Bytes().number(0).get()).find("number of entries must be from 1") !=
         std::string::npos);
@@ -211,7 +211,7 @@ TEST_CASE("binary files that lie are refused") {
             .find("tensor 'a': value 0 must be from 0 to") != std::string::npos);
   Bytes twice = Bytes().number(2);
   for (int i = 0; i < 2; ++i) twice.text("a").number(1).number(1).real(1);
-  CHECK(refusal(twice.get()).find("entry 'a': is there twice") != std::string::npos);
+  CHECK(refusal(twice.get()).find("entry 'a': appears twice") != std::string::npos);
   CHECK(refusal(binary().number(5).text("x").number(1).get()).find("4 bytes follow the end") !=
         std::string::npos);
 }

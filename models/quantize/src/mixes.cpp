@@ -43,13 +43,13 @@ constexpr std::uint64_t mixes(M... m) {
   return ((std::uint64_t{1} << static_cast<int>(m)) | ...);
 }
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
-// Below three bits a weight: of these the first layers' matrices are counted, not their layers.
+// Mixes below three bits per weight: for them rules count matrices instead of layers.
 constexpr std::uint64_t kTiny =
     mixes(Mix::iq1_s, Mix::iq1_m, Mix::iq2_xxs, Mix::iq2_xs, Mix::iq2_s, Mix::iq2_m);
 constexpr std::uint64_t kIq2Larger = mixes(Mix::iq2_s, Mix::iq2_m);
 constexpr std::uint64_t kIq1 = mixes(Mix::iq1_s, Mix::iq1_m);
 
-// Of n layers, those numbered i with
+// Of n layers, those with index i such that
 enum class Layers : std::uint8_t {
   all,
   first_two,
@@ -68,7 +68,7 @@ enum class Model : std::uint8_t {
   imatrix,
 };
 
-// The first row that fits a tensor gives its type; without one it gets the mix's main type.
+// The first row that matches a tensor gives its type; otherwise it gets the mix's main type.
 struct Rule {
   std::uint64_t mixes;
   TensorClass of;
@@ -79,8 +79,8 @@ struct Rule {
 
 using enum TensorClass;
 
-// What each mix gives to whom is a convention that files of these names follow. Source: what
-// llama-quantize of https://github.com/ggml-org/llama.cpp writes.
+// The rules of the mixes are a convention of files with these names. Source: the output of
+// llama-quantize of https://github.com/ggml-org/llama.cpp.
 constexpr Rule kRules[] = {
     {mixes(Mix::mxfp4_moe, Mix::q8_0), output, "Q8_0"},
     {kTiny | mixes(Mix::iq3_xxs), output, "Q5_K"},
@@ -205,7 +205,7 @@ const MixInfo* find_mix(std::string_view name) {
 std::string_view mix_type(const MixInfo& mix, const ModelCase& model, const TensorCase& tensor) {
   const std::uint64_t bit = mixes(mix.mix);
   if (mix.mix == Mix::mxfp4_moe && tensor.of != output) return tensor.stacked ? mix.type : "Q8_0";
-  // Where a layer has several tensors of a class, as with experts, layers count; else tensors do.
+  // If a layer has several tensors of a class, as with experts, layers count; else tensors do.
   const bool by_layer = model.experts > 1 && tensor.of != attn_v && (bit & kTiny) == 0;
   const std::int64_t index = by_layer ? tensor.layer : tensor.rank;
   const auto* rule = std::ranges::find_if(kRules, [&](const Rule& r) {
@@ -214,7 +214,7 @@ std::string_view mix_type(const MixInfo& mix, const ModelCase& model, const Tens
   });
   const std::string_view type =
       rule == std::end(kRules) || rule->type.empty() ? mix.type : rule->type;
-  // Their V is an eighth of Q in size: more bits for it cost next to nothing.
+  // Their V has an eighth of the size of Q, so more bits for it cost almost nothing.
   const bool raised = tensor.of == attn_v && model.of_80_layers && (bit & kTiny) == 0;
   return raised && (type == "Q3_K" || type == "Q4_K") ? "Q5_K" : type;
 }

@@ -25,16 +25,16 @@ struct MixInfo {
 };
 
 std::span<const MixInfo> all_mixes();
-const MixInfo* find_mix(std::string_view name);  // any case, aliases too; null where unknown
+const MixInfo* find_mix(std::string_view name);  // in any case, also an alias; null if unknown
 
-// Names that stand for a mix of another name.
+// Aliases of mixes.
 struct MixAlias {
   std::string_view name, mix;
 };
 std::span<const MixAlias> mix_aliases();
 
 enum class TensorClass : std::uint8_t {
-  output,  // and the token embedding where that serves as output matrix
+  output,  // and the token embedding if that is also the output matrix
   token_embd,
   attn_q,
   attn_k,
@@ -46,7 +46,7 @@ enum class TensorClass : std::uint8_t {
   other,
 };
 
-// What the rules look at.
+// The properties of a tensor that rules use.
 struct TensorCase {
   TensorClass of = TensorClass::other;
   std::int64_t rank = 0;    // how many of its class come before it, by layer

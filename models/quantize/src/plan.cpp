@@ -154,7 +154,7 @@ class Planner {
     try {
       return !options_.imatrix->importances(tensor.name, rows.n_cols, rows.n_matrices).empty();
     } catch (const ValueError&) {
-      // Rows of the embedding are taken, not multiplied: its columns may have been counted oddly.
+      // Rows of the embedding are looked up, not multiplied, so its importances are meaningless.
       if (class_of(tensor.name) == TensorClass::token_embd) return false;
       throw;
     }
@@ -178,7 +178,7 @@ class Planner {
     const TensorClass named = class_of(tensor.name);
     const bool matrix = named != TensorClass::token_embd && named != TensorClass::output;
     const bool wants =
-        wants_importances(t.to) || (mix_.mix == Mix::q2_k_s && t.to.name() == "Q2_K");
+        needs_importances(t.to) || (mix_.mix == Mix::q2_k_s && t.to.name() == "Q2_K");
     if (encoder->encode == nullptr || (matrix && wants))
       return fmt::format("{} needs an importance matrix{}", t.to.name(),
                          options_.imatrix ? " that names it" : "");

@@ -62,7 +62,7 @@ void quantize_file(const Checkpoint& file, const QuantizePlan& plan, const Quant
   quantize::Converter converter(file, plan, options,
                                 run.workers > 0 ? run.workers : default_workers());
   const auto after_piece = [&](double share) {
-    if (run.progress && !run.progress(share)) fail<CancelledError>("quantizing was stopped");
+    if (run.progress && !run.progress(share)) fail<CancelledError>("quantizing was cancelled");
   };
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     const QuantizedTensor& t = plan.tensors[i];

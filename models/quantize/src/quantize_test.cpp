@@ -82,7 +82,7 @@ QuantizeOptions writable() {
   return options;
 }
 
-TEST_CASE("a mix decides by class and layer, and rows that do not fit get a stand-in") {
+TEST_CASE("a mix decides by class and layer, and rows that do not fit get a substitute") {
   Sample sample;
   const Checkpoint file = sample.file();
   const QuantizePlan plan = plan_quantize(file, {.type = "q4_k_m"});
@@ -104,7 +104,7 @@ TEST_CASE("a mix decides by class and layer, and rows that do not fit get a stan
   CHECK(plan.bytes_before == 4 * plan.n_weights);
 }
 
-TEST_CASE("what the user says goes before the mix") {
+TEST_CASE("the user's choice overrides the mix") {
   Sample sample;
   const Checkpoint file = sample.file();
   QuantizeOptions options{.type = "Q4_K_M"};
@@ -124,7 +124,7 @@ TEST_CASE("what the user says goes before the mix") {
   CHECK(plan_quantize(file, {.type = "COPY"}).bytes_after == plan.bytes_before);
 }
 
-TEST_CASE("what cannot be is refused by name") {
+TEST_CASE("impossible requests are rejected by name") {
   Sample sample;
   const Checkpoint file = sample.file();
   CHECK_THROWS_WITH_AS(plan_quantize(file, {.type = "Q4"}),
@@ -155,10 +155,10 @@ TEST_CASE("what cannot be is refused by name") {
   options.allow_requantize = true;
   CHECK(of(plan_quantize(once, options), "blk.0.ffn_down.weight").obstacle == "");
   CHECK_THROWS_WITH_AS(quantize_file(file, plan_quantize(file, options), options, {}, sample.path),
-                       doctest::Contains("must be another file"), ValueError);
+                       doctest::Contains("must not be a file of the input"), ValueError);
 }
 
-TEST_CASE("tensors are those of their encoders, for any number of workers, and metadata stays") {
+TEST_CASE("tensors equal the encoders' output for any number of workers, and metadata is kept") {
   Sample sample;
   const Checkpoint file = sample.file();
   const QuantizeOptions options = writable();
@@ -198,7 +198,7 @@ TEST_CASE("tensors are those of their encoders, for any number of workers, and m
   }
 }
 
-TEST_CASE("importances weigh errors per expert, and those of another model are refused") {
+TEST_CASE("importances weigh errors per expert, and those of another model are rejected") {
   Sample sample;
   const Checkpoint file = sample.file();
   Imatrix imatrix;
@@ -244,7 +244,7 @@ TEST_CASE("importances weigh errors per expert, and those of another model are r
                        ValueError);
 }
 
-TEST_CASE("types of few bits want importances, but not of the output matrix") {
+TEST_CASE("low-bit types need importances, except for the output matrix") {
   Sample sample;
   const Checkpoint file = sample.file();
   QuantizeOptions options{.type = "IQ2_XXS"};
@@ -295,7 +295,7 @@ TEST_CASE("weights that are not finite are named, or become 0") {
                        FormatError);
 }
 
-TEST_CASE("stopping leaves nothing behind") {
+TEST_CASE("stopping leaves no files") {
   Sample sample;
   const Checkpoint file = sample.file();
   const QuantizeOptions options = writable();
@@ -306,7 +306,7 @@ TEST_CASE("stopping leaves nothing behind") {
   CHECK(std::distance(fs::directory_iterator(sample.folder.path()), {}) == 1);
 }
 
-TEST_CASE("every half comes out as its codec says") {
+TEST_CASE("every half float is decoded as its codec defines") {
   std::vector<std::uint16_t> halves;
   for (std::uint32_t h = 0; h < 65536; ++h) {
     if ((h & 0x7c00) != 0x7c00) halves.push_back(static_cast<std::uint16_t>(h));

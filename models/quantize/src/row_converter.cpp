@@ -14,13 +14,13 @@
 namespace weft::quantize {
 namespace {
 
-// Weights at a time: their f32 values stay in the cache between the passes over them.
+// Weights per pass, so that their f32 values stay in the cache between the passes.
 constexpr std::int64_t kAtATime = 8192;
 
 constexpr float kF16Limit = 65520;  // from here on, rounding gives infinity
 
-// The largest magnitude, as bits of an f32: those of NaN and infinity compare above all others. No
-// branches, so that it becomes vector code.
+// The largest magnitude as the bits of an f32: those of NaN and infinity compare above all others.
+// Without branches, so that it vectorizes.
 std::uint32_t largest_bits(std::span<const float> values) {
   std::uint32_t largest = 0;
   for (const float v : values)
@@ -28,8 +28,8 @@ std::uint32_t largest_bits(std::span<const float> values) {
   return largest;
 }
 
-// Finite values exactly, and infinity and NaN for theirs: the exponent is corrected by a product,
-// in which f16's subnormals come out right. No branches either.
+// Exact for finite values; infinity and NaN stay such. The exponent is corrected by a product,
+// which also handles subnormals of f16. Without branches, too.
 void decode_f16(const std::byte* in, float* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
     std::uint16_t half;
@@ -70,8 +70,7 @@ void refuse(std::string_view file, const CheckpointTensor& tensor, DType to, std
                   first_row + bad.index / n_cols, bad.index % n_cols);
   if (std::isfinite(bad.value))
     fail<FormatError>("{}, which is too large for {}", place, to.name());
-  fail<FormatError>("{}: a file that is damaged, or weights that are to be written as 0 on request",
-                    place);
+  fail<FormatError>("{}: the file is damaged (or write such weights as 0 on request)", place);
 }
 
 BadWeight RowConverter::convert(const Format& from, const Format& to, const std::byte* in,

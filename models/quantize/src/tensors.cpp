@@ -14,8 +14,8 @@
 namespace weft::quantize {
 namespace {
 
-// Parts of names of tensors that always stay as they are. Source: what llama-quantize of
-// https://github.com/ggml-org/llama.cpp leaves alone.
+// Parts of names of tensors that are never quantized. Source: what llama-quantize of
+// https://github.com/ggml-org/llama.cpp does not quantize.
 constexpr std::string_view kKept[] = {
     "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel",
     "per_layer_model_proj", "ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight",
@@ -46,7 +46,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-constexpr std::int64_t kMost = 1 << 30;  // more than any model has of anything counted here
+constexpr std::int64_t kMax = 1 << 30;  // more than any model has of anything counted here
 
 std::int64_t number(const Checkpoint& file, std::string_view key, std::int64_t otherwise) {
   const auto arch = file.find_string("general.architecture");
@@ -54,17 +54,17 @@ std::int64_t number(const Checkpoint& file, std::string_view key, std::int64_t o
   const MetaValue* value = file.find(fmt::format("{}.{}", *arch, key));
   if (value == nullptr) return otherwise;
   if (const auto* n = std::get_if<std::uint64_t>(&value->value)) {
-    return static_cast<std::int64_t>(std::min<std::uint64_t>(*n, kMost));
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(*n, kMax));
   }
   if (const auto* n = std::get_if<std::int64_t>(&value->value))
-    return std::clamp<std::int64_t>(*n, 0, kMost);
-  // One per layer: the first one speaks for all.
+    return std::clamp<std::int64_t>(*n, 0, kMax);
+  // One number per layer: the first one is used for all.
   const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value->value);
   if (array == nullptr || !*array) return otherwise;
   if (const auto* n = std::get_if<std::vector<std::int64_t>>(&(*array)->values); n && !n->empty())
-    return std::clamp<std::int64_t>(n->front(), 0, kMost);
+    return std::clamp<std::int64_t>(n->front(), 0, kMax);
   if (const auto* n = std::get_if<std::vector<std::uint64_t>>(&(*array)->values); n && !n->empty())
-    return static_cast<std::int64_t>(std::min<std::uint64_t>(n->front(), kMost));
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(n->front(), kMax));
   return otherwise;
 }
 

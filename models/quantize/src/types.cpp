@@ -10,7 +10,7 @@
 namespace weft::quantize {
 namespace {
 
-constexpr std::uint32_t kNumbers = 256;  // of types in files; far fewer are taken
+constexpr std::uint32_t kNumbers = 256;  // of types in files; far fewer exist
 
 struct StandIn {
   std::string_view type, other;
@@ -32,7 +32,7 @@ DType find_type(std::string_view name) {
     const DType type = gguf::find_type(id);
     if (type.valid() && equals_ignoring_case(type.name(), name)) return type;
   }
-  return equals_ignoring_case(name, nf4.name()) ? nf4 : DType();  // of no file
+  return equals_ignoring_case(name, nf4.name()) ? nf4 : DType();  // not in files
 }
 
 std::string known_types() {
@@ -56,7 +56,7 @@ DType fitting_type(DType type, std::int64_t n_cols) {
   return n_cols % other.block_elems() == 0 ? other : f16;
 }
 
-bool wants_importances(DType type) {
+bool needs_importances(DType type) {
   return std::ranges::find(kWantImportances, type.name()) != std::end(kWantImportances);
 }
 

@@ -7,14 +7,14 @@
 #include "weft/arch/hparams.h"
 #include "weft/files/checkpoint.h"
 
-namespace weft {
+namespace weft::run {
 
 class CheckpointSource : public ModelSource {
  public:
   explicit CheckpointSource(Checkpoint file) : file_(std::move(file)) {}
 
   const Checkpoint& checkpoint() const { return file_; }
-  // The tensor of this name is to be taken for one of another type.
+  // Presents the tensor of this name as one of another type.
   void retype(std::string_view name, const TensorSpec& spec) { retyped_[name] = spec; }
 
   std::string_view file() const override { return file_.path(); }
@@ -68,4 +68,4 @@ class CheckpointSource : public ModelSource {
   std::map<std::string_view, TensorSpec> retyped_;  // names view the file
 };
 
-}  // namespace weft
+}  // namespace weft::run

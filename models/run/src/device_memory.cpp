@@ -9,12 +9,12 @@
 
 #include "weight_loader.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 Device& device_of(const std::string& backend) {
   Device* const device = find_backend(backend).device();
-  if (!device) fail<Error>("backend {} has no memory of its own", backend);
+  if (!device) fail<Error>("backend {} has no separate memory", backend);
   return *device;
 }
 
@@ -93,7 +93,7 @@ void DeviceMemory::upload(std::byte* to, std::span<const std::byte> bytes) {
                   .row_bytes = std::ssize(bytes),
                   .device = to,
                   .device_stride = std::ssize(bytes),
-                  .host = const_cast<std::byte*>(bytes.data()),  // an upload only reads there
+                  .host = const_cast<std::byte*>(bytes.data()),  // an upload only reads from it
                   .host_stride = std::ssize(bytes)});
 }
 
@@ -116,7 +116,7 @@ bool DeviceMemory::has_state(const std::string& path) const {
 
 void DeviceMemory::read_state(const std::string& path, std::int64_t offset,
                               std::span<std::byte> bytes) const {
-  device_.finish();  // what steps wrote is there
+  device_.finish();  // waits for the writes of steps
   device_.download({.n_rows = 1,
                     .row_bytes = std::ssize(bytes),
                     .device = tensors_.at(path).data() + offset,
@@ -130,4 +130,4 @@ void DeviceMemory::write_state(const std::string& path, std::int64_t offset,
   upload(tensors_.at(path).data() + offset, bytes);
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -1,6 +1,6 @@
 #pragma once
-// What a session has in the memory of devices: weights and states that kernels there read, and
-// activations. The same list serves prediction and allocation.
+// A session's memory on devices: the weights and states that kernels there use, and activations.
+// Prediction and allocation use the same list.
 
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
-namespace weft {
+namespace weft::run {
 
 struct DeviceTensor {
   TensorSpec spec;
@@ -23,14 +23,14 @@ struct DeviceTensor {
 struct DeviceUse {
   std::string backend;
   std::map<std::string, DeviceTensor> tensors;  // by path
-  std::int64_t arena = 0, scratch = 0;          // one step runs at a time: the largest of all plans
+  std::int64_t arena = 0, scratch = 0;          // max of all plans, since one step runs at a time
   std::int64_t bytes() const;
 };
 
-// Of all plans of a session together, by backend. REQUIRES: one plan per graph.
+// The use by all plans of a session, by backend. REQUIRES: one plan per graph.
 std::vector<DeviceUse> device_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans);
 
-// Paths of weights that nobody reads in the host's memory.
+// The paths of weights that are not read in host memory.
 std::vector<std::string> weights_off_host(const std::vector<Graph>& graphs,
                                           const std::vector<Plan>& plans);
 
@@ -43,7 +43,7 @@ class DeviceMemory {
   std::int64_t bytes() const;  // counted at the allocations
   DeviceBindings bindings() const;
   bool has_state(const std::string& path) const;
-  // `bytes` of a state, from byte `offset` on. REQUIRES: it is here.
+  // Reads `bytes` of a state, from byte `offset` on. REQUIRES: the state is on this device.
   void read_state(const std::string& path, std::int64_t offset, std::span<std::byte> bytes) const;
   void write_state(const std::string& path, std::int64_t offset, std::span<const std::byte> bytes);
 
@@ -57,4 +57,4 @@ class DeviceMemory {
   DeviceBuffer arena_, scratch_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

@@ -1,4 +1,4 @@
-// What the keys and values of a session depend on, as one number.
+// A hash of what the keys and values of a session depend on.
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -70,10 +70,10 @@ void add_file(const Checkpoint& file, Hash& hash) {
   }
 }
 
-// Raise it where a kernel gives other bits under the same name.
+// Increment it if a kernel gives other bits under the same name.
 constexpr int kComputation = 1;
 
-// Graphs of all widths give the same bits, so one of them speaks for all.
+// Graphs of all widths give the same bits, so one of them is enough.
 void add_computation(const Session& session, Hash& hash) {
   hash.add(kComputation);
   const Graph& graph = session.graph(0);

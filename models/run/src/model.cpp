@@ -13,14 +13,16 @@
 namespace weft {
 namespace {
 
+using namespace run;
+
 void report(const ModelOptions& options, double share) {
   if (options.progress && !options.progress(share)) {
-    fail<CancelledError>("loading was stopped");
+    fail<CancelledError>("loading was cancelled");
   }
 }
 
-// Norms and biases are small, and one bad number in them spoils every result: looked at now. Large
-// weights show when logits come out.
+// Norms and biases are small, and a single bad number in them spoils every result, so they are
+// checked now. Bad numbers in large weights show in the logits.
 void check_finite(const Checkpoint& file, const CheckpointTensor& tensor) {
   constexpr std::int64_t kSmall = 1 << 20;
   if (tensor.spec.dtype != f32 || tensor.spec.shape.rank() != 1) return;
@@ -34,7 +36,7 @@ void check_finite(const Checkpoint& file, const CheckpointTensor& tensor) {
   }
 }
 
-// Every weight of the graph, once: small ones are finite, and what there is in all.
+// Checks every weight of the graph once: small ones must be finite. Also sums up their sizes.
 void check_weights(const Checkpoint& file, const Graph& graph, ModelFacts& facts) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
@@ -46,7 +48,7 @@ void check_weights(const Checkpoint& file, const Graph& graph, ModelFacts& facts
   }
 }
 
-// Gives the source the types that the mix gives its tensors.
+// Changes the types of the source's tensors to those of the mix.
 void retype(const std::string& mix, CheckpointSource& source) {
   const QuantizePlan plan = plan_quantize(source.checkpoint(), {.type = mix, .keep_others = true});
   for (const QuantizedTensor& t : plan.tensors) {

@@ -1,5 +1,5 @@
 #pragma once
-// What sessions need of a model beyond its public face.
+// The parts of a model that sessions need beyond its public interface.
 
 #include <mutex>
 
@@ -15,31 +15,31 @@ namespace weft {
 struct Model::Impl {
   explicit Impl(Checkpoint file) : source(std::move(file)) {}
 
-  CheckpointSource source;
+  run::CheckpointSource source;
   const Architecture* architecture = nullptr;
   Config hparams;
   ModelFacts facts;
   std::string quantized_to;
   std::shared_ptr<const Vocabulary> vocabulary;
-  std::shared_ptr<const Tokenizer> tokenizer;  // null where the file has none that we know
+  std::shared_ptr<const Tokenizer> tokenizer;  // null if the file has none that we know
   std::string no_tokenizer;                    // why
   std::vector<std::string> warnings;
 
-  // The region of this layout: that of another session, or a new one. Whoever wants to fill one
-  // while another thread does so waits.
-  std::shared_ptr<const ResidentWeights> resident_weights(const WeightLayout& layout,
-                                                          const LoadOptions& options) const;
-  // Bytes of the region of this layout where a session holds one now, else 0.
-  std::int64_t region_bytes(const WeightLayout& layout) const;
-  // Of all regions that sessions hold now.
+  // The region of this layout: that of another session, or a new one. Waits while another thread
+  // fills a region.
+  std::shared_ptr<const run::ResidentWeights> resident_weights(
+      const run::WeightLayout& layout, const run::LoadOptions& options) const;
+  // Bytes of the region of this layout if a session holds one now, else 0.
+  std::int64_t region_bytes(const run::WeightLayout& layout) const;
+  // Bytes of all regions that sessions hold now.
   std::int64_t resident_bytes() const;
 
  private:
-  std::shared_ptr<const ResidentWeights> find_region(const WeightLayout& layout) const;
+  std::shared_ptr<const run::ResidentWeights> find_region(const run::WeightLayout& layout) const;
 
   mutable std::mutex loading_mutex_;  // taken first
   mutable std::mutex regions_mutex_;
-  mutable std::vector<std::weak_ptr<const ResidentWeights>> regions_;
+  mutable std::vector<std::weak_ptr<const run::ResidentWeights>> regions_;
 };
 
 }  // namespace weft

@@ -31,7 +31,7 @@ TEST_CASE("golden models of the known families load") {
   }
 }
 
-TEST_CASE("a mixture of experts is refused by name") {
+TEST_CASE("a mixture of experts is rejected by name") {
   const auto folder = test::reference("golden/archs");
   if (!folder) return;
   const std::string path = (*folder / "llama-moe.gguf").string();

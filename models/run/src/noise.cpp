@@ -7,7 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr std::int64_t kElems = 1 << 16;  // encoded once and repeated
@@ -16,8 +16,7 @@ constexpr std::int64_t kElems = 1 << 16;  // encoded once and repeated
 
 Noise::Noise(DType dtype) {
   const Format* format = find_format(dtype.plain());
-  if (!format || !format->encode)
-    fail<UnsupportedError>("nothing can be written in type {}", dtype.name());
+  if (!format || !format->encode) fail<UnsupportedError>("cannot write type {}", dtype.name());
   std::vector<float> values(kElems);
   std::uint32_t state = 1;
   for (float& v : values) {
@@ -37,4 +36,4 @@ void Noise::fill(std::span<std::byte> bytes) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -56,7 +56,7 @@ struct Fault {
 
 }  // namespace
 
-TEST_CASE("what a plug-in takes part in: same bits for workers and chunks, predicted = allocated") {
+TEST_CASE("with a plug-in: same bits for any workers and chunks, predicted = allocated") {
   REQUIRE(kLoaded);
   const auto model = tiny_model();
   std::vector<float> expected;
@@ -76,7 +76,7 @@ TEST_CASE("what a plug-in takes part in: same bits for workers and chunks, predi
   }
 }
 
-TEST_CASE("what stays on cpu beside a plug-in has cpu's types in every plan, and the same bits") {
+TEST_CASE("nodes on cpu next to a plug-in have cpu's types in every plan, and the same bits") {
   const auto model = tiny_model({.matrices = q8_0});
   const std::string weight = "blk.1.attn_output.weight";
   const auto type_of = [&](const Session& session, std::size_t plan) {
@@ -118,7 +118,7 @@ TEST_CASE("a token with copies at the seams costs no heap call once its plan is 
   CHECK(test::allocations() - before == 0);
 }
 
-TEST_CASE("routes: the first rule counts, the same logits whoever runs a node") {
+TEST_CASE("routes: the first matching rule decides, the logits do not depend on who runs a node") {
   const auto model = tiny_model();
   Session plain(model, {.backend = "reference"});
   Session routed(model, {.backend = "reference",
@@ -133,11 +133,11 @@ TEST_CASE("routes: the first rule counts, the same logits whoever runs a node") 
   const auto a = logits_of(plain, 9), b = logits_of(routed, 9);
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-5));
   CHECK(text_of([&] { Session(model, {.route = "blk.0.atn_norm=reference"}); }) ==
-        "no node of the graph matches 'blk.0.atn_norm' of the route; the nearest are "
-        "blk.0.attn_norm, blk.0.ffn_norm, blk.1.attn_norm");
+        "no node matches the pattern 'blk.0.atn_norm' of the route (similar paths: "
+        "blk.0.attn_norm, blk.0.ffn_norm, blk.1.attn_norm)");
 }
 
-TEST_CASE("after a step that failed half-way the session goes on as if it had not been") {
+TEST_CASE("a step that failed half-way has no effect on the session") {
   const auto model = tiny_model();
   Session session(model, {.prefill_width = 16, .backend = "faulty"});
   session.feed(0, some_tokens(20));
@@ -147,7 +147,7 @@ TEST_CASE("after a step that failed half-way the session goes on as if it had no
     const std::string text = text_of([&] { session.feed(0, ids); });
     CHECK(text ==
           "backend faulty: rms_norm_mul 'blk.1.attn_norm': failed: run: too hot; the step "
-          "does not count, the session can go on");
+          "does not count, the session can continue");
   }
   CHECK(session.length(0) == 20);
   session.feed(0, ids);
@@ -158,7 +158,7 @@ TEST_CASE("after a step that failed half-way the session goes on as if it had no
   CHECK(std::ranges::equal(fresh.logits(), after));
 }
 
-TEST_CASE("failures before the first step, and a device that is lost") {
+TEST_CASE("failures before the first step, and a lost device") {
   const auto model = tiny_model();
   const SessionOptions options{.backend = "faulty"};
   {
@@ -175,7 +175,7 @@ TEST_CASE("failures before the first step, and a device that is lost") {
   session.feed(0, some_tokens(3));
   {
     const Fault fault("lost", "0");
-    CHECK(text_of([&] { session.feed(0, some_tokens(3)); }).find("the session cannot go on") !=
+    CHECK(text_of([&] { session.feed(0, some_tokens(3)); }).find("the session cannot continue") !=
           std::string::npos);
   }
   CHECK(text_of([&] { session.feed(0, some_tokens(3)); }).find("backend faulty: ") == 0);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kMagic = "weftseq1";
 
-// Writes and sums up what was written.
+// Writes bytes and hashes them.
 class Writer {
  public:
   explicit Writer(const std::string& path) : file_(path) { XXH3_64bits_reset(&sum_); }
@@ -42,21 +42,21 @@ class Writer {
   XXH3_state_t sum_;
 };
 
-// All but the sum at the end, which must be right.
+// Checks the hash at the end and returns the bytes before it.
 std::span<const std::byte> checked(std::span<const std::byte> bytes, const std::string& name) {
   const auto magic = std::as_bytes(std::span(kMagic));
   if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
-    fail<UnsupportedError>("{}: is no saved sequence: it does not begin with '{}'",
+    fail<UnsupportedError>("{}: not a saved sequence: it does not start with '{}'",
                            printable_path(name), kMagic);
   std::uint64_t sum = 0;
   if (bytes.size() < magic.size() + sizeof sum)
-    fail<FormatError>("{}: ends after {} bytes, within a saved sequence", printable_path(name),
+    fail<FormatError>("{}: truncated saved sequence of {} bytes", printable_path(name),
                       bytes.size());
   const auto content = bytes.first(bytes.size() - sizeof sum);
   std::memcpy(&sum, bytes.data() + content.size(), sizeof sum);
   const std::uint64_t found = XXH3_64bits(content.data(), content.size());
   if (found != sum)
-    fail<FormatError>("{}: is damaged: the sum of its bytes is {:016x}, it says {:016x}",
+    fail<FormatError>("{}: damaged: its checksum is {:016x}, expected {:016x}",
                       printable_path(name), found, sum);
   return content;
 }
@@ -70,7 +70,7 @@ std::span<const std::byte> read_block(gguf::Cursor& cursor, std::string_view wha
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
                    std::string_view note, const std::string& path) {
   if (std::ssize(tokens) != session.length(sequence)) {
-    fail<ValueError>("sequence {} has {} tokens, not the {} that are to be saved", sequence,
+    fail<ValueError>("sequence {} has {} tokens, got {} to save", sequence,
                      session.length(sequence), tokens.size());
   }
   Writer writer(path);
@@ -120,17 +120,17 @@ SavedSequence SavedSequence::open(const std::string& path) {
   return s;
 }
 
-bool SavedSequence::fits(const Session& session) const {
+bool SavedSequence::matches(const Session& session) const {
   return fingerprint_ == fingerprint(session);
 }
 
 void SavedSequence::restore(Session& session, std::int32_t sequence, std::int64_t n_tokens) const {
-  if (!fits(session)) {
-    fail<ValueError>("{}: was saved with another model, other types of caches or other kernels",
+  if (!matches(session)) {
+    fail<ValueError>("{}: was saved with another model, other cache types or other kernels",
                      printable_path(name_));
   }
   if (n_tokens < 0 || n_tokens > std::ssize(tokens_))
-    fail<ValueError>("{}: holds {} tokens, {} were asked for", printable_path(name_),
+    fail<ValueError>("{}: holds {} tokens, {} were requested", printable_path(name_),
                      tokens_.size(), n_tokens);
   try {
     session.restore(sequence, n_tokens, std::ssize(tokens_), states_);

@@ -40,7 +40,7 @@ std::string refusal(auto f) {
   return "";
 }
 
-TEST_CASE("a saved sequence goes on with the same bits, in another place and cut anywhere") {
+TEST_CASE("a saved sequence continues with the same bits, in another session and cut anywhere") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = counted(150);
@@ -66,7 +66,7 @@ TEST_CASE("a saved sequence goes on with the same bits, in another place and cut
   }
 }
 
-TEST_CASE("the file of another model, cache type or context is refused, and the sequence stays") {
+TEST_CASE("the file of another model, cache type or context is rejected, and the sequence stays") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = counted(100);
@@ -75,7 +75,7 @@ TEST_CASE("the file of another model, cache type or context is refused, and the 
     Session session(model, {.context = 200});
     session.feed(0, ids);
     CHECK(refusal<ValueError>([&] { save_sequence(session, 0, counted(99), "", path); }) ==
-          "sequence 0 has 100 tokens, not the 99 that are to be saved");
+          "sequence 0 has 100 tokens, got 99 to save");
     save_sequence(session, 0, ids, "", path);
   }
   const SavedSequence saved = SavedSequence::open(path);
@@ -84,24 +84,24 @@ TEST_CASE("the file of another model, cache type or context is refused, and the 
   Session other(other_model, {.context = 200}), type(model, {.context = 200, .cache_k = q8_0}),
       reference(model, {.context = 200, .backend = "reference"}), small(model, {.context = 64});
   for (Session* session : {&other, &type, &reference}) {
-    CHECK(!saved.fits(*session));
+    CHECK(!saved.matches(*session));
     session->feed(0, counted(3));
     CHECK(refusal<ValueError>([&] {
             saved.restore(*session, 0, 10);
-          }).ends_with("was saved with another model, other types of caches or other kernels"));
+          }).ends_with("was saved with another model, other cache types or other kernels"));
     CHECK(session->length(0) == 3);
   }
-  CHECK(saved.fits(small));
+  CHECK(saved.matches(small));
   CHECK(refusal<ValueError>([&] { saved.restore(small, 0, 100); }) ==
         "sequence 0 would have 100 tokens, its context holds 64");
   CHECK(refusal<ValueError>([&] {
           saved.restore(small, 0, 101);
-        }).ends_with("holds 100 tokens, 101 were asked for"));
+        }).ends_with("holds 100 tokens, 101 were requested"));
   saved.restore(small, 0, 40);
   CHECK(small.length(0) == 40);
 }
 
-TEST_CASE("no byte of a saved sequence can change unnoticed") {
+TEST_CASE("a change of any byte of a saved sequence is detected") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = counted(5);
@@ -124,7 +124,7 @@ TEST_CASE("no byte of a saved sequence can change unnoticed") {
   }
   CHECK(refusal<UnsupportedError>([&] {
           (void)SavedSequence::parse(std::as_bytes(std::span("GGUF....")), "F");
-        }) == "F: is no saved sequence: it does not begin with 'weftseq1'");
+        }) == "F: not a saved sequence: it does not start with 'weftseq1'");
 }
 
 }  // namespace

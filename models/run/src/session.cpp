@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+using namespace run;
+
 bool has_nan(std::span<const float> values) {
   bool found = false;
   for (const float v : values) found |= v != v;
@@ -64,14 +66,14 @@ struct Session::Impl {
 
   std::shared_ptr<const Model> model;
   PlannedModel planned;
-  std::shared_ptr<const ResidentWeights> weights;  // null where all stay in the file
+  std::shared_ptr<const ResidentWeights> weights;  // null if all stay in the file
   Workers workers;
   Buffer states, arena, scratch;
   std::vector<std::unique_ptr<DeviceMemory>> devices;
-  std::unordered_map<std::string, std::byte*> state_at;  // those in the host's memory
+  std::unordered_map<std::string, std::byte*> state_at;  // in host memory
   SessionMemory memory;
   std::vector<std::unique_ptr<Runner>> runners;  // by width class; null until first used
-  std::vector<StepToken> chunk;                  // of feed(), so that it allocates nothing
+  std::vector<StepToken> chunk;                  // of feed(), so that it does not allocate
   std::vector<std::int64_t> ends;                // of write_ends(), likewise
   std::span<const float> last;                   // in the arena
 };
@@ -126,9 +128,9 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   std::shared_ptr<const ResidentWeights> region;
   if (layout.region_bytes > 0) region = model->impl().resident_weights(layout, options);
   if (planned.options.weights == WeightMode::resident) return region;
-  // What does not fit would only push out what was read before.
+  // If not all of it fits, reading the rest would only evict what was read before.
   if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
-    bring_in_mapped(model->file(), layout, options);
+    prefault_mapped(model->file(), layout, options);
   return region;
 }
 
@@ -196,7 +198,7 @@ void Session::Impl::check_step(std::span<const StepToken> tokens) const {
     fail<ValueError>("a step has 1..{} tokens, got {}", o.prefill_width, tokens.size());
   }
   if (n_rows > o.logits_rows) {
-    fail<ValueError>("a step gives at most {} rows of logits, {} were asked for", o.logits_rows,
+    fail<ValueError>("a step returns at most {} rows of logits, {} were requested", o.logits_rows,
                      n_rows);
   }
 }
@@ -220,7 +222,7 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
   }
   if (!r.ends.empty()) write_ends(r, tokens);
   memory.write_inputs(r.memory);
-  // An extent is at least 1: where nobody wants logits, one row is made and not looked at.
+  // An extent is at least 1: if no logits are requested, one row is computed and ignored.
   if (n_rows == 0) Runner::put(r.out_rows, 0, 0);
   r.extents[r.t] = static_cast<std::int64_t>(tokens.size());
   r.extents[r.o] = static_cast<std::int64_t>(std::max<std::size_t>(n_rows, 1));
@@ -263,7 +265,7 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
     memory.append();
     return rows;
   } catch (...) {
-    memory.give_back();
+    memory.rollback();
     throw;
   }
 }
@@ -300,8 +302,7 @@ std::span<const float> Session::step(std::span<const StepToken> tokens,
 }
 
 std::span<const float> Session::logits() const {
-  if (impl_->last.empty())
-    fail<ValueError>("there are no logits: no token that wants them was fed");
+  if (impl_->last.empty()) fail<ValueError>("no logits: no token that requests them was fed");
   return impl_->last;
 }
 
@@ -318,7 +319,7 @@ std::int64_t Session::resume_point(std::int32_t sequence, std::int64_t n) const 
 
 void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
   if (new_length < 0 || new_length > length(sequence)) {
-    fail<ValueError>("sequence {} has {} tokens, cannot be cut to {}", sequence, length(sequence),
+    fail<ValueError>("sequence {} has {} tokens, cannot truncate to {}", sequence, length(sequence),
                      new_length);
   }
   impl_->memory.truncate(sequence, new_length);
@@ -327,8 +328,7 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
 void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) {
   impl_->memory.check_sequence(to);
   if (new_length < 0 || new_length > length(from)) {
-    fail<ValueError>("sequence {} has {} tokens, {} cannot be copied", from, length(from),
-                     new_length);
+    fail<ValueError>("sequence {} has {} tokens, cannot copy {}", from, length(from), new_length);
   }
   impl_->memory.copy(from, to, new_length);
 }

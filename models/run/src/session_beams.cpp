@@ -1,13 +1,12 @@
 #include "weft/run/session_beams.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "weft/base/error.h"
 #include "weft/run/session.h"
-#include "weft/run/session_beams.h"
 #include "weft/sample/beam_search.h"
 #include "weft/sample/sampler.h"
+#include "weft/tokenize/logits.h"
 
 namespace weft {
 
@@ -26,7 +25,6 @@ SessionBeams::SessionBeams(Session& session, const std::atomic<bool>* cancel)
 }
 
 std::span<const float> SessionBeams::logprobs(std::size_t beam) {
-  constexpr float kNever = -std::numeric_limits<float>::infinity();
   const std::span row = rows_.subspan(beam * n_vocab_, n_vocab_);
   const double total = log_of_total(row);
   row_.resize(n_vocab_);
@@ -37,7 +35,7 @@ std::span<const float> SessionBeams::logprobs(std::size_t beam) {
     if (!SessionBeams::ends(beam, id)) continue;
     const bool likelier = end == kNoToken || row[i] > row[static_cast<std::size_t>(end)];
     const TokenId other = likelier ? std::exchange(end, id) : id;
-    if (other != kNoToken) row_[static_cast<std::size_t>(other)] = kNever;
+    if (other != kNoToken) forbid({&other, 1}, row_);
   }
   return row_;
 }
@@ -46,8 +44,8 @@ bool SessionBeams::ends(std::size_t, TokenId token) {
   return session_.model().vocabulary().ends_generation(token);
 }
 
-// Gives every chosen hypothesis a sequence with what its origin holds: the first that goes on from
-// a sequence keeps it, the others take one that nobody goes on from.
+// Gives every chosen hypothesis a sequence with the contents of its origin. The first one that
+// continues a sequence keeps it; the others get copies in sequences that no hypothesis continues.
 void SessionBeams::move_to(std::span<const BeamStep> chosen) {
   constexpr std::size_t kNone = ~std::size_t{0};
   std::vector<std::size_t> slot_of(chosen.size(), kNone);

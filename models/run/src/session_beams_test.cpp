@@ -59,7 +59,7 @@ class Alone : public BeamModel {
   std::vector<float> row_;
 };
 
-TEST_CASE("hypotheses that share a session are those that are computed alone") {
+TEST_CASE("hypotheses that share a session are the same as computed alone") {
   for (const DType matrices : {f32, q8_0}) {
     const auto model = tiny_model({.matrices = matrices});
     // Flat probabilities make hypotheses change places; the prompt and texts cross no block, and
@@ -85,7 +85,7 @@ TEST_CASE("hypotheses that share a session are those that are computed alone") {
   }
 }
 
-TEST_CASE("a search that does not fit into the session is refused") {
+TEST_CASE("a search that does not fit into the session is rejected") {
   const auto model = tiny_model();
   {
     Session session(model, {.context = 100, .sequences = 3, .prefill_width = 2});

@@ -20,14 +20,16 @@
 namespace weft {
 namespace {
 
-// Width classes: a step runs in the narrowest plan that holds it. Narrow ones serve decoding of one
-// and of several sequences and the tail of a prompt, wide ones prefill.
+using namespace run;
+
+// Width classes: a step uses the narrowest plan that it fits into. Narrow ones are for decoding one
+// or several sequences and for the end of a prompt, wide ones for prefill.
 constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
-constexpr std::int64_t kNarrowest = 8;  // the budget never takes prefill below this
-// Nor below this to keep weights resident: what they bring would be lost.
-constexpr std::int64_t kNarrowestResident = 128;
-// What resident weights must leave of the budget where nobody asked for them: the program itself
-// takes some, and pages of ours cannot be dropped.
+constexpr std::int64_t kMinPrefill = 8;  // the budget never reduces prefill_width below this
+// Nor below this to keep weights resident: it would cost more than they gain.
+constexpr std::int64_t kMinPrefillResident = 128;
+// How much of the budget resident weights must leave free unless they were requested: the program
+// itself needs memory, and private pages cannot be evicted.
 constexpr std::int64_t kSpare = std::int64_t{64} << 20;
 constexpr std::int64_t kMaxCells = (std::int64_t{1} << 31) - 1;  // cells are numbered with i32
 constexpr std::int64_t kDefaultContext = 4096;
@@ -41,18 +43,18 @@ void check_range(std::string_view name, std::int64_t value, std::int64_t min, st
 
 void check_cache_type(std::string_view which, DType dtype) {
   if (std::ranges::find(cache_types(), dtype) != cache_types().end()) return;
-  fail<UnsupportedError>("the cache of {} must be one of {}, got {}", which, cache_type_names(),
-                         dtype.name());
+  fail<UnsupportedError>("the cache type of {} must be one of {}, got {}", which,
+                         cache_type_names(), dtype.name());
 }
 
-// Zeros replaced, everything checked.
+// Replaces zeros and checks everything.
 SessionOptions resolve(const Model& model, SessionOptions o) {
   if (o.context == 0) o.context = std::min(model.facts().context, kDefaultContext);
   check_range("context", o.context, 1, kMaxCells);
   check_range("sequences", o.sequences, 1, 1 << 16);
   check_range("cells", o.cells, 0, kMaxCells);
-  const std::int64_t most_cells = whole_blocks(o.context) * o.sequences;
-  o.cells = o.cells > 0 ? std::min(whole_blocks(o.cells), most_cells) : most_cells;
+  const std::int64_t max_cells = round_up_to_blocks(o.context) * o.sequences;
+  o.cells = o.cells > 0 ? std::min(round_up_to_blocks(o.cells), max_cells) : max_cells;
   if (o.cells > kMaxCells) {
     fail<ValueError>("{} sequences of {} positions are more than {} cells", o.sequences, o.context,
                      kMaxCells);
@@ -72,7 +74,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   check_cache_type("V", o.cache_v);
   if (!model.quantized_to().empty()) {
     if (o.weights == WeightMode::mapped)
-      fail<ValueError>("weights that become {} cannot stay mapped", model.quantized_to());
+      fail<ValueError>("weights that are converted to {} cannot stay mapped", model.quantized_to());
     o.weights = WeightMode::resident;
   }
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
@@ -80,7 +82,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   return o;
 }
 
-// The graph of a width class as the builder made it, then fused, and the memory that it wants.
+// The fused graph of a width class, and its memory parts.
 ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
                        std::int64_t width) {
   const Model::Impl& impl = model.impl();
@@ -112,7 +114,7 @@ void count_memory(const Model& model, PlannedModel& planned) {
   planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
 }
 
-// Every width class with weights of this mode, whatever it takes.
+// Plans every width class with weights of this mode, without regard to the budget.
 PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
   PlannedModel planned{.options = options};
   planned.options.weights = weights;
@@ -135,7 +137,7 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
         make_plan(planned.graphs.back(), assignment,
                   {.name = widths[i] == 1 ? "decode" : fmt::format("prefill {}", widths[i]),
                    .lanes = o.workers,
-                   .may_take_one_lane = true,
+                   .allow_one_lane = true,
                    .replay = o.executor,
                    .reuse_arena = o.reuse_arena}));
   }
@@ -143,24 +145,23 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
   return planned;
 }
 
-// A rung of the ladder of concessions: gives something up and returns true, or false where there is
-// nothing left to give.
+// Limits of the concessions below. Each concession gives something up and returns true, or returns
+// false if there is nothing left to give up.
 struct Limits {
-  std::int64_t narrowest = kNarrowest;  // how far prefill may go
-  bool stated = true;                   // the budget was, so that only we keep it
-  bool cache_stated = true;             // the types of the cache were, and are kept
+  std::int64_t min_prefill = kMinPrefill;  // lower limit of prefill_width
+  bool explicit_budget = true;             // the budget was given, so it must be met
+  bool explicit_cache = true;              // the cache types were given, so they must not change
 };
-using Rung = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
+using Concession = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
 
-// A budget that was found is the system's to keep: it drops rows of tables that nobody reads now.
+// With a default budget, the system can evict rows of tables that are not being read.
 bool drop_tables(const Model& model, const Limits& limits, PlannedModel& planned) {
-  if (limits.stated || planned.dropped > 0) return false;
-  planned.dropped = layout_weights(model, planned).table_bytes;
-  if (planned.dropped == 0) return false;
-  planned.concessions.push_back(
-      fmt::format("tables of which a step reads some rows, {}: the system may drop and read them "
-                  "again",
-                  human_bytes(planned.dropped)));
+  if (limits.explicit_budget || planned.evicted_bytes > 0) return false;
+  planned.evicted_bytes = layout_weights(model, planned).table_bytes;
+  if (planned.evicted_bytes == 0) return false;
+  planned.concessions.push_back(fmt::format(
+      "tables that a step reads only some rows of, {}: the system may evict and reload them",
+      human_bytes(planned.evicted_bytes)));
   return true;
 }
 
@@ -170,7 +171,7 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   if (planned.graphs.size() == 1) return false;
   const std::vector<Variable>& variables = planned.graphs[planned.graphs.size() - 2].variables();
   const std::int64_t next = std::ranges::find(variables, "T", &Variable::name)->bound;
-  if (next < limits.narrowest) return false;
+  if (next < limits.min_prefill) return false;
   planned.graphs.pop_back();
   planned.assignments.pop_back();
   planned.plans.pop_back();
@@ -182,10 +183,10 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   return true;
 }
 
-// Halves the cache, where the model's heads are whole blocks.
+// Halves the cache, if the model's heads are whole blocks.
 bool shrink_cache(const Model& model, const Limits& limits, PlannedModel& planned) {
   SessionOptions smaller = planned.options;
-  if (limits.cache_stated || smaller.cache_k == q8_0) return false;
+  if (limits.explicit_cache || smaller.cache_k == q8_0) return false;
   smaller.cache_k = smaller.cache_v = q8_0;
   try {
     PlannedModel with = plan_all(model, smaller, smaller.weights);
@@ -193,7 +194,7 @@ bool shrink_cache(const Model& model, const Limits& limits, PlannedModel& planne
     with.concessions.push_back(
         fmt::format("cache {} -> {}: saves {}", planned.options.cache_k.name(), q8_0.name(),
                     human_bytes(planned.memory.total() - with.memory.total())));
-    with.dropped = planned.dropped;
+    with.evicted_bytes = planned.evicted_bytes;
     with.weights_reason = planned.weights_reason;
     planned = std::move(with);
   } catch (const Error&) {  // heads of another width
@@ -202,33 +203,33 @@ bool shrink_cache(const Model& model, const Limits& limits, PlannedModel& planne
   return true;
 }
 
-constexpr Rung kLadder[] = {drop_tables, narrow, shrink_cache};
+constexpr Concession kConcessions[] = {drop_tables, narrow, shrink_cache};
 
-// Goes down the ladder until `needed` of the plans fit; false where they do not even at its end.
+// Makes concessions until `needed` of the plans fits; false if it does not even with all of them.
 template <class Needed>
 bool fit(const Model& model, const Limits& limits, PlannedModel& planned, Needed needed) {
-  for (const Rung rung : kLadder) {
+  for (const Concession concession : kConcessions) {
     while (needed(planned) > planned.options.mem_budget) {
-      if (!rung(model, limits, planned)) break;
+      if (!concession(model, limits, planned)) break;
     }
   }
   return needed(planned) <= planned.options.mem_budget;
 }
 
-std::int64_t all_of_it(const PlannedModel& planned) {
-  return planned.memory.total() - planned.dropped;
+std::int64_t needed_bytes(const PlannedModel& planned) {
+  return planned.memory.total() - planned.evicted_bytes;
 }
 
-// Small models leave less to spare: it is a share of theirs.
+// For small models a fraction of their size is enough.
 std::int64_t spare(const PlannedModel& planned) {
   return std::min(kSpare, planned.memory.weights_resident / 16);
 }
-std::int64_t with_spare(const PlannedModel& planned) {
-  return all_of_it(planned) + spare(planned);
+std::int64_t needed_with_spare(const PlannedModel& planned) {
+  return needed_bytes(planned) + spare(planned);
 }
 
-// What cannot be dropped.
-std::int64_t without_file(const PlannedModel& planned) {
+// The bytes that cannot be evicted.
+std::int64_t unevictable_bytes(const PlannedModel& planned) {
   return planned.memory.total() - planned.memory.weights_mapped + kSpare;
 }
 
@@ -239,26 +240,25 @@ std::int64_t without_file(const PlannedModel& planned) {
                     human_bytes(o.mem_budget), planned.memory.to_text());
 }
 
-// Resident if they were asked for, or if that is faster and fits. Otherwise nothing, and `reason`
-// says why.
+// Plans with resident weights if they were requested, or if that is faster and fits. Otherwise
+// returns nullopt and sets `reason`.
 std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptions& options,
                                           Limits limits, std::string& reason) {
-  const bool asked = options.weights == WeightMode::resident;
-  if (!asked && routes_of(options).lowering_backend().resident_lowering().empty()) {
+  const bool requested = options.weights == WeightMode::resident;
+  if (!requested && routes_of(options).lowering_backend().resident_lowering().empty()) {
     reason = fmt::format("backend {} computes from the file's layout", options.backend);
     return std::nullopt;
   }
   PlannedModel planned = plan_all(model, options, WeightMode::resident);
-  if (!limits
-           .stated) {  // what another session holds already and this one shares is not taken twice
+  if (!limits.explicit_budget) {  // a region shared with another session counts once
     const std::int64_t shared = model.impl().region_bytes(layout_weights(model, planned));
     planned.options.mem_budget = default_budget(shared);
   }
-  if (asked) {
+  if (requested) {
     const std::string& mix = model.quantized_to();
     planned.weights_reason =
-        mix.empty() ? "asked for" : fmt::format("those in F32, F16 and BF16 become {}", mix);
-    if (!fit(model, limits, planned, all_of_it)) refuse(model, planned);
+        mix.empty() ? "requested" : fmt::format("those in F32, F16 and BF16 become {}", mix);
+    if (!fit(model, limits, planned, needed_bytes)) refuse(model, planned);
     return planned;
   }
   if (!layout_weights(model, planned).changes_types) {
@@ -266,10 +266,10 @@ std::optional<PlannedModel> plan_resident(const Model& model, const SessionOptio
     return std::nullopt;
   }
   planned.weights_reason = fmt::format("backend {} is faster from another layout", options.backend);
-  limits.narrowest = kNarrowestResident;
-  limits.cache_stated = true;  // what is only faster must not change what a cache holds
-  if (fit(model, limits, planned, with_spare)) return planned;
-  reason = fmt::format("resident they would leave less than {} of the budget free",
+  limits.min_prefill = kMinPrefillResident;
+  limits.explicit_cache = true;  // do not change the cache types only for speed
+  if (fit(model, limits, planned, needed_with_spare)) return planned;
+  reason = fmt::format("resident weights would leave less than {} of the budget free",
                        human_bytes(spare(planned)));
   return std::nullopt;
 }
@@ -278,17 +278,17 @@ PlannedModel plan_mapped(const Model& model, const SessionOptions& options, cons
                          std::string reason) {
   PlannedModel planned = plan_all(model, options, WeightMode::mapped);
   planned.weights_reason = std::move(reason);
-  if (fit(model, limits, planned, all_of_it)) return planned;
-  // A stated budget is kept. One that was found the system keeps by dropping pages of the file:
+  if (fit(model, limits, planned, needed_bytes)) return planned;
+  // A budget that was given must be met. With a default budget the system evicts pages of the file:
   // slow, but it works.
-  if (limits.stated) refuse(model, planned);
+  if (limits.explicit_budget) refuse(model, planned);
   PlannedModel all = plan_all(model, options, WeightMode::mapped);
   all.weights_reason = planned.weights_reason;
-  if (!fit(model, limits, all, without_file)) refuse(model, planned);
-  all.dropped = all.memory.total() - options.mem_budget;
+  if (!fit(model, limits, all, unevictable_bytes)) refuse(model, planned);
+  all.evicted_bytes = all.memory.total() - options.mem_budget;
   all.concessions.push_back(
       fmt::format("weights do not fit: of {}, at least {} is read from disk in every step",
-                  human_bytes(all.memory.weights_mapped), human_bytes(all.dropped)));
+                  human_bytes(all.memory.weights_mapped), human_bytes(all.evicted_bytes)));
   return all;
 }
 
@@ -297,6 +297,8 @@ PlannedModel plan_mapped(const Model& model, const SessionOptions& options, cons
 Routes routes_of(const SessionOptions& options) {
   return options.engine ? Routes(*options.engine) : Routes(options.backend, options.route);
 }
+
+namespace run {
 
 std::int64_t state_bytes(const Graph& graph, const Plan& plan) {
   std::int64_t sum = 0;
@@ -324,20 +326,22 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   const bool resident = planned.options.weights == WeightMode::resident;
   const auto off_host = weights_off_host(planned.graphs, planned.plans);
   WeightLayout layout = layout_weights(model.file(), planned.graphs.front(), resident, off_host);
-  for (const Graph& graph : planned.graphs) {
+  for (const Graph& graph : std::span(planned.graphs).subspan(1)) {
     if (layout_weights(model.file(), graph, resident, off_host) != layout)
-      fail<Error>("plans of one session want their weights in different types");
+      fail<Error>("the plans of the session need weights in different types");
   }
   return layout;
 }
 
 LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   const SessionOptions& o = planned.options;
-  // Where the cache of the file and the copy do not fit together, the system would have to make
-  // room for every page of ours.
+  // If the page cache of the file and the copy do not fit together, the system would have to evict
+  // a page for every page that is copied.
   const bool tight = o.mem_budget - planned.memory.total() < model.file().file_bytes();
   return {.threads = o.workers, .drop_cache = tight, .progress = o.progress};
 }
+
+}  // namespace run
 
 std::string_view to_string(WeightMode mode) {
   constexpr std::string_view kNames[] = {"auto", "mapped", "resident"};
@@ -346,9 +350,9 @@ std::string_view to_string(WeightMode mode) {
 
 PlannedModel plan_model(const Model& model, const SessionOptions& options) {
   const SessionOptions resolved = resolve(model, options);
-  const Limits limits{.stated = options.mem_budget != 0,
-                      .cache_stated = options.cache_k.valid() || options.cache_v.valid()};
-  std::string reason = "asked for";
+  const Limits limits{.explicit_budget = options.mem_budget != 0,
+                      .explicit_cache = options.cache_k.valid() || options.cache_v.valid()};
+  std::string reason = "requested";
   if (resolved.weights != WeightMode::mapped) {
     if (auto planned = plan_resident(model, resolved, limits, reason)) return std::move(*planned);
   }

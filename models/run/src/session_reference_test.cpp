@@ -52,7 +52,7 @@ TEST_CASE("sessions on the cpu backend give the golden logits") {
   }
 }
 
-TEST_CASE("the bundled model tells the stories it was tested with") {
+TEST_CASE("the bundled model generates the expected stories") {
   const std::filesystem::path folder = test::source_tree() / "examples/models";
   const auto about = nlohmann::json::parse(std::ifstream(folder / "weft-stories.expected.json"));
   const auto model = Model::load((folder / about["file"].get<std::string>()).string());

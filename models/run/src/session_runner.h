@@ -1,5 +1,5 @@
 #pragma once
-// A width class of a session, compiled: its executor and the inputs that a step writes.
+// A compiled width class of a session: its executor and the inputs that a step writes.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "weft/graph/graph.h"
 #include "weft/scheduler/executor.h"
 
-namespace weft {
+namespace weft::run {
 
 struct Runner {
   // `memory_inputs`: names of those that SessionMemory writes.
@@ -34,7 +34,7 @@ struct Runner {
   static void put(std::span<std::int32_t> where, std::size_t i, std::int64_t value) {
     if (!where.empty()) where[i] = static_cast<std::int32_t>(value);
   }
-  // Empty where the graph has no use for the input.
+  // Empty if the graph does not use the input.
   std::span<std::int32_t> input(const Graph& graph, std::string_view path) {
     if (graph.find(path) == kNoNode) return {};
     const std::span<std::byte> bytes = executor.input(path);
@@ -48,4 +48,4 @@ struct Runner {
   Extents extents{};
 };
 
-}  // namespace weft
+}  // namespace weft::run

@@ -1,10 +1,8 @@
 #include "weft/run/session.h"
 
+#include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -16,50 +14,15 @@
 #include "weft/ops/formats/q8_0.h"
 
 #include "support/allocations.h"
+#include "support/session_steps.h"
 #include "support/tiny_model.h"
 
 using namespace weft;
+using test::all_logits;
+using test::same_bits;
+using test::some_tokens;
+using test::text_of;
 using test::tiny_model;
-
-namespace {
-
-// `n` token ids below the tiny models' vocabulary of 50.
-std::vector<std::int32_t> some_tokens(std::size_t n, std::uint32_t seed = 1) {
-  std::mt19937 random(seed);
-  std::vector<std::int32_t> ids(n);
-  for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % 50);
-  return ids;
-}
-
-// Logits of all tokens, fed to a sequence in steps of `chunk`.
-std::vector<float> all_logits(Session& session, std::span<const std::int32_t> ids,
-                              std::size_t chunk, std::int32_t sequence = 0) {
-  std::vector<float> out;
-  for (std::size_t i = 0; i < ids.size(); i += chunk) {
-    std::vector<StepToken> step;
-    for (std::size_t k = i; k < std::min(i + chunk, ids.size()); ++k) {
-      step.push_back({.token = ids[k], .sequence = sequence, .logits = true});
-    }
-    const std::span<const float> rows = session.step(step);
-    out.insert(out.end(), rows.begin(), rows.end());
-  }
-  return out;
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-std::string text_of(auto f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-}  // namespace
 
 TEST_CASE("the same bits for any number of workers, any executor and any chunks") {
   const std::pair<int, ReplayKind> kRunners[] = {
@@ -144,165 +107,10 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
   }
 }
 
-TEST_CASE("sequences in one batch give what each gives alone") {
-  const auto model = tiny_model({.matrices = q8_0});
-  const std::vector<std::vector<std::int32_t>> texts{some_tokens(20, 1), some_tokens(13, 2),
-                                                     some_tokens(30, 3)};
-  Session batched(model, {.context = 40, .sequences = 3, .prefill_width = 32});
-  std::vector<std::vector<float>> got(3);
-  std::vector<std::size_t> fed(3);
-  // Uneven shares of each step, in changing order.
-  for (std::size_t round = 0; fed != std::vector<std::size_t>{20, 13, 30}; ++round) {
-    std::vector<StepToken> step;
-    std::vector<std::size_t> owner;
-    for (std::size_t k = 0; k < 9; ++k) {
-      const std::size_t s = (k * (round + 1) + round) % 3;
-      if (fed[s] == texts[s].size()) continue;
-      step.push_back(
-          {.token = texts[s][fed[s]++], .sequence = static_cast<std::int32_t>(s), .logits = true});
-      owner.push_back(s);
-    }
-    if (step.empty()) continue;
-    const auto rows = batched.step(step);
-    for (std::size_t i = 0; i < owner.size(); ++i) {
-      const auto row = rows.subspan(i * 50, 50);
-      got[owner[i]].insert(got[owner[i]].end(), row.begin(), row.end());
-    }
-  }
-  for (std::size_t s = 0; s < 3; ++s) {
-    Session alone(model, {.context = 40, .prefill_width = 32});
-    CHECK(same_bits(got[s], all_logits(alone, texts[s], 16)));
-    CHECK(batched.length(static_cast<std::int32_t>(s)) == std::ssize(texts[s]));
-  }
-}
-
-TEST_CASE("a sequence filled with noise goes on behind it") {
-  const auto model = tiny_model();
-  Session session(model, {.context = 40, .sequences = 2});
-  session.feed(0, some_tokens(5));
-  const auto after = [&](std::int64_t length) {
-    session.fill_with_noise(1, length);
-    session.feed(1, some_tokens(3));
-    CHECK(session.length(1) == length + 3);
-    return std::vector<float>(session.logits().begin(), session.logits().end());
-  };
-  CHECK(same_bits(after(37), after(37)));
-  CHECK(!same_bits(after(37), after(0)));
-  CHECK(session.length(0) == 5);
-  CHECK_THROWS_AS(session.fill_with_noise(1, 41), ValueError);
-  CHECK_THROWS_AS(session.fill_with_noise(1, -1), ValueError);
-  CHECK_THROWS_AS(session.fill_with_noise(2, 1), ValueError);
-}
-
-TEST_CASE("cutting a sequence and feeding again is like a fresh one") {
-  const auto model = tiny_model();
-  const auto ids = some_tokens(30);
-  Session session(model, {});
-  session.feed(0, some_tokens(50, 9));
-  session.truncate(0, 50);
-  session.truncate(0, 0);
-  session.feed(0, {ids.data(), 20});
-  session.feed(0, some_tokens(7, 5));
-  session.truncate(0, 20);
-  CHECK(session.length(0) == 20);
-  session.feed(0, std::span(ids).subspan(20));
-  Session fresh(model, {});
-  fresh.feed(0, ids);
-  const std::vector<float> a(session.logits().begin(), session.logits().end());
-  const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
-  CHECK(same_bits(a, b));
-}
-
-TEST_CASE("a copied sequence and its original go on like two fresh ones") {
-  const auto ids = some_tokens(150);
-  for (const DType cache : {f16, q8_0}) {
-    const auto model = tiny_model({.heads = 2});
-    const SessionOptions options{
-        .context = 200, .sequences = 3, .cache_k = cache, .cache_v = cache};
-    for (const std::size_t kept : {150, 128, 70, 64, 63, 1}) {
-      CAPTURE(kept);
-      Session session(model, options), fresh(model, options);
-      session.feed(1, some_tokens(90, 9));  // what is overwritten
-      session.feed(0, ids);
-      session.copy(0, 1, std::ssize(ids));
-      session.copy(0, 2, static_cast<std::int64_t>(kept));
-      CHECK(session.length(1) == 150);
-      CHECK(session.length(2) == static_cast<std::int64_t>(kept));
-      for (const std::int32_t sequence : {0, 1}) fresh.feed(sequence, ids);
-      fresh.feed(2, {ids.data(), kept});
-      // All together, and each with other tokens.
-      for (std::uint32_t round = 0; round < 20; ++round) {
-        std::vector<StepToken> step;
-        for (const std::int32_t sequence : {0, 1, 2})
-          step.push_back({.token = static_cast<std::int32_t>(round * 7 + 3) % 50 + sequence % 2,
-                          .sequence = sequence,
-                          .logits = true});
-        const auto rows = session.step(step);
-        const std::vector<float> got(rows.begin(), rows.end());
-        const auto expected = fresh.step(step);
-        CHECK(same_bits(got, {expected.begin(), expected.end()}));
-      }
-    }
-  }
-}
-
-TEST_CASE("copies share blocks until they are written, and sequences the cells of all") {
-  const auto model = tiny_model();
-  const auto ids = some_tokens(100);
-  // Two blocks for the prompt, and one for each sequence that goes on within the second.
-  Session session(model, {.context = 200, .sequences = 4, .cells = 5 * 64});
-  Session fresh(model, {.context = 200});
-  CHECK(session.memory().state * 16 ==
-        Session(model, {.context = 200, .sequences = 4}).memory().state * 5);
-  session.feed(0, ids);
-  for (const std::int32_t sequence : {1, 2, 3}) session.copy(0, sequence, 100);
-  for (const std::int32_t sequence : {0, 1, 2, 3}) {
-    session.feed(sequence, std::vector{sequence, 7});
-    fresh.truncate(0, 0);
-    fresh.feed(0, ids);
-    fresh.feed(0, std::vector{sequence, 7});
-    const std::vector<float> a(session.logits().begin(), session.logits().end());
-    const std::vector<float> b(fresh.logits().begin(), fresh.logits().end());
-    CHECK(same_bits(a, b));
-  }
-  // Now all five are taken.
-  session.feed(1, some_tokens(26));
-  CHECK(text_of([&] { session.feed(1, std::vector{1}); }) ==
-        "there is no room for 129 tokens in sequence 1: 0 of the 5 blocks of 64 positions that all "
-        "sequences share are free");
-  CHECK(session.length(1) == 128);
-  CHECK_THROWS_AS(session.step(std::vector<StepToken>{{.token = 1, .sequence = 2},
-                                                      {.token = 1, .sequence = 1}}),
-                  BudgetError);
-  CHECK(session.length(2) == 102);
-  session.truncate(3, 64);
-  session.feed(1, std::vector{1});
-  CHECK(session.length(1) == 129);
-}
-
-TEST_CASE("copies of what is not there are refused, and nothing changes") {
-  Session session(tiny_model(), {.context = 100, .sequences = 2});
-  session.feed(0, some_tokens(10));
-  session.feed(1, some_tokens(4, 2));
-  const auto copy = [&](std::int32_t from, std::int32_t to, std::int64_t n) {
-    return text_of([&] { session.copy(from, to, n); });
-  };
-  CHECK(copy(0, 2, 1) == "there is no sequence 2: the session has 2");
-  CHECK(copy(-1, 1, 1) == "there is no sequence -1: the session has 2");
-  CHECK(copy(0, 1, 11) == "sequence 0 has 10 tokens, 11 cannot be copied");
-  CHECK(copy(0, 1, -1) == "sequence 0 has 10 tokens, -1 cannot be copied");
-  CHECK(session.length(1) == 4);
-  CHECK(copy(0, 0, 7) == "no error");  // no more than cutting it
-  CHECK(session.length(0) == 7);
-  CHECK(copy(1, 0, 0) == "no error");
-  CHECK(session.length(0) == 0);
-}
-
-TEST_CASE("steps that want no logits, and logits of the last one that did") {
+TEST_CASE("steps without logits keep the logits of the last step with them") {
   const auto model = tiny_model();
   Session session(model, {});
-  CHECK(text_of([&] { session.logits(); }) ==
-        "there are no logits: no token that wants them was fed");
+  CHECK(text_of([&] { session.logits(); }) == "no logits: no token that requests them was fed");
   CHECK(session.step(std::vector<StepToken>{{.token = 3}}).empty());
   CHECK(session.length(0) == 1);
   const auto rows = session.step(std::vector<StepToken>{
@@ -328,7 +136,7 @@ TEST_CASE("embeddings are rows of the model's width, the same bits for any chunk
   CHECK(expected.front() != expected[static_cast<std::size_t>(model->facts().n_embd)]);
 }
 
-TEST_CASE("what was predicted is what is allocated") {
+TEST_CASE("predicted memory equals allocated memory") {
   const auto model = tiny_model({.matrices = q8_0});
   for (const SessionOptions& options :
        {SessionOptions{}, SessionOptions{.context = 100, .sequences = 7, .prefill_width = 33},
@@ -341,11 +149,11 @@ TEST_CASE("what was predicted is what is allocated") {
     CHECK(session.memory() == predicted);
     CHECK(session.allocated_bytes() == predicted.total() - predicted.weights_mapped);
     const std::int64_t weights = predicted.weights_mapped + predicted.weights_resident;
-    CHECK(weights >= model->facts().weight_bytes);  // aligned where they are resident
+    CHECK(weights >= model->facts().weight_bytes);  // aligned if they are resident
     CHECK(weights <= model->facts().weight_bytes + 64 * std::ssize(model->file().tensors()));
     CHECK((predicted.weights_resident > 0) == (session.options().weights == WeightMode::resident));
     // 2 layers, K and V, 2 heads of 16 elements, whole blocks of cells for every sequence
-    CHECK(predicted.state == 2 * 2 * 2 * 16 * whole_blocks(session.options().context) *
+    CHECK(predicted.state == 2 * 2 * 2 * 16 * round_up_to_blocks(session.options().context) *
                                  session.options().sequences *
                                  session.options().cache_k.block_bytes());
   }
@@ -414,7 +222,7 @@ TEST_CASE("a token costs no heap call once its plan is compiled") {
   }
 }
 
-TEST_CASE("wrong use is refused before anything is computed") {
+TEST_CASE("misuse is rejected before anything is computed") {
   const auto model = tiny_model();
   Session session(model, {.context = 20, .sequences = 2, .prefill_width = 16, .logits_rows = 4});
   session.feed(1, some_tokens(15));
@@ -423,8 +231,8 @@ TEST_CASE("wrong use is refused before anything is computed") {
   };
   CHECK(feed(0, {1, 50}) == "token 50 is outside the vocabulary of 50");
   CHECK(feed(0, {-1}) == "token -1 is outside the vocabulary of 50");
-  CHECK(feed(2, {1}) == "there is no sequence 2: the session has 2");
-  CHECK(feed(-1, {1}) == "there is no sequence -1: the session has 2");
+  CHECK(feed(2, {1}) == "no sequence 2: the session has 2");
+  CHECK(feed(-1, {1}) == "no sequence -1: the session has 2");
   CHECK(feed(1, some_tokens(6)) == "sequence 1 would have 21 tokens, its context holds 20");
   CHECK(session.length(0) == 0);
   CHECK(session.length(1) == 15);
@@ -432,12 +240,12 @@ TEST_CASE("wrong use is refused before anything is computed") {
 
   const std::vector<StepToken> wanting(5, {.token = 1, .logits = true});
   CHECK(text_of([&] { session.step(wanting); }) ==
-        "a step gives at most 4 rows of logits, 5 were asked for");
+        "a step returns at most 4 rows of logits, 5 were requested");
   CHECK(text_of([&] { session.step(std::vector<StepToken>(17)); }) ==
         "a step has 1..16 tokens, got 17");
   CHECK(text_of([&] { session.step({}); }) == "a step has 1..16 tokens, got 0");
   CHECK(text_of([&] { session.truncate(1, 21); }) ==
-        "sequence 1 has 20 tokens, cannot be cut to 21");
+        "sequence 1 has 20 tokens, cannot truncate to 21");
 
   const auto make = [&](const SessionOptions& options) {
     return text_of([&] { Session refused(model, options); });
@@ -448,8 +256,9 @@ TEST_CASE("wrong use is refused before anything is computed") {
   CHECK(make({.sequences = 0}) == "sequences must be 1..65536, got 0");
   CHECK(make({.prefill_width = 0}) == "prefill width must be 1..8192, got 0");
   CHECK(make({.workers = 257}) == "workers must be 1..256, got 257");
-  CHECK(make({.backend = "gpu"}) == "no backend is called 'gpu'; known: cpu, reference");
-  CHECK(make({.cache_k = i32}) == "the cache of K must be one of F32, F16, Q8_0, Q4_0, got I32");
+  CHECK(make({.backend = "gpu"}) == "unknown backend 'gpu' (known: cpu, reference)");
+  CHECK(make({.cache_k = i32}) ==
+        "the cache type of K must be one of F32, F16, Q8_0, Q4_0, got I32");
   CHECK(make({.cache_v = q8_0}).find("with E a multiple of 32 for Q8_0, got [") !=
         std::string::npos);
 }

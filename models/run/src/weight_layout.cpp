@@ -8,15 +8,15 @@
 #include "weft/base/printable.h"
 #include "weft/ops/get_rows.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
-// By NodeId: used otherwise than as a table of which a step takes some rows.
-std::vector<bool> read_whole(const Graph& graph) {
-  std::vector<bool> whole(static_cast<std::size_t>(graph.size()));
+// Whether steps read the whole weight, and not only some rows of it.
+PerNode<bool> read_whole(const Graph& graph) {
+  PerNode<bool> whole(graph);
   for (NodeId user = 0; user < graph.size(); ++user) {
     for (const NodeId id : graph[user].inputs) {
-      if (id != kNoNode && graph[user].op != &kGetRows) whole[static_cast<std::size_t>(id)] = true;
+      if (id != kNoNode && graph[user].op != &kGetRows) whole[id] = true;
     }
   }
   return whole;
@@ -26,14 +26,13 @@ std::vector<bool> read_whole(const Graph& graph) {
 
 WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool resident,
                             const std::vector<std::string>& off_host) {
-  const std::vector<bool> whole = read_whole(graph);
+  const PerNode<bool> whole = read_whole(graph);
   WeightLayout layout;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     if (node.kind != NodeKind::weight || std::ranges::count(off_host, node.path) != 0) continue;
-    layout.weights.push_back({.tensor = file.find_tensor(node.path),
-                              .dtype = node.spec.dtype,
-                              .whole = whole[static_cast<std::size_t>(id)]});
+    layout.weights.push_back(
+        {.tensor = file.find_tensor(node.path), .dtype = node.spec.dtype, .whole = whole[id]});
   }
   std::ranges::sort(layout.weights, {}, [](const PlacedWeight& w) {
     return std::tuple(w.tensor->part, w.tensor->file_offset);
@@ -43,11 +42,11 @@ WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool res
     const bool other_type = w.dtype != in_file;
     w.converts = w.dtype.plain() != in_file;
     if (other_type && (!resident || (w.converts && in_file.is_quantized()))) {
-      fail<Error>("weight '{}' is {} in the file, the graph wants {}", printable(w.tensor->name),
+      fail<Error>("weight '{}' is {} in the file, the graph needs {}", printable(w.tensor->name),
                   in_file.name(), w.dtype.name());
     }
     layout.changes_types |= other_type;
-    // Rows in another order than the graph's can only be put right in a copy.
+    // Rows in another order than the graph's must be copied to be reordered.
     const bool reordered = w.tensor->paired_rows != 0;
     if (reordered || (resident && (w.whole || other_type))) {
       w.offset = layout.region_bytes;
@@ -61,4 +60,4 @@ WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool res
   return layout;
 }
 
-}  // namespace weft
+}  // namespace weft::run

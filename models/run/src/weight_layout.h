@@ -1,6 +1,6 @@
 #pragma once
-// Where the weights of a session lie: in the mapped file, or in one region of memory of our own, in
-// the types that the session's graphs give them. Known from the file's header alone.
+// The placement of a session's weights: in the mapped file, or in one region of private memory, in
+// the types that the session's graphs give them. Computed from the file's header alone.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 #include "weft/files/checkpoint.h"
 #include "weft/graph/graph.h"
 
-namespace weft {
+namespace weft::run {
 
 inline constexpr std::int64_t kInFile = -1;
 
@@ -32,12 +32,12 @@ struct WeightLayout {
   friend bool operator==(const WeightLayout&, const WeightLayout&) = default;
 };
 
-// `resident`: every weight that a step reads whole goes into the region, in file order. Otherwise
-// all stay in the file but those whose rows are in another order there. Weights that the graph
-// wants in a type that the file does not have are converted on their way into the region: Throws
-// Error where they would have to stay in the file, or are quantized there. Weights `off_host` are
-// left out: only devices read them.
+// With `resident`, every weight that steps read completely goes into the region, in file order.
+// Otherwise only those whose rows have another order in the file. Weights that the graph needs in
+// another type are converted when they are copied into the region. Throws Error if such a weight
+// would have to stay in the file, or is quantized there. Weights `off_host` are omitted, because
+// only devices read them.
 WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool resident,
                             const std::vector<std::string>& off_host = {});
 
-}  // namespace weft
+}  // namespace weft::run

@@ -15,19 +15,19 @@
 #include "weft/graph/row_layout.h"
 #include "weft/quantize/row_converter.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;
-constexpr std::size_t kChunksAhead = 8;  // that are being read from disk meanwhile
-// More would not copy faster, and each has some chunks that stand in memory twice.
-constexpr std::size_t kMostThreads = 16;
+constexpr std::size_t kChunksAhead = 8;  // how many chunks to read ahead from disk
+// More would not copy faster, and each holds some chunks in memory twice.
+constexpr std::size_t kMaxThreads = 16;
 
 std::size_t n_threads(const LoadOptions& options) {
-  return std::min(static_cast<std::size_t>(options.threads), kMostThreads);
+  return std::min(static_cast<std::size_t>(options.threads), kMaxThreads);
 }
 
-// Some rows of a weight: what a thread takes at a time.
+// Some rows of a weight: the unit of work of a thread.
 struct Chunk {
   const PlacedWeight* weight = nullptr;
   std::int64_t first = 0, last = 0, n_rows = 0, row_bytes = 0;
@@ -48,11 +48,11 @@ void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
     chunks.push_back({&weight, r, std::min(r + step, n_rows), n_rows, row_bytes});
 }
 
-void bring_in(const Checkpoint& file, const Chunk& c) {
+void prefault(const Checkpoint& file, const Chunk& c) {
   prefault_rows(file, *c.weight->tensor, c.row_bytes, c.first, c.last);
 }
 
-// What went wrong first, in the order of the chunks, whichever thread met it.
+// Keeps the error of the first chunk that failed, in the order of chunks.
 class FirstError {
  public:
   void keep(std::size_t chunk, std::exception_ptr error) {
@@ -71,73 +71,94 @@ class FirstError {
   std::exception_ptr error_;
 };
 
-// Calls `work` for all chunks on several threads, the caller's among them, in about their order.
-// After something was thrown no chunk is begun any more.
+// Gives chunks to several threads, in about their order. After something was thrown no chunk is
+// begun any more.
 template <class Work>
-void for_all(std::span<const Chunk> chunks, const LoadOptions& options, Work work) {
-  if (chunks.empty()) return;
-  std::atomic<std::size_t> next{0}, done{0};
-  FirstError error;
-  const auto take = [&] {
-    const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
-    if (i >= chunks.size()) return false;
+class ChunkQueue {
+ public:
+  // REQUIRES: chunks and work outlive the queue.
+  ChunkQueue(std::span<const Chunk> chunks, const Work& work) : chunks_(chunks), work_(work) {}
+
+  // Works on the next chunk. False if there is none.
+  bool take() {
+    const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= chunks_.size()) return false;
     if (i == 0) {
-      for (const Chunk& c : chunks.first(std::min(kChunksAhead, chunks.size())))
+      for (const Chunk& c : chunks_.first(std::min(kChunksAhead, chunks_.size())))
         read_ahead(c.bytes());
     }
-    if (i + kChunksAhead < chunks.size()) read_ahead(chunks[i + kChunksAhead].bytes());
+    if (i + kChunksAhead < chunks_.size()) read_ahead(chunks_[i + kChunksAhead].bytes());
     try {
-      work(chunks[i]);
+      work_(chunks_[i]);
     } catch (...) {
-      error.keep(i, std::current_exception());
-      next = chunks.size();
+      error_.keep(i, std::current_exception());
+      stop();
     }
-    done.fetch_add(1, std::memory_order_relaxed);
+    done_.fetch_add(1, std::memory_order_relaxed);
     return true;
-  };
-  const auto take_all = [&](auto after_each) {
-    while (take()) after_each();
-  };
-  const auto report = [&] {
-    const double share = static_cast<double>(done) / static_cast<double>(chunks.size());
-    if (options.progress && !options.progress(share)) fail<CancelledError>("loading was stopped");
-  };
+  }
+  void stop() { next_ = chunks_.size(); }
+  double share_done() const {
+    return static_cast<double>(done_) / static_cast<double>(chunks_.size());
+  }
+  void rethrow() const { error_.rethrow(); }
 
+ private:
+  const std::span<const Chunk> chunks_;
+  const Work& work_;
+  std::atomic<std::size_t> next_{0}, done_{0};
+  FirstError error_;
+};
+
+// Calls `work` for all chunks on several threads, the caller's among them.
+template <class Work>
+void for_all(std::span<const Chunk> chunks, const LoadOptions& options, const Work& work) {
+  if (chunks.empty()) return;
+  ChunkQueue<Work> queue(chunks, work);
+  const auto report = [&] {
+    if (options.progress && !options.progress(queue.share_done()))
+      fail<CancelledError>("loading was cancelled");
+  };
   report();
-  // Declared last: on an exception nothing is left to take before the threads are waited for.
+  // After an exception nothing is left to take when the threads are joined.
   struct Stop {
-    std::atomic<std::size_t>& next;
-    std::size_t end;
-    ~Stop() { next = end; }
+    ChunkQueue<Work>& queue;
+    ~Stop() { queue.stop(); }
   };
   std::vector<std::jthread> threads;
-  const Stop stop{next, chunks.size()};
+  const Stop stop{queue};
   const std::size_t n = std::min(n_threads(options), chunks.size());
   try {
-    for (std::size_t i = 1; i < n; ++i) threads.emplace_back([&] { take_all([] {}); });
+    for (std::size_t i = 1; i < n; ++i) {
+      threads.emplace_back([&queue] {
+        while (queue.take()) {
+        }
+      });
+    }
   } catch (const std::system_error&) {
-    // The threads there are do it all.
+    // The threads that were started do all the work.
   }
-  take_all(report);
+  while (queue.take()) report();
   threads.clear();
-  error.rethrow();
+  queue.rethrow();
   report();
 }
 
-// Rows whose order changes on the way: they come from anywhere in the tensor, but from the chunk's
-// own surroundings, since heads are narrower.
+// Copies rows of a tensor whose rows are in another order. The sources are near the chunk, because
+// heads are smaller than chunks.
 void copy_reordered(const Chunk& c, std::byte* to) {
   const PlacedWeight& w = *c.weight;
   if (w.dtype == w.tensor->spec.dtype)
     return weft::copy_rows(*w.tensor, c.first, c.last, to + c.first * c.row_bytes);
-  // As a tensor of these rows alone: whole granules of the layout, but for the last chunk.
+  // Packs them as a tensor of only these rows: whole granules of the layout, except in the last
+  // chunk.
   std::vector<std::byte> rows(c.bytes().size());
   weft::copy_rows(*w.tensor, c.first, c.last, rows.data());
   w.dtype.layout()->pack(w.dtype, rows.data(), to + c.first * c.row_bytes, c.last - c.first,
                          c.row_bytes, 0, c.last - c.first);
 }
 
-// Converts the rows to another type, and from there to the layout of the weight, if it has one.
+// Converts the rows to another type, and then to the layout of the weight, if it has one.
 void convert_rows(std::string_view file, const Chunk& c, std::byte* to) {
   const PlacedWeight& w = *c.weight;
   const CheckpointTensor& tensor = *w.tensor;
@@ -161,7 +182,7 @@ void convert_rows(std::string_view file, const Chunk& c, std::byte* to) {
       *find_format(tensor.spec.dtype), *find_format(type), from,
       plain.empty() ? place : plain.data(), n_rows * rows_of_cols, n_cols, nullptr, false);
   if (bad.found()) quantize::refuse(file, tensor, type, c.first * rows_of_cols, bad);
-  // As a tensor of these rows alone, as above.
+  // As a tensor of only these rows, as above.
   if (const RowLayout* layout = w.dtype.layout())
     layout->pack(w.dtype, plain.data(), place, n_rows, row_bytes, 0, n_rows);
 }
@@ -179,28 +200,28 @@ void copy_chunk(std::string_view file, const Chunk& c, std::byte* region) {
   }
 }
 
-// Takes the file's pages of chunks that were copied out of this process, and out of the system's
-// cache where that is wanted.
-class LettingGo {
+// Unmaps the file's pages of copied chunks, and evicts them from the page cache if that is wanted.
+class PageReleaser {
  public:
-  LettingGo(const Checkpoint& file, std::span<const Chunk> chunks, const LoadOptions& options)
+  PageReleaser(const Checkpoint& file, std::span<const Chunk> chunks, const LoadOptions& options)
       : chunks_(chunks), copied_(chunks.size()), lag_(2 * n_threads(options)) {
     if (!options.drop_cache) return;
     for (const std::string& path : file.part_paths()) droppers_.emplace_back(path);
   }
-  // At once, since the chunks before it may still wait for the disk. Then once more, when all
-  // before it were copied, too: faults map neighbours along, in large folios up to a chunk of them.
+  // Unmaps a chunk at once, because earlier chunks may still wait for the disk. Unmaps it again
+  // when all earlier chunks were copied: faults also map neighbouring pages, in large folios up to
+  // a chunk.
   void copied(const Chunk& c) {
     release_pages(c.bytes());
-    for (const Chunk& chunk : behind(c)) let_go_of(chunk);
+    for (const Chunk& chunk : releasable(c)) release(chunk);
   }
   // REQUIRES: no thread copies any more.
   void end() {
-    for (; gone_ < chunks_.size(); ++gone_) let_go_of(chunks_[gone_]);
+    for (; released_ < chunks_.size(); ++released_) release(chunks_[released_]);
   }
 
  private:
-  void let_go_of(const Chunk& c) const {
+  void release(const Chunk& c) const {
     release_pages(c.bytes());
     if (droppers_.empty()) return;
     const CheckpointTensor& tensor = *c.weight->tensor;
@@ -208,20 +229,20 @@ class LettingGo {
         tensor.file_offset + static_cast<std::uint64_t>(c.first * c.row_bytes), c.bytes().size());
   }
 
-  // What can be let go of once more, now that c was copied.
-  std::span<const Chunk> behind(const Chunk& c) {
+  // The chunks that can be released after c was copied.
+  std::span<const Chunk> releasable(const Chunk& c) {
     const std::lock_guard lock(mutex_);
     copied_[static_cast<std::size_t>(&c - chunks_.data())] = true;
-    while (before_ < chunks_.size() && copied_[before_]) ++before_;
-    const std::size_t first = gone_;
-    gone_ = std::max(gone_, before_ - std::min(before_, lag_));
-    return chunks_.subspan(first, gone_ - first);
+    while (n_copied_ < chunks_.size() && copied_[n_copied_]) ++n_copied_;
+    const std::size_t first = released_;
+    released_ = std::max(released_, n_copied_ - std::min(n_copied_, lag_));
+    return chunks_.subspan(first, released_ - first);
   }
 
   std::span<const Chunk> chunks_;
   std::mutex mutex_;
   std::vector<bool> copied_;
-  std::size_t before_ = 0, gone_ = 0;  // all chunks before it were copied; are gone
+  std::size_t n_copied_ = 0, released_ = 0;  // all chunks before this one were copied; released
   std::size_t lag_;
   std::vector<CacheDropper> droppers_;
 };
@@ -237,13 +258,13 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
     offsets_.emplace(w.tensor->name, w.offset);
     add_chunks(w, chunks);
   }
-  LettingGo letting_go(file, chunks, options);
+  PageReleaser releaser(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
-    bring_in(file, c);
+    prefault(file, c);
     copy_chunk(file.path(), c, region_.data());
-    letting_go.copied(c);
+    releaser.copied(c);
   });
-  letting_go.end();
+  releaser.end();
 }
 
 const std::byte* ResidentWeights::find(std::string_view name) const {
@@ -261,19 +282,19 @@ std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTenso
   std::vector<Chunk> chunks;
   add_chunks(weight, chunks);
   for (const Chunk& chunk : chunks) {
-    bring_in(file, chunk);
+    prefault(file, chunk);
     copy_chunk(file.path(), chunk, bytes.data());
   }
   return bytes;
 }
 
-void bring_in_mapped(const Checkpoint& file, const WeightLayout& layout,
+void prefault_mapped(const Checkpoint& file, const WeightLayout& layout,
                      const LoadOptions& options) {
   std::vector<Chunk> chunks;
   for (const PlacedWeight& w : layout.weights) {
     if (w.offset == kInFile && w.whole) add_chunks(w, chunks);
   }
-  for_all(chunks, options, [&](const Chunk& c) { bring_in(file, c); });
+  for_all(chunks, options, [&](const Chunk& c) { prefault(file, c); });
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -1,6 +1,6 @@
 #pragma once
-// Brings the weights of a session into memory, by several threads in file order, so that the first
-// step finds them there.
+// Loads the weights of a session, with several threads and in file order, so that they are in
+// memory before the first step.
 
 #include <cstdint>
 #include <functional>
@@ -12,20 +12,20 @@
 
 #include "weight_layout.h"
 
-namespace weft {
+namespace weft::run {
 
 struct LoadOptions {
   int threads = 1;
-  bool drop_cache = false;  // take what was copied out of the system's cache of the file, too
+  bool drop_cache = false;               // also evict what was copied from the page cache
   std::function<bool(double)> progress;  // 0..1, on the caller's thread; false: CancelledError
 };
 
-// The region of a layout, filled. At no time are both the file's pages of a weight and its copy
-// held, but for a few MiB that are being copied. Immutable: any number of sessions may share it.
+// The filled region of a layout. While it is filled, only a few MiB of weights are in memory twice,
+// as pages of the file and as copies. Immutable: any number of sessions may share it.
 class ResidentWeights {
  public:
-  // Throws IoError where the memory cannot be had or the file cannot be read, FormatError where
-  // weights that are to be converted are not finite, CancelledError, and what `progress` throws.
+  // Throws IoError if memory cannot be allocated or the file cannot be read, FormatError if weights
+  // to be converted are not finite, CancelledError, and what `progress` throws.
   ResidentWeights(const Checkpoint& file, WeightLayout layout, const LoadOptions& options);
 
   const WeightLayout& layout() const { return layout_; }
@@ -38,14 +38,14 @@ class ResidentWeights {
   std::unordered_map<std::string_view, std::int64_t> offsets_;
 };
 
-// One weight in the type that a graph gives it, rows in the graph's order. Throws FormatError like
-// the region. Throws IoError where the file cannot be read, FormatError as ResidentWeights does.
+// One weight in the type that a graph gives it, with rows in the graph's order. Throws IoError if
+// the file cannot be read, FormatError like ResidentWeights.
 std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTensor& tensor,
                                    DType dtype);
 
-// Reads those weights that stay in the file and that every step reads whole. Throws IoError where
-// it cannot be read, CancelledError and what `progress` throws.
-void bring_in_mapped(const Checkpoint& file, const WeightLayout& layout,
+// Reads and maps the weights that stay in the file and that every step reads completely. Throws
+// IoError if the file cannot be read, CancelledError, and what `progress` throws.
+void prefault_mapped(const Checkpoint& file, const WeightLayout& layout,
                      const LoadOptions& options);
 
-}  // namespace weft
+}  // namespace weft::run

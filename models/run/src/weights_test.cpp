@@ -26,6 +26,7 @@
 #include "support/tiny_model.h"
 
 using namespace weft;
+using namespace weft::run;
 using test::tiny_model;
 
 namespace {
@@ -147,7 +148,7 @@ TEST_CASE("sessions of a model share one region, which lives as long as they do"
   CHECK(impl.resident_bytes() == 0);
 }
 
-TEST_CASE("a budget that was found counts the region that is shared, and no other") {
+TEST_CASE("a detected budget counts only the shared region") {
   const auto model = tiny_model({.matrices = q8_0});
   if (!has_panels(*model)) return;
   const PlannedModel planned = plan_model(*model, kResident);
@@ -158,7 +159,7 @@ TEST_CASE("a budget that was found counts the region that is shared, and no othe
   CHECK(model->impl().region_bytes(layout) == planned.memory.weights_resident);
 }
 
-TEST_CASE("what would only be faster does not change the types of a cache") {
+TEST_CASE("a gain in speed alone does not change the types of a cache") {
   const auto model = tiny_model({.matrices = q8_0});
   SessionOptions options{.context = 4096, .prefill_width = 128};
   const PlannedModel mapped =
@@ -169,7 +170,7 @@ TEST_CASE("what would only be faster does not change the types of a cache") {
   CHECK(planned.options.cache_k == f16);
 }
 
-TEST_CASE("loading tells how far it is, can be stopped, and leaves nothing behind") {
+TEST_CASE("loading reports progress, can be stopped, and then frees everything") {
   const auto model = tiny_model({.matrices = q8_0});
   for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident}) {
     SessionOptions options{.workers = 2, .weights = mode};
@@ -184,7 +185,7 @@ TEST_CASE("loading tells how far it is, can be stopped, and leaves nothing behin
     CHECK(std::ranges::is_sorted(shares));
 
     options.progress = [](double share) { return share == 0; };
-    CHECK(text_of([&] { const Session stopped(model, options); }) == "loading was stopped");
+    CHECK(text_of([&] { const Session stopped(model, options); }) == "loading was cancelled");
     CHECK(model->impl().resident_bytes() == 0);
     options.progress = [](double) -> bool { throw std::runtime_error("mine"); };
     CHECK_THROWS_WITH_AS(Session(model, options), "mine", std::runtime_error);
@@ -195,7 +196,7 @@ TEST_CASE("loading tells how far it is, can be stopped, and leaves nothing behin
   }
 }
 
-TEST_CASE("weights that cannot be read any more are refused while loading") {
+TEST_CASE("weights that have become unreadable are rejected while loading") {
   constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ
   alignas(4096) static std::byte page[4096];
   if (madvise(page, sizeof(page), kPopulateRead) != 0) {
@@ -218,7 +219,7 @@ TEST_CASE("weights that cannot be read any more are refused while loading") {
   }
 }
 
-TEST_CASE("auto takes resident weights where they are faster and fit with some to spare") {
+TEST_CASE("auto chooses resident weights if they are faster and fit with a margin") {
   const auto model = tiny_model({.matrices = q8_0});
   const PlannedModel reference = plan_model(*model, {.backend = "reference"});
   CHECK(reference.options.weights == WeightMode::mapped);
@@ -226,7 +227,7 @@ TEST_CASE("auto takes resident weights where they are faster and fit with some t
   CHECK(reference.memory.weights_resident == 0);
   const PlannedModel asked = plan_model(*model, {.weights = WeightMode::mapped});
   CHECK(asked.options.weights == WeightMode::mapped);
-  CHECK(asked.weights_reason == "asked for");
+  CHECK(asked.weights_reason == "requested");
   if (!has_panels(*model)) return;
 
   SessionOptions options{.prefill_width = 8};  // nothing to narrow
@@ -238,7 +239,7 @@ TEST_CASE("auto takes resident weights where they are faster and fit with some t
   options.mem_budget -= 1;
   const PlannedModel tight = plan_model(*model, options);
   CHECK(tight.options.weights == WeightMode::mapped);
-  CHECK(tight.weights_reason.find("resident they would leave less than ") == 0);
+  CHECK(tight.weights_reason.find("resident weights would leave less than ") == 0);
 
   options.weights = WeightMode::resident;
   options.mem_budget = free.memory.total();
@@ -256,7 +257,7 @@ TEST_CASE("a layout names a weight that the file does not have in the graph's ty
   const auto other = tiny_model({.matrices = q4_0});
   CHECK(text_of([&] {
           layout_weights(other->file(), planned.graphs[0], true);
-        }).find("is Q4_0 in the file, the graph wants ") != std::string::npos);
+        }).find("is Q4_0 in the file, the graph needs ") != std::string::npos);
 }
 
 TEST_CASE("weights that are quantized while loading are those of a quantized file") {
@@ -289,14 +290,14 @@ TEST_CASE("weights that are quantized while loading are those of a quantized fil
   }
 }
 
-TEST_CASE("quantizing while loading leaves quantized weights alone and refuses what it must") {
+TEST_CASE("quantizing while loading skips quantized weights and rejects what it cannot convert") {
   CHECK(tiny_model({.matrices = q8_0}, {.quantize = "Q4_0"})->facts().weight_bytes ==
         tiny_model({.matrices = q8_0})->facts().weight_bytes);
   CHECK_THROWS_WITH_AS(tiny_model({}, {.quantize = "Q4"}), doctest::Contains("unknown type 'Q4'"),
                        ValueError);
   const auto model = tiny_model({}, {.quantize = "Q8_0"});
   CHECK_THROWS_WITH_AS(plan_model(*model, {.weights = WeightMode::mapped}),
-                       "weights that become Q8_0 cannot stay mapped", ValueError);
+                       "weights that are converted to Q8_0 cannot stay mapped", ValueError);
   CHECK(plan_model(*model, {}).weights_reason == "those in F32, F16 and BF16 become Q8_0");
   const auto bad = [](const std::string& name, std::vector<float>& values) {
     if (name == "blk.1.ffn_up.weight") values[70] = std::nanf("");

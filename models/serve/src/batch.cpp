@@ -10,7 +10,7 @@ namespace {
 void check(std::span<Generation* const> generations, const Session& session) {
   for (std::size_t i = 0; i < generations.size(); ++i) {
     if (&generations[i]->session() != &session)
-      fail<ValueError>("generation {} of the batch is of another session", i);
+      fail<ValueError>("generation {} of the batch belongs to another session", i);
     for (std::size_t j = 0; j < i; ++j) {
       if (generations[i]->sequence() == generations[j]->sequence())
         fail<ValueError>("generations {} and {} of the batch have the same sequence", j, i);
@@ -27,8 +27,8 @@ Batch::Batch(Session& session) : session_(session) {
   tokens_.reserve(static_cast<std::size_t>(session.options().prefill_width));
 }
 
-// Adds what generations wait for, as far as the step has room: either those that wait for one
-// token, or those that wait for more. The first one in turn goes first.
+// Adds pending tokens of generations, as far as the step has room: either of those with one pending
+// token, or (prompts) of those with more. Starts with the generation whose turn it is.
 void Batch::add_parts(std::span<Generation* const> generations, bool prompts) {
   const SessionOptions& o = session_.options();
   for (std::size_t i = 0; i < generations.size(); ++i) {
@@ -39,7 +39,7 @@ void Batch::add_parts(std::span<Generation* const> generations, bool prompts) {
       continue;
     const auto room = static_cast<std::size_t>(o.prefill_width) - tokens_.size();
     const bool has_row = pending.size() <= room && n_rows_ < o.logits_rows;
-    // A last token waits for a step that has a row for it.
+    // The last token needs a step with room for its row of logits.
     const std::size_t n = has_row ? pending.size() : std::min(pending.size() - 1, room);
     if (n == 0) continue;
     for (const TokenId token : pending.first(n))
@@ -60,12 +60,12 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   for (Generation* generation : generations) {
     if (generation->ended()) continue;
     Generation::Impl& g = generation->impl();
-    if (auto event = g.without_step())
+    if (auto event = g.next_without_step())
       events_.push_back({generation, *event});
     else if (g.pending().empty())
       events_.push_back({generation, g.choose(g.unused_logits)});
   }
-  if (!events_.empty()) return events_;  // the step is the next call's, so that no event gets lost
+  if (!events_.empty()) return events_;  // run the step in the next call, so that no event is lost
   add_parts(generations, false);
   add_parts(generations, true);
   ++turn_;

@@ -42,7 +42,7 @@ struct Texts {
   std::vector<Written> written;
 };
 
-TEST_CASE("a batch writes what each writes alone") {
+TEST_CASE("a batch generates the same texts as each request alone") {
   const auto model = tiny_model();
   const std::vector<int> lengths{1, 5, 33, 8, 70, 2};
   struct Room {
@@ -67,7 +67,7 @@ TEST_CASE("a batch writes what each writes alone") {
   }
 }
 
-TEST_CASE("one that is cancelled leaves the others alone") {
+TEST_CASE("cancelling one request does not affect the others") {
   const auto model = tiny_model();
   Session session(model, {.context = 150, .sequences = 3, .prefill_width = 8});
   Texts texts(session, std::vector<int>{4, 60, 4});
@@ -85,7 +85,7 @@ TEST_CASE("one that is cancelled leaves the others alone") {
   }
 }
 
-TEST_CASE("a step that is broken off counts for nobody") {
+TEST_CASE("an interrupted step counts for no request") {
   const auto model = tiny_model();
   Session session(model, {.context = 150, .sequences = 2});
   Texts texts(session, std::vector<int>{4, 9});
@@ -118,7 +118,7 @@ TEST_CASE("forced tokens and a batch") {
   CHECK(grammar->accepts(text[1]));
 }
 
-TEST_CASE("a batch of generations that do not belong together is refused") {
+TEST_CASE("a batch of incompatible generations is rejected") {
   const auto model = tiny_model();
   Session session(model, {.context = 50, .sequences = 2}), other(model, {.context = 50});
   Generation a(session, 0), b(session, 0), c(other, 0);

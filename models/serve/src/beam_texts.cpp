@@ -1,19 +1,17 @@
 #include "weft/serve/beam_texts.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "weft/base/error.h"
 #include "weft/run/session_beams.h"
+#include "weft/tokenize/logits.h"
 
 #include "generation_impl.h"
 
 namespace weft {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
-// Hypotheses that keep to the rules of a generation.
+// Hypotheses under the rules of a generation.
 class RuledBeams : public SessionBeams {
  public:
   explicit RuledBeams(const Generation::Impl& from)
@@ -26,12 +24,12 @@ class RuledBeams : public SessionBeams {
     const bool restricted = !rules_.empty() && rules_[beam].restricts();
     if (!restricted && end_tokens_.empty()) return row;
     row_.assign(row.begin(), row.end());
-    for (const TokenId id : end_tokens_) row_[static_cast<std::size_t>(id)] = kNever;
+    forbid(end_tokens_, row_);
     if (!restricted) return row_;
     try {
       rules_[beam].restrict(row_);
-    } catch (const ValueError&) {  // this hypothesis cannot go on; others may
-      row_.assign(row.size(), kNever);
+    } catch (const ValueError&) {  // this hypothesis cannot continue; others may
+      row_.assign(row.size(), kForbidden);
     }
     return row_;
   }
@@ -61,15 +59,16 @@ class RuledBeams : public SessionBeams {
 };
 
 std::string text_of(const Generation::Impl& from, const Hypothesis& found) {
+  if (!from.tokenizer) return "";
   std::vector<TokenId> tokens = found.tokens;
   if (!tokens.empty() && from.session.model().vocabulary().ends_generation(tokens.back()))
     tokens.pop_back();
-  const std::string text = from.session.model().tokenizer().decode(tokens, from.options.decode);
+  const std::string text = from.tokenizer->decode(tokens, from.options.decode);
   if (!from.rules) return text;
   TextRules rules = *from.rules;
   std::string shown;
   rules.show(text, shown);
-  rules.rest(shown);
+  rules.flush(shown);
   return shown;
 }
 
@@ -77,10 +76,10 @@ std::string text_of(const Generation::Impl& from, const Hypothesis& found) {
 
 BeamTexts search_texts(Generation& generation, BeamOptions options) {
   Generation::Impl& from = generation.impl();
-  if (from.sequence != 0) fail<ValueError>("a beam search begins in sequence 0");
+  if (from.sequence != 0) fail<ValueError>("a beam search must start in sequence 0");
   if (from.stopped != StopReason::none || from.n_new() > 0)
-    fail<ValueError>("a beam search needs a prompt that no text follows yet");
-  if (from.heals()) fail<ValueError>("a beam search does not go with token healing");
+    fail<ValueError>("a beam search needs a prompt without new tokens");
+  if (from.heals()) fail<ValueError>("a beam search cannot be combined with token healing");
   BeamTexts result;
   if (!generation.prefill()) {
     result.cancelled = true;

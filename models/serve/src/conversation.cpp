@@ -24,7 +24,7 @@ std::shared_ptr<const ChatTemplate> template_of(const Vocabulary& vocabulary) {
   return make_chat_template(vocabulary.chat_template());
 }
 
-// Adds an event to the message that the reply becomes.
+// Adds an event to the message of the reply.
 void keep(const ReplyEvent& event, ChatMessage& message, std::vector<ToolCall>& calls) {
   const auto n = static_cast<std::size_t>(event.call);
   switch (event.kind) {
@@ -43,7 +43,7 @@ void keep(const ReplyEvent& event, ChatMessage& message, std::vector<ToolCall>& 
       break;
     case ReplyEvent::Kind::call_end:
       if (!event.id.empty()) calls[n].id = event.id;
-      // Some templates want an id, of nine letters and digits.
+      // Some templates require an id of nine letters and digits.
       if (calls[n].id.empty()) calls[n].id = fmt::format("call{:05}", message.tool_calls.size());
       message.tool_calls.push_back(calls[n]);
       break;
@@ -78,8 +78,8 @@ Conversation::Conversation(Session& session, std::int32_t sequence,
 void Conversation::reset() {
   messages_.clear();
   if (!options_.system.empty()) messages_.push_back({"system", options_.system});
-  draws_ = Draws::restart;
-  // The sequence stays: if the next conversation begins alike, that part is used again.
+  sampler_start_ = SamplerStart::restart;
+  // Keeps the sequence: a common beginning with the next conversation is reused.
 }
 
 void Conversation::set_system(std::string text) {
@@ -103,8 +103,8 @@ Conversation::Prompt Conversation::prompt() const {
   std::size_t done = 0;
   if (!cached_text_.empty() && chat.text.size() > cached_text_.size() &&
       chat.text.starts_with(cached_text_)) {
-    // Tokens that the model chose need not be those that the tokenizer would choose for the same
-    // text: they are continued as they are.
+    // The tokens that the model chose may differ from what the tokenizer would choose for the same
+    // text, so they are kept.
     done = cached_text_.size();
     tokens.assign(generation_.held().begin(), generation_.held().end());
   }
@@ -158,12 +158,12 @@ StopReason Conversation::take(ChatMessage message, const Show& show) {
   return end;
 }
 
-// False if cancelled.
+// Returns false if cancelled.
 bool Conversation::feed_prompt() {
   Prompt next = prompt();
-  generation_.begin(next.tokens, draws_);
-  draws_ = Draws::go_on;
-  cached_text_.clear();  // not known until all of it is done: the next turn compares tokens
+  generation_.begin(next.tokens, sampler_start_);
+  sampler_start_ = SamplerStart::keep_state;
+  cached_text_.clear();  // unknown until all is fed; if that fails, the next turn compares tokens
   const std::int64_t n_reused = generation_.n_reused();
   const auto start = Clock::now();
   if (!generation_.prefill()) return false;
@@ -173,7 +173,7 @@ bool Conversation::feed_prompt() {
   return true;
 }
 
-// Of control tokens the parser sees those that mark thoughts and calls.
+// The parser gets the control tokens that mark reasoning and calls.
 bool Conversation::shows_control(TokenId token) const {
   const std::string_view text = tokenizer_.bytes(token);
   return !text.empty() && std::ranges::any_of(markers_, [&](const std::string& marker) {

@@ -1,20 +1,19 @@
 #include "weft/serve/generation.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "weft/base/error.h"
 #include "weft/serve/prompt.h"
+#include "weft/tokenize/logits.h"
 
 #include "generation_impl.h"
 
 namespace weft {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
-// Room for the tokens of a text is made when it begins, up to so many: none is allocated later.
+// When a text begins, memory for up to this many tokens is reserved, so that none is allocated
+// later.
 constexpr std::int64_t kMaxReserved = std::int64_t{1} << 20;
 
 }  // namespace
@@ -26,7 +25,7 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
       tokenizer(s.model().has_tokenizer() ? &s.model().tokenizer() : nullptr),
       cancel(o.cancel ? o.cancel : &own_cancel),
       sampler(o.sampler) {
-  session.length(sequence);  // throws for a sequence that does not exist
+  session.length(sequence);  // throws for an unknown sequence
   const bool any_rules =
       options.rules.grammar || !options.rules.stops.empty() || !options.rules.banned.empty();
   if (any_rules) rules.emplace(session.model().tokenizer(), options.rules);
@@ -43,10 +42,10 @@ void Generation::Impl::set_sampler(const SamplerOptions& with) {
   options.sampler = with;
 }
 
-void Generation::Impl::begin(std::vector<TokenId> prompt, Draws draws) {
+void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   std::optional<TokenHealing> heal;
   if (options.token_healing && tokenizer) heal.emplace(*tokenizer, prompt);
-  if (prompt.empty()) fail<ValueError>("a prompt needs one token at least");
+  if (prompt.empty()) fail<ValueError>("a prompt needs at least one token");
   if (std::ssize(prompt) > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}", prompt.size(),
                      session.options().context);
@@ -64,8 +63,8 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, Draws draws) {
                                              session.options().context + 1, kMaxReserved))));
   n_fed = n_reused;
   n_prompt = n_delivered = tokens.size();
-  if (draws == Draws::restart) sampler.reset();
-  n_seen = draws == Draws::restart ? 0 : n_reused;
+  if (start == SamplerStart::restart) sampler.reset();
+  n_seen = start == SamplerStart::restart ? 0 : n_reused;
   healing.reset();
   if (heal) healing.emplace(std::move(*heal));
   begin_rules();
@@ -89,8 +88,8 @@ void Generation::Impl::begin_rules() {
   }
 }
 
-// Before the first token behind the prompt.
-void Generation::Impl::show_sampler_prompt() {
+// Called before the first token after the prompt.
+void Generation::Impl::pass_prompt_to_sampler() {
   for (; n_seen < n_prompt; ++n_seen) sampler.accept(tokens[n_seen]);
 }
 
@@ -108,8 +107,8 @@ bool Generation::Impl::feed(const std::function<void(std::int64_t, std::int64_t)
   return true;
 }
 
-// Tokens that come next whatever the model says. They are computed together with the one before.
-void Generation::Impl::look_ahead() {
+// Appends tokens that the grammar forces. They are computed together with the previous one.
+void Generation::Impl::append_forced() {
   if (!std::exchange(may_look_ahead, false) || !rules || options.logprobs >= 0) return;
   if (heals() && n_new() == 0) return;
   const std::vector<TokenId> forced = rules->forced();
@@ -119,12 +118,12 @@ void Generation::Impl::look_ahead() {
   if (fits) tokens.insert(tokens.end(), forced.begin(), forced.end());
 }
 
-std::optional<GenerationEvent> Generation::Impl::without_step() {
-  if (!has_begun) fail<ValueError>("the generation has no prompt: begin() comes first");
+std::optional<GenerationEvent> Generation::Impl::next_without_step() {
+  if (!has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
   if (stopped != StopReason::none) return GenerationEvent{.stop = stopped};
   if (is_cancelled()) return end(StopReason::cancelled);
   if (n_new() == options.max_tokens) return end(StopReason::max_tokens);
-  look_ahead();
+  append_forced();
   if (n_delivered < tokens.size()) return deliver(tokens[n_delivered], {});
   return std::nullopt;
 }
@@ -135,7 +134,7 @@ std::span<const float> Generation::Impl::allowed(std::span<const float> logits) 
   if (!restricted && !options.ignore_eos && !healing_now) return logits;
   changed_logits.assign(logits.begin(), logits.end());
   if (restricted) rules->restrict(changed_logits);
-  for (const TokenId id : end_tokens) changed_logits[static_cast<std::size_t>(id)] = kNever;
+  forbid(end_tokens, changed_logits);
   if (healing_now) return healing->only_allowed(changed_logits, changed_logits);
   return changed_logits;
 }
@@ -152,7 +151,7 @@ GenerationEvent Generation::Impl::choose(std::span<const float> logits) {
 }
 
 GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
-  show_sampler_prompt();
+  pass_prompt_to_sampler();
   const std::span<const float> left = allowed(logits);
   const TokenId token = options.choose ? options.choose(left) : sampler.sample(left);
   const Vocabulary& vocabulary = session.model().vocabulary();
@@ -165,7 +164,7 @@ GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
   return deliver(token, logits);
 }
 
-// `logits`: those that the token was chosen from; empty if it was forced.
+// `logits`: from which the token was chosen; empty if it was forced.
 GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> logits) {
   const bool complete = rules && rules->accept(token);
   GenerationEvent event{.token = token};
@@ -174,7 +173,7 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
         token_logprobs(*tokenizer, logits, token, static_cast<std::size_t>(options.logprobs));
     event.logprobs = &logprobs;
   }
-  show_sampler_prompt();
+  pass_prompt_to_sampler();
   sampler.accept(token);
   n_seen = ++n_delivered;
   out.clear();
@@ -182,7 +181,7 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
   event.stop = stopped = stop_after(complete);
   if (stopped != StopReason::none) {
     tokens.resize(n_delivered);
-    add_rest();
+    flush_text();
   }
   event.text = out;
   return event;
@@ -200,7 +199,7 @@ GenerationEvent Generation::Impl::end(StopReason reason, TokenId token) {
   stopped = reason;
   tokens.resize(n_delivered);
   out.clear();
-  add_rest();
+  flush_text();
   return {.token = token, .text = out, .stop = reason};
 }
 
@@ -217,8 +216,8 @@ void Generation::Impl::add_text(TokenId token) {
     out += text;
 }
 
-// What was held back: half a character, the beginning of a stop string.
-void Generation::Impl::add_rest() {
+// Emits what was held back: an incomplete character, or the beginning of a stop string.
+void Generation::Impl::flush_text() {
   if (!tokenizer) return;
   const std::string_view half = detokenizer->finish();
   if (!rules) {
@@ -226,7 +225,7 @@ void Generation::Impl::add_rest() {
     return;
   }
   rules->show(half, out);
-  rules->rest(out);
+  rules->flush(out);
 }
 
 Generation::Generation(Session& session, std::int32_t sequence, const GenerationOptions& options)
@@ -236,12 +235,12 @@ Generation::~Generation() = default;
 Generation::Generation(Generation&&) noexcept = default;
 Generation& Generation::operator=(Generation&&) noexcept = default;
 
-void Generation::begin(std::span<const TokenId> prompt, Draws draws) {
-  impl_->begin({prompt.begin(), prompt.end()}, draws);
+void Generation::begin(std::span<const TokenId> prompt, SamplerStart start) {
+  impl_->begin({prompt.begin(), prompt.end()}, start);
 }
 
 void Generation::begin(std::string_view prompt) {
-  impl_->begin(encode_prompt(impl_->session.model(), prompt), Draws::restart);
+  impl_->begin(encode_prompt(impl_->session.model(), prompt), SamplerStart::restart);
 }
 
 void Generation::set_sampler(const SamplerOptions& options) {
@@ -249,7 +248,7 @@ void Generation::set_sampler(const SamplerOptions& options) {
 }
 
 bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& progress) {
-  // Forced tokens that no event has delivered yet may still be dropped: next() feeds them.
+  // Forced tokens that no event has delivered yet may still be dropped; next() feeds them.
   if (impl_->pending().empty() || impl_->n_delivered < impl_->tokens.size()) return true;
   if (!impl_->feed(progress)) return false;
   const auto logits = impl_->session.logits();
@@ -258,7 +257,7 @@ bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& 
 }
 
 GenerationEvent Generation::next() {
-  if (auto event = impl_->without_step()) return *event;
+  if (auto event = impl_->next_without_step()) return *event;
   if (impl_->pending().empty()) return impl_->choose(impl_->unused_logits);
   if (!impl_->feed()) return impl_->end(StopReason::cancelled);
   return impl_->choose(impl_->session.logits());

@@ -1,8 +1,8 @@
 #pragma once
-// The state of a text that is being written. `tokens` are the prompt and what was decided after it;
-// the sequence holds the first `n_fed` of them; the first `n_delivered` went out in events (or are
-// the prompt). Between the two lie tokens that were chosen but not fed yet, and tokens that the
-// grammar forces, which are fed together with the one before them.
+// The state of a text that is being generated. `tokens` are the prompt and the tokens chosen after
+// it. The sequence holds the first `n_fed` of them; the first `n_delivered` were returned in events
+// (or are the prompt). Between the two are tokens that were chosen but not fed yet, and tokens that
+// the grammar forces, which are fed together with the previous one.
 
 #include <optional>
 
@@ -14,10 +14,10 @@ namespace weft {
 struct Generation::Impl {
   Impl(Session& session, std::int32_t sequence, const GenerationOptions& options);
 
-  void begin(std::vector<TokenId> prompt, Draws draws);
+  void begin(std::vector<TokenId> prompt, SamplerStart start);
   bool feed(const std::function<void(std::int64_t, std::int64_t)>& progress = {});
   // An event that needs no computation, if there is one.
-  std::optional<GenerationEvent> without_step();
+  std::optional<GenerationEvent> next_without_step();
   // Keeps the logits if it throws, so that next() can try again.
   GenerationEvent choose(std::span<const float> logits);
   GenerationEvent choose_from(std::span<const float> logits);
@@ -25,13 +25,13 @@ struct Generation::Impl {
   GenerationEvent end(StopReason reason, TokenId token = kNoToken);
 
   void begin_rules();
-  void look_ahead();
+  void append_forced();
   void set_sampler(const SamplerOptions& with);
   std::span<const float> allowed(std::span<const float> logits);
   void add_text(TokenId token);
-  void add_rest();
+  void flush_text();
   StopReason stop_after(bool complete) const;
-  void show_sampler_prompt();
+  void pass_prompt_to_sampler();
   std::span<const TokenId> pending() const { return std::span(tokens).subspan(n_fed); }
   bool is_cancelled() const { return *cancel; }
   bool heals() const { return healing && !healing->text().empty(); }
@@ -53,13 +53,13 @@ struct Generation::Impl {
 
   std::vector<TokenId> tokens;
   std::size_t n_prompt = 0, n_fed = 0, n_delivered = 0, n_reused = 0;
-  std::size_t n_seen = 0;  // tokens that the sampler knows
+  std::size_t n_seen = 0;  // tokens passed to the sampler
   bool may_look_ahead = false;
   bool has_begun = false;
   StopReason stopped = StopReason::cancelled;  // nothing has begun
 
-  // The logits behind the last token that was fed, until a token is chosen from them: prefill()
-  // computed them and next() comes later, or a choice threw.
+  // The logits after the last fed token, until a token is chosen from them: if prefill() computed
+  // them before next(), or if choosing threw an exception.
   std::vector<float> unused_logits;
   std::vector<float> changed_logits;
   std::string out;

@@ -62,7 +62,7 @@ TEST_CASE("text comes in whole characters") {
         std::vector<std::string>{"a", "", "", "\xE2\x82\xAC", "", "", "\xE2\x82"});
 }
 
-TEST_CASE("why a text ends") {
+TEST_CASE("the reasons why a text ends") {
   Stories s;
   CHECK(s.say("abcdef", {.max_tokens = 3}).text == "abc");
   CHECK(s.say("abcdef", {.max_tokens = 3}).stop == StopReason::max_tokens);
@@ -92,7 +92,7 @@ TEST_CASE("why a text ends") {
   CHECK(write(endless).stop == StopReason::max_tokens);
 }
 
-TEST_CASE("wrong use is refused") {
+TEST_CASE("misuse is rejected") {
   Stories s;
   CHECK_THROWS_AS(Generation(s.session, 2), ValueError);
   Generation generation(s.session, 0);
@@ -105,7 +105,7 @@ TEST_CASE("wrong use is refused") {
   CHECK(generation.next().stop == StopReason::context_full);  // again and again
 }
 
-TEST_CASE("a healed prompt goes on within its last word, under a grammar, too") {
+TEST_CASE("a healed prompt continues within its last word, also under a grammar") {
   Stories s;
   const std::string prompt = "Once upon a ti";
   GenerationOptions options{.sampler = {.temperature = 0}, .max_tokens = 12, .token_healing = true};
@@ -140,7 +140,7 @@ TEST_CASE("the prefix of a healed prompt is gone with that prompt") {
   CHECK(grammar->accepts(again.text));
 }
 
-TEST_CASE("a generation can be begun again after cancel(), and a failed choice made again") {
+TEST_CASE("a generation can be restarted after cancel(), and a failed choice repeated") {
   Stories s;
   bool fails = false;
   const auto choose = [&](std::span<const float> logits) {
@@ -188,7 +188,7 @@ TEST_CASE("logprobs are those of the model, whatever the rules are") {
   CHECK(event.logprobs->chosen.logprob < event.logprobs->top.back().logprob);
 }
 
-TEST_CASE("what the sequence holds is used again") {
+TEST_CASE("tokens in the sequence are reused") {
   const auto model = tiny_model();
   Session session(model, {.context = 100});
   const GenerationOptions options{.sampler = {.seed = 5}, .max_tokens = 9};
@@ -208,7 +208,7 @@ TEST_CASE("what the sequence holds is used again") {
   CHECK(write(fresh, options, longer).tokens == second.tokens);
 }
 
-TEST_CASE("of a model that forgets, what it still knows is used again") {
+TEST_CASE("with a model that forgets, what it still remembers is reused") {
   const auto model = test::mixed_model();
   const test::TempFolder folder;
   const std::string path = folder / "s";
@@ -231,7 +231,7 @@ TEST_CASE("of a model that forgets, what it still knows is used again") {
   CHECK(cache.restore(generation, other, warning) == 0);
 }
 
-TEST_CASE("a fork is a text that was begun with the same tokens") {
+TEST_CASE("a fork equals a text started with the same tokens") {
   const auto model = tiny_model();
   Session session(model, {.context = 150, .sequences = 3});
   Generation first(session, 0, {.sampler = {.seed = 5, .repeat_penalty = 1.3F}, .max_tokens = 90});
@@ -254,7 +254,36 @@ TEST_CASE("a fork is a text that was begun with the same tokens") {
   }
 }
 
-TEST_CASE("forks keep to the grammar, to stop strings and to half characters") {
+TEST_CASE("a fork without a seed writes what its original writes") {
+  const auto model = tiny_model();
+  Session session(model, {.context = 150, .sequences = 2});
+  std::vector<SamplerOptions> samplers(4, {.seed = 5, .temperature = 2});
+  samplers[1].mirostat = 1;
+  samplers[2].mirostat = 2;
+  samplers[3].adaptive_target = 0.1F;
+  for (const SamplerOptions& sampler : samplers) {
+    for (const int n : {0, 40}) {
+      CAPTURE(&sampler - samplers.data());
+      CAPTURE(n);
+      Generation first(session, 0, {.sampler = sampler, .max_tokens = 90});
+      first.begin(kPrompt);
+      for (int i = 0; i < n; ++i) first.next();
+      Generation other = first.fork(1, 6);
+      const Ids drawn_otherwise = write(other).tokens;
+      Generation fork = first.fork(1);
+      const Ids expected = write(first).tokens;
+      CHECK(expected.size() == static_cast<std::size_t>(90 - n));
+      CHECK(write(fork).tokens == expected);
+      CHECK(drawn_otherwise != expected);
+      // Its next text begins at the same seed, too.
+      first.begin(kPrompt);
+      fork.begin(kPrompt);
+      CHECK(write(fork).tokens == write(first).tokens);
+    }
+  }
+}
+
+TEST_CASE("forks keep the state of grammar, stop strings and incomplete characters") {
   Stories s;
   const auto grammar = Grammar::from_regex("(ab|ac){8}\\.");
   Generation first(s.session, 0,
@@ -297,7 +326,7 @@ TEST_CASE("saved and restored") {
   CHECK(write(restored).tokens == write(fresh, options, so_far).tokens);
 }
 
-TEST_CASE("cancelled within the prompt, and begun again") {
+TEST_CASE("cancelled within the prompt, and restarted") {
   const auto model = tiny_model();
   Session session(model, {.context = 100, .prefill_width = 4});
   const GenerationOptions options{.sampler = {.seed = 3}, .max_tokens = 5};
@@ -322,7 +351,7 @@ TEST_CASE("cancelled within the prompt, and begun again") {
   CHECK(write(generation).tokens == write(fresh, options, prompt).tokens);
 }
 
-TEST_CASE("a token allocates nothing") {
+TEST_CASE("generating a token allocates nothing") {
   Stories s;
   Generation generation(
       s.session, 0,

@@ -14,14 +14,17 @@
 namespace weft {
 namespace {
 
-std::optional<SavedSequence> open_cache(const std::string& path, const Session& session,
-                                        std::string& warning) {
+std::optional<SavedSequence> open_cache(const std::string& path, bool read_only,
+                                        const Session& session, std::string& warning) {
   std::error_code none;
   if (std::filesystem::file_size(path, none) == 0 || none == std::errc::no_such_file_or_directory)
     return std::nullopt;
   try {
     SavedSequence saved = SavedSequence::open(path);
-    if (saved.fits(session)) return saved;
+    if (!saved.note().empty() && !read_only)
+      fail<UnsupportedError>("{}: a conversation, not a prompt cache: not replaced",
+                             printable_path(path));
+    if (saved.matches(session)) return saved;
     warning = printable_path(path) +
               " was made with another model, other cache types or other kernels: not used";
   } catch (const FormatError& e) {
@@ -30,7 +33,7 @@ std::optional<SavedSequence> open_cache(const std::string& path, const Session& 
   return std::nullopt;
 }
 
-// Before a long prompt is computed, not after.
+// Called before a long prompt is computed, not after.
 void check_writable(const std::filesystem::path& path) {
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
@@ -48,10 +51,10 @@ std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenI
                                   std::string& warning) {
   if (path_.empty() || prompt.empty()) return 0;
   if (!read_only_) check_writable(path_);
-  const auto saved = open_cache(path_, generation.session(), warning);
+  const auto saved = open_cache(path_, read_only_, generation.session(), warning);
   if (!saved) return 0;
   const auto differ = std::ranges::mismatch(saved->tokens(), prompt).in2 - prompt.begin();
-  // The last token is fed anew, for its logits.
+  // The last token is fed again, for its logits.
   const std::int64_t n = saved->resume_point(
       generation.session(), std::clamp<std::int64_t>(differ, 0, std::ssize(prompt) - 1));
   generation.restore(*saved, n);

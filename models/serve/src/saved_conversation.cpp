@@ -1,4 +1,4 @@
-// Conversations that are saved and taken up again.
+// Saving and loading conversations.
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -21,20 +21,35 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
+constexpr const char* kIsCache = "a prompt cache, not a conversation";
+
+// Throws FormatError or UnsupportedError, which say what the file is, unless it is a conversation.
+void check_conversation(const std::string& path) {
+  if (SavedSequence::is_saved_sequence(path)) {
+    const SavedSequence saved = SavedSequence::open(path);
+    if (saved.note().empty()) fail<UnsupportedError>("{}: {}", printable_path(path), kIsCache);
+    parse_transcript(saved.note(), path);
+    return;
+  }
+  std::ifstream file(path, std::ios::binary);
+  const int first = file.get();
+  if (first != '{' && first != '[')
+    fail<FormatError>("{}: holds something other than a conversation", printable_path(path));
+  parse_transcript(read_file(path), path);
+}
+
 // Throws UnsupportedError unless the file is a conversation, empty, or not there.
 void check_replaceable(const std::string& path) {
   std::error_code absent;
-  if (!std::filesystem::is_regular_file(path, absent) || SavedSequence::is_saved_sequence(path))
+  if (!std::filesystem::is_regular_file(path, absent) ||
+      std::filesystem::file_size(path, absent) == 0)
     return;
-  std::ifstream file(path, std::ios::binary);
-  char first = '\0';
-  if (!file.get(first)) return;
   try {
-    if (first != '{' && first != '[') fail<FormatError>("not JSON");
-    parse_transcript(read_file(path), path);
-  } catch (const FormatError&) {
-    fail<UnsupportedError>("{}: holds something other than a conversation: not replaced",
-                           printable_path(path));
+    check_conversation(path);
+  } catch (const FormatError& error) {
+    fail<UnsupportedError>("{}: not replaced", error.what());
+  } catch (const UnsupportedError& error) {
+    fail<UnsupportedError>("{}: not replaced", error.what());
   }
 }
 
@@ -68,16 +83,14 @@ Conversation::Loaded Conversation::load(const std::string& path) {
   if (SavedSequence::is_saved_sequence(path)) {
     cache = SavedSequence::open(path);
     text = cache->note();
-    if (text.empty())
-      fail<UnsupportedError>("{}: is a cache of a prompt, not a conversation",
-                             printable_path(path));
+    if (text.empty()) fail<UnsupportedError>("{}: {}", printable_path(path), kIsCache);
   } else {
     text = read_file(path);
   }
   Transcript loaded = parse_transcript(text, path);
   if (!loaded.tools.empty()) ReplyParser({}, {.tools = loaded.tools});
   Loaded result{loaded.messages.size(), 0, ""};
-  if (cache && !cache->fits(session())) {
+  if (cache && !cache->matches(session())) {
     result.why_not = "it was computed with another model, other cache types or other kernels";
   } else if (cache) {
     const std::int64_t n_tokens = std::ssize(cache->tokens());
@@ -98,7 +111,7 @@ Conversation::Loaded Conversation::load(const std::string& path) {
   options_.system = with_system ? messages_.front().content : "";
   options_.tools = own_tools_.empty() ? loaded.tools : own_tools_;
   options_.kwargs = own_kwargs_.empty() ? loaded.kwargs : own_kwargs_;
-  draws_ = Draws::restart;
+  sampler_start_ = SamplerStart::restart;
   return result;
 }
 

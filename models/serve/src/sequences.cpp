@@ -1,4 +1,4 @@
-// What a generation does with whole sequences: fork, save, restore.
+// Operations of a generation on whole sequences: fork, save, restore.
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
@@ -6,12 +6,12 @@
 
 namespace weft {
 
-Generation Generation::fork(std::int32_t to_sequence, std::uint64_t seed) const {
+Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed) const {
   const Impl& from = *impl_;
   if (to_sequence == from.sequence)
-    fail<ValueError>("sequence {} cannot be forked to itself", to_sequence);
+    fail<ValueError>("cannot fork sequence {} to itself", to_sequence);
   GenerationOptions options = from.options;
-  options.sampler.seed = seed;
+  if (seed) options.sampler.seed = *seed;
   options.rules = {};  // the fork follows its text with a copy of these
   auto to = std::make_unique<Impl>(from.session, to_sequence, options);
   to->options.rules = from.options.rules;
@@ -25,7 +25,9 @@ Generation Generation::fork(std::int32_t to_sequence, std::uint64_t seed) const 
   to->n_prompt = from.n_prompt;
   to->n_reused = to->n_fed = from.n_fed;
   to->n_delivered = from.n_delivered;
-  for (; to->n_seen < to->n_delivered; ++to->n_seen) to->sampler.accept(to->tokens[to->n_seen]);
+  to->sampler = from.sampler;
+  if (seed) to->sampler.reseed(*seed);
+  to->n_seen = from.n_seen;
   to->may_look_ahead = from.may_look_ahead;
   to->has_begun = from.has_begun;
   to->stopped = from.stopped;

@@ -1,20 +1,18 @@
 #include "weft/serve/text_rules.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "weft/base/error.h"
+#include "weft/tokenize/logits.h"
 
 namespace weft {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
-// Enough to be worth a look ahead; longer forced texts come in several steps.
+// The length of forced text that is fed in one step; longer texts take several steps.
 constexpr std::size_t kMaxForcedBytes = 512;
 
-// How many bytes at the end of `text` begin `word`, not counting all of it.
+// The length of the longest proper prefix of `word` that `text` ends with.
 std::size_t overlap(std::string_view text, std::string_view word) {
   for (std::size_t n = std::min(text.size(), word.size() - 1); n > 0; --n)
     if (text.substr(text.size() - n) == word.substr(0, n)) return n;
@@ -31,7 +29,7 @@ struct TextRules::Fixed {
   std::size_t longest = 0;                       // bytes of the longest of both
 };
 
-// All copies of the rules use one constraint, which is at the text of one of them at a time.
+// All copies of the rules share one constraint, which is at the text of one of them at a time.
 struct TextRules::SharedConstraint {
   TokenConstraint constraint;
   std::uint64_t stamp = 0;
@@ -79,7 +77,7 @@ void TextRules::reset() {
 TokenConstraint& TextRules::constraint() {
   TokenConstraint& constraint = shared_->constraint;
   if (shared_->stamp == stamp_) return constraint;
-  if (!constraint.go_to(place_)) {  // it gave memory back since
+  if (!constraint.go_to(place_)) {  // it has freed memory since
     constraint.reset();
     for (const TokenId id : accepted_) constraint.accept(id);
   }
@@ -92,12 +90,12 @@ void TextRules::restrict(std::span<float> logits) {
   if (shared_) constraint().apply(logits);
 }
 
-// The next token can complete a banned string from every beginning of it that the text ends with.
+// The next token can complete a banned string if the text ends with a prefix of it.
 void TextRules::ban(std::span<float> logits) const {
   const TokenTree* tree = fixed_->tree.get();
   for (std::size_t b = 0; b < fixed_->banned.size(); ++b) {
     const std::string_view text = fixed_->banned[b];
-    for (const TokenId id : fixed_->containing[b]) logits[static_cast<std::size_t>(id)] = kNever;
+    forbid(fixed_->containing[b], logits);
     for (std::size_t n = std::min(text.size() - 1, tail_.size()); n > 0; --n) {
       if (!std::string_view(tail_).ends_with(text.substr(0, n))) continue;
       const std::string_view left = text.substr(n);
@@ -105,11 +103,10 @@ void TextRules::ban(std::span<float> logits) const {
         const std::size_t depth = tree->depth(node);
         if (depth <= left.size() &&
             tree->byte(node) != static_cast<std::uint8_t>(left[depth - 1])) {
-          node = tree->behind(node);
+          node = tree->subtree_end(node);
           continue;
         }
-        if (depth >= left.size())
-          for (const TokenId id : tree->tokens(node)) logits[static_cast<std::size_t>(id)] = kNever;
+        if (depth >= left.size()) forbid(tree->tokens(node), logits);
         ++node;
       }
     }
@@ -124,7 +121,7 @@ bool TextRules::accept(TokenId id) {
     stamp_ = ++shared_->stamp;
     place_ = c.place();
     accepted_.push_back(id);
-    over = c.complete() && !c.goes_on();
+    over = c.may_end() && !c.may_continue();
   }
   const Tokenizer& tokenizer = fixed_->tokenizer;
   if (fixed_->longest > 0 && !tokenizer.hidden(id)) {
@@ -139,15 +136,15 @@ bool TextRules::at_stop() const {
       fixed_->stops, [this](const std::string& stop) { return tail_.find(stop) != tail_.npos; });
 }
 
-// The last token of a forced text could also be the beginning of a longer one: it is left to be
-// chosen.
+// The last token of a forced text could also be a longer token that begins with it, so it is not
+// forced.
 std::vector<TokenId> TextRules::forced() {
   if (!shared_ || !fixed_->banned.empty()) return {};
   const std::string text = constraint().forced(kMaxForcedBytes);
   if (text.size() < 2) return {};
   const Tokenizer& tokenizer = fixed_->tokenizer;
   std::vector<TokenId> ids = tokenizer.encode(text, {.add_special = false, .parse_special = false});
-  // Kinds that put a space before a text are no use here.
+  // Fails for kinds that put a space before a text.
   if (tokenizer.decode(ids) != text) return {};
   ids.pop_back();
   if (ids.size() < 2) ids.clear();
@@ -176,7 +173,7 @@ void TextRules::show(std::string_view text, std::string& out) {
   held_back_.erase(0, shown);
 }
 
-void TextRules::rest(std::string& out) {
+void TextRules::flush(std::string& out) {
   if (!stopped_) out += held_back_;
   held_back_.clear();
 }

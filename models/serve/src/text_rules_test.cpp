@@ -26,7 +26,7 @@ std::string shown(TextRules& rules, std::initializer_list<std::string_view> piec
   return out;
 }
 
-TEST_CASE("what may become a stop string is held back") {
+TEST_CASE("a possible start of a stop string is held back") {
   TextRules rules(*tokenizer(), {.stops = {"END", "no no"}});
   CHECK(shown(rules, {"The ", "E", "N", "d of it"}) == "The |||ENd of it|");
   CHECK_FALSE(rules.stopped());
@@ -35,16 +35,16 @@ TEST_CASE("what may become a stop string is held back") {
   rules.reset();
   CHECK(shown(rules, {"x", "EN"}) == "x||");
   std::string rest;
-  rules.rest(rest);
+  rules.flush(rest);
   CHECK(rest == "EN");
   rules.reset();
   CHECK(shown(rules, {"fiENDish", "more"}) == "fi||");
   rest.clear();
-  rules.rest(rest);
+  rules.flush(rest);
   CHECK(rest.empty());
 }
 
-TEST_CASE("accepted tokens tell of stop strings that were not shown") {
+TEST_CASE("accepted tokens report stop strings that were not shown") {
   TextRules rules(*tokenizer(), {.stops = {"abc"}});
   for (const char c : {'a', 'b'}) rules.accept(c);
   CHECK_FALSE(rules.at_stop());
@@ -70,7 +70,7 @@ TEST_CASE("a banned string is never completed") {
   CHECK(allowed('o'));
 }
 
-TEST_CASE("copies share a grammar and follow texts of their own") {
+TEST_CASE("copies share a grammar and follow their own texts") {
   TextRules first(*tokenizer(), {.grammar = Grammar::from_regex("(ab|ac){3}")});
   first.accept('a');
   TextRules second = first;
@@ -84,7 +84,7 @@ TEST_CASE("copies share a grammar and follow texts of their own") {
   for (TextRules* rules : {&second, &first, &third}) CHECK(rules->accept('c'));
 }
 
-TEST_CASE("forced text is found, but for its last token") {
+TEST_CASE("forced text is found, except for its last token") {
   TextRules rules(*tokenizer(), {.grammar = Grammar::from_regex("xyz(a|b)")});
   CHECK(rules.forced() == std::vector<TokenId>{'x', 'y'});
   TextRules banned(*tokenizer(), {.grammar = Grammar::from_regex("xyz(a|b)"), .banned = {"never"}});

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMaxDepth = 190;  // what templates and readers of tools take, too
+constexpr int kMaxDepth = 190;  // templates and parsers of tools also accept that depth
 // Values take up to twenty times as much memory as text.
 constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
 
@@ -35,23 +35,22 @@ Json as_json(const ChatMessage& message) {
 // `where`: the part of the file, with a colon; empty for all of it.
 Json parse(std::string_view text, const std::string& name, const std::string& where = "") {
   if (text.size() > kMaxBytes)
-    fail<FormatError>("{}: {}{} bytes are too many for a conversation, of at most {}",
+    fail<FormatError>("{}: {}{} bytes are too many for a conversation, at most {} are supported",
                       printable_path(name), where, text.size(), kMaxBytes);
   const auto deep = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > kMaxDepth)
-      fail<FormatError>("{}: {}values lie more than {} deep", printable_path(name), where,
+      fail<FormatError>("{}: {}values are nested more than {} deep", printable_path(name), where,
                         kMaxDepth);
     return true;
   };
   try {
     return Json::parse(text, deep);
   } catch (const Json::exception& e) {
-    fail<FormatError>("{}: {}is not JSON: {}", printable_path(name), where,
-                      printable(e.what(), 300));
+    fail<FormatError>("{}: {}not JSON: {}", printable_path(name), where, printable(e.what(), 300));
   }
 }
 
-// Reads members and says what is wrong with them. `where`: "messages[3]."
+// Reads members and reports errors. `where`: "messages[3]."
 struct Reader {
   const std::string& name;
 
@@ -120,7 +119,7 @@ Transcript parse_transcript(std::string_view text, const std::string& name) {
   if (!bare) reader.object(json, "a conversation");
   const auto found = bare ? json.end() : json.find("messages");
   if (!bare && found == json.end())
-    fail<FormatError>("{}: is not a conversation: it has no messages", printable_path(name));
+    fail<FormatError>("{}: not a conversation: it has no messages", printable_path(name));
   const Json& messages = bare ? json : *found;
   if (!messages.is_array()) reader.wrong("messages", "an array", messages);
   Transcript transcript;

@@ -15,7 +15,7 @@ struct Codec {
 };
 
 // Half a unit in the last place of 8 bits, or of the smallest subnormal.
-double step(double amax) {
+double max_error(double amax) {
   return std::max(amax * 0x1p-8, 0x1p-134);
 }
 
@@ -24,6 +24,6 @@ double step(double amax) {
 const Format kBF16Format{.dtype = bf16,
                          .decode = formats::decode_row<Codec>,
                          .encode = formats::encode_row<Codec>,
-                         .step = step};
+                         .max_error = max_error};
 
 }  // namespace weft

@@ -49,7 +49,7 @@ inline std::uint16_t scale_to_f16(float scale) {
   return f32_to_f16(scale > kMax ? kMax : scale < -kMax ? -kMax : scale);
 }
 
-// Nearest integer within [low, high]; `low` for what is no number.
+// Nearest integer within [low, high]; `low` for a NaN.
 inline int round_to(double x, int low, int high) {
   const double r = std::nearbyint(x);
   return !(r > low) ? low : r >= high ? high : static_cast<int>(r);

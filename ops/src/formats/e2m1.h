@@ -1,7 +1,7 @@
 #pragma once
-// E2M1, numbers of 4 bits: a sign, two bits of exponent, one of mantissa. They are kept doubled, as
-// integers: 0, 1, 2, 3, 4, 6, 8, 12 and their opposites, so scales that go with them are half of
-// what the format says.
+// E2M1, numbers of 4 bits: a sign, two bits of exponent, one of mantissa. They are stored doubled,
+// as integers: 0, 1, 2, 3, 4, 6, 8, 12 and their negatives, so their scales are half of those of
+// the format.
 
 #include <cmath>
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace weft::formats {
 
 inline constexpr int kE2M1Doubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-// The code nearest to x / half_scale, of two the one nearer to zero; zero is always code 0.
+// The code nearest to x / half_scale; ties go towards zero. Zero is always code 0.
 inline int nearest_e2m1(float x, float half_scale) {
   const float magnitude = std::fabs(x);
   int best = 0;
-  float least = magnitude;
+  float min_distance = magnitude;
   for (int i = 1; i < 8; ++i) {
     const float distance = std::fabs(static_cast<float>(kE2M1Doubled[i]) * half_scale - magnitude);
-    if (distance < least) {
-      least = distance;
+    if (distance < min_distance) {
+      min_distance = distance;
       best = i;
     }
   }
@@ -38,7 +38,7 @@ inline void e2m1_errors(const float* x, const float* weights, int n,
     for (int i = 0; i < n; ++i) {
       // In halves up to 2, in wholes up to 4, then 4 and 6; all of it doubled.
       const Floats m = all_lanes(std::fabs(x[i]));
-      const Floats q = least(m * inverse, all_lanes(12));
+      const Floats q = min_lanes(m * inverse, all_lanes(12));
       const Floats even = nearest_integer(q * 0.5f) * 2;
       const Floats top = q > 10 ? all_lanes(12) : all_lanes(8);
       const Floats code = q < 4 ? nearest_integer(q) : q < 8 ? even : top;

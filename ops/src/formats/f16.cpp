@@ -16,7 +16,7 @@ struct Codec {
 
 // Half a unit in the last place of 11 bits; below 2^-14 the unit stays 2^-24. Past 65504 there is
 // no bound.
-double step(double amax) {
+double max_error(double amax) {
   return std::max(amax * 0x1p-11, 0x1p-25);
 }
 
@@ -25,6 +25,6 @@ double step(double amax) {
 const Format kF16Format{.dtype = f16,
                         .decode = formats::decode_row<Codec>,
                         .encode = formats::encode_row<Codec>,
-                        .step = step};
+                        .max_error = max_error};
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 #pragma once
-// Least squares for groups of weights, one group in each lane: the best scale (and minimum) for
-// given codes, and a search among codes. All encoders that search are made of these.
+// Least squares for groups of weights, one group per lane: the best scale (and minimum) for given
+// codes, and a search among codes. All encoders that search use these functions.
 
 #include <cfloat>
 
@@ -31,17 +31,17 @@ struct Group {
   }
 };
 
-// Below this, spans and scales are those of zero: no format here can say them, and inverses stay
+// Spans and scales below this count as zero: no format can represent them, and inverses stay
 // finite.
 inline constexpr float kNothing = 0x1p-100f;
 
-// steps / span, 0 where there is no span.
+// steps / span, 0 if the span is 0.
 WEFT_LANES inline Floats grid(const Floats& steps, const Floats& span) {
   const Floats safe = span > kNothing ? span : all_lanes(1);
   return span > kNothing ? steps / safe : all_lanes(0);
 }
 
-// Which grids are tried: `first`, `first` + `step`, ... steps to the span of a group.
+// Which grids are tried: those with `first`, `first` + `step`, ... steps over the span of a group.
 struct Trials {
   float first, step;
   int count;
@@ -54,8 +54,8 @@ struct Affine {
 
 template <int kTop>
 WEFT_LANES inline Floats affine_code(const Floats& x, const Affine& a, const Floats& inverse) {
-  const Floats q = nearest_integer(least((x + a.min) * inverse, all_lanes(kTop + 1)));
-  return least(greatest(q, all_lanes(0)), all_lanes(kTop));
+  const Floats q = nearest_integer(min_lanes((x + a.min) * inverse, all_lanes(kTop + 1)));
+  return min_lanes(max_lanes(q, all_lanes(0)), all_lanes(kTop));
 }
 
 template <int kTop, class G>
@@ -69,7 +69,7 @@ WEFT_LANES inline Floats affine_error(const G& g, const Affine& a) {
   return error;
 }
 
-// What codes q of a group sum up to, with y = x - low.
+// Sums over the codes q of a group, with y = x - low.
 struct AffineSums {
   Floats q, qq, yq;
 };
@@ -89,28 +89,28 @@ WEFT_LANES inline AffineSums affine_sums(const G& g, const Floats& low, const Fl
   return s;
 }
 
-// The scale and minimum of least squared error among grids that span the values more or less, and
-// of what comes from the best of them by turns of new codes and least squares. With kPositiveMin
-// the minimum is not negative.
+// The scale and minimum with the smallest squared error, among grids that roughly span the values
+// and what alternating codes and least squares make of the best of them. With kPositiveMin the
+// minimum is not negative.
 template <int kTop, bool kPositiveMin, class G>
 WEFT_LANES inline Affine fit_affine(const G& g, const Trials& trials, int turns) {
   Floats low = g.x[0], high = g.x[0];
   for (int i = 1; i < G::kCount; ++i) {
-    low = least(low, g.x[i]);
-    high = greatest(high, g.x[i]);
+    low = min_lanes(low, g.x[i]);
+    high = max_lanes(high, g.x[i]);
   }
-  if constexpr (kPositiveMin) low = least(low, all_lanes(0));
+  if constexpr (kPositiveMin) low = min_lanes(low, all_lanes(0));
   const Floats span = high - low, weight = g.total();
   Floats sy{};
   for (int i = 0; i < G::kCount; ++i) sy += g.weighted(i, g.x[i] - low);
-  // y = x - low ~ scale * q + c. `gain` is how much less the squared error is than that of 0.
+  // y = x - low ~ scale * q + c. `gain` is the reduction of the squared error compared with 0.
   Floats best_scale = all_lanes(0), best_c = span > kNothing ? sy / weight : all_lanes(0);
-  if constexpr (kPositiveMin) best_c = least(best_c, -low);
+  if constexpr (kPositiveMin) best_c = min_lanes(best_c, -low);
   Floats best_gain = best_c * (sy + sy - best_c * weight);
   const auto improve = [&](const Floats& shift, const Floats& inverse) WEFT_LANES {
     const AffineSums s = affine_sums<kTop>(g, low, shift, inverse);
     const Floats det = weight * s.qq - s.q * s.q;
-    // Where all codes are the same only a minimum can be fitted, or a scale where that is bound.
+    // If all codes are equal, only a minimum can be fitted, or a scale if that is fixed.
     Ints solvable = det > weight * s.qq * 0x1p-20f;
     const Floats safe = solvable ? det : all_lanes(1);
     Floats scale = solvable ? (weight * s.yq - sy * s.q) / safe : all_lanes(0);
@@ -140,11 +140,11 @@ WEFT_LANES inline Affine fit_affine(const G& g, const Trials& trials, int turns)
 // x ~ scale * q, q in kLow..kHigh.
 template <int kLow, int kHigh>
 WEFT_LANES inline Floats symmetric_code(const Floats& x, const Floats& inverse) {
-  const Floats q = least(greatest(x * inverse, all_lanes(kLow)), all_lanes(kHigh));
+  const Floats q = min_lanes(max_lanes(x * inverse, all_lanes(kLow)), all_lanes(kHigh));
   return nearest_integer(q);
 }
 
-// 1 / scale of either sign, 0 where the scale is nothing.
+// 1 / scale of either sign, 0 if the scale is 0.
 WEFT_LANES inline Floats inverse_of(const Floats& scale) {
   const Ints some = magnitude(scale) > kNothing;
   const Floats safe = some ? scale : all_lanes(1);
@@ -162,9 +162,9 @@ WEFT_LANES inline Floats symmetric_error(const G& g, const Floats& scale) {
   return error;
 }
 
-// The scale of least squared error among grids that put the extreme value at trials.first,
-// trials.first + trials.step ... and their opposites (the codes reach further down than up), and
-// of what comes from the best of them by turns of new codes and least squares.
+// The scale with the smallest squared error, among grids that put the extreme value at
+// trials.first, trials.first + trials.step ... and their negatives (codes reach further down than
+// up), and what alternating codes and least squares make of the best of them.
 template <int kLow, int kHigh, class G>
 WEFT_LANES inline Floats fit_symmetric(const G& g, const Trials& trials, int turns) {
   Floats extreme = g.x[0];

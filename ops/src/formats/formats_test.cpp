@@ -54,9 +54,9 @@ TEST_CASE("formats are found by number and name, and no two share either") {
   CHECK(find_format(DType{}) == nullptr);
 }
 
-TEST_CASE("a round trip stays within the step of the format") {
+TEST_CASE("a round trip stays within the max error of the format") {
   for (const Format* format : all_formats()) {
-    if (!format->encode || !format->step) continue;
+    if (!format->encode || !format->max_error) continue;
     CAPTURE(std::string(format->dtype.name()));
     const std::int64_t block = format->dtype.block_elems();
     for (const auto& x : inputs(1)) {
@@ -64,14 +64,14 @@ TEST_CASE("a round trip stays within the step of the format") {
       std::vector<float> back(x.size());
       format->encode(x.data(), bytes.data(), kElems);
       format->decode(bytes.data(), back.data(), kElems);
-      double worst = 0;  // distance as a share of the step allowed there
+      double worst = 0;  // distance as a share of the error allowed there
       for (std::int64_t b = 0; b < kElems; b += block) {
         double amax = 0;
         for (std::int64_t i = b; i < b + block; ++i) amax = std::max<double>(amax, std::fabs(x[i]));
-        const double step = format->step(amax);
+        const double bound = format->max_error(amax);
         for (std::int64_t i = b; i < b + block; ++i) {
           const double distance = std::fabs(double{x[i]} - back[i]);
-          if (distance > 0) worst = std::max(worst, distance / step);
+          if (distance > 0) worst = std::max(worst, distance / bound);
         }
       }
       CHECK(worst <= 1);
@@ -98,6 +98,30 @@ TEST_CASE("decoded values encode to themselves, and no input decodes to anything
       }
       CHECK(moved <= before);
     }
+  }
+}
+
+TEST_CASE("importances lower the errors that they count") {
+  std::mt19937 random(4);
+  std::vector<float> importance(kElems);
+  for (float& v : importance) v = random() % 4 == 0 ? 25.0f : 0.5f;
+  const std::vector<float> x = inputs(3).front();
+  for (const Format* format : all_formats()) {
+    if (!format->encode || !format->encode_weighted) continue;
+    CAPTURE(std::string(format->dtype.name()));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(format->dtype.bytes(kElems)));
+    std::vector<float> back(x.size());
+    const auto error = [&] {
+      format->decode(bytes.data(), back.data(), kElems);
+      double sum = 0;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        sum += importance[i] * std::pow(double{back[i]} - x[i], 2);
+      return sum;
+    };
+    format->encode(x.data(), bytes.data(), kElems);
+    const double plain = error();
+    format->encode_weighted(x.data(), importance.data(), bytes.data(), kElems);
+    CHECK(error() < plain);
   }
 }
 

@@ -62,7 +62,7 @@ double squared_error(std::span<const float> a, std::span<const float> b,
   return sum;
 }
 
-TEST_CASE("encoders give the golden bytes, or no larger errors where they search") {
+TEST_CASE("encoders give the golden bytes, or no larger errors if they search") {
   const auto dir = test::reference("golden/quants");
   if (!dir) return;
   constexpr std::size_t kCols = 1024;

@@ -1,5 +1,5 @@
 #pragma once
-// Brings weights of a row into lanes, lane s holding kSize of them from s * kSize on.
+// Transposes the weights of a row into lanes: lane s holds kSize of them from s * kSize on.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace weft::formats {
 
-// Numbers past what a format can say (`limit`) count as its end, so that squares stay finite.
+// Numbers beyond the range of a format (`limit`) are clamped to it, so that squares stay finite.
 template <class G>
 WEFT_LANES inline void load_group(const float* x, const float* weights, float limit, G& g) {
   constexpr int kSize = G::kCount;
@@ -20,11 +20,11 @@ WEFT_LANES inline void load_group(const float* x, const float* weights, float li
     }
   }
   for (int i = 0; i < kSize; ++i)
-    g.x[i] = least(greatest(g.x[i], all_lanes(-limit)), all_lanes(limit));
+    g.x[i] = min_lanes(max_lanes(g.x[i], all_lanes(-limit)), all_lanes(limit));
 }
 
-// Importances of a row as weights of about one. None is zero, so that what does not matter is still
-// fitted; blocks of like importance are not all zeros.
+// Importances of a row as weights around 1. None is zero, so that unimportant columns are fitted,
+// too.
 inline std::vector<float> weights_of(const float* importance, std::int64_t n) {
   double sum = 0;
   for (std::int64_t i = 0; i < n; ++i) sum += importance[i];

@@ -14,8 +14,8 @@ inline void decode_sixteen(float scale, const std::uint8_t* q, float* out) {
   }
 }
 
-// The code nearest to a number of half steps: values are whole, so what lies between two halves has
-// one nearest value.
+// The code nearest to a number of half steps. Values are integers, so all numbers between two half
+// steps have the same nearest value.
 inline constexpr int kHalfSteps = 256;  // from -128 to 127.5
 inline constexpr auto kNearestSixteenth = [] {
   std::array<std::uint8_t, kHalfSteps * 2> nearest{};

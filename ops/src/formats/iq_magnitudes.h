@@ -25,8 +25,8 @@ void decode_eight(float scale, unsigned signs, float* out,
   if constexpr (sizeof...(points) > 0) decode_eight(scale, signs >> kDims, out + kDims, points...);
 }
 
-// The description of such a format that ScaleSearch asks for. Scales are odd multiples of a unit,
-// which is d over kDivisor.
+// The description of such a format for ScaleSearch. Scales are odd multiples of a unit, which is
+// d / kDivisor.
 template <class Format, const auto& kGrid, const auto& kValues, bool kEvenSigns, int kDivisor>
 struct Magnitudes {
   static constexpr int kSubs = Format::kSubs, kSub = Format::kSub, kVariants = 1;

@@ -1,7 +1,7 @@
 #pragma once
-// Arithmetic on 16 floats at once, for encoders that search: a lane is a group of weights with a
-// scale of its own. Every lane does the same float operations in the same order whatever the
-// machine, so encoders write the same bytes everywhere.
+// Arithmetic on 16 floats at once, for encoders that search: a lane is a group of weights with its
+// own scale. Every lane does the same float operations in the same order on every machine, so
+// encoders write the same bytes everywhere.
 //
 // Code that runs on wide vectors must be inlined into run_on_lanes(): WEFT_LANES on every function
 // and lambda.
@@ -24,10 +24,10 @@ using Ints = std::int32_t __attribute__((vector_size(64)));  // masks: 0 or -1
 WEFT_LANES inline Floats all_lanes(float x) {
   return x - Floats{};
 }
-WEFT_LANES inline Floats least(const Floats& a, const Floats& b) {
+WEFT_LANES inline Floats min_lanes(const Floats& a, const Floats& b) {
   return a < b ? a : b;
 }
-WEFT_LANES inline Floats greatest(const Floats& a, const Floats& b) {
+WEFT_LANES inline Floats max_lanes(const Floats& a, const Floats& b) {
   return a > b ? a : b;
 }
 WEFT_LANES inline Floats magnitude(const Floats& a) {
@@ -41,16 +41,16 @@ WEFT_LANES inline Floats nearest_integer(const Floats& x) {
 }
 
 // The largest lane.
-WEFT_LANES inline float greatest_of(const Floats& a) {
+WEFT_LANES inline float max_of(const Floats& a) {
   Floats m = a;
-  m = greatest(m,
-               __builtin_shufflevector(m, m, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-  m = greatest(m,
-               __builtin_shufflevector(m, m, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
-  m = greatest(m,
-               __builtin_shufflevector(m, m, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
-  m = greatest(m,
-               __builtin_shufflevector(m, m, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
+  m = max_lanes(
+      m, __builtin_shufflevector(m, m, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+  m = max_lanes(
+      m, __builtin_shufflevector(m, m, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11));
+  m = max_lanes(
+      m, __builtin_shufflevector(m, m, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13));
+  m = max_lanes(
+      m, __builtin_shufflevector(m, m, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
   return m[0];
 }
 

@@ -2,10 +2,10 @@
 // Nearest points of a grid (weft/ops/formats/iq_grids.h) by weighted squared distance, found
 // exactly.
 //
-// A point's cost is a sum over its coordinates, whose every value has a cost of its own.
-// Coordinates are taken in two halves: all sums that a half can give are few (81 or 64) and made
-// first, less the least of them. Points that share a first half are listed together, so that a half
-// which alone costs as much as the best point so far passes over all of its points at once.
+// A point's cost is a sum over its coordinates; every value of a coordinate has its own cost.
+// Coordinates are divided into two halves. All sums of a half are few (81 or 64) and computed
+// first, relative to their minimum. Points that share a first half are listed together, so that
+// all of them are skipped if the half alone costs as much as the best point so far.
 
 #include <algorithm>
 #include <array>
@@ -43,8 +43,8 @@ class Lattice {
   }
   const std::array<std::int8_t, kValuesOf>& values() const { return values_; }
 
-  // The index of the point of least cost; the first such in the lists where several are. Changes
-  // `costs`.
+  // The index of the point of minimum cost; the first one in the lists if there are several.
+  // Changes `costs`.
   int nearest(Costs& costs) const {
     int cell = 0;
     for (int i = kDims - 1; i >= 0; --i) cell = cell * kValues + lower(costs[i]);
@@ -89,13 +89,13 @@ class Lattice {
     return h;
   }
 
-  // Takes the least cost of a coordinate off all of them; returns which that is.
+  // Subtracts the minimum of a coordinate's costs from all of them; returns its index.
   static int lower(float (&costs)[kValues]) {
-    int least = 0;
-    for (int v = 1; v < kValues; ++v) least = costs[v] < costs[least] ? v : least;
-    const float cost = costs[least];
+    int best = 0;
+    for (int v = 1; v < kValues; ++v) best = costs[v] < costs[best] ? v : best;
+    const float cost = costs[best];
     for (float& c : costs) c -= cost;
-    return least;
+    return best;
   }
 
   // The sums of all halves.
@@ -117,8 +117,8 @@ class Lattice {
   Entry entries_[kPoints] = {};
 };
 
-// What least squares of a scale needs: with values g to be multiplied by a scale s, the error is
-// sum w (x - s g)^2 = sum w x^2 - 2 s gx + s^2 gg.
+// The sums for the least squares of a scale: with values g to be multiplied by a scale s, the error
+// is sum w (x - s g)^2 = sum w x^2 - 2 s gx + s^2 gg.
 struct Sums {
   double gg = 0, gx = 0;
   double scale() const { return gg > 0 ? gx / gg : 0; }
@@ -140,8 +140,8 @@ struct Eight {
   std::uint8_t signs = 0;       // bit i: weight i is negative
 };
 
-// Codes for 8 values at a scale > 0. With `even`, the number of negative weights must be even: then
-// the sign that matters least may have to be wrong.
+// Codes for 8 values at a scale > 0. With kEven, the number of negative weights must be even, so
+// the least important sign may be wrong.
 template <bool kEven, class L>
 Sums quantize_eight(const L& lattice, const float* x, const float* w, float scale, Eight& code) {
   float magnitude[8];

@@ -45,7 +45,7 @@ void check_nearest(const Grid<kDims, kPoints>& grid,
   }
 }
 
-TEST_CASE("the nearest point of a lattice is the nearest of all") {
+TEST_CASE("the nearest lattice point found is the nearest of all") {
   check_nearest(kIQ2_XXSGrid, kIQ2Values);
   check_nearest(kIQ2_XSGrid, kIQ2Values);
   check_nearest(kIQ2_SGrid, kIQ2Values);
@@ -95,7 +95,7 @@ TEST_CASE("weighted errors of IQ formats are no larger than the golden ones in a
   }
 }
 
-TEST_CASE("IQ formats stand any importance and lower the error where it lies") {
+TEST_CASE("IQ formats accept any importance and lower the error of important values") {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
   constexpr std::size_t kRow = 512;

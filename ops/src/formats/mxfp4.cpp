@@ -65,7 +65,7 @@ namespace {
 
 // The largest magnitude may be almost 2^(k + 1), cut to 1.5 * 2^k; between numbers there is at most
 // 2 * 2^(k - 2), half of that is less. Below 2^-128 all may become 0.
-double step(double amax) {
+double max_error(double amax) {
   return amax * 0.25 + 0x1p-126;
 }
 
@@ -75,6 +75,6 @@ const Format kMXFP4Format{.dtype = mxfp4,
                           .decode = formats::decode_row<MXFP4>,
                           .encode = formats::encode_row<MXFP4>,
                           .encode_weighted = formats::encode_weighted_row<MXFP4>,
-                          .step = step};
+                          .max_error = max_error};
 
 }  // namespace weft

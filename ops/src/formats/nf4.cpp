@@ -17,7 +17,7 @@ void NF4::decode(const Block& block, float* out) {
 
 namespace {
 
-// The code nearest to x: as many codes lie below it as there are middles between numbers below x.
+// The code nearest to x: the number of midpoints between values that are below x.
 int nearest(float x) {
   int code = 0;
   for (int i = 0; i < 15; ++i) code += x > (NF4::kValues[i] + NF4::kValues[i + 1]) / 2;
@@ -44,7 +44,7 @@ void NF4::encode(const float* in, Block& block) {
 void NF4::encode_weighted(const float* in, const float* importance, Block& block) {
   const float amax = formats::largest_magnitude(in, kBlock);
   float best = amax;
-  double least = HUGE_VAL;
+  double min_error = HUGE_VAL;
   for (int k = 0; k <= 16; ++k) {
     const float inverse = formats::inverse_scale(amax * (1 - 0.025f * static_cast<float>(k)));
     double xx = 0, xv = 0, vv = 0;
@@ -56,8 +56,8 @@ void NF4::encode_weighted(const float* in, const float* importance, Block& block
     }
     if (vv <= 0) continue;
     const double error = xx - xv * xv / vv;
-    if (error >= least) continue;
-    least = error;
+    if (error >= min_error) continue;
+    min_error = error;
     best = static_cast<float>(xv / vv);
   }
   put_codes(in, best, block);
@@ -66,7 +66,7 @@ void NF4::encode_weighted(const float* in, const float* importance, Block& block
 namespace {
 
 // Half of the widest gap between numbers, d = amax, and its rounding to f16.
-double step(double amax) {
+double max_error(double amax) {
   return amax * ((1 - 0.6961928f) / 2 + 0x1p-11 + 0x1p-20) + 0x1p-25;
 }
 
@@ -76,6 +76,6 @@ const Format kNF4Format{.dtype = nf4,
                         .decode = formats::decode_row<NF4>,
                         .encode = formats::encode_row<NF4>,
                         .encode_weighted = formats::encode_weighted_row<NF4>,
-                        .step = step};
+                        .max_error = max_error};
 
 }  // namespace weft

@@ -17,7 +17,7 @@ struct Codec {
     if constexpr (std::is_integral_v<Number>) {
       using Limits = std::numeric_limits<Number>;
       const double x = std::nearbyint(double{*in});
-      // The largest I64 is no double: what is not below it is past it.
+      // The largest I64 is not a double: a double that is not below it is above it.
       number = !(x == x)                                 ? Number{0}
                : x <= static_cast<double>(Limits::min()) ? Limits::min()
                : x >= static_cast<double>(Limits::max()) ? Limits::max()
@@ -33,7 +33,7 @@ constexpr Format format(DType dtype) {
   return {.dtype = dtype,
           .decode = formats::decode_row<Codec<Number>>,
           .encode = formats::encode_row<Codec<Number>>,
-          .whole = std::is_integral_v<Number>};
+          .is_integer = std::is_integral_v<Number>};
 }
 
 }  // namespace

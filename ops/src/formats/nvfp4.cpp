@@ -31,7 +31,7 @@ namespace {
 constexpr int kTopScale = 0x7e;  // 448
 constexpr float kTopValue = 6;   // of E2M1
 
-// The nearest scale, of two the larger.
+// The nearest scale; ties go to the larger one.
 int nearest_scale(float x) {
   if (!(x > 0)) return 0;
   if (x >= 448) return kTopScale;
@@ -52,8 +52,8 @@ void put_codes(const float* in, int s, NVFP4::Block& block) {
   }
 }
 
-// The scale of least weighted squared error, from the one at which the largest magnitude is cut to
-// 4/6 of itself to past the one at which it takes the number next to the largest.
+// The scale with the smallest weighted squared error, from the one that clamps the largest
+// magnitude to 4/6 of itself to just past the one that encodes it as the second largest number.
 int best_scale(const float* x, const float* weights) {
   const int wanted = nearest_scale(formats::largest_magnitude(x, NVFP4::kSub) / kTopValue);
   const int first = std::clamp(wanted - 7, 0, kTopScale + 1 - formats::kLanes);

@@ -30,7 +30,7 @@ void spread(const float* in, typename Format::Block& block) {
   Format::put_codes(codes, block);
 }
 
-// w = d * q + m with the least weighted squared error.
+// w = d * q + m with the smallest weighted squared error.
 template <class Format>
 void encode_affine_row(const float* in, const float* importance, std::byte* out,
                        std::int64_t n_elems) {
@@ -63,7 +63,7 @@ void encode_affine_row(const float* in, const float* importance, std::byte* out,
       });
 }
 
-// w = d * (q - kZero), q in 0 .. 2 * kZero - 1, with the least weighted squared error.
+// w = d * (q - kZero), q in 0 .. 2 * kZero - 1, with the smallest weighted squared error.
 template <class Format, int kZero>
 void encode_symmetric_row(const float* in, const float* importance, std::byte* out,
                           std::int64_t n_elems) {

@@ -21,7 +21,7 @@ void put_signs(const float* in, Q1_0::Block& block) {
 
 }  // namespace
 
-// The mean of the magnitudes has the least squared error.
+// The mean of the magnitudes has the smallest squared error.
 void Q1_0::encode(const float* in, Block& block) {
   double sum = 0;
   for (int i = 0; i < kBlock; ++i) sum += std::fabs(in[i]);

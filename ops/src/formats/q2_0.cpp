@@ -13,7 +13,7 @@ void Q2_0::decode(const Block& block, float* out) {
   }
 }
 
-// Made for weights that are -d, 0 or d: d is the largest magnitude, code 3 is not used.
+// For weights that are -d, 0 or d: d is the largest magnitude, code 3 is not used.
 void Q2_0::encode(const float* in, Block& block) {
   const float d = formats::largest_magnitude(in, kBlock);
   const float inverse = formats::inverse_scale(d);
@@ -28,7 +28,7 @@ void Q2_0::encode(const float* in, Block& block) {
 namespace {
 
 // Half of d = amax, and its rounding to f16.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (0.5 + 0x1p-11 + 0x1p-20) + 0x1p-25;
 }
 
@@ -37,6 +37,6 @@ double step(double amax) {
 const Format kQ2_0Format{.dtype = q2_0,
                          .decode = formats::decode_row<Q2_0>,
                          .encode = formats::encode_row<Q2_0>,
-                         .step = step};
+                         .max_error = max_error};
 
 }  // namespace weft

@@ -44,9 +44,9 @@ void Q4_0::put_codes(const std::uint8_t* codes, Block& block) {
 namespace {
 
 // One step of d = amax / 8 (the code for +8 does not exist, so a weight opposite to the extreme one
-// is cut to +7), plus the rounding of d to f16 (relative 2^-11, absolute 2^-25 where subnormal)
+// is cut to +7), plus the rounding of d to f16 (relative 2^-11, absolute 2^-25 if subnormal)
 // times 8. Holds while d fits f16.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (1 / 8.0 + 0x1p-11 + 0x1p-20) + 8 * 0x1p-25;
 }
 
@@ -56,6 +56,6 @@ const Format kQ4_0Format{.dtype = q4_0,
                          .decode = formats::decode_row<Q4_0>,
                          .encode = formats::encode_row<Q4_0>,
                          .encode_weighted = formats::encode_symmetric_row<Q4_0, 8>,
-                         .step = step};
+                         .max_error = max_error};
 
 }  // namespace weft

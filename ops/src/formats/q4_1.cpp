@@ -27,7 +27,7 @@ void Q4_1::encode(const float* in, Block& block) {
 namespace {
 
 // Half a step of d = span / 15, span <= 2 * amax, plus the rounding of d (times 15) and m to f16.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (2 / 30.0 + 3 * 0x1p-11 + 0x1p-20) + 16 * 0x1p-25;
 }
 
@@ -37,6 +37,6 @@ const Format kQ4_1Format{.dtype = q4_1,
                          .decode = formats::decode_row<Q4_1>,
                          .encode = formats::encode_row<Q4_1>,
                          .encode_weighted = formats::encode_affine_row<Q4_1>,
-                         .step = step};
+                         .max_error = max_error};
 
 }  // namespace weft

@@ -34,7 +34,7 @@ void Q5_0::encode(const float* in, Block& block) {
 namespace {
 
 // One step of d = amax / 16 (see Q4_0), plus the rounding of d to f16 times 16.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (1 / 16.0 + 0x1p-11 + 0x1p-20) + 16 * 0x1p-25;
 }
 
@@ -44,6 +44,6 @@ const Format kQ5_0Format{.dtype = q5_0,
                          .decode = formats::decode_row<Q5_0>,
                          .encode = formats::encode_row<Q5_0>,
                          .encode_weighted = formats::encode_symmetric_row<Q5_0, 16>,
-                         .step = step};
+                         .max_error = max_error};
 
 }  // namespace weft

@@ -26,7 +26,7 @@ void Q5_1::encode(const float* in, Block& block) {
 namespace {
 
 // Half a step of d = span / 31, span <= 2 * amax, plus the rounding of d (times 31) and m to f16.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (2 / 62.0 + 3 * 0x1p-11 + 0x1p-20) + 32 * 0x1p-25;
 }
 
@@ -36,6 +36,6 @@ const Format kQ5_1Format{.dtype = q5_1,
                          .decode = formats::decode_row<Q5_1>,
                          .encode = formats::encode_row<Q5_1>,
                          .encode_weighted = formats::encode_affine_row<Q5_1>,
-                         .step = step};
+                         .max_error = max_error};
 
 }  // namespace weft

@@ -13,15 +13,14 @@ void Q8_0::decode(const Block& block, float* out) {
 
 namespace {
 
-// Codes are taken with the scale before it is rounded to f16: that is how files in this format are
-// made everywhere.
+// Codes use the scale before it is rounded to f16, as in all programs that write this format.
 void encode_row(const float* in, std::byte* out, std::int64_t n_elems) {
   using namespace formats;
   run_on_lanes([&]() WEFT_LANES {
     for (std::int64_t i = 0; i < n_elems; i += Q8_0::kBlock, out += sizeof(Q8_0::Block)) {
       Floats x[2];
       std::memcpy(x, in + i, sizeof(x));
-      const float d = greatest_of(greatest(magnitude(x[0]), magnitude(x[1]))) / 127;
+      const float d = max_of(max_lanes(magnitude(x[0]), magnitude(x[1]))) / 127;
       const float inverse = inverse_scale(d);
       Q8_0::Block block;
       block.d = scale_to_f16(d);
@@ -33,15 +32,17 @@ void encode_row(const float* in, std::byte* out, std::int64_t n_elems) {
 }
 
 // Half a step of d = amax / 127, plus the rounding of d to f16 (relative 2^-11, absolute 2^-25
-// where subnormal) times 127, plus a few float roundings. Holds while d fits f16, amax <= 127 *
+// if subnormal) times 127, plus a few float roundings. Holds while d fits f16, amax <= 127 *
 // 65504.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (1 / 254.0 + 0x1p-11 + 0x1p-20) + 127 * 0x1p-25;
 }
 
 }  // namespace
 
-const Format kQ8_0Format{
-    .dtype = q8_0, .decode = formats::decode_row<Q8_0>, .encode = encode_row, .step = step};
+const Format kQ8_0Format{.dtype = q8_0,
+                         .decode = formats::decode_row<Q8_0>,
+                         .encode = encode_row,
+                         .max_error = max_error};
 
 }  // namespace weft

@@ -28,7 +28,7 @@ void Q8_1::encode(const float* in, Block& block) {
 namespace {
 
 // See Q8_0.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (1 / 254.0 + 0x1p-11 + 0x1p-20) + 127 * 0x1p-25;
 }
 
@@ -37,6 +37,6 @@ double step(double amax) {
 const Format kQ8_1Format{.dtype = q8_1,
                          .decode = formats::decode_row<Q8_1>,
                          .encode = formats::encode_row<Q8_1>,
-                         .step = step};
+                         .max_error = max_error};
 
 }  // namespace weft

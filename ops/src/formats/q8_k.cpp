@@ -28,7 +28,7 @@ namespace {
 
 // Half a step of amax / 127, a few float roundings, and the smallest normal float, below which all
 // becomes 0.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (1 / 254.0 + 0x1p-20) + 256 * 0x1p-126;
 }
 
@@ -37,6 +37,6 @@ double step(double amax) {
 const Format kQ8_KFormat{.dtype = q8_k,
                          .decode = formats::decode_row<Q8_K>,
                          .encode = formats::encode_row<Q8_K>,
-                         .step = step};
+                         .max_error = max_error};
 
 }  // namespace weft

@@ -16,9 +16,9 @@ void decode(const std::byte* in, float* out, std::int64_t n_elems) {
   }
 }
 
-// Both divisions are f32 divisions. The limits of the codes matter where d is subnormal and so
-// coarse that x / d passes 127, and where x / d is no number. A NaN stays the largest magnitude
-// once it is found.
+// Both divisions are f32 divisions. The limits of the codes matter if d is subnormal and so
+// coarse that x / d exceeds 127, and if x / d is NaN. A NaN stays the largest magnitude once it is
+// found.
 void encode(const float* in, std::byte* out, std::int64_t n_elems) {
   for (; n_elems > 0; n_elems -= 32, in += 32, out += sizeof(Q8ABlock)) {
     Q8ABlock block{};
@@ -41,15 +41,15 @@ void encode(const float* in, std::byte* out, std::int64_t n_elems) {
   }
 }
 
-// Half a step of d = amax / 127 and a few float roundings; where d is subnormal it misses amax /
+// Half a step of d = amax / 127 and a few float roundings; if d is subnormal it misses amax /
 // 127 by up to 2^-150, 127 times.
 // Holds while 127 * d fits f32, short of the last few values below its end.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (1 / 254.0 + 0x1p-21) + 64 * 0x1p-149;
 }
 
 }  // namespace
 
-const Format kQ8AFormat{.dtype = q8a, .decode = decode, .encode = encode, .step = step};
+const Format kQ8AFormat{.dtype = q8a, .decode = decode, .encode = encode, .max_error = max_error};
 
 }  // namespace weft

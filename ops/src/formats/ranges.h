@@ -21,7 +21,7 @@ inline float extreme(const float* x, int n) {
   return best;
 }
 
-// 1 / d, or 0 where d is denormal: it reads back as 0, and its inverse would overflow.
+// 1 / d, or 0 if d is subnormal: it reads back as 0, and its inverse would overflow.
 inline float inverse_scale(float d) {
   return std::fabs(d) >= FLT_MIN ? 1 / d : 0;
 }

@@ -1,22 +1,22 @@
 #pragma once
-// Searches for the scales of a block whose sub-blocks have a scale each, in steps of one unit:
+// Searches for the scales of a block whose sub-blocks have a scale each, as multiples of one unit:
 //   weight = unit * step(level[s]) * value(code),     unit = kUnit * d, d an f16
-// so that sum importance * (x - weight)^2 is least.
+// so that the sum of importance * (x - weight)^2 is minimal.
 //
-// First, every sub-block is coded at a row of tentative scales. Its codes at one of them fix its
-// error at all others, a parabola (Sums::error), so the least of these parabolas says closely what
-// any scale would cost, and many units are tried in no time. Then the best unit is refined with
-// real codes: levels next to the wanted ones, codes for these, the unit of least squares for both,
-// and again.
+// First, every sub-block is encoded at several tentative scales. For given codes the error is a
+// parabola in the scale (Sums::error), so the minimum over these parabolas estimates the error of
+// any scale, and many units can be tried quickly. Then the best unit is refined with real codes:
+// levels next to the wanted ones, codes for these levels, the unit by least squares, and so on.
 //
-// A format states, as static members of F:
+// A format defines, as static members of F:
 //   kSubs, kSub           sub-blocks of a block and weights of each
 //   kTop                  the largest magnitude of value()
 //   kLevels, step(level)  ascending; the largest of them in magnitude is kTopStep
 //   kUnit                 as above
-//   kScales, kFrom, kTo   tentative scales, as multiples of what makes kTop the largest weight
-//   kSigned               whether -scale is another matter than scale: values are no mirror image
-//   kVariants             codes come in so many kinds, one of which a sub-block must choose
+//   kScales, kFrom, kTo   tentative scales, as multiples of the one that maps kTop to the largest
+//                         weight
+//   kSigned               whether -scale differs from scale: values are not symmetric
+//   kVariants             number of variants of codes, one of which a sub-block must choose
 //   Codes                 of one sub-block
 //   quantize(x, w, scale, variant, codes) -> Sums   for one sub-block; may be given any scale but 0
 
@@ -37,7 +37,7 @@ class ScaleSearch {
     int level = 0, variant = 0;
     typename F::Codes codes{};
     Sums sums;
-    double error = 0;  // less that of zeros
+    double error = 0;  // relative to that of zeros
   };
   struct Draft {
     double unit = 0;          // as it reads back, of normalized weights
@@ -47,18 +47,19 @@ class ScaleSearch {
 
   // `importance` may be null: all count the same.
   ScaleSearch(const float* x, const float* importance) {
-    float amax = 0, most = 0, total = 0;
+    float amax = 0, max_importance = 0, total = 0;
     for (int i = 0; i < kBlock; ++i) amax = std::max(amax, std::fabs(x[i]));
     // Too small for any scale that an f16 can hold.
     if (amax < kSmallest) return;
     amax_ = amax;
-    for (int i = 0; importance && i < kBlock; ++i) most = std::max(most, importance[i]);
+    for (int i = 0; importance && i < kBlock; ++i)
+      max_importance = std::max(max_importance, importance[i]);
     for (int i = 0; i < kBlock; ++i) {
       x_[i] = x[i] / amax;
-      w_[i] = most > 0 ? importance[i] / most : 1;
+      w_[i] = max_importance > 0 ? importance[i] / max_importance : 1;
       total += w_[i];
     }
-    // Columns that never mattered keep some meaning.
+    // Columns without importance get a small weight, too.
     for (float& w : w_) w += 1e-6f * total / kBlock;
   }
 
@@ -101,7 +102,7 @@ class ScaleSearch {
     float top = 0;
     for (int i = 0; i < F::kSub; ++i) top = std::max(top, std::fabs(x[i]));
     if (top < 0x1p-40f) top = 0x1p-40f;
-    double least[2] = {HUGE_VAL, HUGE_VAL};
+    double min_error[2] = {HUGE_VAL, HUGE_VAL};
     int n = 0;
     for (int k = 0; k < F::kScales; ++k) {
       const float scale = top / F::kTop * F::kFrom *
@@ -113,8 +114,8 @@ class ScaleSearch {
           t.gg[n] = sums.gg;
           t.gx[n] = sums.gx;
           const double error = sums.error(sums.scale());
-          if (error < least[sign]) {
-            least[sign] = error;
+          if (error < min_error[sign]) {
+            min_error[sign] = error;
             t.wanted[sign] = sums.scale();
           }
         }
@@ -128,8 +129,8 @@ class ScaleSearch {
     return round_to((step - F::step(0)) / (F::step(1) - F::step(0)), 0, F::kLevels - 1);
   }
 
-  // Of a sub-block at a unit: what seems best, about what it costs, and what it adds to least
-  // squares of the unit.
+  // For a sub-block at a unit: the choice that seems best, its estimated error, and its sums for
+  // the least squares of the unit.
   struct Pick {
     int level = 0, variant = 0;
     double error = HUGE_VAL;
@@ -161,7 +162,7 @@ class ScaleSearch {
   double best_unit() const {
     double top = 0;
     for (const Try& t : tries_) top = std::max(top, std::fabs(t.wanted[0]));
-    double best = 0, least = HUGE_VAL;
+    double best = 0, min_error = HUGE_VAL;
     const auto consider = [&](double unit) {
       for (int round = 0; round < 2; ++round) {
         unit = as_stored(unit);
@@ -173,8 +174,8 @@ class ScaleSearch {
           error += p.error;
           all += p.sums;
         }
-        if (error < least) {
-          least = error;
+        if (error < min_error) {
+          min_error = error;
           best = unit;
         }
         unit = all.scale();
@@ -206,8 +207,8 @@ class ScaleSearch {
     if (sub.error < best.error) best = sub;
   }
 
-  // Codes all sub-blocks at the levels that seem best, or where scales are so coarse that tentative
-  // ones say little, at the best of all near the wanted ones.
+  // Encodes all sub-blocks at the levels that seem best. If scales are too coarse for estimates,
+  // tries all levels near the wanted ones.
   Draft draft_at(double unit) const {
     Draft draft;
     draft.unit = unit;

@@ -38,7 +38,7 @@ void TQ2_0::encode(const float* in, Block& block) {
 namespace {
 
 // Half of d = amax, and its rounding to f16.
-double step(double amax) {
+double max_error(double amax) {
   return amax * (0.5 + 0x1p-11 + 0x1p-20) + 0x1p-25;
 }
 
@@ -47,6 +47,6 @@ double step(double amax) {
 const Format kTQ2_0Format{.dtype = tq2_0,
                           .decode = formats::decode_row<TQ2_0>,
                           .encode = formats::encode_row<TQ2_0>,
-                          .step = step};
+                          .max_error = max_error};
 
 }  // namespace weft

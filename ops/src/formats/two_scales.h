@@ -1,7 +1,7 @@
 #pragma once
 // Encoders of formats whose blocks have a scale in f16 (and one for minima) times small integers
-// for every sub-block. Real scales are fitted to the sub-blocks first; then, in turns, integers
-// next to them are chosen and the block's scale is fitted to the integers and codes.
+// for every sub-block. First, real scales are fitted to the sub-blocks. Then two steps alternate:
+// choosing integers near them, and fitting the block's scale to the integers and codes.
 
 #include <algorithm>
 #include <cmath>
@@ -20,14 +20,14 @@ struct Blocks {
   static constexpr int kPerBatch = kLanes / kSubs;
 };
 
-// Turns of choosing integers and fitting the scale of the block.
+// Iterations of choosing integers and fitting the scale of the block.
 inline constexpr int kTurns = 4;
-// Turns that only touch the best fit.
+// Iterations that only refine the best fit.
 inline constexpr int kPolish = 3;
 
 WEFT_LANES inline Floats clamp(const Floats& x, int low, int high) {
-  return least(greatest(x, all_lanes(static_cast<float>(low))),
-               all_lanes(static_cast<float>(high)));
+  return min_lanes(max_lanes(x, all_lanes(static_cast<float>(low))),
+                   all_lanes(static_cast<float>(high)));
 }
 
 // The lanes of block b of a batch set to a value, the others as they are.
@@ -72,7 +72,8 @@ struct AffineSearch {
   G g;
   Affine wanted;
 
-  // The whole scales and minima within `reach` of the wanted ones with the least error.
+  // Chooses the integer scales and minima within `reach` of the wanted ones with the smallest
+  // error.
   WEFT_LANES void choose(Choice& c, int reach) const {
     const Floats scale0 =
         nearest_integer(clamp(wanted.scale * grid(all_lanes(1), c.d), 0, kTopScale));
@@ -128,7 +129,7 @@ struct AffineSearch {
     }
   }
 
-  // Takes over the blocks of `next` that have a smaller error; whether there is one.
+  // Copies the blocks of `next` that have a smaller error; returns whether there is one.
   WEFT_LANES static bool take_better(const Choice& next, Choice& best) {
     bool any = false;
     for (int b = 0; b < B::kPerBatch; ++b) {
@@ -143,7 +144,7 @@ struct AffineSearch {
     return any;
   }
 
-  // Where d or dmin is subnormal in f16 its neighbours are far away, and the best pair is found by
+  // If d or dmin is subnormal in f16 its neighbours are far away, and the best pair is found by
   // climbing among them.
   WEFT_LANES void climb(Choice& best) const {
     constexpr float kUnit = 0x1p-24f, kCoarse = 256 * kUnit;
@@ -158,8 +159,8 @@ struct AffineSearch {
         for (int j = -1; j <= 1; ++j) {
           Choice next = start;
           const Floats up = coarse ? all_lanes(kUnit) : all_lanes(0);
-          next.d = greatest(start.d + up * static_cast<float>(i), all_lanes(0));
-          next.dmin = greatest(start.dmin + up * static_cast<float>(j), all_lanes(0));
+          next.d = max_lanes(start.d + up * static_cast<float>(i), all_lanes(0));
+          next.dmin = max_lanes(start.dmin + up * static_cast<float>(j), all_lanes(0));
           for (int s = 0; s < kLanes; ++s) {
             next.d[s] = as_f16(double{next.d[s]});
             next.dmin[s] = as_f16(double{next.dmin[s]});

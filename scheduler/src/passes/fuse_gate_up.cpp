@@ -4,17 +4,17 @@
 
 #include "matching.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
-// A projection without bias and residual that only one user sees.
+// Whether a node is a projection without bias and residual that has only one user.
 bool is_plain(const Matching& match, NodeId id) {
   if (!match.is_inner(id, kLinear)) return false;
   const LinearInputs in = linear_inputs(match.graph()[id]);
   return in.bias == kNoNode && in.residual == kNoNode;
 }
 
-// The weights where silu(linear(x, gate)) is `activated` and linear(x, up) is `other`.
+// Whether `activated` is silu(linear(x, gate)) and `other` is linear(x, up).
 bool matches(const Matching& match, NodeId activated, NodeId other) {
   if (!match.is_inner(activated, kSilu) || !is_plain(match, other)) return false;
   const NodeId gate = match.graph()[activated].inputs[0];
@@ -43,4 +43,4 @@ const Pass kFuseGateUp{.name = "fuse_gate_up",
                        .summary = "mul(silu(linear(x, a)), linear(x, b)) -> gated_linear(x, a, b)",
                        .apply = apply};
 
-}  // namespace weft
+}  // namespace weft::scheduler

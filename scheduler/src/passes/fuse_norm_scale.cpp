@@ -4,7 +4,7 @@
 
 #include "matching.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 Graph apply(const Graph& graph) {
@@ -26,4 +26,4 @@ const Pass kFuseNormScale{.name = "fuse_norm_scale",
                           .summary = "mul(rms_norm(x), w) -> rms_norm_mul(x, w)",
                           .apply = apply};
 
-}  // namespace weft
+}  // namespace weft::scheduler

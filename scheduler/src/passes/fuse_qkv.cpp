@@ -1,7 +1,7 @@
-// Which projections belong together is read off the data flow: siblings of one input whose results
-// come to the same node while every token is still on its own, and at least one of them arrives
-// there to be read by other tokens too (Reach::col, Reach::all). That is what queries, keys and
-// values do; gate and up meet as well, but within a token.
+// The data flow shows which projections belong together: siblings with the same input whose results
+// reach the same node, token by token, where at least one of them is also read by other tokens
+// (Reach::col, Reach::all). This is so for queries, keys and values; gate and up also reach the
+// same node, but only within a token.
 
 #include <algorithm>
 #include <map>
@@ -12,10 +12,10 @@
 
 #include "matching.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
-// Nodes that a result comes to, and whether it is mixed among tokens there.
+// The nodes that a result reaches, and whether it is mixed among tokens there.
 using Arrivals = std::map<NodeId, bool>;
 
 Arrivals arrivals_of(const Matching& match, NodeId from) {
@@ -31,7 +31,7 @@ Arrivals arrivals_of(const Matching& match, NodeId from) {
         const Reach reach = node.op->input(i).reach;
         const bool mixes = reach == Reach::col || reach == Reach::all;
         const bool fresh = arrivals.emplace(user, false).second;
-        // Writing into a state only files the rows away: who reads the state mixes them.
+        // Writing to a state only stores the rows; readers of the state mix them.
         const bool goes_on = node.op->storage == Storage::state || reach == Reach::same;
         if (fresh && goes_on) open.push_back(user);
         if (mixes && node.op->storage != Storage::state) arrivals[user] = true;
@@ -54,7 +54,7 @@ bool is_leaf(const Graph& graph, NodeId id) {
 
 using Group = std::vector<NodeId>;
 
-// Plain projections of `x` with weights of their own, in order, apart by whether they have a bias.
+// Plain projections of `x` with their own weights, in order, grouped by whether they have a bias.
 std::vector<Group> sibling_groups(const Matching& match, NodeId x) {
   const Graph& graph = match.graph();
   std::vector<Group> groups;
@@ -142,4 +142,4 @@ const Pass kFuseQkv{
     .summary = "projections of one input that meet in an attention -> linear_concat and slices",
     .apply = apply};
 
-}  // namespace weft
+}  // namespace weft::scheduler

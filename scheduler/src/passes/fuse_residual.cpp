@@ -2,7 +2,7 @@
 
 #include "matching.h"
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 bool takes_residual(const Matching& match, NodeId linear, NodeId residual, NodeId sum) {
@@ -34,4 +34,4 @@ const Pass kFuseResidual{.name = "fuse_residual",
                          .summary = "add(r, linear(x, w, b)) -> linear(x, w, b, r)",
                          .apply = apply};
 
-}  // namespace weft
+}  // namespace weft::scheduler

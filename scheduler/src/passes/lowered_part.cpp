@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace weft {
+namespace weft::scheduler {
 namespace {
 
 // Whether a pass gave a weight another type, or replaced an op or its inputs.
@@ -15,7 +15,7 @@ bool is_changed(const Graph& before, const Node& a, const Graph& after, const No
   return a.op && (a.op != b.op || !std::ranges::equal(a.inputs, b.inputs, same));
 }
 
-// Copies a graph, taking from a rewritten one what the assignment allows.
+// Copies a graph, and takes from a rewritten one what the assignment allows.
 class Merger {
  public:
   Merger(const Graph& before, const Graph& after, std::string_view pass_name)
@@ -50,7 +50,7 @@ class Merger {
     return inputs;
   }
 
-  // A node that the pass inserted, with all that it needs.
+  // A node that the pass inserted, with everything that it needs.
   Tensor added(NodeId id) {
     const auto [at, is_new] = added_.emplace(id, Tensor());
     if (is_new) {
@@ -74,4 +74,4 @@ Graph lowered_part(const Graph& before, Graph after, const Assignment& assignmen
   return Merger(before, after, pass_name).run(assignment);
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

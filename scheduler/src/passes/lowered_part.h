@@ -1,14 +1,15 @@
 #pragma once
-// Lowering is one backend's; nodes of plug-ins and what they read must stay as they are.
+// Lowering is for one backend only: nodes of plug-ins, and what they read, must not change.
 
 #include <string_view>
 
 #include "weft/scheduler/routing.h"
 
-namespace weft {
+namespace weft::scheduler {
 
-// `after`, which a pass made of `before`, as far as the assignment allows: in all else `before`.
+// `after` is the result of a pass on `before`. Returns `before` with those changes of `after` that
+// the assignment allows.
 Graph lowered_part(const Graph& before, Graph after, const Assignment& assignment,
                    std::string_view pass_name);
 
-}  // namespace weft
+}  // namespace weft::scheduler

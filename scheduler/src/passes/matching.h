@@ -1,5 +1,5 @@
 #pragma once
-// What the fusion passes ask about a graph.
+// Queries about a graph that the fusion passes share.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "weft/graph/per_node.h"
 #include "weft/ops/linear.h"
 
-namespace weft {
+namespace weft::scheduler {
 
 extern const Pass kFuseNormScale;
 extern const Pass kFuseQkv;
@@ -21,21 +21,21 @@ class Matching {
   explicit Matching(const Graph& graph);
 
   const Graph& graph() const { return graph_; }
-  const std::vector<NodeId>& users(NodeId id) const { return users_[static_cast<std::size_t>(id)]; }
+  const std::vector<NodeId>& users(NodeId id) const { return users_[id]; }
   bool is_output(NodeId id) const { return output_[id] != 0; }
   bool is(NodeId id, const OpDef& op) const { return id != kNoNode && graph_[id].op == &op; }
-  // The node is one of `op`, and nobody but one user sees it: it can disappear into that user.
+  // Whether the node is of `op` and has only one user, so that it can be fused into that user.
   bool is_inner(NodeId id, const OpDef& op) const {
     return is(id, op) && users(id).size() == 1 && !is_output(id);
   }
 
  private:
   const Graph& graph_;
-  std::vector<std::vector<NodeId>> users_;
+  PerNode<std::vector<NodeId>> users_;
   PerNode<char> output_;
 };
 
-// Inputs of a linear node, by name.
+// The inputs of a linear node, by name.
 struct LinearInputs {
   NodeId x, w, bias, residual;
 };
@@ -43,8 +43,8 @@ inline LinearInputs linear_inputs(const Node& node) {
   return {node.inputs[0], node.inputs[1], node.inputs[2], node.inputs[3]};
 }
 
-// Copies node by node; `fuse(rewriter, id)` returns true if it has replaced the node itself.
-// What nothing needs any more is left out.
+// Copies node by node; `fuse(rewriter, id)` returns true if it has replaced the node itself. Drops
+// nodes that are not needed any more.
 template <class F>
 Graph rewrite(const Graph& graph, std::string_view pass, F fuse) {
   Rewriter rewriter(graph, pass);
@@ -54,4 +54,4 @@ Graph rewrite(const Graph& graph, std::string_view pass, F fuse) {
   return rewriter.finish();
 }
 
-}  // namespace weft
+}  // namespace weft::scheduler

@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+using namespace scheduler;
+
 void check_names(const Backend& backend, const PassOptions& options) {
   std::vector<std::string_view> known{"all"};
   std::string list = "all";
@@ -21,7 +23,7 @@ void check_names(const Backend& backend, const PassOptions& options) {
   }
   for (const std::string& name : options.off) {
     if (std::ranges::find(known, name) == known.end())
-      fail<ValueError>("there is no pass '{}'; the passes are: {}", name, list);
+      fail<ValueError>("unknown pass '{}' (known: {})", name, list);
   }
 }
 

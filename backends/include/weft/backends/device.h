@@ -1,7 +1,7 @@
 #pragma once
-// Memory of a backend that the host cannot read: a GPU's. Its addresses are ranges of the host's
-// address space that are reserved and never backed, so that plans, views and kernels speak of
-// device memory as of any other, and whoever touches it by mistake finds out at once.
+// Memory of a backend that the host cannot access, such as a GPU's. Its addresses are ranges of the
+// host's address space that are reserved but never backed. Plans, views and kernels can so treat
+// device pointers like any others, and a mistaken access from the host faults at once.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace weft {
 
-// `n_rows` runs of `row_bytes` bytes, so far apart on either side.
+// `n_rows` runs of `row_bytes` bytes each, with a stride on either side.
 struct DeviceCopy {
   std::int64_t n_rows = 1, row_bytes = 0;
   std::byte* device = nullptr;
   std::int64_t device_stride = 0;
-  std::byte* host = nullptr;  // upload() only reads there
+  std::byte* host = nullptr;  // upload() only reads from it
   std::int64_t host_stride = 0;
 };
 
-// Any number of threads may use one. All but owns() throw Error with the device's own words.
+// Any number of threads may use one. All members but owns() throw Error with the device's message.
 class Device {
  public:
   virtual ~Device() = default;
@@ -30,11 +30,11 @@ class Device {
 
   virtual std::byte* allocate(std::int64_t n_bytes) = 0;  // contents undefined
   virtual void release(std::byte* data) noexcept = 0;
-  virtual bool owns(const std::byte* data) const = 0;  // within something that was allocated
+  virtual bool owns(const std::byte* data) const = 0;  // points into an allocation of this device
 
-  virtual void upload(const DeviceCopy& copy) = 0;    // the host's bytes may change afterwards
-  virtual void download(const DeviceCopy& copy) = 0;  // the bytes are there afterwards
-  virtual void finish() = 0;                          // all work that was handed over is done
+  virtual void upload(const DeviceCopy& copy) = 0;    // the host may change its bytes afterwards
+  virtual void download(const DeviceCopy& copy) = 0;  // the bytes have arrived when it returns
+  virtual void finish() = 0;                          // waits until all submitted work is done
 };
 
 // Owns a piece of device memory; movable.
@@ -68,7 +68,7 @@ class DeviceBuffer {
   std::int64_t size_ = 0;
 };
 
-// Where kernels of plug-ins leave what went wrong: kernels cannot throw. The first one counts.
+// Collects errors of plug-in kernels, which cannot throw. Keeps the first one. Thread-safe.
 class KernelFailure {
  public:
   void raise(std::string text) noexcept {
@@ -79,7 +79,7 @@ class KernelFailure {
     const std::lock_guard lock(mutex_);
     return !text_.empty();
   }
-  std::string take() {  // empty: nothing failed
+  std::string take() {  // returns and clears the error; empty: none
     const std::lock_guard lock(mutex_);
     return std::exchange(text_, {});
   }

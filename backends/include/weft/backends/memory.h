@@ -1,5 +1,5 @@
 #pragma once
-// Memory that backends and the scheduler work in.
+// Aligned memory for backends and the scheduler.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace weft {
 
-inline constexpr std::int64_t kAlignment =
-    64;  // of every buffer and of every tensor within one: a cache line, a zmm register
+// The alignment of every buffer and of every tensor within one: a cache line, a zmm register.
+inline constexpr std::int64_t kAlignment = 64;
 
 inline constexpr std::int64_t align_up(std::int64_t n) {
   return (n + kAlignment - 1) / kAlignment * kAlignment;
@@ -17,18 +17,18 @@ inline constexpr std::int64_t align_up(std::int64_t n) {
 
 inline constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 
-// What a buffer has to be asked for so that huge pages can back all of `n`: a multiple of theirs,
-// unless it is smaller than one.
+// `n` rounded up to whole huge pages, so that they can back all of it; unchanged if it is smaller
+// than one.
 inline constexpr std::int64_t round_to_huge_pages(std::int64_t n) {
   return n < kHugePage ? n : (n + kHugePage - 1) / kHugePage * kHugePage;
 }
 
-// Zeroed memory from the operating system, page-aligned, backed by huge pages where the kernel
-// grants them and the size is worth it. Owns it; movable.
+// Zeroed, page-aligned memory from the operating system. Backed by huge pages if it is large enough
+// and the kernel grants them. Owns its memory; movable.
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::int64_t n_bytes);  // throws IoError with the size where the system refuses
+  explicit Buffer(std::int64_t n_bytes);  // throws IoError with the size if the system refuses
   ~Buffer();
   Buffer(Buffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}

@@ -1,7 +1,7 @@
 #pragma once
-// Backends from shared libraries (abi.h says what such a library exports). A library is never
-// unloaded: kernels, plans and sessions may hold what it made. A library that cannot be used is
-// remembered with the reason, so that looking for others can go on.
+// Backends from shared libraries (abi.h defines what they export). A library is never unloaded,
+// because kernels, plans and sessions may refer to it. A library that cannot be used is recorded
+// with the reason, and the search continues.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@
 namespace weft {
 
 struct BackendDevice {
-  std::string backend;  // what --backend takes: "opencl", "opencl:1" for the second device
+  std::string backend;  // the name for --backend: "opencl", or "opencl:1" for the second device
   std::string name, description;
   std::int64_t memory_bytes = 0;  // 0: unknown
   bool host_memory = false;       // computes in the host's memory
@@ -20,25 +20,25 @@ struct BackendDevice {
 
 struct PluginInfo {
   std::string path;
-  std::string error;  // why it cannot be used; the rest is empty then
+  std::string error;  // why it cannot be used; the members below are then empty
   std::string name, version, description;
   std::vector<BackendDevice> devices;
 };
 
-// Loads a library, or all files of a folder whose names end in ".so", by name. A library that was
-// loaded is not loaded again. Throws IoError where nothing is there, and, for a single file,
-// UnsupportedError with the reason why it cannot be used.
+// Loads a library, or all files of a folder whose names end in ".so", in alphabetical order. Does
+// not load a library again. Throws IoError if the path does not exist, and UnsupportedError if it
+// is a single library that cannot be used.
 void load_plugins(const std::string& path);
 
-// What was loaded so far and from WEFT_BACKEND_PATH (files and folders with colons between them),
-// which is read at the first look for a backend that is not built in.
+// All libraries loaded so far, including those of WEFT_BACKEND_PATH (files and folders, separated
+// by colons), which is read when a backend that is not built in is first needed.
 std::vector<PluginInfo> plugins();
 
-// The backend of a plug-in; null where none has this name. Opens its device. Throws Error where the
+// The backend of a plug-in; null if none has this name. Opens its device. Throws Error if the
 // device cannot be opened.
 const Backend* find_plugin(std::string_view name);
 
-// "cpu", "reference", "opencl", ...: what find_backend() takes.
+// The names that find_backend() accepts: "cpu", "reference", "opencl", ...
 std::vector<std::string> backend_names();
 
 }  // namespace weft

@@ -7,7 +7,7 @@
 
 namespace weft::cpu {
 
-// Scores of one block of rows with one block of cells.
+// The scores of one block of rows with one block of cells.
 struct AttentionScores {
   const std::byte* k = nullptr;
   std::int64_t cell = 0, n = 0, e = 0;  // bytes of a cell, cells, elements
@@ -16,8 +16,8 @@ struct AttentionScores {
   float* p = nullptr;  // [rows][kCells]: scale * q . k for the cells up to n, on to whole vectors
 };
 
-// Their sums of values: y[row] = y[row] * rescale[row] + sum over the cells begin .. end - 1 of p *
-// v.
+// The weighted sums of values: y[row] = y[row] * rescale[row] + sum of p * v over the cells
+// begin .. end - 1.
 struct AttentionValues {
   const std::byte* v = nullptr;
   std::int64_t cell = 0, begin = 0, end = 0;
@@ -26,40 +26,40 @@ struct AttentionValues {
   std::int64_t width = 0;  // whole vectors
 };
 
-// The same in whole numbers, of values [cells][E']. A row sees the cells begin .. end[row] - 1 of
-// the block.
+// The same with integer products, for values [cells][E']. A row attends to the cells
+// begin .. end[row] - 1 of the block.
 struct AttentionCodeValues {
   const std::byte* v = nullptr;
   std::int64_t cell = 0, e = 0, begin = 0;  // bytes of a cell, E', the first cell
   const std::int64_t* end = nullptr;
   const float* scales = nullptr;  // [E' / 32][kCells], of the cells' blocks
-  // p [rows][kCells]; of each row the largest p in this block of cells, and the factor for what was
-  // added up before.
+  // p [rows][kCells]; per row the largest p in this block of cells, and the factor for the sums so
+  // far.
   const float *p = nullptr, *peaks = nullptr, *rescale = nullptr;
   float* y = nullptr;      // [rows][width]
   std::int64_t width = 0;  // whole vectors
-  // Below it a row's block of cells adds nothing; the largest p of all cells so far is 1.
-  static constexpr float kLeastPeak = 0x1p-60f;
+  // A block of cells whose largest p is below this adds nothing; the largest p so far is 1.
+  static constexpr float kMinPeak = 0x1p-60f;
 };
 
-struct AttentionAhead;  // what is asked of memory meanwhile
+struct AttentionAhead;  // prefetches
 
-// What the kernel must know of a type of cache: what it does with a group's part of a block of
-// cells, `cell` bytes a cell, `n` of at most kCells cells. Either they become tiles of floats that
-// several blocks of rows share, or the only block of rows reads them where they lie; the bits are
-// the same. Blocks of codes may have a way of their own in integers, for values then the only one.
+// The functions of a cache type: what to do with a group's part of a block of cells, `cell` bytes
+// per cell, `n` of at most kCells cells. If several blocks of rows share the cells, they are
+// converted to tiles of floats; a single block of rows reads them directly. Both give the same
+// bits. Quantized types may have integer kernels; for values these are then the only ones.
 struct AttentionCells {
   // tile[i][s] = element i of cell s (that is, transposed), 0 for s >= n, i < e.
   void (*key_tile)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
                    float* tile) noexcept = nullptr;
-  // tile[s][i] for s < n, i < e, rows of `padded` floats, zeros behind e.
+  // tile[s][i] for s < n, i < e, rows of `padded` floats, with zeros after e.
   void (*value_tile)(const std::byte* v, std::int64_t cell, std::int64_t n, std::int64_t e,
                      std::int64_t padded, float* tile) noexcept = nullptr;
   void (*scores)(const AttentionScores& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
   void (*values)(const AttentionValues& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
 
-  // With VNNI, of blocks of codes; null elsewhere. Keys need q in Q8A.
-  // Tile: dwords of codes, lanes are cells, the codes raised to have no sign; their scales.
+  // For quantized types with VNNI; null otherwise. Keys need q in Q8A.
+  // Tile: dwords of codes, lanes are cells, with an offset that makes the codes unsigned; scales.
   void (*key_codes)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
                     float* tile) noexcept = nullptr;
   int raised = 0;
@@ -70,8 +70,8 @@ struct AttentionCells {
                       AttentionAhead& ahead) noexcept = nullptr;
 };
 
-// Some query heads of one group for some tokens of a sequence whose runs begin at the same
-// position. A *row* is one head of one token. Strides in bytes.
+// Some query heads of one group, for tokens of a sequence whose runs begin at the same position. A
+// *row* is one head of one token. Strides are in bytes.
 struct AttentionArgs {
   const std::byte* q = nullptr;  // [n_tokens][n_heads, E] f32, or Q8A
   std::int64_t q_stride = 0;
@@ -100,18 +100,18 @@ struct AttentionKernels {
   AttentionCells f32, f16, q8_0, q4_0;
 };
 
-// Floats of scratch, in the order in which they lie there. Every part is whole cache lines.
+// The parts of scratch memory, in order, in floats. Every part is whole cache lines.
 struct AttentionScratch {
   std::int64_t padded_e, padded_e_out;
   std::int64_t keys = 0, values, p, q, y, largest, sums, total;
 
-  static constexpr std::int64_t kLine = 16, kMostRows = 8;  // of one block of rows
+  static constexpr std::int64_t kLine = 16, kMaxRows = 8;  // of one block of rows
   static constexpr std::int64_t up(std::int64_t n) { return (n + kLine - 1) / kLine * kLine; }
   constexpr AttentionScratch(std::int64_t n_rows, std::int64_t e, std::int64_t e_out)
       : padded_e(up(e)), padded_e_out(up(e_out)) {
     values = keys + padded_e * AttentionKernels::kCells;
     p = values + padded_e_out * AttentionKernels::kCells;
-    q = p + kMostRows * AttentionKernels::kCells;
+    q = p + kMaxRows * AttentionKernels::kCells;
     y = q + up(n_rows * e);
     largest = y + n_rows * padded_e_out;
     sums = largest + up(n_rows);

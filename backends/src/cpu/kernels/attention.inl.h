@@ -1,14 +1,14 @@
 #pragma once
-// Online softmax (Milakov & Gimelshein 2018) over blocks of cells. Where rows (heads of a group,
-// and tokens) are many, a block's keys and values become tiles of floats once for all of them; then
-// block after block of rows is taken through it. A single block of rows reads them where they lie.
+// Online softmax (Milakov & Gimelshein 2018) over blocks of cells. With many rows (heads of a
+// group, and tokens) the keys and values of a block are converted to tiles of floats, which all
+// blocks of rows then use. A single block of rows reads keys and values directly.
 //   scores   lanes are cells: a vector of 1 .. kLanes cells of element i times q[i] of each row
 //   softmax  lanes are cells: exp(score - largest); largest and sums are kept per row
 //   values   lanes are elements: p of each row and cell times a vector of the cell's elements
 // Every score and every output element is one chain of FMAs in the order of E and of the cells, so
-// that a row's bits depend on nothing but its own inputs, however many rows go together. With VNNI
-// blocks of codes are multiplied as integers instead: keys always by way of a tile (CodeKeys),
-// values where they lie (CodeValues), the chains one FMA per block.
+// that a row's bits depend only on its own inputs, whatever rows are computed with it. With VNNI
+// quantized blocks are multiplied as integers instead: keys always through a tile (CodeKeys),
+// values directly (CodeValues), with one FMA per block in each chain.
 
 #include "cpu/kernels/attention_steps.inl.h"
 #include "cpu/simd/exp.inl.h"
@@ -27,7 +27,7 @@ struct AttentionBlocks {
   static constexpr int kLanes = Simd<Arch>::kLanes;
   static constexpr int kCells = AttentionKernels::kCells;
   using Rows = AttentionRows<Arch>;
-  static constexpr int kRows = Rows::kMost;
+  static constexpr int kRows = Rows::kMaxRows;
   static constexpr float kMinusInfinity = -__builtin_inff();
 
   struct State {  // what the steps share, pointers into scratch
@@ -93,7 +93,7 @@ struct AttentionBlocks {
     state.k = state.k_here;
     if (state.keys_in_codes)
       return a.k_cells.key_codes(state.k, a.k_bytes, state.n, a.e, state.keys);
-    // Without quads the shuffles do not hide behind the products: the tile is faster.
+    // Without quads the shuffles do not overlap with the products: the tile is faster.
     state.keys_in_tile = n_rows > kRows || KeyQuads<Arch, CellsF32<Arch>>::kElements == 0;
     if (state.keys_in_tile) a.k_cells.key_tile(state.k, a.k_bytes, state.n, a.e, state.keys);
   }
@@ -126,8 +126,8 @@ struct AttentionBlocks {
     state.n_next = n;
     state.ahead.keys = {state.k_next, state.k_next + n * a.k_bytes};
     state.ahead.values = {state.v_next, state.v_next + n * a.v_bytes};
-    const std::int64_t most = a.k_bytes > a.v_bytes ? a.k_bytes : a.v_bytes;
-    state.ahead.per_call = n * most / 64 / calls + 1;
+    const std::int64_t max_bytes = a.k_bytes > a.v_bytes ? a.k_bytes : a.v_bytes;
+    state.ahead.per_call = n * max_bytes / 64 / calls + 1;
   }
 
   // f(first row, number of rows) for blocks of rows of nearly the same size.
@@ -205,17 +205,17 @@ struct AttentionBlocks {
 
   template <int R>
   static WEFT_INLINE void row_block(State& state, std::int64_t r0) {
-    std::int64_t n[R], most = 0, least = kCells;  // cells of this block that each row sees
+    std::int64_t n[R], max_n = 0, min_n = kCells;  // cells of this block that each row sees
     std::int64_t t = r0 / state.a.n_heads, next = (t + 1) * state.a.n_heads;
     for (int r = 0; r < R; ++r) {
       if (r0 + r == next) ++t, next += state.a.n_heads;
       const std::int64_t own = state.a.last[t] - first_of_block(state.a) + 1 - state.s;
       n[r] = own < 0 ? 0 : own < kCells ? own : kCells;
-      most = n[r] > most ? n[r] : most;
-      least = n[r] < least ? n[r] : least;
+      max_n = n[r] > max_n ? n[r] : max_n;
+      min_n = n[r] < min_n ? n[r] : min_n;
     }
-    if (most == 0) return;
-    score<R>(state, r0, most);
+    if (max_n == 0) return;
+    score<R>(state, r0, max_n);
     alignas(64) float rescale[16], peaks[16];
     softmax<R>(state, r0, n, rescale, peaks);
     if (state.values_in_codes) {
@@ -232,16 +232,16 @@ struct AttentionBlocks {
                                      .width = state.at.padded_e_out};
       return state.a.v_cells.code_values(step, R, state.ahead);
     }
-    values(state, state.p, r0, R, state.begin, least, rescale);
-    if (least == most) return;
+    values(state, state.p, r0, R, state.begin, min_n, rescale);
+    if (min_n == max_n) return;
     const float one[1] = {1};
     for (int r = 0; r < R; ++r) {
-      if (n[r] > least) values(state, state.p + r * kCells, r0 + r, 1, least, n[r], one);
+      if (n[r] > min_n) values(state, state.p + r * kCells, r0 + r, 1, min_n, n[r], one);
     }
   }
 
-  // Of R rows with n cells, by the way that was chosen for the keys. What is read next comes into
-  // the nearest cache meanwhile.
+  // The scores of R rows with n cells, with the method chosen for the keys. Prefetches what is read
+  // next into L1.
   template <int R>
   static WEFT_INLINE void score(State& state, std::int64_t r0, std::int64_t n) {
     if (state.keys_in_tile) return scores<R>(state, r0, n);
@@ -304,8 +304,8 @@ struct AttentionBlocks {
     }
   }
 
-  // Turns each row's n scores into exp(score - largest), adds them to its sums and returns the
-  // factors for what was added up before, and the largest of these exponentials.
+  // Turns each row's n scores into exp(score - largest) and adds them to its sums. Returns the
+  // factors for the sums so far, and the largest of these exponentials.
   template <int R>
   static __attribute__((noinline)) void softmax(const State& state, std::int64_t r0,
                                                 const std::int64_t (&n)[R], float (&rescale)[16],

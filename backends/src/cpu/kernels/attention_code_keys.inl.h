@@ -1,9 +1,9 @@
 #pragma once
-// Scores in whole numbers: keys become dwords of four codes of a cell, lanes are cells, a tile for
-// all rows. With q in Q8A (ops/formats/q8a.h) the products of a block are exact; block after block
-// they are scaled and added up.
+// Scores with integer products. Keys become a tile of dwords with four codes of a cell; lanes are
+// cells. With q in Q8A (ops/formats/q8a.h) the products of a block are exact; they are scaled and
+// added up block by block.
 
-#include "cpu/kernels/attention_codes.inl.h"
+#include "cpu/kernels/attention_quads.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
@@ -25,7 +25,7 @@ struct CodeKeys {
           starts(reinterpret_cast<std::int32_t*>(scales + n_rows * e / kBlock)) {}
   };
 
-  // Row r of n_rows. `raised`: by how much the tile raises the codes of keys, a power of two.
+  // Row r of n_rows. `raised`: the offset of the tile's codes, a power of two.
   static void take_query(const std::byte* q, std::int64_t e, float scale, int raised, Queries to,
                          std::int64_t r, std::int64_t n_rows) {
     for (std::int64_t b = 0; b < e / kBlock; ++b, q += ActivationBlock::kBytes) {
@@ -40,7 +40,7 @@ struct CodeKeys {
     }
   }
 
-  // r[j] = dword j of the 16 bytes at p and at the same place of the 15 cells behind it.
+  // r[j] = dword j of the 16 bytes at p and at the same place of the next 15 cells.
   static WEFT_INLINE void dwords(const std::byte* p, std::int64_t cell, __m512i (&r)[4]) {
     typename Simd<Arch>::V v[4];
     KeyQuads<Arch, CellsF32<Arch>>::load(p, cell, 0, v);  // bits, whatever they mean
@@ -55,7 +55,8 @@ struct CodeKeys {
     return 8;
   }
 
-  // Codes of one block of 16 cells, raised to be without sign: out[j] = elements 4j .. 4j + 3.
+  // Codes of one block of 16 cells, with an offset that makes them unsigned: out[j] = elements
+  // 4j .. 4j + 3.
   static WEFT_INLINE void key_block(CellsQ8_0<Arch>, const std::byte* codes, std::int64_t cell,
                                     __m512i* out) {
 #pragma GCC unroll 2
@@ -92,7 +93,7 @@ struct CodeKeys {
     Codes::template all_scales<Cells>(k, cell, n, e, tile + kCells * e / 4);
   }
 
-  // Vectors of cells side by side: the fewer rows, the more, so that enough chains are under way.
+  // Vectors of cells side by side: more for fewer rows, so that there are enough parallel chains.
   static constexpr int columns(int r) {
     return r > 4 ? 1 : r > 2 ? 2 : 4;
   }

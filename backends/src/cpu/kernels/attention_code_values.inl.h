@@ -1,10 +1,10 @@
 #pragma once
-// Sums of values in whole numbers: lanes are elements, two cells a lane. What a cell's codes are
-// multiplied with is p times the scale of the cell's block, rounded to a multiple of the largest p
-// times the largest scale among the cells that the row sees, over 2^15 - 1; from there on the
-// products of all 64 cells are exact.
+// Weighted sums of values with integer products: lanes are elements, with two cells per lane. A
+// cell's codes are multiplied by a weight of 16 bits: p times the scale of the cell's block,
+// rounded to a multiple of the largest p times the largest scale of the row's cells, divided by
+// 2^15 - 1. The products of all 64 cells are then exact.
 
-#include "cpu/kernels/attention_codes.inl.h"
+#include "cpu/kernels/attention_quads.inl.h"
 
 namespace weft::cpu {
 
@@ -47,14 +47,14 @@ struct CodeValues {
     Codes::template all_scales<Cells>(v, cell, n, e, scales);
   }
 
-  // What the codes of block b of a row's cells are multiplied with: p * scale / factor.
+  // The weights of the codes of block b of a row's cells: p * scale / factor.
   struct Weights {
     alignas(64) std::int16_t w[kCells];
     float factor;
   };
 
-  // Scales of the cells that a row sees, scaled so that the largest is 2^15 - 1, zeros for the
-  // others.
+  // The scales of the row's cells, normalized so that the largest is 2^15 - 1; zeros for other
+  // cells.
   struct Relative {
     __m512 scale[kCells / kLanes];
     float factor;  // of the scales
@@ -78,8 +78,8 @@ struct CodeValues {
   };
 
   static WEFT_INLINE void weigh(const Relative& relative, const float* p, float peak, Weights& to) {
-    // A block that adds next to nothing is left out before a reciprocal overflows.
-    const bool adds = peak > AttentionCodeValues::kLeastPeak;
+    // A block that adds almost nothing is skipped before a reciprocal overflows.
+    const bool adds = peak > AttentionCodeValues::kMinPeak;
     const __m512 up = _mm512_set1_ps(adds ? 1 / peak : 0);
     to.factor = (adds ? peak : 0) * relative.factor;  // a NaN stays one
 #pragma GCC unroll 4
@@ -91,7 +91,7 @@ struct CodeValues {
   }
 
   static void add(const AttentionCodeValues& a, int n_rows, AttentionAhead& ahead) noexcept {
-    add_rows<AttentionRows<Arch>::kMost>(a, n_rows, ahead);
+    add_rows<AttentionRows<Arch>::kMaxRows>(a, n_rows, ahead);
   }
   template <int R>
   static WEFT_INLINE void add_rows(const AttentionCodeValues& a, int n_rows,

@@ -1,10 +1,11 @@
 #pragma once
-// Keys in registers, some elements of kLanes cells at a time: r[c] = element i + c of the cells,
-// before the scale of their block where the type has one. By squares (kLanes elements, shuffled
-// into place), or with AVX-512 by quads: loads that fill a quarter of a vector each leave a 4 x 4
-// transposition, half the shuffles, and little enough to be done while the last quad is used.
+// Loads keys into registers, some elements of kLanes cells at a time: r[c] = element i + c of the
+// cells, without the scale of their block. Either squares of kLanes elements are transposed by
+// shuffles, or, with AVX-512, quads: each load fills a quarter of a vector, so that only a 4 x 4
+// transposition is left. It needs half the shuffles, which overlap with the use of the last quad.
 
 #include "cpu/kernels/attention_cells.inl.h"
+#include "cpu/simd/transpose.inl.h"
 
 namespace weft::cpu {
 
@@ -14,7 +15,7 @@ struct KeyQuads {
 };
 
 #ifdef __AVX512BW__
-// Quarter l of a vector: the elements i .. i + 3 of the cell 4 * l cells behind `cell`.
+// Quarter l of a vector: the elements i .. i + 3 of the cell 4 * l cells after `cell`.
 template <class Arch>
 struct QuadLoads {
   template <class Load>
@@ -78,7 +79,7 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
     TransposeQuarters<Arch>::run(r[0], r[1], r[2], r[3]);
   }
 
-  // Of the blocks that element i of the cells lies in.
+  // For the blocks that hold element i of the cells.
   static WEFT_INLINE V scales(const std::byte* cell, std::int64_t stride, std::int64_t i) {
     const auto four = [&](int c) __attribute__((always_inline)) {
       const std::byte* block = cell + 4 * c * stride + i / 32 * Cells::kBlockBytes;
@@ -88,6 +89,26 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
         _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_set_m128i(four(1), four(0))),
                            _mm256_set_m128i(four(3), four(2)), 1);
     return V(_mm512_cvtph_ps(_mm512_cvtepi32_epi16(all)));
+  }
+};
+
+// Attention with integer products, for VNNI: what scores and values share. Caches are blocks of 32
+// codes after a scale of 16 bits (Q8_0, Q4_0). Blocks of 64 cells always exist as a whole: cells
+// the last one are read, and their contents are ignored.
+template <class Arch>
+struct AttentionCodes {
+  static constexpr std::int64_t kLanes = 16, kBlock = 32, kCells = AttentionKernels::kCells;
+
+  // scale[b][s] for whole vectors of cells up to n; `cells` has room for whole blocks.
+  template <class Cells>
+  static WEFT_INLINE void all_scales(const std::byte* cells, std::int64_t cell, std::int64_t n,
+                                     std::int64_t e, float* scale) {
+    for (std::int64_t b = 0; b < e / kBlock; ++b) {
+      const std::byte* block = cells + b * Cells::kBlockBytes;
+      for (std::int64_t s = 0; s < n; s += kLanes)
+        KeyQuads<Arch, Cells>::scales(block + s * cell, cell, 0)
+            .store_aligned(scale + b * kCells + s);
+    }
   }
 };
 #endif

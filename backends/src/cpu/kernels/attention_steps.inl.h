@@ -1,14 +1,15 @@
 #pragma once
-// Steps of attention that read a block of cells where it lies, one struct per type of cache: scores
-// and sums of values of one block of rows. All rows of the block go together, so an element is read
-// and converted once.
+// What is done with a block of cells, for any type of cache (attention_cells.inl.h): tiles of
+// floats, and steps that read the cells where they lie, scores and sums of values of one block of
+// rows. All rows of the block go together, so an element is read and converted once.
 
 #include "cpu/kernels/attention_quads.inl.h"
+#include "cpu/simd/transpose.inl.h"
 
 namespace weft::cpu {
 
-// What is asked of memory while something is computed: of the next block's keys and values some
-// cache lines at each call of fetch(), and into the nearest cache what the next step reads.
+// Prefetches during computation: each call of fetch() asks for some cache lines of the next block's
+// keys and values, and moves what the next step reads into L1.
 struct AttentionAhead {
   struct Stream {
     const std::byte *at = nullptr, *end = nullptr;
@@ -28,13 +29,67 @@ struct AttentionAhead {
   }
 };
 
+// A block of cells as a tile of floats, once for all rows.
+template <class Arch, class Cells>
+struct CellTiles {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kLanes = Simd<Arch>::kLanes;
+  static constexpr std::int64_t kCells = AttentionKernels::kCells;
+
+  // Elements from i on: `rest` of them, followed by zeros.
+  static WEFT_INLINE V load(const std::byte* cell, std::int64_t i, std::int64_t rest) {
+    if constexpr (Cells::kBytes > 0) {
+      if (rest < kLanes) {
+        alignas(64) std::byte part[kLanes * Cells::kBytes] = {};
+        std::memcpy(part, cell + i * Cells::kBytes, static_cast<std::size_t>(rest * Cells::kBytes));
+        return Cells::load(part, 0);
+      }
+    }
+    return Cells::load(cell, i);
+  }
+
+  // r[c] = element i + c of the cells s .. s + kLanes - 1, zeros after n and e.
+  static WEFT_INLINE void square(const std::byte* k, std::int64_t cell_bytes, std::int64_t n,
+                                 std::int64_t e, std::int64_t s, std::int64_t i, V (&r)[kLanes]) {
+    const std::byte* cell = k + s * cell_bytes;
+    if (n - s >= kLanes && e - i >= kLanes) {
+#pragma GCC unroll 16
+      for (int c = 0; c < kLanes; ++c) r[c] = Cells::load(cell + c * cell_bytes, i);
+    } else {
+      for (int c = 0; c < kLanes; ++c)
+        r[c] = c < n - s ? load(cell + c * cell_bytes, i, e - i) : V(0.0f);
+    }
+    Transpose<Arch>::run(r);
+  }
+
+  static void keys(const std::byte* k, std::int64_t cell_bytes, std::int64_t n, std::int64_t e,
+                   float* tile) noexcept {
+    for (std::int64_t s = 0; s < n; s += kLanes) {
+      for (std::int64_t i = 0; i < e; i += kLanes) {
+        V r[kLanes];
+        square(k, cell_bytes, n, e, s, i, r);
+#pragma GCC unroll 16
+        for (int c = 0; c < kLanes; ++c) r[c].store_aligned(tile + (i + c) * kCells + s);
+      }
+    }
+  }
+
+  static void values(const std::byte* v, std::int64_t cell_bytes, std::int64_t n, std::int64_t e,
+                     std::int64_t padded, float* tile) noexcept {
+    for (std::int64_t s = 0; s < n; ++s) {
+      for (std::int64_t i = 0; i < padded; i += kLanes)
+        (i < e ? load(v + s * cell_bytes, i, e - i) : V(0.0f)).store_aligned(tile + s * padded + i);
+    }
+  }
+};
+
 template <class Arch>
 struct AttentionRows {
   static constexpr int kLanes = Simd<Arch>::kLanes;
   static constexpr bool kManyRegisters = kLanes == 16;
-  static constexpr int kMost = kManyRegisters ? 8 : 6;  // of one block of rows
+  static constexpr int kMaxRows = kManyRegisters ? 8 : 6;  // of one block of rows
   static constexpr int kPerFetch = 16;  // steps of an inner loop between two fetches
-  static_assert(kMost <= AttentionScratch::kMostRows && kLanes <= AttentionScratch::kLine);
+  static_assert(kMaxRows <= AttentionScratch::kMaxRows && kLanes <= AttentionScratch::kLine);
 
   // Vectors beside each other, so that with R rows the sums fill the registers.
   static constexpr int columns(int r) { return r * 4 <= (kManyRegisters ? 24 : 10) ? 4 : 2; }
@@ -50,7 +105,7 @@ struct AttentionSteps {
   static constexpr int kCells = AttentionKernels::kCells;
 
   static void scores(const AttentionScores& a, int n_rows, AttentionAhead& ahead) noexcept {
-    scores_of<Rows::kMost>(a, n_rows, ahead);
+    scores_of<Rows::kMaxRows>(a, n_rows, ahead);
   }
   template <int R>
   static WEFT_INLINE void scores_of(const AttentionScores& a, int n_rows, AttentionAhead& ahead) {
@@ -58,7 +113,7 @@ struct AttentionSteps {
     if constexpr (R > 1) scores_of<R - 1>(a, n_rows, ahead);
   }
 
-  // Keys become vectors of one element of kLanes cells in registers, and are used up there.
+  // Keys become vectors of one element of kLanes cells, in registers.
   template <int R>
   static __attribute__((noinline)) void scores_of(const AttentionScores& a, AttentionAhead& ahead) {
     for (std::int64_t s = 0; s < a.n; s += kLanes) {
@@ -91,7 +146,7 @@ struct AttentionSteps {
     }
   }
 
-  // As far as there are whole ones; returns how far that is.
+  // Only the whole ones; returns where they end.
   template <int R>
   static WEFT_INLINE std::int64_t add_quads(const AttentionScores& a, std::int64_t s, V (&sums)[R],
                                             AttentionAhead& ahead) {
@@ -123,7 +178,7 @@ struct AttentionSteps {
   }
 
   static void values(const AttentionValues& a, int n_rows, AttentionAhead& ahead) noexcept {
-    values_of<Rows::kMost>(a, n_rows, ahead);
+    values_of<Rows::kMaxRows>(a, n_rows, ahead);
   }
   template <int R>
   static WEFT_INLINE void values_of(const AttentionValues& a, int n_rows, AttentionAhead& ahead) {

@@ -4,21 +4,20 @@
 // Every format has
 //   decode(row, begin, end, out)  elements [begin, end) of a row as floats
 //   kIsF32, kHasIntegerRow        needs no decoding; can be multiplied by Q8A
-//   kIsDecoded                    none of what follows: the caller brings a decoder
+//   kIsDecoded                    none of the following: the caller passes a decoder
 // A format of scalars has
 //   kBytes                        bytes per element
 //   load(p) -> V                  as many elements as a vector has lanes
-// A format of blocks whose codes stand for floats has
+// A format of blocks whose codes index floats has
 //   kBlockElems, kBlockBytes      a multiple of 16, and its bytes
 //   values(block, i) -> V         the elements of a block from i on, a multiple of the lanes
 // Every other format of blocks has
 //   kBlockElems, kBlockBytes      a multiple of 32, and its bytes
-//   kSigned, kOffset              what its codes mean (simd/primary.inl.h)
+//   kSigned, kOffset              how to read its codes (simd/primary.inl.h)
 //   kTwoScales                    a scale for every 16 codes instead of every 32
 //   kHasMins                      a minimum for every scale: w = scale * code - min; at least
-//   eight,
-//                                 what stands behind the block's own being 0
-//   kByRows                       codes cost much: linear_rows_q8a.inl.h where there is VNNI
+//                                 eight, padded with 0
+//   kByRows                       codes are expensive: linear_rows_q8a.inl.h if there is VNNI
 //   kGroups, kParts               groups differ by address, their parts of 32 codes by bit position
 //   header(block) -> Header       scales (and mins) as floats, in the order of the elements
 //   codes<kPart>(block, group)    32 codes
@@ -43,17 +42,17 @@ struct Unroll {
   }
 };
 
-// f.template operator()<T>(first) for [0, n) in the fewest tiles of T <= kMost elements, T being
-// nearly the same for all of them.
-template <class Arch, int kMost>
+// Calls f.template operator()<T>(first) for [0, n), in as few tiles of T <= kMaxTile elements as
+// possible, with nearly equal T.
+template <class Arch, int kMaxTile>
 struct Tiles {
   template <class F>
   static WEFT_INLINE void each(std::int64_t n, F&& f) {
-    const std::int64_t n_tiles = (n + kMost - 1) / kMost;
+    const std::int64_t n_tiles = (n + kMaxTile - 1) / kMaxTile;
     std::int64_t done = 0;
     for (std::int64_t i = 1; i <= n_tiles; ++i) {
       const std::int64_t end = n * i / n_tiles;
-      one<kMost>(end - done, done, f);
+      one<kMaxTile>(end - done, done, f);
       done = end;
     }
   }
@@ -118,7 +117,7 @@ struct Decode {
     for (; i + kLanes <= n; i += kLanes) C::load(in + i * C::kBytes).store_unaligned(out + i);
     if (i < n) Part<Arch>::store(load_part(in + i * C::kBytes, n - i), out + i, n - i);
   }
-  // The first n < kLanes scalars, zeros behind them.
+  // The first n < kLanes scalars, followed by zeros.
   static WEFT_INLINE V load_part(const std::byte* in, std::int64_t n) {
     alignas(64) std::byte part[kLanes * C::kBytes] = {};
     std::memcpy(part, in, static_cast<std::size_t>(n * C::kBytes));
@@ -126,17 +125,74 @@ struct Decode {
   }
 };
 
-// Weights in file order, asked for while the rows before them are multiplied: those of the next
-// tile of rows as one stream. The processor's own prefetchers lose the rows of a tile at every page
-// and at every row's end. A tile of up to kNear bytes goes into the first cache, where a longer one
-// would drive out what is still needed; that one goes into the second.
+// How kernels read a format in panels. Each format that has an integer row specializes it beside
+// its Codec. For a block of 16 rows:
+//   kSubs, kUnits    sub-blocks of 32 elements, vectors of units
+//   kHasHalves       besides units, of kHalfBytes
+//   kScales          scales per sub-block: 1, or 2 for 16 elements each
+//   kHasMins         a minimum for every scale
+//   kOffset          power of two, to be subtracted from codes; 0: none
+//   kGroups, kParts  as in Codec: sub-block = group * kParts + part
+//   header(block, halves, scales, mins)   as floats, both [sub][kScales]
+//   codes(block, group, i, out)           elements 4i .. 4i + 3 of the group's sub-blocks
+template <class Arch, class Format>
+struct PanelCodec {
+  static constexpr bool kExists = false;
+};
+
+#ifdef __AVX512VNNI__
+
+struct PanelCodecBase {
+  static constexpr bool kExists = true, kHasMins = false, kHasHalves = true;
+  static constexpr int kHalfBytes = 2, kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
+  static constexpr bool kOneToken = false;  // C::one_token(units, x, dots) of a whole block
+
+  // For a format whose halves are its only scales.
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
+                                 __m512*) {
+    *scales = load_halves(halves);
+  }
+  // Unit i of 16 rows, their halves as floats, the `which`-th two bits or nibbles of every byte.
+  static WEFT_INLINE __m512i unit(const std::byte* block, int i) {
+    return _mm512_loadu_si512(block + 64 * i);
+  }
+  static WEFT_INLINE __m512 load_halves(const std::byte* halves) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
+  }
+  static WEFT_INLINE __m512i pairs(__m512i bytes, int which) {
+    return _mm512_and_si512(_mm512_srli_epi16(bytes, 2 * which), _mm512_set1_epi8(3));
+  }
+  // The same of a unit whose low and high two bytes are halves.
+  static WEFT_INLINE __m512 low_halves(__m512i unit) {
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(unit));
+  }
+  static WEFT_INLINE __m512 high_halves(__m512i unit) {
+    return low_halves(_mm512_srli_epi32(unit, 16));
+  }
+  // The bit of elements 4i .. 4i + 3 in the bytes of a unit of one bit per element (panels.cpp).
+  static constexpr int bit_of(int i) { return 4 * (i % 2) + i / 2; }
+  static WEFT_INLINE __m512i with_fifth(__m512i codes, __m512i bits, int i) {
+    const int up = 4 - bit_of(i);
+    const __m512i moved = up > 0 ? _mm512_slli_epi16(bits, up) : _mm512_srli_epi16(bits, -up);
+    return _mm512_ternarylogic_epi64(codes, moved, _mm512_set1_epi8(0x10), 0xf8);
+  }
+  static WEFT_INLINE __m512i nibbles(__m512i bytes, int which) {
+    return _mm512_and_si512(which == 0 ? bytes : _mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+  }
+};
+#endif
+
+// Prefetches weights in file order while the previous rows are multiplied: those of the next tile
+// of rows as one stream. The processor's prefetchers lose the rows of a tile at the end of every
+// page and of every row. A tile of up to kNear bytes goes into L1; a longer one would evict what is
+// still needed there, and goes into L2.
 template <class Arch>
 struct Ahead {
   static constexpr std::int64_t kNear = 8 * 1024;
   const std::byte* at;
   bool near;
 
-  // For a tile of n_rows from c on and tokens from t on, of which only the first ones do not find
+  // For a tile of n_rows rows from c on and tokens from t on. Only the first tokens do not find
   // their weights in a cache.
   WEFT_INLINE Ahead(const LinearArgs& a, std::int64_t t, std::int64_t c, int n_rows)
       : at(t == a.row0 && c + n_rows < a.col1 ? a.w + (c + n_rows) * a.w_stride : nullptr),
@@ -162,7 +218,7 @@ struct Epilogue {
     if (a.residual) sum += reinterpret_cast<const float*>(a.residual + t * a.residual_stride)[c];
     reinterpret_cast<float*>(a.y + t * a.y_stride)[c - a.y_col] = sum;
   }
-  // Sums of columns c .. c + 15; those outside [col0, col1) are not looked at.
+  // Sums of columns c .. c + 15; those outside [col0, col1) are ignored.
   static WEFT_INLINE void store16(const LinearArgs& a, std::int64_t t, std::int64_t c,
                                   const float* sums) {
     using V = typename Simd<Arch>::V;

@@ -1,7 +1,7 @@
 #pragma once
 // Panels of E2M1 numbers (ops/formats/mxfp4.h).
 
-#include "cpu/kernels/weights.inl.h"
+#include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef __AVX512VNNI__
@@ -11,7 +11,7 @@ namespace weft::cpu {
 template <class Arch>
 struct E2M1Panel : PanelCodecBase {
   static constexpr int kOffset = 128;
-  // What the nibbles stand for, doubled, plus kOffset.
+  // The values of the nibbles, doubled, plus kOffset.
   static WEFT_INLINE __m512i raised(__m512i nibbles) {
     const __m128i table = _mm_setr_epi8(-128, -127, -126, -125, -124, -122, -120, -116,  //
                                         -128, 127, 126, 125, 124, 122, 120, 116);

@@ -1,8 +1,10 @@
 #pragma once
-// What the codecs of the IQ formats share. Their codes have signs, and so a code of an IQ1 format
-// is eight times its weight: 8 * coordinate +- 1.
+// What the codecs of the IQ formats share. Their codes are signed. A code of an IQ1 format is eight
+// times its weight: 8 * coordinate +- 1.
 
-#include "cpu/kernels/weights.inl.h"
+#include "weft/ops/formats/iq_grids.h"
+
+#include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
@@ -40,13 +42,14 @@ struct IQCodec : BlockCodec {
     const __m256i twice = _mm256_and_si256(_mm256_srli_epi32(dwords, 27), _mm256_set1_epi32(30));
     return _mm256_cvtepi32_epi8(_mm256_or_si256(twice, _mm256_set1_epi32(1)));
   }
-  // Which of 8 words each of 32 is that repeat them four times.
+  // Indices that repeat each of 8 words four times.
   static WEFT_INLINE __m512i fourfold() {
     constexpr long long kOnes = 0x0001000100010001;
     return _mm512_setr_epi64(0, kOnes, 2 * kOnes, 3 * kOnes, 4 * kOnes, 5 * kOnes, 6 * kOnes,
                              7 * kOnes);
   }
-  // Bytes with 7 bits: the eighth makes their number even. Of dwords with four times 7 bits.
+  // Takes dwords with four times 7 bits. Sets the eighth bit of each byte so that the number of set
+  // bits is even.
   static WEFT_INLINE __m256i even_of_7(__m256i s) {
     __m256i odd = _mm256_xor_si256(s, _mm256_slli_epi16(s, 4));
     odd = _mm256_xor_si256(odd, _mm256_slli_epi16(odd, 2));
@@ -77,11 +80,11 @@ struct IQCodec : BlockCodec {
                                     0xea);
     return even_of_7(all);
   }
-  // As most of the formats have them (lattice_rows.inl.h, lattice_eights.inl.h).
+  // For most formats (lattice_rows.inl.h, lattice_eights.inl.h).
   static WEFT_INLINE std::uint16_t half(const std::byte* block) {
     return read<std::uint16_t>(block);
   }
-  // As some have them that look bytes up (lattice_bytes.inl.h).
+  // For formats that look up bytes (lattice_bytes.inl.h).
   static constexpr bool kEvenFirst = false, kHasSigns = false;
   static constexpr int kTailDwords = 0, kTail[] = {0}, kSigns = 0;
   template <class Highs>
@@ -93,8 +96,8 @@ struct IQCodec : BlockCodec {
     const __m128i all = _mm_setr_epi8(8, 25, 43, 0, 0, 0, 0, 0, -8, -25, -43, 0, 0, 0, 0, 0);
     return _mm_xor_si128(all, _mm_set1_epi8(-128));
   }
-  // dots + (codes * activations), codes being magnitudes with signs; with add_shifted() raised
-  // (kIQ1Raised) and lowered by 2 where the shift is down.
+  // dots + (codes * activations); codes are magnitudes with signs. In add_shifted() they have an
+  // offset (kIQ1Raised), and are 2 less if the shift is negative.
   static WEFT_INLINE __m512i add(__m512i dots, __m512i codes, __mmask64 signs, __m512i x) {
     return _mm512_dpbusd_epi32(dots, codes,
                                _mm512_mask_sub_epi8(x, signs, _mm512_setzero_si512(), x));
@@ -120,7 +123,7 @@ struct IQHeader {
       const __m256i one = _mm256_set1_epi32(1), bits = _mm256_set1_epi32(30);
 #pragma GCC unroll 2
       for (int i = 0; i < kCount; i += 8) {
-        // Bit 0 in place of the number's neighbour below.
+        // Bit 0 instead of the lower neighbour's bits.
         const __m256i all = _mm256_set1_epi32(static_cast<int>(numbers >> 4 * i));
         const __m256i n = _mm256_slli_epi32(_mm256_srlv_epi32(all, shifts), 1);
         const __m256i step = _mm256_or_si256(_mm256_and_si256(n, bits), one);
@@ -140,9 +143,9 @@ struct IQHeader {
 template <class Arch>
 struct IQ4Panel : PanelCodecBase {
   static constexpr int kOffset = 128;
-  // What the nibbles stand for, plus kOffset.
+  // The values of the nibbles, plus kOffset.
   static WEFT_INLINE __m512i raised(__m512i nibbles) {
-    const __m128i table = Sixteens<Arch>::template table<kOffset>();
+    const __m128i table = Lookup<Arch>::template table<kIQ4Values, kOffset>();
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibbles);
   }
 };

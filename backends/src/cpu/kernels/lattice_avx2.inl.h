@@ -1,16 +1,16 @@
 #pragma once
-// Points of a lattice (IQ1, IQ2, IQ3) on machines with no more than AVX2. A block of a row is taken
-// apart at once: numbers of points to words, signs to bits, so that of a sub-block only its points
-// are left to load. Magnitudes and signs stay apart, as the products want them. The sums are those
+// Points of a lattice (IQ1, IQ2, IQ3) on machines with AVX2 only. A whole block of a row is
+// unpacked at once: indices of points to words, signs to bits. For a sub-block only the points are
+// left to load. Magnitudes and signs stay separate, as the products need them. The sums are those
 // of LinearQ8A, in the same order.
 //
 // `Codec` has
-//   kCoordinates         4 or 8 of a point
+//   kCoordinates         4 or 8 per point
 //   grid()               the points
 //   take(block, taken)   sets its points and either signs (a dword of 32 bits for each sub-block)
-//                        or, where kHasShifts, for each point what is to be taken off its codes
+//                        or, if kHasShifts, for each point what to subtract from its codes
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/codec.inl.h"
 #include "cpu/kernels/linear_q8a.inl.h"
 
 #ifdef __AVX2__
@@ -22,7 +22,7 @@ struct LatticeTaken {
   alignas(32) std::uint8_t signs[32];
 };
 
-// What takes blocks apart: 16 words, 32 bytes.
+// Helpers to unpack blocks: 16 words, 32 bytes.
 template <class Arch>
 struct LatticeWords {
   static WEFT_INLINE __m256i bytes_at(const std::byte* p) {
@@ -45,7 +45,8 @@ struct LatticeWords {
   static WEFT_INLINE __m256i narrow(__m256i low, __m256i high) {
     return _mm256_permute4x64_epi64(_mm256_packus_epi16(low, high), 0xd8);
   }
-  // Bytes with 7 bits: the eighth makes their number even. Of dwords with four times 7 bits.
+  // Takes dwords with four times 7 bits. Sets the eighth bit of each byte so that the number of set
+  // bits is even.
   static WEFT_INLINE __m256i even_of_7(__m256i s) {
     __m256i odd = _mm256_xor_si256(s, _mm256_slli_epi16(s, 4));
     odd = _mm256_xor_si256(odd, _mm256_slli_epi16(odd, 2));

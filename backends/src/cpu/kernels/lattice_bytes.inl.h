@@ -1,21 +1,21 @@
 #pragma once
-// One token times 16 rows of points of IQ2 or IQ3 with VBMI: 64 numbers of points,
-// four of each row, are looked up at once, from tables of bytes (ops/formats/iq_grid_bytes.h).
-// Those of up to 512 points stay in registers. Coordinates and signs within such a byte make the
-// index of a code. Every vector holds a dword of each of 16 rows.
+// One token times 16 rows of points of IQ2 or IQ3, with VBMI. 64 points, four of each row, are
+// looked up at once, in tables of bytes (ops/formats/iq_grid_bytes.h). Tables of up to 512 points
+// stay in registers. Coordinates from such a byte, together with signs, are the index of a code.
+// Every vector holds a dword of each of 16 rows.
 //
 // `Codec` has
 //   kPoints, grid_bytes()  the tables
 //   kCoordinates           8 or 4
 //   values()               codes plus 128: of 8 values, then of those negated; of IQ2 the first 3
-//   kEvenFirst             of every 8 of the 64 bytes behind the first 2, those with even places
-//                          are taken before those with odd ones; 16 dwords of them are turned
+//   kEvenFirst             of every 8 of the 64 bytes after the first 2, those at even positions
+//                          come before those at odd ones; 16 dwords of them are transposed
 //   kHasSigns              then come 32 bytes of signs at `kSigns`
-//   kTail, kTailDwords     0 to 4 dwords of each row that are turned, too
-//   numbers(block, i, g)   4 numbers of points of each row, the low 8 bits; with 4 coordinates
+//   kTail, kTailDwords     0 to 4 dwords of each row that are transposed, too
+//   numbers(block, i, g)   4 indices of points of each row, the low 8 bits; with 4 coordinates
 //                          first those of even points, then of odd ones
-//   highs(block, i, g)     masks of their bits above
-//   signs(block, g), step_bits(block, i)  bits 0-3 are a number for a scale
+//   highs(block, i, g)     masks of their higher bits
+//   signs(block, g), step_bits(block, i)  bits 0-3 are the code of a scale
 
 #include "weft/ops/formats/iq_grid_bytes.h"
 
@@ -26,7 +26,7 @@ namespace weft::cpu {
 template <class Arch, class C>
 struct LatticeBytes;
 
-// LatticeBytes where there is VBMI, otherwise the other one.
+// LatticeBytes if there is VBMI, otherwise Otherwise.
 #ifdef __AVX512VBMI__
 template <class Arch, class C, class Otherwise>
 using LatticeBytesOr = LatticeBytes<Arch, C>;
@@ -172,7 +172,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
   struct Table {
     __m512i bytes[2][C::kPoints / 64];
 
-    // Anew for every block, since taking it apart needs the registers.
+    // Reloaded for every block, because unpacking it needs the registers.
     WEFT_INLINE void load() {
       const std::byte* from = C::grid_bytes();
       asm volatile("" : "+r"(from));
@@ -200,7 +200,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
     }
   };
 
-  // Codes by 6 bits, of which the upper ones say nothing.
+  // Codes by 6 bits; the upper ones are ignored.
   struct Codes {
     __m512i first, second;
 
@@ -246,8 +246,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
       const __m256i order = C::kCoordinates == 4 ? fours : kScales == 1 ? eights : halves;
       _mm256_store_si256(reinterpret_cast<__m256i*>(bytes),
                          _mm256_permutexvar_epi8(order, Bytes<Arch>::load(x + A::kCodes).v));
-      // Compilers would rather take what was stored from the register, by two shuffles for each
-      // load.
+      // Otherwise compilers replace each load by two shuffles of the stored register.
       asm("" : "+m"(bytes));
     }
     WEFT_INLINE __m512i at(int i) const {

@@ -7,7 +7,7 @@
 //   points(block)                32 words, their numbers
 //   signs(block)                 32 bytes, the signs of their coordinates
 //   steps(block)                 bytes, one for each scale
-//   kRaised                      codes are raised by 2 to this power; 0 for not
+//   kRaised                      codes have an offset of 2 to this power; 0: none
 //   add(dots, points, signs, x)  dots + (codes * activations)
 
 #include "cpu/kernels/lattice_rows.inl.h"

@@ -1,15 +1,15 @@
 #pragma once
-// One token times 16 rows of points with 4 coordinates. 32 numbers of points are looked up at once
-// in a table of words that stays in registers; coordinates and signs make nibbles, and those codes.
+// One token times 16 rows of points with 4 coordinates. 32 points are looked up at once in a table
+// of words that stays in registers. Coordinates and signs form nibbles, which index the codes.
 //
 // `Codec` has
 //   kPoints, numbers()  256 or 512 points, as words (ops/formats/iq_grids.h)
-//   values()            what the 8 values of coordinates stand for, then those negated, plus 128
-//   low(block)          64 bytes, the low 8 bits of the numbers of points
-//   ninths(block)       a word of their ninth bits, where there are 512 points
+//   values()            the 8 values of coordinates, then those negated, plus 128
+//   low(block)          64 bytes, the low 8 bits of the indices of points
+//   ninths(block)       a word of their ninth bits, if there are 512 points
 //   signs(block)        32 bytes: a dword of the signs of each sub-block
-//   kSignsHaveSteps     of which 28 bits are signs, the upper 4 the number of a scale; otherwise
-//   numbers_of(block)   8 numbers of 4 bits for scales
+//   kSignsHaveSteps     28 of these bits are signs, the upper 4 are the code of a scale; otherwise
+//   numbers_of(block)   gives 8 codes of 4 bits for scales
 
 #include "cpu/kernels/lattice_rows.inl.h"
 

@@ -1,15 +1,15 @@
 #pragma once
 // One token times 16 rows of weights that are points of a lattice (IQ1, IQ2, IQ3): what the kernels
-// of points with 8 and with 4 coordinates share. Every vector holds the same weights of several
-// rows, and nothing is added across lanes but neighbours.
+// for points with 8 and with 4 coordinates share. Every vector holds the same weights of several
+// rows; only neighbouring lanes are ever added.
 //
-// Of such a format `Codec` has, for a block of 256 weights of one row,
+// For such a format `Codec` has, for a block of 256 weights of one row,
 //   OneToken                LatticeEights or LatticeFours
 //   kUnit                   a scale is kUnit * half(block) * step
 //   half(block)             f16
-// and what lattice_eights.inl.h or lattice_fours.inl.h ask for.
+// and what lattice_eights.inl.h or lattice_fours.inl.h require.
 
-#include "cpu/kernels/codec_iq.inl.h"
+#include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef __AVX512VNNI__
@@ -23,12 +23,13 @@ struct LatticeRows {
   static_assert(C::kBlockElems == 32 * kSubs);
 
   // Vectors hold a qword of each of 8 rows: the first one those of slots 0-7, the second one those
-  // of slots 8-15. Slots are such that the dwords of two vectors interleave to the order of rows.
+  // of slots 8-15. Slots are numbered so that interleaving the dwords of both gives the order of
+  // rows.
   static WEFT_INLINE constexpr int row_of(int slot) {
     return (slot & 1) | (slot & 6) << 1 | (slot & 8) >> 2;
   }
 
-  // The same block of 16 rows from column c on, by slots; where there are fewer rows, the last one
+  // The same block of 16 rows from column c on, by slots; if there are fewer rows, the last one
   // again.
   struct Rows {
     const std::byte* first;
@@ -41,7 +42,7 @@ struct LatticeRows {
     }
     WEFT_INLINE const std::byte* slot(int s) const { return first + offsets[s]; }
     WEFT_INLINE void next() { first += C::kBlockBytes; }
-    // The next blocks, which Ahead brought near, come into the first cache.
+    // Moves the next blocks, which Ahead brought into L2, into L1.
     WEFT_INLINE void ask() const {
 #pragma GCC unroll 16
       for (int s = 0; s < kRows; ++s) {
@@ -99,8 +100,8 @@ struct LatticeRows {
     }
   };
 
-  // acc += dots * (scale * scale of the activations), where the dots of a half have their weights
-  // raised by 2^kRaised.
+  // acc += dots * (scale * scale of the activations); the weights in the dots have an offset of
+  // 2^kRaised.
   template <int kRaised>
   static WEFT_INLINE __m512 add(__m512i dots, __m512 scale, const std::byte* x, int start,
                                 __m512 acc) {

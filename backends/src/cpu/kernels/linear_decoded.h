@@ -4,7 +4,7 @@
 
 namespace weft::cpu {
 
-// f32 activations times weights of any format, which LinearArgs::decode makes floats of.
+// f32 activations times weights of any format, which LinearArgs::decode decodes.
 template <class Arch>
 struct LinearDecoded {
   static void run(const LinearArgs& args) noexcept;

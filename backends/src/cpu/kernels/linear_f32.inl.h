@@ -1,8 +1,8 @@
 #pragma once
 // f32 activations times weights of any format. A piece of 4 weight rows is decoded into scratch,
-// which stays in the first cache, and multiplied by up to 32 tokens; the sums wait in scratch
-// between pieces. A single token takes scalars as they go. Lanes run along K: an element has one
-// vector of sums, added up in the order of K, whatever else is computed beside it.
+// which stays in L1, and multiplied by up to 32 tokens; between pieces the sums are in scratch. For
+// a single token scalars are converted on the fly. Lanes run along K: an element has one vector of
+// sums, added up in the order of K, whatever else is computed with it.
 
 #include "cpu/kernels/codec.inl.h"
 

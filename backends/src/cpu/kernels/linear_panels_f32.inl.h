@@ -1,12 +1,12 @@
 #pragma once
 // f32 activations times weights of scalars in panels (cpu/panels.h): a unit of a panel is
 // one element of 16 weight rows, multiplied by one element of a token and added to the sums of 16
-// outputs. K is taken in pieces of 128 whose sums begin at zero and are added up in the order of K,
-// so that an output's bits are the same whatever is computed beside it.
+// outputs. K is divided into pieces of 128 whose sums start at zero and are added up in the order
+// of K, so that an output's bits are the same whatever is computed with it.
 //
-// Few tokens convert weights as they go, two panels at a time, since each sum waits for the one
-// before. More go through pieces of a pair of panels that are converted into scratch once for all
-// tokens of a block.
+// For few tokens weights are converted on the fly, two panels at a time, because each sum depends
+// on the previous one. For more tokens, pieces of two panels are converted into scratch once for
+// all tokens of a block.
 
 #include "cpu/kernels/codec.inl.h"
 
@@ -20,8 +20,8 @@ struct PanelsF32 {
   static constexpr int kRegisters = kLanes == 16 ? 24 : 12;   // for sums
   static constexpr int kPair = 2;                             // panels of a piece
   static constexpr int kTile = kRegisters / (kPair * kVecs);  // tokens whose sums stay in registers
-  static constexpr int kDirectTile = kTile < 4 ? kTile : 4;   // likewise, converting on the way
-  static constexpr int kDirect = 32;  // up to so many tokens nothing is converted into scratch
+  static constexpr int kDirectTile = kTile < 4 ? kTile : 4;   // the same, if converting on the fly
+  static constexpr int kDirect = 32;  // max tokens for which weights are converted on the fly
   static constexpr std::int64_t kUnit = kRows * C::kBytes;
   static_assert(kPair * kPiece * kRows * 4 <= kPanelPiece);
 
@@ -103,7 +103,7 @@ struct PanelsF32 {
     }
   }
 
-  // Panels c .. c + P - 1 for all tokens; the later tiles find them in the second cache.
+  // Panels c .. c + P - 1 for all tokens; later tiles find them in L2.
   template <int P>
   static WEFT_INLINE void direct_panels(const LinearArgs& a, std::int64_t c) {
     Tiles<Arch, kDirectTile>::each(
@@ -113,7 +113,7 @@ struct PanelsF32 {
 
   static WEFT_INLINE void direct(const LinearArgs& a, std::int64_t c0) {
     std::int64_t c = c0;
-    // Two panels: more would be more streams than memory likes, fewer too few chains of sums.
+    // Two panels: more would be too many memory streams, fewer too few chains of sums.
     for (; c + 2 * kRows <= a.col1; c += 2 * kRows) direct_panels<2>(a, c);
     for (; c < a.col1; c += kRows) direct_panels<1>(a, c);
   }

@@ -1,87 +1,33 @@
 #pragma once
-// Q8A activations times quantized weights in panels (cpu/panels.h). A vector holds 4
-// consecutive codes of each of 16 weight rows; vpdpbusd multiplies them by 4 codes of one token,
-// the same for all rows, so that a vector of sums belongs to 16 outputs of a token and nothing is
-// ever added across lanes. 32 elements of K at a time:
+// Q8A activations times quantized weights in panels (cpu/panels.h). A vector holds 4 consecutive
+// codes of each of 16 weight rows. vpdpbusd multiplies them by the same 4 codes of one token, so
+// that a vector of sums belongs to 16 outputs of a token and no sums go across lanes. For every 32
+// elements of K,
 //   acc += float(sum of code * activation) * (scale of the weights * scale of the activations)
 //   acc -= minimum of the weights * (scale * sum of the activations)
-// in the order of K, which makes an output's bits the same whatever is computed beside it.
+// in the order of K, so that an output's bits are the same whatever is computed with it.
 //
-// vpdpbusd takes codes without sign. Codes with an offset begin at Q8ABlock::start, which takes off
-// 128 times the activations, or at that divided by a power of two.
+// vpdpbusd takes unsigned codes. Sums of codes with an offset start at Q8ABlock::start, which
+// subtracts 128 times the activations, or at that divided by a power of two.
 //
-// Few tokens take codes out of the panel as they go. More go through pieces of K that are decoded
-// into scratch once for all tokens of a block, with all codes raised to an offset of 128.
+// For few tokens codes are extracted from the panel on the fly. For more tokens, pieces of K are
+// decoded into scratch once for all tokens of a block, with an offset of 128 for all codes.
 
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
-namespace weft::cpu {
-
-// How kernels read a format in panels. Each format that has an integer row specializes it beside
-// its Codec. Of a block of 16 rows:
-//   kSubs, kUnits    sub-blocks of 32 elements, vectors of units
-//   kHasHalves       besides units, of kHalfBytes
-//   kScales          scales per sub-block: 1, or 2 for 16 elements each
-//   kHasMins         a minimum for every scale
-//   kOffset          power of two, what codes have to be lowered by; 0 for none
-//   kGroups, kParts  as in Codec: sub-block = group * kParts + part
-//   header(block, halves, scales, mins)   as floats, both [sub][kScales]
-//   codes(block, group, i, out)           elements 4i .. 4i + 3 of the group's sub-blocks
-template <class Arch, class Format>
-struct PanelCodec {
-  static constexpr bool kExists = false;
-};
-
 #ifdef __AVX512VNNI__
 
-struct PanelCodecBase {
-  static constexpr bool kExists = true, kHasMins = false, kHasHalves = true;
-  static constexpr int kHalfBytes = 2, kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
-  static constexpr bool kOneToken = false;  // C::one_token(units, x, dots) of a whole block
-
-  // Of a format whose halves are its only scales.
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    *scales = load_halves(halves);
-  }
-  // Unit i of 16 rows, their halves as floats, the `which`-th two bits or nibbles of every byte.
-  static WEFT_INLINE __m512i unit(const std::byte* block, int i) {
-    return _mm512_loadu_si512(block + 64 * i);
-  }
-  static WEFT_INLINE __m512 load_halves(const std::byte* halves) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
-  }
-  static WEFT_INLINE __m512i pairs(__m512i bytes, int which) {
-    return _mm512_and_si512(_mm512_srli_epi16(bytes, 2 * which), _mm512_set1_epi8(3));
-  }
-  // The same of a unit whose low and high two bytes are halves.
-  static WEFT_INLINE __m512 low_halves(__m512i unit) {
-    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(unit));
-  }
-  static WEFT_INLINE __m512 high_halves(__m512i unit) {
-    return low_halves(_mm512_srli_epi32(unit, 16));
-  }
-  // Where 4i .. 4i + 3 are in a unit of one bit per element: at this bit of its bytes (panels.cpp).
-  static constexpr int bit_of(int i) { return 4 * (i % 2) + i / 2; }
-  static WEFT_INLINE __m512i with_fifth(__m512i codes, __m512i bits, int i) {
-    const int up = 4 - bit_of(i);
-    const __m512i moved = up > 0 ? _mm512_slli_epi16(bits, up) : _mm512_srli_epi16(bits, -up);
-    return _mm512_ternarylogic_epi64(codes, moved, _mm512_set1_epi8(0x10), 0xf8);
-  }
-  static WEFT_INLINE __m512i nibbles(__m512i bytes, int which) {
-    return _mm512_and_si512(which == 0 ? bytes : _mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
-  }
-};
+namespace weft::cpu {
 
 template <class Arch, class C>
 struct PanelsQ8A {
   using A = ActivationBlock;
   static constexpr int kRows = 16;
   static constexpr int kTile = 12;       // tokens whose sums stay in registers
-  static constexpr int kDirectTile = 4;  // likewise, where codes are taken out as they go
-  static constexpr int kDirect = 16;     // up to so many tokens nothing is decoded into scratch
-  static constexpr int kAhead = 2048;    // bytes that several tokens ask ahead for
+  static constexpr int kDirectTile = 4;  // the same, if codes are extracted on the fly
+  static constexpr int kDirect = 16;     // max tokens for which codes are extracted on the fly
+  static constexpr int kAhead = 2048;    // prefetch distance in bytes, for several tokens
   static constexpr int kPieceSubs = 16;  // sub-blocks of a piece
   static constexpr int kBlockElems = 32 * C::kSubs;
   static constexpr int kHalves = C::kHasHalves ? C::kHalfBytes * kRows : 0;
@@ -180,7 +126,7 @@ struct PanelsQ8A {
     return kShift == 0 ? start : _mm512_srai_epi32(start, kShift);
   }
 
-  // Where the blocks of a panel lie.
+  // The addresses of a panel's blocks.
   struct Blocks {
     const std::byte *units, *halves;
     std::int64_t n, at = 0;
@@ -203,8 +149,8 @@ struct PanelsQ8A {
 
   // ---- few tokens
 
-  // One token streams the panel and leaves the processor to fetch it. The rows of several tokens,
-  // which the stream keeps pushing out of the first cache, get in the way of that.
+  // For one token the processor's prefetchers handle the stream of the panel. With several tokens
+  // they do not, because the stream keeps evicting the tokens' rows from L1.
   static WEFT_INLINE void ask_ahead(const std::byte* units, int step) {
     constexpr int kSteps = 8 * C::kGroups, kLines = (C::kUnits + kSteps - 1) / kSteps;
 #pragma GCC unroll 8
@@ -262,7 +208,7 @@ struct PanelsQ8A {
     }
   }
 
-  // The later tiles find the panel in the second cache.
+  // Later tiles find the panel in L2.
   static WEFT_INLINE void direct_panel(const LinearArgs& a, std::int64_t c) {
     Tiles<Arch, kDirectTile>::each(
         a.row1 - a.row0, [&]<int T>(std::int64_t j)
@@ -299,8 +245,8 @@ struct PanelsQ8A {
     }
   }
 
-  // T tokens of a block; their sums go on from where the piece before left them. Meanwhile what
-  // comes after the piece is asked for, some lines per sub-block, or memory would idle.
+  // T tokens of a block; sums continue from the previous piece. Prefetches what follows the piece,
+  // some lines per sub-block.
   template <int T>
   static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x0,
                                              std::int64_t x_stride, float* sums,
@@ -343,8 +289,8 @@ struct PanelsQ8A {
         });
   }
 
-  // The pieces of a block of columns: panel by panel, as they lie, while the activations fit the
-  // second cache; else piece by piece of K, so that their part does.
+  // The pieces of a block of columns: panel by panel, in memory order, if the activations fit into
+  // L2; otherwise piece by piece of K, so that the activations of a piece fit.
   struct Walk {
     static constexpr std::int64_t kCached = 512 * 1024;
     static constexpr std::int64_t kBlocks = kPieceSubs / C::kSubs;  // of a piece
@@ -406,6 +352,6 @@ struct PanelsQ8A {
   }
 };
 
-#endif
-
 }  // namespace weft::cpu
+
+#endif

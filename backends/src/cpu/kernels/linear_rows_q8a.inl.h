@@ -1,11 +1,10 @@
 #pragma once
-// Q8A activations times weights in file order whose codes cost much to find: 16 rows at a time, so
-// that codes are looked up once for many tokens, and scales are applied to 16 sums at once.
+// Q8A activations times weights in file order whose codes are expensive to decode: 16 rows at a
+// time, so that codes are decoded once for many tokens, and scales are applied to 16 sums at once.
 //
-// Many tokens: a piece of the rows is brought into the form of a panel and goes through the tiles
-// of panels. One token: the dot products of 16 rows are summed across lanes together. Both add up
-// the same whole numbers and then floats in the same order, so a token's bits do not tell which it
-// was.
+// Many tokens: a piece of the rows is converted to a panel and multiplied by the panel kernels. One
+// token: the dot products of 16 rows are summed across lanes together. Both add up the same
+// integers, and then floats in the same order, so that a token's bits are the same.
 
 #include "cpu/kernels/linear_panels_q8a.inl.h"
 
@@ -26,7 +25,7 @@ struct RowsQ8A {
   using Panels = PanelsQ8A<Arch, Shape>;
   using Piece = typename Panels::Piece;
   static constexpr std::int64_t kPieceBlocks = Panels::kPieceSubs / kSubs;
-  // Tokens whose sums fit beside a piece, and activations that stay in the second cache.
+  // The tokens whose sums fit beside a piece, and the activations that stay in L2.
   static constexpr std::int64_t kTokens =
       (kLinearScratch - static_cast<std::int64_t>(sizeof(Piece))) / (kRows * 4);
   static constexpr std::int64_t kCached = 768 * 1024;
@@ -43,15 +42,15 @@ struct RowsQ8A {
       }
       return;
     }
-    std::int64_t most = kCached / (a.k / 32 * A::kBytes);
-    most = most < 32 ? 32 : most > kTokens ? kTokens : most;
-    for (std::int64_t t = a.row0; t < a.row1; t += most) {
-      const std::int64_t n = a.row1 - t < most ? a.row1 - t : most;
+    std::int64_t max_rows = kCached / (a.k / 32 * A::kBytes);
+    max_rows = max_rows < 32 ? 32 : max_rows > kTokens ? kTokens : max_rows;
+    for (std::int64_t t = a.row0; t < a.row1; t += max_rows) {
+      const std::int64_t n = a.row1 - t < max_rows ? a.row1 - t : max_rows;
       for (std::int64_t c = a.col0; c < a.col1; c += kRows) many_tokens(a, t, n, c);
     }
   }
 
-  // The same block of 16 rows from column c on; where there are fewer, the last one again.
+  // The same block of 16 rows from column c on; if there are fewer, the last one again.
   struct Block {
     const std::byte* first;
     std::int64_t stride, last;

@@ -7,8 +7,8 @@
 
 namespace weft::cpu {
 
-// Blocks of 32 floats as blocks of Q8A, the bits of its scalar definition (ops/formats/q8a.h).
-// Where a block holds a NaN or an infinity its scale is one.
+// Encodes blocks of 32 floats as Q8A, with the bits of the scalar definition (ops/formats/q8a.h).
+// A block with a NaN or an infinity gets that as its scale.
 template <class Arch>
 struct Quantize {
   static void run(const float* x, std::byte* y, std::int64_t n_blocks) noexcept;

@@ -29,9 +29,9 @@ struct QuantizeBlock {
     std::memcpy(out + 8, starts, 12);
   }
 
-  // With fused multiply-adds a product with the reciprocal and one correction give the rounded
-  // quotient, but for cases nearer to the middle of two floats than 2^-23 of their distance; as
-  // long as nothing leaves the range of floats.
+  // With fused multiply-adds, a product with the reciprocal and one correction give the rounded
+  // quotient, except for cases closer to the middle of two floats than 2^-23 of their distance. It
+  // requires that nothing overflows or underflows.
   static WEFT_INLINE void divide(V (&x)[kVectors], float d) {
     if constexpr (kLanes > 4) {
       if (d > 0x1p-80f && d < 0x1p80f) {

@@ -7,9 +7,9 @@
 
 namespace weft::cpu {
 
-// n floats, a multiple of 32, as blocks of a quantized type, the bits of its scalar definition
-// (ops/formats); y has no alignment. Floats must be finite: what is not gives some block, never a
-// fault.
+// Encodes n floats, a multiple of 32, as blocks of a quantized type, with the bits of the scalar
+// definition (ops/formats); y need not be aligned. Floats should be finite: others give an
+// unspecified block, but never a fault.
 struct ToBlocksKernels {
   void (*q8_0)(const float* x, std::byte* y, std::int64_t n) noexcept = nullptr;
   void (*q4_0)(const float* x, std::byte* y, std::int64_t n) noexcept = nullptr;

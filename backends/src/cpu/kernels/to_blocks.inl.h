@@ -25,7 +25,7 @@ struct BlockOf32 {
     for (int i = 0; i < kVecs; ++i) top = xsimd::max(xsimd::abs(x[i]), top);
     return Simd<Arch>::max(top);
   }
-  // A scale as it will be read back: at the ends of f16 where it lies beyond.
+  // A scale as it will be read back: clamped to the range of f16.
   static WEFT_INLINE void store_scale(float d, std::byte* out) {
     constexpr float kMax = 65504;
     d = d > kMax ? kMax : d < -kMax ? -kMax : d;
@@ -33,7 +33,7 @@ struct BlockOf32 {
     Simd<Arch>::store_f16(V(d), halves);
     std::memcpy(out, halves, 2);
   }
-  // 0 for a denormal: it reads back as 0, and its inverse would overflow.
+  // 0 for a subnormal: it reads back as 0, and its inverse would overflow.
   static WEFT_INLINE float inverse(float d) {
     const float magnitude = d < 0 ? -d : d;
     return magnitude >= 0x1p-126f ? 1 / d : 0;

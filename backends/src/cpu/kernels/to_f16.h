@@ -7,7 +7,7 @@
 
 namespace weft::cpu {
 
-// n floats as halves, rounded to nearest even; y has no alignment beyond 2.
+// Converts n floats to f16, rounded to nearest even; y needs an alignment of 2 only.
 template <class Arch>
 struct ToF16 {
   static void run(const float* x, std::byte* y, std::int64_t n) noexcept;

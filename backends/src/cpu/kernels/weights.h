@@ -1,7 +1,7 @@
 #pragma once
-// What can be done with weights of one format: decode them, multiply f32 activations by them, and
-// multiply Q8A activations by them where the format has an integer row. Weights are read with no
-// alignment and not one byte past their last row.
+// Kernels for weights of one format: decode them, multiply f32 activations by them, and multiply
+// Q8A activations by them if the format has an integer row. Weights need no alignment, and are
+// never read past their last row.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace weft::cpu {
 
 // y[t, n] = sum_k x[t, k] * w[n, k] + bias[n] + residual[t, n] for t in [row0, row1), n in [col0,
-// col1). Strides in bytes.
+// col1). Strides are in bytes.
 struct LinearArgs {
   const std::byte* x = nullptr;  // [T, K] f32 or Q8A
   std::int64_t x_stride = 0;
@@ -28,36 +28,36 @@ struct LinearArgs {
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
   std::byte* scratch =
       nullptr;  // kLinearScratch bytes, for panels panels_scratch(tokens), aligned to 64
-  // Of LinearDecoded: what makes floats of whole blocks, and the size of a block.
+  // For LinearDecoded: decodes whole blocks; and the size of a block.
   void (*decode)(const std::byte* in, float* out, std::int64_t n_elems) = nullptr;
   std::int64_t block_elems = 0, block_bytes = 0;
 };
 inline constexpr std::int64_t kLinearScratch = 32 * 1024;
 
-// The panels' rows go through activations in blocks of this many tokens by this many columns.
+// Panel kernels process blocks of this many tokens by this many columns.
 inline constexpr std::int64_t kPanelTokens = 512, kPanelCols = 128;
-// Bytes of scratch that they need for `tokens` tokens: the sums of a block and a decoded piece of a
-// pair of panels.
+// The scratch that they need for `tokens` tokens, in bytes: the sums of a block, and a decoded
+// piece of two panels.
 inline constexpr std::int64_t kPanelPiece = 32 * 1024;
 constexpr std::int64_t panels_scratch(std::int64_t tokens) {
   return kPanelPiece + (tokens < kPanelTokens ? tokens : kPanelTokens) * kPanelCols * 4;
 }
 
-// The members of Weights as data: one row of a format's table. from_q8a is null where there is no
-// integer row.
+// The members of Weights as function pointers: one row of a format's table. from_q8a is null if
+// there is no integer row.
 struct WeightKernels {
   void (*decode)(const std::byte* row, std::int64_t begin, std::int64_t end,
                  float* out) noexcept = nullptr;  // elements [begin, end) of a row
   void (*from_f32)(const LinearArgs& args) noexcept = nullptr;
   void (*from_q8a)(const LinearArgs& args) noexcept = nullptr;
-  // The same for the part of a tensor that lies in panels (cpu/panels.h); null where there
-  // is no row for it. REQUIRES: columns below the last multiple of kPanelRows.
+  // The same for the part of a tensor in panels (cpu/panels.h); null if there is none. REQUIRES:
+  // columns below the last multiple of kPanelRows.
   void (*panels_from_f32)(const LinearArgs& args) noexcept = nullptr;
   void (*panels_from_q8a)(const LinearArgs& args) noexcept = nullptr;
 };
 
-// Of one format, named by its tag (cpu/weight_tags.h: one for every format that has kernels of its
-// own). Its codec is kernels/weights_<format>.inl.h.
+// The kernels of one format, given by its tag (cpu/weight_tags.h: one for every format with its own
+// kernels). Its codec is kernels/weights_<format>.inl.h.
 template <class Arch, class Format>
 struct Weights {
   static WeightKernels run() noexcept;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cpu/kernels/weights.inl.h"
+#include "cpu/kernels/codec.inl.h"
 
 namespace weft::cpu {
 

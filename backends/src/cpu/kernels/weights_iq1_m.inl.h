@@ -2,6 +2,7 @@
 // IQ1_M: 32 points of 8 bits, their high 3 bits with the signs of their shifts, 16 numbers of 3
 // bits for scales, and the 16 bits of d in four places (ops/formats/iq1_m.h).
 
+#include "cpu/kernels/codec_iq.inl.h"
 #include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 

@@ -2,6 +2,7 @@
 // IQ1_S: d (f16), 32 points of 8 bits, for each sub-block their high 3 bits, a number of 3 bits for
 // its scale and the sign of its shift (ops/formats/iq1_s.h).
 
+#include "cpu/kernels/codec_iq.inl.h"
 #include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 

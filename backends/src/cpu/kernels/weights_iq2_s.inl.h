@@ -2,6 +2,7 @@
 // IQ2_S: d (f16), 32 points of 8 bits, 256 signs, the points' high 2 bits, 16 numbers of 4 bits for
 // scales (ops/formats/iq2_s.h).
 
+#include "cpu/kernels/codec_iq.inl.h"
 #include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 

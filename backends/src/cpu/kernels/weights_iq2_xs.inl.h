@@ -2,6 +2,7 @@
 // IQ2_XS: d (f16), 32 points of 9 bits with 7 bits of signs, 16 numbers of 4 bits for scales
 // (ops/formats/iq2_xs.h).
 
+#include "cpu/kernels/codec_iq.inl.h"
 #include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"

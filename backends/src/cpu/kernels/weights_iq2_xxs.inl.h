@@ -2,6 +2,7 @@
 // IQ2_XXS: d (f16), for each sub-block 4 points of 8 bits, 28 bits of signs and a number of 4 bits
 // for its scale (ops/formats/iq2_xxs.h).
 
+#include "cpu/kernels/codec_iq.inl.h"
 #include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"

@@ -2,6 +2,7 @@
 // IQ3_S: d (f16), 64 points of 8 bits, their ninth bits, 256 signs, 8 numbers of 4 bits for scales
 // (ops/formats/iq3_s.h).
 
+#include "cpu/kernels/codec_iq.inl.h"
 #include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_fours.inl.h"

@@ -2,6 +2,7 @@
 // IQ3_XXS: d (f16), 64 points of 8 bits, for each sub-block 28 bits of signs and a number of 4 bits
 // for its scale (ops/formats/iq3_xxs.h).
 
+#include "cpu/kernels/codec_iq.inl.h"
 #include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
 #include "cpu/kernels/lattice_fours.inl.h"

@@ -12,7 +12,7 @@ struct Codec<Arch, IQ4_NLWeights> : IQCodec {
   static WEFT_INLINE Header header(const std::byte* block) { return {{Simd<Arch>::f16(block)}}; }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int) {
-    return Lookup<Arch>::sixteens(Bytes<Arch>::load_nibbles(block + 2));
+    return Lookup<Arch>::template sixteens<kIQ4Values>(Bytes<Arch>::load_nibbles(block + 2));
   }
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {

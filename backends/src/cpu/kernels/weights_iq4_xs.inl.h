@@ -36,7 +36,8 @@ struct Codec<Arch, IQ4_XSWeights> : IQCodec {
   }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {
-    return Lookup<Arch>::sixteens(Bytes<Arch>::load_nibbles(block + 8 + 16 * group));
+    return Lookup<Arch>::template sixteens<kIQ4Values>(
+        Bytes<Arch>::load_nibbles(block + 8 + 16 * group));
   }
   static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                                  float* out) {

@@ -1,6 +1,6 @@
 #pragma once
-// MXFP4: e, 16 bytes of nibbles: low ones first (ops/formats/mxfp4.h). Codes are what the nibbles
-// stand for, doubled, scales 2^(e - 128).
+// MXFP4: e, 16 bytes of nibbles: low ones first (ops/formats/mxfp4.h). Codes are the doubled values
+// of the nibbles, scales are 2^(e - 128).
 
 #include "cpu/kernels/codec_e2m1.inl.h"
 

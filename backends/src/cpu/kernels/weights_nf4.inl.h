@@ -1,10 +1,10 @@
 #pragma once
-// NF4: d (f16), 32 bytes of nibbles: low ones first (ops/formats/nf4.h). They stand for floats that
-// no scale makes whole.
+// NF4: d (f16), 32 bytes of nibbles: low ones first (ops/formats/nf4.h). Their values are not
+// multiples of a common scale, so they are decoded to floats.
 
 #include "weft/ops/formats/nf4.h"
 
-#include "cpu/kernels/weights.inl.h"
+#include "cpu/kernels/codec.inl.h"
 
 namespace weft::cpu {
 
@@ -29,7 +29,7 @@ struct Codec<Arch, NF4Weights> : TableCodec {
   }
 
  private:
-  // What the nibbles from bit `shift` on of kLanes bytes stand for.
+  // The values of the nibbles at bit `shift` of kLanes bytes.
   static WEFT_INLINE V looked_up(const std::byte* bytes, int shift) {
     const float* table = NF4::kValues;
     if constexpr (kLanes == 16) {

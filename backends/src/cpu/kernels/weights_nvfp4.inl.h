@@ -1,6 +1,6 @@
 #pragma once
 // NVFP4: 4 scales of 8 bits, 4 times 8 bytes of nibbles: low ones first (ops/formats/nvfp4.h).
-// Codes are what the nibbles stand for, doubled.
+// Codes are the doubled values of the nibbles.
 
 #include "cpu/kernels/codec_e2m1.inl.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // Q4_0: d (f16), 16 bytes of nibbles: low ones first (ops/formats/q4_0.h).
 
-#include "cpu/kernels/weights.inl.h"
+#include "cpu/kernels/codec.inl.h"
 
 namespace weft::cpu {
 

@@ -2,7 +2,7 @@
 // Q4_K: d, dmin (f16), 12 bytes of 6-bit scales and minima, 128 bytes of nibbles; 32 bytes hold
 // sub-blocks 2g (low) and 2g + 1 (high) (ops/formats/q4_k.h).
 
-#include "cpu/kernels/weights.inl.h"
+#include "cpu/kernels/codec.inl.h"
 
 namespace weft::cpu {
 
@@ -16,7 +16,7 @@ struct Codec<Arch, Q4_KWeights> : BlockCodec {
   };
 
 #ifdef __SSE2__
-  // Four 6-bit numbers at a time, one in each byte of a word: the first four stand in the low bits
+  // Four 6-bit numbers at a time, one in each byte of a word: the first four are in the low bits
   // of their bytes, the others have four bits in the last word and their upper two in the top of
   // the first ones' bytes.
   static WEFT_INLINE __m128i scale_bytes(const std::byte* block) {
@@ -63,7 +63,7 @@ struct PanelCodec<Arch, Q4_KWeights> : PanelCodecBase {
   static constexpr int kSubs = 8, kUnits = 36, kGroups = 4, kParts = 2;
   static constexpr bool kHasMins = true, kHasHalves = false;
 
-  // As Codec::header: the first four numbers stand in the low bits of their bytes.
+  // As Codec::header: the first four numbers are in the low bits of their bytes.
   static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
                                  __m512* mins) {
     const __m512i d = unit(block, 0), packed[] = {unit(block, 1), unit(block, 2)},

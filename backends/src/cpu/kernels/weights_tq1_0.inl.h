@@ -1,6 +1,6 @@
 #pragma once
-// TQ1_0: 52 bytes of five numbers in base 3 each, d (f16) (ops/formats/tq1_0.h). A byte is a
-// fraction: what is left of it times 3^n begins with number n.
+// TQ1_0: 52 bytes with five base-3 digits (trits) each, d (f16) (ops/formats/tq1_0.h). A byte is a
+// fraction: the fractional part of the byte times 3^n starts with trit n.
 
 #include "cpu/kernels/codec_iq.inl.h"
 
@@ -14,7 +14,7 @@ struct Codec<Arch, TQ1_0Weights> : IQCodec {
     const float d = Simd<Arch>::f16(block + 52);
     return {{d, d, d, d, d, d, d, d}};
   }
-  // Every byte times `power`, of which its low 8 bits stay.
+  // The low 8 bits of every byte times `power`.
   static WEFT_INLINE std::uint64_t times(std::uint64_t bytes, std::uint64_t power) {
     constexpr std::uint64_t kEven = 0x00ff00ff00ff00ff;
     return ((bytes & kEven) * power & kEven) | ((bytes >> 8 & kEven) * power & kEven) << 8;
@@ -97,8 +97,8 @@ struct PanelCodec<Arch, TQ1_0Weights> : PanelCodecBase {
     }
   }
 
-  // What is left of a byte times 3 is 256 times the trit and what is left then. So the trits need
-  // not be found: the dot products of both lefts give theirs.
+  // Three times the remainder of a byte is 256 times the next trit plus the next remainder. So the
+  // dot products of the trits follow from those of the remainders, without extracting the trits.
   struct Lefts {
     __m512i before = _mm512_setzero_si512(), after = _mm512_setzero_si512();
 

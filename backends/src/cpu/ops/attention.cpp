@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "weft/backends/memory.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q8a.h"
@@ -14,12 +16,12 @@ namespace {
 
 static_assert(AttentionKernels::kCells == kCellsPerBlock);
 
-// Tokens that go together: as many as make kTileRows rows, at least one.
+// Tokens per tile: enough for kTileRows rows, at least one.
 std::int64_t tile_tokens(std::int64_t n_heads) {
   return std::max<std::int64_t>(1, AttentionKernels::kTileRows / n_heads);
 }
 
-// Tokens from t on, at most n, of the same sequence whose runs begin at the same position.
+// How many tokens from t on, at most n, have the sequence and the first position of token t.
 std::int64_t same_run(const std::int32_t* slot, const std::int32_t* first, std::int64_t t,
                       std::int64_t n) {
   std::int64_t count = 1;
@@ -27,7 +29,7 @@ std::int64_t same_run(const std::int32_t* slot, const std::int32_t* first, std::
   return count;
 }
 
-// One group after the other, and within it one tile of tokens after the other.
+// Loops over groups, and within each over tiles of tokens.
 template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &q = args.in[0], &k = args.in[1], &v = args.in[2];
@@ -40,8 +42,8 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   for (std::int64_t h = region.col0 / e_out; h < h1;) {
     const std::int64_t group = h / per_group, end = std::min(h1, (group + 1) * per_group);
     for (std::int64_t t = region.row0; t < region.row1;) {
-      const std::int64_t most = std::min(tile_tokens(end - h), region.row1 - t);
-      const std::int64_t n = same_run(slot, first, t, most);
+      const std::int64_t max_tokens = std::min(tile_tokens(end - h), region.row1 - t);
+      const std::int64_t n = same_run(slot, first, t, max_tokens);
       kernels.run({.q = q.row<const std::byte>(t) + q.dtype.bytes(h * e),
                    .q_stride = q.row_stride,
                    .q_in_blocks = q.dtype == q8a,
@@ -84,10 +86,10 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   const TensorSpec& v = graph[node.inputs[2]].spec;
   if (!find_cache_kernels(k.dtype) || !find_cache_kernels(v.dtype)) return std::nullopt;
   const std::int64_t per_group = q.shape[1].bound / k.shape[1].bound;
-  // A lane may have part of a group: fewer heads, more tokens.
-  const std::int64_t most_rows =
+  // A lane may get part of a group: fewer heads, more tokens.
+  const std::int64_t max_rows =
       std::min(std::max(AttentionKernels::kTileRows, per_group), per_group * q.shape[0].bound);
-  const AttentionScratch scratch(most_rows, q.shape[2].bound, node.spec.shape.last());
+  const AttentionScratch scratch(max_rows, q.shape[2].bound, node.spec.shape.last());
   return with_row(
       name_of(q.dtype, k.dtype, v.dtype), kRows, has,
       {.scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),

@@ -35,7 +35,7 @@ void check_attention(const Case& c, std::uint32_t seed) {
   Graph g;
   const Tensor q = g.input("q", {f32, {c.t, c.heads, c.e}});
   // Twice as many blocks as a sequence can have: of two sequences, each has some.
-  const std::int64_t n_cells = 2 * whole_blocks(c.s), n_blocks = n_cells / kCellsPerBlock;
+  const std::int64_t n_cells = 2 * round_up_to_blocks(c.s), n_blocks = n_cells / kCellsPerBlock;
   const Tensor k = g.state("k", {c.k, cache_shape(n_cells, c.groups, c.e)}),
                v = g.state("v", {c.v, cache_shape(n_cells, c.groups, c.e_out)});
   const AttentionRuns runs = runs_inputs(g, c.t, c.s, 2);
@@ -107,7 +107,7 @@ TEST_CASE("attention: many tokens") {
       {.k = f16, .v = f16, .t = 64, .s = 100, .heads = 8, .groups = 2, .e = 32, .e_out = 32}, 7);
 }
 
-TEST_CASE("attention: a token's bits do not depend on which blocks its run lies in") {
+TEST_CASE("attention: a token's result does not depend on which blocks store its cells") {
   for (const DType cache : {f32, f16, q8_0, q4_0}) {
     Graph g;
     const Tensor q = g.input("q", {f32, {2, 2, 32}});
@@ -169,7 +169,7 @@ TEST_CASE("attention in whole numbers: numbers of cells around the block, groups
 }
 
 // Causal tokens of two sequences, some after others, in blocks here and there.
-TEST_CASE("attention: a token has the same bits alone and among others") {
+TEST_CASE("attention: a token has the same bits alone and in a batch") {
   constexpr std::int64_t kTokens = 150, kRoom = 320;
   for (const DType cache : {f32, f16, q8_0, q4_0}) {
     for (const std::int64_t heads : {1, 3, 8, 9}) {
@@ -183,7 +183,7 @@ TEST_CASE("attention: a token has the same bits alone and among others") {
       g.output("y", y);
       Evaluator eval(g, kOddRows);
       eval.floats("q", noise(static_cast<std::size_t>(kTokens * 2 * heads * 32), 1));
-      const auto n = static_cast<std::size_t>(whole_blocks(2 * kRoom) * 2 * 32);
+      const auto n = static_cast<std::size_t>(round_up_to_blocks(2 * kRoom) * 2 * 32);
       eval.floats("k", noise(n, 2)).floats("v", noise(n, 3));
       std::vector<std::int32_t> slot, end;
       for (std::int32_t t = 0; t < kTokens; ++t) {
@@ -199,7 +199,7 @@ TEST_CASE("attention: a token has the same bits alone and among others") {
   }
 }
 
-TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not even a NaN") {
+TEST_CASE("attention: cells of later tokens do not affect earlier ones, not even a NaN") {
   for (const DType cache : {f32, q8_0}) {  // Q4_0 cannot hold a NaN
     CAPTURE(cache.name());
     Graph g;
@@ -225,7 +225,7 @@ TEST_CASE("attention: what later tokens wrote does not reach earlier ones, not e
 
 // One key is far ahead of all others, so that whole blocks of cells fall below kLeastPeak, and the
 // scales of neighbouring cells are far apart.
-TEST_CASE("attention in whole numbers: blocks of cells that add next to nothing, unequal scales") {
+TEST_CASE("integer attention: blocks with negligible weight, unequal scales") {
   for (const DType cache : {q8_0, q4_0}) {
     for (const std::size_t ahead : {3, 70, 130}) {
       Graph g;
@@ -292,7 +292,7 @@ Floats with(const char* path, std::size_t at, float value) {
   return run_kernel(g, eval, "y");
 }
 
-TEST_CASE("attention: NaN goes through, a score of -inf is a weight of 0") {
+TEST_CASE("attention: NaN propagates, a score of -inf is a weight of 0") {
   const float nan = std::numeric_limits<float>::quiet_NaN(),
               inf = std::numeric_limits<float>::infinity();
   for (const float y : with("q", 3, nan)) CHECK(std::isnan(y));

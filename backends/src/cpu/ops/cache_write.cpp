@@ -1,5 +1,7 @@
 #include "weft/ops/cache_write.h"
 
+#include <fmt/format.h>
+
 #include "weft/ops/cache_cells.h"
 
 #include "cpu/cache_kernels.h"
@@ -12,8 +14,8 @@ struct Writer : PreparedKernel {
   CellWriter write = nullptr;
 };
 
-// The region's rows are blocks of the state, its columns whole groups: cells outside it are left to
-// others.
+// The region's rows are blocks of the state, its columns whole groups. Other lanes write the cells
+// outside it.
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &x = args.in[1], &out = args.out;
   const std::int32_t* cells = args.in[2].row<const std::int32_t>(0);

@@ -1,7 +1,7 @@
-// Gate and up projections go to scratch, a block of tokens and columns at a time, and come out
-// combined. Where weights lie in panels, blocks are as tall as the tokens that share a look at
-// them. Blocks of one token are wide: kernels ask ahead for weights of their own columns only, so
-// that each block begins with weights that nobody asked for.
+// Computes the gate and up projections into scratch, one block of tokens and columns at a time,
+// and combines them. With weights in panels, a block has as many tokens as one pass over the
+// weights serves. Blocks of one token are wide: kernels prefetch only weights of their own columns,
+// so every block starts with weights that were not prefetched.
 
 #include "weft/ops/gated_linear.h"
 
@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::int64_t kCols = 64, kColsOfOne = 1024;
 
-// Tokens of a block.
+// Tokens per block.
 std::int64_t block_rows(DType gate, DType up) {
   return in_panels(gate) || in_panels(up) ? kPanelTokens : 32;
 }
-// Bytes of one of the two parts of a block of that many tokens or one.
+// Bytes of one of the two parts of a block with that many tokens, or with one.
 std::int64_t part_bytes(std::int64_t rows) {
   return align_up(std::max(rows * kCols, kColsOfOne) * static_cast<std::int64_t>(sizeof(float)));
 }

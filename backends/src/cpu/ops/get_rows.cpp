@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "weft/base/text.h"
+
 #include "cpu/ops/projection.h"
 #include "cpu/panels.h"
 
@@ -34,7 +36,7 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   const TensorSpec& table = graph[node.inputs[0]].spec;
   const WeightRow row = find_weight_row(table.dtype.plain(), has);
   if (!row) return std::nullopt;
-  return Kernel{.row = row_name("get_rows " + lower(table.dtype.name()), *row.isa),
+  return Kernel{.row = row_name("get_rows " + to_lower(table.dtype.name()), *row.isa),
                 .run = run,
                 .scratch_bytes = in_panels(table.dtype) ? table.row_bytes() : 0,
                 .granule = std::max<std::int64_t>(kProjectionGranule, table.dtype.block_elems())};

@@ -7,7 +7,7 @@
 namespace weft::cpu {
 namespace {
 
-// The region's rows are those of the state: others are left to others.
+// The region's rows are rows of the state. Other lanes write the remaining ones.
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View& x = args.in[1];
   const auto* rows = args.in[2].row<const std::int32_t>(0);

@@ -4,20 +4,13 @@
 
 #include <fmt/ranges.h>
 
+#include "weft/base/text.h"
 #include "weft/ops/formats/q8a.h"
 
 #include "cpu/panels.h"
 #include "cpu/passes/projections.h"
 
 namespace weft::cpu {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 namespace {
 
@@ -45,12 +38,12 @@ std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x
   for (const TensorSpec& w : weights) {
     const WeightRow row = row_for(x, w, has);
     if (!row) return std::nullopt;
-    const std::string name = lower(w.dtype.name());
+    const std::string name = to_lower(w.dtype.name());
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     used = std::max(used, row.isa);  // pointers into the one list
   }
   const std::string what =
-      fmt::format("{} {} x {}", op, lower(x.dtype.name()), fmt::join(names, "+"));
+      fmt::format("{} {} x {}", op, to_lower(x.dtype.name()), fmt::join(names, "+"));
   return Kernel{.row = row_name(what, *used),
                 .scratch_bytes = scratch_for(x, weights),
                 .granule = kProjectionGranule};
@@ -75,7 +68,7 @@ LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> sc
 
 void project(const WeightRow& row, const View& x, const View& w, const LinearArgs& args) noexcept {
   const WeightKernels& kernels = row.kernels;
-  LinearArgs rest = args;  // of columns: what does not lie in panels
+  LinearArgs rest = args;  // the columns that are not in panels
   if (row.decoder) {
     rest.decode = row.decoder->decode;
     rest.block_elems = w.dtype.block_elems();

@@ -1,6 +1,6 @@
 #pragma once
-// What linear, linear_concat and gated_linear share: finding and calling the kernel for activations
-// and weights of given types.
+// Shared by linear, linear_concat and gated_linear: finding and calling the kernel for given types
+// of activations and weights.
 
 #include <optional>
 #include <string>
@@ -13,8 +13,6 @@ namespace weft::cpu {
 
 inline constexpr std::int64_t kProjectionGranule = 16;
 
-std::string lower(std::string_view text);  // "Q4_K" -> "q4_k"
-
 // What a projection prepares: the rows for its weights, in their order.
 struct ProjectionRows : PreparedKernel {
   std::vector<WeightRow> weights;
@@ -26,13 +24,13 @@ struct ProjectionRows : PreparedKernel {
 std::unique_ptr<PreparedKernel> prepare_projection(FeatureSet has, const Graph& graph,
                                                    const Node& node);
 
-// Name and scratch of a kernel that multiplies x by these weights; nullopt if there is no
-// row for one of them. The name is "linear q8a x q4_k avx512vnni", several weights joined by "+",
-// equal ones named once, with the last of their instruction sets; the caller adds `run`.
+// The name and scratch of a kernel that multiplies x by these weights; nullopt if there is no row
+// for one of them. The name is "linear q8a x q4_k avx512vnni". Several weight types are joined by
+// "+", equal ones are listed once, and the last instruction set is named. The caller sets `run`.
 std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x,
                                         std::span<const TensorSpec> weights, FeatureSet has);
 
-// x and w; the caller adds y, region, bias and residual.
+// Sets x and w; the caller sets y, region, bias and residual.
 LinearArgs projection_args(const View& x, const View& w, std::span<std::byte> scratch);
 void project(const WeightRow& row, const View& x, const View& w, const LinearArgs& args) noexcept;
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/iq1_m.h"
@@ -151,7 +152,7 @@ TEST_CASE("linear: there are rows for weights in panels") {
 }
 
 TEST_CASE(
-    "linear: weights in panels, every number of tokens up to two tiles, rows that fill none") {
+    "linear: weights in panels, every number of tokens up to two tiles, rows that fill no panel") {
   std::uint32_t seed = 3000;
   for (const bool integer : {false, true}) {
     for (const DType w : integer ? panel_types(kBlocks, true) : panel_types(kScalars, false)) {
@@ -224,7 +225,7 @@ TEST_CASE("linear: the bits of a token do not depend on how many there are") {
   }
 }
 
-TEST_CASE("linear: weights may lie at any even address") {
+TEST_CASE("linear: weights may start at any even address") {
   // The copies of check_kernel end at a page, so rows of 18, 34 and 210 bytes start anywhere; here
   // the first row does, too.
   for (const DType w : kBlocks) {
@@ -331,7 +332,7 @@ TEST_CASE("linear_concat: parts of different formats, cut anywhere") {
   }
 }
 
-TEST_CASE("gated_linear: equals its definition, also where gate and up differ in format") {
+TEST_CASE("gated_linear: equals its definition, also if gate and up differ in format") {
   std::uint32_t seed = 0;
   for (const std::int64_t t : {1, 3, 35}) {
     for (const bool integer : {false, true}) {

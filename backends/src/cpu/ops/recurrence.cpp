@@ -5,7 +5,7 @@
 namespace weft::cpu {
 namespace {
 
-// Memory is what it waits for: plain loops, the same bits on every instruction set.
+// Bound by memory, so plain loops suffice. They give the same bits on every instruction set.
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &a = args.in[0], &x = args.in[1], &state = args.in[2];
   const auto* from = args.in[3].row<const std::int32_t>(0);

@@ -7,7 +7,9 @@
 namespace weft::test {
 namespace {
 
-TEST_CASE("recurrence: within the bounds, cut anywhere, from nothing, states and tokens before") {
+TEST_CASE(
+    "recurrence: within the bounds, split anywhere, from zero, from states and from earlier "
+    "tokens") {
   std::uint32_t seed = 1;
   for (const std::int64_t width : {1, 7, 16, 33, 200}) {
     for (const std::int64_t n : {1, 5, 40}) {
@@ -32,7 +34,7 @@ TEST_CASE("recurrence: within the bounds, cut anywhere, from nothing, states and
   }
 }
 
-TEST_CASE("keep_rows: the bits of the definition, other rows left alone, by lanes") {
+TEST_CASE("keep_rows: the bits of the definition, other rows unchanged, split over lanes") {
   Graph g;
   const Tensor written = keep_rows(g.state("s", {f32, {5, 20}}), g.input("x", {f32, {4, 20}}),
                                    g.input("rows", {i32, {4}}));

@@ -1,5 +1,5 @@
-// A few sines per step, used by every layer: the scalar definition will do. It splits, so that no
-// lane waits for them.
+// A few sines per step, used by every layer: the scalar definition is fast enough. The work is
+// split so that no lane waits for another.
 
 #include "weft/ops/rope_angles.h"
 

@@ -148,7 +148,7 @@ TEST_CASE("rope: both pairings, partial rotation, every even width") {
   }
 }
 
-TEST_CASE("cache_write: the bits of the definition, other cells left alone") {
+TEST_CASE("cache_write: the bits of the definition, other cells unchanged") {
   std::uint32_t seed = 1;
   for (const DType cache : {f32, f16, q8_0, q4_0}) {
     for (const std::int64_t e : {1, 3, 8, 17, 32, 33, 64, 96}) {
@@ -233,7 +233,7 @@ TEST_CASE("cache_write: every kind of float becomes the right half") {
 TEST_CASE("get_rows: the exact values of every format, NaN for ids outside") {
   for (const Format* format : all_formats()) {
     const DType table = format->dtype;
-    if (format->whole || table == q8a) continue;
+    if (format->is_integer || table == q8a) continue;
     for (const std::int64_t n_blocks : {1, 2, 3, 33}) {
       CAPTURE(table.name());
       const std::int64_t d = n_blocks * table.block_elems();
@@ -278,7 +278,7 @@ TEST_CASE("quantize: the bits of the definition") {
   }
 }
 
-TEST_CASE("quantize: the middle between two codes goes to the even one, all bytes as defined") {
+TEST_CASE("quantize: ties round to even, all bytes as defined") {
   for (const float scale : {1.0f, 0x1p-60f, 0x1p-100f, 0x1p60f, 0x1p100f}) {
     CAPTURE(scale);
     Graph g;

@@ -19,7 +19,7 @@ bool is_weight_of(const Node& user, NodeId id) {
   return std::ranges::count(projection_weights(user), id) != 0;
 }
 
-// A user that finds its way in panels.
+// Whether this user can read the weight from panels.
 bool reads_panels(const Graph& graph, const Node& user, NodeId id, FeatureSet has) {
   if (user.op == &kGetRows) return user.inputs[1] != id;
   return is_weight_of(user, id) && user.inputs[0] != id &&
@@ -27,31 +27,27 @@ bool reads_panels(const Graph& graph, const Node& user, NodeId id, FeatureSet ha
 }
 
 // Every user reads panels, at least one of them all of the weight, and there is a panel to read.
-std::vector<bool> packable(const Graph& graph, FeatureSet has) {
-  std::vector<bool> all(static_cast<std::size_t>(graph.size()), true), any(all.size());
+PerNode<bool> packable(const Graph& graph, FeatureSet has) {
+  PerNode<bool> all(graph, true), any(graph);
   for (NodeId user = 0; user < graph.size(); ++user) {
     for (const NodeId id : graph[user].inputs) {
       if (id == kNoNode || graph[id].kind != NodeKind::weight) continue;
-      const auto i = static_cast<std::size_t>(id);
-      all[i] = all[i] && reads_panels(graph, graph[user], id, has);
-      any[i] = any[i] || graph[user].op != &kGetRows;
+      all[id] = all[id] && reads_panels(graph, graph[user], id, has);
+      any[id] = any[id] || graph[user].op != &kGetRows;
     }
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Node& node = graph[static_cast<NodeId>(i)];
-    all[i] = all[i] && any[i] && node.spec.shape.rows().bound >= kPanelRows;
-  }
-  for (const Graph::Output& output : graph.outputs())
-    all[static_cast<std::size_t>(output.node)] = false;
+  for (NodeId id = 0; id < graph.size(); ++id)
+    all[id] = all[id] && any[id] && graph[id].spec.shape.rows().bound >= kPanelRows;
+  for (const Graph::Output& output : graph.outputs()) all[output.node] = false;
   return all;
 }
 
 Graph apply(const Graph& graph, FeatureSet has) {
-  const std::vector<bool> packs = packable(graph, has);
+  const PerNode<bool> packs = packable(graph, has);
   Rewriter rewriter(graph, "pack_weights");
   for (NodeId id = 0; id < graph.size(); ++id) {
     const bool is_weight = graph[id].kind == NodeKind::weight;
-    if (is_weight && packs[static_cast<std::size_t>(id)]) {
+    if (is_weight && packs[id]) {
       rewriter.copy_as(id, panels_of(graph[id].spec.dtype));
     } else {
       rewriter.copy(id);

@@ -1,7 +1,7 @@
 #pragma once
-// Weights of projections in panels (cpu/panels.h): 16 rows side by side, so that a vector
-// holds one element of 16 outputs and no sum goes across lanes. A resident lowering: whoever binds
-// the weights brings them in that order.
+// Changes weights of projections to panels (cpu/panels.h): 16 interleaved rows, so that a vector
+// holds one element of 16 outputs and no sum goes across lanes. A resident lowering: the loader of
+// the weights must pack them in that layout.
 
 #include "weft/graph/pass.h"
 
@@ -9,7 +9,7 @@
 
 namespace weft::cpu {
 
-// For the rows of this instruction set, and of those that it contains; null: there are none.
+// For the kernel rows of this instruction set and of those it includes. Null if there are none.
 Pass pack_weights(const InstructionSet* isa);
 
 }  // namespace weft::cpu

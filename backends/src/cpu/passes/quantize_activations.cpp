@@ -14,14 +14,14 @@
 namespace weft::cpu {
 namespace {
 
-// What input 0 is multiplied with.
+// The inputs that input 0 is multiplied by.
 std::span<const NodeId> factors(const Node& node) {
   if (node.op == &kAttention) return std::span(node.inputs).subspan(1, 1);
   return projection_weights(node);
 }
 
-// Keys in blocks are Q8_0 or Q4_0. Graphs are the same on all instruction sets, and so is what
-// rounding costs, although keys are multiplied as integers with VNNI alone.
+// Keys in blocks are Q8_0 or Q4_0. Only VNNI multiplies keys as integers, but graphs, and with them
+// rounding errors, are the same on all instruction sets.
 bool wants_q8a(const Graph& graph, const Node& node) {
   const std::span<const NodeId> with = factors(node);
   if (with.empty()) return false;

@@ -61,7 +61,7 @@ TEST_CASE("projections of one activation share one quantize node") {
   }
 }
 
-TEST_CASE("queries are quantized where keys lie in blocks of codes") {
+TEST_CASE("queries are quantized if keys are stored in quantized blocks") {
   const auto queries = [](DType keys, std::int64_t e) {
     Graph g;
     const Tensor q = g.input("q", {f32, {2, 4, e}});
@@ -77,7 +77,7 @@ TEST_CASE("queries are quantized where keys lie in blocks of codes") {
   CHECK(queries(f16, 64) == "F32");
 }
 
-TEST_CASE("weights without an integer row keep float activations, also beside ones that have it") {
+TEST_CASE("weights without an integer row keep float activations, even next to ones with it") {
   Graph g;
   const Tensor x = g.input("x", {f32, {2, 64}});
   g.output("a", linear(x, g.weight("a.weight", {f16, {8, 64}})));
@@ -109,7 +109,7 @@ TEST_CASE(
   const std::vector<float> plain = y_of(g), lowered = y_of(low);
   // |x|, |w|, |b|, |r| <= 1: each of 64 products moves by at most the step of a block whose largest
   // value is 1; both results are within 66 and rounded to f32 once.
-  const double bound = 64 * kQ8AFormat.step(1) + 66 * 0x1p-23;
+  const double bound = 64 * kQ8AFormat.max_error(1) + 66 * 0x1p-23;
   for (std::size_t i = 0; i < plain.size(); ++i) {
     CHECK(std::abs(static_cast<double>(plain[i]) - lowered[i]) <= bound);
   }

@@ -1,12 +1,10 @@
 #pragma once
-// Traits of AVX2, and what all sets with 256 bits share.
+// Traits of AVX2, and what all sets with 256-bit vectors share.
 
 #ifdef __AVX2__
 
 #include <immintrin.h>
 #include <xsimd/xsimd.hpp>
-
-#include "cpu/simd/sse2.inl.h"
 
 namespace weft::cpu {
 
@@ -162,8 +160,8 @@ struct EightLanes {
   }
 };
 
-// vpmaddubsw takes one operand without sign: |w|, and the sign of w moves to a. Pairs stay below 2
-// * 128 * 127 < 2^15.
+// vpmaddubsw takes one unsigned operand: |w|, so the sign of w moves to a. Pairs stay below
+// 2 * 128 * 127 < 2^15.
 template <class Arch, class Codec>
 struct Dot<Arch, Codec, Avx2> : EightLanes {
   struct Weights {
@@ -190,30 +188,29 @@ struct Dot<Arch, Codec, Avx2> : EightLanes {
   }
 };
 
-// What nibbles stand for, plus an offset: eight of them as bytes of a word.
-template <class Arch>
-struct Sixteens {
-  static constexpr long long word(std::size_t first, int offset) {
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < 8; ++i) {
-      const auto byte = static_cast<std::uint8_t>(kIQ4Values[first + i] + offset);
-      word |= std::uint64_t{byte} << 8 * i;
-    }
-    return static_cast<long long>(word);
-  }
-  template <int kOffset>
-  static WEFT_INLINE __m128i table() {
-    constexpr long long kLow = word(0, kOffset), kHigh = word(8, kOffset);
-    return _mm_set_epi64x(kHigh, kLow);
-  }
-};
-
 template <class Arch>
 struct Lookup {
   using B = Bytes<Arch>;
 
+  // The 16 values plus an offset; eight of them as bytes of a word.
+  template <const auto& kValues, int kOffset>
+  static WEFT_INLINE __m128i table() {
+    constexpr long long kLow = word<kValues>(0, kOffset), kHigh = word<kValues>(8, kOffset);
+    return _mm_set_epi64x(kHigh, kLow);
+  }
+  template <const auto& kValues>
+  static constexpr long long word(std::size_t first, int offset) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const auto byte = static_cast<std::uint8_t>(kValues[first + i] + offset);
+      word |= std::uint64_t{byte} << 8 * i;
+    }
+    return static_cast<long long>(word);
+  }
+
+  template <const auto& kValues>
   static WEFT_INLINE B sixteens(B nibbles) {
-    const __m128i table = Sixteens<Arch>::template table<0>();
+    const __m128i table = Lookup::table<kValues, 0>();
     return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles.v)};
   }
   // E2M1, doubled.
@@ -246,7 +243,7 @@ struct Lookup {
                                              4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7);
     const __m256i four =
         _mm256_shuffle_epi8(_mm256_set1_epi64x(static_cast<long long>(codes)), byte_of);
-    // Of four equal bytes, in turn: bits 0-1, 2-3, 4-5 and 6-7; the last two moved to the first's.
+    // Of four equal bytes: bits 0-1, 2-3, 4-5 and 6-7; the last two moved to those of the first.
     const __m256i moved = _mm256_blend_epi16(four, _mm256_srli_epi16(four, 4), 0xaa);
     const __m256i own = _mm256_and_si256(moved, _mm256_set1_epi16(0x0c03));
     const __m128i table = _mm_setr_epi8(-1, 0, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0);
@@ -257,8 +254,8 @@ struct Lookup {
   }
   static WEFT_INLINE B trits(B b) {
     const auto below = [&](int n) __attribute__((always_inline)) {
-      const __m256i most = _mm256_set1_epi8(static_cast<char>(n - 1));
-      return _mm256_cmpeq_epi8(_mm256_min_epu8(b.v, most), b.v);
+      const __m256i last = _mm256_set1_epi8(static_cast<char>(n - 1));
+      return _mm256_cmpeq_epi8(_mm256_min_epu8(b.v, last), b.v);
     };
     return {_mm256_add_epi8(_mm256_set1_epi8(1), _mm256_add_epi8(below(86), below(171)))};
   }

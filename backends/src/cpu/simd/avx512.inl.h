@@ -6,8 +6,6 @@
 #include <immintrin.h>
 #include <xsimd/xsimd.hpp>
 
-#include "cpu/simd/avx2.inl.h"
-
 namespace weft::cpu {
 
 template <>

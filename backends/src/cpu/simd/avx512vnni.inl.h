@@ -6,11 +6,9 @@
 #include <immintrin.h>
 #include <xsimd/xsimd.hpp>
 
-#include "cpu/simd/avx512.inl.h"
-
 namespace weft::cpu {
 
-// vpdpbusd takes weights without sign: signed codes are raised by 128, and the sums start at
+// vpdpbusd takes unsigned weights: signed codes get an offset of 128, and the sums start at
 // -offset * (sum of four activation codes).
 template <class Arch, class Codec>
 struct Dot<Arch, Codec, Avx512Vnni> : EightLanes {

@@ -1,5 +1,5 @@
 #pragma once
-// exp for softmax: of values that are at most 0.
+// exp for softmax: for arguments that are at most 0.
 
 #include "cpu/simd/simd.inl.h"
 
@@ -14,7 +14,7 @@ struct Exp {
   static WEFT_INLINE V of_negative(V x) {
     // 1.5 * 2^23 + 127: the sum is rounded to whole numbers, its low bits are n + 127.
     const V magic(12583039.0f);
-    x = xsimd::max(V(-88.0f), x);  // of two operands x86 takes the second where one is a NaN
+    x = xsimd::max(V(-88.0f), x);  // keeps a NaN: x86 returns the second operand if one is a NaN
     const V t = Simd<Arch>::fma(x, V(1.44269504f), magic);
     const V n = t - magic;
     const V r = Simd<Arch>::fma(n, V(2.12194440e-4f), Simd<Arch>::fma(n, V(-0.693359375f), x));

@@ -1,16 +1,17 @@
 #pragma once
-// What a traits file (simd/<instruction set>.inl.h) says of its instruction set. A set that extends
-// another one and has no traits of its own takes those of the other one: it changes a kernel's code
-// by its compiler flags alone, or by leaves in the kernels. Included only by kernel bodies, which
-// are compiled with the flags of one instruction set: no function here may leave a symbol that
-// lacks the tag in its name (no std containers, no std algorithms, nothing that is not a member of
-// a tagged template).
+// The traits that a file simd/<instruction set>.inl.h defines for its instruction set. A set that
+// extends another one and has no traits uses those of the other one: only its compiler flags, or
+// leaves in the kernels, change a kernel's code. Included only by kernel bodies, which are compiled
+// with the flags of one instruction set. No function here may leave a symbol without the tag in its
+// name: no std containers, no std algorithms, only members of tagged templates.
+//
+// Kernels include the generated cpu/simd/simd.inl.h: this file, then the traits in the order of
+// cmake/instruction_sets.cmake. So a traits file may use this one and the traits of the sets that
+// its own extends, and includes neither.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-
-#include "weft/ops/formats/iq_grids.h"
 
 #include "cpu/isa_tags.h"
 
@@ -23,13 +24,39 @@ namespace weft::cpu {
 template <class Arch>
 struct Simd : Simd<typename Arch::Base> {};
 
+// Partial vectors, for the ends of rows. Computations on them give the same bits as on whole
+// vectors.
+template <class Arch>
+struct Part {
+  using V = typename Simd<Arch>::V;
+  static constexpr int kLanes = Simd<Arch>::kLanes;
+
+  // n <= kLanes floats, followed by zeros.
+  static WEFT_INLINE V load(const float* p, std::int64_t n) { return Simd<Arch>::load_part(p, n); }
+  static WEFT_INLINE void store(V v, float* p, std::int64_t n) { Simd<Arch>::store_part(v, p, n); }
+  // f(V of the elements from i on) -> V, for all i.
+  template <class F>
+  static WEFT_INLINE void map(std::int64_t n, const float* x, float* y, F f) {
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) f(V::load_unaligned(x + i)).store_unaligned(y + i);
+    if (i < n) store(f(load(x + i, n - i)), y + i, n - i);
+  }
+  template <class F>
+  static WEFT_INLINE void map2(std::int64_t n, const float* a, const float* b, float* y, F f) {
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+      f(V::load_unaligned(a + i), V::load_unaligned(b + i)).store_unaligned(y + i);
+    if (i < n) store(f(load(a + i, n - i), load(b + i, n - i)), y + i, n - i);
+  }
+};
+
 // 32 bytes at a time: the codes of one block of weights or activations, in the order of their
 // elements.
 template <class Arch>
 struct Bytes;
 
-// 32 codes from tables: nibbles that stand for uneven values, points of a grid with 8 or 4
-// coordinates of one byte, and signs for them, one bit each (ops/formats/iq_grids.h).
+// 32 codes from tables: nibbles that stand for 16 values, points of a grid with 8 or 4 coordinates
+// of one byte, and signs for them, one bit each (ops/formats/iq_grids.h).
 template <class Arch>
 struct Lookup;
 
@@ -37,8 +64,8 @@ struct Lookup;
 template <class Arch>
 struct Quarters : Quarters<typename Arch::Base> {};
 
-// The 32 codes of a block of activations in registers: their largest magnitude, how they are
-// rounded and stored.
+// The 32 codes of a block of activations in registers: their largest magnitude, rounding and
+// storing.
 template <class Arch>
 struct QuantizedCodes;
 
@@ -46,15 +73,15 @@ struct QuantizedCodes;
 // float lanes:
 //   lanes += float(partial sums of w * a) * (scale of the weights * scale of the activations)
 // One vector per output element takes all of its blocks in the order of K and is summed across
-// lanes once at the end, so an element's bits do not depend on what else is computed beside it.
+// lanes once at the end, so an element's bits do not depend on what else is computed with it.
 //
-// A codec says how its codes are to be read: kSigned (bytes with sign) or unsigned with kOffset to
-// be taken off. Activations are blocks of Q8A: codes within -127 .. 127, so that no 16-bit sum
-// saturates. `As` is the set whose traits Arch has.
+// A codec declares how to read its codes: kSigned (signed bytes), or unsigned with kOffset to be
+// subtracted. Activations are blocks of Q8A with codes within -127 .. 127, so that no 16-bit sum
+// saturates. `As` is the set whose traits Arch uses.
 template <class Arch, class Codec, class As = Arch>
 struct Dot : Dot<Arch, Codec, typename As::Base> {};
 
-// Where things lie in a block of Q8A (ops/formats/q8a.h).
+// The offsets of members in a block of Q8A (ops/formats/q8a.h).
 struct ActivationBlock {
   static constexpr int kElements = 32, kBytes = 52;
   static constexpr int kScale = 0, kScaledSum = 4, kStart = 8, kStartLow = 12, kStartHigh = 16;
@@ -63,7 +90,8 @@ struct ActivationBlock {
 
 template <class Arch>
 struct Signs {
-  // Four times 7 bits, the lowest ones first, as 32: the eighth makes every byte's number even.
+  // Four times 7 bits, lowest first, as 32 bits: the eighth bit of each byte makes the number of
+  // set bits even.
   static WEFT_INLINE std::uint32_t even(std::uint32_t bits) {
     const std::uint32_t s = (bits & 0x7fu) | (bits << 1 & 0x7f00u) | (bits << 2 & 0x7f0000u) |
                             (bits << 3 & 0x7f000000u);

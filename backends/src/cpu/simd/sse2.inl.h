@@ -6,8 +6,6 @@
 #include <immintrin.h>
 #include <xsimd/xsimd.hpp>
 
-#include "cpu/simd/primary.inl.h"
-
 namespace weft::cpu {
 
 // SSE2 has no half-float conversions; these are the definitions of ops/formats/half.h on four
@@ -83,7 +81,7 @@ struct Simd<Sse2> {
   static WEFT_INLINE V negate_firsts(V v) {
     return V(_mm_xor_ps(v, _mm_castsi128_ps(_mm_set1_epi64x(0x80000000))));
   }
-  // The first n <= kLanes lanes, zeros behind them; touches no other memory.
+  // The first n <= kLanes lanes, followed by zeros; touches no other memory.
   static WEFT_INLINE V load_part(const float* p, std::int64_t n) {
     __m128 v = _mm_setzero_ps();
     if (n & 4) return V(_mm_loadu_ps(p));
@@ -156,7 +154,7 @@ struct Bytes<Sse2> {
     const __m128i mask = _mm_cmpeq_epi8(_mm_and_si128(eight, each), each);
     return _mm_and_si128(mask, _mm_set1_epi8(1 << kTo));
   }
-  // Bytes 8-15 and 16-23 change places.
+  // Swaps bytes 8-15 and 16-23.
   WEFT_INLINE Bytes swap_middle_eights() const {
     return {_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high)};
   }
@@ -254,15 +252,16 @@ struct Lookup<Sse2> {
   using B = Bytes<Sse2>;
 
   // There is no instruction for it.
+  template <const auto& kValues>
   static WEFT_INLINE B sixteens(B nibbles) {
     alignas(16) std::uint8_t in[32];
     alignas(16) std::int8_t out[32];
     _mm_store_si128(reinterpret_cast<__m128i*>(in), nibbles.low);
     _mm_store_si128(reinterpret_cast<__m128i*>(in + 16), nibbles.high);
-    for (int i = 0; i < 32; ++i) out[i] = kIQ4Values[in[i]];
+    for (int i = 0; i < 32; ++i) out[i] = kValues[in[i]];
     return B::load(reinterpret_cast<const std::byte*>(out));
   }
-  // E2M1, doubled. A code's low bits are the number where they are below 5; 5, 6, 7 are 6, 8, 12.
+  // E2M1, doubled. A code's low bits are the number if they are below 5; 5, 6, 7 are 6, 8, 12.
   static WEFT_INLINE B e2m1(B nibbles) { return {e2m1(nibbles.low), e2m1(nibbles.high)}; }
   static WEFT_INLINE __m128i e2m1(__m128i nibbles) {
     const __m128i n = _mm_and_si128(nibbles, _mm_set1_epi8(7));
@@ -306,12 +305,12 @@ struct Lookup<Sse2> {
     return {_mm_add_epi8(b.low, _mm_add_epi8(b.low, b.low)),
             _mm_add_epi8(b.high, _mm_add_epi8(b.high, b.high))};
   }
-  // The whole parts of three times b / 256, minus 1.
+  // The integer part of three times b / 256, minus 1.
   static WEFT_INLINE B trits(B b) { return {trits(b.low), trits(b.high)}; }
   static WEFT_INLINE __m128i trits(__m128i b) {
     const auto below = [&](int n) __attribute__((always_inline)) {
-      const __m128i most = _mm_set1_epi8(static_cast<char>(n - 1));
-      return _mm_cmpeq_epi8(_mm_min_epu8(b, most), b);
+      const __m128i last = _mm_set1_epi8(static_cast<char>(n - 1));
+      return _mm_cmpeq_epi8(_mm_min_epu8(b, last), b);
     };
     return _mm_add_epi8(_mm_set1_epi8(1), _mm_add_epi8(below(86), below(171)));
   }
@@ -336,13 +335,13 @@ template <>
 struct QuantizedCodes<Sse2> {
   using V = Simd<Sse2>::V;
 
-  // Rounded to nearest even, within -127 .. 127; what is no number becomes -127.
+  // Rounded to nearest even and clamped to -127 .. 127; a NaN becomes -127.
   static WEFT_INLINE __m128i pack(const V* x) {
-    const __m128i least = _mm_set1_epi16(-127), most = _mm_set1_epi16(127);
+    const __m128i min_code = _mm_set1_epi16(-127), max_code = _mm_set1_epi16(127);
     const __m128i low = _mm_packs_epi32(_mm_cvtps_epi32(x[0]), _mm_cvtps_epi32(x[1]));
     const __m128i high = _mm_packs_epi32(_mm_cvtps_epi32(x[2]), _mm_cvtps_epi32(x[3]));
-    return _mm_packs_epi16(_mm_max_epi16(_mm_min_epi16(low, most), least),
-                           _mm_max_epi16(_mm_min_epi16(high, most), least));
+    return _mm_packs_epi16(_mm_max_epi16(_mm_min_epi16(low, max_code), min_code),
+                           _mm_max_epi16(_mm_min_epi16(high, max_code), min_code));
   }
   // Writes codes; sums of the first and the second half.
   static WEFT_INLINE void store(const V (&x)[8], std::byte* out, std::int32_t (&sums)[2]) {
@@ -352,13 +351,14 @@ struct QuantizedCodes<Sse2> {
       sums[half] = sum(codes);
     }
   }
-  // Raised by 128, because there is a sum of bytes without sign alone.
+  // With an offset of 128, because there is only a sum of unsigned bytes.
   static WEFT_INLINE std::int32_t sum(__m128i codes) {
     const __m128i sums =
         _mm_sad_epu8(_mm_xor_si128(codes, _mm_set1_epi8(-128)), _mm_setzero_si128());
     return _mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4) - 16 * 128;
   }
-  // As bits: magnitudes of floats are ordered like integers, and a NaN lies above all of them.
+  // Compared as bits: magnitudes of floats are ordered like integers, and a NaN is above all of
+  // them.
   static WEFT_INLINE float largest_magnitude(const V (&x)[8]) {
     const __m128i magnitude = _mm_set1_epi32(0x7fffffff);
     __m128i m = _mm_setzero_si128();

@@ -1,16 +1,19 @@
 #pragma once
-// Typed attributes of a node, erased. An op's attributes are a plain struct that lists its fields
-// once:
+// The attributes of a node, type-erased. An op's attributes are a plain struct that lists its
+// fields once:
 //
 //   struct RmsNormAttrs {
 //     float eps;
 //     static constexpr auto fields() { return std::tuple{field("eps", &RmsNormAttrs::eps)}; }
 //   };
 //
-// From the list come JSON, comparison and, through the plan's JSON, hashing. Fields are numbers,
-// bools and enums with a to_string.
+// Visiting, comparison and JSON are derived from this list. Fields are numbers, bools and enums
+// with a to_string.
 
-#include <cmath>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,8 +21,7 @@
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
-
-#include <fmt/format.h>
+#include <variant>
 
 namespace weft {
 
@@ -36,6 +38,13 @@ constexpr AttrField<T, M> field(std::string_view name, M T::*member) {
 struct NoAttrs {
   static constexpr auto fields() { return std::tuple{}; }
 };
+
+// A field's value: enums come as their names.
+using AttrValue = std::variant<bool, std::int64_t, float, double, std::string_view>;
+using AttrVisitor = std::function<void(std::string_view name, const AttrValue& value)>;
+
+// "true", "-3", "1e-05" (the shortest text that gives the same number back), "inf", "halves".
+std::string to_string(const AttrValue& value);
 
 // Immutable, shared, cheap to copy.
 class Attrs {
@@ -54,45 +63,62 @@ class Attrs {
   }
   bool holds(const std::type_info& t) const { return *type_->id == t; }
 
-  std::string to_json() const { return type_->print(data_.get()); }  // {"eps":1e-05}
+  // The fields in the order of the list. Texts live as long as the call of `visit`.
+  void for_each(const AttrVisitor& visit) const { type_->visit(data_.get(), visit); }
+
+  std::string to_json() const;  // {"eps":1e-05}
+
+  // The same type and, bit by bit, the same values.
   friend bool operator==(const Attrs& a, const Attrs& b) {
-    return *a.type_->id == *b.type_->id && a.to_json() == b.to_json();
+    return *a.type_->id == *b.type_->id && a.type_->equal(a.data_.get(), b.data_.get());
   }
 
  private:
   struct Type {
     const std::type_info* id;
-    std::string (*print)(const void*);
+    void (*visit)(const void*, const AttrVisitor&);
+    bool (*equal)(const void*, const void*);
   };
 
   template <class V>
-  static std::string print_value(const V& v) {
-    if constexpr (std::is_same_v<V, bool>)
-      return v ? "true" : "false";
-    else if constexpr (std::is_enum_v<V>)
-      return fmt::format("\"{}\"", to_string(v));
-    else if constexpr (std::is_floating_point_v<V>)
-      return std::isfinite(v) ? fmt::format("{}", v) : fmt::format("\"{}\"", v);  // JSON has no inf
+  static void visit_value(std::string_view name, const V& v, const AttrVisitor& visit) {
+    if constexpr (std::is_enum_v<V>) {
+      const auto& text = to_string(v);
+      visit(name, std::string_view(text));
+    } else if constexpr (std::same_as<V, bool> || std::floating_point<V>) {
+      visit(name, v);
+    } else {
+      visit(name, std::int64_t{v});
+    }
+  }
+
+  template <class V>
+  static bool equal_values(const V& a, const V& b) {
+    if constexpr (std::same_as<V, float>)
+      return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+    else if constexpr (std::same_as<V, double>)
+      return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
     else
-      return fmt::format("{}", v);
+      return a == b;
   }
 
   template <class T>
-  static std::string print_fields(const void* p) {
+  static void visit_fields(const void* p, const AttrVisitor& visit) {
     const T& value = *static_cast<const T*>(p);
-    std::string out = "{";
-    std::apply(
-        [&](const auto&... f) {
-          ((out += fmt::format("{}\"{}\":{}", out.size() > 1 ? "," : "", f.name,
-                               print_value(value.*(f.member)))),
-           ...);
-        },
-        T::fields());
-    return out + "}";
+    std::apply([&](const auto&... f) { (visit_value(f.name, value.*(f.member), visit), ...); },
+               T::fields());
   }
 
   template <class T>
-  static constexpr Type kType{&typeid(T), &print_fields<T>};
+  static bool equal_fields(const void* p, const void* q) {
+    const T &a = *static_cast<const T*>(p), &b = *static_cast<const T*>(q);
+    return std::apply(
+        [&](const auto&... f) { return (equal_values(a.*(f.member), b.*(f.member)) && ...); },
+        T::fields());
+  }
+
+  template <class T>
+  static constexpr Type kType{&typeid(T), &visit_fields<T>, &equal_fields<T>};
 
   std::shared_ptr<const void> data_;
   const Type* type_;

@@ -1,7 +1,7 @@
 #pragma once
-// Element types. A type is one row of facts about a block: how many elements it holds and how many
-// bytes it takes. The scalar types stand here; a quantized format defines its own row beside its
-// codec (ops/formats), so a new format edits nothing in this folder.
+// Element types. A type is described by one DTypeInfo: how many elements a block holds and how many
+// bytes it takes. The scalar types are defined here. A quantized format defines its own DTypeInfo
+// beside its codec (ops/formats), so that a new format changes nothing in this folder.
 
 #include <cstdint>
 #include <string_view>
@@ -15,14 +15,14 @@ struct DTypeInfo {
   std::int32_t gguf_id;      // number in GGUF's tensor tables, -1 for types that no file holds
   std::int32_t block_elems;  // elements per block, 1 for scalar types
   std::int32_t block_bytes;  // bytes per block
-  // Types that a backend made for matrices in memory: how their rows lie (row_layout.h), and the
-  // type that has the same rows one after the other.
+  // Only for types that a backend defines for matrices in memory: how rows are stored
+  // (row_layout.h), and the type that stores the same rows one after the other.
   const RowLayout* layout = nullptr;
   const DTypeInfo* plain = nullptr;
 };
 
-// A value that names a type: a pointer to its row, compared by identity. Default-constructed it
-// names none.
+// An element type: a pointer to its DTypeInfo, compared by identity. A default-constructed DType is
+// not valid().
 class DType {
  public:
   constexpr DType() = default;
@@ -34,7 +34,7 @@ class DType {
   constexpr std::int32_t block_elems() const { return info_->block_elems; }
   constexpr std::int32_t block_bytes() const { return info_->block_bytes; }
   constexpr bool is_quantized() const { return info_->block_elems > 1; }
-  // Null if rows lie one after the other.
+  // Null if rows are stored one after the other.
   constexpr const RowLayout* layout() const { return info_->layout; }
   constexpr DType plain() const { return info_->plain ? DType(info_->plain) : *this; }
 

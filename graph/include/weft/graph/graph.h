@@ -1,7 +1,7 @@
 #pragma once
-// The graph: nodes in topological order, immutable once made, each with a stable path and the line
-// of builder code that made it. Not synchronized: one thread builds a graph; afterwards any number
-// may read it.
+// The graph: nodes in topological order. A node is immutable and has a stable path and the line of
+// builder code that added it. Not synchronized: one thread builds a graph, then any number of
+// threads may read it.
 
 #include <cstdint>
 #include <deque>
@@ -14,6 +14,7 @@
 
 #include "weft/graph/attrs.h"
 #include "weft/graph/op_def.h"
+#include "weft/graph/per_node.h"
 #include "weft/graph/tensor.h"
 
 namespace weft {
@@ -29,13 +30,13 @@ std::string_view to_string(NodeKind kind);
 struct Node {
   NodeKind kind = NodeKind::op;
   const OpDef* op = nullptr;   // null unless kind == op
-  std::vector<NodeId> inputs;  // kNoNode where an optional input is absent
+  std::vector<NodeId> inputs;  // kNoNode if an optional input is absent
   Attrs attrs;
   TensorSpec spec;             // of the output
   std::string path;            // "blk.3.attn_q"; weights keep their GGUF names
   std::source_location where;  // the builder's line
-  std::string made_by;         // passes that made and replaced it, "fuse_qkv+quantize_activations";
-                               // empty for builder code
+  std::string made_by;         // the passes that created and replaced it, such as
+                               // "fuse_qkv+quantize_activations"; empty for builder code
 };
 
 struct Variable {
@@ -51,8 +52,8 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  // A dimension that varies from step to step up to `bound`. The same name gives the same variable;
-  // throws ValueError where the bounds differ.
+  // A dimension that varies from step to step, up to `bound`. The same name gives the same
+  // variable. Throws ValueError if the bounds differ.
   Dim variable(std::string_view name, std::int64_t bound);
 
   Tensor input(std::string_view name, TensorSpec spec,
@@ -62,14 +63,13 @@ class Graph {
   Tensor state(std::string_view name, TensorSpec spec,
                std::source_location where = std::source_location::current());
 
-  // Applies an op. Its path is the scope plus `name` (default: the op's name); a taken path gets
-  // "_1", "_2", ... so that every path is unique and stable. Throws ShapeError, DTypeError or
-  // ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097]
+  // Applies an op. The node's path is the scope plus `name` (default: the op's name). If the path
+  // is taken, "_1", "_2", ... is appended, so that paths are unique and stable. Throws ShapeError,
+  // DTypeError or ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097]
   // (models/arch/src/llama.cpp:41)".
   Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
              std::source_location where, std::string_view name = {});
-  // The same with a full path in place of scope and name: for nodes named after a weight, whose
-  // path says all.
+  // The same with a full path instead of scope and name: for nodes named after a weight.
   Tensor add_at(std::string_view path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
                 std::source_location where);
 
@@ -79,7 +79,7 @@ class Graph {
   std::int32_t size() const { return static_cast<std::int32_t>(nodes_.size()); }
   const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
   Tensor tensor(NodeId id) { return {this, id}; }
-  NodeId find(std::string_view path) const;  // kNoNode where no node has this path
+  NodeId find(std::string_view path) const;  // kNoNode if no node has this path
 
   struct Output {
     std::string name;
@@ -89,12 +89,12 @@ class Graph {
   const std::vector<Variable>& variables() const { return variables_; }
   Extents bounds() const;  // every variable at its bound
 
-  // Specs of a node's inputs, an invalid one where an optional input is absent.
+  // The specs of a node's inputs. The spec of an absent optional input is not present().
   std::vector<TensorSpec> input_specs(const Node& node) const;
-  // Ids of the nodes that use each node, indexed by NodeId.
-  std::vector<std::vector<NodeId>> users() const;
+  // Ids of the nodes that use each node.
+  PerNode<std::vector<NodeId>> users() const;
 
-  // Path prefix for nodes made while it lives: Scope s(graph, "blk.3").
+  // Adds a path prefix to nodes that are added during its lifetime: Scope s(graph, "blk.3").
   class Scope {
    public:
     Scope(Graph& graph, std::string_view prefix);
@@ -121,9 +121,10 @@ class Graph {
   std::string scope_;
 };
 
-// Checks the whole graph before any plan is made: specs agree with what each op infers, inputs come
-// before their users, paths are unique, outputs exist, only states are written, and after that
-// nobody reads them from an older handle or a view of one. Throws Error naming the first bad node.
+// Checks the whole graph before it is planned: specs agree with what each op infers, inputs come
+// before their users, paths are unique, outputs exist, only states are written, and a state is not
+// read through an older handle (or a view of one) after it was written. Throws Error naming the
+// first bad node.
 void check(const Graph& graph);
 
 }  // namespace weft

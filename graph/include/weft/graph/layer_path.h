@@ -14,7 +14,7 @@ struct LayerPath {
   std::string_view rest;  // the whole path if it belongs to no layer
 };
 
-// A number of 65536 or more names no layer.
+// Layer numbers are below 65536; a path with a larger number belongs to no layer.
 LayerPath parse_layer_path(std::string_view path);
 
 // "blk.3.attn_q"

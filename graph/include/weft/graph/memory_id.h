@@ -1,5 +1,5 @@
 #pragma once
-// Which memory a tensor lies in: the host's, or that of one of the devices that a plan uses.
+// Which memory holds a tensor: the host's, or that of one of the devices that a plan uses.
 
 #include <bit>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
-// What an op is: plain data and a handful of functions, defined once in the op's own file in ops/.
-// There is no enum of ops and no switch over them; shape inference, the scalar definition, the
-// error bound, cost and lane access all hang off this row.
+// The definition of an op: plain data and a few functions, in the op's own file in ops/. There is
+// no enum of ops and no switch over them. Shape inference, the scalar definition, the error bound,
+// the cost and how lanes may divide the work are all found here.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,8 +28,8 @@ struct TensorSpec {
   Shape shape;
 
   bool present() const { return dtype.valid(); }
-  // At the bounds, rows back to back. Both throw ShapeError where a row is not whole blocks, or
-  // takes more than 2^63 - 1 bytes. REQUIRES: present().
+  // Bytes at the bounds, with rows back to back. Both throw ShapeError if a row is not whole
+  // blocks, or takes more than 2^63 - 1 bytes. REQUIRES: present().
   std::int64_t bytes() const;
   std::int64_t row_bytes() const;
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
@@ -39,11 +39,11 @@ std::string to_string(const TensorSpec& spec);  // "Q8_0 [4096, 4096]"
 using Specs = std::span<const TensorSpec>;
 using Views = std::span<const View>;
 
-// Which part of an input the output element (row r, column c) depends on. The planner derives from
-// it where two lanes must meet. A vector [D] that is applied to every row counts as D columns of
-// the same row.
+// Which part of an input the output element (row r, column c) depends on. The planner uses it to
+// find out where lanes must synchronize. A vector [D] that is applied to every row counts as D
+// columns of the same row.
 enum class Reach : std::uint8_t {
-  same,  // (r, c), the column mapped by OpDef::map_cols where that is set
+  same,  // (r, c), with the column mapped by OpDef::map_cols if that is set
   row,   // row r, all columns
   col,   // all rows, column c (mapped likewise)
   all,   // everything
@@ -70,9 +70,8 @@ struct Cost {
 
 // Where the output lives.
 enum class Storage : std::uint8_t {
-  fresh,  // memory of its own (or over input `in_place_over`, if the planner sees that nobody else
-          // needs it)
-  view,   // the memory of input 0, seen otherwise (reshape, slice): no work at run time
+  fresh,  // memory of its own, or that of input `in_place_over` if no other node needs it
+  view,   // the memory of input 0 with another shape (reshape, slice): no work at run time
   state,  // the memory of input 0, a state, partly overwritten (cache_write)
 };
 
@@ -83,33 +82,34 @@ struct OpDef {
   const std::type_info* attrs = &typeid(NoAttrs);
 
   // Checks inputs and attributes and returns the output's spec. Throws ShapeError, DTypeError or
-  // ValueError whose text says "w must be [4096], got [4097]"; Graph::add puts op, path and builder
-  // line around it.
+  // ValueError with a message like "w must be [4096], got [4097]"; Graph::add adds the op, the path
+  // and the builder's line.
   TensorSpec (*infer)(const Attrs&, Specs in) = nullptr;
 
-  // The definition: plain loops with double accumulators, the whole output, never tuned. Absent
-  // optional inputs have no data. `out` may be the memory of input `in_place_over`; for
-  // Storage::state it is the memory of input 0. Null for Storage::view.
+  // The definition: plain loops with double accumulators that compute the whole output, never
+  // tuned. Absent optional inputs have no data. `out` may be the memory of input `in_place_over`;
+  // for Storage::state it is the memory of input 0. Null for Storage::view.
   void (*reference)(const Attrs&, Views in, View out) = nullptr;
 
-  // For every output element, how far a correct implementation in f32 may lie from `reference`
-  // (absolute, written as f32 into `bounds`, shaped like the output), from reduction length,
-  // epsilon and magnitudes. Null: elementwise, 4 ulp of the result.
+  // The error bound of every output element: how far a correct implementation in f32 may be from
+  // `reference`, computed from reduction length, epsilon and magnitudes. Absolute values, written
+  // as f32 into `bounds`, which has the shape of the output. Null: elementwise, 4 ulp of the
+  // result.
   void (*bound)(const Attrs&, Views in, View bounds) = nullptr;
 
   // Null: reads all inputs once, writes the output once, no multiply-adds.
   Cost (*cost)(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) = nullptr;
 
-  // Columns of the output that must stay in one lane (a head, a block). Null: 1. The row's width:
-  // cannot be cut by columns.
+  // How many columns of the output must stay in one lane (a head, a block). Null: 1. If it is the
+  // row's width, the op cannot be split by columns.
   std::int64_t (*col_granule)(const Attrs&, Specs in, const TensorSpec& out) = nullptr;
   // Which columns of input `index` the output columns need, for Reach::same and Reach::col. Null:
   // the same ones.
   ColRange (*map_cols)(const Attrs&, Specs in, int index, ColRange out) = nullptr;
-  // Ends of the parts of a row that are cut among lanes each on its own, the last one being the
-  // row's width (the Q, K and V parts of a fused projection). Null: the row is one part.
+  // The ends of the segments of a row (the Q, K and V parts of a fused projection). Each segment is
+  // split among lanes on its own; the last end is the row's width. Null: the row is one segment.
   std::vector<std::int64_t> (*col_segments)(const Attrs&, Specs in) = nullptr;
-  // Rows of the output can be computed apart from each other.
+  // Rows of the output can be computed independently of each other.
   bool splits_rows = true;
 
   Storage storage = Storage::fresh;
@@ -117,11 +117,12 @@ struct OpDef {
   std::int64_t (*view_col)(const Attrs&, Specs in) = nullptr;
   int in_place_over = -1;
 
-  // Fused ops: the same computation as a graph of plain ops. Every pass that makes this op is
+  // Fused ops: the same computation as a graph of plain ops. Every pass that creates this op is
   // checked against it.
   Tensor (*definition)(const Attrs&, std::span<const Tensor> in) = nullptr;
 
-  // Input `i` of a node: the last one stands for all that follow where the op is variadic.
+  // Describes input `i` of a node. If the op is variadic, the last OpInput describes all that
+  // follow.
   const OpInput& input(std::size_t i) const { return inputs[std::min(i, inputs.size() - 1)]; }
 };
 

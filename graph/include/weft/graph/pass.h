@@ -1,7 +1,7 @@
 #pragma once
-// Graph passes. A pass reads one graph and returns another that computes the same outputs. Passes
-// live in scheduler/; this header has the two things they share: what a pass is, and the rewriter
-// that copies a graph while replacing parts of it.
+// Graph passes. A pass reads one graph and returns another that computes the same outputs. The
+// passes themselves are in scheduler/. This header defines Pass, and the rewriter that copies a
+// graph while replacing parts of it.
 
 #include <optional>
 #include <string>
@@ -9,39 +9,39 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
+#include "weft/graph/per_node.h"
 
 namespace weft {
 
 struct Pass {
-  std::string_view name;     // "fuse_qkv": what --no-pass takes and Node::made_by lists
+  std::string_view name;     // "fuse_qkv": used by --no-pass and Node::made_by
   std::string_view summary;  // one line for `weft dot --passes`
   Graph (*apply)(const Graph&);
 };
 
-// Copies a graph node by node. A pass decides per node: copy (the default), replace, or drop
-// because something else stands for it.
+// Copies a graph node by node. A pass decides per node: copy it (the default), replace it, or map
+// it to another node.
 class Rewriter {
  public:
   Rewriter(const Graph& from, std::string_view pass_name);
 
   const Graph& from() const { return from_; }
-  // The tensor of the new graph that stands for node `id` of the old one. REQUIRES: the node was
-  // copied or replaced.
+  // The tensor of the new graph that node `id` of the old one was mapped to. REQUIRES: has(id).
   Tensor operator()(NodeId id) const;
-  bool has(NodeId id) const;
+  bool has(NodeId id) const;  // the node was copied, replaced or mapped
 
   Tensor copy(NodeId id);
   // Copies a weight that will be bound in another element type. REQUIRES: `id` is a weight.
   Tensor copy_as(NodeId id, DType dtype);
-  // Adds a new op node at the place and source line of old node `like`, with its path unless `path`
-  // is given, and lets it stand for `like`. Its made_by is that of `like`, "+" and this pass.
+  // Adds an op node and maps the old node `like` to it. The new node has the source line of `like`,
+  // and its path unless `path` is given. Its made_by is that of `like` plus "+" and this pass.
   Tensor replace(NodeId like, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
                  std::string_view path = {});
-  // Adds a new op node that stands for no old one.
+  // Adds an op node that no old node is mapped to.
   Tensor insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path,
                 std::source_location where);
-  // Lets `t` of the new graph stand for old node `id`.
-  void stand_for(NodeId id, Tensor t);
+  // Maps old node `id` to `t` of the new graph.
+  void map_to(NodeId id, Tensor t);
 
   // Copies outputs and returns the new graph without its dead nodes (see without_dead_nodes).
   Graph finish();
@@ -49,15 +49,16 @@ class Rewriter {
  private:
   friend Graph without_dead_nodes(const Graph& graph);
   Graph take();  // finish() without the clean-up
+  static void drop_dead_nodes(Graph& graph);
 
   const Graph& from_;
   std::string pass_name_;
   Graph to_;
-  std::vector<NodeId> map_;
+  PerNode<NodeId> map_;
 };
 
-// Copies what the outputs and the writers of states depend on, and every input: what a graph takes
-// is the same after every pass.
+// Copies every input, and what the outputs and the writers of states depend on. Unused inputs stay,
+// so that passes do not change what a graph takes.
 Graph without_dead_nodes(const Graph& graph);
 
 }  // namespace weft

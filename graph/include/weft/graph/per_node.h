@@ -1,11 +1,12 @@
 #pragma once
 // A value for every node of a graph, indexed by NodeId.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "weft/graph/graph.h"
+#include "weft/graph/tensor.h"
 
 namespace weft {
 
@@ -14,11 +15,13 @@ template <class T>
 class PerNode {
  public:
   PerNode() = default;
-  explicit PerNode(const Graph& graph) : values_(static_cast<std::size_t>(graph.size())) {}
-  PerNode(const Graph& graph, const T& value)
+  template <std::same_as<Graph> G>  // which includes this header
+  explicit PerNode(const G& graph) : values_(static_cast<std::size_t>(graph.size())) {}
+  template <std::same_as<Graph> G>
+  PerNode(const G& graph, const T& value)
       : values_(static_cast<std::size_t>(graph.size()), value) {}
 
-  // As many values as `other` has.
+  // A PerNode of the same size as `other`.
   template <class U>
   static PerNode like(const PerNode<U>& other) {
     PerNode made;

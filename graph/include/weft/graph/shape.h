@@ -1,7 +1,7 @@
 #pragma once
 // Dimensions and shapes. A dimension is fixed, or it is a variable of the graph (T tokens in a
-// step, O rows that need logits) that has an upper bound at plan time and an actual extent that
-// comes with every step. Slowest dimension first, everywhere.
+// step, O rows that need logits). A variable has an upper bound at plan time, and every step gives
+// its actual extent. The slowest dimension comes first, everywhere.
 
 #include <array>
 #include <cstdint>
@@ -18,8 +18,8 @@ inline constexpr int kMaxVariables = 8;
 using Extents = std::array<std::int64_t, kMaxVariables>;
 
 struct Dim {
-  std::int64_t bound = 0;      // the extent, or its upper bound where the dimension varies
-  std::int32_t variable = -1;  // index of the graph's variable, -1 where the extent is fixed
+  std::int64_t bound = 0;      // the extent, or its upper bound if the dimension varies
+  std::int32_t variable = -1;  // index of the graph's variable, -1 if the extent is fixed
 
   constexpr Dim() = default;
   constexpr Dim(std::int64_t fixed) : bound(fixed) {}  // implicit: shapes are written {T, 4096}
@@ -36,8 +36,8 @@ struct Dim {
 class Shape {
  public:
   constexpr Shape() = default;
-  // Throws ShapeError: rank over 4, a negative extent, a varying dimension that is not the first, a
-  // product of extents that leaves 63 bits.
+  // Throws ShapeError for a rank over 4, a negative extent, a varying dimension that is not the
+  // first, or a product of extents that does not fit in 63 bits.
   Shape(std::initializer_list<Dim> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const Dim> dims);
 
@@ -63,7 +63,7 @@ class Shape {
   int rank_ = 0;
 };
 
-// "4096", or "?<=512" for a variable: its name is not known here.
+// "4096", or "?<=512" for a variable, whose name is not known here.
 std::string to_string(const Dim& dim);
 std::string to_string(const Shape& shape);  // "[?<=512, 32, 128]"
 

@@ -1,6 +1,6 @@
 #pragma once
-// The handle that model code holds: a value of 16 bytes that names a node of a graph. It owns
-// nothing; copying is free. REQUIRES, for every member: the graph outlives the handle.
+// The handle that model code uses: a value of 16 bytes that refers to a node of a graph. It owns
+// nothing and is cheap to copy. REQUIRES, for every member: the graph outlives the handle.
 
 #include <cstdint>
 #include <string_view>
@@ -29,7 +29,7 @@ class Tensor {
   const Shape& shape() const { return spec().shape; }
   DType dtype() const { return spec().dtype; }
 
-  // Gives the node a path of its own ("ffn_out" within the current scope). Throws ValueError where
+  // Gives the node its own path ("ffn_out" within the current scope). Throws ValueError if
   // the path is taken.
   Tensor named(std::string_view name) const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel sees: typed memory with its extents for this step. Views own nothing.
+// The tensors that a kernel gets: typed memory with its extents in this step. Views own nothing.
 
 #include <array>
 #include <cstddef>

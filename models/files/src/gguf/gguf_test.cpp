@@ -64,7 +64,7 @@ std::string refusal(const Raw& raw) {
   return "accepted";
 }
 
-TEST_CASE("headers that are none of ours are named for what they are") {
+TEST_CASE("headers of other formats are identified in the message") {
   CHECK(refusal(Raw{}) == "f: at byte 0: header: the file is empty, expected a GGUF header");
   CHECK(refusal(Raw{"GG"}) ==
         "f: at byte 0: header: magic: expected 1 x 4 bytes, but 2 are left of the 2 bytes of the "
@@ -73,7 +73,7 @@ TEST_CASE("headers that are none of ours are named for what they are") {
         "f: at byte 4: header: magic must be 'GGUF', got 'PK\\x03\\x04'");
   CHECK(refusal(Raw{"tjgg"}) ==
         "f: at byte 4: header: magic must be 'GGUF', got 'tjgg' (a GGML file from before GGUF; "
-        "convert the original model anew)");
+        "convert the original model again)");
   CHECK(refusal(Raw{}.header(0, 0, 0)) == "f: at byte 8: header: version must be 2 or 3, got 0");
   CHECK_THROWS_AS(parse(Raw{}.header(0, 0, 1)), UnsupportedError);
   CHECK_THROWS_AS(parse(Raw{}.header(0, 0, 4)), UnsupportedError);
@@ -82,7 +82,7 @@ TEST_CASE("headers that are none of ours are named for what they are") {
   CHECK(refusal(Raw{}.header(0, 0)) == "accepted");
 }
 
-TEST_CASE("counts and lengths are checked against the bytes that are there") {
+TEST_CASE("counts and lengths are checked against the file size") {
   CHECK(refusal(Raw{}.header(0, 5)) ==
         "f: at byte 24: metadata count: entries: expected 5 x 13 bytes, but 0 are left of the 24 "
         "bytes of the file");
@@ -101,7 +101,7 @@ TEST_CASE("counts and lengths are checked against the bytes that are there") {
         "f: key 'k\\n' appears twice");
 }
 
-TEST_CASE("arrays within arrays stop at a small depth, and decoded arrays at a size") {
+TEST_CASE("nested arrays are limited in depth, and decoded arrays in size") {
   Raw deep = Raw{}.header(0, 1).string("k").u32(9);
   for (int i = 0; i < 100000; ++i) deep.u32(9).u64(1);
   deep.u32(0).u64(0);
@@ -112,7 +112,7 @@ TEST_CASE("arrays within arrays stop at a small depth, and decoded arrays at a s
       "the header would take more than 256 MiB of memory (67108864 elements more)"));
 }
 
-TEST_CASE("tensor tables that cannot be true are refused") {
+TEST_CASE("impossible tensor tables are rejected") {
   const auto one = [](std::vector<std::uint64_t> dims, std::uint32_t type, std::uint64_t offset) {
     return refusal(Raw{}.header(1, 0).tensor("t", std::move(dims), type, offset).data(128));
   };
@@ -134,13 +134,13 @@ TEST_CASE("tensor tables that cannot be true are refused") {
   CHECK(
       one({32}, 4, 0)
           .ends_with(
-              "tensor 't': type Q4_2 (4) was removed from GGUF; convert the original model anew"));
+              "tensor 't': type Q4_2 (4) was removed from GGUF; convert the original model again"));
   CHECK(one({1}, 0, 33)
             .ends_with("tensor 't': offset must be a multiple of the alignment 32, got 33"));
   CHECK(one({32}, 0, 32) ==
         "f: tensor 't' needs 128 bytes at offset 32 of the data section, which has 128 bytes (is "
-        "the file cut short?)");
-  CHECK(one({1}, 0, UINT64_MAX - 31).ends_with("which has 128 bytes (is the file cut short?)"));
+        "the file truncated?)");
+  CHECK(one({1}, 0, UINT64_MAX - 31).ends_with("which has 128 bytes (is the file truncated?)"));
   const auto two = [](const char* second, std::uint64_t offset) {
     return refusal(
         Raw{}.header(2, 0).tensor("a", {9}, 0, 0).tensor(second, {1}, 0, offset).data(128));
@@ -166,7 +166,7 @@ TEST_CASE("block sizes agree with the formats that have a codec") {
   CHECK_FALSE(gguf::find_type(200).valid());
 }
 
-TEST_CASE("typed reads say what they wanted and what there was") {
+TEST_CASE("typed reads report the expected and the actual type") {
   const Bytes bytes = test::sample_writer().to_bytes();
   const Checkpoint file = Checkpoint::parse(bytes, "f");
   const auto message = [&](auto read) -> std::string {
@@ -206,15 +206,15 @@ TEST_CASE("foreign text is escaped") {
   CHECK(printable("abc\xc3\xa9", 4) == "abc...");
 }
 
-TEST_CASE("what is no file is an IoError that says so") {
+TEST_CASE("a path that is not a file is an IoError that says so") {
   const test::TempFolder dir;
   const std::string fifo = dir / "fifo", absent = dir / "absent", empty = dir / "empty";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   std::ofstream(empty).flush();
   CHECK_THROWS_WITH_AS(
       Checkpoint::open(dir.path()),
-      (dir.path().string() + ": is a directory that has neither 'model.safetensors' nor "
-                             "'model.safetensors.index.json'")
+      (dir.path().string() +
+       ": a directory with neither 'model.safetensors' nor 'model.safetensors.index.json'")
           .c_str(),
       IoError);
   CHECK_THROWS_WITH_AS(Checkpoint::open(fifo), (fifo + ": is not a regular file").c_str(), IoError);

@@ -65,7 +65,7 @@ std::size_t alternative(MetaType type) {
 
 void check_alternative(MetaType type, std::size_t held) {
   if (held != alternative(type))
-    fail<ValueError>("a value of type {} holds something else", to_string(type));
+    fail<ValueError>("a value of type {} holds another type", to_string(type));
 }
 
 template <class Narrow, class Wide>
@@ -118,7 +118,7 @@ void append_element(std::string& out, MetaType, const MetaValue& value) {
 }
 
 void append_element(std::string& out, MetaType, const std::shared_ptr<const MetaArray>& array) {
-  if (!array) fail<ValueError>("a value of type array holds none");
+  if (!array) fail<ValueError>("a value of type array holds no array");
   check_alternative(array->element, array->values.index());
   append_type(out, array->element);
   append(out, std::uint64_t{array->size()});
@@ -155,7 +155,8 @@ void GgufWriter::begin_entry(std::string_view key) {
                      key.size());
   }
   const bool reserved = key == "general.alignment" && alignment_ == kDefaultAlignment;
-  if (reserved || !keys_.emplace(key).second) fail<ValueError>("key '{}' is taken", printable(key));
+  if (reserved || !keys_.emplace(key).second)
+    fail<ValueError>("key '{}' already exists", printable(key));
   append_string(entries_, key);
   ++n_entries_;
 }
@@ -188,8 +189,7 @@ void GgufWriter::add_tensor(std::string name, const TensorSpec& spec, Produce pr
                      to_string(spec));
   }
   const std::int64_t n_bytes = spec.bytes();
-  if (!names_.insert(name).second)
-    fail<ValueError>("tensor '{}' is there already", printable(name));
+  if (!names_.insert(name).second) fail<ValueError>("tensor '{}' already exists", printable(name));
   tensors_.push_back({std::move(name), spec, n_bytes, std::move(produce)});
 }
 

@@ -23,7 +23,7 @@ std::ptrdiff_t files_in(const test::TempFolder& folder) {
   return std::distance(fs::directory_iterator(folder.path()), {});
 }
 
-TEST_CASE("what is written is read back, of every metadata type") {
+TEST_CASE("metadata of every type is read back as written") {
   const std::vector<std::byte> bytes = test::sample_writer().to_bytes();
   const Checkpoint file = Checkpoint::parse(bytes, "sample");
   CHECK(file.version() == 3);
@@ -84,10 +84,10 @@ TEST_CASE("other alignments are recorded and kept") {
   CHECK_THROWS_AS(GgufWriter(4), ValueError);
 }
 
-TEST_CASE("wrong use is refused") {
+TEST_CASE("misuse is rejected") {
   GgufWriter writer;
   writer.add_u32("k", 1);
-  CHECK_THROWS_WITH_AS(writer.add_u32("k", 2), "key 'k' is taken", ValueError);
+  CHECK_THROWS_WITH_AS(writer.add_u32("k", 2), "key 'k' already exists", ValueError);
   CHECK_THROWS_WITH_AS(writer.add("n", {MetaType::uint8, std::uint64_t{256}}),
                        "256 does not fit u8", ValueError);
   CHECK_THROWS_AS(writer.add("n", {MetaType::uint8, 1.0}), ValueError);
@@ -98,8 +98,8 @@ TEST_CASE("wrong use is refused") {
                   ValueError);
   CHECK_THROWS_WITH_AS(writer.add_u32("", 1), "a key cannot be empty", ValueError);
   CHECK_THROWS_AS(writer.add_u32(std::string(65536, 'k'), 1), ValueError);
-  CHECK_THROWS_WITH_AS(writer.add_u32("general.alignment", 64), "key 'general.alignment' is taken",
-                       ValueError);
+  CHECK_THROWS_WITH_AS(writer.add_u32("general.alignment", 64),
+                       "key 'general.alignment' already exists", ValueError);
   CHECK_THROWS_AS(writer.add("n", {MetaType::array, std::shared_ptr<const MetaArray>()}),
                   ValueError);
   const auto nothing = std::span<const std::byte>();
@@ -109,12 +109,12 @@ TEST_CASE("wrong use is refused") {
   CHECK_THROWS_AS(writer.add_tensor("t", {f32, {Dim(4, 0), 2}}, nothing), ShapeError);
   CHECK_THROWS_AS(writer.add_tensor("t", {f32, {std::int64_t{1} << 62}}, nothing), ShapeError);
   writer.add_tensor("t", {f32, {2}}, std::span(test::kSampleData).first(4));
-  CHECK_THROWS_WITH_AS(writer.add_tensor("t", {f32, {2}}, nothing), "tensor 't' is there already",
+  CHECK_THROWS_WITH_AS(writer.add_tensor("t", {f32, {2}}, nothing), "tensor 't' already exists",
                        ValueError);
   CHECK_THROWS_WITH_AS(writer.to_bytes(), "tensor 't' must have 8 bytes, got 4", ValueError);
 }
 
-TEST_CASE("a file appears when it is complete, and a failure leaves nothing behind") {
+TEST_CASE("a file appears only when it is complete, and failures leave no files") {
   const test::TempFolder folder;
   const std::string path = folder / "m.gguf";
   test::sample_writer().write(path);

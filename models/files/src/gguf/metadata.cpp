@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMaxNesting = 4;  // arrays within arrays; files in use nest once at most
 
-// Bytes that one element takes in the file at least; 0 for numbers that are no type.
-std::uint64_t least_bytes(std::uint32_t type) {
+// The minimum size of an element in the file, in bytes; 0 for unknown types.
+std::uint64_t min_bytes(std::uint32_t type) {
   switch (static_cast<MetaType>(type)) {
     case MetaType::uint8:
     case MetaType::int8:
@@ -37,7 +37,7 @@ std::uint64_t least_bytes(std::uint32_t type) {
 
 MetaType read_type(Cursor& cursor, std::string_view what) {
   const auto type = cursor.read<std::uint32_t>(what);
-  if (least_bytes(type) == 0) cursor.fail_here("{} must be one of 0 to 12, got {}", what, type);
+  if (min_bytes(type) == 0) cursor.fail_here("{} must be one of 0 to 12, got {}", what, type);
   return static_cast<MetaType>(type);
 }
 
@@ -64,8 +64,8 @@ std::vector<std::string_view> read_strings(Cursor& cursor, std::uint64_t count) 
 
 using Values = decltype(MetaArray::values);
 
-// The elements of an array of anything but arrays. REQUIRES: the cursor holds `count` elements of
-// the least size.
+// The elements of an array that does not contain arrays. REQUIRES: the cursor holds `count`
+// elements of the minimum size.
 Values read_elements(Cursor& cursor, MetaType type, std::uint64_t count) {
   switch (type) {
     case MetaType::uint8:
@@ -105,7 +105,7 @@ std::uint64_t decoded_bytes(MetaType type) {
     case MetaType::string:
       return sizeof(std::string_view);
     case MetaType::array:
-      return sizeof(MetaValue) + sizeof(MetaArray) + 64;  // and what the allocator adds
+      return sizeof(MetaValue) + sizeof(MetaArray) + 64;  // with the allocator's overhead
     default:
       return 8;
   }
@@ -121,7 +121,7 @@ OpenArray begin_array(Cursor& cursor, DecodeBudget& budget) {
   OpenArray open{std::make_shared<MetaArray>()};
   open.array->element = read_type(cursor, "array element type");
   const auto count = cursor.read<std::uint64_t>("array length");
-  cursor.require(count, least_bytes(static_cast<std::uint32_t>(open.array->element)),
+  cursor.require(count, min_bytes(static_cast<std::uint32_t>(open.array->element)),
                  "array elements");
   budget.charge(cursor, count, decoded_bytes(open.array->element));
   open.array->values = read_elements(cursor, open.array->element, count);
@@ -132,7 +132,7 @@ OpenArray begin_array(Cursor& cursor, DecodeBudget& budget) {
   return open;
 }
 
-// The stack is explicit and short: nesting in the file cannot exhaust ours.
+// The stack is explicit and short, so that nesting in the file cannot overflow the call stack.
 std::shared_ptr<const MetaArray> parse_array(Cursor& cursor, DecodeBudget& budget) {
   std::vector<OpenArray> stack;
   stack.push_back(begin_array(cursor, budget));
@@ -177,9 +177,9 @@ void DecodeBudget::charge(const Cursor& cursor, std::uint64_t count, std::uint64
 }
 
 std::vector<MetaEntry> parse_metadata(Cursor& cursor, std::uint64_t count, DecodeBudget& budget) {
-  constexpr std::uint64_t kLeastEntry = 8 + 4 + 1;
+  constexpr std::uint64_t kMinEntry = 8 + 4 + 1;
   cursor.set_subject("metadata count");
-  cursor.require(count, kLeastEntry, "entries");
+  cursor.require(count, kMinEntry, "entries");
   budget.charge(cursor, count, sizeof(MetaEntry));
   std::vector<MetaEntry> entries(static_cast<std::size_t>(count));
   for (MetaEntry& entry : entries) {

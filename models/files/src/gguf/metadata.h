@@ -11,13 +11,13 @@
 
 namespace weft::gguf {
 
-// Bytes that the decoded form of a file's header may take. Arrays of bytes grow eightfold when
-// decoded, and empty arrays more: without a limit a large file could ask for many times its own
+// Limits the memory of a file's decoded header. Arrays of bytes grow eightfold when decoded, and
+// empty arrays more: without a limit, a large file could make the reader allocate many times its
 // size. Vocabularies of 256k tokens with merges need about 15 MiB.
 class DecodeBudget {
  public:
   static constexpr std::uint64_t kLimit = std::uint64_t{256} << 20;
-  // REQUIRES: the cursor has shown that `count` is below the file's size.
+  // REQUIRES: `count` was checked to be below the file's size.
   void charge(const Cursor& cursor, std::uint64_t count, std::uint64_t bytes_each);
 
  private:

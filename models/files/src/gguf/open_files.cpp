@@ -10,11 +10,11 @@ namespace weft::gguf {
 namespace {
 
 // Maps and appends the parts after the first.
-void append_parts(const Split& split, OpenedFiles& files) {
+void append_parts(const Split& split, files::OpenedFiles& files) {
   for (std::uint64_t i = 1; i < split.count; ++i) {
     const std::string& path = files.paths.emplace_back(part_path(files.paths.front(), split, i));
     const MappedFile& map = files.maps.emplace_back(path);
-    FilePart part = parse_part(map.bytes(), path);
+    files::FilePart part = parse_part(map.bytes(), path);
     check_part(part, split, i, path);
     files.file_bytes += static_cast<std::int64_t>(map.bytes().size());
     for (CheckpointTensor& tensor : part.tensors) {
@@ -27,8 +27,8 @@ void append_parts(const Split& split, OpenedFiles& files) {
 
 }  // namespace
 
-OpenedFiles open_files(const std::string& path) {
-  OpenedFiles files;
+files::OpenedFiles open_files(const std::string& path) {
+  files::OpenedFiles files;
   files.paths.push_back(path);
   const MappedFile& map = files.maps.emplace_back(path);
   files.file_bytes = static_cast<std::int64_t>(map.bytes().size());
@@ -38,10 +38,10 @@ OpenedFiles open_files(const std::string& path) {
   return files;
 }
 
-FilePart parse_whole(std::span<const std::byte> bytes, const std::string& name) {
-  FilePart part = parse_part(bytes, name);
+files::FilePart parse_whole(std::span<const std::byte> bytes, const std::string& name) {
+  files::FilePart part = parse_part(bytes, name);
   if (read_split(part, name).count > 1) {
-    fail<UnsupportedError>("{}: is part of a split model, which can only be opened from files",
+    fail<UnsupportedError>("{}: part of a split model, which can only be opened from files",
                            printable_path(name));
   }
   return part;

@@ -22,7 +22,7 @@ void check_magic(Cursor& cursor) {
   constexpr std::string_view kOld[] = {"lmgg", "fmgg", "tjgg", "algg"};
   const bool old = std::find(std::begin(kOld), std::end(kOld), text) != std::end(kOld);
   cursor.fail_here("magic must be 'GGUF', got '{}'{}", printable(text),
-                   old ? " (a GGML file from before GGUF; convert the original model anew)" : "");
+                   old ? " (a GGML file from before GGUF; convert the original model again)" : "");
 }
 
 std::uint32_t read_version(Cursor& cursor) {
@@ -36,10 +36,10 @@ std::uint32_t read_version(Cursor& cursor) {
   cursor.fail_here<UnsupportedError>("version must be 2 or 3, got {}", version);
 }
 
-std::uint64_t read_alignment(const FilePart& part, const std::string& file) {
+std::uint64_t read_alignment(const files::FilePart& part, const std::string& file) {
   const MetaValue* value = part.find("general.alignment");
   if (!value) return part.alignment;
-  const std::uint64_t alignment = to_uint(*value, "general.alignment", file);
+  const std::uint64_t alignment = files::to_uint(*value, "general.alignment", file);
   if (!std::has_single_bit(alignment) || alignment < kMinAlignment || alignment > kMaxAlignment) {
     fail<FormatError>("{}: key 'general.alignment' must be a power of two from {} to {}, got {}",
                       printable_path(file), kMinAlignment, kMaxAlignment, alignment);
@@ -71,7 +71,7 @@ DType read_dtype(Cursor& cursor) {
   if (type.valid()) return type;
   if (const std::string_view name = removed_type(id); !name.empty()) {
     cursor.fail_here<UnsupportedError>(
-        "type {} ({}) was removed from GGUF; convert the original model anew", name, id);
+        "type {} ({}) was removed from GGUF; convert the original model again", name, id);
   }
   cursor.fail_here<UnsupportedError>("unknown type {}", id);
 }
@@ -107,7 +107,7 @@ CheckpointTensor read_tensor(Cursor& cursor, std::uint64_t alignment) {
   return tensor;
 }
 
-// Turns offsets into places in the file. `data_begin` is where the data section starts.
+// Turns offsets into positions in the file. `data_begin` is the start of the data section.
 void place_tensors(std::vector<CheckpointTensor>& tensors, std::span<const std::byte> bytes,
                    std::uint64_t data_begin, const std::string& file) {
   const std::uint64_t data_bytes = bytes.size() > data_begin ? bytes.size() - data_begin : 0;
@@ -116,7 +116,7 @@ void place_tensors(std::vector<CheckpointTensor>& tensors, std::span<const std::
     if (tensor.file_offset > data_bytes || n > data_bytes - tensor.file_offset) {
       fail<FormatError>(
           "{}: tensor '{}' needs {} bytes at offset {} of the data section, which has {} bytes (is "
-          "the file cut short?)",
+          "the file truncated?)",
           printable_path(file), printable(tensor.name), n, tensor.file_offset, data_bytes);
     }
     tensor.file_offset += data_begin;
@@ -145,26 +145,26 @@ void check_overlaps(const std::vector<CheckpointTensor>& tensors, const std::str
 
 }  // namespace
 
-FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
-  constexpr std::uint64_t kLeastTensor = 8 + 4 + 4 + 8;
+files::FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
+  constexpr std::uint64_t kMinTensor = 8 + 4 + 4 + 8;
   Cursor cursor(bytes, file);
   cursor.set_subject("header");
   check_magic(cursor);
-  FilePart part;
+  files::FilePart part;
   part.version = read_version(cursor);
   const auto n_tensors = cursor.read<std::uint64_t>("tensor count");
   const auto n_entries = cursor.read<std::uint64_t>("metadata count");
   cursor.set_subject("tensor count");
-  cursor.require(n_tensors, kLeastTensor, "tensors");
+  cursor.require(n_tensors, kMinTensor, "tensors");
 
   DecodeBudget budget;
   part.metadata = parse_metadata(cursor, n_entries, budget);
-  part.by_key = index_by_name(
+  part.by_key = files::index_by_name(
       part.metadata, [](const MetaEntry& e) { return e.key; }, "key", file);
   part.alignment = read_alignment(part, file);
 
   cursor.set_subject("tensor count");
-  cursor.require(n_tensors, kLeastTensor, "tensors");
+  cursor.require(n_tensors, kMinTensor, "tensors");
   budget.charge(cursor, n_tensors, sizeof(CheckpointTensor));
   part.tensors.reserve(static_cast<std::size_t>(n_tensors));
   for (std::uint64_t i = 0; i < n_tensors; ++i)

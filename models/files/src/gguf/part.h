@@ -9,12 +9,12 @@
 
 namespace weft::gguf {
 
-FilePart parse_part(std::span<const std::byte> bytes, const std::string& file);
+files::FilePart parse_part(std::span<const std::byte> bytes, const std::string& file);
 
 // A file, or the first part of a split one. Throws IoError, FormatError, UnsupportedError.
-OpenedFiles open_files(const std::string& path);
+files::OpenedFiles open_files(const std::string& path);
 
-// A whole file in memory; `name` stands for its path.
-FilePart parse_whole(std::span<const std::byte> bytes, const std::string& name);
+// A whole file in memory; `name` is its path for messages.
+files::FilePart parse_whole(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace weft::gguf

@@ -40,7 +40,7 @@ TEST_CASE("whole, version 2 and split files hold the same tensors") {
   }
   const std::string later = *dir / "stories260K-f32-split-00002-of-00003.gguf";
   const std::string first = *dir / "stories260K-f32-split-00001-of-00003.gguf";
-  const std::string message = later + ": is part 2 of 3; give the first part, " + first;
+  const std::string message = later + ": part 2 of 3; give the first part, " + first;
   CHECK_THROWS_WITH_AS(Checkpoint::open(later), message.c_str(), FormatError);
 }
 
@@ -67,7 +67,7 @@ const std::set<std::string> kNotOfTheContainer{
     "model-scores-u8.gguf",  "model-tensor-shape.gguf", "model-scores-wrong-elem-type.gguf",
 };
 
-TEST_CASE("files that lie are refused with a message that names them") {
+TEST_CASE("inconsistent files are rejected with a message that names them") {
   const auto dir = test::reference("malformed");
   if (!dir) return;
   const auto manifest = nlohmann::json::parse(std::ifstream(*dir / "manifest.json"));

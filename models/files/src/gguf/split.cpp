@@ -12,16 +12,16 @@ std::string suffix(std::uint64_t index, std::uint64_t count) {
   return fmt::format("-{:05d}-of-{:05d}.gguf", index + 1, count);
 }
 
-std::optional<std::uint64_t> find_uint(const FilePart& part, std::string_view key,
+std::optional<std::uint64_t> find_uint(const files::FilePart& part, std::string_view key,
                                        const std::string& path) {
   const MetaValue* value = part.find(key);
   if (!value) return std::nullopt;
-  return to_uint(*value, key, path);
+  return files::to_uint(*value, key, path);
 }
 
 }  // namespace
 
-Split read_split(const FilePart& first, const std::string& path) {
+Split read_split(const files::FilePart& first, const std::string& path) {
   Split split{.count = find_uint(first, "split.count", path).value_or(1),
               .tensors = find_uint(first, "split.tensors.count", path)};
   if (split.count <= 1) return {};
@@ -34,10 +34,10 @@ Split read_split(const FilePart& first, const std::string& path) {
   const std::string own = number < split.count ? suffix(number, split.count) : "";
   if (!own.empty() && path.ends_with(own)) {
     const std::string name = path.substr(0, path.size() - own.size()) + suffix(0, split.count);
-    fail<FormatError>("{}: is part {} of {}; give the first part, {}", printable_path(path),
+    fail<FormatError>("{}: part {} of {}; give the first part, {}", printable_path(path),
                       number + 1, split.count, printable_path(name));
   }
-  fail<FormatError>("{}: is part {} of {}; give the first part, whose name ends in '{}'",
+  fail<FormatError>("{}: part {} of {}; give the first part, whose name ends in '{}'",
                     printable_path(path), number + 1, split.count, suffix(0, split.count));
 }
 
@@ -45,14 +45,14 @@ std::string part_path(const std::string& first, const Split& split, std::uint64_
   const std::string end = suffix(0, split.count);
   if (!first.ends_with(end)) {
     fail<FormatError>(
-        "{}: is part 1 of {}, but its name does not end in '{}', so the other parts cannot be "
+        "{}: part 1 of {}, but its name does not end in '{}', so the other parts cannot be "
         "found",
         printable_path(first), split.count, end);
   }
   return first.substr(0, first.size() - end.size()) + suffix(index, split.count);
 }
 
-void check_part(const FilePart& part, const Split& split, std::uint64_t index,
+void check_part(const files::FilePart& part, const Split& split, std::uint64_t index,
                 const std::string& path) {
   const auto check = [&](std::string_view key, std::uint64_t expected) {
     const auto got = find_uint(part, key, path);

@@ -1,6 +1,6 @@
 #pragma once
-// Models split over several files, "NAME-00001-of-00003.gguf": every part is a GGUF file of its own
-// with split.no (from 0) and split.count; the first one has the metadata, each has a share of the
+// Models split into several files, "NAME-00001-of-00003.gguf". Every part is a GGUF file with
+// split.no (from 0) and split.count; the first one has the metadata, and each has some of the
 // tensors.
 
 #include <cstddef>
@@ -17,15 +17,15 @@ struct Split {
   std::optional<std::uint64_t> tensors;  // of all parts together
 };
 
-// What the first part says. Throws FormatError where it is a later part (the message names the
-// first).
-Split read_split(const FilePart& first, const std::string& path);
+// Reads the keys of the first part. Throws FormatError if it is a later part (the message names the
+// first one).
+Split read_split(const files::FilePart& first, const std::string& path);
 
-// The path of part `index`. Throws FormatError where the first one's name does not end as the
-// convention says.
+// The path of part `index`. Throws FormatError if the name of the first part does not follow the
+// convention.
 std::string part_path(const std::string& first, const Split& split, std::uint64_t index);
 
-void check_part(const FilePart& part, const Split& split, std::uint64_t index,
+void check_part(const files::FilePart& part, const Split& split, std::uint64_t index,
                 const std::string& path);
 void check_tensor_count(std::size_t count, const Split& split, const std::string& path);
 

@@ -48,13 +48,13 @@ TEST_CASE("the parts of a split model read as one") {
         static_cast<std::int64_t>(fs::file_size(parts.path(0)) + fs::file_size(parts.path(1))));
 }
 
-TEST_CASE("split models that do not fit together are refused") {
+TEST_CASE("split models that do not fit together are rejected") {
   const Parts parts;
   parts.write(0, 0, "a");
   CHECK(parts.refusal(parts.path(0)) == parts.path(1) + ": cannot open: No such file or directory");
   parts.write(1, 1, "b");
   CHECK(parts.refusal(parts.path(1)) ==
-        parts.path(1) + ": is part 2 of 2; give the first part, " + parts.path(0));
+        parts.path(1) + ": part 2 of 2; give the first part, " + parts.path(0));
   parts.write(1, 0, "b");
   CHECK(parts.refusal(parts.path(0)) ==
         parts.path(1) + ": key 'split.no' must be 1 in part 2 of 2, got 0");
@@ -67,7 +67,7 @@ TEST_CASE("split models that do not fit together are refused") {
   const std::string renamed = parts.dir / "renamed.gguf";
   fs::rename(parts.path(0), renamed);
   CHECK(parts.refusal(renamed) == renamed +
-                                      ": is part 1 of 2, but its name does not end in "
+                                      ": part 1 of 2, but its name does not end in "
                                       "'-00001-of-00002.gguf', so the other parts cannot be found");
 }
 

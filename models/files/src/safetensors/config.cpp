@@ -25,21 +25,21 @@ class KeyWriter {
       : json_(json), arch_(arch), writer_(writer) {}
 
   void add(const HfKey& about) const {
-    std::string_view theirs = about.theirs;
-    if (!json_.find(theirs)) {
-      if (about.if_absent == HfKey::IfAbsent::leave_out) return;
-      if (about.if_absent == HfKey::IfAbsent::same_as) theirs = about.other;
+    std::string_view hf_name = about.hf_name;
+    if (!json_.find(hf_name)) {
+      if (about.if_absent == HfKey::IfAbsent::omit) return;
+      if (about.if_absent == HfKey::IfAbsent::same_as) hf_name = about.other;
     }
-    const bool by_default = about.if_absent == HfKey::IfAbsent::use_default && !json_.find(theirs);
-    const std::string key = name(about.ours);
+    const bool by_default = about.if_absent == HfKey::IfAbsent::use_default && !json_.find(hf_name);
+    const std::string key = name(about.gguf_name);
     switch (about.kind) {
       case HfKey::Kind::count:
         return writer_.add_u32(key, by_default ? static_cast<std::uint32_t>(about.value)
-                                               : fits_u32(json_, theirs, json_.uint(theirs)));
+                                               : fits_u32(json_, hf_name, json_.uint(hf_name)));
       case HfKey::Kind::number:
-        return writer_.add_f32(key, static_cast<float>(by_default ? about.value : number(theirs)));
+        return writer_.add_f32(key, static_cast<float>(by_default ? about.value : number(hf_name)));
       case HfKey::Kind::flag:
-        return writer_.add_bool(key, by_default ? about.value != 0 : flag(theirs));
+        return writer_.add_bool(key, by_default ? about.value != 0 : flag(hf_name));
     }
   }
   std::string name(std::string_view key) const { return fmt::format("{}.{}", arch_, key); }
@@ -74,14 +74,13 @@ void check_quantization(const JsonObject& json) {
   const auto about = json.find_object("quantization_config");
   if (!about) return;
   fail<UnsupportedError>(
-      "{}: the weights are quantized ('quantization_config', method '{}'); take the checkpoint "
-      "that "
-      "they were made from",
+      "{}: the weights are quantized ('quantization_config', method '{}'); use the checkpoint that "
+      "was quantized",
       printable_path(json.file()), printable(about->find_string("quant_method").value_or("?")));
 }
 
-// Layers that see only the last tokens. Lists of the kinds of all layers are newer than the
-// numbers, and say it alone where they are given.
+// Refuses layers with sliding windows. Newer files list the kinds of all layers; then only the list
+// counts.
 void check_windows(const JsonObject& json) {
   if (const Json* kinds = json.find("layer_types")) {
     if (!kinds->is_array()) json.mismatch("layer_types", "an array");
@@ -93,7 +92,7 @@ void check_windows(const JsonObject& json) {
   const auto window = json.find_uint("sliding_window");
   if (!window || !json.find_bool("use_sliding_window").value_or(true)) return;
   if (*window >= json.uint("max_position_embeddings")) return;
-  const auto first = json.find_uint("max_window_layers");  // earlier layers see everything
+  const auto first = json.find_uint("max_window_layers");  // earlier layers have no window
   if (first && *first >= json.uint("num_hidden_layers")) return;
   unsupported(json, "sliding_window", *window);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// config.json: the numbers of a model, as the keys that GGUF files have for them.
+// Reads config.json, the numbers of a model, as the keys of GGUF files.
 
 #include <cstdint>
 #include <string>
@@ -17,12 +17,12 @@ struct Config {
   const Architecture* architecture = nullptr;
   std::uint64_t n_heads = 0, n_kv_heads = 0, n_vocab = 0;
   bool tied = false;                // the output matrix is the table of embeddings
-  std::vector<float> rope_factors;  // divisors of the angles of rope; empty where there are none
+  std::vector<float> rope_factors;  // divisors of the angles of rope; empty if there are none
 };
 
-// Adds the keys to the writer. Throws FormatError for what is missing or of the wrong type and
-// UnsupportedError for what the architecture could not compute: sliding windows, quantized
-// weights, other activations, other ways to stretch rope.
+// Adds the keys to the writer. Throws FormatError for missing keys and wrong types, and
+// UnsupportedError for what the architecture cannot compute: sliding windows, quantized weights,
+// other activations, other kinds of rope scaling.
 Config read_config(const JsonObject& json, const std::string& name, MetadataSink& writer);
 
 }  // namespace weft::safetensors

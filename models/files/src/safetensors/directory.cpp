@@ -29,7 +29,7 @@ constexpr std::size_t kMaxTokenizer = std::size_t{64} << 20;
 constexpr std::uint64_t kMaxVocabulary = std::uint64_t{1} << 22;
 constexpr std::int64_t kMaxVector = std::int64_t{1} << 24;  // elements of norms and biases
 
-// The last part of the directory's own name, whatever the path to it looks like.
+// The last component of the directory's absolute path.
 std::string model_name(const std::string& path) {
   std::error_code error;
   const fs::path full = fs::canonical(path, error);
@@ -42,7 +42,7 @@ struct Mapped {
   CheckpointTensor tensor;  // its name is kept by the builder
 };
 
-// Makes the parts of the model out of the files.
+// Builds the parts of the model from the files.
 class Reader {
  public:
   explicit Reader(const std::string& path)
@@ -52,7 +52,7 @@ class Reader {
     config_json_ = parse_json(*text, config_path_);
   }
 
-  OpenedFiles read() {
+  files::OpenedFiles read() {
     const JsonObject json(config_json_, config_path_);
     config_ = read_config(json, model_name(path_), builder_);
     for (std::size_t i = 0; i < shards_.size(); ++i) {
@@ -86,7 +86,7 @@ class Reader {
     }
     if (role.name.empty()) return;
     if (config_.tied && role.name == "output.weight") return;
-    if (!names_.insert(role.name).second) refuse(stored, shard, "is there under two names");
+    if (!names_.insert(role.name).second) refuse(stored, shard, "exists under two names");
     if (!stored.type.valid()) {
       refuse<UnsupportedError>(
           stored, shard, "dtype {} is not supported (supported: F32, F16, BF16)", stored.type_name);
@@ -109,7 +109,7 @@ class Reader {
 
   Shape shape_of(const StoredTensor& stored, std::size_t shard) const {
     if (stored.shape.size() > kMaxRank)
-      refuse(stored, shard, "has {} dimensions, at most {} are read", stored.shape.size(),
+      refuse(stored, shard, "has {} dimensions, at most {} are supported", stored.shape.size(),
              kMaxRank);
     std::array<Dim, kMaxRank> dims{1};  // a tensor without dimensions is one element
     for (std::size_t i = 0; i < stored.shape.size(); ++i) {
@@ -129,12 +129,12 @@ class Reader {
     return static_cast<std::int64_t>(n_rows / heads);
   }
 
-  // Norms and biases, which GGUF files have in F32.
+  // Norms and biases, which are F32 in GGUF files.
   std::vector<float> floats_of(const CheckpointTensor& tensor, const StoredTensor& stored,
                                std::size_t shard) const {
     const std::int64_t n = tensor.spec.shape.last();
     if (n > kMaxVector)
-      refuse(stored, shard, "has {} elements, at most {} are read", n, kMaxVector);
+      refuse(stored, shard, "has {} elements, at most {} are supported", n, kMaxVector);
     std::vector<float> stored_order(static_cast<std::size_t>(n));
     find_format(tensor.spec.dtype)->decode(tensor.data, stored_order.data(), n);
     std::vector<float> values;
@@ -143,15 +143,15 @@ class Reader {
     return values;
   }
 
-  // A model whose output matrix is missing would give the logits of another one.
+  // A model without its output matrix would give wrong logits.
   void check_output() const {
     if (config_.tied || names_.contains("output.weight") || !has_whole_model()) return;
     fail<FormatError>(
-        "{}: there is no tensor 'lm_head.weight', and 'tie_word_embeddings' in config.json is not "
+        "{}: tensor 'lm_head.weight' is missing, and 'tie_word_embeddings' in config.json is not "
         "true",
         printable_path(path_));
   }
-  // Checkpoints of the body alone, made for embeddings, have names without this prefix.
+  // Checkpoints without the head, made for embeddings, have names without this prefix.
   bool has_whole_model() const {
     for (const Shard& shard : shards_) {
       for (const StoredTensor& t : shard.tensors) {
@@ -161,7 +161,7 @@ class Reader {
     return false;
   }
 
-  // Before anything is made for every token: so many rows are there.
+  // Checked before anything is allocated per token.
   void check_vocabulary(const JsonObject& json) const {
     for (const Mapped& mapped : mapped_) {
       if (mapped.tensor.name != "token_embd.weight") continue;
@@ -186,11 +186,11 @@ class Reader {
     read_special_tokens(path_, config, facts, builder_);
   }
 
-  OpenedFiles finish() {
+  files::OpenedFiles finish() {
     std::ranges::sort(mapped_, [](const Mapped& a, const Mapped& b) {
       return std::tie(a.order, a.tensor.name) < std::tie(b.order, b.tensor.name);
     });
-    OpenedFiles files = builder_.finish(path_);
+    files::OpenedFiles files = builder_.finish(path_);
     files.is_directory = true;
     for (Shard& shard : shards_) {
       files.paths.push_back(shard.path);
@@ -206,14 +206,14 @@ class Reader {
   std::string config_path_;
   Json config_json_;
   Config config_;
-  CheckpointBuilder builder_;
+  files::CheckpointBuilder builder_;
   std::set<std::string> names_;  // of all tensors, as GGUF files have them
   std::vector<Mapped> mapped_;
 };
 
 }  // namespace
 
-OpenedFiles open_directory(const std::string& path) {
+files::OpenedFiles open_directory(const std::string& path) {
   return Reader(path).read();
 }
 

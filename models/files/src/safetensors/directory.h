@@ -1,8 +1,7 @@
 #pragma once
-// A directory in the form of Hugging Face, as the GGUF file that it would become. Large tensors
-// stay where they are in the mapped shards. What has another form there than GGUF files have it
-// (norms and biases that are not F32, the divisors of rope, all metadata) is made once when the
-// directory is opened.
+// Opens a Hugging Face directory as the GGUF file that it would be converted to. Large tensors stay
+// in the mapped shards. What differs from GGUF files (norms and biases that are not F32, the
+// divisors of rope, all metadata) is converted once, when the directory is opened.
 
 #include <string>
 
@@ -10,8 +9,8 @@
 
 namespace weft::safetensors {
 
-// The directory itself is part 0, the shards follow. Throws IoError if something is missing,
+// Part 0 is the directory itself; the shards follow. Throws IoError if something is missing,
 // FormatError and UnsupportedError.
-OpenedFiles open_directory(const std::string& path);
+files::OpenedFiles open_directory(const std::string& path);
 
 }  // namespace weft::safetensors

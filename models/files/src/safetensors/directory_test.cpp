@@ -62,7 +62,7 @@ TEST_CASE("config.json becomes the keys of a GGUF file") {
   CHECK(file.find_float("llama.rope.scaling.factor") == 4);
 }
 
-TEST_CASE("what config.json leaves out is as transformers has it") {
+TEST_CASE("keys missing in config.json have the defaults of transformers") {
   const Checkpoint file = TinyDirectory().open();
   CHECK(file.find_uint("llama.attention.head_count_kv") == 2);
   CHECK_FALSE(file.find("llama.attention.key_length"));
@@ -72,7 +72,7 @@ TEST_CASE("what config.json leaves out is as transformers has it") {
   CHECK_FALSE(file.find("llama.rope.scaling.type"));
 }
 
-TEST_CASE("llama 3 stretches rope by divisors of its own") {
+TEST_CASE("llama 3 has its own rope divisors") {
   TinyDirectory dir;
   dir.config.update({{"head_dim", 128},
                      {"rope_theta", 500000.0},
@@ -98,7 +98,7 @@ TEST_CASE("llama 3 stretches rope by divisors of its own") {
   CHECK_FALSE(file.find("llama.rope.scaling.type"));
 }
 
-TEST_CASE("yarn keeps its numbers, and a magnitude of its own") {
+TEST_CASE("yarn keeps its parameters and its own magnitude") {
   TinyDirectory dir;
   dir.config["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 4.0},
                                    {"rope_theta", 1e6},   {"original_max_position_embeddings", 16},
@@ -158,17 +158,18 @@ TEST_CASE("tensors keep their place in the shard, norms become F32, rows of q an
 
 TEST_CASE("files that are missing or cut are named") {
   TinyDirectory dir;
-  CHECK_THROWS_WITH_AS(Checkpoint::open(dir.path()),
-                       (dir.path() + ": is a directory that has neither 'model.safetensors' nor "
-                                     "'model.safetensors.index.json'")
-                           .c_str(),
-                       IoError);
+  CHECK_THROWS_WITH_AS(
+      Checkpoint::open(dir.path()),
+      (dir.path() +
+       ": a directory with neither 'model.safetensors' nor 'model.safetensors.index.json'")
+          .c_str(),
+      IoError);
   dir.write("model.safetensors", stored_file(dir.tensors));
   CHECK_THROWS_WITH_AS(Checkpoint::open(dir.path()),
                        (dir.path() + ": 'config.json' is missing").c_str(), IoError);
   CHECK_THROWS_AS(Checkpoint::open(dir.path() + "/model.safetensors"), FormatError);
   dir.write("config.json", "{\"vocab_size\": ");
-  CHECK(holds(dir.error(), "DIR/config.json: is not JSON: "));
+  CHECK(holds(dir.error(), "DIR/config.json: not JSON: "));
   dir.write("config.json", "[]");
   CHECK(dir.error() == "DIR/config.json: the text must be an object, got array");
   dir.write("config.json", "{}");
@@ -196,7 +197,7 @@ TEST_CASE("numbers of config.json are checked") {
   CHECK(holds(error_with("rope_scaling", {{"type", "linear"}, {"factor", 0}}), "above 0, got 0"));
 }
 
-TEST_CASE("what the architecture cannot compute is refused by name") {
+TEST_CASE("settings that the architecture cannot compute are rejected by name") {
   CHECK(error_with("sliding_window", 32) ==
         "DIR/config.json: 'sliding_window' is 32, which is not supported");
   CHECK(error_with("layer_types", {"full_attention", "sliding_attention"}) ==
@@ -218,7 +219,7 @@ TEST_CASE("what the architecture cannot compute is refused by name") {
   CHECK(later.error() == "");
 }
 
-TEST_CASE("tensors that do not fit are refused by name") {
+TEST_CASE("tensors that do not fit are rejected by name") {
   const auto error_with_tensor = [](const test::Stored& tensor) {
     TinyDirectory dir;
     dir.tensors.push_back(tensor);
@@ -239,10 +240,10 @@ TEST_CASE("tensors that do not fit are refused by name") {
               "6 rows are not 2 heads of an even number of rows"));
   TinyDirectory dir;
   dir.config["tie_word_embeddings"] = false;
-  CHECK(holds(dir.error(), "there is no tensor 'lm_head.weight'"));
+  CHECK(holds(dir.error(), "tensor 'lm_head.weight' is missing"));
 }
 
-TEST_CASE("each architecture has names and numbers of its own beside the usual ones") {
+TEST_CASE("each architecture has its own names and hyperparameters besides the usual ones") {
   const test::Stored norm{"model.layers.0.self_attn.q_norm.weight", "F32", {16}, 64};
   TinyDirectory dir;
   dir.tensors.push_back(norm);
@@ -255,7 +256,7 @@ TEST_CASE("each architecture has names and numbers of its own beside the usual o
   static constexpr HfTensor kTensors[] = {{"pre_attention", "attn_norm"}};
   static constexpr HfKey kKeys[] = {
       {"multiplier", "scale", HfKey::Kind::number},
-      {"window", "window", HfKey::Kind::count, HfKey::IfAbsent::leave_out},
+      {"window", "window", HfKey::Kind::count, HfKey::IfAbsent::omit},
       {"clamps", "clamps", HfKey::Kind::flag, HfKey::IfAbsent::use_default, "", 1}};
   register_architecture(
       {.name = "own-names",
@@ -278,7 +279,7 @@ TEST_CASE("each architecture has names and numbers of its own beside the usual o
   CHECK(file.find_tensor("blk.0.attn_norm.weight"));
 }
 
-TEST_CASE("shards are found by the index, and are what it says") {
+TEST_CASE("shards are found by the index and checked against it") {
   const std::vector<test::Stored> one = {{"model.embed_tokens.weight", "F16", {4, 2}, 16}};
   const std::vector<test::Stored> two = {{"model.norm.weight", "F32", {2}, 8}};
   const auto error_of = [&](const Json& map, const std::vector<test::Stored>& second) {
@@ -292,10 +293,10 @@ TEST_CASE("shards are found by the index, and are what it says") {
                       {"model.norm.weight", "m-2.safetensors"}};
   CHECK(error_of(right, two) == "");
   CHECK(error_of(right, {}) ==
-        "DIR: shard 'm-2.safetensors' is missing, where 'model.safetensors.index.json' says that "
-        "tensor 'model.norm.weight' is");
+        "DIR: shard 'm-2.safetensors' is missing, but 'model.safetensors.index.json' places tensor "
+        "'model.norm.weight' in it");
   CHECK(error_of(right, one) ==
-        "DIR/m-2.safetensors: tensor 'model.embed_tokens.weight' is in 'DIR/m-1.safetensors' too");
+        "DIR/m-2.safetensors: tensor 'model.embed_tokens.weight' is also in 'DIR/m-1.safetensors'");
   Json wrong = right;
   wrong["model.norm.weight"] = "m-1.safetensors";
   CHECK(

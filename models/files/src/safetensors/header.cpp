@@ -78,7 +78,7 @@ class Entry {
     const auto found = json.find("shape");
     if (found == json.end() || !found->is_array()) refuse("'shape' must be an array");
     if (found->size() > kMaxDims)
-      refuse("has {} dimensions, at most {} are read", found->size(), kMaxDims);
+      refuse("has {} dimensions, at most {} are supported", found->size(), kMaxDims);
     std::vector<std::int64_t> shape;
     for (const Json& dim : *found) {
       if (!dim.is_number_unsigned() || dim.get<std::uint64_t>() > INT64_MAX)
@@ -94,7 +94,7 @@ class Entry {
                      (*found)[0].is_number_unsigned() && (*found)[1].is_number_unsigned();
     if (!two) refuse("'data_offsets' must be two whole numbers");
     const auto begin = (*found)[0].get<std::uint64_t>(), end = (*found)[1].get<std::uint64_t>();
-    if (end < begin) refuse("data_offsets end at {}, before they begin at {}", end, begin);
+    if (end < begin) refuse("data_offsets end at {}, before their start at {}", end, begin);
     tensor.offset = begin;
     tensor.n_bytes = end - begin;
   }
@@ -120,29 +120,28 @@ void check_metadata(const Json& json, const std::string& file) {
   }
 }
 
-// Turns offsets into places in the file. The data must be covered from end to end: bytes that no
-// tensor owns, or that two do, have no place in the format.
+// Turns offsets into positions in the file. Tensors must cover the data without gaps and overlaps,
+// as the format requires.
 void place(std::vector<StoredTensor>& tensors, std::uint64_t data_begin, std::uint64_t data_bytes,
            const std::string& file) {
   std::ranges::sort(tensors, {}, [](const StoredTensor& t) {
-    return std::pair(t.offset, t.n_bytes);  // an empty tensor before the one that begins there
+    return std::pair(t.offset, t.n_bytes);  // an empty tensor precedes one at the same offset
   });
   std::uint64_t end = 0;
   for (StoredTensor& t : tensors) {
     const Entry entry(file, t.name);
     if (t.offset > data_bytes || t.n_bytes > data_bytes - t.offset) {
       entry.refuse(
-          "needs {} bytes at offset {} of the data, which has {} bytes (is the file cut "
-          "short?)",
+          "needs {} bytes at offset {} of the data, which has {} bytes (is the file truncated?)",
           t.n_bytes, t.offset, data_bytes);
     }
     if (t.offset < end) entry.refuse("begins at offset {}, within the tensor before it", t.offset);
     if (t.offset > end)
-      entry.refuse("begins at offset {}, the tensor before it ends at {}", t.offset, end);
+      entry.refuse("starts at offset {}, but the previous tensor ends at {}", t.offset, end);
     end = t.offset + t.n_bytes;
     t.offset += data_begin;
     if (t.type.valid() && t.offset % static_cast<std::uint64_t>(t.type.block_bytes()) != 0) {
-      entry.refuse("begins at byte {}, which is not a multiple of the {} bytes of {}", t.offset,
+      entry.refuse("starts at byte {}, which is not a multiple of the {} bytes of {}", t.offset,
                    t.type.block_bytes(), t.type_name);
     }
   }
@@ -157,19 +156,20 @@ void place(std::vector<StoredTensor>& tensors, std::uint64_t data_begin, std::ui
 std::vector<StoredTensor> parse_header(std::span<const std::byte> bytes, const std::string& file) {
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length) {
-    fail<FormatError>("{}: has {} bytes, a safetensors file at least {}", printable_path(file),
+    fail<FormatError>("{}: has {} bytes, a safetensors file has at least {}", printable_path(file),
                       bytes.size(), sizeof length);
   }
   std::memcpy(&length, bytes.data(), sizeof length);
   const std::uint64_t rest = bytes.size() - sizeof length;
   if (length > kMaxHeader || length > rest) {
     fail<FormatError>(
-        "{}: the header is said to have {} bytes, at most {} are allowed and {} are there",
+        "{}: the header has {} bytes according to its length field, at most {} are allowed and {} "
+        "exist",
         printable_path(file), length, kMaxHeader, rest);
   }
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + sizeof length, length);
   if (!text.starts_with('{')) {
-    fail<FormatError>("{}: the header must begin with '{{', got '{}'", printable_path(file),
+    fail<FormatError>("{}: the header must start with '{{', got '{}'", printable_path(file),
                       printable(text.substr(0, 8)));
   }
   const Json json = parse_json(text, file, /*distinct_keys=*/true);

@@ -64,17 +64,18 @@ TEST_CASE("a header gives its tensors in the order of their data") {
   CHECK(tensors[3].type_name == "I16");
 }
 
-TEST_CASE("what is not a header is refused with the numbers") {
-  CHECK(error("") == "f: has 0 bytes, a safetensors file at least 8");
-  CHECK(error("1234567") == "f: has 7 bytes, a safetensors file at least 8");
+TEST_CASE("invalid headers are rejected with the numbers") {
+  CHECK(error("") == "f: has 0 bytes, a safetensors file has at least 8");
+  CHECK(error("1234567") == "f: has 7 bytes, a safetensors file has at least 8");
   CHECK(error(stored_file("{}", "", 3)) ==
-        "f: the header is said to have 3 bytes, at most 100000000 are allowed and 2 are there");
-  CHECK(error(stored_file("{}", "", UINT64_MAX - 1)).find("said to have 18446744073709551614") !=
-        std::string::npos);
-  CHECK(error(stored_file(" {}")) == "f: the header must begin with '{', got ' {}'");
-  CHECK(error(stored_file("{\"x\": ")).find("f: is not JSON: ") == 0);
-  CHECK(error(stored_file("{} x")).find("f: is not JSON: ") == 0);
-  CHECK(error(stored_file("{\"\xff\": 1}")).find("f: is not JSON: ") == 0);
+        "f: the header has 3 bytes according to its length field, at most 100000000 are allowed "
+        "and 2 exist");
+  CHECK(error(stored_file("{}", "", UINT64_MAX - 1))
+            .find("the header has 18446744073709551614 bytes") != std::string::npos);
+  CHECK(error(stored_file(" {}")) == "f: the header must start with '{', got ' {}'");
+  CHECK(error(stored_file("{\"x\": ")).find("f: not JSON: ") == 0);
+  CHECK(error(stored_file("{} x")).find("f: not JSON: ") == 0);
+  CHECK(error(stored_file("{\"\xff\": 1}")).find("f: not JSON: ") == 0);
   CHECK(error(stored_file("{}", "1")) == "f: tensors end after 0 bytes of data, but there are 1");
   CHECK(error(stored_file("{}")).empty());
   CHECK(error(stored_file(R"({"__metadata__":{"a":1}})")) ==
@@ -86,19 +87,19 @@ TEST_CASE("what is not a header is refused with the numbers") {
         "f: key 'x' appears twice");
 }
 
-TEST_CASE("texts that would take far more memory than they are long are refused") {
+TEST_CASE("texts that would need far more memory than their length are rejected") {
   std::string deep = "{\"x\": ";
   deep += std::string(9 << 20, '[');
   CHECK(error(stored_file(deep)) == "f: has more than 8388608 values");
   // Not too many, but deeper than messages that quote a value can be written.
   deep = "{\"x\": " + std::string(1 << 20, '[') + std::string(1 << 20, ']') + "}";
-  CHECK(error(stored_file(deep)) == "f: is nested more than 64 deep");
+  CHECK(error(stored_file(deep)) == "f: nested more than 64 deep");
   const std::string nested = std::string(60, '[') + "\"[[[[[[\\\"[\"" + std::string(60, ']');
   CHECK(error(stored_file("{\"x\": " + nested + "}")) ==
         "f: tensor 'x': must be an object, got array");
 }
 
-TEST_CASE("entries that are not as the format has them are refused by name") {
+TEST_CASE("malformed entries are rejected by name") {
   CHECK(error_of("3") == "f: tensor 'x': must be an object, got number");
   CHECK(error_of("{}") == "f: tensor 'x': 'dtype' must be a string");
   CHECK(error_of(entry("F17", "[2]", "[0,4]")) == "f: tensor 'x': unknown dtype 'F17'");
@@ -114,7 +115,7 @@ TEST_CASE("entries that are not as the format has them are refused by name") {
   CHECK(error_of(entry("F16", "[9223372036854775808]", "[0,4]")).find("below 2^63") !=
         std::string::npos);
   CHECK(error_of(entry("F16", "[1,1,1,1,1,1,1,1,2]", "[0,4]")) ==
-        "f: tensor 'x': has 9 dimensions, at most 8 are read");
+        "f: tensor 'x': has 9 dimensions, at most 8 are supported");
   CHECK(error_of(entry("F16", "[4294967296,4294967296]", "[0,4]")) ==
         "f: tensor 'x': the product of the dimensions is too large");
   CHECK(error_of(entry("F4", "[1]", "[0,4]")) == "f: tensor 'x': its 4 bits are not whole bytes");
@@ -124,14 +125,14 @@ TEST_CASE("entries that are not as the format has them are refused by name") {
 
 TEST_CASE("data must be there, once, without gaps and aligned") {
   CHECK(error_of(entry("F16", "[2]", "[4,0]")) ==
-        "f: tensor 'x': data_offsets end at 0, before they begin at 4");
+        "f: tensor 'x': data_offsets end at 0, before their start at 4");
   CHECK(error_of(entry("F16", "[2]", "[2,6]"))
             .find("needs 4 bytes at offset 2 of the data, which "
                   "has 4 bytes") != std::string::npos);
   CHECK(error_of(entry("F16", "[2]", "[18446744073709551611,18446744073709551615]"))
             .find("needs 4 bytes at offset 18446744073709551611") != std::string::npos);
   CHECK(error_of(entry("F16", "[1]", "[2,4]")) ==
-        "f: tensor 'x': begins at offset 2, the tensor before it ends at 0");
+        "f: tensor 'x': starts at offset 2, but the previous tensor ends at 0");
   CHECK(error_of(entry("F16", "[1]", "[0,2]")) ==
         "f: tensors end after 2 bytes of data, but there are 4");
   const auto two = [](const std::string& first, const std::string& second) {

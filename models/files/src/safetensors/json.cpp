@@ -13,12 +13,12 @@
 namespace weft::safetensors {
 namespace {
 
-// Parsed, a value takes up to some sixty bytes; between two of them stands one of these characters.
-// The largest vocabularies in use have about two million.
+// A parsed value takes up to about sixty bytes, and one of these characters separates two values.
+// The largest vocabularies in use have about two million values.
 constexpr std::int64_t kMaxMarks = std::int64_t{8} << 20;
 
-// The deepest that is needed is about six. Written out for a message, a value takes stack by depth.
-constexpr int kMostNested = 64;
+// Files need about six levels. Printing a value in a message takes stack by depth.
+constexpr int kMaxNested = 64;
 
 void check_depth(std::string_view text, const std::string& file) {
   int depth = 0;
@@ -30,8 +30,8 @@ void check_depth(std::string_view text, const std::string& file) {
     } else if (c == '"') {
       in_string = !in_string;
     } else if (!in_string && (c == '[' || c == '{')) {
-      if (++depth > kMostNested)
-        fail<FormatError>("{}: is nested more than {} deep", printable_path(file), kMostNested);
+      if (++depth > kMaxNested)
+        fail<FormatError>("{}: nested more than {} deep", printable_path(file), kMaxNested);
     } else if (!in_string && (c == ']' || c == '}')) {
       --depth;
     }
@@ -46,7 +46,7 @@ void check_marks(std::string_view text, const std::string& file) {
   }
 }
 
-// The sets of keys of the objects that are open.
+// The keys of all open objects.
 class DistinctKeys {
  public:
   explicit DistinctKeys(const std::string& file) : file_(file) {}
@@ -76,8 +76,8 @@ std::optional<std::string> read_text(const std::string& path, std::size_t max_by
   const MappedFile map(path);
   const auto bytes = map.bytes();
   if (bytes.size() > max_bytes) {
-    fail<FormatError>("{}: has {} bytes, at most {} are read", printable_path(path), bytes.size(),
-                      max_bytes);
+    fail<FormatError>("{}: has {} bytes, at most {} are supported", printable_path(path),
+                      bytes.size(), max_bytes);
   }
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
@@ -89,7 +89,7 @@ Json parse_json(std::string_view text, const std::string& file, bool distinct_ke
     if (!distinct_keys) return Json::parse(text);
     return Json::parse(text, DistinctKeys(file));
   } catch (const Json::exception& e) {
-    fail<FormatError>("{}: is not JSON: {}", printable_path(file), printable(e.what(), 300));
+    fail<FormatError>("{}: not JSON: {}", printable_path(file), printable(e.what(), 300));
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// Foreign JSON: parsed within bounds, read by key with one clear error for what is not as it should
-// be.
+// Untrusted JSON: parsed with limits, read by key with clear errors.
 
 #include <cstdint>
 #include <optional>
@@ -13,18 +12,19 @@ namespace weft::safetensors {
 
 using Json = nlohmann::json;
 
-// A file that is absent is nullopt; anything else that keeps it from being read is an IoError.
+// Returns nullopt for a missing file. Throws IoError for all other read errors.
 std::optional<std::string> read_text(const std::string& path, std::size_t max_bytes);
 
-// Throws FormatError "FILE: is not JSON: ..." and for texts that would take far more memory than
-// they are long. `distinct_keys`: no object may have a key twice (otherwise the last one counts).
+// Throws FormatError "FILE: not JSON: ...", also for texts that would need far more memory than
+// their length. `distinct_keys`: refuse objects with duplicate keys (otherwise the last one
+// counts).
 Json parse_json(std::string_view text, const std::string& file, bool distinct_keys = false);
 
-// One object of a file. Absent keys and null give nullopt; FormatError "FILE: 'K' must be a whole
-// number, got a string" for other types. The value and the name of the file outlive it.
+// One object of a file. Reads of absent keys and null return nullopt; other types throw FormatError
+// "FILE: 'K' must be a whole number, got a string". The value and the name of the file outlive it.
 class JsonObject {
  public:
-  // FormatError where the value is no object. `where` stands before keys in messages:
+  // Throws FormatError if the value is not an object. `where` precedes keys in messages:
   // "rope_scaling.".
   JsonObject(const Json& value, const std::string& file, std::string where = "");
 
@@ -34,7 +34,7 @@ class JsonObject {
   std::optional<bool> find_bool(std::string_view key) const;
   std::optional<std::string> find_string(std::string_view key) const;
   std::optional<JsonObject> find_object(std::string_view key) const;
-  std::uint64_t uint(std::string_view key) const;  // FormatError where it is absent
+  std::uint64_t uint(std::string_view key) const;  // FormatError if it is absent
 
   const Json& json() const { return *value_; }
   const std::string& file() const { return *file_; }

@@ -44,30 +44,30 @@ struct Found {
   const HfTensor* tensor = nullptr;
   std::uint32_t order = 0;  // in a layer
 };
-Found find_in(std::span<const HfTensor> table, std::string_view theirs, std::uint32_t first) {
-  const auto at = std::ranges::find(table, theirs, &HfTensor::theirs);
+Found find_in(std::span<const HfTensor> table, std::string_view hf_name, std::uint32_t first) {
+  const auto at = std::ranges::find(table, hf_name, &HfTensor::hf_name);
   if (at == table.end()) return {};
   return {&*at, first + static_cast<std::uint32_t>(at - table.begin())};
 }
 
-// Its own names first: an architecture may call things otherwise than most.
-Found find_in_layer(const HuggingFace& tables, std::string_view theirs) {
+// The architecture's own names come first, because they may differ from the usual ones.
+Found find_in_layer(const HuggingFace& tables, std::string_view hf_name) {
   const auto n_usual = static_cast<std::uint32_t>(usual_hf_tensors().size());
-  const Found own = find_in(tables.tensors, theirs, n_usual);
-  return own.tensor ? own : find_in(usual_hf_tensors(), theirs, 0);
+  const Found own = find_in(tables.tensors, hf_name, n_usual);
+  return own.tensor ? own : find_in(usual_hf_tensors(), hf_name, 0);
 }
 
 }  // namespace
 
 TensorRole find_role(const HuggingFace& tables, std::string_view hf_name) {
-  // Angles of rope, which old checkpoints carry.
+  // Angles of rope, which old checkpoints contain.
   if (hf_name.ends_with("rotary_emb.inv_freq")) return {.name = {}, .known = true};
   const std::size_t dot = hf_name.rfind('.');
   if (dot == std::string_view::npos) return {};
   const std::string_view kind = hf_name.substr(dot);
   if (kind != ".weight" && kind != ".bias") return {};
   std::string_view base = hf_name.substr(0, dot);
-  take_prefix(base, "model.");  // checkpoints without an output matrix do without it
+  take_prefix(base, "model.");  // checkpoints without an output matrix lack this prefix
   std::string prefix;
   std::uint32_t layer = 0;  // 1 for the first one
   Found found;
@@ -80,11 +80,11 @@ TensorRole find_role(const HuggingFace& tables, std::string_view hf_name) {
     ++layer;
     found = find_in_layer(tables, base.substr(std::min(end + 1, base.size())));
   } else {
-    found = find_in(usual_hf_outsiders(), base, 0);
+    found = find_in(usual_hf_model_tensors(), base, 0);
     if (found.order > 0) layer = kAfterAllLayers;
   }
   if (!found.tensor) return {};
-  return {.name = prefix + std::string(found.tensor->ours) + std::string(kind),
+  return {.name = prefix + std::string(found.tensor->gguf_name) + std::string(kind),
           .rows = found.tensor->rows,
           .order = layer * kMaxInLayer + found.order,
           .known = true};

@@ -1,5 +1,5 @@
 #pragma once
-// What the tensors of a checkpoint are for us, by the tables of its architecture.
+// Maps the tensors of a checkpoint to Weft's names, with the tables of its architecture.
 
 #include <cstdint>
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace weft::safetensors {
 
-// The architecture that computes models of this model_type, built in or registered. Throws
-// UnsupportedError naming the types that are known.
+// The architecture for this model_type, built in or registered. Throws UnsupportedError listing the
+// known types.
 const Architecture& find_hf_model(std::string_view type, const std::string& file);
 
-// What a tensor is for us.
+// Weft's view of a tensor.
 struct TensorRole {
   std::string name;  // "blk.3.attn_q.weight"; empty for tensors that are computed, not learned
   HfTensor::Rows rows = HfTensor::Rows::as_stored;
-  std::uint32_t order = 0;  // steps use the tensors about in this order
+  std::uint32_t order = 0;  // steps use the tensors roughly in this order
   bool known = false;
 };
 

@@ -26,9 +26,9 @@ std::uint32_t context(const JsonObject& json, std::string_view key) {
   return static_cast<std::uint32_t>(*value);
 }
 
-// Angles that turn seldom within the original context are divided by `factor`, those that turn
-// often stay, with a straight ramp between. Source: Grattafiori et al. 2024, arXiv:2407.21783, and
-// `_compute_llama3_parameters` of transformers, whose names these are.
+// Angles that rotate rarely within the original context are divided by `factor`, those that rotate
+// often are unchanged, with a linear ramp between. Source: Grattafiori et al. 2024,
+// arXiv:2407.21783, and `_compute_llama3_parameters` of transformers, which has these names.
 std::vector<float> llama3_factors(const JsonObject& scaling, double base,
                                   std::uint64_t head_width) {
   const double factor = positive(scaling, "factor");
@@ -49,8 +49,8 @@ std::vector<float> llama3_factors(const JsonObject& scaling, double base,
   return factors;
 }
 
-// The magnitude of YaRN (arXiv:2309.00071, section 3.4) that the reader assumes, and what a file
-// says instead.
+// The magnitude of YaRN (arXiv:2309.00071, section 3.4) that readers assume unless a file has
+// another one.
 double yarn_magnitude(double factor, double weight = 1) {
   return factor <= 1 ? 1 : 1 + 0.1 * weight * std::log(factor);
 }
@@ -96,7 +96,7 @@ class Rope {
   MetadataSink& writer_;
 };
 
-// "rope_scaling", or "rope_parameters" in newer files, which have rope_theta in it too.
+// "rope_scaling", or "rope_parameters" in newer files, which also contains rope_theta.
 std::optional<JsonObject> find_scaling(const JsonObject& json) {
   if (auto scaling = json.find_object("rope_scaling")) return scaling;
   return json.find_object("rope_parameters");
@@ -135,7 +135,7 @@ std::vector<float> read_rope(const JsonObject& json, std::string_view arch,
     rope.add_yarn(*scaling);
   } else {
     fail<UnsupportedError>(
-        "{}: rope is stretched the way '{}', which is not supported (supported: linear, llama3, "
+        "{}: rope scaling '{}' is not supported (supported: linear, llama3, "
         "yarn)",
         printable_path(json.file()), printable(*type));
   }

@@ -11,9 +11,9 @@
 
 namespace weft::safetensors {
 
-// Adds the keys "ARCH.rope.*". Returns the divisors of the angles, one per pair of a head, where
-// the way to stretch is one that needs them ("llama3"), otherwise nothing. Throws UnsupportedError
-// for ways that are not linear, yarn or llama3, FormatError for missing or impossible numbers.
+// Adds the keys "ARCH.rope.*". Returns the divisors of the angles, one per pair of a head, if the
+// kind of scaling needs them ("llama3"); otherwise an empty vector. Throws UnsupportedError for
+// kinds other than linear, yarn and llama3, FormatError for missing or impossible numbers.
 std::vector<float> read_rope(const JsonObject& json, std::string_view arch,
                              std::uint64_t head_width, MetadataSink& writer);
 

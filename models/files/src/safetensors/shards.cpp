@@ -26,7 +26,7 @@ Shard open_shard(const fs::path& path) {
   return shard;
 }
 
-// Tensor to shard, as the index has it. Names of shards are names of files in the directory itself.
+// Maps tensors to shards, as in the index. Shards must be files in the directory itself.
 std::map<std::string, std::string> read_index(const std::string& path, const std::string& text) {
   const Json json = parse_json(text, path, /*distinct_keys=*/true);
   const auto weights = JsonObject(json, path).find_object("weight_map");
@@ -51,7 +51,7 @@ std::vector<Shard> open_indexed(const fs::path& directory,
   std::map<std::string, std::string> first_tensor;  // of each shard, for messages
   for (const auto& [tensor, name] : index) first_tensor.emplace(name, tensor);
   if (first_tensor.size() > kMaxShards) {
-    fail<FormatError>("{}: names {} shards, at most {} are read", printable_path(index_path),
+    fail<FormatError>("{}: names {} shards, at most {} are supported", printable_path(index_path),
                       first_tensor.size(), kMaxShards);
   }
   std::vector<Shard> shards;
@@ -59,7 +59,7 @@ std::vector<Shard> open_indexed(const fs::path& directory,
     const fs::path path = directory / name;
     std::error_code error;
     if (!fs::exists(path, error)) {
-      fail<IoError>("{}: shard '{}' is missing, where '{}' says that tensor '{}' is",
+      fail<IoError>("{}: shard '{}' is missing, but '{}' places tensor '{}' in it",
                     printable_path(directory.string()), printable(name), kIndex, printable(tensor));
     }
     shards.push_back(open_shard(path));
@@ -67,7 +67,7 @@ std::vector<Shard> open_indexed(const fs::path& directory,
   return shards;
 }
 
-// Every tensor once, and each that the index names where the index says it is.
+// Checks that every tensor exists once, and that the index names the right shard for each.
 void check_names(const std::vector<Shard>& shards, const std::map<std::string, std::string>& index,
                  const std::string& index_path) {
   std::unordered_map<std::string_view, const Shard*> places;
@@ -75,7 +75,7 @@ void check_names(const std::vector<Shard>& shards, const std::map<std::string, s
     for (const StoredTensor& tensor : shard.tensors) {
       const auto [it, fresh] = places.emplace(tensor.name, &shard);
       if (fresh) continue;
-      fail<FormatError>("{}: tensor '{}' is in '{}' too", printable_path(shard.path),
+      fail<FormatError>("{}: tensor '{}' is also in '{}'", printable_path(shard.path),
                         printable(tensor.name), printable_path(it->second->path));
     }
   }
@@ -100,8 +100,8 @@ std::vector<Shard> open_shards(const std::string& directory) {
   const std::string index_path = (folder / kIndex).string();
   const auto text = read_text(index_path, kMaxIndex);
   if (!text) {
-    fail<IoError>("{}: is a directory that has neither '{}' nor '{}'", printable_path(directory),
-                  kSingle, kIndex);
+    fail<IoError>("{}: a directory with neither '{}' nor '{}'", printable_path(directory), kSingle,
+                  kIndex);
   }
   const auto index = read_index(index_path, *text);
   shards = open_indexed(folder, index, index_path);

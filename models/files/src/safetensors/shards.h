@@ -17,8 +17,8 @@ struct Shard {
   std::vector<StoredTensor> tensors;
 };
 
-// Throws IoError and FormatError, which name the directory and what is missing in it, and what
-// parse_header throws. No two tensors have the same name.
+// Throws IoError and FormatError with the directory and what it lacks, and what parse_header()
+// throws. Names of tensors are unique.
 std::vector<Shard> open_shards(const std::string& directory);
 
 }  // namespace weft::safetensors

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxConfig = std::size_t{16} << 20;
 
-// A file that need not be there.
+// A file that may be missing.
 class OptionalFile {
  public:
   OptionalFile(const std::string& directory, const char* name)
@@ -44,8 +44,8 @@ std::vector<std::uint32_t> find_ids(const JsonObject& json, std::string_view key
   return ids;
 }
 
-// A token by its text, which may stand in an object with facts about it. Texts that are no token
-// name none.
+// The id of a token given by its text, which may be in an object with facts about it; nullopt if no
+// token has the text.
 std::optional<std::uint32_t> find_named(const JsonObject& json, std::string_view key,
                                         const TokenizerFacts& tokenizer) {
   const Json* value = json.find(key);
@@ -91,7 +91,7 @@ void read_special_tokens(const std::string& directory, const JsonObject& config,
   add_id("bos_token", "bos", "bos_token_id");
   add_id("pad_token", "padding", "pad_token_id");
   add_id("cls_token", "cls", "cls_token_id");
-  add_id("sep_token", "seperator", "sep_token_id");  // the spelling of the key that files have
+  add_id("sep_token", "seperator", "sep_token_id");  // GGUF files spell the key like this
   add_id("mask_token", "mask", "mask_token_id");
   const auto eos = add_id("eos_token", "eos", "eos_token_id");
   std::vector<std::uint32_t> more = find_ids(generation, "eos_token_id");

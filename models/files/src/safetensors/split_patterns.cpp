@@ -14,15 +14,15 @@ constexpr std::string_view kGpt2 =
 constexpr std::string_view kOneDigit = R"(\p{N})";
 constexpr std::string_view kThreeDigits = R"(\p{N}{1,3})";
 
-// Patterns one after the other, each splitting what the one before left.
+// Patterns in order; each one splits the pieces of the previous one.
 struct Row {
   std::string_view name;
   std::vector<std::string> patterns;
   bool ignore_merges = false;
 };
 
-// The first row with the patterns counts, unless a later one says the same of merges, too. What the
-// names mean: text/pre_tokenizer_rules.cpp.
+// The first row with the patterns counts, unless a later one also matches in ignore_merges.
+// pre_tokenizer_rules.cpp defines the names.
 std::vector<Row> make_rows() {
   const std::string contractions = R"((?i:'s|'t|'re|'ve|'m|'ll|'d))";
   const std::string spaces = R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -85,25 +85,25 @@ std::vector<Row> make_rows() {
 }
 
 [[noreturn]] void unsupported(const JsonObject& stage, std::string_view what) {
-  fail<UnsupportedError>("{}: texts are split in a way that is not supported: {}",
-                         printable_path(stage.file()), printable(what, 600));
+  fail<UnsupportedError>("{}: unsupported way to split texts: {}", printable_path(stage.file()),
+                         printable(what, 600));
 }
 
-// Some files have line ends in their patterns as they are, others in the notation of patterns.
+// Some files have literal line ends in their patterns, others have escapes.
 std::string with_escapes(const std::string& pattern) {
   std::string text;
   for (const char c : pattern) c == '\r' ? text += "\\r" : c == '\n' ? text += "\\n" : text += c;
   return text;
 }
 
-// What is matched must become pieces of its own, and so what lies between.
+// Matches must become separate pieces, and so must the text between them.
 std::string split_pattern(const JsonObject& stage) {
   const std::string behavior = stage.find_string("behavior").value_or("");
   const bool invert = stage.find_bool("invert").value_or(false);
   const auto pattern = stage.find_object("pattern");
   const auto regex = pattern ? pattern->find_string("Regex") : std::nullopt;
   const bool isolated = behavior == "Isolated" && !invert;
-  const bool kept = behavior == "Removed" && invert;  // the same where everything is matched
+  const bool kept = behavior == "Removed" && invert;  // the same if everything is matched
   if (!regex || (!isolated && !kept)) unsupported(stage, stage.json().dump());
   return with_escapes(*regex);
 }

@@ -1,6 +1,5 @@
 #pragma once
-// How tokenizer.json says that texts are split before merging, and which name of
-// tokenizer.ggml.pre means the same.
+// Maps the way in which tokenizer.json splits texts before merging to a name of tokenizer.ggml.pre.
 
 #include <string>
 #include <string_view>
@@ -9,8 +8,8 @@
 
 namespace weft::safetensors {
 
-// `pre_tokenizer`: that object of tokenizer.json. Throws UnsupportedError, which shows the
-// patterns, where no name means them.
+// `pre_tokenizer`: the object in tokenizer.json. Throws UnsupportedError with the patterns if there
+// is no name for them.
 std::string_view find_pre_tokenizer_name(const JsonObject& pre_tokenizer, bool ignore_merges);
 
 }  // namespace weft::safetensors

@@ -17,7 +17,7 @@ namespace weft::test {
 
 using safetensors::Json;
 
-// A file of this header and these data. `length` stands in for that of the header.
+// A file with this header and data. `length` replaces the length of the header.
 inline std::string stored_file(const std::string& header, const std::string& data = "",
                                std::uint64_t length = UINT64_MAX) {
   if (length == UINT64_MAX) length = header.size();
@@ -72,7 +72,7 @@ class TinyDirectory {
       write_unless_there("model.safetensors", stored_file(tensors));
     return Checkpoint::open(path());
   }
-  // What open() says, without the path; "" where it has nothing to say.
+  // What open() says, without the path; "" if it has nothing to say.
   std::string error() const {
     try {
       open();

@@ -20,7 +20,7 @@ void unsupported(const JsonObject& json, std::string_view key, const Json* value
                          json.name(key), value ? printable(value->dump(), 300) : "absent");
 }
 
-// The objects of a stage of the pipeline: those of its list, where it is a sequence, or itself.
+// The objects of a stage of the pipeline: those of its list, if it is a sequence, or itself.
 std::vector<JsonObject> stages_of(const JsonObject& json, std::string_view key,
                                   std::string_view list) {
   const auto stage = json.find_object(key);
@@ -106,7 +106,7 @@ void write_merges(const JsonObject& model, MetadataSink& writer) {
   std::vector<std::string> lines;
   for (const auto& [left, right] : read_merges(model)) {
     if (left.find(' ') != std::string::npos || right.find(' ') != std::string::npos) {
-      fail<FormatError>("{}: '{}' joins '{}' and '{}', and one of them holds a space",
+      fail<FormatError>("{}: '{}' merges '{}' and '{}', one of which contains a space",
                         printable_path(model.file()), model.name("merges"), printable(left),
                         printable(right));
     }
@@ -115,9 +115,9 @@ void write_merges(const JsonObject& model, MetadataSink& writer) {
   writer.add_strings("tokenizer.ggml.merges", lines);
 }
 
-// Merging with scores takes the pair whose joint token has the best one. The merges of a
-// SentencePiece model are all the pairs of all its tokens in the order of their scores, so the rank
-// of a token's first merge serves as well as its score.
+// Merging by scores takes the pair whose merged token has the best score. The merges of a
+// SentencePiece model are all pairs of all its tokens in the order of scores, so the rank of a
+// token's first merge can replace its score.
 void write_scores(const JsonObject& model, const Tokens& tokens, MetadataSink& writer) {
   std::vector<float> scores(tokens.size(), 0.0F);
   std::vector<bool> scored(tokens.size());
@@ -134,7 +134,7 @@ void write_scores(const JsonObject& model, const Tokens& tokens, MetadataSink& w
 void read_byte_level(const JsonObject& json, const JsonObject& model, MetadataSink& writer) {
   for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
     const std::string type = stage.find_string("type").value_or("");
-    // What is not in composed form already would get other ids: engines leave it at that.
+    // Texts that are not in composed form get other ids; engines ignore that.
     if (type != "NFC") refuse_normalizer(json, type);
   }
   const auto pre_tokenizer = json.find_object("pre_tokenizer");
@@ -151,7 +151,8 @@ bool splits_at_space(const JsonObject& stage) {
   return pattern && pattern->find_string("String") == " ";
 }
 
-// Spaces become U+2581, and one is put before a text where `normalizer` or `pre_tokenizer` say so.
+// Whether spaces become U+2581, and one is put before a text, according to `normalizer` or
+// `pre_tokenizer`.
 bool read_space_prefix(const JsonObject& json) {
   bool prefix = false;
   for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
@@ -203,7 +204,7 @@ void read_bpe(const JsonObject& json, const JsonObject& model, Tokens& tokens,
   }
 }
 
-// Which side of a text the template of the post-processor puts special tokens on.
+// On which side of a text the template of the post-processor puts special tokens.
 void read_post_processor(const JsonObject& json, TokenizerFacts& facts) {
   for (const JsonObject& stage : stages_of(json, "post_processor", "processors")) {
     const std::string type = stage.find_string("type").value_or("");
@@ -230,7 +231,7 @@ std::optional<std::uint32_t> TokenizerFacts::find(std::string_view text) const {
 TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer) {
   const auto model = json.find_object("model");
   if (!model) json.mismatch("model", "an object");
-  // Old files do not name the type; merges are what only BPE has.
+  // Old files do not name the type; only BPE has merges.
   const std::string type = model->find_string("type").value_or(model->find("merges") ? "BPE" : "");
   Tokens tokens(json.file(), n_vocab);
   if (type == "BPE") {
@@ -240,7 +241,8 @@ TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, Met
   } else if (type == "WordPiece") {
     read_token_ids(*model, tokens);
     read_added_tokens(json, tokens);
-    // Before the texts are rewritten: the unknown token is no word, even where it is no added one.
+    // Before the texts are rewritten: the unknown token is not a word, even if it is not an added
+    // token.
     tokens.set_type(model->find_string("unk_token").value_or("[UNK]"), TokenType::unknown);
     read_wordpiece(json, *model, tokens, writer);
     tokens.facts.separates = true;

@@ -1,5 +1,5 @@
 #pragma once
-// tokenizer.json, as the keys that GGUF files have for vocabularies.
+// Reads tokenizer.json as the vocabulary keys of GGUF files.
 
 #include <cstdint>
 #include <optional>
@@ -16,16 +16,16 @@ namespace weft::safetensors {
 struct TokenizerFacts {
   std::unordered_map<std::string, std::uint32_t> ids;  // of every token by its text
   bool begins = false, ends = false;  // the post-processor puts special tokens around a text
-  bool separates = false;             // the one behind it is SEP, not EOS
+  bool separates = false;             // the one after a text is SEP, not EOS
 
   std::optional<std::uint32_t> find(std::string_view text) const;
 };
 
-// Adds tokenizer.ggml.model, .pre, .tokens, .token_type, .merges or .scores, and what marks unknown
-// text. Byte-level BPE becomes kind "gpt2"; BPE with byte fallback, the form that SentencePiece
-// models are given there, kind "llama". Ids up to `n_vocab` that no token has become unused ones.
-// Throws UnsupportedError for other kinds of tokenizers and ways to normalize or split a text,
-// FormatError for ids outside the vocabulary and texts that two tokens have.
+// Adds tokenizer.ggml.model, .pre, .tokens, .token_type, .merges or .scores, and the unknown token.
+// Byte-level BPE becomes kind "gpt2"; BPE with byte fallback, the form of SentencePiece models in
+// this file, becomes kind "llama". Ids up to `n_vocab` without a token become unused tokens. Throws
+// UnsupportedError for other kinds of tokenizers and other ways to normalize or split a text,
+// FormatError for ids outside the vocabulary and for duplicate tokens.
 TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer);
 
 }  // namespace weft::safetensors

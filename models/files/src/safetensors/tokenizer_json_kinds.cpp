@@ -7,7 +7,7 @@
 namespace weft::safetensors {
 namespace {
 
-// The bytes that base64 (RFC 4648) stands for.
+// Decodes base64 (RFC 4648).
 std::string decode_base64(const JsonObject& stage, std::string_view key) {
   const std::string text = stage.find_string(key).value_or("");
   std::string bytes;
@@ -27,7 +27,7 @@ std::string decode_base64(const JsonObject& stage, std::string_view key) {
   return bytes;
 }
 
-// [[TEXT, SCORE], ...]: the ids are the places.
+// [[TEXT, SCORE], ...]: the ids are the indices.
 std::vector<float> read_pieces(const JsonObject& model, Tokens& tokens) {
   const Json* pieces = model.find("vocab");
   if (!pieces || !pieces->is_array()) model.mismatch("vocab", "an array");
@@ -42,7 +42,7 @@ std::vector<float> read_pieces(const JsonObject& model, Tokens& tokens) {
   return scores;
 }
 
-// What a text goes through before it is looked up, as far as the kind can say it.
+// How texts are normalized before the lookup, as far as the kind supports it.
 struct Spaces {
   bool prefix = false;
   bool collapse = false;

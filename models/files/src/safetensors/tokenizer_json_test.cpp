@@ -154,7 +154,7 @@ TEST_CASE("WordPiece: words are marked, their later parts are not") {
   CHECK(make_tokenizer(bare)->encode("un") == std::vector<TokenId>{0});
 }
 
-TEST_CASE("added tokens that take the white space beside them") {
+TEST_CASE("added tokens that absorb adjacent white space") {
   TinyDirectory dir;
   make_sentencepiece(dir);
   dir.tokenizer["added_tokens"] =
@@ -172,7 +172,7 @@ TEST_CASE("added tokens that take the white space beside them") {
   CHECK(tokenizer->encode("<e>  a", bare) == tokenizer->encode("<e>a", bare));
 }
 
-TEST_CASE("WordPiece: the unknown token is no word, where it is no added token either") {
+TEST_CASE("WordPiece: the unknown token is not a word, even if it is not an added token") {
   TinyDirectory dir;
   dir.tokenizer = {
       {"normalizer", {{"type", "BertNormalizer"}}},
@@ -185,7 +185,7 @@ TEST_CASE("WordPiece: the unknown token is no word, where it is no added token e
   CHECK(make_tokenizer(v)->encode("un x") == std::vector<TokenId>{0, 1});
 }
 
-TEST_CASE("what stands in several files: names before ids, the newer file before the older") {
+TEST_CASE("keys in several files: names before ids, the newer file before the older") {
   TinyDirectory dir;
   dir.config.update({{"eos_token_id", 0}, {"bos_token_id", 1}});
   dir.tokenizer_config = {{"add_bos_token", true}, {"chat_template", "old"}};
@@ -213,7 +213,7 @@ TEST_CASE("what stands in several files: names before ids, the newer file before
   CHECK(vocabulary(file)->chat_template() == "new");
 }
 
-TEST_CASE("without tokenizer.json there are ids alone") {
+TEST_CASE("without tokenizer.json there are only ids") {
   TinyDirectory dir;
   dir.open();
   std::filesystem::remove(std::filesystem::path(dir.path()) / "tokenizer.json");
@@ -259,7 +259,7 @@ TEST_CASE("patterns are known by the names of GGUF") {
 
   Json other = split;
   other["pattern"]["Regex"] = "x+";
-  CHECK(name({other, bytes}, false) == "f: texts are split in a way that is not supported: x+");
+  CHECK(name({other, bytes}, false) == "f: unsupported way to split texts: x+");
   other["behavior"] = "MergedWithNext";
   CHECK(holds(name({other, bytes}, false), "MergedWithNext"));
   CHECK(holds(name({{{"type", "Whitespace"}}}, false), "Whitespace"));
@@ -268,7 +268,7 @@ TEST_CASE("patterns are known by the names of GGUF") {
   CHECK(holds(name(Json::array({words}), false), "add_prefix_space"));
 }
 
-TEST_CASE("tokenizers that are not right are refused by name") {
+TEST_CASE("invalid tokenizers are rejected by name") {
   const auto error_with = [](const char* pointer, const Json& value) {
     TinyDirectory dir;
     dir.tokenizer[Json::json_pointer(pointer)] = value;
@@ -295,7 +295,7 @@ TEST_CASE("tokenizers that are not right are refused by name") {
        {Json("ab"), Json("a "), Json(""), Json(3), Json::array({"a"}), Json::array({"a", 1})}) {
     CHECK(holds(error_with("/model/merges/0", merge), "must hold pairs of texts"));
   }
-  CHECK(holds(error_with("/model/merges/0", Json::array({"a b", "c"})), "holds a space"));
+  CHECK(holds(error_with("/model/merges/0", Json::array({"a b", "c"})), "contains a space"));
   CHECK(holds(error_with("/normalizer", {{"type", "Lowercase"}}), "'normalizer' Lowercase"));
   CHECK(error_with("/normalizer", {{"type", "NFC"}}) == "");
   CHECK(holds(error_with("/pre_tokenizer", nullptr), "neither byte-level"));

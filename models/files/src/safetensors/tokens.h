@@ -1,5 +1,5 @@
 #pragma once
-// The vocabulary that tokenizer.json describes, while it is read.
+// The vocabulary of tokenizer.json while it is being read.
 
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@ namespace weft::safetensors {
 [[noreturn]] void unsupported(const JsonObject& json, std::string_view key, const Json* value);
 [[noreturn]] void refuse_normalizer(const JsonObject& json, std::string_view type);
 
-// The objects of a stage of the pipeline: those of its list, where it is a sequence, or itself.
+// The objects of a stage of the pipeline: those of its list, if it is a sequence, or itself.
 std::vector<JsonObject> stages_of(const JsonObject& json, std::string_view key,
                                   std::string_view list);
 bool has_type(const std::vector<JsonObject>& stages, std::string_view type);
@@ -59,17 +59,17 @@ class Tokens {
     }
     writer.add_strings("tokenizer.ggml.tokens", texts_);
     writer.add_i32s("tokenizer.ggml.token_type", types);
-    if (!strip_left.empty()) writer.add_i32s(kStripLeftKey, strip_left);
-    if (!strip_right.empty()) writer.add_i32s(kStripRightKey, strip_right);
+    if (!strip_left.empty()) writer.add_i32s(files::kStripLeftKey, strip_left);
+    if (!strip_right.empty()) writer.add_i32s(files::kStripRightKey, strip_right);
   }
   std::size_t size() const { return texts_.size(); }
   const std::string& text(std::size_t id) const { return texts_[id]; }
   TokenType type(std::size_t id) const { return types_[id]; }
-  // How the file writes it; the token is still found by the text that it came with.
+  // Changes the text of a token in the output; it is still found by its original text.
   void rewrite(std::size_t id, std::string text) { texts_[id] = std::move(text); }
 
   TokenizerFacts facts;
-  std::vector<std::int32_t> strip_left, strip_right;  // take the white space before, behind them
+  std::vector<std::int32_t> strip_left, strip_right;  // absorb the white space before or after them
 
  private:
   const std::string& file_;

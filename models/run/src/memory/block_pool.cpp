@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-namespace weft {
+namespace weft::run {
 
 BlockPool::BlockPool(std::int64_t n_blocks)
     : owners_(static_cast<std::size_t>(n_blocks)), free_(owners_.size()) {
@@ -30,4 +30,4 @@ void BlockPool::release(std::int32_t block) {
   std::ranges::push_heap(free_, std::greater());
 }
 
-}  // namespace weft
+}  // namespace weft::run

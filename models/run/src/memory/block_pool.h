@@ -1,11 +1,11 @@
 #pragma once
-// Which blocks of a pool are free, and how many owners the others have. Allocates nothing after its
-// construction.
+// Tracks which blocks of a pool are free, and how many owners the others have. Does not allocate
+// after construction.
 
 #include <cstdint>
 #include <vector>
 
-namespace weft {
+namespace weft::run {
 
 class BlockPool {
  public:
@@ -13,9 +13,9 @@ class BlockPool {
 
   explicit BlockPool(std::int64_t n_blocks);
 
-  // A block with one owner, the lowest free one; kNone if none is free.
+  // Takes the lowest free block, which then has one owner; kNone if none is free.
   std::int32_t take();
-  // One owner more, one owner less. REQUIRES: the block has an owner.
+  // Add and remove an owner. REQUIRES: the block has an owner.
   void share(std::int32_t block);
   void release(std::int32_t block);
 
@@ -28,8 +28,8 @@ class BlockPool {
   static std::size_t index(std::int32_t block) { return static_cast<std::size_t>(block); }
 
   std::vector<std::int32_t> owners_;  // by block
-  // A heap with the lowest block on top: sequences that grow get neighbours, which memory likes.
+  // A heap with the lowest block on top, so that growing sequences get adjacent blocks.
   std::vector<std::int32_t> free_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

@@ -1,18 +1,14 @@
-// Cells per token, in blocks: of all positions, or of the last ones that a window shows.
+// Cells per token, in blocks: of all positions, or of the last ones within a window.
 #include <algorithm>
 
 #include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
 
 #include "memory/block_pool.h"
-#include "memory/sequence_memory.h"
+#include "memory/memory_kinds.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
-
-constexpr std::int64_t blocks_for(std::int64_t n_positions) {
-  return whole_blocks(n_positions) / kCellsPerBlock;
-}
 
 class CellMemory final : public SequenceMemory {
  public:
@@ -29,12 +25,12 @@ class CellMemory final : public SequenceMemory {
     return {"table" + suffix_, "cells" + suffix_, "first" + suffix_};
   }
   bool has_room(const Growth& g) const override {
-    // A window has blocks for every step (arch/memory.cpp).
+    // A window has enough blocks for every step (arch/memory.cpp).
     return window_ > 0 || n_missing(g) <= pool_.n_free();
   }
   std::string room() const override {
-    return fmt::format("{} of the {} blocks of {} positions that all sequences share are free",
-                       pool_.n_free(), pool_.n_blocks(), kCellsPerBlock);
+    return fmt::format("{} of the {} shared blocks of {} positions are free", pool_.n_free(),
+                       pool_.n_blocks(), kCellsPerBlock);
   }
   const Growth* reserve(std::span<const Growth> step) override {
     const auto failed = std::ranges::find_if(step, [&](const Growth& g) { return !grow(g); });
@@ -43,7 +39,7 @@ class CellMemory final : public SequenceMemory {
   void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                     std::span<const InputValues> inputs) override;
   void append(std::span<const Growth> step) override;
-  void give_back(std::span<const Growth> step) override {
+  void rollback(std::span<const Growth> step) override {
     for (const Growth& g : step) cut(g.sequence, blocks_for(g.from));
   }
 
@@ -77,11 +73,11 @@ class CellMemory final : public SequenceMemory {
   std::int32_t block(std::int32_t sequence, std::int64_t n) const {
     return table_[at(sequence, n)];
   }
-  // The oldest position that the token behind `length` others sees.
+  // The oldest position that the token at position `length` attends to.
   std::int64_t oldest(std::int64_t length) const {
     return window_ == 0 ? 0 : std::max<std::int64_t>(0, length - window_ + 1);
   }
-  // Whether the step writes into a block that somebody else reads.
+  // Whether the step writes to a block that another sequence shares.
   bool must_copy(const Growth& g) const {
     return g.from % kCellsPerBlock != 0 && g.to > g.from &&
            pool_.is_shared(block(g.sequence, g.from / kCellsPerBlock));
@@ -93,7 +89,7 @@ class CellMemory final : public SequenceMemory {
   void cut(std::int32_t sequence, std::int64_t n_blocks);
 
   const std::string suffix_;
-  const std::int64_t window_;        // positions a token sees; 0: all
+  const std::int64_t window_;        // positions that a token attends to; 0: all
   const std::int64_t per_sequence_;  // entries of the table
   BlockPool pool_;
   std::vector<std::int32_t> table_;  // [sequences][per_sequence_]
@@ -117,7 +113,7 @@ bool CellMemory::grow(const Growth& g) {
   return true;
 }
 
-// To the first n_blocks by number.
+// Truncates to the first n_blocks by number.
 void CellMemory::cut(std::int32_t sequence, std::int64_t n_blocks) {
   Kept& has = kept(sequence);
   while (has.end > std::max(n_blocks, has.begin)) pool_.release(block(sequence, --has.end));
@@ -141,11 +137,11 @@ void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<cons
   }
 }
 
-// Of a window, what fell out of it goes back to the pool: but for as much as lets the last tokens
-// be taken back.
+// Blocks that are no longer within the window are released, except for those needed to remove the
+// last kGuaranteedRewind tokens.
 void CellMemory::append(std::span<const Growth> step) {
   for (const Growth& g : step) {
-    const std::int64_t keep = std::max<std::int64_t>(0, oldest(g.to) - kTakenBack);
+    const std::int64_t keep = std::max<std::int64_t>(0, oldest(g.to) - kGuaranteedRewind);
     Kept& has = kept(g.sequence);
     for (; has.begin < keep / kCellsPerBlock; ++has.begin)
       pool_.release(block(g.sequence, has.begin));
@@ -192,10 +188,8 @@ std::vector<std::int32_t> CellMemory::replace(std::int32_t sequence, std::int64_
 }  // namespace
 
 std::unique_ptr<SequenceMemory> make_cell_memory(const MemoryPart& part, const MemoryLimits& limits,
-                                                 StateStore store);
-std::unique_ptr<SequenceMemory> make_cell_memory(const MemoryPart& part, const MemoryLimits& limits,
                                                  StateStore store) {
   return std::make_unique<CellMemory>(part, limits, std::move(store));
 }
 
-}  // namespace weft
+}  // namespace weft::run

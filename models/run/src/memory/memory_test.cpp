@@ -16,6 +16,8 @@
 namespace weft {
 namespace {
 
+using namespace run;
+
 constexpr std::int64_t kContext = 640, kStepTokens = 150, kWindow = 100;
 constexpr std::int32_t kSequences = 4;
 
@@ -65,7 +67,7 @@ class Lives {
     memory_.emplace(MemoryLimits{kSequences, kContext}, kStepTokens, std::move(parts));
     for (const std::string& name : memory_->input_names()) {
       const std::int64_t n = graph[graph.find(name)].spec.shape.rank() == 2
-                                 ? kSequences * whole_blocks(kContext) / kCellsPerBlock
+                                 ? kSequences * blocks_for(kContext)
                                  : kStepTokens;
       inputs_.emplace_back(static_cast<std::size_t>(n));
     }
@@ -154,7 +156,7 @@ std::vector<Lives::Token> Lives::some_tokens() {
 
 // The value of a position that token i of the step may look at.
 float Lives::look(std::size_t part, std::size_t i, std::int64_t position) {
-  const std::int64_t row = inputs_[0][i] * (whole_blocks(kContext) / kCellsPerBlock);
+  const std::int64_t row = inputs_[0][i] * blocks_for(kContext);
   const std::int32_t block = inputs_[1 + 3 * part][index(row + position / kCellsPerBlock)];
   return state(part, block * kCellsPerBlock + position % kCellsPerBlock);
 }
@@ -200,7 +202,7 @@ void Lives::step(const std::vector<Token>& tokens, bool fails) {
   memory_->write_inputs(inputs);
   std::vector<Text> after = texts_;
   compute(tokens, after);
-  if (fails) return memory_->give_back();
+  if (fails) return memory_->rollback();
   memory_->append();
   texts_ = after;
 }
@@ -255,7 +257,7 @@ void Lives::restore() {
 
 }  // namespace
 
-TEST_CASE("sequences of all kinds of memory: whatever happens, tokens find what is theirs") {
+TEST_CASE("sequences of all kinds of memory: tokens always find their own cells") {
   for (const std::int64_t cells : {kSequences * kContext, kContext + 320}) {
     int n_refused = 0;
     for (std::uint32_t seed = 1; seed <= 8; ++seed) {
@@ -275,7 +277,7 @@ TEST_CASE("there are rows for every step of all sequences together") {
   }
 }
 
-TEST_CASE("a pool of blocks counts owners, and hands out the lowest free one") {
+TEST_CASE("a pool counts the owners of blocks, and allocates the lowest free one") {
   BlockPool pool(3);
   CHECK(pool.take() == 0);
   CHECK(pool.take() == 1);

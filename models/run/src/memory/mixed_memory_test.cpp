@@ -78,7 +78,7 @@ TEST_CASE("mixed memory: the same bits for any workers and chunks") {
   }
 }
 
-TEST_CASE("mixed memory: what a layer remembers counts, and what a window lost does not") {
+TEST_CASE("mixed memory: tokens see what a layer remembers, and nothing that left its window") {
   const auto with_first = [](std::int32_t first, std::size_t n) {
     auto ids = some_tokens(n);
     ids[0] = first;
@@ -91,7 +91,7 @@ TEST_CASE("mixed memory: what a layer remembers counts, and what a window lost d
   CHECK(!same_bits(with_first(1, 200), with_first(2, 200)));
 }
 
-TEST_CASE("mixed memory: sequences in one batch give what each gives alone") {
+TEST_CASE("mixed memory: sequences in a batch give the same results as alone") {
   const auto model = mixed_model();
   const std::vector<std::vector<std::int32_t>> texts{some_tokens(170, 1), some_tokens(113, 2),
                                                      some_tokens(240, 3)};
@@ -120,7 +120,7 @@ TEST_CASE("mixed memory: sequences in one batch give what each gives alone") {
   }
 }
 
-TEST_CASE("mixed memory: forks and cuts go on with the same bits, from where they can") {
+TEST_CASE("mixed memory: forks and cuts continue with the same bits, if the state allows it") {
   const auto model = mixed_model();
   const auto ids = some_tokens(300);
   Session session(model, options());
@@ -131,8 +131,7 @@ TEST_CASE("mixed memory: forks and cuts go on with the same bits, from where the
   CHECK(session.resume_point(0, 300) == 300);
   CHECK(session.resume_point(0, 299) == 256);
   CHECK_THROWS_WITH_AS(session.truncate(0, 299),
-                       "sequence 0 cannot go on from 299 of its 300 tokens: what it kept lets it "
-                       "go on from 256",
+                       "sequence 0 cannot continue from 299 of its 300 tokens, only from 256",
                        UnsupportedError);
   CHECK_THROWS_AS(session.copy(0, 2, 280), UnsupportedError);
   CHECK(session.length(0) == 300);
@@ -151,7 +150,7 @@ TEST_CASE("mixed memory: forks and cuts go on with the same bits, from where the
   CHECK(same_bits(logits(session, 1, ids, 61), expected));
 }
 
-TEST_CASE("mixed memory: a step that was cancelled leaves no trace") {
+TEST_CASE("mixed memory: a cancelled step has no effect") {
   const auto ids = some_tokens(250);
   Session session(mixed_model(), options());
   const Floats expected = logits(session, 1, ids, 100);
@@ -164,7 +163,7 @@ TEST_CASE("mixed memory: a step that was cancelled leaves no trace") {
   CHECK(same_bits(got, expected));
 }
 
-TEST_CASE("mixed memory: saved and restored it goes on with the same bits") {
+TEST_CASE("mixed memory: a restored sequence continues with the same bits") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = some_tokens(200), more = some_tokens(50, 2);
@@ -185,7 +184,8 @@ TEST_CASE("mixed memory: saved and restored it goes on with the same bits") {
   CHECK(second.length(2) == 0);
 }
 
-TEST_CASE("mixed memory: windows and recurrent states take what they show, not the context") {
+TEST_CASE(
+    "mixed memory: windows and recurrent states need memory for their size, not for the context") {
   const auto state = [](std::int64_t context) {
     SessionOptions o = options();
     o.context = context;

@@ -1,13 +1,14 @@
 // One row per sequence, whatever its length: states of recurrent layers. A row is written once and
-// then read alone, so that sequences share rows, and rows of earlier lengths are checkpoints.
+// only read from then on, so that sequences can share rows, and rows of earlier lengths serve as
+// checkpoints.
 #include <algorithm>
 
 #include "weft/base/error.h"
 
 #include "memory/block_pool.h"
-#include "memory/sequence_memory.h"
+#include "memory/memory_kinds.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 class RowMemory final : public SequenceMemory {
@@ -26,7 +27,7 @@ class RowMemory final : public SequenceMemory {
   std::vector<std::string> input_names() const override {
     return {"rows_from" + suffix_, "before" + suffix_, "rows_to" + suffix_};
   }
-  // There are rows for every step (arch/memory.cpp).
+  // There are enough rows for every step (arch/memory.cpp).
   bool has_room(const Growth&) const override { return true; }
   std::string room() const override {
     return fmt::format("{} of the {} rows are free", pool_.n_free(), pool_.n_blocks());
@@ -35,7 +36,7 @@ class RowMemory final : public SequenceMemory {
   void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                     std::span<const InputValues> inputs) override;
   void append(std::span<const Growth> step) override;
-  void give_back(std::span<const Growth> step) override {
+  void rollback(std::span<const Growth> step) override {
     for (const Growth& g : step) release(of(g.sequence).coming, 0);
   }
 
@@ -55,15 +56,15 @@ class RowMemory final : public SequenceMemory {
   std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) override;
 
  private:
-  // What a sequence is after its first `length` tokens.
+  // The state of a sequence after its first `length` tokens.
   struct Row {
     std::int64_t length = 0;
     std::int32_t row = BlockPool::kNone;
   };
-  using Rows = std::vector<Row>;  // by length, rising
+  using Rows = std::vector<Row>;  // by ascending length
   struct Sequence {
-    Rows kept;              // checkpoints and last what it is now; empty: no tokens
-    Rows coming;            // of the step that is reserved
+    Rows kept;              // checkpoints, then the current state; empty: no tokens
+    Rows coming;            // of the reserved step
     std::int32_t seen = 0;  // write_inputs(): the last token of the step so far
   };
 
@@ -75,7 +76,7 @@ class RowMemory final : public SequenceMemory {
     const auto after = std::ranges::upper_bound(rows, length, {}, &Row::length);
     return after == rows.begin() ? nullptr : &*std::prev(after);
   }
-  // All but the first n.
+  // Releases all but the first n.
   void release(Rows& rows, std::size_t n) {
     for (; rows.size() > n; rows.pop_back()) pool_.release(rows.back().row);
   }
@@ -90,8 +91,8 @@ class RowMemory final : public SequenceMemory {
   std::vector<Sequence> sequences_;
 };
 
-// Checkpoints that the step passes, the last ones of them, and its end. Older checkpoints make room
-// already now: so there are always rows enough, and a step that fails costs at most these.
+// Reserves rows for the end of the step and for the last checkpoints within it. Older checkpoints
+// are released now, so that there are always enough rows; a step that fails loses only these.
 const Growth* RowMemory::reserve(std::span<const Growth> step) {
   for (const Growth& g : step) {
     Sequence& s = of(g.sequence);
@@ -163,10 +164,8 @@ std::vector<std::int32_t> RowMemory::replace(std::int32_t sequence, std::int64_t
 }  // namespace
 
 std::unique_ptr<SequenceMemory> make_row_memory(const MemoryPart& part, const MemoryLimits& limits,
-                                                StateStore store);
-std::unique_ptr<SequenceMemory> make_row_memory(const MemoryPart& part, const MemoryLimits& limits,
                                                 StateStore store) {
   return std::make_unique<RowMemory>(part, limits, std::move(store));
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -1,11 +1,11 @@
 #pragma once
-// What sequences keep from step to step, one kind of it, for all sequences of a session. Each kind
-// is a file of its own and a line in memory_kinds.cpp.
+// One kind of memory, for all sequences of a session. Each kind is a file of its own and a line in
+// memory_kinds.h.
 //
-// A step: reserve(), write_inputs(), then append() if it was computed and give_back() if not.
-// Whoever truncates, copies or restores asks resume_point() first: SessionMemory does.
-// Steps, truncate() and copy() allocate nothing, but for states in the memory of a device. One
-// thread at a time.
+// A step calls reserve(), write_inputs(), and then append() if it was computed or rollback() if
+// not. Callers of truncate(), copy() and restore functions check resume_point() first, as
+// SessionMemory does. Steps, truncate() and copy() do not allocate, except for states in the memory
+// of a device. One thread at a time.
 
 #include <cstdint>
 #include <memory>
@@ -17,63 +17,64 @@
 
 #include "memory/state_store.h"
 
-namespace weft {
+namespace weft::run {
 
-// A sequence grows by the positions from .. to - 1.
+// The growth of a sequence by the positions from .. to - 1.
 struct Growth {
   std::int32_t sequence = 0;
   std::int64_t from = 0, to = 0;
 };
 
-// Of a token of a step.
+// The place of a step's token.
 struct TokenPlace {
   std::int32_t sequence = 0;
   std::int64_t position = 0;
 };
 
-// Memory of an input of the step's graph, as long as its shape says; empty if the graph has no use
-// for it.
+// The memory of an input of the step's graph, with the size of its shape; empty if the graph does
+// not use it.
 using InputValues = std::span<std::int32_t>;
 
 class SequenceMemory {
  public:
   virtual ~SequenceMemory() = default;
 
-  // Inputs of the graph that write_inputs() fills, in its order.
+  // The graph's inputs that write_inputs() fills, in its order.
   virtual std::vector<std::string> input_names() const = 0;
-  // Whether the sequence could grow that far in steps, if nobody else grows meanwhile.
+  // Whether the sequence could grow that far if no other sequence grows meanwhile.
   virtual bool has_room(const Growth& growth) const = 0;
-  // "2 of the 40 blocks of 64 positions that all sequences share are free"
+  // "2 of the 40 shared blocks of 64 positions are free"
   virtual std::string room() const = 0;
-  // Makes room for the tokens of a step, each sequence at most once, from its present length on.
-  // Returns the first one for which there is none, and then has to be given back; null if none.
+  // Reserves room for the tokens of a step, with each sequence at most once, from its current
+  // length on. Returns the first growth for which there is no room; the step must then be rolled
+  // back. Returns null if there is room for all.
   virtual const Growth* reserve(std::span<const Growth> step) = 0;
   // REQUIRES: the step is reserved, and these are its tokens.
   virtual void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                             std::span<const InputValues> inputs) = 0;
-  virtual void append(std::span<const Growth> step) = 0;     // its tokens count from now on
-  virtual void give_back(std::span<const Growth> step) = 0;  // they never will
+  virtual void append(std::span<const Growth> step) = 0;    // makes its tokens permanent
+  virtual void rollback(std::span<const Growth> step) = 0;  // releases what reserve() took
 
-  // The largest length up to `length` that the sequence can be cut to; 0 always is one. REQUIRES:
-  // at most its present length.
+  // The largest length up to `length` to which the sequence can be truncated; at least 0. REQUIRES:
+  // `length` is at most its current length.
   virtual std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const = 0;
-  // REQUIRES of both: length is a resume point of the sequence, of `from`.
+  // REQUIRES, for both: `length` is a resume point of the sequence, or of `from`.
   virtual void truncate(std::int32_t sequence, std::int64_t length) = 0;
-  // `to` has what `from` has up to `length`: shared, until one of them writes there. from != to.
+  // Replaces `to` by the contents of `from` up to `length`, shared until one of them writes there.
+  // REQUIRES: from != to.
   virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
 
-  // What is saved of a sequence of `length` tokens: these rows of every state, one after the
-  // other.
+  // The rows of every state to save for a sequence of `length` tokens, in order.
   virtual std::vector<std::int32_t> saved_rows(std::int32_t sequence,
                                                std::int64_t length) const = 0;
-  // Which of them, counted from the first, a sequence of only `length` tokens needs; none: it
-  // cannot be made of them. REQUIRES: 0 <= length <= saved_length.
+  // The range of saved rows, counted from the first, that a sequence of only `length` tokens needs;
+  // nullopt if it cannot be restored from them. REQUIRES: 0 <= length <= saved_length.
   struct Range {
     std::int64_t begin = 0, end = 0;
     bool possible = true;
   };
   virtual Range needed_rows(std::int64_t length, std::int64_t saved_length) const = 0;
-  // The sequence forgets what it has and gets room for `length` tokens. Returns where the rows of
+  // replace() clears the sequence and reserves room for `length` tokens. Returns where the rows of
   // needed_rows() go. REQUIRES: can_replace().
   virtual bool can_replace(std::int32_t sequence, std::int64_t length) const = 0;
   virtual std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) = 0;
@@ -88,13 +89,13 @@ class SequenceMemory {
   StateStore store_;
 };
 
-// What all kinds must know of a session.
+// The session's limits that all kinds need.
 struct MemoryLimits {
   std::int64_t sequences = 1, context = 1;
 };
 
-// Memory for a part of a graph's states. Throws Error if nobody knows its kind.
+// The memory for a part of a graph's states. Throws Error if its kind is unknown.
 std::unique_ptr<SequenceMemory> make_memory(const MemoryPart& part, const MemoryLimits& limits,
                                             StateStore store);
 
-}  // namespace weft
+}  // namespace weft::run

@@ -7,12 +7,11 @@
 
 #include "noise.h"
 
-namespace weft {
+namespace weft::run {
 namespace {
 
 [[noreturn]] void refuse(std::int32_t sequence, std::int64_t length, const SequenceMemory& part) {
-  fail<BudgetError>("there is no room for {} tokens in sequence {}: {}", length, sequence,
-                    part.room());
+  fail<BudgetError>("no room for {} tokens in sequence {}: {}", length, sequence, part.room());
 }
 
 }  // namespace
@@ -37,7 +36,7 @@ SessionMemory::SessionMemory(const MemoryLimits& limits, std::int64_t step_token
 
 void SessionMemory::check_sequence(std::int64_t sequence) const {
   if (sequence < 0 || sequence >= n_sequences())
-    fail<ValueError>("there is no sequence {}: the session has {}", sequence, n_sequences());
+    fail<ValueError>("no sequence {}: the session has {}", sequence, n_sequences());
 }
 
 void SessionMemory::check_length(std::int64_t sequence, std::int64_t length) const {
@@ -79,7 +78,7 @@ void SessionMemory::reserve() {
     const Growth* const failed = parts_[i]->reserve(growths_);
     if (!failed) continue;
     const Growth growth = *failed;
-    for (std::size_t n = 0; n <= i; ++n) parts_[n]->give_back(growths_);
+    for (std::size_t n = 0; n <= i; ++n) parts_[n]->rollback(growths_);
     refuse(growth.sequence, growth.to, *parts_[i]);
   }
 }
@@ -89,8 +88,8 @@ void SessionMemory::append() {
   for (const Growth& g : growths_) lengths_[index(g.sequence)] = g.to;
 }
 
-void SessionMemory::give_back() {
-  for (const auto& part : parts_) part->give_back(growths_);
+void SessionMemory::rollback() {
+  for (const auto& part : parts_) part->rollback(growths_);
 }
 
 void SessionMemory::write_inputs(std::span<const InputValues> inputs) {
@@ -101,7 +100,7 @@ void SessionMemory::write_inputs(std::span<const InputValues> inputs) {
     parts_[i]->write_inputs(tokens_, growths_, inputs.subspan(done, n_inputs_[i]));
 }
 
-// Each kind may have to go back further than those before it.
+// Each kind may need an earlier length than the kinds before it.
 std::int64_t SessionMemory::resume_point(std::int32_t sequence, std::int64_t length) const {
   for (std::int64_t before = -1; before != length;) {
     before = length;
@@ -113,9 +112,8 @@ std::int64_t SessionMemory::resume_point(std::int32_t sequence, std::int64_t len
 void SessionMemory::check_resumes(std::int32_t sequence, std::int64_t length) const {
   const std::int64_t point = resume_point(sequence, length);
   if (point == length) return;
-  fail<UnsupportedError>(
-      "sequence {} cannot go on from {} of its {} tokens: what it kept lets it go on from {}",
-      sequence, length, this->length(sequence), point);
+  fail<UnsupportedError>("sequence {} cannot continue from {} of its {} tokens, only from {}",
+                         sequence, length, this->length(sequence), point);
 }
 
 void SessionMemory::truncate(std::int32_t sequence, std::int64_t length) {
@@ -152,8 +150,8 @@ std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length,
   return length;
 }
 
-// The sequence has `length` tokens from now on; fill(state, n, bytes) gives the content of the nth
-// row that it needs of a state.
+// Replaces the sequence by one of `length` tokens. fill(state, n, bytes) provides the contents of
+// the nth row of a state.
 template <class Fill>
 void SessionMemory::replace(std::int32_t sequence, std::int64_t length, Fill fill) {
   for (const auto& part : parts_) {
@@ -180,8 +178,9 @@ void SessionMemory::restore(std::int32_t sequence, std::int64_t length, std::int
   check_length(sequence, length);
   const std::int64_t point = resume_point_of_saved(length, saved_length);
   if (point != length)
-    fail<UnsupportedError>("what was saved of {} tokens cannot go on from {} of them, only from {}",
-                           saved_length, length, point);
+    fail<UnsupportedError>(
+        "the saved state of {} tokens cannot continue from {} of them, only from {}", saved_length,
+        length, point);
   if (states.size() != states_.size())
     fail<FormatError>("{} states were saved, the model has {}", states.size(), states_.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -206,4 +205,4 @@ void SessionMemory::fill_with_noise(std::int32_t sequence, std::int64_t length) 
           [&](std::size_t i, std::int64_t, std::span<std::byte> row) { noise[i].fill(row); });
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -1,6 +1,5 @@
 #pragma once
-// The memory of a session's sequences: how long each is, and everything that it keeps, of all
-// kinds.
+// The memory of a session's sequences: their lengths, and all kinds of memory.
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +9,7 @@
 
 #include "memory/sequence_memory.h"
 
-namespace weft {
+namespace weft::run {
 
 class SessionMemory {
  public:
@@ -20,27 +19,27 @@ class SessionMemory {
 
   std::int64_t n_sequences() const { return std::ssize(lengths_); }
   std::int64_t length(std::int32_t sequence) const { return lengths_[index(sequence)]; }
-  // Throw ValueError: a sequence that does not exist, a length that it cannot have.
+  // Throw ValueError for an unknown sequence, or for a length that it cannot have.
   void check_sequence(std::int64_t sequence) const;
   void check_length(std::int64_t sequence, std::int64_t length) const;
-  // Throws like check_length(), and BudgetError if the sequence could not grow so far now.
+  // Throws like check_length(), and BudgetError if there is no room for that length.
   void check_room(std::int32_t sequence, std::int64_t length) const;
 
-  // A step of one token each of these sequences, any of them several times: begin(), then
-  // append() if it was computed and give_back() if not. begin() throws like check_length(), and
-  // BudgetError if there is no room: then nothing changed.
+  // A step with one token of each of these sequences, which may repeat: begin(), then append() if
+  // it was computed, or rollback() if not. begin() throws like check_length(), and BudgetError if
+  // there is no room; it then has changed nothing.
   template <class Tokens>  // with a member `sequence` each
   void begin(const Tokens& tokens) {
     forget_step();
     for (const auto& t : tokens) check_next(t.sequence);
     reserve();
   }
-  // Where the tokens of the step stand.
+  // The places of the step's tokens.
   std::span<const TokenPlace> step() const { return tokens_; }
   void append();
-  void give_back();
+  void rollback();
 
-  // Inputs of the graph that write_inputs() fills, in its order.
+  // The graph's inputs that write_inputs() fills, in its order.
   const std::vector<std::string>& input_names() const { return input_names_; }
   void write_inputs(std::span<const InputValues> inputs);
 
@@ -75,10 +74,10 @@ class SessionMemory {
   std::vector<std::string> input_names_;
   std::vector<std::size_t> n_inputs_;  // by part
   std::vector<std::int64_t> lengths_;  // by sequence
-  // The step that is being made; none of it between steps.
+  // The current step; empty between steps.
   std::vector<TokenPlace> tokens_;
   std::vector<Growth> growths_;
   std::vector<std::int32_t> growth_of_;  // by sequence: its place in growths_, or -1
 };
 
-}  // namespace weft
+}  // namespace weft::run

@@ -4,7 +4,7 @@
 
 #include "device_memory.h"
 
-namespace weft {
+namespace weft::run {
 
 std::span<std::byte> StateStore::on_host(const State& state, std::int32_t row) const {
   const std::int64_t n = state.row_bytes();
@@ -36,4 +36,4 @@ void StateStore::write(const State& state, std::int32_t row, std::span<const std
   }
 }
 
-}  // namespace weft
+}  // namespace weft::run

@@ -1,6 +1,6 @@
 #pragma once
-// The memory of states that lie alike, row by row: a row is a block of cells, or all that a
-// recurrent layer keeps of a sequence. In the host's memory or in a device's.
+// The memory of states with the same layout, row by row. A row is a block of cells, or a recurrent
+// layer's state of a sequence. In host memory or in a device's.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "weft/graph/op_def.h"
 
-namespace weft {
+namespace weft::run {
 
 class DeviceMemory;
 
@@ -31,10 +31,10 @@ class StateStore {
   explicit StateStore(std::vector<State> states) : states_(std::move(states)) {}
 
   std::span<const State> states() const { return states_; }
-  // Of all states. Allocates nothing for those in the host's memory.
+  // Copies a row of all states. Does not allocate for states in host memory.
   void copy(std::int32_t from, std::int32_t to);
   void read(const State& state, std::int32_t row, const Sink& sink) const;
-  // REQUIRES: `bytes` are those of a row.
+  // REQUIRES: `bytes` has the size of a row.
   void write(const State& state, std::int32_t row, std::span<const std::byte> bytes);
 
  private:
@@ -43,4 +43,4 @@ class StateStore {
   std::vector<State> states_;
 };
 
-}  // namespace weft
+}  // namespace weft::run

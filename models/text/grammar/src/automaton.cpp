@@ -12,7 +12,7 @@ constexpr std::size_t kMaxNfaStates = 200'000;
 constexpr std::size_t kMaxNfaRanges = 4'000'000;  // of all edges
 constexpr std::size_t kMaxDfaStates = 50'000;
 constexpr std::size_t kMaxTable = 8'000'000;
-// Work of making an automaton deterministic, in visits of states.
+// Limit of the work to make an automaton deterministic, in visits of states.
 constexpr std::size_t kMaxVisits = 30'000'000;
 
 void check_size(std::size_t states, std::size_t classes) {
@@ -51,34 +51,60 @@ void Nfa::skip(State from, State to, Assert where) {
   skips_[from].push_back({to, where});
 }
 
-Dfa Dfa::of(const Nfa& nfa, Nfa::Piece piece) {
-  using States = std::vector<Nfa::State>;
-  Dfa dfa;
-  for (const auto& edges : nfa.edges_) {
-    for (const Nfa::Edge& edge : edges) {
-      for (const CodeRange& range : edge.set.ranges()) {
-        dfa.borders_.push_back(range.lo);
-        if (range.hi < kMaxCodePoint) dfa.borders_.push_back(range.hi + 1);
-      }
-    }
-    if (dfa.borders_.size() > 1'000'000) sort_unique(dfa.borders_);
+// Makes an automaton deterministic: a state of the result stands for a set of states of `nfa`.
+class Dfa::SubsetConstruction {
+ public:
+  SubsetConstruction(const Nfa& nfa, Nfa::Piece piece)
+      : nfa_(nfa), piece_(piece), seen_(nfa.edges_.size(), 0) {}
+
+  Dfa run() {
+    find_borders();
+    n_classes_ = dfa_.borders_.size();
+    dfa_.table_.assign(n_classes_, kDead);
+    dfa_.accepts_.assign(1, false);
+    // The first state is separate: "begin" is true only there.
+    dfa_.start_ = add(closure({piece_.in}, true, false), true);
+    const States first = *order_[dfa_.start_];
+    known_.clear();
+    order_[dfa_.start_] = &first;
+    for (State s = 1; s < order_.size(); ++s) add_moves(s);
+    dfa_.trim();
+    return std::move(dfa_);
   }
-  sort_unique(dfa.borders_);
-  const std::size_t n_classes = dfa.borders_.size();
-  std::size_t visits = 0;
-  std::vector<std::uint32_t> seen(nfa.edges_.size(), 0);
-  std::uint32_t round = 0;
-  const auto closure = [&](States states, bool at_begin, bool at_end) {
-    ++round;
+
+ private:
+  using States = std::vector<Nfa::State>;
+
+  void find_borders() {
+    std::vector<char32_t>& borders = dfa_.borders_;
+    for (const auto& edges : nfa_.edges_) {
+      for (const Nfa::Edge& edge : edges) {
+        for (const CodeRange& range : edge.set.ranges()) {
+          borders.push_back(range.lo);
+          if (range.hi < kMaxCodePoint) borders.push_back(range.hi + 1);
+        }
+      }
+      if (borders.size() > 1'000'000) sort_unique(borders);
+    }
+    sort_unique(borders);
+  }
+
+  void visit() {
+    if (++visits_ > kMaxVisits) fail<BudgetError>("the pattern is too complex");
+  }
+
+  // The states and all that can be reached from them without a character, sorted.
+  States closure(States states, bool at_begin, bool at_end) {
+    ++round_;
     States result;
     while (!states.empty()) {
       const Nfa::State s = states.back();
       states.pop_back();
-      if (seen[s] == round) continue;
-      seen[s] = round;
+      if (seen_[s] == round_) continue;
+      seen_[s] = round_;
       result.push_back(s);
-      if (++visits > kMaxVisits) fail<BudgetError>("the pattern is too complex");
-      for (const Nfa::Skip& skip : nfa.skips_[s]) {
+      visit();
+      for (const Nfa::Skip& skip : nfa_.skips_[s]) {
         if ((skip.where != Nfa::Assert::begin || at_begin) &&
             (skip.where != Nfa::Assert::end || at_end))
           states.push_back(skip.to);
@@ -86,50 +112,57 @@ Dfa Dfa::of(const Nfa& nfa, Nfa::Piece piece) {
     }
     std::sort(result.begin(), result.end());
     return result;
-  };
-  std::map<States, State> known;
-  std::vector<const States*> order{nullptr};
-  dfa.table_.assign(n_classes, kDead);
-  dfa.accepts_.assign(1, false);
-  const auto add = [&](States states, bool at_begin) {
+  }
+
+  State add(States states, bool at_begin) {
     if (states.empty()) return kDead;
-    const auto [it, added] = known.try_emplace(std::move(states), static_cast<State>(order.size()));
+    const auto [it, added] =
+        known_.try_emplace(std::move(states), static_cast<State>(order_.size()));
     if (added) {
-      order.push_back(&it->first);
-      check_size(order.size(), n_classes);
-      dfa.table_.resize(order.size() * n_classes, kDead);
+      order_.push_back(&it->first);
+      check_size(order_.size(), n_classes_);
+      dfa_.table_.resize(order_.size() * n_classes_, kDead);
       const States ended = closure(it->first, at_begin, true);
-      dfa.accepts_.push_back(std::binary_search(ended.begin(), ended.end(), piece.out));
+      dfa_.accepts_.push_back(std::binary_search(ended.begin(), ended.end(), piece_.out));
     }
     return it->second;
-  };
-  // The first state is one of its own: only there is "begin" true.
-  dfa.start_ = add(closure({piece.in}, true, false), true);
-  const States first = *order[dfa.start_];
-  known.clear();
-  order[dfa.start_] = &first;
-  for (State s = 1; s < order.size(); ++s) {
-    const States from = *order[s];
-    std::vector<States> reached(n_classes);
+  }
+
+  // Where state s of the result leads by each class of characters.
+  void add_moves(State s) {
+    const States from = *order_[s];
+    std::vector<States> reached(n_classes_);
     for (const Nfa::State n : from) {
-      for (const Nfa::Edge& edge : nfa.edges_[n]) {
+      for (const Nfa::Edge& edge : nfa_.edges_[n]) {
         for (const CodeRange& range : edge.set.ranges()) {
-          for (std::size_t c = dfa.class_of(range.lo); c < n_classes && dfa.borders_[c] <= range.hi;
-               ++c) {
+          for (std::size_t c = dfa_.class_of(range.lo);
+               c < n_classes_ && dfa_.borders_[c] <= range.hi; ++c) {
             reached[c].push_back(edge.to);
-            if (++visits > kMaxVisits) fail<BudgetError>("the pattern is too complex");
+            visit();
           }
         }
       }
     }
-    for (std::size_t c = 0; c < n_classes; ++c) {
+    for (std::size_t c = 0; c < n_classes_; ++c) {
       if (reached[c].empty()) continue;
       const State to = add(closure(std::move(reached[c]), false, false), false);
-      dfa.table_[s * n_classes + c] = to;
+      dfa_.table_[s * n_classes_ + c] = to;
     }
   }
-  dfa.trim();
-  return dfa;
+
+  const Nfa& nfa_;
+  const Nfa::Piece piece_;
+  Dfa dfa_;
+  std::size_t n_classes_ = 0;
+  std::map<States, State> known_;
+  std::vector<const States*> order_{nullptr};
+  std::vector<std::uint32_t> seen_;  // the round in which a state was seen last
+  std::uint32_t round_ = 0;
+  std::size_t visits_ = 0;
+};
+
+Dfa Dfa::of(const Nfa& nfa, Nfa::Piece piece) {
+  return SubsetConstruction(nfa, piece).run();
 }
 
 Dfa Dfa::explore(std::string_view alphabet, const Key& start,
@@ -218,7 +251,7 @@ Dfa Dfa::refined(const std::vector<char32_t>& borders) const {
   return dfa;
 }
 
-// Both must be over the same classes after refining; the pair (dead, dead) is the dead state.
+// Both automata are refined to the same classes; the pair (dead, dead) is the dead state.
 Dfa Dfa::product(const Dfa& other, bool in_this, bool in_other) const {
   const Dfa a = refined(other.borders_);
   const Dfa b = other.refined(borders_);
@@ -327,8 +360,8 @@ std::uint64_t Dfa::shortest() const {
   }
 }
 
-// Depth first. From every state some text is accepted, so that a way back to itself makes texts of
-// any length.
+// Depth-first search. Every state can reach acceptance, so a cycle means that texts have no maximum
+// length.
 std::uint64_t Dfa::longest() const {
   enum : std::uint8_t { kNew, kOnTheWay, kDone };
   std::vector<std::uint8_t> seen(size(), kNew);

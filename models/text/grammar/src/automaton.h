@@ -13,7 +13,8 @@
 
 namespace weft::grammar {
 
-// Characters in and out of an alternative that may also assert where it is.
+// A nondeterministic automaton over characters, with assertions of the begin and the end of the
+// text.
 class Nfa {
  public:
   using State = std::uint32_t;
@@ -43,17 +44,17 @@ class Nfa {
   std::size_t n_ranges_ = 0;
 };
 
-// A deterministic automaton; state 0 accepts nothing any more. Values are immutable.
+// A deterministic automaton; state 0 is dead. Values are immutable.
 class Dfa {
  public:
   using State = std::uint32_t;
   static constexpr State kDead = 0;
 
-  // The texts that lead from piece.in to piece.out. Throws BudgetError where it needs too many
+  // The texts that lead from piece.in to piece.out. Throws BudgetError if it needs too many
   // states.
   static Dfa of(const Nfa& nfa, Nfa::Piece piece);
-  // Keys are any numbers; `step` gives the key after a character of `alphabet` (a set of ASCII
-  // characters) or nothing.
+  // Builds an automaton by exploration. Keys are arbitrary numbers; `step` returns the key after a
+  // character of `alphabet` (a set of ASCII characters), or nullopt.
   using Key = std::vector<int>;
   static Dfa explore(std::string_view alphabet, const Key& start,
                      const std::function<std::optional<Key>(const Key&, char)>& step,
@@ -71,26 +72,28 @@ class Dfa {
   bool matches(std::u32string_view text) const;
   bool empty() const;
   bool everything_matches() const;
-  // Lengths of the shortest and the longest text; kUnbounded for both where there is none, and for
-  // the longest where there is no end.
+  // Lengths of the shortest and the longest text; kUnbounded for both if there is no text, and for
+  // the longest if there is no maximum.
   std::pair<std::uint64_t, std::uint64_t> length_bounds() const;
 
   State start() const { return start_; }
   std::size_t size() const { return accepts_.size(); }
   std::size_t table_size() const { return table_.size(); }
   bool accepts(State s) const { return accepts_[s]; }
-  // Where a state leads, and by which characters; the dead state left out.
+  // The successors of a state with their characters, except the dead state.
   std::vector<std::pair<State, CodePoints>> moves(State s) const;
 
  private:
-  // Characters fall into classes that no state tells apart: class i begins at borders_[i].
+  class SubsetConstruction;
+
+  // Characters that no state distinguishes form a class: class i begins at borders_[i].
   std::size_t class_of(char32_t code) const;
   State next(State s, std::size_t c) const { return table_[s * borders_.size() + c]; }
   Dfa product(const Dfa& other, bool in_this, bool in_other) const;
   Dfa refined(const std::vector<char32_t>& borders) const;
   std::uint64_t shortest() const;  // REQUIRES: not empty; so does longest()
   std::uint64_t longest() const;
-  void trim();  // states from which nothing is accepted become the dead one
+  void trim();  // merges states that cannot reach acceptance into the dead one
 
   std::vector<char32_t> borders_{0};
   std::vector<State> table_;

@@ -8,7 +8,7 @@
 namespace weft::grammar {
 namespace {
 
-// Ways that are open at once. Grammars in use have some dozens.
+// Limit of parallel ways to read a text. Grammars in use have some dozens.
 constexpr std::size_t kMaxWays = 100'000;
 
 std::uint64_t hash_of(const std::vector<Item>& items, std::uint64_t seed) {
@@ -155,7 +155,7 @@ void Engine::gather_calls(StateId state, FrameId frame) {
       ranks_.push_back({program_->rules[edge.rule].rank, edge.rule});
       std::push_heap(ranks_.begin(), ranks_.end(), std::greater<>());
     }
-    // A call that is the last thing a rule does needs no place to come back to.
+    // A tail call needs no place to return to.
     if (program_->only_ends[edge.to] && frame > kHole) {
       parents.insert(parents.end(), frames_[frame].begin(), frames_[frame].end());
     } else {
@@ -168,8 +168,8 @@ void Engine::gather_calls(StateId state, FrameId frame) {
   }
 }
 
-// Follows calls. Rules come in the order of their ranks, so that all callers of a rule at this
-// place are known when its frame is made.
+// Follows calls. Rules are processed in the order of their ranks, so that all callers of a rule at
+// this place are known when its frame is created.
 void Engine::expand(ConfigId id) {
   if (configs_[id].expanded) return;
   std::vector<Item> readers;
@@ -252,7 +252,7 @@ std::vector<Engine::TokenChoice> Engine::token_choices(ConfigId id) {
 }
 
 int Engine::only_byte(ConfigId id) {
-  if (complete(id)) return -1;
+  if (may_end(id)) return -1;
   expand(id);
   int only = -1;
   for (const Item& item : configs_[id].readers) {
@@ -265,9 +265,9 @@ int Engine::only_byte(ConfigId id) {
   return only;
 }
 
-std::string Engine::forced(ConfigId config, std::size_t most) {
+std::string Engine::forced(ConfigId config, std::size_t max_bytes) {
   std::string text;
-  while (text.size() < most) {
+  while (text.size() < max_bytes) {
     const int byte = only_byte(config);
     if (byte < 0) break;
     text.push_back(static_cast<char>(byte));
@@ -288,8 +288,8 @@ ConfigId Engine::unite(ConfigId a, ConfigId b) {
   return intern(std::move(config));
 }
 
-// Parents are older than their frames, so that one walk down marks what is in use and one walk up
-// renumbers it.
+// Parents are older than their frames, so one descending pass marks what is in use, and one
+// ascending pass renumbers it.
 ConfigId Engine::collect(ConfigId keep) {
   std::vector<bool> used(frames_.size(), false);
   for (const Item& item : configs_[keep].items) used[item.frame] = true;

@@ -1,9 +1,9 @@
 #pragma once
-// Runs a program over bytes. All ways to read the text so far are kept at once; their stacks share
-// what they have in common: a frame is "rule R was called here" with every place to go on after it.
-// Frames and configurations with the same content are the same object, so that transitions are
-// computed once, and texts that leave the same choices share them. Time and memory per byte are
-// bounded by the ways that are open, never by the number of readings.
+// Runs a program over bytes. Keeps all ways to read the text so far; their stacks share common
+// parts: a frame is "rule R was called here" with every place to continue after it. Frames and
+// configurations with the same content are the same object, so that transitions are computed once,
+// and shared by texts that leave the same choices. Time and memory per byte are bounded by the
+// number of open ways, not by the number of parses.
 
 #include <array>
 #include <cstdint>
@@ -31,14 +31,14 @@ class Engine {
  public:
   static constexpr ConfigId kDead = 0;
   static constexpr FrameId kBottom = 0;  // below the root
-  // Below a state that is looked at without its surroundings: what ends there has `escaped`.
+  // Below a state that is examined without its callers: what ends there has `escaped`.
   static constexpr FrameId kHole = 1;
 
   explicit Engine(std::shared_ptr<const Program> program);
 
   ConfigId start();
-  // Where `byte` leads; kDead where it is not allowed. Throws BudgetError where too many ways are
-  // open at once.
+  // The configuration after `byte`; kDead if it is not allowed. Throws BudgetError if too many ways
+  // are open at the same time.
   ConfigId step(ConfigId config, std::uint8_t byte) {
     const Config& c = configs_[config];
     if (c.next) {
@@ -50,13 +50,13 @@ class Engine {
   ConfigId step_token(ConfigId config, std::int32_t token);
   ConfigId feed(ConfigId config, std::string_view bytes);
 
-  bool complete(ConfigId config) const { return configs_[config].complete; }
+  bool may_end(ConfigId config) const { return configs_[config].complete; }
   bool escaped(ConfigId config) const { return configs_[config].escaped; }
-  // Anything that reads a byte or a token, here or below a call.
-  bool goes_on(ConfigId config) const { return !configs_[config].items.empty(); }
+  // Whether a byte or a token may follow.
+  bool may_continue(ConfigId config) const { return !configs_[config].items.empty(); }
   const std::vector<Item>& items(ConfigId config) const { return configs_[config].items; }
 
-  // One state with nothing known of its surroundings.
+  // A configuration of one state without callers.
   ConfigId alone(StateId state);
   // What follows when the rule of a frame ends.
   ConfigId after(FrameId frame);
@@ -69,11 +69,11 @@ class Engine {
   // The only byte that may follow, or -1.
   int only_byte(ConfigId config);
 
-  std::string forced(ConfigId config, std::size_t most);
-  // Where either of two is.
+  std::string forced(ConfigId config, std::size_t max_bytes);
+  // The union of two configurations.
   ConfigId unite(ConfigId a, ConfigId b);
 
-  // Forgets everything but what `keep` needs; ids change. Call it where memory() became large.
+  // Frees everything that `keep` does not need; ids change. Call it when memory() is large.
   ConfigId collect(ConfigId keep);
   std::size_t memory() const { return memory_; }
   std::uint64_t epoch() const { return epoch_; }  // counts collect()
@@ -90,7 +90,7 @@ class Engine {
     std::vector<Item> readers;  // those that read a byte or a token, calls followed
     std::unique_ptr<Table> next;
   };
-  // A set of items that is emptied in no time.
+  // A set of items that is cleared in constant time.
   class Marks {
    public:
     bool insert(const Item& item);
@@ -112,7 +112,7 @@ class Engine {
   void check_ways(std::size_t n) const;
 
   std::shared_ptr<const Program> program_;
-  std::vector<std::vector<Item>> frames_;  // parents: the state to go on with, and its frame
+  std::vector<std::vector<Item>> frames_;  // parents: the state to continue with, and its frame
   std::vector<Config> configs_;
   std::unordered_multimap<std::uint64_t, FrameId> frame_index_;
   std::unordered_multimap<std::uint64_t, ConfigId> config_index_;

@@ -1,4 +1,4 @@
-// From what a builder collected to a program that the engine can run.
+// Turns what a builder collected into a program that the engine can run.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ class ProgramBuilder::Finisher {
   Finisher(ProgramBuilder& b, RuleId root) : b_(b), root_(root) {}
 
   Program run(bool refuse_left_recursion_anywhere) {
-    // Unused rules may stay without a body; they have one state that leads nowhere.
+    // Unused rules may have no body; they get one state without edges.
     for (RuleUnderWork& rule : b_.rules_)
       if (!rule.defined) rule.body = b_.piece();
     rule_of_end_.assign(b_.n_states_, kNone);
@@ -65,9 +65,8 @@ class ProgramBuilder::Finisher {
     p_.skips = sorted(b_.skips_);
   }
 
-  // Marks what can be reached from the starts of the rules; `through(rule)` says whether a call can
-  // be passed yet, and a rule whose end is reached opens the calls of it. With `skips_only` nothing
-  // is read on the way.
+  // Marks what can be reached from the starts of the rules. A call can be passed once the end of
+  // the called rule is reached. With `skips_only`, only edges that read nothing are followed.
   std::vector<bool> flood(bool skips_only, std::vector<bool>& reached) {
     std::vector<bool> open(b_.rules_.size(), false);
     reached.assign(b_.n_states_, false);
@@ -113,7 +112,7 @@ class ProgramBuilder::Finisher {
     }
   }
 
-  // Leaves only edges from which the end of the rule can be reached.
+  // Removes edges from which the end of the rule cannot be reached.
   void remove_dead_ends() {
     std::erase_if(b_.calls_, [&](const From<CallEdge>& c) { return !ends_[c.edge.rule]; });
     std::vector<From<StateId>> back;
@@ -140,13 +139,12 @@ class ProgramBuilder::Finisher {
     p_.has_tokens = !b_.tokens_.empty();
   }
 
-  // Ranks by a depth-first walk over "can begin with"; a rule met again on its own way down is
-  // left-recursive.
+  // Ranks rules by depth-first search over "can begin with"; a cycle is left recursion.
   void order_rules() {
     std::vector<std::vector<RuleId>> begins(b_.rules_.size());
     for (RuleId r = 0; r < begins.size(); ++r) begins[r] = first_calls(b_.rules_[r].body.in);
     p_.rules.assign(begins.size(), {0, 0});
-    std::vector<std::uint8_t> seen(begins.size(), 0);  // 1: on the way, 2: done
+    std::vector<std::uint8_t> seen(begins.size(), 0);  // 1: on the stack, 2: done
     std::vector<std::pair<RuleId, std::size_t>> way;
     auto rank = static_cast<std::uint32_t>(begins.size());
     for (RuleId first = 0; first < begins.size(); ++first) {
@@ -179,7 +177,7 @@ class ProgramBuilder::Finisher {
   std::vector<RuleId> first_calls(StateId start) {
     std::vector<RuleId> rules;
     std::vector<StateId> work{start};
-    // Bodies do not share states, so that one mark for all walks will do.
+    // Bodies do not share states, so one set of marks is enough for all searches.
     walked_.resize(b_.n_states_, 0);
     ++walk_;
     while (!work.empty()) {

@@ -164,7 +164,7 @@ FormatKind find_format(std::string_view name, std::optional<Dfa>& dfa) {
   const auto* format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                     [name](const Format& f) { return f.name == name; });
   if (format == std::end(kFormats)) return FormatKind::unknown;
-  // '.' in a pattern is no line end, but other classes may be negated: [^/~] is any character.
+  // '.' does not match a line end, but other classes may be negated: [^/~] is any character.
   dfa = compile_regex(format->pattern(), true);
   if (format->max_length != Dfa::kUnbounded) {
     dfa = dfa->without(compile_regex("(?:.*[.@])?..--.*", true));

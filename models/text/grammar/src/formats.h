@@ -8,9 +8,9 @@ namespace weft::grammar {
 
 enum class FormatKind { known, unsupported, unknown };
 
-// The texts that have a format of JSON Schema: those that every reader of its specification takes
-// for valid, no others. `unsupported` are formats that are defined and cannot be honoured;
-// `unknown` ones are notes to people.
+// The texts of a format of JSON Schema: only those that are valid in every reading of its
+// specification. `unsupported` formats are defined, but not supported; `unknown` ones are
+// annotations.
 FormatKind find_format(std::string_view name, std::optional<Dfa>& dfa);
 
 }  // namespace weft::grammar

@@ -47,7 +47,7 @@ class GbnfParser {
     RuleId id;
     std::size_t first_use;
   };
-  // An open group, or the rule itself: alternatives lie side by side between `all`.
+  // An open group, or the rule itself: its alternatives are parallel paths through `all`.
   struct Group {
     Piece all;
     StateId at;  // the end of the alternative so far
@@ -58,7 +58,7 @@ class GbnfParser {
     std::size_t at = 0, line = 1, column = 1;
   };
 
-  // Goes on from the place that was asked for before: every repetition asks.
+  // Continues from the last requested place, since every repetition asks for one.
   std::string position(std::size_t at) const {
     if (at < place_.at) place_ = {};
     for (; place_.at < std::min(at, text_.size()); ++place_.at) {
@@ -130,12 +130,12 @@ class GbnfParser {
     space(true);
   }
 
-  // The right side of a rule, up to the line's end. Groups are a list, not calls of this function:
-  // they may be nested as deep as memory reaches.
+  // The right-hand side of a rule, up to the end of the line. Open groups are a list, not recursive
+  // calls, so that only memory limits their nesting.
   Piece alternatives() {
     std::vector<Group> groups;
     open(groups);
-    Piece last{};  // what a repetition sign refers to
+    Piece last{};  // the operand of a repetition operator
     bool has_last = false;
     for (;;) {
       const bool nested = groups.size() > 1;
@@ -149,10 +149,8 @@ class GbnfParser {
       } else if (c == ')' && nested) {
         ++at_;
         close_element(groups.back(), last, has_last);
-        builder_.skip(groups.back().at, groups.back().all.out);
-        last = groups.back().all;
+        last = close(groups);
         has_last = true;
-        groups.pop_back();
       } else if (c == '|') {
         ++at_;
         close_element(groups.back(), last, has_last);
@@ -169,21 +167,30 @@ class GbnfParser {
           error(groups.back().begin, "the group that begins here is not closed");
         if (nested) expected("an element, '|' or ')'");
         close_element(groups.back(), last, has_last);
-        // A rule may go on with '|' on the next line.
-        const std::size_t line_end = at_;
-        space(true);
-        if (peek() == '|') continue;
-        if (line_end < text_.size() && at_ == line_end)
-          expected("an element or the end of the line");
-        builder_.skip(groups.back().at, groups.back().all.out);
-        return groups.back().all;
+        if (!goes_on()) return close(groups);
       }
     }
+  }
+
+  // Past the end of a line: a rule may go on with '|' on the next one.
+  bool goes_on() {
+    const std::size_t line_end = at_;
+    space(true);
+    if (peek() == '|') return true;
+    if (line_end < text_.size() && at_ == line_end) expected("an element or the end of the line");
+    return false;
   }
 
   void open(std::vector<Group>& groups) {
     groups.push_back({builder_.piece(), 0, at_ > 0 ? at_ - 1 : 0});
     groups.back().at = groups.back().all.in;
+  }
+
+  Piece close(std::vector<Group>& groups) {
+    const Group group = groups.back();
+    groups.pop_back();
+    builder_.skip(group.at, group.all.out);
+    return group.all;
   }
 
   void close_element(Group& group, Piece last, bool& has_last) {
@@ -314,7 +321,7 @@ class GbnfParser {
     std::uint64_t value = 0;
     while (peek() >= '0' && peek() <= '9') {
       value = value * 10 + static_cast<std::uint64_t>(text_[at_++] - '0');
-      if (value > kMaxCount) error(begin, fmt::format("a count may be {} at most", kMaxCount));
+      if (value > kMaxCount) error(begin, fmt::format("a count may be at most {}", kMaxCount));
     }
     if (at_ == begin) expected("a count");
     return value;
@@ -356,9 +363,8 @@ class GbnfParser {
     } else {
       const std::string_view text = text_.substr(at_ - 1, end - at_ + 2);
       if (!options_.find_token)
-        error(begin, fmt::format("token {} is named by its text, but there is no vocabulary to "
-                                 "look it up in",
-                                 text));
+        error(begin,
+              fmt::format("token {} is given by its text, but there is no vocabulary", text));
       id = options_.find_token(text);
       if (id == kNoToken) error(begin, fmt::format("the vocabulary has no token {}", text));
     }

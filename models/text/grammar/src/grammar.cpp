@@ -9,8 +9,7 @@ namespace {
 using grammar::ConfigId;
 using grammar::Engine;
 
-// What an engine may remember of a text that is being read, before it forgets what is not needed
-// any more.
+// The memory of an engine above which it frees what is not needed any more.
 constexpr std::size_t kMaxMemory = std::size_t{64} << 20;
 
 }  // namespace
@@ -63,7 +62,7 @@ bool Grammar::accepts(std::string_view text) const {
       limit = std::max(kMaxMemory, 2 * engine.memory());
     }
   }
-  return engine.complete(at);
+  return engine.may_end(at);
 }
 
 }  // namespace weft

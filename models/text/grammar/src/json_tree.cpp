@@ -20,7 +20,7 @@ class JsonReader {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
     value(0, 0, 0);
     space();
-    if (at_ < text_.size()) error("text behind the end of the value");
+    if (at_ < text_.size()) error("text after the end of the value");
   }
 
  private:
@@ -273,7 +273,7 @@ int compare(const Decimal& a, const Decimal& b) {
   if (a.negative != b.negative) return a.negative ? -1 : 1;
   const int sign = a.negative ? -1 : 1;
   if (a.zero() || b.zero()) return a.zero() && b.zero() ? 0 : a.zero() ? -sign : sign;
-  // The place of the first digit decides; then the digits, as texts.
+  // The position of the first digit decides, then the digits as texts.
   const long long top_a = a.exponent + static_cast<long long>(a.digits.size());
   const long long top_b = b.exponent + static_cast<long long>(b.digits.size());
   if (top_a != top_b) return top_a < top_b ? -sign : sign;

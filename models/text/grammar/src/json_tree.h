@@ -1,5 +1,5 @@
 #pragma once
-// JSON as a schema needs it: members in the order of the text, numbers as they were written.
+// JSON as schemas need it: members in the order of the text, numbers with all digits.
 
 #include <cstdint>
 #include <string>
@@ -23,14 +23,14 @@ struct JsonNode {
 
 class JsonTree {
  public:
-  // Throws FormatError with line and column; also for names that occur twice in an object, for
-  // surrogates that are half a character, and where values lie more than 1000 deep.
+  // Throws FormatError with line and column, also for duplicate names in an object, for unpaired
+  // surrogates, and for values that are nested more than 1000 deep.
   explicit JsonTree(std::string_view text);
 
   const JsonNode& operator[](JsonId id) const { return nodes_[id]; }
   static constexpr JsonId kRoot = 0;
   static constexpr JsonId kNone = ~JsonId{0};
-  JsonId find(JsonId object, std::string_view name) const;  // kNone where it is absent
+  JsonId find(JsonId object, std::string_view name) const;  // kNone if it is absent
   std::string pointer(JsonId id) const;                     // "#/properties/a"
   std::size_t size() const { return nodes_.size(); }
 
@@ -49,7 +49,7 @@ struct Decimal {
   static Decimal of(std::string_view number);  // REQUIRES: a JSON number
   bool zero() const { return digits.empty(); }
   bool whole() const { return exponent >= 0; }
-  // Digits before and behind the point, without sign; whole part "0" where there is none.
+  // Digits before and after the point, without sign; the whole part is "0" if there is none.
   std::string whole_part() const;
   std::string fraction() const;
   std::string text() const;  // -12.5

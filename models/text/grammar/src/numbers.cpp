@@ -11,10 +11,10 @@ constexpr std::string_view kPlain = "-.0123456789";
 constexpr std::size_t kMaxDigits = 400;
 constexpr int kMaxFactor = 20'000;
 
-// Where a plain number has got to; the first entry of a key.
+// The position within a plain number; the first entry of a key.
 enum Phase { kStart, kSign, kWhole, kZero, kPoint, kFraction };
 
-// The next phase by the grammar of numbers alone.
+// The next phase according to the grammar of numbers.
 std::optional<int> next_phase(int phase, char c) {
   if (c == '-') return phase == kStart ? std::optional<int>(kSign) : std::nullopt;
   if (c == '.')
@@ -41,7 +41,7 @@ int sign_of(int x) {
   return (x > 0) - (x < 0);
 }
 
-// Compares the digits as they come with those of a bound.
+// Compares digits one by one with those of a bound.
 class Comparison {
  public:
   Comparison(const Decimal& bound, unsigned relations)
@@ -75,7 +75,8 @@ class Comparison {
     if (!may_end(key[0])) return false;
     int order = key[0] == kFraction ? key[3] : whole_order(key);
     const bool digits_left = key[0] == kFraction ? key[2] < size(fraction_) : !fraction_.empty();
-    if (order == 0 && digits_left) order = -1;  // the bound's fraction goes on, and not with zeros
+    if (order == 0 && digits_left)
+      order = -1;  // the bound's fraction has more digits, not all zeros
     return (relations_ & relation(key[1] != 0, order)) != 0;
   }
 
@@ -100,7 +101,7 @@ class Comparison {
     return key[2] != size(whole_) ? sign_of(key[2] - size(whole_)) : key[3];
   }
 
-  // Of the value, when the digits alone compare like `order` with those of the bound.
+  // The relation of the value, given that its digits compare like `order` with those of the bound.
   unsigned relation(bool negative, int order) const {
     const bool zero_bound = whole_ == "0" && fraction_.empty();
     if (negative != negative_) {
@@ -117,7 +118,7 @@ class Comparison {
 };
 
 Dfa plain(const std::function<bool(int phase, bool zero_fraction)>& accepts) {
-  // Key: phase, a digit other than 0 behind the point.
+  // Key: phase, a digit other than 0 after the point.
   return Dfa::explore(
       kPlain, {kStart, 0},
       [](const Dfa::Key& key, char c) -> std::optional<Dfa::Key> {
@@ -174,12 +175,12 @@ Dfa related(const Decimal& bound, unsigned relations) {
 Dfa multiples(const Decimal& factor) {
   const long long behind = std::max(0LL, -factor.exponent);
   if (factor.digits.size() > 6 || factor.exponent > 6 || behind > 30)
-    fail<UnsupportedError>("multiples of a number of so many digits");
+    fail<UnsupportedError>("multiples of a number with so many digits");
   long long scaled = std::stoll(factor.digits);
   for (long long i = 0; i < factor.exponent; ++i) scaled *= 10;
-  if (scaled > kMaxFactor) fail<UnsupportedError>("multiples of a number of so many digits");
+  if (scaled > kMaxFactor) fail<UnsupportedError>("multiples of a number with so many digits");
   const int modulus = static_cast<int>(scaled);
-  // Key: phase, the digits so far as a number modulo the factor's, digits behind the point.
+  // Key: phase, the digits so far as a number modulo the factor's, digits after the point.
   return Dfa::explore(
       kPlain, {kStart, 0, 0},
       [&](const Dfa::Key& key, char c) -> std::optional<Dfa::Key> {

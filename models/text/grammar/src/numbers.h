@@ -1,6 +1,6 @@
 #pragma once
-// Sets of numbers as the texts that JSON has for them. Bounds and multiples are about numbers
-// without an exponent: those with one are left out where a schema has such keywords.
+// Sets of numbers as JSON texts. Bounds and multiples only cover numbers without an exponent: with
+// such keywords, numbers with an exponent are not generated.
 
 #include "automaton.h"
 #include "json_tree.h"
@@ -9,10 +9,10 @@ namespace weft::grammar {
 
 Dfa any_number();    // with exponents
 Dfa any_integer();   // -?(0|[1-9][0-9]*)
-Dfa any_fraction();  // plain numbers that are not whole
+Dfa any_fraction();  // plain numbers that are not integers
 
 enum Relation : unsigned { kLess = 1, kEqual = 2, kGreater = 4 };
-// Numbers that stand to `bound` in one of the relations. Throws UnsupportedError for bounds of more
+// Numbers that are in one of the relations to `bound`. Throws UnsupportedError for bounds of more
 // than 400 digits.
 Dfa related(const Decimal& bound, unsigned relations);
 // REQUIRES: the factor is above 0. Throws UnsupportedError for factors of too many digits.

@@ -9,8 +9,64 @@ namespace {
 
 // States and edges of one program. The largest schemas in use need some hundred thousand.
 constexpr std::size_t kMaxSize = 8'000'000;
-// Longer repetitions are made of shorter ones.
+// Longer repetitions are built from shorter ones.
 constexpr std::uint64_t kChunk = 64;
+
+// Characters up to `last` have so many bytes behind the first one, which begins with `mark`.
+struct Utf8Form {
+  char32_t last;
+  int continuations;
+  std::uint8_t mark;
+};
+constexpr Utf8Form kUtf8Forms[] = {
+    {0x7F, 0, 0x00}, {0x7FF, 1, 0xC0}, {0xFFFF, 2, 0xE0}, {kMaxCodePoint, 3, 0xF0}};
+
+// UTF-8 of characters of one form as rows of (first byte, bits that follow): ranges are split until
+// all continuation bytes but the last ones are either equal or free.
+class Utf8Rows {
+ public:
+  Utf8Rows(ProgramBuilder& builder, const Utf8Form& form, StateId to)
+      : b_(builder), form_(form), to_(to) {}
+
+  // Writes lo .. hi, of which the last `depth` + 1 bytes are still to come.
+  void write(StateId at, char32_t lo, char32_t hi, int depth) {
+    if (depth == 0) return b_.byte(at, lead(lo, 0), lead(hi, 0), to_);
+    const int shift = 6 * depth;
+    const char32_t low = (char32_t{1} << shift) - 1;
+    if ((lo >> shift) == (hi >> shift)) return write_part(at, lo, hi, depth);
+    if ((lo & low) != 0) {
+      write_part(at, lo, lo | low, depth);
+      lo = (lo | low) + 1;
+    }
+    const bool ragged = (hi & low) != low;
+    const char32_t whole = ragged ? (hi & ~low) : hi + 1;  // the first one past the free part
+    if (whole > lo) {
+      const StateId next = b_.state();
+      b_.byte(at, lead(lo, depth), lead(whole - 1, depth), next);
+      write(next, 0, low, depth - 1);
+    }
+    if (ragged) write_part(at, whole, hi, depth);
+  }
+
+ private:
+  // A range whose characters share the byte at hand.
+  void write_part(StateId at, char32_t lo, char32_t hi, int depth) {
+    const char32_t low = (char32_t{1} << 6 * depth) - 1;
+    const StateId next = b_.state();
+    b_.byte(at, lead(lo, depth), lead(hi, depth), next);
+    write(next, lo & low, hi & low, depth - 1);
+  }
+  // The byte that has `depth` others behind it.
+  std::uint8_t lead(char32_t code, int depth) const {
+    const char32_t bits = code >> 6 * depth;
+    return static_cast<std::uint8_t>(depth == form_.continuations ? form_.mark | bits
+                                                                  : 0x80 | (bits & 0x3F));
+  }
+
+  ProgramBuilder& b_;
+  const Utf8Form& form_;
+  const StateId to_;
+};
 
 }  // namespace
 
@@ -76,50 +132,12 @@ void ProgramBuilder::text(StateId from, std::string_view bytes, StateId to) {
   }
 }
 
-// UTF-8 as rows of (first byte, bits that follow): ranges are split until all continuation bytes
-// but the last ones are either equal or free.
 void ProgramBuilder::utf8_range(StateId from, char32_t lo, char32_t hi, StateId to) {
-  struct Form {
-    char32_t last;
-    int continuations;
-    std::uint8_t mark;
-  };
-  static constexpr Form kForms[] = {
-      {0x7F, 0, 0x00}, {0x7FF, 1, 0xC0}, {0xFFFF, 2, 0xE0}, {kMaxCodePoint, 3, 0xF0}};
-  for (const Form& form : kForms) {
+  for (const Utf8Form& form : kUtf8Forms) {
     if (lo > hi) return;
     if (lo > form.last) continue;
     const char32_t end = std::min(hi, form.last);
-    // Writes lo .. end, whose bytes above `depth` continuations are still to come.
-    const auto write = [&](const auto& self, StateId at, char32_t a, char32_t b, int depth,
-                           bool first) -> void {
-      const int shift = 6 * depth;
-      const auto lead = [&](char32_t code) {
-        return static_cast<std::uint8_t>(first ? form.mark | (code >> shift)
-                                               : 0x80 | ((code >> shift) & 0x3F));
-      };
-      if (depth == 0) return byte(at, lead(a), lead(b), to);
-      const char32_t low = (char32_t{1} << shift) - 1;
-      const auto part = [&](char32_t x, char32_t y) {
-        const StateId next = state();
-        byte(at, lead(x), lead(y), next);
-        self(self, next, x & low, (lead(x) == lead(y) ? y & low : low), depth - 1, false);
-      };
-      if ((a >> shift) == (b >> shift)) return part(a, b);
-      if ((a & low) != 0) {
-        part(a, a | low);
-        a = (a | low) + 1;
-      }
-      const bool ragged = (b & low) != low;
-      const char32_t whole = ragged ? (b & ~low) : b + 1;  // the first one past the free part
-      if (whole > a) {
-        const StateId next = state();
-        byte(at, lead(a), lead(whole - 1), next);
-        self(self, next, 0, low, depth - 1, false);
-      }
-      if (ragged) part(whole, b);
-    };
-    write(write, from, lo, end, form.continuations, true);
+    Utf8Rows(*this, form, to).write(from, lo, end, form.continuations);
     lo = end + 1;
   }
 }
@@ -131,7 +149,7 @@ void ProgramBuilder::character(StateId from, const CodePoints& set, StateId to) 
   }
 }
 
-// Hexadecimal numbers lo .. hi of so many digits, in either case.
+// Hexadecimal numbers lo .. hi with a fixed number of digits, in either case.
 void ProgramBuilder::hex_range(StateId from, std::uint32_t lo, std::uint32_t hi, int digits,
                                StateId to) {
   const auto edge = [&](std::uint32_t a, std::uint32_t b, StateId next) {

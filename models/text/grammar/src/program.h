@@ -1,7 +1,7 @@
 #pragma once
-// What every kind of grammar becomes: rules that are small automata over bytes, whose edges may
-// also call a rule (a recursive transition network). The engine runs it as it stands, without
-// making it deterministic first, so that a program is never much larger than its grammar.
+// All kinds of grammars are compiled to a program: rules that are small automata over bytes, whose
+// edges may also call a rule (a recursive transition network). The engine runs it without making it
+// deterministic first, so that a program is never much larger than its grammar.
 
 #include <cstdint>
 #include <span>
@@ -40,9 +40,9 @@ struct Edges {
   }
 };
 
-// Every state can reach the end of its rule, every rule ends, no rule begins with itself. Where a
-// called rule may be empty there is an edge of `skips` beside the call, and the call itself stands
-// for what is not empty.
+// Every state can reach the end of its rule, every rule can end, and no rule begins with itself. If
+// a called rule may be empty, there is also an edge in `skips`; the call is then for non-empty
+// texts only.
 struct Program {
   Edges<ByteEdge> bytes;
   Edges<CallEdge> calls;
@@ -67,8 +67,8 @@ struct Piece {
 
 class ProgramBuilder {
  public:
-  // A rule that is defined later, or at once by what lies between two states. The end of a rule has
-  // no edges.
+  // Adds a rule that is defined later, or at once by the automaton between two states. The end of a
+  // rule has no edges.
   RuleId add_rule(std::string name);
   RuleId add_rule(std::string name, Piece body);
   void define(RuleId rule, Piece body);
@@ -77,16 +77,16 @@ class ProgramBuilder {
   std::size_t n_rules() const { return rules_.size(); }
 
   StateId state();
-  Piece piece();  // two states without anything between
+  Piece piece();  // two states without an edge
   void skip(StateId from, StateId to);
   void byte(StateId from, std::uint8_t lo, std::uint8_t hi, StateId to);
   void call(StateId from, RuleId rule, StateId to);
   void token(StateId from, std::int32_t id, bool negated, StateId to);
   void text(StateId from, std::string_view bytes, StateId to);
-  // One character in UTF-8; surrogates are left out.
+  // One character in UTF-8, except surrogates.
   void character(StateId from, const CodePoints& set, StateId to);
-  // One character of a JSON string: as it stands where JSON allows that, and in the escaped forms
-  // that are usual: \n and the like, \uXXXX for controls and whatever is not ASCII.
+  // One character of a JSON string: literally if JSON allows that, and in the usual escaped forms:
+  // \n and the like, \uXXXX for control characters and all that is not ASCII.
   void json_character(StateId from, const CodePoints& set, StateId to);
 
   Piece call(RuleId rule);
@@ -94,11 +94,11 @@ class ProgramBuilder {
   Piece star(Piece piece);
   Piece plus(Piece piece);
   static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
-  // Costs no more states for a million times than for a thousand.
+  // The number of states hardly depends on the counts.
   Piece repeat(RuleId rule, std::uint64_t min, std::uint64_t max);
 
-  // Throws FormatError where the root can never end, or where a rule begins with itself (the
-  // message is `describe(rule)`'s). Call it once.
+  // Throws FormatError, naming the rule, if the root can never end or if a rule begins with itself.
+  // Call it once.
   Program finish(RuleId root, bool refuse_left_recursion_anywhere);
 
  private:

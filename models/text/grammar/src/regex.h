@@ -5,10 +5,10 @@
 
 namespace weft::grammar {
 
-// Texts that a pattern of ECMAScript (with the flag u, and forgiving as without it) matches:
-// anywhere in the text, or `whole`: from its first to its last character. Throws FormatError with
-// the column, UnsupportedError for what no automaton can do (references back, word borders, looking
-// behind).
+// The texts that match an ECMAScript pattern (with the flag u, but as lenient as without it):
+// anywhere in the text, or, with `whole`, from its first to its last character. Throws FormatError
+// with the column, UnsupportedError for what is not regular (back references, word boundaries,
+// look-behind).
 Dfa compile_regex(std::string_view pattern, bool whole);
 
 }  // namespace weft::grammar

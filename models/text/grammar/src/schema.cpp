@@ -1,4 +1,4 @@
-// References and the smaller questions about a schema.
+// References, and small queries about a schema.
 
 #include "schema.h"
 
@@ -16,8 +16,27 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
-// Of all combinations of patterns, names and lengths in one schema: some seconds.
+// Limit for all combinations of patterns, names and lengths in one schema: some seconds.
 constexpr std::size_t kMaxTables = 30'000'000;
+
+// Only keywords that contain schemas: lookalikes elsewhere do not count.
+constexpr std::string_view kSchemas[] = {"allOf",
+                                         "anyOf",
+                                         "oneOf",
+                                         "not",
+                                         "if",
+                                         "then",
+                                         "else",
+                                         "items",
+                                         "prefixItems",
+                                         "additionalItems",
+                                         "additionalProperties",
+                                         "contains",
+                                         "propertyNames",
+                                         "unevaluatedItems",
+                                         "unevaluatedProperties"};
+constexpr std::string_view kMapsOfSchemas[] = {
+    "$defs", "definitions", "properties", "patternProperties", "dependentSchemas", "dependencies"};
 
 bool has_scheme(const std::string& uri) {
   const std::size_t colon = uri.find(':');
@@ -56,56 +75,42 @@ References::References(const JsonTree& json) : json_(json) {
   visit(JsonTree::kRoot, "");
 }
 
+// Notes what a schema is called. Returns the base of the references in it.
+std::string References::visit_names(JsonId id, std::string base) {
+  for (const char* key : {"$id", "id"}) {
+    const JsonId at = json_.find(id, key);
+    if (at == JsonTree::kNone || json_[at].kind != Kind::string) continue;
+    if (old_draft_ && json_.find(id, "$ref") != JsonTree::kNone) continue;
+    std::string uri = json_[at].text;
+    if (uri.starts_with('#')) {
+      anchors_[base + uri] = id;
+      continue;
+    }
+    base = join(base, uri);
+    if (base.ends_with('#')) base.pop_back();
+    documents_.try_emplace(base, id);
+  }
+  for (const char* key : {"$anchor", "$dynamicAnchor"}) {
+    const JsonId at = json_.find(id, key);
+    if (at == JsonTree::kNone || json_[at].kind != Kind::string) continue;
+    anchors_[base + "#" + json_[at].text] = id;
+    if (key[1] == 'd') ++dynamic_anchors_[json_[at].text];
+  }
+  base_of_[id] = base;
+  return base;
+}
+
 // JsonTree bounds the depth.
 void References::visit(JsonId id, std::string base) {
   const JsonNode& node = json_[id];
-  if (node.kind == Kind::object) {
-    for (const char* key : {"$id", "id"}) {
-      const JsonId at = json_.find(id, key);
-      if (at == JsonTree::kNone || json_[at].kind != Kind::string) continue;
-      if (old_draft_ && json_.find(id, "$ref") != JsonTree::kNone) continue;
-      std::string uri = json_[at].text;
-      if (uri.starts_with('#')) {
-        anchors_[base + uri] = id;
-        continue;
-      }
-      base = join(base, uri);
-      if (base.ends_with('#')) base.pop_back();
-      documents_.try_emplace(base, id);
-    }
-    for (const char* key : {"$anchor", "$dynamicAnchor"}) {
-      const JsonId at = json_.find(id, key);
-      if (at == JsonTree::kNone || json_[at].kind != Kind::string) continue;
-      anchors_[base + "#" + json_[at].text] = id;
-      if (key[1] == 'd') ++dynamic_anchors_[json_[at].text];
-    }
-    base_of_[id] = base;
-  }
-  // Only where schemas are: what looks like one elsewhere names nothing.
-  static constexpr std::string_view kSchemas[] = {"allOf",
-                                                  "anyOf",
-                                                  "oneOf",
-                                                  "not",
-                                                  "if",
-                                                  "then",
-                                                  "else",
-                                                  "items",
-                                                  "prefixItems",
-                                                  "additionalItems",
-                                                  "additionalProperties",
-                                                  "contains",
-                                                  "propertyNames",
-                                                  "unevaluatedItems",
-                                                  "unevaluatedProperties"};
-  static constexpr std::string_view kMaps[] = {
-      "$defs",       "definitions", "properties", "patternProperties", "dependentSchemas",
-      "dependencies"};
-  for (std::size_t i = 0; node.kind == Kind::object && i < node.items.size(); ++i) {
+  if (node.kind != Kind::object) return;
+  base = visit_names(id, std::move(base));
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
     const auto has = [&](const auto& names) {
       return std::find(std::begin(names), std::end(names), node.names[i]) != std::end(names);
     };
     const JsonNode& value = json_[node.items[i]];
-    if (has(kMaps) || (has(kSchemas) && value.kind == Kind::array))
+    if (has(kMapsOfSchemas) || (has(kSchemas) && value.kind == Kind::array))
       for (const JsonId inner : value.items) visit(inner, base);
     else if (has(kSchemas))
       visit(node.items[i], base);
@@ -124,6 +129,35 @@ std::string References::join(const std::string& base, const std::string& ref) co
   return path == base.npos ? base + "/" + ref : base.substr(0, base.rfind('/') + 1) + ref;
 }
 
+// The node behind one step of a JSON pointer; kNone if there is no such one.
+JsonId References::step(JsonId at, std::string part) const {
+  for (std::size_t t = 0; (t = part.find('~', t)) != part.npos; ++t)
+    part.replace(t, 2, 1, part.compare(t, 2, "~1") == 0 ? '/' : '~');
+  const JsonNode& node = json_[at];
+  if (node.kind != Kind::array)
+    return node.kind == Kind::object ? json_.find(at, part) : JsonTree::kNone;
+  const bool number =
+      !part.empty() && part.size() < 9 && part.find_first_not_of("0123456789") == part.npos;
+  const std::size_t index = number ? std::stoul(part) : node.items.size();
+  return index < node.items.size() ? node.items[index] : JsonTree::kNone;
+}
+
+// What the part of a URI behind '#', an anchor or a JSON pointer, names in a document.
+JsonId References::find_fragment(const std::string& uri, const std::string& fragment) const {
+  JsonId at = documents_.at(uri);
+  if (fragment.empty()) return at;
+  if (fragment[0] != '/') {
+    const auto anchor = anchors_.find(uri + "#" + fragment);
+    return anchor == anchors_.end() ? JsonTree::kNone : anchor->second;
+  }
+  for (std::size_t i = 1; i != fragment.npos && at != JsonTree::kNone;) {
+    const std::size_t slash = fragment.find('/', i);
+    at = step(at, fragment.substr(i, slash == fragment.npos ? slash : slash - i));
+    i = slash == fragment.npos ? slash : slash + 1;
+  }
+  return at;
+}
+
 JsonId References::resolve(JsonId keyword) const {
   const JsonNode& ref = json_[keyword];
   const auto where = [&] { return json_.pointer(keyword); };
@@ -133,7 +167,7 @@ JsonId References::resolve(JsonId keyword) const {
     const std::string name = ref.text.substr(ref.text.find('#') + 1);
     const auto known = dynamic_anchors_.find(name);
     if (known != dynamic_anchors_.end() && (known->second > 1 || documents_.size() > 2))
-      fail<UnsupportedError>("schema {}: its target depends on the way to it", where());
+      fail<UnsupportedError>("schema {}: its target depends on the path to it", where());
   }
   const auto base = base_of_.find(ref.parent);
   std::string uri = ref.text, fragment;
@@ -142,38 +176,15 @@ JsonId References::resolve(JsonId keyword) const {
     uri.resize(hash);
   }
   uri = join((base == base_of_.end() ? base_of_.find(JsonTree::kRoot) : base)->second, uri);
-  const auto document = documents_.find(uri);
-  if (document == documents_.end())
+  if (!documents_.contains(uri))
     fail<UnsupportedError>("schema {}: '{}' is another document", where(), ref.text);
-  if (fragment.empty()) return document->second;
-  JsonId at = document->second;
-  if (fragment[0] != '/') {
-    const auto anchor = anchors_.find(uri + "#" + fragment);
-    at = anchor == anchors_.end() ? JsonTree::kNone : anchor->second;
-  }
-  for (std::size_t i = fragment[0] == '/' ? 1 : fragment.npos;
-       i != fragment.npos && at != JsonTree::kNone;) {
-    const std::size_t slash = fragment.find('/', i);
-    std::string part = fragment.substr(i, slash == fragment.npos ? slash : slash - i);
-    i = slash == fragment.npos ? slash : slash + 1;
-    for (std::size_t t = 0; (t = part.find('~', t)) != part.npos; ++t)
-      part.replace(t, 2, 1, part.compare(t, 2, "~1") == 0 ? '/' : '~');
-    if (json_[at].kind == Kind::array) {
-      const bool number =
-          !part.empty() && part.size() < 9 && part.find_first_not_of("0123456789") == part.npos;
-      const std::size_t index = number ? std::stoul(part) : json_[at].items.size();
-      at = index < json_[at].items.size() ? json_[at].items[index] : JsonTree::kNone;
-    } else {
-      at = json_[at].kind == Kind::object ? json_.find(at, part) : JsonTree::kNone;
-    }
-  }
-  if (at == JsonTree::kNone)
-    fail<FormatError>("schema {}: there is no '{}' in it", where(), ref.text);
+  const JsonId at = find_fragment(uri, fragment);
+  if (at == JsonTree::kNone) fail<FormatError>("schema {}: has no '{}'", where(), ref.text);
   return at;
 }
 
 void SchemaExpander::unsupported(JsonId keyword, const std::string& why) const {
-  fail<UnsupportedError>("schema {}: cannot be honoured: {}", json_.pointer(keyword), why);
+  fail<UnsupportedError>("schema {}: not supported: {}", json_.pointer(keyword), why);
 }
 
 void SchemaExpander::wrong(JsonId keyword, const std::string& why) const {
@@ -202,7 +213,7 @@ DfaRef SchemaExpander::format(JsonId node) {
   if (known != known_.end()) return known->second;
   std::optional<Dfa> dfa;
   if (find_format(name, dfa) == FormatKind::unsupported)
-    unsupported(node, fmt::format("the format '{}' is no regular language", name));
+    unsupported(node, fmt::format("the format '{}' is not a regular language", name));
   return known_["format " + name] = dfa ? std::make_shared<const Dfa>(std::move(*dfa)) : nullptr;
 }
 
@@ -282,7 +293,7 @@ void SchemaExpander::member_literals(const Term::Leaf& leaf, const std::string& 
   if (!named && others.rest) out.push_back(*others.rest);
 }
 
-// Leaves out what is always true, and the order and repetition of the rest.
+// Removes literals that are always true and duplicates, and sorts the rest.
 void SchemaExpander::simplify(Conjunction& what) const {
   std::erase_if(what, [&](const Literal& literal) {
     if (literal.kind != Literal::Kind::schema)
@@ -315,10 +326,10 @@ DfaRef SchemaExpander::combination(const Term& term, Type type) {
   DfaRef all;
   for (const DfaRef& one : term.allowed) all = all ? counted(all->both(*one)) : one;
   if (type != Type::string || !all || all->empty()) return all;
-  const auto [least, most] = all->length_bounds();
-  if (term.min <= least && (term.max == Dfa::kUnbounded || most <= term.max)) return all;
-  if (term.min > most || least > term.max) return counted(Dfa::literals({}));
-  return counted(all->both(Dfa::lengths(term.min, std::min(term.max, most))));
+  const auto [shortest, longest] = all->length_bounds();
+  if (term.min <= shortest && (term.max == Dfa::kUnbounded || longest <= term.max)) return all;
+  if (term.min > longest || shortest > term.max) return counted(Dfa::literals({}));
+  return counted(all->both(Dfa::lengths(term.min, std::min(term.max, longest))));
 }
 
 DfaRef SchemaExpander::strings(const Conjunction& what) {

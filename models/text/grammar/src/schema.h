@@ -1,9 +1,9 @@
 #pragma once
-// A JSON Schema on its way to a program. What must hold of a value is a conjunction of literals:
-// "is valid by this schema", "equals this value", or the opposite. For each type of value the
-// conjunction is expanded into terms, one of which must hold, each a plain description of values of
-// that type; terms are what rules are written from. Conjunctions are finite in number, so that
-// recursive schemas end in rules that call each other.
+// Compiles a JSON Schema to a program. The conditions for a value are a conjunction of literals:
+// "is valid by this schema", "equals this value", or their negations. For each type of value the
+// conjunction is expanded into terms, one of which must hold; a term is a plain description of
+// values of that type. Rules are generated from terms. The number of conjunctions is finite, so
+// recursive schemas become rules that call each other.
 
 #include <functional>
 #include <map>
@@ -39,10 +39,10 @@ using DfaRef = std::shared_ptr<const Dfa>;
 // Values of one type.
 struct Term {
   unsigned truths = 3;                           // booleans: bit 0 false, bit 1 true
-  std::vector<DfaRef> allowed;                   // numbers, strings: texts that are in all of these
+  std::vector<DfaRef> allowed;                   // numbers, strings: texts must be in all of these
   std::uint64_t min = 0, max = Dfa::kUnbounded;  // characters, items or members
-  JsonId bounds_at = 0;  // a keyword that min or max come from, for messages
-  // Arrays, objects: schemas (or values) that speak of items or members.
+  JsonId bounds_at = 0;                          // a keyword that set min or max, for messages
+  // Arrays, objects: schemas (or values) with keywords for items or members.
   struct Leaf {
     JsonId node;
     bool is_value;
@@ -54,22 +54,25 @@ struct Term {
     std::uint64_t min, max;
   };
   std::vector<Contains> contains;
-  JsonId unique = JsonTree::kNone;                       // uniqueItems, where it is true
+  JsonId unique = JsonTree::kNone;                       // uniqueItems, if it is true
   std::vector<std::pair<std::string, Literal>> members;  // also of the member of this name
   std::vector<std::string> required;
   std::vector<Literal> names;  // of every name
 };
 
-// Finds what "$ref" refers to.
+// Resolves "$ref".
 class References {
  public:
   explicit References(const JsonTree& json);
-  // Throws FormatError where there is no such schema, UnsupportedError for other documents.
+  // Throws FormatError if there is no such schema, UnsupportedError for other documents.
   JsonId resolve(JsonId ref_keyword) const;
   bool old_draft() const { return old_draft_; }  // keywords beside $ref do not count
 
  private:
   void visit(JsonId id, std::string base);
+  std::string visit_names(JsonId id, std::string base);
+  JsonId step(JsonId at, std::string part) const;
+  JsonId find_fragment(const std::string& uri, const std::string& fragment) const;
   std::string join(const std::string& base, const std::string& ref) const;
 
   const JsonTree& json_;
@@ -85,37 +88,38 @@ class SchemaExpander {
   SchemaExpander(const JsonTree& json, const JsonSchemaOptions& options)
       : json_(json), options_(options), references_(json) {}
 
-  // Terms that cannot hold may be among them.
+  // May contain terms that cannot hold.
   std::vector<Term> expand(const Conjunction& what, Type type);
-  // False only where no value can be.
+  // Returns false only if there is certainly no value.
   bool possible(const Term& term, Type type, int depth);
   bool possible(const Conjunction& what, int depth);
-  // All of term.allowed, bounds of the length included; null: everything of the type. Throws
-  // UnsupportedError where it needs too many states.
+  // The intersection of term.allowed and the bounds of the length; null: no restriction. Throws
+  // UnsupportedError if it needs too many states.
   DfaRef combined(const Term& term, Type type);
 
-  // What a leaf says of the item at an index (kRest: of those behind all that are named), and of
-  // the member of a name.
+  // The literals of a leaf for the item at an index (kRest: after all named items), and for the
+  // member with a name.
   static constexpr std::uint64_t kRest = ~std::uint64_t{0};
   void item_literals(const Term::Leaf& leaf, std::uint64_t index, Conjunction& out) const;
   std::uint64_t named_items(const Term::Leaf& leaf) const;
   void member_literals(const Term::Leaf& leaf, const std::string& name, Conjunction& out);
-  // Of members that are not named: patterns, and what holds where none matches.
+  // For members that are not named: patterns, and what holds if none matches.
   struct Patterns {
     std::vector<std::pair<DfaRef, Literal>> patterns;
     std::optional<Literal> rest;
   };
   Patterns patterns(const Term::Leaf& leaf);
-  // Of an object with so many named members, no others may be there, unless a pattern allows them.
+  // Whether an object with this number of named members allows no others, except those that match a
+  // pattern.
   bool is_closed(const Term& term, std::size_t n_named) const;
-  // Demands nothing of members whose names match a pattern, and forbids all that are not named.
+  // Allows any value for members whose names match a pattern, and forbids all other unnamed ones.
   Patterns only_patterns(const Term& term);
   // Texts that are valid by the literals; null for all.
   DfaRef strings(const Conjunction& what);
   void simplify(Conjunction& what) const;
 
-  // To be kept by more than one. Throws BudgetError where all of a schema together became too
-  // large.
+  // Makes an automaton shareable. Throws BudgetError if all automata of a schema are too large
+  // together.
   DfaRef counted(Dfa dfa);
 
   const JsonTree& json() const { return json_; }
@@ -137,7 +141,7 @@ class SchemaExpander {
   std::size_t steps_ = 0;
   std::size_t table_size_ = 0;  // of all that was counted
   int depth_ = 0;
-  int looking_ = 0;  // inside a question whether there may be a value
+  int looking_ = 0;  // depth of nested calls of possible()
 };
 
 Program compile_schema(std::string_view text, const JsonSchemaOptions& options);

@@ -68,7 +68,7 @@ class Expansion {
     if (choice.change) choice.change(state.term);
   }
 
-  // False where the literal cannot hold.
+  // False if the literal cannot hold.
   bool take(const Literal& literal, State& state) {
     if (literal.kind == Literal::Kind::never) return literal.negated;
     if (literal.kind == Literal::Kind::equals)
@@ -126,7 +126,7 @@ class Expansion {
                                     key == "additionalItems" || key == "unevaluatedItems");
   }
 
-  // What parts of a schema have evaluated is known here only where it has no such parts.
+  // What parts of a schema have evaluated is known here only if it has no such parts.
   void check_unevaluated(JsonId schema, JsonId keyword) {
     if ((type_ == Type::array) != (name_of(keyword) == "unevaluatedItems")) return;
     if (type_ != Type::array && type_ != Type::object) return;
@@ -235,7 +235,7 @@ class Expansion {
         deny_conditional(schema, value, choices);
       } else if (key == "unevaluatedItems" || key == "unevaluatedProperties") {
         if (type_ == Type::array || type_ == Type::object)
-          e_.unsupported(value, "its opposite is needed here");
+          e_.unsupported(value, "its negation is needed here");
       } else if (!keywords_.assertion(schema, key, value, state, &choices)) {
         return true;  // this one never holds
       }
@@ -274,7 +274,7 @@ class Expansion {
 std::vector<Term> SchemaExpander::expand(const Conjunction& what, Type type) {
   if (++depth_ > kMaxDepth) {
     depth_ = 0;
-    fail<FormatError>("schema {}: oneOf within oneOf without end",
+    fail<FormatError>("schema {}: oneOf is nested without end",
                       what.empty() ? "#" : json_.pointer(what.front().node));
   }
   std::vector<Term> terms = Expansion(*this, type).run(what);

@@ -64,7 +64,7 @@ bool ValueKeywords::string_keyword(const std::string& key, JsonId value, Either&
   if (!dfa) return true;
   return either([&](Term& t) { t.allowed.push_back(dfa); },
                 [this, value, dfa, format](Term& t) {
-                  if (format) e_.unsupported(value, "its opposite is needed here");
+                  if (format) e_.unsupported(value, "its negation is needed here");
                   t.allowed.push_back(std::make_shared<const Dfa>(dfa->inverted()));
                 });
 }
@@ -114,7 +114,7 @@ bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId 
   if (key == "uniqueItems") {
     if (json_[value].kind != Kind::boolean || !json_[value].truth) return true;
     return either([&](Term& t) { t.unique = value; },
-                  [this, value](Term&) { e_.unsupported(value, "its opposite is needed here"); });
+                  [this, value](Term&) { e_.unsupported(value, "its negation is needed here"); });
   }
   if (key == "prefixItems" && json_[value].kind != Kind::array)
     e_.wrong(value, "must be an array of schemas");
@@ -129,22 +129,22 @@ bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId 
                           }});
     }
   } else if (key == "items") {
-    if (!absent(find(schema, "prefixItems"))) e_.unsupported(value, "its opposite is needed here");
+    if (!absent(find(schema, "prefixItems"))) e_.unsupported(value, "its negation is needed here");
     denials->push_back(
         {{}, [=](Term& t) {
            t.contains.push_back({{value, Literal::Kind::schema, true}, 1, Dfa::kUnbounded});
          }});
   } else if (key == "additionalItems") {
-    e_.unsupported(value, "its opposite is needed here");
+    e_.unsupported(value, "its negation is needed here");
   }
   return true;
 }
 
 bool ValueKeywords::contains_keyword(JsonId schema, JsonId value, ExpansionState& state,
                                      std::vector<Choice>* denials) {
-  const JsonId least = find(schema, "minContains"), most = find(schema, "maxContains");
-  const std::uint64_t min = absent(least) ? 1 : count(least);
-  const std::uint64_t max = absent(most) ? Dfa::kUnbounded : count(most);
+  const JsonId min_node = find(schema, "minContains"), max_node = find(schema, "maxContains");
+  const std::uint64_t min = absent(min_node) ? 1 : count(min_node);
+  const std::uint64_t max = absent(max_node) ? Dfa::kUnbounded : count(max_node);
   const Literal what{value};
   if (!denials) {
     state.term.contains.push_back({what, min, max});
@@ -158,6 +158,33 @@ bool ValueKeywords::contains_keyword(JsonId schema, JsonId value, ExpansionState
   return true;
 }
 
+// "required", or the ways not to have all of these members.
+void ValueKeywords::required(JsonId value, Term& term, std::vector<Choice>* denials) {
+  if (json_[value].kind == Kind::boolean) return;  // draft 3
+  if (json_[value].kind != Kind::array) e_.wrong(value, "must be an array of names");
+  for (const JsonId name : json_[value].items) {
+    if (json_[name].kind != Kind::string) e_.wrong(name, "must be a name");
+    const std::string& text = json_[name].text;
+    if (!denials)
+      term.required.push_back(text);
+    else
+      denials->push_back({{}, [text](Term& t) { forbid(t, text); }});
+  }
+}
+
+// The ways not to be valid by "properties".
+void ValueKeywords::deny_properties(JsonId value, std::vector<Choice>& denials) {
+  const JsonNode& node = json_[value];
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    const Literal other{node.items[i], Literal::Kind::schema, true};
+    const std::string name = node.names[i];
+    denials.push_back({{}, [name, other](Term& t) {
+                         t.required.push_back(name);
+                         t.members.push_back({name, other});
+                       }});
+  }
+}
+
 template <class Either>
 bool ValueKeywords::object_keyword(const std::string& key, JsonId value, ExpansionState& state,
                                    std::vector<Choice>* denials, Either& either) {
@@ -166,41 +193,25 @@ bool ValueKeywords::object_keyword(const std::string& key, JsonId value, Expansi
                                                "dependentSchemas", "dependentRequired"};
   if (node.kind != Kind::object && std::ranges::count(kMaps, key) > 0)
     e_.wrong(value, "must be an object");
+  const auto cannot_deny = [this, value](Term&) {
+    e_.unsupported(value, "its negation is needed here");
+  };
   if (key == "minProperties" || key == "maxProperties")
     return bound(key == "minProperties", value, either);
   if (key == "required") {
-    if (node.kind == Kind::boolean) return true;  // draft 3
-    if (node.kind != Kind::array) e_.wrong(value, "must be an array of names");
-    for (const JsonId name : node.items) {
-      if (json_[name].kind != Kind::string) e_.wrong(name, "must be a name");
-      const std::string& text = json_[name].text;
-      if (!denials)
-        state.term.required.push_back(text);
-      else
-        denials->push_back({{}, [text](Term& t) { forbid(t, text); }});
-    }
+    required(value, state.term, denials);
   } else if (key == "propertyNames") {
     if (!denials)
       state.term.names.push_back({value});
     else
-      denials->push_back(
-          {{}, [this, value](Term&) { e_.unsupported(value, "its opposite is needed here"); }});
+      denials->push_back({{}, cannot_deny});
   } else if (key == "dependentRequired" || key == "dependentSchemas" || key == "dependencies") {
     for (std::size_t i = 0; i < node.items.size(); ++i)
       dependency(node.names[i], node.items[i], state, denials);
   } else if (denials && key == "properties") {
-    for (std::size_t i = 0; i < node.items.size(); ++i) {
-      const Literal other{node.items[i], Literal::Kind::schema, true};
-      const std::string name = node.names[i];
-      denials->push_back({{}, [name, other](Term& t) {
-                            t.required.push_back(name);
-                            t.members.push_back({name, other});
-                          }});
-    }
+    deny_properties(value, *denials);
   } else if (denials && (key == "patternProperties" || key == "additionalProperties")) {
-    if (node.kind == Kind::boolean && node.truth) return true;
-    denials->push_back(
-        {{}, [this, value](Term&) { e_.unsupported(value, "its opposite is needed here"); }});
+    if (node.kind != Kind::boolean || !node.truth) denials->push_back({{}, cannot_deny});
   }
   return true;
 }

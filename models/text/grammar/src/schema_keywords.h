@@ -7,7 +7,7 @@
 
 namespace weft::grammar {
 
-// One way to go on: more literals, and what changes in the term.
+// One alternative: more literals, and a change of the term.
 struct Choice {
   Conjunction literals;
   std::function<void(Term&)> change;
@@ -20,7 +20,7 @@ struct ExpansionState {
   Term term;
 };
 
-// All throw FormatError where a keyword has a wrong value, UnsupportedError where its meaning is
+// All throw FormatError if a keyword has a wrong value, UnsupportedError if its meaning is
 // beyond a grammar.
 class ValueKeywords {
  public:
@@ -29,9 +29,9 @@ class ValueKeywords {
 
   // What "type" leaves of the type at hand: 0 nothing, 1 whole numbers, 2 all of it.
   int allowed_types(JsonId keyword);
-  // The value is one of these, or (negated) none of them. False where it cannot be.
+  // The value is one of these, or (negated) none of them. False if it cannot be.
   bool equals(const std::vector<JsonId>& values, bool negated, ExpansionState& state);
-  // Makes a keyword hold (false: it cannot), or, where there are `denials`, adds the ways not to
+  // Makes a keyword hold (false: it cannot), or, if there are `denials`, adds the ways not to
   // fulfil it to them (false: it is certainly not fulfilled).
   bool assertion(JsonId schema, const std::string& key, JsonId value, ExpansionState& state,
                  std::vector<Choice>* denials);
@@ -56,10 +56,12 @@ class ValueKeywords {
                      std::vector<Choice>* denials, Either& either);
   bool contains_keyword(JsonId schema, JsonId value, ExpansionState& state,
                         std::vector<Choice>* denials);
+  void required(JsonId value, Term& term, std::vector<Choice>* denials);
+  void deny_properties(JsonId value, std::vector<Choice>& denials);
   template <class Either>
   bool object_keyword(const std::string& key, JsonId value, ExpansionState& state,
                       std::vector<Choice>* denials, Either& either);
-  // Where `name` is a member, other members must be, or the whole must be valid by a schema.
+  // If `name` is a member, other members must be, or the whole must be valid by a schema.
   void dependency(const std::string& name, JsonId value, ExpansionState& state,
                   std::vector<Choice>* denials);
 

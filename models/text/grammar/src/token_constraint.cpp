@@ -5,10 +5,10 @@
 #include "weft/grammar/token_constraint.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include "weft/base/error.h"
+#include "weft/tokenize/logits.h"
 
 #include "engine.h"
 
@@ -49,14 +49,14 @@ struct TokenConstraint::Impl {
       const std::uint32_t d = tree->depth(node);
       const ConfigId to = engine.step(way[d - 1], tree->byte(node));
       if (to == Engine::kDead) {
-        node = tree->behind(node);
+        node = tree->subtree_end(node);
         continue;
       }
       for (const TokenId id : tree->tokens(node)) set(bits, id);
-      if (escapes != nullptr && engine.escaped(to) && tree->behind(node) > node + 1)
+      if (escapes != nullptr && engine.escaped(to) && tree->subtree_end(node) > node + 1)
         escapes->push_back(static_cast<std::uint32_t>(node));
-      if (!engine.goes_on(to)) {
-        node = tree->behind(node);
+      if (!engine.may_continue(to)) {
+        node = tree->subtree_end(node);
         continue;
       }
       way[d] = to;
@@ -84,19 +84,19 @@ struct TokenConstraint::Impl {
       for (std::size_t w = 0; w < bits.size(); ++w) bits[w] |= own.allowed[w];
       if (own.escapes.empty() || item.frame == Engine::kBottom) continue;
       const ConfigId after = engine.after(item.frame);
-      if (!engine.goes_on(after)) continue;
+      if (!engine.may_continue(after)) continue;
       for (const std::uint32_t node : own.escapes)
-        walk(node + 1, tree->behind(node), after, tree->depth(node), bits, nullptr);
+        walk(node + 1, tree->subtree_end(node), after, tree->depth(node), bits, nullptr);
     }
     if (engine.program().has_tokens) add_named_tokens(bits);
-    if (engine.complete(at))
+    if (engine.may_end(at))
       for (const TokenId id : tree->ends()) set(bits, id);
     return bits;
   }
 
   bool ends_text(TokenId id) const { return tree->tokenizer().vocabulary().ends_generation(id); }
 
-  // `!<x>` is no token that ends the text: the text would end where the grammar does not.
+  // `!<x>` is not a token that ends the text: the text would end where the grammar does not.
   bool names(const Engine::TokenChoice& choice, TokenId id) const {
     return choice.negated ? id != choice.token && !ends_text(id) : id == choice.token;
   }
@@ -181,15 +181,15 @@ void TokenConstraint::apply(std::span<float> logits) {
     const std::uint64_t word = bits[w];
     for (std::size_t i = 64 * w; i < std::min(64 * (w + 1), logits.size()); ++i) {
       if ((word >> (i % 64) & 1) == 0)
-        logits[i] = -std::numeric_limits<float>::infinity();
+        logits[i] = kForbidden;
       else
-        any |= logits[i] > -std::numeric_limits<float>::infinity();
+        any |= logits[i] > kForbidden;
     }
   }
   // A model may have more logits than its vocabulary has tokens.
-  for (std::size_t i = 64 * bits.size(); i < logits.size(); ++i)
-    logits[i] = -std::numeric_limits<float>::infinity();
-  if (!any) fail<ValueError>("no token of the vocabulary can go on as the grammar demands");
+  for (std::size_t i = 64 * bits.size(); i < logits.size(); ++i) logits[i] = kForbidden;
+  if (!any)
+    fail<ValueError>("no token of the vocabulary continues the text as the grammar requires");
 }
 
 bool TokenConstraint::accept(TokenId id) {
@@ -205,16 +205,16 @@ bool TokenConstraint::accept(TokenId id) {
   return true;
 }
 
-bool TokenConstraint::complete() const {
-  return impl_->engine.complete(impl_->at);
+bool TokenConstraint::may_end() const {
+  return impl_->engine.may_end(impl_->at);
 }
 
-bool TokenConstraint::goes_on() const {
-  return impl_->engine.goes_on(impl_->at);
+bool TokenConstraint::may_continue() const {
+  return impl_->engine.may_continue(impl_->at);
 }
 
-std::string TokenConstraint::forced(std::size_t most) {
-  return impl_->engine.forced(impl_->at, most);
+std::string TokenConstraint::forced(std::size_t max_bytes) {
+  return impl_->engine.forced(impl_->at, max_bytes);
 }
 
 }  // namespace weft

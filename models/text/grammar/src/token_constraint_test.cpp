@@ -72,7 +72,7 @@ void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
   }
 }
 
-TEST_CASE("masks allow what leads to a text of the grammar, and nothing else") {
+TEST_CASE("masks allow exactly the tokens that can lead to a text of the grammar") {
   const std::shared_ptr<const Grammar> grammars[] = {
       Grammar::from_gbnf("root ::= \"(\" root? \")\" | [0-9]+ (\"+\" root)?"),
       Grammar::from_gbnf("root ::= s\ns ::= \"a\" s s | \"ab\" | \"abc\""),
@@ -104,7 +104,7 @@ std::vector<double> mask_times(TokenConstraint& constraint, std::span<const Toke
   return times;
 }
 
-TEST_CASE("several texts under one constraint, each where it was left") {
+TEST_CASE("several texts under one constraint, each resumed at its place") {
   const auto tokenizer = small_tokenizer();
   TokenConstraint constraint(Grammar::from_gbnf("root ::= \"(\" root \")\" | \"1\"+"),
                              std::make_shared<const TokenTree>(*tokenizer));
@@ -139,11 +139,11 @@ TEST_CASE("several texts under one constraint, each where it was left") {
   }
   REQUIRE(constraint.go_to(nested));
   write("1))");
-  CHECK(constraint.complete());
-  CHECK(!constraint.goes_on());
+  CHECK(constraint.may_end());
+  CHECK(!constraint.may_continue());
   // A place from before memory was given back.
   CHECK(!constraint.go_to({nested.at, nested.epoch + 1}));
-  CHECK(constraint.complete());
+  CHECK(constraint.may_end());
 }
 
 TEST_CASE("masks over a large vocabulary") {
@@ -169,7 +169,7 @@ TEST_CASE("masks over a large vocabulary") {
     const auto ids = tokenizer->encode(c.text, {.add_special = false});
     const auto cold = mask_times(constraint, ids);
     const auto warm = mask_times(constraint, ids);
-    CHECK(constraint.complete());
+    CHECK(constraint.may_end());
     MESSAGE(tokenizer->vocabulary().size()
             << " tokens, masks in us, median and worst: first text " << cold[cold.size() / 2]
             << ", " << cold.back() << "; again " << warm[warm.size() / 2] << ", " << warm.back());
@@ -191,11 +191,11 @@ TEST_CASE("tokens that a grammar names") {
   CHECK(constraint.accept(tokenizer->vocabulary().find("ab")));
   CHECK_FALSE(constraint.allows(tool));
   CHECK(constraint.accept(tokenizer->vocabulary().find("abc")));
-  CHECK(constraint.complete());
-  CHECK_FALSE(constraint.goes_on());
+  CHECK(constraint.may_end());
+  CHECK_FALSE(constraint.may_continue());
 }
 
-TEST_CASE("any token but one is none that ends the text, unless the text may end") {
+TEST_CASE("any token but one: excludes tokens that end the text, unless the text may end") {
   const auto tokenizer = small_tokenizer();
   const auto tree = std::make_shared<const TokenTree>(*tokenizer);
   const Vocabulary& vocabulary = tokenizer->vocabulary();
@@ -214,7 +214,7 @@ TEST_CASE("any token but one is none that ends the text, unless the text may end
   CHECK(constraint.allows(end));
   CHECK(constraint.accept(end));
   CHECK(constraint.accept(vocabulary.find("ab")));  // the end was no token of the grammar
-  CHECK_FALSE(constraint.goes_on());
+  CHECK_FALSE(constraint.may_continue());
 }
 
 TEST_CASE("forced bytes and logits") {

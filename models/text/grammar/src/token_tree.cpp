@@ -29,19 +29,20 @@ TokenTree::TokenTree(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {
     const auto common = static_cast<std::size_t>(
         std::mismatch(text.begin(), text.end(), before.begin(), before.end()).first - text.begin());
     const auto end = static_cast<std::uint32_t>(byte_.size());
-    for (; open.size() > common; open.pop_back()) behind_[open.back()] = end;
+    for (; open.size() > common; open.pop_back()) subtree_end_[open.back()] = end;
     for (std::size_t i = common; i < text.size(); ++i) {
       open.push_back(static_cast<std::uint32_t>(byte_.size()));
       byte_.push_back(static_cast<std::uint8_t>(text[i]));
       depth_.push_back(static_cast<std::uint32_t>(i + 1));
-      behind_.push_back(0);
+      subtree_end_.push_back(0);
       first_.push_back(static_cast<std::uint32_t>(tokens_.size()));
     }
     max_depth_ = std::max(max_depth_, static_cast<std::uint32_t>(text.size()));
     tokens_.push_back(id);
     before = text;
   }
-  for (const std::uint32_t node : open) behind_[node] = static_cast<std::uint32_t>(byte_.size());
+  for (const std::uint32_t node : open)
+    subtree_end_[node] = static_cast<std::uint32_t>(byte_.size());
   first_.push_back(static_cast<std::uint32_t>(tokens_.size()));
 }
 

@@ -22,7 +22,7 @@ CallParser::CallParser(const CallRow& row, Events& events, const Tools& tools, b
   enter(row.section_open.empty() || bare ? Phase::name : Phase::section);
 }
 
-// What comes next, where there is something to skip.
+// Enters the next phase after skipping white space.
 Step CallParser::enter(Phase phase) {
   matched_ = 0;
   text_.clear();
@@ -43,7 +43,7 @@ Step CallParser::enter(Phase phase) {
   return Step::more;
 }
 
-// A call is whole. In a section more may come.
+// A call is complete. In a section more may follow.
 Step CallParser::complete() {
   if (!object_ && !call_->end()) return Step::bad;
   object_.reset();
@@ -92,13 +92,13 @@ Step CallParser::advance(char c) {
       return value(c);
     case Phase::close:
       return literal(row_.close, c, Phase::close);
-    case Phase::open:  // the end of a section, where choice() is done
+    case Phase::open:  // the end of a section, after choice()
       break;
   }
   return Step::more;
 }
 
-// A byte of a text that must come now.
+// Consumes a byte of a text that must come now.
 Step CallParser::literal(std::string_view text, char c, Phase next) {
   if (text[matched_] != c) return Step::bad;
   if (++matched_ < text.size()) return Step::more;
@@ -173,7 +173,7 @@ Step CallParser::parameters(char c) {
   return complete();
 }
 
-// Short texts of the call, and the mark behind them.
+// Short texts of the call, and the mark after them.
 Step CallParser::text_up_to(std::string_view end, char c, std::string& out, Phase next) {
   text_ += c;
   if (!text_.ends_with(end)) return text_.size() > kMaxName ? Step::bad : Step::more;

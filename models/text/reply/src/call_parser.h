@@ -1,5 +1,5 @@
 #pragma once
-// One stretch of a reply that may be a tool call or several, byte by byte.
+// Parses a section of a reply that may be one or several tool calls, byte by byte.
 
 #include <map>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace weft::reply {
 
-// Appends to events, joining deltas of the same kind.
+// Appends to events, and merges deltas of the same kind.
 class Events {
  public:
   void add(ReplyEvent::Kind kind, std::string_view text, int call = -1, std::string id = {});
@@ -25,7 +25,7 @@ class Events {
   std::vector<ReplyEvent> events_;
 };
 
-// The tools that were offered: the parameters of each that are strings.
+// The offered tools: which parameters of each are strings.
 struct Tools {
   std::map<std::string, std::map<std::string, bool>, std::less<>> string_parameters;
   bool known(std::string_view name) const { return string_parameters.contains(name); }
@@ -33,16 +33,16 @@ struct Tools {
 };
 Tools read_tools(std::string_view json);
 
-// The call that is being written.
+// The call that is being generated.
 class Call {
  public:
   Call(Events& events, const Tools& tools, bool only_known)
       : events_(&events), tools_(&tools), only_known_(only_known) {}
-  bool name(std::string_view name);  // false for one that cannot be
+  bool name(std::string_view name);  // false for an invalid name
   void id(std::string_view id) { id_ = id; }
   void arguments(std::string_view delta);
   void begin();  // the arguments begin
-  bool end();    // false where there is none
+  bool end();    // false if there is none
   void drop();
   bool begun() const { return index_ >= 0; }
   const std::string& called() const { return name_; }
@@ -66,7 +66,7 @@ class ObjectParser {
       : events_(events), tools_(tools), bare_(bare), call_(events, tools, bare) {}
   Step feed(char c);
   void drop() { call_.drop(); }
-  int calls() const { return calls_; }  // that are complete
+  int calls() const { return calls_; }  // complete ones
 
  private:
   enum class Role : char { list, call, inner, other };
@@ -85,13 +85,13 @@ class ObjectParser {
   int calls_ = 0;
 };
 
-// After the opening text of a row, up to where its calls end.
+// From the opening text of a row to the end of its calls.
 class CallParser {
  public:
-  // `opening` was taken already.
+  // `opening` was already consumed.
   CallParser(const CallRow& row, Events& events, const Tools& tools, bool bare,
              std::string_view opening);
-  // done: `c` belonged to it; bad: it did not, and raw() is what came since the last call.
+  // done: `c` belonged to the calls; bad: it did not, and raw() is the text since the last call.
   Step feed(char c);
   Step finish();
   void drop();

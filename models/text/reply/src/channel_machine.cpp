@@ -1,5 +1,5 @@
-// Replies in which every message says where it goes: by channel and recipient (harmony), or by the
-// name of the tool in its first line.
+// Replies in which every message names its destination: by channel and recipient (harmony), or by
+// the name of the tool in its first line.
 #include <algorithm>
 
 #include "weft/base/text.h"
@@ -118,7 +118,7 @@ class ChannelMachine final : public ReplyMachine {
   void text(char c) {
     switch (state_) {
       case State::begin:
-        // The rest of a header whose beginning stands in the prompt, or no header at all.
+        // The rest of a header whose beginning is in the prompt, or no header at all.
         header_ += c;
         if (header_.size() > kMaxHeader ||
             !std::string_view(" to=").starts_with(std::string_view(header_).substr(0, 4))) {

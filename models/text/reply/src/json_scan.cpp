@@ -64,37 +64,39 @@ JsonScan::Event JsonScan::end_bracket(char c) {
   return Event::close;
 }
 
-JsonScan::Event JsonScan::feed(char c) {
-  switch (state_) {
-    case State::string:
-      if (static_cast<unsigned char>(c) < 0x20) return Event::bad;
-      if (c == '\\') state_ = State::escape;
-      if (c != '"') return Event::none;
-      state_ = is_key_ ? State::colon : State::after;
-      return is_key_ ? Event::key : Event::string;
-    case State::escape:
-      if (c == 'u') {
-        hex_left_ = 4;
-        state_ = State::hex;
-        return Event::none;
-      }
-      state_ = State::string;
-      return std::string_view("\"\\/bfnrt").find(c) == std::string_view::npos ? Event::bad
-                                                                              : Event::none;
-    case State::hex:
-      if (!std::isxdigit(static_cast<unsigned char>(c))) return Event::bad;
-      if (--hex_left_ == 0) state_ = State::string;
+// Within a string, its quotes apart.
+JsonScan::Event JsonScan::feed_string(char c) {
+  if (state_ == State::hex) {
+    if (!std::isxdigit(static_cast<unsigned char>(c))) return Event::bad;
+    if (--hex_left_ == 0) state_ = State::string;
+    return Event::none;
+  }
+  if (state_ == State::escape) {
+    if (c == 'u') {
+      hex_left_ = 4;
+      state_ = State::hex;
       return Event::none;
-    case State::scalar:
-      if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '+' || c == '-') {
-        scalar_ += c;
-        return scalar_.size() > kMaxScalar ? Event::bad : Event::none;
-      }
-      if (!scalar_is_good()) return Event::bad;
-      state_ = State::after;
-      break;
-    default:
-      break;
+    }
+    state_ = State::string;
+    return std::string_view("\"\\/bfnrt").find(c) == std::string_view::npos ? Event::bad
+                                                                            : Event::none;
+  }
+  if (static_cast<unsigned char>(c) < 0x20) return Event::bad;
+  if (c == '\\') state_ = State::escape;
+  if (c != '"') return Event::none;
+  state_ = is_key_ ? State::colon : State::after;
+  return is_key_ ? Event::key : Event::string;
+}
+
+JsonScan::Event JsonScan::feed(char c) {
+  if (in_string()) return feed_string(c);
+  if (state_ == State::scalar) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '+' || c == '-') {
+      scalar_ += c;
+      return scalar_.size() > kMaxScalar ? Event::bad : Event::none;
+    }
+    if (!scalar_is_good()) return Event::bad;
+    state_ = State::after;
   }
   if (is_space(c)) return Event::none;
   switch (state_) {

@@ -1,6 +1,6 @@
 #pragma once
-// JSON as it comes, byte by byte: whether it is well-formed so far, and where its parts begin and
-// end. Takes no stack for nesting, and keeps nothing but the kinds of the brackets that are open.
+// Scans JSON byte by byte: whether it is well-formed so far, and where its parts begin and end.
+// Does not recurse, and stores only the kinds of the open brackets.
 
 #include <string>
 
@@ -17,7 +17,7 @@ class JsonScan {
     key,     // the closing quote of a member's name
     scalar,  // the first byte of a number, true, false or null
   };
-  // After the value's end only white space is taken.
+  // After the end of the value only white space is accepted.
   Event feed(char c);
   bool done() const { return state_ == State::after && open_.empty(); }
   std::size_t depth() const { return open_.size(); }
@@ -39,6 +39,7 @@ class JsonScan {
     hex,
     scalar,
   };
+  Event feed_string(char c);
   Event begin_value(char c);
   Event end_bracket(char c);
   bool scalar_is_good() const;
@@ -52,8 +53,8 @@ class JsonScan {
 
 // Whether a text is one JSON value.
 bool is_json(std::string_view text);
-// A string literal with its quotes as what it means; U+FFFD for lone surrogates. REQUIRES: one that
-// JsonScan took.
+// Decodes a string literal with its quotes; unpaired surrogates become U+FFFD. REQUIRES: JsonScan
+// accepted it.
 std::string decode_json_string(std::string_view literal);
 std::string encode_json_string(std::string_view text);
 

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-// Frames around answers, which mean nothing.
+// Frames around answers, which are ignored.
 constexpr std::string_view kFrames[] = {"<|START_RESPONSE|>", "<|END_RESPONSE|>"};
 
 class MarkedMachine final : public ReplyMachine {
@@ -115,7 +115,7 @@ class MarkedMachine final : public ReplyMachine {
     feed(c);
   }
 
-  // It was no call: what was taken for one is text. Its end may be the beginning of a marker.
+  // It was not a call: its text is content. Its end may be the beginning of a marker.
   void give_up() {
     call_->drop();
     const std::string raw = call_->raw();
@@ -125,7 +125,7 @@ class MarkedMachine final : public ReplyMachine {
     for (std::size_t i = raw.size() - again; i < raw.size(); ++i) feed(raw[i]);
   }
 
-  // A byte of content or thoughts. White space waits for what follows it.
+  // A byte of content or reasoning. White space is held back until it is known what follows.
   void text(char c) {
     if (is_space(c)) {
       if (!skips_space_) space_ += c;

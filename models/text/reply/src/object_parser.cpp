@@ -93,7 +93,7 @@ void Call::drop() {
   index_ = -1;
 }
 
-// What the schema says; without one, what is no other JSON value.
+// According to the schema; without one, a text is a string if it is not another JSON value.
 bool Call::is_string(std::string_view parameter, std::string_view text) const {
   if (const auto tool = tools_->string_parameters.find(name_);
       tool != tools_->string_parameters.end()) {
@@ -127,7 +127,7 @@ Step ObjectParser::feed(char c) {
     case JsonScan::Event::string:
       return value(std::exchange(literal_, {})) ? Step::more : Step::bad;
     case JsonScan::Event::scalar:
-      // Arguments that are a number are none; null and the like of other members say nothing.
+      // A number is not valid as arguments; null and other scalars in other members are ignored.
       return !roles_.empty() && roles_.back() != Role::other && roles_.back() != Role::list &&
                      (is_name_key(key_) || (is_arguments_key(key_) && c != 'n'))
                  ? Step::bad

@@ -1,6 +1,6 @@
 #pragma once
-// The machines behind ReplyParser. Each takes a reply byte by byte, so that it cannot matter how
-// the text was cut.
+// The state machines of ReplyParser. Each takes a reply byte by byte, so that it does not matter
+// how the text was divided.
 
 #include <memory>
 
@@ -20,10 +20,10 @@ class ReplyMachine {
   Tools tools;
 };
 
-// Holds text back while it may be the beginning of one of several markers.
+// Holds back text that may be the beginning of one of several markers.
 class MarkerFinder {
  public:
-  // Takes a byte. Gives what is certainly text to `text`, byte by byte; returns the index of the
+  // Takes a byte. Passes what is certainly text to `text`, byte by byte. Returns the index of the
   // marker that is complete, or -1.
   template <class Text>
   int feed(const std::vector<std::string_view>& markers, char c, const Text& text) {
@@ -51,7 +51,7 @@ class MarkerFinder {
   std::string held_;
 };
 
-// Thoughts and calls between markers; either may be null.
+// Reasoning and calls between markers; either may be null.
 std::unique_ptr<ReplyMachine> make_marked_machine(const ReasoningRow* reasoning,
                                                   const CallRow* calls, Tools tools,
                                                   std::string_view prompt);

@@ -78,7 +78,7 @@ std::string events(const ReplySyntax& syntax, std::string_view text,
   return whole;
 }
 
-TEST_CASE("calls in the customs of the families") {
+TEST_CASE("calls in the formats of the model families") {
   struct Case {
     const char *calls, *text, *events;
   };
@@ -198,7 +198,7 @@ TEST_CASE("thoughts") {
   CHECK(events({"", ""}, " a <think> b \n") == "content( a <think> b \n)");
 }
 
-TEST_CASE("what is no call is content, and nothing of it is lost") {
+TEST_CASE("what is not a call is content, and none of it is lost") {
   const ReplySyntax hermes{"think", "hermes"};
   for (const std::string_view text :
        {"use <tool_call> tags", "<tool_call>{\"name\": 1}</tool_call>",
@@ -225,7 +225,7 @@ TEST_CASE("what is no call is content, and nothing of it is lost") {
   CHECK(events({"", "functionary-v3.2"}, "no such\n{}", ">>>") == "content(no such\n{})");
 }
 
-TEST_CASE("long and hostile replies take time in proportion") {
+TEST_CASE("long and hostile replies take linear time") {
   const auto many = [](std::string_view text, int n) {
     std::string all;
     for (int i = 0; i < n; ++i) all += text;
@@ -245,7 +245,7 @@ TEST_CASE("long and hostile replies take time in proportion") {
   }
 }
 
-TEST_CASE("no tools: nothing is taken for a call") {
+TEST_CASE("without tools nothing is parsed as a call") {
   ReplyParser parser({"", "hermes"}, {});
   const std::string_view text = "<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>";
   CHECK(line(parser.push(text)) == fmt::format("content({})", text));
@@ -254,7 +254,7 @@ TEST_CASE("no tools: nothing is taken for a call") {
   CHECK_THROWS_AS(ReplyParser({"", "hermes"}, {.tools = "[1]"}), FormatError);
 }
 
-TEST_CASE("the syntax that a template speaks of") {
+TEST_CASE("the syntax is recognized from the template") {
   struct Case {
     const char *name, *reasoning, *calls;
   };

@@ -13,7 +13,7 @@ constexpr ReasoningRow kReasoning[] = {
     {"think", "<think>", "</think>"},
 };
 
-// The first row whose marks a template contains is taken, so the more special ones come first.
+// The first row whose marks a template contains is used, so more specific ones come first.
 constexpr CallRow kCalls[] = {
     {.name = "harmony", .style = CallStyle::channels, .marks = {"<|channel|>", "<|message|>"}},
     {.name = "kimi-k2",

@@ -1,5 +1,5 @@
 #pragma once
-// The customs of models as data: one row for each way of writing thoughts or calls.
+// The notations of models as data: one row for each way of writing reasoning or calls.
 
 #include <span>
 #include <string_view>
@@ -23,12 +23,12 @@ enum class CallStyle {
 struct CallRow {
   std::string_view name;
   CallStyle style = CallStyle::object;
-  std::string_view marks[2] = {};  // a template that contains both is of this custom
+  std::string_view marks[2] = {};  // a template that contains both uses this notation
   std::string_view section_open = {}, section_close = {};  // around all calls
   std::string_view open = {}, after_name = {}, close = {};
   std::string_view parameter = {}, after_key = {}, value_open = {}, value_close = {};
   bool close_optional = false;        // the reply may end without it
-  std::string_view name_prefix = {};  // is no part of the name
+  std::string_view name_prefix = {};  // is not part of the name
 };
 
 std::span<const ReasoningRow> reasoning_rows();

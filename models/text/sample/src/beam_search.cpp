@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostBeams = 4096;
+constexpr std::size_t kMaxBeams = 4096;
 
 }  // namespace
 
@@ -21,8 +21,8 @@ std::string_view to_string(EarlyStopping stopping) {
 
 BeamSearch::BeamSearch(BeamModel& model, const BeamOptions& options)
     : model_(model), options_(options) {
-  if (options.beams < 1 || options.beams > kMostBeams)
-    fail<ValueError>("a search has 1..{} beams, got {}", kMostBeams, options.beams);
+  if (options.beams < 1 || options.beams > kMaxBeams)
+    fail<ValueError>("a search has 1..{} beams, got {}", kMaxBeams, options.beams);
   if (!std::isfinite(options.length_penalty))
     fail<ValueError>("the length penalty must be a number, got {}", options.length_penalty);
   if (options.max_tokens < 0)
@@ -63,32 +63,32 @@ void BeamSearch::keep_best(std::vector<Hypothesis>& hypotheses) const {
   if (hypotheses.size() > options_.beams) hypotheses.resize(options_.beams);
 }
 
-// Whether hypotheses with so many tokens, the best of them with that sum, need not go on.
+// Whether hypotheses with so many tokens, the best of them with that sum, need not be extended.
 bool BeamSearch::enough(double best_logprob, std::int64_t n_tokens,
                         const std::vector<Hypothesis>& ended) const {
   if (ended.size() < options_.beams) return false;
   if (options_.stopping == EarlyStopping::first) return true;
-  // Sums only fall. What a sum counts is most where the text is longest, or shortest.
+  // Sums can only decrease. The score of a sum is highest for the longest or the shortest text.
   std::int64_t length = n_tokens;
   if (options_.stopping == EarlyStopping::never)
     length = options_.length_penalty > 0 ? options_.max_tokens : n_tokens + 1;
   return score(best_logprob, length) <= ended.back().score;
 }
 
-bool BeamSearch::step() {
-  if (over_ || n_tokens_ == options_.max_tokens) return false;
+Hypothesis BeamSearch::extended(const Candidate& c, bool ends) const {
+  Hypothesis h{live_[c.step.beam].tokens, c.logprob, score(c.logprob, n_tokens_ + 1), ends};
+  h.tokens.push_back(c.step.token);
+  return h;
+}
+
+// The best continuations that do not end the text, at most one per beam. `ended` becomes what has
+// ended so far and, of the best continuations, those that do.
+std::vector<BeamSearch::Candidate> BeamSearch::going_on(std::vector<Hypothesis>& ended) {
   const std::size_t n_beams = options_.beams;
-  std::vector<Candidate> going;
-  std::vector<Hypothesis> ended;
-  const auto extended = [this](const Candidate& c, bool ends) {
-    Hypothesis h{live_[c.step.beam].tokens, c.logprob, score(c.logprob, n_tokens_ + 1), ends};
-    h.tokens.push_back(c.step.token);
-    return h;
-  };
-  // Mostly few of the best end the text. Where many do, more are looked at.
+  // Mostly few of the best end the text. If many do, more are looked at.
   for (std::size_t n = 2 * n_beams;; n *= 4) {
     const std::vector<Candidate> candidates = best_candidates(n);
-    going.clear();
+    std::vector<Candidate> going;
     ended = ended_;
     for (std::size_t i = 0; i < candidates.size() && going.size() < n_beams; ++i) {
       const BeamStep& s = candidates[i].step;
@@ -98,11 +98,17 @@ bool BeamSearch::step() {
         ended.push_back(extended(candidates[i], true));
       }
     }
-    if (going.size() == n_beams || candidates.size() < n) break;
+    if (going.size() == n_beams || candidates.size() < n) return going;
   }
+}
+
+bool BeamSearch::step() {
+  if (over_ || n_tokens_ == options_.max_tokens) return false;
+  std::vector<Hypothesis> ended;
+  const std::vector<Candidate> going = going_on(ended);
   if (going.empty() && ended.empty()) {
     if (n_tokens_ == 0) fail<ValueError>("no token may come first");
-    over_ = true;  // what there is cannot go on
+    over_ = true;  // the hypotheses cannot be extended
     return false;
   }
   keep_best(ended);

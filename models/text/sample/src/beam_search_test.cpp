@@ -155,7 +155,7 @@ TEST_CASE("texts end and are forbidden as the model has it") {
   }
 }
 
-TEST_CASE("few beams: greedy with one, and none are lost where nearly every token ends a text") {
+TEST_CASE("few beams: greedy with one, and none are lost if nearly every token ends a text") {
   double gained = 0;
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     CAPTURE(seed);
@@ -214,7 +214,7 @@ TEST_CASE("when a search is over") {
   CHECK(earlier > 40);
 }
 
-TEST_CASE("a search that has nowhere to go, and options without sense") {
+TEST_CASE("a search without allowed tokens, and invalid options") {
   const Chance none{.forbidden = [](const Ids& t) { return t.size() == 3; }};
   Fake model(none);
   BeamSearch stuck(model, {.beams = 2, .max_tokens = 5});

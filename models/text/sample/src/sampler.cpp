@@ -62,7 +62,7 @@ void Candidates::keep(std::size_t n) {
 }
 
 Candidate* Candidates::find(TokenId id) {
-  // Until a stage reorders or removes candidates, they lie at their own ids.
+  // Until a stage reorders or removes candidates, their indices are their ids.
   const auto index = static_cast<std::size_t>(id);
   if (id >= 0 && index < items.size() && items[index].id == id) return &items[index];
   const auto found =
@@ -72,6 +72,16 @@ Candidate* Candidates::find(TokenId id) {
 
 Sampler::Sampler(std::vector<StagePtr> chain, std::uint64_t seed)
     : stages_(std::move(chain)), seed_(seed), random_(seed) {}
+
+Sampler::Sampler(const Sampler& from)
+    : seed_(from.seed_), random_(from.random_), candidates_(from.candidates_) {
+  for (const StagePtr& stage : from.stages_) stages_.push_back(stage->clone());
+}
+
+Sampler& Sampler::operator=(const Sampler& from) {
+  if (this != &from) *this = Sampler(from);
+  return *this;
+}
 
 TokenId Sampler::sample(std::span<const float> logits) {
   candidates_.sorted = false;
@@ -108,6 +118,11 @@ void Sampler::accept(TokenId id) {
 void Sampler::reset() {
   for (const auto& stage : stages_) stage->reset();
   random_ = Random(seed_);
+}
+
+void Sampler::reseed(std::uint64_t seed) {
+  seed_ = seed;
+  random_ = Random(seed);
 }
 
 }  // namespace weft

@@ -20,7 +20,7 @@ class MirostatStage : public SamplerStage {
   }
 
   void accept(TokenId id) override {
-    // A token that was not drawn from these candidates (one of the prompt) teaches nothing.
+    // A token that was not drawn from these candidates (one of the prompt) is ignored.
     const auto chosen =
         std::find_if(shown_.begin(), shown_.end(), [id](const Candidate& c) { return c.id == id; });
     if (chosen != shown_.end() && chosen->p > 0)
@@ -48,6 +48,7 @@ class MirostatStage : public SamplerStage {
 class Mirostat1Stage final : public MirostatStage {
  public:
   explicit Mirostat1Stage(const Mirostat1& p) : MirostatStage(p.tau, p.eta), m_(p.m) {}
+  StagePtr clone() const override { return std::make_unique<Mirostat1Stage>(*this); }
 
   void apply(Candidates& candidates, Random&) override {
     candidates.sort();
@@ -77,6 +78,7 @@ class Mirostat1Stage final : public MirostatStage {
 class Mirostat2Stage final : public MirostatStage {
  public:
   explicit Mirostat2Stage(const Mirostat2& p) : MirostatStage(p.tau, p.eta) {}
+  StagePtr clone() const override { return std::make_unique<Mirostat2Stage>(*this); }
 
   void apply(Candidates& candidates, Random&) override {
     candidates.sort();
@@ -90,7 +92,7 @@ class Mirostat2Stage final : public MirostatStage {
   }
 };
 
-class AdaptivePStage final : public SamplerStage {
+class AdaptivePStage final : public StageOf<AdaptivePStage> {
  public:
   explicit AdaptivePStage(const AdaptiveP& p)
       : target_(p.target), decay_(std::clamp(p.decay, 0.0, 0.99)) {

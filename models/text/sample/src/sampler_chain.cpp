@@ -1,4 +1,4 @@
-// From options to a chain of stages.
+// Builds a chain of stages from options.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ using Options = SamplerOptions;
 
 struct StageRow {
   std::string_view name;
-  bool shapes_draw;                    // no use for a greedy choice, in the way of mirostat
+  bool shapes_draw;                    // skipped for greedy decoding and with mirostat
   StagePtr (*make)(const Options& o);  // null if the stage would do nothing
 };
 
@@ -131,7 +131,7 @@ std::vector<StagePtr> sampler_chain(const Options& options) {
     chain.push_back(
         make(stages::LogitBias{.biases = {options.logit_bias.begin(), options.logit_bias.end()}}));
   }
-  // The most likely token survives every truncation except XTC's; mirostat wants all candidates.
+  // The most likely token survives every truncation except XTC's; mirostat needs all candidates.
   const bool draws = options.temperature > 0.0F && options.mirostat == 0;
   for (const std::string& name : options.order.empty() ? kSamplerOrder : options.order) {
     const StageRow& row = find_stage(name);

@@ -12,7 +12,7 @@
 namespace weft::stages {
 namespace {
 
-class DryStage final : public SamplerStage {
+class DryStage final : public StageOf<DryStage> {
  public:
   explicit DryStage(const Dry& p)
       : p_(p),
@@ -26,7 +26,7 @@ class DryStage final : public SamplerStage {
   void accept(TokenId id) override {
     if (p_.multiplier == 0 || last_n_ == 0) return;
     history_.push_back(id);
-    // The window is cut only after it has doubled, so that each token is moved once.
+    // The window is truncated only after it has doubled, so that each token is moved once.
     if (last_n_ != kAll && history_.size() > 2 * last_n_ + 64)
       history_.erase(history_.begin(), history_.end() - static_cast<std::ptrdiff_t>(last_n_));
   }
@@ -38,7 +38,7 @@ class DryStage final : public SamplerStage {
     if (n <= allowed_) return;
     // In reverse: latest_[0] is the last token.
     latest_.assign(history_.rbegin(), history_.rbegin() + static_cast<std::ptrdiff_t>(n));
-    std::size_t reach = n;  // repetitions are shorter than the way back to a breaker
+    std::size_t reach = n;  // repetitions are shorter than the distance to the last breaker
     for (std::size_t i = 0; i < n && reach == n; ++i)
       if (breaks(latest_[i])) reach = i;
     if (reach < allowed_) return;

@@ -21,13 +21,13 @@ void keep_best(Candidates& candidates) {
   candidates.keep(1);
 }
 
-// A finite logit stays finite, whatever is done to it.
+// Stores a logit; finite logits stay finite.
 void store(Candidate& c, double logit) {
   constexpr double kMax = std::numeric_limits<float>::max();
   c.logit = std::isfinite(c.logit) ? static_cast<float>(std::clamp(logit, -kMax, kMax)) : c.logit;
 }
 
-// Below this a temperature leaves nothing of any candidate but the best.
+// Below this temperature only the best candidate has a nonzero probability.
 constexpr double kMinTemperature = 1e-6;
 
 void divide(Candidates& candidates, double t) {
@@ -35,7 +35,7 @@ void divide(Candidates& candidates, double t) {
   for (Candidate& c : candidates.items) store(c, c.logit / t);
 }
 
-class TemperatureStage final : public SamplerStage {
+class TemperatureStage final : public StageOf<TemperatureStage> {
  public:
   explicit TemperatureStage(const Temperature& p) : p_(p) { check_finite(name(), {{"t", p.t}}); }
   std::string_view name() const override { return "temperature"; }
@@ -45,7 +45,7 @@ class TemperatureStage final : public SamplerStage {
   const Temperature p_;
 };
 
-class DynamicTemperatureStage final : public SamplerStage {
+class DynamicTemperatureStage final : public StageOf<DynamicTemperatureStage> {
  public:
   explicit DynamicTemperatureStage(const DynamicTemperature& p) : p_(p) {
     check_finite(name(), {{"t", p.t}, {"delta", p.delta}, {"exponent", p.exponent}});
@@ -70,7 +70,7 @@ class DynamicTemperatureStage final : public SamplerStage {
   const DynamicTemperature p_;
 };
 
-class PenaltiesStage final : public SamplerStage {
+class PenaltiesStage final : public StageOf<PenaltiesStage> {
  public:
   explicit PenaltiesStage(const Penalties& p)
       : p_(p), last_n_(static_cast<std::size_t>(std::max(0, p.last_n))) {
@@ -80,6 +80,11 @@ class PenaltiesStage final : public SamplerStage {
       fail<ValueError>("the repetition penalty must be above 0, got {}", p.repeat);
     recent_.reserve(std::min<std::size_t>(last_n_, 4096));
     sorted_.reserve(recent_.capacity());
+  }
+  // A copy has as much room.
+  PenaltiesStage(const PenaltiesStage& from) : PenaltiesStage(from.p_) {
+    recent_ = from.recent_;
+    oldest_ = from.oldest_;
   }
   std::string_view name() const override { return "penalties"; }
 
@@ -124,7 +129,7 @@ class PenaltiesStage final : public SamplerStage {
   std::vector<TokenId> sorted_;
 };
 
-class LogitBiasStage final : public SamplerStage {
+class LogitBiasStage final : public StageOf<LogitBiasStage> {
  public:
   explicit LogitBiasStage(const LogitBias& p) : p_(p) {
     for (const auto& [id, bias] : p.biases) {

@@ -59,7 +59,7 @@ TEST_CASE("xoshiro256++ is the published generator") {
   CHECK(std::abs(sum / 10000 - 0.5) < 5 / std::sqrt(12.0 * 10000));
 }
 
-TEST_CASE("truncation keeps the most likely, equal ones go by id") {
+TEST_CASE("truncation keeps the most likely tokens, ties are ordered by id") {
   const std::vector<float> logits = {1, 3, 3, 0, 2};
   CHECK(survivors(stages::TopK{1}, logits) == Ids{1});
   CHECK(survivors(stages::TopK{2}, logits) == Ids{1, 2});
@@ -135,7 +135,7 @@ TEST_CASE("penalties look at the last n tokens") {
   CHECK(sampler.sample(logits) == 0);
 }
 
-TEST_CASE("what is not a number is refused by name") {
+TEST_CASE("invalid logits are rejected by name") {
   Sampler sampler;
   CHECK_THROWS_WITH_AS(sampler.sample(std::vector<float>{0, kNan}), "the logit of token 1 is nan",
                        ValueError);
@@ -147,7 +147,7 @@ TEST_CASE("what is not a number is refused by name") {
   CHECK(sampler.sample(std::vector<float>{-kInf, 3}) == 1);
 }
 
-TEST_CASE("extreme parameters leave a choice") {
+TEST_CASE("extreme parameters keep at least one candidate") {
   const float huge = std::numeric_limits<float>::max();
   const std::vector<float> logits = {-huge, huge, 0, -kInf};
   std::vector<StagePtr> extremes = chain_of(
@@ -310,7 +310,7 @@ void check_case(const nlohmann::json& c, std::span<const float> logits) {
   }
 }
 
-// Where a probability is 0 in float arithmetic, the entropy of the reference's "typical" is not a
+// If a probability is 0 in float arithmetic, the entropy of the reference's "typical" is not a
 // number.
 bool comparable(const nlohmann::json& c, std::span<const float> logits) {
   const auto [low, high] = std::minmax_element(logits.begin(), logits.end());

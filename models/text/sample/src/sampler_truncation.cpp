@@ -26,7 +26,7 @@ void keep_top(Candidates& candidates, std::size_t k) {
   candidates.sorted = true;
 }
 
-class TopKStage final : public SamplerStage {
+class TopKStage final : public StageOf<TopKStage> {
  public:
   explicit TopKStage(const TopK& p) : p_(p) {}
   std::string_view name() const override { return "top_k"; }
@@ -38,7 +38,7 @@ class TopKStage final : public SamplerStage {
   const TopK p_;
 };
 
-class TopPStage final : public SamplerStage {
+class TopPStage final : public StageOf<TopPStage> {
  public:
   explicit TopPStage(const TopP& p) : p_(p) { check_finite(name(), {{"p", p.p}}); }
   std::string_view name() const override { return "top_p"; }
@@ -77,7 +77,7 @@ float max_logit(const Candidates& candidates) {
   return max;
 }
 
-class MinPStage final : public SamplerStage {
+class MinPStage final : public StageOf<MinPStage> {
  public:
   explicit MinPStage(const MinP& p) : p_(p) { check_finite(name(), {{"p", p.p}}); }
   std::string_view name() const override { return "min_p"; }
@@ -93,7 +93,7 @@ class MinPStage final : public SamplerStage {
   const MinP p_;
 };
 
-class TopNSigmaStage final : public SamplerStage {
+class TopNSigmaStage final : public StageOf<TopNSigmaStage> {
  public:
   explicit TopNSigmaStage(const TopNSigma& p) : p_(p) { check_finite(name(), {{"n", p.n}}); }
   std::string_view name() const override { return "top_n_sigma"; }
@@ -119,7 +119,7 @@ class TopNSigmaStage final : public SamplerStage {
   const TopNSigma p_;
 };
 
-class TypicalStage final : public SamplerStage {
+class TypicalStage final : public StageOf<TypicalStage> {
  public:
   explicit TypicalStage(const Typical& p) : p_(p) { check_finite(name(), {{"p", p.p}}); }
   std::string_view name() const override { return "typ_p"; }
@@ -155,7 +155,7 @@ class TypicalStage final : public SamplerStage {
   const Typical p_;
 };
 
-class XtcStage final : public SamplerStage {
+class XtcStage final : public StageOf<XtcStage> {
  public:
   explicit XtcStage(const Xtc& p) : p_(p) {
     check_finite(name(), {{"probability", p.probability}, {"threshold", p.threshold}});
@@ -180,7 +180,7 @@ class XtcStage final : public SamplerStage {
   const Xtc p_;
 };
 
-class TailFreeStage final : public SamplerStage {
+class TailFreeStage final : public StageOf<TailFreeStage> {
  public:
   explicit TailFreeStage(const TailFree& p) : p_(p) { check_finite(name(), {{"z", p.z}}); }
   std::string_view name() const override { return "tail_free"; }

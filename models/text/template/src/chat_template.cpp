@@ -221,8 +221,8 @@ ChatTemplateError::ChatTemplateError(std::size_t line, std::size_t column, std::
 std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text) {
   if (template_text.empty()) fail<ValueError>("the chat template is empty");
   if (template_text.size() > kMaxSource) {
-    fail<ValueError>("the chat template has {} bytes, at most {} are read", template_text.size(),
-                     kMaxSource);
+    fail<ValueError>("the chat template has {} bytes, at most {} are supported",
+                     template_text.size(), kMaxSource);
   }
   check_utf8(template_text, "the chat template");
   return std::make_unique<JinjaTemplate>(template_text, "");

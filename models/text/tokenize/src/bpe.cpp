@@ -29,7 +29,7 @@ constexpr TokenId kGone = -2;  // merged into its left neighbour
 struct Join {
   std::int32_t rank;
   std::int32_t left;
-  TokenId left_id;  // with right_id: tells whether the two symbols are still what they were
+  TokenId left_id;  // with right_id: to check that the two symbols have not changed since
   TokenId right_id;
   TokenId joint;
 
@@ -62,11 +62,11 @@ class BpeTokenizer final : public Tokenizer {
                        // the others
   StringIndex whole_index_;
   std::array<TokenId, 256> byte_tokens_{};
-  std::unique_ptr<JoinableNeighbours> joinable_;  // where tokens are texts as they are
+  std::unique_ptr<JoinableNeighbours> joinable_;  // if tokens are literal texts
   MergeTable merges_;
 };
 
-// Merges one piece after the other into `out`; the buffers are kept between pieces.
+// Merges piece by piece into `out`; the buffers are reused between pieces.
 class BpeTokenizer::Encoder final : public PieceSink {
  public:
   Encoder(const BpeTokenizer& tokenizer, std::vector<TokenId>& out)
@@ -89,7 +89,7 @@ class BpeTokenizer::Encoder final : public PieceSink {
   std::vector<Join> heap_;
 };
 
-// Pieces that are one token whatever the merges say.
+// Pieces that are one token, regardless of the merges.
 bool BpeTokenizer::Encoder::take_whole(std::string_view text) {
   const PreTokenizerRule& rule = *tokenizer_.rule_;
   const bool newlines = rule.whole_newlines && text.find_first_not_of('\n') == text.npos;
@@ -104,7 +104,7 @@ void BpeTokenizer::Encoder::piece(std::string_view text) {
   if (tokenizer_.bytes_written()) return merge_bytes(text);
   if (tokenizer_.rule_->drop_spaces && (CharReader(text).at(0).bits & char_class::kSpace) != 0)
     return;
-  // Such pieces may be as long as the text: cut where no token reaches across.
+  // Such pieces may be as long as the text: divide them where no token crosses.
   std::size_t begin = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t next = at + decode_utf8(text, at).length;
@@ -127,7 +127,7 @@ void BpeTokenizer::Encoder::merge_bytes(std::string_view text) {
   join_all();
 }
 
-// A character without a token is its bytes.
+// A character without a token becomes its bytes.
 void BpeTokenizer::Encoder::merge_characters(std::string_view text) {
   symbols_.clear();
   for (std::size_t at = 0; at < text.size();) {
@@ -161,7 +161,7 @@ void BpeTokenizer::Encoder::propose(std::int32_t left) {
   std::push_heap(heap_.begin(), heap_.end());
 }
 
-// Merges the symbols and writes what is left of them.
+// Merges the symbols and appends the remaining ones.
 void BpeTokenizer::Encoder::join_all() {
   if (symbols_.empty()) return;
   symbols_.back().next = -1;
@@ -252,8 +252,8 @@ void BpeTokenizer::read_tokens() {
   if (whole) whole_index_.build(whole_);
 }
 
-// Some vocabularies come without merges: two tokens join where their joint text is a token, and the
-// lower its id, the earlier.
+// Some vocabularies have no merges: two tokens merge if their concatenation is a token; lower ids
+// merge first.
 void BpeTokenizer::rank_by_id() {
   constexpr std::size_t kMaxLength = 256;
   struct Found {
@@ -297,7 +297,7 @@ void BpeTokenizer::read_merges() {
     }
   }
   if (n_unknown > 0)
-    warn(fmt::format("{} of {} merges name tokens that do not exist and are left out", n_unknown,
+    warn(fmt::format("{} of {} merges name tokens that do not exist and are ignored", n_unknown,
                      vocabulary().n_merges()));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Many strings by their bytes: finds those that a text has at some place. Compact (about ten bytes
-// a node), no pointers; immutable after construction.
+// A trie of strings by their bytes: finds those that start at a position of a text. Compact (about
+// ten bytes per node), without pointers; immutable after construction.
 
 #include <array>
 #include <cstddef>
@@ -22,10 +22,10 @@ class ByteTrie {
   };
 
   ByteTrie() : ByteTrie(std::vector<Entry>()) {}
-  // Longer strings are left out: they bound the work per byte of a text.
+  // Longer strings are ignored, to bound the work per byte of a text.
   static constexpr std::size_t kMaxLength = 1024;
 
-  // Of equal strings the one with the highest value counts; empty ones are left out. The strings
+  // Of equal strings the one with the highest value counts; empty ones are ignored. The strings
   // need not outlive the constructor.
   explicit ByteTrie(std::vector<Entry> entries);
 
@@ -50,7 +50,7 @@ class ByteTrie {
   std::size_t n_too_long() const { return n_too_long_; }
 
  private:
-  // 0, the root, where there is none.
+  // 0, the root, if there is none.
   std::uint32_t child(std::uint32_t node, std::uint8_t byte) const {
     if (node == 0) return roots_[byte];
     const std::uint32_t begin = children_[node];

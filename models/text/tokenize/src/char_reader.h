@@ -58,8 +58,8 @@ class CharReader {
   std::string_view text_;
 };
 
-// What a stage remembers of the run of characters that it is in, so that a long run that it takes
-// apart is looked at once.
+// What a stage stores about the current run of characters, so that a long run that it splits is
+// scanned only once.
 struct RunMemo {
   std::size_t end = 0;        // the run ends here; 0: none is known
   std::size_t remaining = 0;  // characters from the place of the last match on

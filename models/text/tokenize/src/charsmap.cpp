@@ -55,7 +55,7 @@ Charsmap::Charsmap(std::string_view blob) {
 
 std::uint32_t Charsmap::unit(std::size_t i) const {
   if (i >= units_.size()) {
-    fail<FormatError>("tokenizer.ggml.precompiled_charsmap: entry {} of {} is asked for", i,
+    fail<FormatError>("tokenizer.ggml.precompiled_charsmap: entry {} of {} is out of range", i,
                       units_.size());
   }
   return units_[i];

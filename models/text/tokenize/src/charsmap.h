@@ -2,7 +2,7 @@
 // The precompiled table by which SentencePiece models normalize a text (tokenizer.ggml.
 // precompiled_charsmap): the longest known string at a place is replaced by another one. Form: the
 // bytes of a double-array trie, little-endian (https://github.com/s-yata/darts-clone), with its
-// size before it, and the replacements, each with a NUL behind it.
+// size before it, and the replacements, each followed by a NUL.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ class Charsmap {
     std::size_t length = 0;  // bytes of the text; 0: none
     std::string_view replacement;
   };
-  // The longest known string that starts at byte `at`. Throws FormatError where the trie points
+  // The longest known string that starts at byte `at`. Throws FormatError if the trie points
   // beyond itself.
   Match longest(std::string_view text, std::size_t at) const;
   bool empty() const { return units_.empty(); }
@@ -43,9 +43,9 @@ struct SentencePieceRules {
   bool remove_extra_spaces = false;  // none at both ends, one between words
 };
 
-// What a SentencePiece model makes of a text before it looks for tokens: characters replaced, bytes
-// that are not UTF-8 become U+FFFD, spaces become U+2581. Throws ValueError where that is longer
-// than `limit` bytes: a table may make a text a thousand times as long as it was.
+// Normalizes a text like a SentencePiece model: replaces characters, bytes that are not UTF-8
+// become U+FFFD, spaces become U+2581. Throws ValueError if the result is longer than `limit`
+// bytes, because a table may make a text a thousand times longer.
 std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
                       std::string_view text, std::size_t limit = kMaxText);
 

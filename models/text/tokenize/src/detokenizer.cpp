@@ -35,7 +35,7 @@ std::string_view Detokenizer::finish() {
   return out_;
 }
 
-// Moves the first `n_bytes` that are held to the output.
+// Moves the first `n_bytes` held bytes to the output.
 void Detokenizer::emit(std::size_t n_bytes) {
   if (options_.invalid == Invalid::keep) {
     out_.append(held_, 0, n_bytes);

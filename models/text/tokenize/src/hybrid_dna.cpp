@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/text.h"
+
 #include "bpe.h"
 
 namespace weft::tokenize {
@@ -12,7 +14,7 @@ constexpr std::string_view kOpen = "<dna>";
 constexpr std::string_view kClose = "</dna>";
 constexpr std::string_view kBorders[] = {kOpen, kClose};
 constexpr std::string_view kUnknown = "<oov>";
-// Stands behind the texts of the sequence tokens, so that they differ from words of the same
+// Follows the texts of the sequence tokens, so that they differ from words of the same
 // letters.
 constexpr std::string_view kMarker = "\xEE\x80\x80";  // U+E000
 constexpr std::size_t kLetters = 6;                   // of one sequence token
@@ -53,8 +55,7 @@ class HybridDnaTokenizer final : public Tokenizer {
 void HybridDnaTokenizer::encode_sequence(std::string_view sequence,
                                          std::vector<TokenId>& out) const {
   for (std::size_t at = 0; at < sequence.size(); at += kLetters) {
-    std::string letters(sequence.substr(at, kLetters));
-    for (char& c : letters) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    std::string letters = to_upper(sequence.substr(at, kLetters));
     letters.resize(kLetters, 'A');
     const TokenId id = vocabulary().find(letters.append(kMarker));
     out.push_back(id == kNoToken ? unknown_ : id);

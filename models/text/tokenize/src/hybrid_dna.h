@@ -1,6 +1,6 @@
 #pragma once
-// Tokenizer kind "hybriddna": words as kind "gpt2" has them; between <dna> and </dna>, six letters
-// of a sequence are a token.
+// Tokenizer kind "hybriddna": words as in kind "gpt2"; between <dna> and </dna>, six letters of a
+// sequence are a token.
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Where a text can be cut before tokens are merged.
+// Finds where a text can be divided before tokens are merged.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,9 @@
 
 namespace weft::tokenize {
 
-// Which characters stand side by side somewhere inside a token, hashed into a fixed set of bits. A
-// boundary between two characters that no token has inside can never be merged over, so a text
-// falls apart there into stretches that do not influence each other. A false "yes" only makes a
-// stretch longer.
+// Which pairs of characters are adjacent inside some token, hashed into a fixed set of bits.
+// Merging never crosses a boundary between two characters that no token contains, so the text can
+// be divided there into independent parts. A false positive only makes a part longer.
 class JoinableNeighbours {
  public:
   void add(std::string_view token) {

@@ -1,5 +1,6 @@
 #pragma once
-// Which two tokens join into which, and how early: a hash table with open addressing.
+// Maps two tokens to the token that they merge into, and its rank: a hash table with open
+// addressing.
 
 #include <bit>
 #include <cstdint>

@@ -18,9 +18,9 @@ namespace {
 // Scores are whole numbers: sums of them do not depend on the order.
 constexpr double kScale = 1e4;
 constexpr std::int64_t kUnknownScore = -10'000'000;  // of a character that becomes its bytes
-constexpr double kMostScore = 1e9;                   // so that no sum over a text overflows
+constexpr double kMaxScore = 1e9;                    // so that no sum over a text overflows
 constexpr TokenId kInside = -2;                      // a place within a character
-constexpr double kLeastScore = -20e6;                // tokens below are never used
+constexpr double kMinScore = -20e6;                  // tokens below are never used
 
 class Plamo2Tokenizer final : public Tokenizer {
  public:
@@ -58,14 +58,14 @@ Plamo2Tokenizer::Plamo2Tokenizer(std::shared_ptr<const Vocabulary> shared)
     bytes_.add(text);
     const bool produced = !hidden(id) && type != TokenType::byte && type != TokenType::user_defined;
     const double score = std::round(static_cast<double>(vocabulary().score(id)) * kScale);
-    if (!produced || !(score > kLeastScore) || score > kMostScore) continue;
+    if (!produced || !(score > kMinScore) || score > kMaxScore) continue;
     entries.emplace_back(text, id);
     scores_[static_cast<std::size_t>(id)] = static_cast<std::int64_t>(score);
   }
   tokens_ = ByteTrie(std::move(entries));
   warn_of_long_tokens(tokens_.n_too_long(), ByteTrie::kMaxLength);
   if (std::find(byte_tokens_.begin(), byte_tokens_.end(), kNoToken) != byte_tokens_.end())
-    warn("some bytes have no token: characters that need them become unknown or are left out");
+    warn("some bytes have no token: characters that need them become unknown or are dropped");
 }
 
 void Plamo2Tokenizer::emit_bytes(std::string_view character, std::vector<TokenId>& out) const {
@@ -78,8 +78,8 @@ void Plamo2Tokenizer::emit_bytes(std::string_view character, std::vector<TokenId
   }
 }
 
-// From the end of the text to its begin: the best way from every place on. Of equally good ones the
-// longest first token counts.
+// From the end of the text to its begin: the best tokens from every position on. Ties go to the
+// longest first token.
 void Plamo2Tokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& out) const {
   const std::size_t longest = std::max<std::size_t>(tokens_.max_length(), 4);
   std::vector<std::int64_t> best(longest + 1, 0);  // by place modulo its size
@@ -88,19 +88,19 @@ void Plamo2Tokenizer::encode_stretch(std::string_view text, std::vector<TokenId>
     std::size_t at = end - 1;  // where the character before `end` begins
     while (at > 0 && end - at < 4 && (text[at] & 0xC0) == 0x80) --at;
     if (const Utf8Char c = decode_utf8(text, at); !c.valid || c.length != end - at) at = end - 1;
-    // Before the tokens are looked at: one of them may end inside this very character.
+    // Set before the tokens are tried, because one of them may end inside this character.
     for (std::size_t i = at + 1; i < end; ++i) first[i] = kInside;
     std::int64_t& here = best[at % best.size()];
-    std::int64_t most = kUnknownScore + best[end % best.size()];
+    std::int64_t best_here = kUnknownScore + best[end % best.size()];
     tokens_.for_each_prefix(text, at, [&](std::size_t length, TokenId id) {
       const std::size_t next = at + length;
       if (next < text.size() && (text[next] & 0xC0) == 0x80 && first[next] == kInside) return;
       const std::int64_t sum = scores_[static_cast<std::size_t>(id)] + best[next % best.size()];
-      if (sum < most) return;
-      most = sum;
+      if (sum < best_here) return;
+      best_here = sum;
       first[at] = id;
     });
-    here = most;
+    here = best_here;
     end = at;
   }
   for (std::size_t at = 0; at < text.size();) {

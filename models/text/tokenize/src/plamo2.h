@@ -1,5 +1,5 @@
 #pragma once
-// Tokenizer kind "plamo2": the tokens with the greatest sum of scores, in fixed point, with bytes
+// Tokenizer kind "plamo2": the tokens with the maximum sum of scores, in fixed point, with bytes
 // for characters that have no token. Source: tokenization_plamo.py beside the PLaMo-2 models.
 
 #include <memory>

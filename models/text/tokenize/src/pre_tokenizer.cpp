@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "weft/base/text.h"
+
 #include "char_reader.h"
 
 namespace weft::tokenize {
@@ -29,18 +31,14 @@ Match match_run(const RunStage& stage, const CharReader& text, std::size_t i) {
   return {false, first.next};
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-// The end of a contraction that starts at `i`; `i` where there is none.
+// The end of a contraction that starts at `i`; `i` if there is none.
 std::size_t contraction(WordStage::Contractions mode, const CharReader& text, std::size_t i) {
   if (mode == WordStage::Contractions::none || text.byte(i) != '\'') return i;
   const bool fold = mode == WordStage::Contractions::any_case;
-  const char a = fold ? lower(text.byte(i + 1)) : text.byte(i + 1);
-  const char b = fold ? lower(text.byte(i + 2)) : text.byte(i + 2);
+  const char a = fold ? to_lower(text.byte(i + 1)) : text.byte(i + 1);
+  const char b = fold ? to_lower(text.byte(i + 2)) : text.byte(i + 2);
   if (a == 's' || a == 't' || a == 'm' || a == 'd') return i + 2;
-  // The long s is an s, too, where case does not matter.
+  // The long s counts as an s if case is ignored.
   if (fold && text.has(i + 1, "\u017F")) return i + 3;
   if ((a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l')) return i + 3;
   return i;
@@ -60,8 +58,8 @@ std::size_t ascii_punctuated_word(const CharReader& text, std::size_t i) {
 constexpr CharClass kUpperForm = kUpper | kOtherLetter | kMark;
 constexpr CharClass kLowerForm = kLower | kOtherLetter | kMark;
 
-// UPPER* LOWER+ from `i` on; `i` where it does not match. Letters without case and marks are in
-// both sets: where no LOWER follows the run of UPPER, the last of them that is LOWER too ends the
+// UPPER* LOWER+ from `i` on; `i` if it does not match. Letters without case and marks are in
+// both sets: if no LOWER follows the run of UPPER, the last of them that is LOWER too ends the
 // match.
 std::size_t upper_then_lower(const CharReader& text, std::size_t i, CharClass excluded) {
   std::size_t end_of_last_both = i;
@@ -78,14 +76,14 @@ std::size_t upper_then_lower(const CharReader& text, std::size_t i, CharClass ex
   return end > at ? end : end_of_last_both;
 }
 
-// UPPER+ LOWER*, where upper_then_lower found nothing: all of UPPER.
+// UPPER+ LOWER*, if upper_then_lower found nothing: all of UPPER.
 std::size_t upper_run(const CharReader& text, std::size_t i, CharClass excluded) {
   return text.run(i, [&](const CharReader::Char& c) {
     return (c.bits & kUpperForm) != 0 && (c.bits & excluded) == 0;
   });
 }
 
-// Letters with marks behind them, and single spaces between two letters.
+// Letters followed by marks, and single spaces between two letters.
 std::size_t phrase(const CharReader& text, std::size_t i) {
   const auto is_letter = [&](std::size_t at) { return (text.at(at).bits & kLetter) != 0; };
   if (!is_letter(i)) return i;
@@ -183,11 +181,11 @@ Match halved_spaces(const CharReader& text, std::size_t i, RunMemo& memo) {
   }
   if (memo.after_newline > i) return {true, memo.after_newline};
   if (memo.end == i) return {false, text.at(i).next};
-  constexpr int kMost = 512;
-  int n = 0;  // spaces of which none has something else right behind it, as far as it matters
-  for (std::size_t at = i; at < memo.end && n <= kMost; ++n) at = text.at(at).next;
+  constexpr int kMax = 512;
+  int n = 0;  // spaces that are followed by a space, as far as it matters
+  for (std::size_t at = i; at < memo.end && n <= kMax; ++n) at = text.at(at).next;
   if (memo.end < text.size()) --n;
-  int length = kMost;
+  int length = kMax;
   while (length > std::max(n, 1)) length /= 2;
   return {true, text.run(i, is_space, length)};
 }

@@ -1,8 +1,8 @@
 #pragma once
-// Splits a text into the stretches within which byte-pair merging may happen. A rule is a list of
-// stages; each stage cuts its matches out of the pieces that the stage before it left, and what
-// lies between two matches is a piece too. The stages describe, by parameters, the regular
-// expressions that the models' own tokenizers use; all of them run in linear time.
+// Splits a text into the pieces within which byte-pair merging may happen. A rule is a list of
+// stages. Each stage splits the pieces of the previous one at its matches; matches and the text
+// between them become pieces. The parameters of stages describe the regular expressions of the
+// models' original tokenizers; all stages run in linear time.
 
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace weft::tokenize {
 
-// A run of characters of one sort: LEAD? X{min,max}, where `contains` says what X is.
+// A run of characters of one sort: LEAD? X{min,max}; `contains` defines X.
 struct RunStage {
   enum class Lead { none, space, white_space };
 
@@ -23,7 +23,7 @@ struct RunStage {
   Lead lead = Lead::none;
   int min = 1;
   int max = kUnlimited;
-  bool at_end = false;  // only where the run reaches the end of the piece
+  bool at_end = false;  // only if the run reaches the end of the piece
 };
 
 // The general pattern: alternatives tried in this order at every position.
@@ -31,13 +31,13 @@ struct RunStage {
 //   ascii_punctuated_words   [!-/:-~][A-Za-z]+
 //   words                    PREFIX? LETTERS+, or with split_case the two forms  PREFIX? UPPER*
 //   LOWER+  and  PREFIX? UPPER+ LOWER*,
-//                            both with an optional contraction behind (split_case_suffix)
-//   numbers                  digits{1,max_digits}, or ' '?digits+ where digits_take_space
-//   punctuation              ' '? PUNCTUATION+ NEWLINE_TAIL*  (or ?, where it is one)
+//                            both with an optional contraction at the end (split_case_suffix)
+//   numbers                  digits{1,max_digits}, or ' '?digits+ if digits_take_space
+//   punctuation              ' '? PUNCTUATION+ NEWLINE_TAIL*  (or ?, if it is one)
 //   newlines                 \s*[\r\n]+
-//   white space              \s+(?!\S), then \s+ where lone_space; or where halving_spaces
+//   white space              \s+(?!\S), then \s+ if lone_space; or if halving_spaces
 //                            \s{512}(?!\S), \s{256}(?!\S), ... \s{4}(?!\S), \s{1,2}(?!\S), \s
-// Where han_apart, runs of Han characters come first and no word holds one. With phrases, LETTERS+
+// If han_apart, runs of Han characters come first and no word holds one. With phrases, LETTERS+
 // is LETTER MARK* (' '? LETTER MARK*)*.
 struct WordStage {
   enum class Contractions { none, lower_case, any_case };
@@ -52,9 +52,9 @@ struct WordStage {
   CharClass not_prefix = char_class::kNewline | char_class::kLetter | char_class::kNumber;
   bool split_case = false;
   Contractions split_case_suffix = Contractions::none;
-  int max_digits = kUnlimited;  // 0: numbers are no alternative
+  int max_digits = kUnlimited;  // 0: no alternative for numbers
   bool digits_take_space = false;
-  // Punctuation: a character in one of `punctuation`, or, where that is 0, in none of
+  // Punctuation: a character in one of `punctuation`, or, if that is 0, in none of
   // `not_punctuation`.
   CharClass punctuation = 0;
   CharClass not_punctuation = char_class::kSpace | char_class::kLetter | char_class::kNumber;
@@ -76,16 +76,16 @@ class PieceSink {
   ~PieceSink() = default;
 };
 
-// Gives `sink` the pieces of `text`, in order; together they are the text. None is empty.
+// Passes the pieces of `text` to `sink`, in order; together they are the text. No piece is empty.
 void pre_tokenize(std::span<const SplitStage> stages, std::string_view text, PieceSink& sink);
 
-// What a name in tokenizer.ggml.pre means.
+// The meaning of a name in tokenizer.ggml.pre.
 struct PreTokenizerRule {
   std::span<const std::string_view> names;
   std::span<const SplitStage> stages;
   bool ignore_merges =
-      false;  // a piece that is a token as a whole is that token, whatever the merges say
-  bool add_bos = false;  // where the file does not say
+      false;  // a piece that is a token as a whole becomes that token, regardless of merges
+  bool add_bos = false;  // unless the file says otherwise
   // How tokens write text: in the notation of byte_map.h; as it is but for U+2581, which is a
   // space, with "<0xXX>" for characters that have no token; or as it is.
   enum class Notation { bytes, space_symbols, plain } notation = Notation::bytes;

@@ -1,6 +1,5 @@
-// The table of pre-tokenizer rules: a row says which names of tokenizer.ggml.pre mean it and which
-// stages it is made of. A new rule is a row here (and a new sort of character where its runs need
-// one).
+// The table of pre-tokenizer rules: a row lists its names in tokenizer.ggml.pre and its stages. A
+// new rule is a row here (and a new class of characters if its runs need one).
 
 #include <algorithm>
 #include <iterator>
@@ -53,7 +52,7 @@ bool is_bloom_word(char32_t c) {
   return !is_space(c) && !in_text(U"(|.,!?\u2026\u3002\uFF0C\u3001\u0964\u06D4\u060C)", c);
 }
 
-// DeepSeek: Han, Hangul and what lies between in the code space, as the ranges of its own tokenizer
+// DeepSeek: Han, Hangul and the code points between them, as the ranges of its own tokenizer
 // file have it.
 bool is_deepseek_cjk(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FA5) || (c >= 0x0800 && c <= 0x4E00) ||

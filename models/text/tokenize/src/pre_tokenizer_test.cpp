@@ -35,7 +35,7 @@ TEST_CASE(
   CHECK(split("gpt-2", "a   ") == Pieces{"a", "   "});
 }
 
-TEST_CASE("single digits come first, so a number never takes a space") {
+TEST_CASE("single digits come first, so a number never includes a space") {
   CHECK(split("starcoder", "a 12  3") == Pieces{"a", " ", "1", "2", "  ", "3"});
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("falcon, bloom and the default rule") {
   CHECK(split("bloom", "a, b  c") == Pieces{"a", ",", " b", " ", " c"});
 }
 
-TEST_CASE("published patterns, as another engine of regular expressions reads them") {
+TEST_CASE("published patterns agree with another regex engine") {
   std::ifstream lines(test::source_tree() / "models/text/tokenize/src/split_cases.jsonl");
   std::size_t n_cases = 0;
   for (std::string line; std::getline(lines, line); ++n_cases) {
@@ -130,7 +130,7 @@ TEST_CASE("the pieces are the text, under every rule, for any bytes") {
   }
 }
 
-TEST_CASE("long runs of one character end soon under every rule") {
+TEST_CASE("long runs of one character take linear time under every rule") {
   // A rule that looks at a run again for each of its characters would need some 10^11 steps here.
   for (const char* name : {"default", "gpt-2", "starcoder", "llama3", "qwen35", "gpt-4o", "tekken",
                            "deepseek-v3", "deepseek-llm", "falcon", "viking", "jais-2", "kimi-k2",
@@ -148,7 +148,7 @@ TEST_CASE("long runs of one character end soon under every rule") {
   }
 }
 
-TEST_CASE("names that nobody knows have no rule") {
+TEST_CASE("unknown names have no rule") {
   CHECK(find_pre_tokenizer_rule("no-such-rule") == nullptr);
   CHECK(find_pre_tokenizer_rule("") == &default_pre_tokenizer_rule());
 }

@@ -10,8 +10,8 @@
 namespace weft::tokenize {
 namespace {
 
-// Files write the bytes of a token like a string of a program: \t, \n, \r, \xHH, and a backslash
-// before what stands for itself.
+// Files escape the bytes of a token like string literals: \t, \n, \r, \xHH, and a backslash before
+// other characters.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Tokenizer kind "rwkv": the longest token at every place, byte by byte. Source: the tokenizer
+// Tokenizer kind "rwkv": the longest token at every position, byte by byte. Source: the tokenizer
 // rwkv_vocab_v20230424 of https://github.com/BlinkDL/ChatRWKV.
 
 #include <memory>

@@ -9,7 +9,8 @@ SpecialSplitter::SpecialSplitter(const Vocabulary& vocabulary, std::span<const T
     : vocabulary_(vocabulary) {
   for (const TokenId id : ids) {
     const std::string_view text = vocabulary.text(id);
-    // Of tokens with the same text only the one that the vocabulary finds is matched.
+    // Of several tokens with the same text, only the one that Vocabulary::find() returns is
+    // matched.
     if (text.empty() || text.size() > kMaxLength || vocabulary.find(text) != id) continue;
     sorted_.push_back(id);
     max_length_ = std::max(max_length_, text.size());
@@ -67,7 +68,7 @@ std::vector<SpecialMatch> SpecialSplitter::find(std::string_view text) const {
               [](const SpecialMatch& a, const SpecialMatch& b) { return a.begin < b.begin; });
     for (const SpecialMatch& candidate : candidates) {
       if (taken[candidate.begin]) continue;
-      // What is taken so far is at least as long as the candidate: if it overlaps at all, it covers
+      // The matches so far are at least as long as the candidate, so one that overlaps it covers
       // one of the candidate's ends.
       if (!taken[candidate.end - 1]) {
         std::fill(taken.begin() + static_cast<std::ptrdiff_t>(candidate.begin),

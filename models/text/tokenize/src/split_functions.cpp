@@ -5,7 +5,7 @@ namespace {
 
 using namespace char_class;
 
-// From the begin of a run of `wanted` at `i`: where it ends and how many characters it has.
+// The end of the run of `wanted` that starts at `i`, and its length in characters.
 void remember_run(const CharReader& text, std::size_t i, CharClass wanted, RunMemo& memo) {
   memo.remaining = 0;
   memo.end = text.run(i, [&](const CharReader::Char& c) {

@@ -8,7 +8,7 @@ namespace weft::tokenize {
 
 using SplitFunction = Match (*)(const CharReader& text, std::size_t i, RunMemo& memo);
 
-// \d{1,3}(?=(?:\d{3})*\b): groups of three digits from the right, where no word goes on behind
+// \d{1,3}(?=(?:\d{3})*\b): groups of three digits from the right, unless a word continues after
 // them.
 Match split_grouped_decimals(const CharReader& text, std::size_t i, RunMemo& memo);
 // The same for every run of \p{N}.

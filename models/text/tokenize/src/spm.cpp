@@ -209,7 +209,7 @@ void SpmTokenizer::emit(std::string_view whole, Scratch& scratch, std::vector<To
   }
 }
 
-// A character without a token: its bytes, or the unknown token where a byte has none either, one
+// A character without a token: its bytes, or the unknown token if a byte has none either, one
 // for all such characters in a row.
 void SpmTokenizer::encode_bytes(std::string_view character, bool& after_unknown,
                                 std::vector<TokenId>& out) const {

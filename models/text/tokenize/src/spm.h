@@ -12,7 +12,7 @@ namespace weft::tokenize {
 
 KindDefaults spm_defaults(std::string_view pre);
 
-// Throws FormatError where the vocabulary has no scores.
+// Throws FormatError if the vocabulary has no scores.
 std::shared_ptr<const Tokenizer> make_spm(std::shared_ptr<const Vocabulary> vocabulary);
 
 }  // namespace weft::tokenize

@@ -1,7 +1,8 @@
 #include "weft/tokenize/token_healing.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "weft/tokenize/logits.h"
 
 namespace weft {
 
@@ -31,8 +32,7 @@ std::span<const float> TokenHealing::only_allowed(std::span<const float> logits,
   std::vector<float> kept(logits.begin(), logits.end());
   for (std::size_t id = 0; id < kept.size(); ++id) {
     const auto token = static_cast<TokenId>(id);
-    if (token >= tokenizer_.vocabulary().size() || !allowed(token))
-      kept[id] = -std::numeric_limits<float>::infinity();
+    if (token >= tokenizer_.vocabulary().size() || !allowed(token)) kept[id] = kForbidden;
   }
   copy = std::move(kept);
   return copy;

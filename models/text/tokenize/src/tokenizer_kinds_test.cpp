@@ -50,7 +50,7 @@ TEST_CASE(
   CHECK(t.tokenizer->decode(t.encode("unable, e")) == " unable , e");
 }
 
-TEST_CASE("WordPiece: Hangul comes apart into all its letters, controls leave no gap") {
+TEST_CASE("WordPiece: Hangul is decomposed into letters, control characters leave no gap") {
   test::VocabularyBuilder b = test::wordpiece_builder();
   b.add(kSpace + "\u1112");
   for (const char* text : {"\u1161", "\u11AB", "\u1100", "\u1173", "\u11AF"}) b.add(text);
@@ -69,7 +69,7 @@ TEST_CASE("WordPiece: case and accents as the file says") {
   CHECK(t.encode("\u00C9 E e") == t.ids({kSpace + "\u00C9", "[UNK]", kSpace + "e"}));
 }
 
-TEST_CASE("Unigram: the greatest sum of scores, one unknown token for characters in a row") {
+TEST_CASE("Unigram: the maximum sum of scores, one unknown token for characters in a row") {
   const Texts t(test::unigram_builder());
   CHECK(t.encode("ab") == t.ids({kSpace, "ab"}));
   CHECK(t.encode("abab") == t.ids({kSpace, "a", "bab"}));
@@ -80,7 +80,7 @@ TEST_CASE("Unigram: the greatest sum of scores, one unknown token for characters
   CHECK(t.tokenizer->encode("") == t.ids({"</s>"}));
 }
 
-TEST_CASE("Unigram: unknown characters become bytes where every byte has a token") {
+TEST_CASE("Unigram: unknown characters become bytes if every byte has a token") {
   test::VocabularyBuilder b = test::builder_with_bytes("t5");
   b.parts.flags.remove_extra_whitespaces = false;
   b.add(kSpace, TokenType::normal, -1.0F);
@@ -164,7 +164,7 @@ TEST_CASE("hybriddna: six letters of a sequence are a token") {
   CHECK(t.tokenizer->decode(ids) == "he<dna>ACGTACGTAAAA</dna><dna><oov>");
 }
 
-TEST_CASE("without merges, two tokens join where their joint text is a token, low ids first") {
+TEST_CASE("without merges, two tokens join if their joint text is a token, low ids first") {
   test::VocabularyBuilder b = test::byte_level_builder("kimi-k2");
   b.parts.merges.clear();
   const Texts t(b);
@@ -172,7 +172,7 @@ TEST_CASE("without merges, two tokens join where their joint text is a token, lo
   CHECK(t.encode("aaaaa") == t.ids({"aaaa", "a"}));
 }
 
-TEST_CASE("special tokens may take the white space around them") {
+TEST_CASE("special tokens may absorb the white space around them") {
   test::VocabularyBuilder b = test::byte_level_builder("gpt-2");
   const TokenId left = b.add("<mask>", TokenType::user_defined);
   const TokenId right = b.add("<|stop|>", TokenType::user_defined);
@@ -183,7 +183,7 @@ TEST_CASE("special tokens may take the white space around them") {
   CHECK(t.encode("a<|stop|> \n <mask>") == Ids{'a', right, left});
 }
 
-TEST_CASE("any bytes come back, from every kind that has a token for each") {
+TEST_CASE("any bytes are restored by every kind that has a token for each byte") {
   std::mt19937 random(13);
   const std::vector<std::string> parts = {"hello", "ab",   "abc",       " ",      "  ",
                                           "\n",    "\n\n", "\u4E2D",    "\u00E9", "\u4E2D\u6587",
@@ -204,7 +204,7 @@ TEST_CASE("any bytes come back, from every kind that has a token for each") {
   }
 }
 
-TEST_CASE("long texts and runs of one character end soon, in every kind") {
+TEST_CASE("long texts and runs of one character take linear time, in every kind") {
   for (const auto& builder : {test::plamo2_builder(), test::gemma4_builder(), test::rwkv_builder(),
                               test::wordpiece_builder(), test::unigram_builder()}) {
     const Texts t(builder);
@@ -217,7 +217,7 @@ TEST_CASE("long texts and runs of one character end soon, in every kind") {
   }
 }
 
-TEST_CASE("tokens that are too long to be looked for are named") {
+TEST_CASE("tokens that are too long to be searched for are reported") {
   test::VocabularyBuilder b = test::rwkv_builder();
   b.add(std::string(ByteTrie::kMaxLength, 'a'));
   CHECK(Texts(b).tokenizer->warnings().empty());
@@ -239,7 +239,7 @@ TEST_CASE("tries find every prefix") {
   CHECK(ByteTrie().longest_prefix("a", 0).length == 0);
 }
 
-TEST_CASE("character maps: broken ones are refused, sentence ends and spaces are normalized") {
+TEST_CASE("character maps: broken ones are rejected, sentence ends and spaces are normalized") {
   const auto le = [](std::uint32_t v) {
     std::string s;
     for (int i = 0; i < 4; ++i) s += static_cast<char>(v >> (8 * i));
@@ -267,14 +267,14 @@ TEST_CASE("character maps: broken ones are refused, sentence ends and spaces are
   CHECK_THROWS_AS(normalize(map, {}, "aaa", 5), ValueError);
 }
 
-TEST_CASE("texts that grow beyond what their places are counted with are refused") {
+TEST_CASE("texts whose offsets would overflow are rejected") {
   CHECK(with_space_symbols("a b", true, 8) == kSpace + "a" + kSpace + "b");
   CHECK_THROWS_AS(with_space_symbols("a b", true, 7), ValueError);
   CHECK_THROWS_AS(normalize(Charsmap(), {}, "a b", 4), ValueError);
   CHECK_THROWS_AS(normalize(Charsmap(), {.space_prefix = true}, "\xFF", 5), ValueError);
 }
 
-TEST_CASE("texts that lead to a broken place of a character map are refused") {
+TEST_CASE("texts that lead to a broken place of a character map are rejected") {
   test::VocabularyBuilder b = test::unigram_builder();
   b.parts.charsmap = std::string("\4\0\0\0\0\x34\1\0x\0", 10);
   const Texts t(b);

@@ -103,7 +103,7 @@ TEST_CASE("SentencePiece: text after a special token gets its space, too") {
   CHECK(t->encode("<s>hello</s>hello", kBareSpecial) == Ids{1, hello, 2, hello});
 }
 
-TEST_CASE("any bytes come back") {
+TEST_CASE("any bytes are restored") {
   std::mt19937 random(11);
   for (const auto& vocabulary :
        {test::byte_level_vocabulary(), test::byte_level_vocabulary("llama-bpe"),
@@ -148,7 +148,7 @@ TEST_CASE("streaming gives the whole text and never half a character") {
   }
 }
 
-TEST_CASE("a character that never ends comes out at the end, raw or replaced") {
+TEST_CASE("an incomplete character is returned at the end, raw or replaced") {
   const auto t = make_tokenizer(test::byte_level_vocabulary());
   Detokenizer raw(*t);
   CHECK(raw.push(0xE2) == "");
@@ -165,14 +165,14 @@ TEST_CASE("a character that never ends comes out at the end, raw or replaced") {
   CHECK(replaced.finish() == "\uFFFD");
 }
 
-TEST_CASE("ids outside the vocabulary are refused") {
+TEST_CASE("ids outside the vocabulary are rejected") {
   const auto t = make_tokenizer(test::byte_level_vocabulary());
   Detokenizer stream(*t);
   CHECK_THROWS_AS(stream.push(-1), ValueError);
   CHECK_THROWS_AS(stream.push(static_cast<TokenId>(t->vocabulary().size())), ValueError);
 }
 
-TEST_CASE("bytes without a token become the unknown token or are left out") {
+TEST_CASE("bytes without a token become the unknown token or are omitted") {
   test::VocabularyBuilder b;
   b.parts.kind = "gpt2";
   b.add("a");
@@ -183,7 +183,7 @@ TEST_CASE("bytes without a token become the unknown token or are left out") {
   CHECK(make_tokenizer(b.build())->encode("a\u4E2D", kBare) == Ids{0, 1});
 }
 
-TEST_CASE("oddities of a vocabulary are worked around with a warning") {
+TEST_CASE("defects of a vocabulary are worked around with a warning") {
   test::VocabularyBuilder b = test::byte_level_builder("no-such-rule");
   b.merge("nothing", "known");
   b.merge("nospace", "");
@@ -209,7 +209,7 @@ TEST_CASE("runs of a million equal characters and long texts are encoded in one 
   }
 }
 
-TEST_CASE("token healing: the last token of a prompt is chosen again among those that go on") {
+TEST_CASE("token healing: the last token of a prompt is chosen again among those that extend it") {
   const auto t = make_tokenizer(test::byte_level_vocabulary());
   const auto id = [&](const char* text) { return t->vocabulary().find(text); };
   Ids tokens = t->encode("a hell", kBare);

@@ -1,9 +1,8 @@
 #include "unicode_class.h"
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <iterator>
-#include <memory>
 #include <utility>
 
 #include <utf8proc.h>
@@ -74,8 +73,6 @@ CharClass category_bits(char32_t c) {
   }
 }
 
-constexpr char32_t kTable = 0x10000;
-
 CharClass compute(char32_t c) {
   CharClass bits = category_bits(c);
   if (is_white_space(c)) bits |= kSpace;
@@ -84,16 +81,25 @@ CharClass compute(char32_t c) {
   return bits;
 }
 
+// Most texts hold little beyond the first plane of Unicode.
+constexpr char32_t kTable = 0x10000;
+constexpr CharClass kKnown = 0x8000;  // the entry of the table was computed
+static_assert((kKnown & (kUpper | kLower | kOtherLetter | kMark | kNumber | kPunctuation | kSymbol |
+                         kSpace | kNewline | kDecimal | kLetterNumber | kConnector | kHan)) == 0);
+
 }  // namespace
 
 CharClass classify(char32_t code) {
-  // Most texts hold little beyond the first plane of Unicode.
-  static const auto table = [] {
-    auto bits = std::make_unique<std::array<CharClass, kTable>>();
-    for (char32_t c = 0; c < kTable; ++c) (*bits)[c] = compute(c);
-    return bits;
-  }();
-  return code < kTable ? (*table)[code] : compute(code);
+  if (code >= kTable) return compute(code);
+  // An entry is computed when it is first needed: few texts use many of them. Threads that meet
+  // here compute the same.
+  static std::atomic<CharClass> table[kTable];
+  CharClass bits = table[code].load(std::memory_order_relaxed);
+  if (bits == 0) {
+    bits = compute(code) | kKnown;
+    table[code].store(bits, std::memory_order_relaxed);
+  }
+  return bits & static_cast<CharClass>(~kKnown);
 }
 
 }  // namespace weft::tokenize

@@ -77,7 +77,7 @@ UnigramTokenizer::UnigramTokenizer(std::shared_ptr<const Vocabulary> shared)
   unknown_score_ = worst - kUnknownPenalty;
 }
 
-// Adds the ways that go on from `at` with one token. ends[i] is about the place base + i.
+// Adds the ways that continue from `at` with one token. ends[i] is about the place base + i.
 void UnigramTokenizer::extend(std::string_view text, std::size_t at, std::size_t base,
                               std::vector<End>& ends) const {
   const float before = ends[at - base].score;
@@ -126,7 +126,7 @@ void UnigramTokenizer::encode_stretch(std::string_view raw, std::vector<TokenId>
                                       .remove_extra_spaces = flags.remove_extra_whitespaces},
                                      raw);
   // Where no token reaches across a place, what was best before it stays so: the tokens can be
-  // written, and only the score goes on.
+  // written, and only the score is carried on.
   std::vector<End> ends(1);
   std::size_t base = 0;
   bool after_unknown = false;

@@ -1,5 +1,5 @@
 #pragma once
-// Tokenizer kind "t5": the sequence of tokens whose scores have the greatest sum, over a text that
+// Tokenizer kind "t5": the sequence of tokens whose scores have the maximum sum, over a text that
 // was normalized first. Source: https://github.com/google/sentencepiece (model type unigram).
 
 #include <memory>

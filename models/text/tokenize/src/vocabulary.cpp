@@ -148,7 +148,7 @@ void Vocabulary::Impl::collect_ends() {
   for (const TokenId id : {special.eos, special.eot, special.eom}) {
     if (id != kNoToken) ends.push_back(id);
   }
-  // Where replies have several parts with names, "<|end|>" ends a part.
+  // If replies have several parts with names, "<|end|>" ends a part.
   const auto has = [&](std::string_view text) { return index.find(text) >= 0; };
   const bool parts =
       (has("<|return|>") && has("<|call|>")) || (has("<|calls|>") && has("<|flush|>"));

@@ -150,7 +150,7 @@ TokenId WordPieceTokenizer::closing() const {
   return flags.add_eos ? special.eos : kNoToken;
 }
 
-// One unknown token for the whole word where a part of it has none.
+// One unknown token for the whole word if a part of it has no token.
 void WordPieceTokenizer::encode_word(std::string_view word, std::vector<TokenId>& out) const {
   const std::size_t before = out.size();
   for (std::size_t at = 0; at < word.size();) {

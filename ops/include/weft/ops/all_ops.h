@@ -9,6 +9,6 @@
 namespace weft {
 
 std::span<const OpDef* const> all_ops();
-const OpDef* find_op(std::string_view name);  // null where no op has this name
+const OpDef* find_op(std::string_view name);  // null if no op has this name
 
 }  // namespace weft

@@ -5,16 +5,16 @@
 //   with s = first[t] .. last[t] and g = h / (H / G)
 //
 //   q [T, H, E] f32 or Q8A     y [T, H, E'] f32
-//   k [B, G, 64, E]     v [B, G, 64, E']     pools of B blocks of 64 cells (cache_cells.h), of
-//   cache_types(), each its own; E and E' whole blocks of it
-//   table [Q, M] i32: the blocks of Q sequences. Position s of the sequence in row r lies in cell
+//   k [B, G, 64, E]     v [B, G, 64, E']     pools of B blocks of 64 cells (cache_cells.h). Each
+//   is of one of cache_types(); E and E' are whole blocks of their type
+//   table [Q, M] i32: the blocks of Q sequences. Position s of the sequence in row r is cell
 //   s % 64 of block table[r, s / 64], a number below B. Entries that no run needs may be anything
 //   slot [T] i32: each token's row of the table
 //   first, last [T] i32: positions, 0 <= first <= last < 64 M (the caller checks all of these)
 //
-// Causal language models pass last = the token's own position. Implementations go through s in
-// blocks of positions, so that the result does not depend on how many tokens a step has, nor on
-// where the blocks lie.
+// Causal language models pass last = the token's own position. Implementations process s in blocks
+// of positions, so that the result depends neither on how many tokens a step has nor on where the
+// blocks are.
 // Sources: Vaswani et al. 2017, arXiv:1706.03762; grouped heads: Ainslie et al. 2023,
 // arXiv:2305.13245; online softmax: Milakov & Gimelshein 2018, arXiv:1805.02867.
 //
@@ -52,7 +52,7 @@ struct BiasedAttentionAttrs {
 extern const OpDef kAttention;        // inputs: q, k, v, table, slot, first, last
 extern const OpDef kBiasedAttention;  // inputs: the same, then pos?, sinks?, distances?
 
-// Which positions each token sees and where they lie.
+// Which positions each token attends to, and which blocks hold them.
 struct AttentionRuns {
   Tensor table, slot, first, last;
 };

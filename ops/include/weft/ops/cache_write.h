@@ -1,8 +1,8 @@
 #pragma once
-// Cell cells[t] of the state becomes x[t]; the other cells keep what they hold. Returns the state
-// as it is afterwards (same memory): use it, not the old handle.
-//   state [B, G, 64, E], a state of the graph, S = 64 B cells; its type one of cache_types(), E
-//     whole blocks of it (cache_cells.h says where a cell lies)
+// Writes x[t] to cell cells[t] of the state. The other cells are unchanged. Returns the written
+// state (the same memory): use it instead of the old handle.
+//   state [B, G, 64, E], a state of the graph, S = 64 B cells (cache_cells.h has the layout); its
+//     type is one of cache_types(), E is whole blocks of it
 //   x [T, G, E] f32
 //   cells [T] i32, distinct, 0 <= cell < S (the caller checks)
 

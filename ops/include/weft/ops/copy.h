@@ -1,7 +1,7 @@
 #pragma once
-// y = x, in another memory: the seam between nodes that run on different devices.
+// y = x, in another memory. Connects nodes that run on different devices.
 //   x any type, rows may have gaps between them     y like x, without gaps
-// No model has it: place_copies() (scheduler/routing.h) inserts it.
+// Inserted by place_copies() (scheduler/routing.h); models do not use it.
 
 #include <tuple>
 

@@ -1,8 +1,9 @@
 #pragma once
-// Row rows[t] of the state becomes x[t], if rows[t] >= 0; the other rows keep what they hold.
-// Returns the state as it is afterwards (same memory): use it, not the old handle.
-//   state [R, ..] f32, a state of the graph     x [T, ..] f32, the same dimensions behind the first
-//   rows [T] i32, below R, those that are not negative distinct (the caller checks)
+// Writes x[t] to row rows[t] of the state if rows[t] >= 0. The other rows are unchanged. Returns
+// the written state (the same memory): use it instead of the old handle.
+//   state [R, ..] f32, a state of the graph     x [T, ..] f32, with the same dimensions after the
+//   first
+//   rows [T] i32, below R; those that are not negative are distinct (the caller checks)
 
 #include <source_location>
 

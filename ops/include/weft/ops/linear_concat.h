@@ -3,7 +3,7 @@
 //   y[t, :] = [x[t] w_0^T + b_0 | x[t] w_1^T + b_1 | ...]
 //   x [T, K] f32 or Q8A     w_i [N_i, K] any format, formats may differ
 //   b_i [N_i] f32, all or none     y [T, N_0 + N_1 + ...] f32
-// Made by the pass fuse_qkv; equals linear(x, w_i, b_i) side by side. Each part of a row is cut
+// Made by the pass fuse_qkv; equals linear(x, w_i, b_i) side by side. Each part of a row is split
 // among lanes on its own.
 
 #include <cstdint>

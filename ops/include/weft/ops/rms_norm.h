@@ -2,7 +2,7 @@
 // y[.., d] = x[.., d] / sqrt(mean_d(x[.., :]^2) + eps), over the last dimension (a row of [T, D], a
 // head of [T, H, E]).
 //   x f32     y like x, may run in place
-// rms_norm(x, w, eps) is mul(rms_norm(x, eps), w); the pass fuse_norm_scale makes one node of them.
+// rms_norm(x, w, eps) is mul(rms_norm(x, eps), w); the pass fuse_norm_scale fuses the two.
 // Source: Zhang & Sennrich 2019, arXiv:1910.07467.
 
 #include <source_location>

@@ -1,5 +1,5 @@
 #pragma once
-// The rotations of a step's positions, made once and used by every layer:
+// The rotations of a step's positions, computed once and used by every layer:
 //   y[t, 2i] = m * cos(a), y[t, 2i + 1] = m * sin(a), i < R / 2
 //   with a the angle of pair i at position pos[t]
 //   pos [T] i32     y [T, R] f32
@@ -45,8 +45,8 @@ extern const OpDef kRopeAngles;  // inputs: pos, factors?
 Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors = {},
                    std::source_location where = std::source_location::current());
 
-// The definition, of one region of y: for backends that share the work. `in` is pos and factors.
-// Allocates nothing.
+// The definition for one region of y, for backends that split the work. `in` is pos and factors.
+// Does not allocate.
 void rope_angles_region(const RopeAttrs& attrs, Views in, const View& y,
                         const Region& region) noexcept;
 

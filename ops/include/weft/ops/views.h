@@ -1,5 +1,5 @@
 #pragma once
-// Ops that only look at the same memory otherwise. They cost nothing at run time.
+// Ops that view the same memory with another shape. They cost nothing at run time.
 
 #include <cstdint>
 #include <source_location>
@@ -14,7 +14,7 @@ struct ReshapeAttrs {
   static constexpr auto fields() { return std::tuple{field("inner", &ReshapeAttrs::inner)}; }
 };
 extern const OpDef kReshape;
-// [T, H * E] -> [T, H, E]. Throws ShapeError where n_heads does not divide the row.
+// [T, H * E] -> [T, H, E]. Throws ShapeError if n_heads does not divide the row.
 Tensor split_heads(Tensor x, std::int64_t n_heads,
                    std::source_location where = std::source_location::current());
 // [T, H, E] -> [T, H * E]; a vector [D] -> [1, D].

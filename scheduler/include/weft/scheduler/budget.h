@@ -1,6 +1,6 @@
 #pragma once
-// Bytes: how many may be used, how many are used and for what. One accountant for all memory of a
-// model and its sessions.
+// Memory accounting: how many bytes may be used, and how many are used for what. Covers all memory
+// of a model and its sessions.
 
 #include <cstdint>
 #include <string>
@@ -15,23 +15,22 @@ std::int64_t parse_size(std::string_view text);
 // "612.4 MiB": three to four digits, powers of 1024.
 std::string human_bytes(std::int64_t bytes);
 
-// What this process may use in all where nobody says otherwise: the least of the control group's
-// memory limit (version 1 and 2) and of what the system could still give without swapping
-// (MemAvailable), to which `held` bytes are added: those that the process has already and that the
-// budget is to cover. INT64_MAX where neither is known.
+// The default memory budget of this process: the minimum of the control group's memory limit
+// (version 1 and 2) and of what the system can still give without swapping (MemAvailable). `held`
+// is added to the latter: bytes that the process already has and that the budget covers.
+// INT64_MAX if neither is known.
 std::int64_t default_budget(std::int64_t held = 0);
 
-// Where the bytes are. Plain sums: the same struct is filled by prediction and by allocation, and
-// the two are compared.
+// Bytes by purpose. Prediction and allocation both fill this struct, and the two are compared.
 struct MemoryUse {
-  std::int64_t weights_mapped = 0;  // of the file's pages, which the system may drop and read again
-  std::int64_t weights_resident = 0;  // copies of our own, repacked or converted
+  std::int64_t weights_mapped = 0;    // in the file's pages, which the system may evict and reload
+  std::int64_t weights_resident = 0;  // in private copies, repacked or converted
   std::int64_t state = 0;             // KV caches
   std::int64_t arena = 0;             // activations
   std::int64_t scratch = 0;           // kernels' working memory, all lanes
   std::int64_t other = 0;             // vocabulary, tables, graphs, plans
-  // In the memory of devices (weights, caches, activations, scratch). Not part of the total, which
-  // is the host's.
+  // In the memory of devices (weights, caches, activations, scratch). Not part of total(), which
+  // counts host memory.
   std::int64_t device = 0;
 
   std::int64_t total() const;   // saturates at INT64_MAX

@@ -1,7 +1,7 @@
 #pragma once
-// Replays a plan. Everything is bound when the executor is made: kernels, pointers, the units of
-// work of every stage. A run patches extents, and allocates nothing. One run at a time per executor
-// and per Workers; different executors may share arena and Workers, not at the same time.
+// Replays a plan. Kernels, pointers and the work units of every stage are bound when the executor
+// is constructed. A run only sets extents, and does not allocate. One run at a time per executor
+// and per Workers; executors may share an arena and Workers if they do not run at the same time.
 
 #include <atomic>
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace weft {
 
 // Memory of one of a plan's devices, in its addresses (weft/backends/device.h).
 struct DeviceBindings {
-  std::function<std::byte*(const Node& weight_or_state)> at;  // like those of Bindings
+  std::function<std::byte*(const Node& weight_or_state)> at;  // like `weight` and `state` below
   std::span<std::byte> arena, scratch;
 };
 
@@ -29,24 +29,24 @@ struct DeviceBindings {
 struct Bindings {
   // Called once per weight node while binding; never returns null.
   std::function<const std::byte*(const Node& weight)> weight;
-  std::function<std::byte*(const Node& state)> state;  // likewise per state
+  std::function<std::byte*(const Node& state)> state;  // the same for states
   std::span<std::byte> arena;                // at least Plan::arena_bytes, aligned to kAlignment
-  std::span<std::byte> scratch;              // at least Plan::scratch_bytes, likewise
-  std::vector<DeviceBindings> devices = {};  // as Plan::devices
+  std::span<std::byte> scratch;              // at least Plan::scratch_bytes, aligned likewise
+  std::vector<DeviceBindings> devices = {};  // one per device of Plan::devices
 };
 
-// Told about every node when it is set; costs one pointer test per node when it is not.
+// Is called before and after every node. Without an observer, a node costs one pointer test.
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
-  // Whether it looks at what tensors hold: those that lie on devices are then brought to the host
-  // for it, before and after every call. After calls of nodes on devices their work is done.
+  // Whether it reads the contents of tensors. If so, tensors on devices are copied to the host
+  // before and after every call, and a device's work is finished when after() is called.
   virtual bool reads_values() const { return true; }
-  // Called on a worker before one or more calls that follow each other.
+  // Called on a worker before a sequence of one or more calls.
   virtual void begin(int /*worker*/) noexcept {}
   // Called on the worker that runs the node, before and after its kernel computes `region`.
-  // `worker` is 0 to the plan's lanes - 1 and runs one node at a time. A worker that is done takes
-  // over what others have not begun, so what it is called for may be another lane's share.
+  // `worker` is 0 to the plan's lanes - 1 and runs one node at a time. An idle worker takes over
+  // shares that others have not begun, so the region may belong to another lane.
   virtual void before(const PlanStep& step, int worker, const KernelArgs& args,
                       const Region& region) noexcept = 0;
   virtual void after(const PlanStep& step, int worker, const KernelArgs& args,
@@ -54,15 +54,16 @@ class NodeObserver {
 };
 
 struct ExecutorOptions {
-  // Fills memory where nothing lives with NaN, between stages and in scratch memory before each
-  // call, and lets run() throw Error, naming the node, where a result is NaN or something was
-  // written there. Slow, on one thread, and of the same bits. None: as WEFT_POISON says.
+  // Finds kernels that use memory they should not. Fills unused memory with NaN, between stages and
+  // in scratch memory before each call; run() then throws Error, naming the node, if a result is
+  // NaN or if unused memory was written. Slow and on one thread, with the same results. Default:
+  // the environment variable WEFT_POISON.
   std::optional<bool> poison;
 };
 
 class Executor {
  public:
-  // `graph` and `plan` are kept by reference and outlive the executor; the plan was made with
+  // Keeps references to `graph` and `plan`, which must outlive the executor. The plan was made with
   // `assignment`. Throws Error if bindings are missing or too small.
   Executor(const Graph& graph, const Plan& plan, const Assignment& assignment,
            const Bindings& bindings, Workers& workers, const ExecutorOptions& options = {});
@@ -73,17 +74,17 @@ class Executor {
   // Memory of a graph input, at its bound: write the step's data there before run().
   std::span<std::byte> input(std::string_view path);
 
-  // One step. `extents` are the variables' actual extents, 1 <= extent <= bound (throws
-  // ValueError). Throws CancelledError if `cancel` became true, and Error, naming backend and node,
-  // if a plug-in failed; the contents of states are then those rows that were written so far, which
-  // a later run may overwrite.
+  // One step. `extents` are the variables' actual extents. Throws ValueError unless 1 <= extent <=
+  // bound, CancelledError if `cancel` became true, and Error, naming backend and node, if a plug-in
+  // failed. After the latter two, some rows of states were already written; a later run may
+  // overwrite them.
   void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr,
            NodeObserver* observer = nullptr);
 
   // An output of the graph with the extents of the last run; valid until the next one.
   View output(std::string_view name) const;
-  // Memory of any node with the extents of the last run (its first copy). Meaningful after the run
-  // only if the plan was made with reuse_arena = false.
+  // The output of any node with the extents of the last run (the first copy, if there are several).
+  // Valid after the run only if the plan was made with reuse_arena = false.
   View value(NodeId node) const;
 
  private:

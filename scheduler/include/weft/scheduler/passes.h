@@ -1,6 +1,6 @@
 #pragma once
-// The fusion passes and how they are applied. Model code never fuses; each pass makes nodes whose
-// OpDef::definition is the plain graph it equals.
+// The fusion passes, and functions to apply passes. Model code never fuses. Each pass creates nodes
+// whose OpDef::definition is the equivalent graph of plain ops.
 
 #include <functional>
 #include <span>
@@ -16,23 +16,23 @@ namespace weft {
 std::span<const Pass> fusion_passes();
 
 struct PassOptions {
-  std::vector<std::string> off;  // names of passes to leave out; "all" leaves out every pass
-  bool resident = false;         // weights will be bound in the types that their nodes then have
+  std::vector<std::string> off;  // names of passes to skip; "all" skips every pass
+  bool resident = false;         // also apply Backend::resident_lowering()
 };
 
 // Called with the graph after each pass that ran, and before the first one with a null pass.
 using PassObserver = std::function<void(const Pass* pass, const Graph& graph)>;
 
-// check()s the graph and applies the fusion passes. Names in `off` are checked by lower().
+// Checks the graph and applies the fusion passes. lower() checks the names in `off`.
 Graph fuse(const Graph& graph, const PassOptions& options, const PassObserver& seen = {});
 
-// What fuse() returned, with the lowering of the backend that the assignment names, then, if
-// weights are resident, its resident lowering, then copies between memories; check()ed again.
-// Throws ValueError for unknown names in `off`.
+// Takes what fuse() returned. Applies the lowering of Routes::lowering_backend(), its resident
+// lowering if weights are resident, and place_copies(), then checks the graph again. Throws
+// ValueError for unknown names in `off`.
 Graph lower(Graph fused, const Assignment& assignment, const PassOptions& options,
             const PassObserver& seen = {});
 
-// Both for one graph.
+// fuse() and lower() for one graph.
 Graph optimize(const Graph& graph, const Assignment& assignment, const PassOptions& options = {},
                const PassObserver& seen = {});
 

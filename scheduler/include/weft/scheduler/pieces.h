@@ -1,5 +1,5 @@
 #pragma once
-// A plan as a flow graph: its pieces are the nodes, its joins the edges.
+// A plan as a flow graph: its pieces are the nodes, and its joins are the edges.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,29 +10,30 @@
 
 namespace weft {
 
-// What one worker does without meeting another: a lane's part of a stage, one of the shares that
-// this part is cut into, or, in a stage of several shares, what the lane repeats (Split::copies).
+// Work that one worker does without synchronization: a lane's part of a stage, or one of the shares
+// into which that part is divided, or, in a stage of several shares, the steps that every lane
+// repeats (Split::copies).
 struct Piece {
   std::int32_t stage = 0, lane = 0;
   std::int32_t share = 0;  // of the lane in this stage
   bool copies = false;
-  std::vector<std::size_t> steps;  // of Plan::steps, in the order in which they run
+  std::vector<std::size_t> steps;  // indices into Plan::steps, in the order in which they run
 
   std::string name() const;  // "stage 3 lane 0", "stage 3 lane 0 share 2", "stage 3 lane 0 copies"
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-// Pieces that may run at the same time, by lane.
+// Pieces that may run at the same time, ordered by lane.
 using PieceGroup = std::vector<Piece>;
 
-// A plan's pieces in groups: every piece of a group waits for all pieces of the group before it.
-// Pieces without steps are left out; there is a group for every stage that has any, and two for a
-// stage with copies and several shares, since shares read the copies of the worker they run on.
+// A plan's pieces in groups: every piece of a group waits for all pieces of the previous group.
+// Pieces without steps are omitted. Every stage has one group; a stage with copies and several
+// shares has two, because shares read the copies of the worker they run on.
 std::vector<PieceGroup> pieces_of(const Plan& plan);
 
-// Whether two groups meet in a node of its own between them, or each piece of the one has an edge
-// to each of the other: whatever takes fewer messages.
-inline bool meet_in_a_node(std::size_t pieces_before, std::size_t pieces_after) {
+// Whether two groups are connected through a join node. Otherwise each piece of one has an edge to
+// each piece of the other. Chooses the variant with fewer messages.
+inline bool needs_join_node(std::size_t pieces_before, std::size_t pieces_after) {
   return pieces_before * pieces_after > pieces_before + pieces_after;
 }
 

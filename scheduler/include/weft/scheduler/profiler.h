@@ -1,51 +1,51 @@
 #pragma once
-// Records when every kernel call of a run began and ended, and on which worker.
+// Records the begin, the end and the worker of every kernel call of a run.
 //
 //   Profiler profiler(session.options().workers, 1 << 16);
 //   session.step(tokens, nullptr, &profiler);
 //   for (const ProfiledCall& call : profiler.calls(0)) ...
 //
-// Calls of small models take a microsecond and reading the processor's clock a hundredth of that:
-// so it is read once after each call and once before the first of those that follow each other.
+// Calls of small models take a microsecond, and reading the processor's clock takes a hundredth of
+// that. The clock is therefore read once after each call, and once before a sequence of calls.
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "weft/base/processor.h"
 #include "weft/scheduler/executor.h"
 
 namespace weft {
 
 struct ProfiledCall {
-  const PlanStep* step = nullptr;                       // of the plan that ran: lives as long as it
-  std::int64_t begin_ns = 0, end_ns = 0;                // since the profiler was made
+  const PlanStep* step = nullptr;                       // of the plan that ran; lives as long as it
+  std::int64_t begin_ns = 0, end_ns = 0;                // since the profiler's construction
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;  // what it computed
   std::int64_t ns() const { return end_ns - begin_ns; }
 };
 
-// One thread per worker may record at a time; everything else is for the thread that runs plans,
+// One thread per worker may record at a time. All other members are for the thread that runs plans,
 // between runs.
 class Profiler final : public NodeObserver {
  public:
-  // Room for `max_calls` of each worker is taken here and touched, so that recording takes no
-  // more.
+  // Allocates and touches the memory for `max_calls` calls of each worker, so that recording does
+  // not allocate.
   Profiler(int workers, std::size_t max_calls);
   bool reads_values() const override { return false; }
 
-  void begin(int worker) noexcept override { lane(worker).last = ticks(); }
+  void begin(int worker) noexcept override { lane(worker).last = processor_ticks(); }
   void before(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
   // A call ended, and the next one begins, if there is one.
   void after(const PlanStep& step, int worker, const KernelArgs&,
              const Region& region) noexcept override {
     Lane& mine = lane(worker);
-    const std::int64_t now = ticks(), before = mine.last;
+    const std::int64_t now = processor_ticks(), before = mine.last;
     mine.last = now;
     if (mine.n_calls == max_calls_) {
       ++mine.dropped;
       return;
     }
-    // Other lines of the cache went through meanwhile: this one is asked for before it is needed.
+    // The kernel has evicted cache lines meanwhile: prefetch the line that will be written soon.
     __builtin_prefetch(mine.calls.data() + mine.n_calls + kAhead, 1);
     const auto narrow = [](std::int64_t n) { return static_cast<std::int32_t>(n); };
     mine.calls[mine.n_calls++] = {&step,
@@ -58,10 +58,10 @@ class Profiler final : public NodeObserver {
   }
 
   int workers() const { return static_cast<int>(lanes_.size()); }
-  std::vector<ProfiledCall> calls(int worker) const;            // in the order of time
-  std::int64_t dropped() const;                                 // calls that there was no room for
-  std::int64_t now_ns() const { return since_start(ticks()); }  // since the profiler was made
-  void clear();                                                 // forgets the calls, not the clock
+  std::vector<ProfiledCall> calls(int worker) const;  // in chronological order
+  std::int64_t dropped() const;                       // calls beyond `max_calls`
+  std::int64_t now_ns() const { return since_start(processor_ticks()); }  // since the construction
+  void clear();  // forgets the calls, keeps the time
 
  private:
   struct Record {
@@ -77,13 +77,6 @@ class Profiler final : public NodeObserver {
   Lane& lane(int worker) { return lanes_[static_cast<std::size_t>(worker)]; }
   std::int64_t since_start(std::int64_t at) const {
     return static_cast<std::int64_t>(static_cast<double>(at - start_) * ns_per_tick_);
-  }
-  static std::int64_t ticks() noexcept {
-#if defined(__x86_64__)
-    return static_cast<std::int64_t>(__builtin_ia32_rdtsc());
-#else
-    return std::chrono::steady_clock::now().time_since_epoch().count();
-#endif
   }
   static double measure_ns_per_tick();
 

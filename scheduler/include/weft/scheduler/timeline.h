@@ -1,6 +1,6 @@
 #pragma once
-// When each lane of a plan works on what, from rough rates of a core: those that the planner
-// reckons with, good enough to see where lanes wait.
+// An estimate of when each lane of a plan does what. Uses the planner's rough rates of a core: good
+// enough to see where lanes wait.
 
 #include <cstdint>
 #include <span>
@@ -12,29 +12,30 @@
 namespace weft {
 
 struct LaneWork {
-  std::size_t step = 0;  // of Plan::steps
+  std::size_t step = 0;  // index into Plan::steps
   int lane = 0;
   double begin_ns = 0, end_ns = 0;
 };
 
 struct Timeline {
-  std::vector<LaneWork> work;      // stage by stage, lane by lane, in order
-  std::vector<double> joins_ns;    // when lanes meet: between stages and, of several, at the end
-  std::vector<double> lanes_busy;  // by lane
-  double ns = 0;                   // of the run: Plan::predicted_ns
+  std::vector<LaneWork> work;    // stage by stage, lane by lane, in order
+  std::vector<double> joins_ns;  // times of joins: between stages and, for several lanes, at the
+                                 // end
+  std::vector<double> busy_ns;   // by lane
+  double ns = 0;                 // of the run: Plan::predicted_ns
 };
 
 // REQUIRES: the plan is of this graph.
 Timeline estimate_timeline(const Graph& graph, const Plan& plan);
 
-// The longest chain of steps of which each needs the one before, where step i takes step_ns[i]: no
-// order and no number of joins make the run shorter while steps are cut among lanes as they are.
+// The length of the critical path, if step i takes step_ns[i]. A lower bound of the run's duration
+// for any order and any number of joins, as long as steps are divided among lanes as they are.
 double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const double> step_ns);
 
-// How long each step takes: the time of the lane that takes longest.
+// The duration of each step: that of its slowest lane.
 std::vector<double> longest_by_step(const Plan& plan, const Timeline& timeline);
 
-// Most bytes of the arena that are alive in a stage, and the first one of which that is true.
+// The first stage with the maximum of live bytes in the arena.
 struct PeakStage {
   std::int32_t stage = 0;
   std::int64_t bytes = 0;

@@ -1,18 +1,18 @@
 #pragma once
-// The threads that run plans: a oneTBB arena of exactly n slots, the caller's included. Sized
-// explicitly, because oneTBB's own default looks at neither container quotas nor what the user
-// asked for. Workers spin briefly at a join, then park: an idle program uses no CPU. A run needs
-// the calling thread alone; workers that are late, or do not come, are not waited for.
+// The threads that run plans: a oneTBB arena of exactly n slots, including the caller's. Sized
+// explicitly, because oneTBB's default ignores container quotas. Workers spin briefly at a join,
+// then park, so that an idle program uses no CPU. A run needs only the calling thread: it does not
+// wait for workers that are late or never start.
 
 #include <memory>
 
 namespace weft {
 
-// Of a session; also the maximum of lanes of a plan.
+// Per session; also the maximum number of lanes of a plan.
 inline constexpr int kMaxWorkers = 256;
 
-// min(2, CPUs this process may use): the cgroup's CPU quota (rounded up) and the affinity mask,
-// never less than 1.
+// min(2, CPUs that this process may use), at least 1. Considers the cgroup's CPU quota (rounded up)
+// and the affinity mask.
 int default_workers();
 
 class Workers {

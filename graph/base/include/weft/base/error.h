@@ -1,7 +1,7 @@
 #pragma once
-// The error family. Libraries never abort, exit or print: whatever goes wrong leaves as one of
-// these, with a message that says what, where, what was expected and what was found. Programs print
-// what() and exit with code 1.
+// The error classes. Libraries never abort, exit or print. They throw one of these, with a message
+// that says what went wrong and where, what was expected and what was found. Programs print what()
+// and exit with code 1.
 
 #include <source_location>
 #include <stdexcept>
@@ -12,35 +12,66 @@
 
 namespace weft {
 
+// Base class of all errors that Weft throws.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
+// A tensor's dimensions do not fit an op or a model.
 class ShapeError : public Error {
   using Error::Error;
-};  // a tensor's dimensions do not fit an op or a model
+};
+
+// An element type does not fit an op, or is unknown.
 class DTypeError : public Error {
   using Error::Error;
-};  // an element type does not fit an op, or is unknown
+};
+
+// A file, text or message is malformed.
 class FormatError : public Error {
   using Error::Error;
-};  // a file, text or message breaks its format
+};
+
+// The request is well-formed, but Weft does not implement it.
 class UnsupportedError : public Error {
   using Error::Error;
-};  // well-formed, but nothing here can do it
+};
+
+// An argument or option is out of range.
 class ValueError : public Error {
   using Error::Error;
-};  // an argument or option outside its range
+};
+
+// The operating system refused a read, a write or an allocation of address space.
 class IoError : public Error {
   using Error::Error;
-};  // the operating system refused a read or a write
+};
+
+// The request needs more memory than it is allowed to use.
 class BudgetError : public Error {
   using Error::Error;
-};  // it would need more memory than it may use
+};
+
+// The caller cancelled the work.
 class CancelledError : public Error {
   using Error::Error;
-};  // stopped on request
+};
+
+// Calls f. If it throws one of the errors Es, throws the same type again, with the message
+// `reword(message)`.
+template <class E, class... Es, class Reword, class F>
+auto reword_errors(const Reword& reword, const F& f) {
+  try {
+    if constexpr (sizeof...(Es) == 0) {
+      return f();
+    } else {
+      return reword_errors<Es...>(reword, f);
+    }
+  } catch (const E& e) {
+    throw E(reword(std::string_view(e.what())));
+  }
+}
 
 // Throws E with a formatted message: fail<ShapeError>("w must be [{}], got {}", d, shape).
 template <class E, class... Args>

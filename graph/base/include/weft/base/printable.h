@@ -1,5 +1,5 @@
 #pragma once
-// Foreign text made fit for a terminal or a message.
+// Makes untrusted text safe to print in a terminal or a message.
 
 #include <cstddef>
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace weft {
 
-// Control characters, bidirectional overrides, backslashes and bytes that are not UTF-8 are escaped
-// (\n, \x1b, \u202e); what exceeds `max_bytes` of input is cut and marked with "...".
+// Escapes control characters, bidirectional overrides, backslashes and bytes that are not UTF-8
+// (\n, \x1b, \u202e). Truncates input after `max_bytes` and appends "...".
 std::string printable(std::string_view text, std::size_t max_bytes = 120);
-// The same for a path: nothing that an operating system accepts is cut.
+// The same for a path. Never truncates a path that the operating system accepts.
 std::string printable_path(std::string_view path);
 
 }  // namespace weft

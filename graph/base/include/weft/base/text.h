@@ -10,17 +10,25 @@
 namespace weft {
 
 // Space, tab, newline, carriage return.
-bool is_space(char c);
+constexpr bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 std::string_view trim_right(std::string_view text);
 std::string_view trim(std::string_view text);
 
-char to_lower(char c);
+constexpr char to_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+constexpr char to_upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
 std::string to_lower(std::string_view text);
+std::string to_upper(std::string_view text);
 bool equals_ignoring_case(std::string_view a, std::string_view b);
 
 // Levenshtein distance in bytes.
 std::size_t edit_distance(std::string_view a, std::string_view b);
-// The distance from `a` to every prefix of `b`: b.size() + 1 numbers, the last one to all of it.
+// The distance from `a` to every prefix of `b`: b.size() + 1 numbers, the last one to all of `b`.
 std::vector<std::size_t> prefix_distances(std::string_view a, std::string_view b);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #pragma once
-// Pieces that several architectures share. A piece comes here once two of them use it. None of them
-// knows an architecture: what a model has is said by its own page, or by the tensors of the file.
+// Building blocks that several architectures share. A block is moved here once two of them use it.
+// Blocks do not know architectures: the options of a model are in its own file, or follow from the
+// tensors of the model file.
 
 #include <array>
 #include <functional>
@@ -22,34 +23,34 @@ inline constexpr std::string_view kNoWeight = "*";
 // NAME.bias. A weight [H, E] has one row per head of x [T, H, E].
 Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x);
 
-// Final norm and logits of the rows that need them: [T, D] -> [O, V]. `embd` serves as output
-// matrix if the file has no output.weight.
+// Final norm and logits of the rows that need them: [T, D] -> [O, V]. `embd` is the output matrix
+// if the file has no output.weight.
 Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in,
             std::string_view norm_name = "output_norm");
 
-// The divisors of the rope frequencies that a file carries [R / 2], or none: rope_freqs, or one of
-// the two sets of LongRoPE, which is chosen by whether the session's context is longer than the one
+// The divisors of the rope frequencies in the file [R / 2], or no tensor: rope_freqs, or one of the
+// two sets of LongRoPE. The long set is used if the session's context is longer than the context
 // the model was first trained with.
 Tensor rope_factors(const Weights& w, const Hparams& c, const Inputs& in);
 
 // cap * tanh(x / cap)
 Tensor softcap(Tensor x, float cap);
 
-// A layer while its graph is made.
+// A layer while its graph is built.
 struct Layer {
-  const Weights& w;  // those of the layer: w("attn_norm.weight", ..)
+  const Weights& w;  // the layer's: w("attn_norm.weight", ..)
   const Hparams& c;
   const Inputs& in;
   std::int64_t index;
   Tensor angles;  // [T, R] of rope; none if the layer has none
 
-  const LayerHparams& numbers() const { return c.layer(index); }
+  const LayerHparams& hparams() const { return c.layer(index); }
 };
 
 using Block = std::function<Tensor(const Layer& l, Tensor x)>;  // [T, D] -> [T, D]
 
-// What queries or keys go through between projection and attention: x [T, heads, E] -> the same.
-// `name` is that of their projection, "attn_q" or "attn_k".
+// A step that transforms queries or keys between projection and attention: x [T, heads, E] -> the
+// same shape. `name` is the name of the projection, "attn_q" or "attn_k".
 using HeadStep = Tensor (*)(const Layer& l, std::string_view name, Tensor x);
 Tensor norm_heads(const Layer& l, std::string_view name, Tensor x);  // each head, NAME_norm.weight
 Tensor norm_width(const Layer& l, std::string_view name, Tensor x);  // all heads as one row
@@ -83,8 +84,8 @@ Memory memory_of(const Layer& l);
 // Attention with grouped heads: [T, D] -> [T, D]. Sinks, biases, a fused projection to q, k and v,
 // a norm before the output projection: if the file has their tensors.
 struct Attention {
-  std::array<HeadStep, 4> q_and_k = {};  // in this order
-  std::optional<float> scale = {};       // of q.k; 1 / sqrt(E) if it is not given
+  std::array<HeadStep, 4> q_and_k = {};  // applied to q and to k, in this order
+  std::optional<float> scale = {};       // of q.k; default: 1 / sqrt(E)
   float softcap = 0;                     // of scores; 0: none
   float alibi = 0;                       // 0: none
   std::array<OutputStep, 2> output = {};

@@ -1,8 +1,8 @@
 #pragma once
-// What builder code is written with. A model is one file in models/arch/src/ that describes the
-// graph, and one line in architectures.cpp, or one file of another project that registers it; see
-// docs/adding_a_model.md. Builder code sees graph and ops alone: it knows no backend, no cache
-// layout, no fusion and no thread.
+// The interface for builder code. A model is one file in models/arch/src/ that describes the graph,
+// and one line in architectures.cpp, or one file of another project that registers it; see
+// docs/adding_a_model.md. Builder code uses only graph and ops: it knows nothing of backends, cache
+// layouts, fusion or threads.
 //
 // Dimension letters: T tokens in the step, O rows that need logits, S cells of the cache, D model
 // width, H query heads, G kv heads, E width of a head, F ffn width, V vocabulary, L layers, R
@@ -24,8 +24,8 @@
 
 namespace weft {
 
-// Hands out the weights of a file, each declared where it is used. Copies are cheap and share one
-// record of what was used.
+// Gives access to the weights of a file; each weight is declared where it is used. Copies are cheap
+// and share one record of the weights that were used.
 class Weights {
  public:
   using Where = std::source_location;
@@ -33,21 +33,21 @@ class Weights {
   // REQUIRES: both outlive every copy.
   Weights(Graph& graph, const ModelSource& source);
 
-  // The weight of this name; `block` weights have their prefix in front: block(3)("attn_q.weight",
-  // ..) is "blk.3.attn_q.weight". Asking twice gives the same tensor. Throws FormatError "FILE:
-  // tensor 'NAME' is missing (models/arch/src/llama.cpp:41)" and ShapeError "FILE: tensor 'NAME'
-  // must be [64, 64], got [64, 32] (...)".
+  // The weight of this name. block() adds a prefix: block(3)("attn_q.weight", ..) is
+  // "blk.3.attn_q.weight". The same name gives the same tensor. Throws FormatError "FILE: tensor
+  // 'NAME' is missing (models/arch/src/llama.cpp:41)" and ShapeError "FILE: tensor 'NAME' must be
+  // [64, 64], got [64, 32] (...)".
   Tensor operator()(std::string_view name, const Shape& shape,
                     Where where = Where::current()) const;
-  // The same, or no tensor if the file has none.
+  // The same, but no tensor if the file does not have it.
   Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   bool has(std::string_view name) const;
   const Shape* shape_of(std::string_view name) const;  // null if the file has no such tensor
-  // A tensor that such files may hold and this graph has no use for: not an error.
+  // Declares a tensor that files may have and the graph does not use. Otherwise it is an error.
   void ignore(std::string_view name) const;
   void ignore_block(std::int64_t i) const;  // all tensors of layer i
 
-  // Weights of layer i. Nodes made while the result (or a copy) lives have paths that start with
+  // The weights of layer i. While the result (or a copy) exists, paths of new nodes start with
   // "blk.<i>.". One block at a time.
   Weights block(std::int64_t i) const;
 
@@ -63,32 +63,32 @@ class Weights {
   std::shared_ptr<Graph::Scope> scope_;
 };
 
-// The data of a step.
+// The inputs of a step.
 struct Inputs {
   Tensor tokens;             // [T] i32, ids
   Tensor pos;                // [T] i32, positions within the sequence
   Tensor out_rows;           // [O] i32, rows of the step that need logits
-  Memory memory;             // what sequences keep from step to step
-  std::int64_t context = 0;  // positions a sequence of this session may have
-  bool embeddings = false;   // head() gives the normalized rows instead of their logits
+  Memory memory;             // the state of sequences from step to step
+  std::int64_t context = 0;  // max positions of a sequence of this session
+  bool embeddings = false;   // head() returns the normalized rows instead of their logits
 };
 
-// The config of a file: Hparams, or the struct that an architecture derives from it.
+// The config of a file: Hparams, or a struct that an architecture derives from it.
 using Config = std::shared_ptr<const Hparams>;
 
-// A row of the list of architectures. architecture() and decoder() (weft/arch/decoder.h) make one
-// of typed functions.
+// An entry of the list of architectures. architecture() and decoder() (weft/arch/decoder.h) make
+// one from typed functions.
 struct Architecture {
   std::string_view name;  // general.architecture
-  // Makes the graph and returns what head() gives: the logits, [O, V] f32, or the embeddings,
-  // [O, D] f32. `c` is what configure() gave.
+  // Builds the graph and returns the result of head(): the logits, [O, V] f32, or the embeddings,
+  // [O, D] f32. `c` is the result of configure().
   Tensor (*build)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
-  // Reads the keys and refuses what cannot be built. Null: read_hparams().
+  // Reads the keys and throws for what cannot be built. Null: read_hparams().
   Config (*configure)(const Keys& keys) = nullptr;
   HuggingFace hugging_face = {};
 };
 
-// An architecture whose numbers are a struct of its own:
+// An architecture with its own config struct:
 //   Config read(const Keys&); Tensor build(const Weights&, const Config&, const Inputs&)
 template <auto build, auto read>
 constexpr Architecture architecture(std::string_view name, const HuggingFace& hugging_face = {}) {
@@ -103,19 +103,19 @@ constexpr Architecture architecture(std::string_view name, const HuggingFace& hu
           .hugging_face = hugging_face};
 }
 
-// The one list of architectures: those that are built in, then those that were registered.
+// All architectures: first the built-in ones, then those that were registered.
 std::vector<const Architecture*> architectures();
 
-// Adds an architecture from outside: models whose general.architecture is `name` then load like
-// others. Its strings and tables outlive the program's use of it. Any thread, at any time; throws
-// ValueError if the name is taken or empty, or build is null.
+// Registers an architecture of another project, so that models whose general.architecture is `name`
+// can be loaded. Its strings and tables must outlive all use of it. May be called from any thread
+// at any time. Throws ValueError if the name is taken or empty, or if build is null.
 void register_architecture(const Architecture& architecture);
 
-// The architecture that the file names. Throws FormatError if it names none and UnsupportedError
+// The architecture of a file. Throws FormatError if the file names none and UnsupportedError
 // "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3".
 const Architecture& find_architecture(const ModelSource& source);
 
-// Checked hyper-parameters of the file.
+// The checked hyper-parameters of a file.
 Config configure(const ModelSource& source, const Architecture& architecture);
 
 struct GraphOptions {
@@ -123,23 +123,23 @@ struct GraphOptions {
   std::int64_t logits_rows = 1;  // bound of O
   std::int64_t sequences = 1;
   std::int64_t context = 1;      // positions per sequence
-  std::int64_t cells = 0;        // of all sequences together; 0: as many as all may need
+  std::int64_t cells = 0;        // of all sequences together; 0: enough for all of them
   std::int64_t step_tokens = 0;  // of the widest step of the session; 0: tokens
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;
 };
 
 // The graph of one width class. Inputs: "tokens", "pos" [T] i32, "out_rows" [O] i32 and those of
-// the parts of its memory; output "logits" [O, V] or "embeddings" [O, D]; states as Memory names
-// them. Throws what Weights throws, and FormatError naming the tensors of the file that the
-// architecture does not know.
+// its memory parts. Output: "logits" [O, V] or "embeddings" [O, D]. States are named by Memory.
+// Throws what Weights throws, and FormatError naming the tensors of the file that the architecture
+// does not know.
 struct ModelGraph {
   Graph graph;
   std::vector<MemoryPart> memory;  // the same for all width classes of a session
 };
 ModelGraph build_model_graph(const ModelSource& source, const Architecture& architecture,
                              const Hparams& c, const GraphOptions& options);
-// The graph alone.
+// Only the graph.
 Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,
                   const GraphOptions& options);
 

@@ -1,16 +1,17 @@
 #pragma once
-// A decoder as data over blocks: what most architectures are. A page says which blocks a layer is
-// made of, where its norms stand and what is scaled, and decode() makes the graph of it:
+// A decoder described as data, which suits most architectures. The description lists the blocks of
+// a layer, the positions of norms, and scales; decode() builds the graph:
 //
 //   Decoder describe(const Hparams& c) {
 //     return {.rope = {.attrs = c.rope},
-//             .layer = {{.name = "attn", .before = "attn_norm", .block = Attention{{rope_halves}}},
-//                       {.name = "ffn", .before = "ffn_norm", .block = swiglu}}};
+//             .layer = {{.name = "attn", .pre_norm = "attn_norm", .block =
+//             Attention{{rope_halves}}},
+//                       {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu}}};
 //   }
 //
-// A block is any function from a layer and its input to what is added: one that a single
-// architecture has stays on its page. What does not fit into layers of residuals writes its own
-// build function with the same blocks.
+// A block is any function from a layer and its input to what is added to the residual stream. A
+// block of a single architecture stays in that architecture's file. Architectures that do not
+// consist of residual layers have their own build function, which can use the same blocks.
 
 #include <array>
 #include <functional>
@@ -22,16 +23,16 @@
 
 namespace weft {
 
-// One step of the residual stream h, from left to right:
-//   h = over_sum(h + scale * after(block(before(h))))
-// with norms named by their tensors; those without a name are not there.
+// One step of the residual stream h:
+//   h = sum_norm(h + scale * post_norm(block(pre_norm(h))))
+// Norms are given by the names of their tensors; an empty name means no norm.
 struct Residual {
-  std::string_view name;         // "attn": the sum is the node "attn_residual"
-  std::string_view before = {};  // "attn_norm"
+  std::string_view name;           // "attn": the sum is the node "attn_residual"
+  std::string_view pre_norm = {};  // "attn_norm"
   Block block;
-  std::string_view after = {};
+  std::string_view post_norm = {};
   std::optional<float> scale = {};
-  std::string_view over_sum = {};
+  std::string_view sum_norm = {};
 };
 
 // The residuals of most decoders: attention, then ffn, with a norm before each, or before and
@@ -39,8 +40,8 @@ struct Residual {
 std::vector<Residual> pre_norm(Block attention, Block ffn, std::string_view ffn_norm = "ffn_norm");
 std::vector<Residual> sandwich_norm(Block attention, Block ffn);
 
-// Both blocks take the same input; their outputs are added. For layers whose attention and ffn run
-// side by side.
+// Applies both blocks to the same input and adds their outputs, for layers with parallel attention
+// and ffn.
 Block side_by_side(Block a, Block b);
 // A norm of its own before the block.
 Block normed(std::string_view name, Block block);
@@ -48,11 +49,11 @@ Block normed(std::string_view name, Block block);
 // Angles that layers share.
 struct Rope {
   RopeAttrs attrs;
-  bool factors = false;  // frequencies are divided by those of the file, if it has any
+  bool factors = false;  // divide frequencies by the factors in the file, if it has any
 };
 
 struct Decoder {
-  // Layers take the one that c.layer(i).rope names. One with n_rot 0 is not made.
+  // Layers use the one that c.layer(i).rope names. With n_rot 0 there is none.
   Rope rope = {}, second_rope = {};
   std::string_view positions = {};       // table of learned positions [P, D], added to embeddings
   std::string_view token_types = {};     // table of types, of which the first is added
@@ -68,12 +69,11 @@ struct Decoder {
   std::vector<std::string_view> unused = {}, unused_in_layers = {};
 };
 
-// h = embeddings of the tokens; every layer's residuals; head(). Nodes of layer i have paths
-// "blk.<i>.*".
+// Builds the graph: embeddings of the tokens, the residuals of every layer, head(). Nodes of layer
+// i have paths "blk.<i>.*".
 Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder);
 
-// The architecture of a description `Decoder describe(const Config&)`, whose numbers are read by
-// `Config read(const Keys&)`.
+// Makes an architecture from `Decoder describe(const Config&)` and `Config read(const Keys&)`.
 template <HparamsRules rules = HparamsRules{}>
 Hparams read_usual(const Keys& keys) {
   const Hparams c = read_hparams(keys, rules);

@@ -1,7 +1,7 @@
 #pragma once
-// Hyper-parameters: the numbers of a model, read once from the keys of its file and checked. What
-// most decoders share is read here; an architecture with numbers of its own derives a struct from
-// Hparams and reads them beside its builder.
+// Hyper-parameters of a model, read once from the keys of its file and checked. This header has
+// those that most decoders share. An architecture with more derives a struct from Hparams and reads
+// them in its own file.
 // Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class NormKind : std::uint8_t { rms, layer };
 enum class LayerRope : std::uint8_t { first, second, none };  // Decoder::rope, Decoder::second_rope
 enum class RopeScaling : std::uint8_t { none, linear, yarn, longrope };
 
-// The numbers of a layer. The letters are those of the shape comments.
+// The hyper-parameters of a layer. The letters are those of the shape comments.
 struct LayerHparams {
   std::int64_t H = 0;       // query heads
   std::int64_t G = 0;       // kv heads; divides H

@@ -1,7 +1,6 @@
 #pragma once
-// How an architecture's models are published on Hugging Face: what its tensors and the keys of
-// config.json are called there. Plain tables beside the builders; models/files reads directories
-// with them.
+// The names that an architecture's tensors and config.json keys have on Hugging Face. Plain tables
+// beside the builders; models/files uses them to read directories.
 
 #include <array>
 #include <cstdint>
@@ -10,44 +9,44 @@
 
 namespace weft {
 
-// A tensor of a layer or of the model, without ".weight" or ".bias", without "model." and
+// A tensor of a layer or of the model. Names are without ".weight", ".bias", "model." and
 // "layers.<i>.".
 struct HfTensor {
   enum class Rows : std::uint8_t { as_stored, query_heads, key_heads };
 
-  std::string_view theirs, ours;  // "self_attn.q_proj", "attn_q"
+  std::string_view hf_name, gguf_name;  // "self_attn.q_proj", "attn_q"
   Rows rows = Rows::as_stored;
 };
 
-// A number of config.json and the key "ARCH.*" that GGUF files have for it.
+// A number in config.json and its key "ARCH.*" in GGUF files.
 struct HfKey {
   enum class Kind : std::uint8_t { count, number, flag };
-  enum class IfAbsent : std::uint8_t { refuse, leave_out, same_as, use_default };
+  enum class IfAbsent : std::uint8_t { refuse, omit, same_as, use_default };
 
-  std::string_view theirs, ours;  // "hidden_size", "embedding_length"
+  std::string_view hf_name, gguf_name;  // "hidden_size", "embedding_length"
   Kind kind = Kind::count;
   IfAbsent if_absent = IfAbsent::refuse;
-  std::string_view other = {};  // same_as: their key whose value it takes
-  double value = 0;             // use_default
+  std::string_view other = {};  // same_as: the config.json key whose value is used
+  double value = 0;             // use_default: the value
 };
 
 struct HuggingFace {
-  std::array<std::string_view, 4> types = {};  // model_type of config.json; empty: none
-  std::span<const HfTensor> tensors = {};      // of a layer, besides the usual ones; these go first
-  std::span<const HfKey> keys = {};            // besides the usual ones
-  std::array<std::string_view, 2> activations = {"silu", "swish"};  // hidden_act, of those it has
-  // GGUF files of this architecture hold the rows of q and k in the order in which rope pairs them,
-  // (0, E/2), (1, E/2 + 1), .., but checkpoints have the halves of a head one after the other.
+  std::array<std::string_view, 4> types = {};  // accepted values of model_type in config.json
+  std::span<const HfTensor> tensors = {};      // of a layer; searched before usual_hf_tensors()
+  std::span<const HfKey> keys = {};            // in addition to usual_hf_keys()
+  std::array<std::string_view, 2> activations = {"silu", "swish"};  // accepted values of hidden_act
+  // GGUF files of this architecture store the rows of q and k as rope pairs them, (0, E/2), (1, E/2
+  // + 1), .., but Hugging Face checkpoints store the halves of a head one after the other.
   bool paired_rows = false;
 
   bool has_type(std::string_view type) const;
 };
 
-// What most decoders have, each in the order in which steps use them. Sources: the configuration
-// and modeling files of https://github.com/huggingface/transformers/tree/main/src/transformers.
-std::span<const HfTensor> usual_hf_tensors();  // of a layer
-std::span<const HfTensor>
-usual_hf_outsiders();  // outside of layers; the first one is used before them
+// The tables for most decoders, in the order of use. Sources: the configuration and modeling files
+// of https://github.com/huggingface/transformers/tree/main/src/transformers.
+std::span<const HfTensor> usual_hf_tensors();        // of a layer
+std::span<const HfTensor> usual_hf_model_tensors();  // outside of layers; the first one is used
+                                                     // before the layers, the others after them
 std::span<const HfKey> usual_hf_keys();
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the keys "ARCH.*" of one model file, each with its range. A number from a file is foreign
-// until it is checked: every message names file, key, value and what is allowed.
+// Reads the keys "ARCH.*" of a model file and checks their ranges. Numbers from files are untrusted
+// until they are checked. Messages name the file, the key, its value and what is allowed.
 
 #include <cstdint>
 #include <optional>
@@ -14,8 +14,8 @@
 namespace weft {
 
 // Names of keys are given without the architecture: "block_count". Reads throw FormatError "FILE:
-// key 'llama.block_count' is 0, must be 1..4096" for values out of range. Copies are cheap and view
-// the source.
+// key 'llama.block_count' is 0, must be 1..4096" for values out of range. Copies are cheap and
+// refer to the source.
 class Keys {
  public:
   // REQUIRES: both outlive the keys.

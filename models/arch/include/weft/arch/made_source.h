@@ -1,6 +1,6 @@
 #pragma once
-// A model file that is made up: keys that say how large it is, and a tensor for every weight that
-// builder code asks for while a graph is made. models/files writes it down (made_model.h).
+// A synthetic model file: keys that give its sizes, and a tensor for every weight that builder code
+// declares while a graph is built. models/files can write it to disk (made_model.h).
 
 #include <deque>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// Of a decoder; letters as in docs/glossary.md.
+// The sizes of a decoder; letters as in docs/glossary.md.
 struct MadeSizes {
   std::int64_t L = 2, D = 64, H = 4, G = 2, F = 96, V = 50;
   std::int64_t context = 256;
@@ -23,21 +23,21 @@ class MadeSource final : public ModelSource {
  public:
   using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
 
-  // The keys that decoders share, with a vocabulary of ids alone.
+  // Sets the keys that decoders share, with a vocabulary without texts.
   explicit MadeSource(const std::string& architecture, const MadeSizes& sizes = {});
 
-  // What keys a file has is anybody's to change.
+  // May be changed freely.
   std::map<std::string, Value, std::less<>> keys;
   std::string path = "made up";
 
-  // The type of a tensor that is asked for. Default: F32.
+  // The type of a declared tensor. Default: F32.
   std::function<DType(std::string_view name, const Shape& shape)> type_of;
-  // Whether it also has the tensors that files may lack.
+  // Whether it also has optional tensors.
   bool optional_tensors = false;
 
-  // Has the architecture build a graph, and learns which tensors there must be. From then on it is
-  // like a file: nothing is added unless add() does. Throws what find_architecture(), configure()
-  // and build_graph() throw.
+  // Builds a graph of the architecture and adds every tensor that it declares. Afterwards the
+  // source behaves like a file: only add() adds tensors. Throws what find_architecture(),
+  // configure() and build_graph() throw.
   void learn();
   void learn(const Architecture& architecture);
   void add(const std::string& name, const TensorSpec& spec);  // or replaces it
@@ -46,7 +46,7 @@ class MadeSource final : public ModelSource {
     std::string name;
     TensorSpec spec;
   };
-  const std::deque<Tensor>& tensors() const { return tensors_; }  // in the order of their use
+  const std::deque<Tensor>& tensors() const { return tensors_; }  // in the order of use
 
   std::string_view file() const override { return path; }
   std::optional<std::uint64_t> find_uint(std::string_view key) const override;
@@ -69,7 +69,7 @@ class MadeSource final : public ModelSource {
   bool learning_ = false;
 };
 
-// Types of made models: `type` for matrices whose rows are whole blocks of it, F32 for the rest.
+// For MadeSource::type_of: `type` for matrices whose rows are whole blocks of it, F32 for the rest.
 std::function<DType(std::string_view, const Shape&)> matrices_of(DType type);
 
 }  // namespace weft

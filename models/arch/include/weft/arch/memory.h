@@ -1,6 +1,6 @@
 #pragma once
-// What a sequence keeps from step to step, as builder code asks for it: by kind. Where it lies, who
-// shares it and how it is saved is the session's affair.
+// The state of sequences from step to step, as builder code sees it: by kind. The session decides
+// where it is stored, how it is shared and how it is saved.
 //
 //   in.memory.attend(layer, q, k, v, attrs)              keys, values of all tokens
 //   in.memory.window(512).attend(layer, q, k, v, attrs)  of the last 512 tokens
@@ -20,26 +20,26 @@
 
 namespace weft {
 
-// So many tokens can always be cut off a sequence, whatever a window shows.
-inline constexpr std::int64_t kTakenBack = 64;
-// States of fixed size are kept as they were after every so many tokens, so many times.
+// How many tokens truncate() can always remove from the end of a sequence, even with a window.
+inline constexpr std::int64_t kGuaranteedRewind = 64;
+// The interval of checkpoints of recurrent states, in tokens, and how many are kept.
 inline constexpr std::int64_t kCheckpointEvery = 64, kCheckpoints = 4;
 
-// States of a graph whose contents lie alike: one pool of rows, each a block of cells or all that a
-// recurrent layer keeps of a sequence.
+// States of a graph that share one layout: a pool of rows. A row is a block of cells, or the state
+// of a recurrent layer for one sequence.
 struct MemoryPart {
-  std::string_view kind;            // "cells" or "rows": a line of the session's list of kinds
+  std::string_view kind;            // "cells" or "rows", a name in the session's list of kinds
   std::string suffix;               // of the names of its inputs: "", ".w512"
-  std::int64_t window = 0;          // cells: the last positions that a token sees; 0: all
+  std::int64_t window = 0;          // cells: the last positions that a token attends to; 0: all
   std::int64_t n_rows = 0;          // of all sequences together
   std::vector<std::string> states;  // their paths
 };
 
-// What the sizes of states depend on.
+// The parameters that determine the sizes of states.
 struct MemorySizes {
   std::int64_t sequences = 1;
   std::int64_t context = 1;      // positions per sequence
-  std::int64_t cells = 0;        // of all sequences together; 0: as many as all may need
+  std::int64_t cells = 0;        // of all sequences together; 0: enough for all of them
   std::int64_t step_tokens = 1;  // of the widest step of the session
   DType cache_k = f16, cache_v = f16;
 };
@@ -47,8 +47,8 @@ struct MemorySizes {
 // A state of fixed size per sequence.
 class Recurrent {
  public:
-  // y[t] = a[t] * y[the token before t in its sequence] + x[t], elementwise, all [T, ...shape] f32;
-  // before the first token stands 0. Keeps the last one of each sequence.
+  // y[t] = a[t] * y[the previous token of the sequence] + x[t], elementwise, all [T, ...shape] f32;
+  // the value before the first token is 0. Keeps the last value of each sequence as its state.
   Tensor scan(Tensor a, Tensor x,
               std::source_location where = std::source_location::current()) const;
 
@@ -63,16 +63,16 @@ class Memory {
   // REQUIRES: `pos` [T] is an input of the graph: each token's position within its sequence.
   Memory(Graph& graph, Tensor pos, const MemorySizes& sizes);
 
-  // Keeps this step's k [T, G, E] and v [T, G, E'] and lets every token attend to the tokens of its
+  // Stores this step's k [T, G, E] and v [T, G, E']. Every token attends to the tokens of its
   // sequence up to itself: q [T, H, E] -> [T, H, E'].
   Tensor attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
                 const AttentionBias& bias = {},
                 std::source_location where = std::source_location::current()) const;
-  // The same with keys that are values as well, in one state: q [T, H, E], c [T, G, E] -> [T, H,
-  // E].
+  // The same with one state whose vectors are both key and value: q [T, H, E], c [T, G, E] ->
+  // [T, H, E].
   Tensor attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
                        std::source_location where = std::source_location::current()) const;
-  // Memory of which a token sees the last n tokens, itself among them; older ones are forgotten.
+  // Memory in which a token attends to the last n tokens, including itself. Older ones are dropped.
   // Throws ValueError if n < 1.
   Memory window(std::int64_t n) const;
   // Memory of which a token sees every token of its sequence; or, with n > 0, those at most n / 2
@@ -85,11 +85,11 @@ class Memory {
   Recurrent recurrent(std::string_view name, const Shape& shape,
                       std::source_location where = std::source_location::current()) const;
 
-  // What has been asked for so far.
+  // The parts that were requested so far.
   const std::vector<MemoryPart>& parts() const;
 
  private:
-  struct Asked;  // shared by all copies
+  struct Requests;  // shared by all copies
   struct Cells;
 
   MemoryPart& part(const MemoryPart& wanted) const;
@@ -99,7 +99,7 @@ class Memory {
               std::source_location where) const;
   Tensor input(const std::string& name, const Shape& shape, std::source_location where) const;
 
-  std::shared_ptr<Asked> asked_;
+  std::shared_ptr<Requests> requests_;
   std::int64_t window_ = 0, chunk_ = 0;
   std::int64_t reach_ = 0;  // of both_ways(), to either side; 0: no end
   bool both_ways_ = false;

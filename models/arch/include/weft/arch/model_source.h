@@ -1,5 +1,5 @@
 #pragma once
-// What builder code may know of a model file: its keys and which tensors it holds, no weights.
+// A model file as builder code sees it: its keys, and which tensors it has, without their data.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// Reads of absent keys give nullopt (an empty list, 0); a key of another type throws FormatError
+// Reads of absent keys return nullopt (an empty list, 0). A key of another type throws FormatError
 // naming file and key.
 class ModelSource {
  public:
@@ -29,8 +29,8 @@ class ModelSource {
   // Null if the file has no such tensor.
   virtual const TensorSpec* find_tensor(std::string_view name) const = 0;
   virtual std::vector<std::string_view> tensor_names() const = 0;
-  // The tensor that builder code asks for with this shape. A file has it or not; a source that
-  // makes a model up learns here which tensors there must be, or may be.
+  // The tensor that builder code declares with this shape; null if the file has none. A synthetic
+  // source creates it here.
   virtual const TensorSpec* declare(std::string_view name, const Shape& /*shape*/,
                                     bool /*optional*/) const {
     return find_tensor(name);

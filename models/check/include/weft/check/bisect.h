@@ -1,6 +1,6 @@
 #pragma once
-// Finds the pass or the kernel that makes a model wrong, by switching passes off and kernels over
-// to those of another backend until the logits come out right.
+// Finds the pass or the kernel that makes a model's results wrong. Switches passes off, and
+// replaces kernels by those of another backend, until the logits are right.
 
 #include <functional>
 #include <memory>
@@ -12,32 +12,32 @@
 namespace weft {
 
 struct BisectOptions {
-  SessionOptions session;            // what is suspected; workers are always one
+  SessionOptions session;            // the configuration to examine; workers are always one
   std::vector<std::int32_t> tokens;  // at least one
-  // Logits differ too much where their normalized squared error is above this. 0: for passes that
-  // only rewrite 1e-8, for lowerings, which may round, 1e-2; for kernels a quarter of what the
-  // lowerings alone make, at least 1e-9. Kernels are compared with the definitions of the same
-  // nodes.
+  // The normalized squared error of logits above which they count as wrong. 0: 1e-8 for passes that
+  // only rewrite; 1e-2 for lowerings, which may round; for kernels a quarter of the error of the
+  // lowerings alone, at least 1e-9. Kernels are compared with the definitions of the same nodes.
   double max_nmse = 0;
   std::function<void(const std::string&)> progress;  // a line per trial; may be empty. An exception
                                                      // that it throws ends the search
 };
 
 struct Bisection {
-  enum class Guilt { none, pass, kernel } guilt = Guilt::none;
-  std::vector<std::string> passes;  // that must be off, where a pass is to blame
-  std::vector<std::string> rows;    // kernel rows to blame
-  std::vector<std::string> nodes;   // that they compute
-  std::string first_node, where;    // the first one that is enough to be wrong; the builder's line
-  std::vector<std::string> others;  // "avx2: right", of other instruction sets for these nodes
-  double nmse = 0, limit = 0;       // as it is
-  double nmse_without = 0;          // without what is to blame
+  enum class Culprit { none, pass, kernel } culprit = Culprit::none;
+  std::vector<std::string> passes;  // the passes that must be off
+  std::vector<std::string> rows;    // the wrong kernel rows
+  std::vector<std::string> nodes;   // the nodes that they compute
+  std::string first_node, where;    // the first node that suffices for a wrong result; its
+                                    // builder's line
+  std::vector<std::string> others;  // "avx2: right": other instruction sets on these nodes
+  double nmse = 0, limit = 0;       // of the configuration as given
+  double nmse_without = 0;          // without the culprit
   std::int64_t trials = 0;
   std::string to_text() const;
 };
 
-// Throws what Session throws; ValueError where there are no tokens, or where no switch mends the
-// logits (then the definition of an op, or the model itself, is wrong).
+// Throws what Session throws; ValueError if there are no tokens, or if no switch makes the logits
+// right (the definition of an op or the model itself is then wrong).
 Bisection bisect(const std::shared_ptr<const Model>& model, const BisectOptions& options);
 
 }  // namespace weft

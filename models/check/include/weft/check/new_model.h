@@ -1,6 +1,6 @@
 #pragma once
-// Is new builder code right? A tiny model of the architecture is made up on the spot, with random
-// weights of the shapes that the builder asks for, and put through every check there is.
+// Checks new builder code. Makes a tiny model of the architecture, with random weights of the
+// shapes that the builder declares, and applies every check to it.
 
 #include <string>
 #include <utility>
@@ -12,20 +12,21 @@
 namespace weft {
 
 struct NewModelOptions {
-  // Keys of the file besides the usual ones, or in their place: {"granite.logit_scale", 4.0}.
+  // Keys of the file that add to or replace the usual ones: {"granite.logit_scale", 4.0}.
   using Value = MadeSource::Value;
   std::vector<std::pair<std::string, Value>> keys;
-  // The plain graph as text for Graphviz is compared with this file, which is written where there
-  // is none. Empty: no snapshot.
+  // The plain graph as Graphviz text is compared with this file, which is created if it does not
+  // exist. Empty: no snapshot.
   std::string snapshot;
   std::function<void(const std::string&)> progress;  // as in SelftestOptions
 };
 
-// The architecture must be built in or registered. The checks: the graph and its shapes, with and
-// without the tensors that files may lack; every weight is used; passes make the same; a GGUF file
+// The architecture must be built in or registered. Checks: the graph and its shapes, with and
+// without optional tensors; every weight is used; passes do not change results; a GGUF file that is
 // written, read and written again; every node on every instruction set, with and without passes,
-// weights in F32, Q8_0 and Q4_K, every type of cache; what selftest() does; plans and memory; the
-// snapshot. Throws UnsupportedError for an unknown name, IoError where no file can be written.
+// with weights in F32, Q8_0 and Q4_K and every type of cache; the checks of selftest(); plans and
+// memory; the snapshot. Throws UnsupportedError for an unknown name, IoError if files cannot be
+// written.
 SelfReport check_new_model(const std::string& architecture, const NewModelOptions& options = {});
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 #pragma once
-// Is this model computed right on this machine? Asks for nothing but the model: no other engine, no
+// Checks that this machine computes a model correctly. Needs only the model: no other engine, no
 // expected values.
 
 #include <functional>
@@ -16,11 +16,11 @@ enum class Verdict : std::uint8_t { passed, failed, skipped };
 struct SelfCheck {
   std::string name;
   Verdict verdict = Verdict::passed;
-  std::string detail;  // what was compared; why it failed or was skipped
+  std::string detail;  // what was compared, or why it failed or was skipped
 };
 
 struct SelfReport {
-  std::string about;  // lines on model, backend, machine
+  std::string about;  // lines about model, backend and machine
   std::vector<SelfCheck> checks;
   bool passed() const;  // none failed
   std::string to_text() const;
@@ -28,23 +28,24 @@ struct SelfReport {
 };
 
 struct SelftestOptions {
-  SessionOptions session;  // `workers` is not looked at: checks say how many they need
-  // As many as the context holds, at most 512; one or two are made three. Empty: random ids, the
-  // same ones every time, as many as cross the ends of blocks of cells and the width classes that a
-  // model of this size gets to within seconds; single steps are then compared around these.
+  SessionOptions session;  // `workers` is ignored: each check sets it
+  // At most as many as the context holds, and 512; one or two are extended to three. Empty: random
+  // ids, always the same, enough to cross the boundaries of blocks of cells and of the width
+  // classes that a model of this size reaches within seconds; single steps around these boundaries
+  // are then compared.
   std::vector<std::int32_t> tokens;
-  std::function<void(const std::string&)> progress;  // the name of each check before it; may be
-                                                     // empty. An exception that it throws ends all
+  std::function<void(const std::string&)> progress;  // gets the name of each check before it runs;
+                                                     // may be empty. An exception ends the test
 };
 
 // The checks, in order: memory, every tensor's numbers, prefill = decode, chunks, prefix reuse,
 // batches, workers (1, 2 and 3), NaN and Inf in nodes, the tokenizer's round trip. A check that
-// throws has failed with that text, one that opens no session too; those that compare with prefill
-// are then left out. Throws CancelledError, ValueError for an unknown backend, and what
+// throws, or cannot open its session, has failed with that message; checks that compare with
+// prefill are then omitted. Throws CancelledError, ValueError for an unknown backend, and what
 // `progress` throws.
 SelfReport selftest(const std::shared_ptr<const Model>& model, const SelftestOptions& options);
 
-// Those that are about sessions alone, for models that were made to be checked.
+// Only the checks of sessions, for models that were made for checks.
 std::vector<SelfCheck> check_sessions(const std::shared_ptr<const Model>& model,
                                       const SelftestOptions& options);
 

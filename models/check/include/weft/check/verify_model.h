@@ -1,6 +1,6 @@
 #pragma once
-// A whole model, node by node against the scalar definitions (scheduler/verify.h), and what its
-// errors add up to: every node against the plain graph computed by definitions alone, and against a
+// Verifies a whole model: every node against its scalar definition (scheduler/verify.h). Also shows
+// accumulated errors: every node against the plain graph computed by definitions, and against a
 // dump of another engine.
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// Tensors from elsewhere, by node path, slowest dimension first.
+// Tensors of another engine, by node path, slowest dimension first.
 struct NamedTensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
@@ -21,19 +21,19 @@ struct NamedTensor {
 using Dump = std::map<std::string, NamedTensor, std::less<>>;
 
 struct VerifyOptions {
-  SessionOptions session;            // workers are always one; context 0: as many as are run
+  SessionOptions session;            // workers are always one; context 0: as many as tokens
   std::vector<std::int32_t> tokens;  // at least one
   bool plain = true;                 // also run the plain graph by definitions
-  const Dump* dump = nullptr;        // of all tokens; logits of every position
-  // Afterwards also steps of random ids that cross the borders which plan and kernels know: blocks
-  // of cells, width classes. Of their projections the last rows are compared.
+  const Dump* dump = nullptr;        // for all tokens, with the logits of every position
+  // Also run steps of random ids that cross the boundaries of blocks of cells and of width classes.
+  // Only the last rows of their projections are compared.
   bool borders = false;
 };
 
 struct VerifiedStep {
   std::string plan;
   VerifyReport report;
-  // Of steps across borders: how many tokens, from which position on. 0: one of `tokens`.
+  // For steps across boundaries: their tokens and first position. 0: a step of `tokens`.
   std::int64_t n_tokens = 0, position = 0;
 };
 
@@ -41,15 +41,15 @@ struct ModelVerification {
   std::string backend;  // its description
   std::vector<std::string> passes_off;
   std::vector<VerifiedStep> steps;
-  std::string stopped;   // what ended it early: logits that are NaN; or empty
-  std::string narrowed;  // why steps are less wide than prefill: their nodes' values are kept, and
-                         // must fit into what the memory budget leaves; or empty
-  // Of the logits; negative where there is nothing to compare with.
+  std::string stopped;   // why it ended early (logits are NaN); empty: it did not
+  std::string narrowed;  // why steps are narrower than prefill (the values of all nodes must fit
+                         // into the memory budget); empty: they are not
+  // Of the logits; negative if there is nothing to compare with.
   double nmse_from_plain = -1, nmse_from_dump = -1;
-  std::int64_t logits_rows = 0,
-               same_best = 0;             // rows whose largest logit is that of the plain graph
-  std::int64_t dump_matched = 0;          // tensors of the dump that are nodes here
-  std::vector<std::string> dump_unknown;  // names in the dump that are no node
+  std::int64_t logits_rows = 0;
+  std::int64_t same_best = 0;             // rows whose largest logit is that of the plain graph
+  std::int64_t dump_matched = 0;          // tensors of the dump that match a node
+  std::vector<std::string> dump_unknown;  // names in the dump that match no node
 
   const NodeCheck* first_bad() const;
   bool passed() const { return !first_bad() && stopped.empty(); }
@@ -57,14 +57,14 @@ struct ModelVerification {
   std::string to_json() const;
 };
 
-// All tokens but the last go through prefill plans, the last one through the decode plan. Throws
-// what Session throws, ValueError if there are no tokens, and ShapeError for a dump whose tensor
-// has another shape than the node: "dump: 'blk.0.attn_q' must be [5, 64], got [4, 64]", or other
-// values than its shape says; ValueError for one none of whose names is a node.
+// Runs all tokens but the last with prefill plans, and the last one with the decode plan. Throws
+// what Session throws; ValueError if there are no tokens or if no name of the dump matches a node;
+// ShapeError if a tensor of the dump has another shape than its node ("dump: 'blk.0.attn_q' must be
+// [5, 64], got [4, 64]") or a number of values that does not match its shape.
 ModelVerification verify_model(const std::shared_ptr<const Model>& model,
                                const VerifyOptions& options);
 
-// sum (got - want)^2 / sum want^2; infinity where something is not finite. REQUIRES: equal sizes.
+// sum (got - want)^2 / sum want^2; infinity if a value is not finite. REQUIRES: equal sizes.
 double nmse(std::span<const float> got, std::span<const float> want);
 
 }  // namespace weft

@@ -1,13 +1,12 @@
 #pragma once
-// A model on disk, opened: a GGUF file (versions 2 and 3, little-endian, whole or split: give the
-// first part, "-00001-of-00003.gguf"), or a directory with model.safetensors (or its shards),
-// config.json and tokenizer.json, which reads as the GGUF file that `weft convert` makes of it (see
-// docs/safetensors.md). Files are mapped read-only; nothing is copied. Every count, length, offset,
-// size and product is checked before use; a file that lies is refused with FormatError
-// (UnsupportedError for versions and types that we cannot read), and the message names the file,
-// the place and the numbers. Immutable after open: any number of threads may read. Out of scope: a
-// file that somebody shrinks while it is mapped; replace model files by renaming, not by writing
-// over them.
+// Opens a model on disk. It is a GGUF file (versions 2 and 3, little-endian, whole or split: give
+// the first part, "-00001-of-00003.gguf"), or a directory with model.safetensors (or its shards),
+// config.json and tokenizer.json. A directory looks like the GGUF file that `weft convert` makes
+// from it (docs/safetensors.md). Files are mapped read-only; nothing is copied. Every count,
+// length, offset, size and product is checked before use. An inconsistent file is refused with
+// FormatError (UnsupportedError for versions and types that cannot be read); the message names the
+// file, the place and the numbers. Immutable after open: any number of threads may read. Files must
+// not shrink while they are mapped: replace model files by renaming, not by overwriting them.
 //
 // The GGUF format (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md):
 //
@@ -34,8 +33,8 @@
 namespace weft {
 
 // One tensor of the file. `spec` has the slowest dimension first (GGUF stores the fastest first); a
-// tensor without dimensions has shape [1]. The type may be one that GGUF knows and that nothing
-// here computes: see require_format.
+// tensor without dimensions has shape [1]. The type may be one that GGUF knows and Weft cannot
+// compute with: see require_format.
 struct CheckpointTensor {
   std::string_view name;
   TensorSpec spec;
@@ -43,8 +42,8 @@ struct CheckpointTensor {
   std::int64_t n_bytes = 0;
   std::int32_t part = 0;          // index of the file of a split model
   std::uint64_t file_offset = 0;  // within that file
-  // Not 0 for q and k of some directories: the number of rows per head, of which `data` has the
-  // even ones first, then the odd ones. copy_rows() restores the order.
+  // Not 0 for q and k of some directories: the number of rows per head. `data` then has the even
+  // rows of each head first, then the odd ones. copy_rows() restores the order.
   std::int64_t paired_rows = 0;
 };
 
@@ -63,7 +62,7 @@ class Checkpoint {
   static Checkpoint parse(std::span<const std::byte> bytes, const std::string& name);
 
   const std::string& path() const;
-  bool is_directory() const;  // of safetensors: its metadata is made, not found
+  bool is_directory() const;  // of safetensors: its metadata was derived, not read
   std::uint32_t version() const;
   std::uint64_t alignment() const;
   std::int64_t file_bytes() const;                    // all parts
@@ -76,8 +75,8 @@ class Checkpoint {
   const CheckpointTensor* find_tensor(std::string_view name) const;
 
   // Typed reads: nullopt if the key is absent; FormatError "FILE: key 'K' must be an unsigned
-  // integer, got string" where it has another type or does not fit. Any integer type will do for an
-  // integer that fits.
+  // integer, got string" if it has another type or does not fit. Integers may have any integer
+  // type.
   std::optional<std::uint64_t> find_uint(std::string_view key) const;
   std::optional<std::int64_t> find_int(std::string_view key) const;
   std::optional<double> find_float(std::string_view key) const;  // f32, f64 or any integer
@@ -90,8 +89,8 @@ class Checkpoint {
   std::optional<std::vector<bool>> find_bools(std::string_view key) const;
 
   // Throws UnsupportedError "FILE: tensor 'x' has type IQ2_S, which is not supported yet
-  // (supported: F32, ...)" for a tensor whose type nothing here computes with. Files with such
-  // tensors can be inspected, not run.
+  // (supported: F32, ...)" unless is_supported(). Files with such tensors can be inspected, but not
+  // run.
   void require_format(const CheckpointTensor& tensor) const;
 
  private:
@@ -100,11 +99,11 @@ class Checkpoint {
   std::shared_ptr<const Impl> impl_;
 };
 
-// Whether something here computes with a type: those with a codec, and I32, the type of ids.
+// Whether Weft can compute with a type: those with a codec, and I32, the type of ids.
 bool is_supported(DType type);
 
-// For what is to be written beside a model. Throws ValueError where `path` is a file that the model
-// was read from, or any file there is in its directory.
+// Checks the path of a new file. Throws ValueError if it is a file that the model was read from, or
+// an existing file in its directory.
 void check_output(const Checkpoint& file, const std::string& path);
 
 }  // namespace weft

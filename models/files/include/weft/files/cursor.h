@@ -17,7 +17,7 @@
 namespace weft::gguf {
 
 static_assert(std::endian::native == std::endian::little,
-              "values are copied from the file as they stand");
+              "values are copied from the file without conversion");
 
 class Cursor {
  public:

@@ -55,13 +55,13 @@ struct MetaEntry {
   MetaValue value;
 };
 
-// Where metadata goes: a file that is written, or a checkpoint that is put together.
+// Receives metadata: a file that is being written, or a checkpoint that is being assembled.
 class MetadataSink {
  public:
   virtual ~MetadataSink() = default;
 
-  // One entry; copied, whatever the value views. Throws ValueError for a key that is there already
-  // or that the sink cannot take, and for a value that does not fit its type.
+  // Adds one entry and copies its value. Throws ValueError for a key that already exists or that
+  // the sink cannot hold, and for a value that does not fit its type.
   virtual void add(std::string_view key, const MetaValue& value) = 0;
 
   void add_string(std::string_view key, std::string_view value);

@@ -1,13 +1,14 @@
 #pragma once
-// What a step of a session throws where its logits are not numbers.
+// The error of a session's step whose logits are NaN.
 
 #include "weft/base/error.h"
 
 namespace weft {
 
+// Means that the file, its weights or a kernel are wrong. All other errors of a step are about its
+// arguments.
 class NanError : public Error {
   using Error::Error;
-};  // weights, file or a kernel are wrong: anything else that a step throws is about how it was
-    // asked
+};
 
 }  // namespace weft

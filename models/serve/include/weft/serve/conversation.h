@@ -1,11 +1,11 @@
 #pragma once
-// A conversation with a model: messages go in, replies come out as events. What the sequence has of
-// it is not computed again: each turn feeds only the tokens that are new.
+// A conversation with a model: takes messages, and emits replies as events. Each turn computes only
+// the tokens that are new.
 //
 //   weft::Conversation conversation(session, 0, {.chat_template = std::move(chat_template)});
 //   conversation.say("Hello", [](const weft::ReplyEvent& event) { std::cout << event.text; });
 //
-// Ownership and threads: as of Generation.
+// Ownership and threads: as for Generation.
 
 #include <atomic>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct ConversationOptions {
   std::string tools = {};   // a JSON array of definitions; empty for none
   std::string kwargs = {};  // a JSON object of variables for the template; empty for none
   SamplerOptions sampler = {};
-  TextRulesOptions rules = {};  // of every reply
+  TextRulesOptions rules = {};  // for every reply
   std::int64_t max_reply = -1;  // tokens; -1: until the model ends its turn or the context is full
   std::atomic<bool>* cancel = nullptr;  // GenerationOptions::cancel
 };
@@ -48,40 +48,40 @@ class Conversation {
 
   using Show = std::function<void(const ReplyEvent&)>;
 
-  // Takes the user's message and passes the reply to `show` as it comes; returns why it ended.
-  // Throws ValueError, and forgets the message, if it does not fit into the context any more or the
-  // template refuses it. A reply that was cut short stays in the conversation; a message that was
+  // Adds the user's message and passes the reply to `show` as it is generated; returns why it
+  // ended. Throws ValueError, and drops the message, if it does not fit into the context or the
+  // template rejects it. An incomplete reply stays in the conversation; a message that was
   // cancelled before any reply does not.
   StopReason say(std::string message, const Show& show);
-  // The result of the first tool call that has none. With the last one the model goes on; before,
-  // nothing ends (StopReason::none). REQUIRES: open_calls() is not empty.
+  // Adds the result of the first open tool call. After the last one the model continues; until
+  // then, returns StopReason::none. REQUIRES: open_calls() is not empty.
   StopReason answer_call(std::string result, const Show& show);
-  // The calls of the last reply that wait for their results.
+  // The calls of the last reply that have no result yet.
   std::vector<ToolCall> open_calls() const;
-  // Takes back the last message of the user with everything behind it and returns it; empty if
+  // Removes the user's last message and everything after it, and returns that message; empty if
   // there is none.
   std::string take_back();
-  void cancel() { generation_.cancel(); }  // the reply that is being written; from any thread
+  void cancel() { generation_.cancel(); }  // stops the current reply; from any thread
 
-  void reset();                       // forgets everything but the system prompt
-  void set_system(std::string text);  // and forgets the conversation
+  void reset();                       // removes everything but the system prompt
+  void set_system(std::string text);  // removes everything else, too
 
   // Writes the conversation to a file that appears when it is complete: as JSON if its name ends
-  // with .json, otherwise together with the cache.
-  // Returns whether the cache is in it. Throws IoError; UnsupportedError if a file of that name
-  // holds something other than a conversation.
+  // with .json, otherwise together with the cache. Returns whether it includes the cache. Throws
+  // IoError; UnsupportedError, and leaves the file as it is, if a file of that name is not empty
+  // and not a conversation: a prompt cache, any other file, or a damaged conversation.
   bool save(const std::string& path) const;
   struct Loaded {
     std::size_t n_messages;
     std::int64_t n_cached;  // tokens that need not be computed
-    std::string why_not;    // empty if the file's cache was taken, or it has none
+    std::string why_not;    // why the file's cache was not used; empty if it was, or it has none
   };
-  // Goes on with the conversation in such a file. The computed part is taken if the same model
-  // computed it in the same way; otherwise the next message computes it anew. Tools and template
-  // variables come from the file if the options have none. Throws IoError; FormatError and
-  // UnsupportedError if the file is damaged or holds something else: nothing has changed then.
+  // Continues the conversation in such a file. Its cache is used if the same model computed it in
+  // the same way; otherwise the next message computes it again. Tools and template variables come
+  // from the file if the options have none. Throws IoError; FormatError and UnsupportedError if the
+  // file is damaged or holds something else. After an exception nothing has changed.
   Loaded load(const std::string& path);
-  std::string text() const;  // the conversation for people to read
+  std::string text() const;  // the conversation in readable form
 
   const std::vector<ChatMessage>& messages() const { return messages_; }
   const Session& session() const { return generation_.session(); }
@@ -93,7 +93,7 @@ class Conversation {
   Transcript transcript() const;
   struct Prompt {
     std::vector<TokenId> tokens;
-    std::string text;  // what they stand for
+    std::string text;  // of these tokens
   };
   Prompt prompt() const;
   bool feed_prompt();
@@ -105,9 +105,9 @@ class Conversation {
   const std::string own_tools_, own_kwargs_;  // those that did not come from a file
   const Tokenizer& tokenizer_;
   Generation generation_;
-  Draws draws_ = Draws::restart;  // of the next reply
+  SamplerStart sampler_start_ = SamplerStart::restart;  // of the next reply
   std::vector<ChatMessage> messages_;
-  std::string cached_text_;  // what the sequence's tokens stand for; empty if that is not known
+  std::string cached_text_;           // the text of the sequence's tokens; empty if unknown
   std::vector<std::string> markers_;  // control tokens within these are shown to the reply's parser
   Speed last_prompt_, last_reply_;
 };

@@ -1,20 +1,21 @@
 #pragma once
-// One text that a model writes: a prompt goes in, events with tokens and text come out. Session,
-// sampler, grammar, stop strings, token healing and half characters are kept in step here.
+// Generates one text: takes a prompt, and emits events with tokens and text. Keeps session,
+// sampler, grammar, stop strings, token healing and incomplete characters in sync.
 //
 //   weft::Session session(model, {});
 //   weft::Generation generation(session, 0, {.max_tokens = 100});
 //   generation.begin("Once upon a time");
 //   while (!generation.ended()) std::cout << generation.next().text << std::flush;
 //
-// Ownership: a generation refers to its session, which must outlive it, and owns the contents of
-// one sequence: nobody else feeds or truncates that sequence. Threads: all generations of a session
-// belong to one thread at a time; cancel() may come from any thread.
+// Ownership: a generation refers to its session, which must outlive it. It owns the contents of one
+// sequence: nothing else may feed or truncate that sequence. Threads: only one thread at a time may
+// use the generations of a session, except for cancel(), which may be called from any thread.
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,32 +31,32 @@ namespace weft {
 
 struct GenerationOptions {
   SamplerOptions sampler = {};
-  // Chooses in place of the sampler, from logits [V] in which forbidden tokens are -inf.
+  // Chooses tokens instead of the sampler, from logits [V]; forbidden tokens are -inf.
   std::function<TokenId(std::span<const float> logits)> choose = {};
   TextRulesOptions rules = {};
-  std::int64_t max_tokens = -1;  // new tokens; -1: until the text or the context ends
-  bool ignore_eos = false;       // no token that ends the text is chosen
-  // The prompt's last token is taken off, and the first new one begins with its text, which is not
-  // shown again (weft/tokenize/token_healing.h).
+  std::int64_t max_tokens = -1;  // new tokens; -1: until the text ends or the context is full
+  bool ignore_eos = false;       // never choose a token that ends the text
+  // Removes the prompt's last token; the first new token then begins with its text, which is not
+  // emitted again (weft/tokenize/token_healing.h).
   bool token_healing = false;
-  int logprobs = -1;  // how many of the likeliest tokens come with each token; -1: no logprobs
+  int logprobs = -1;  // how many of the most likely tokens to report per token; -1: no logprobs
   DecodeOptions decode = {};
-  // Which control tokens appear as their text. Empty: what `decode` says.
+  // Which control tokens appear as text. Empty: as `decode` says.
   std::function<bool(TokenId)> shows_control = {};
-  // All of the text is to be in the sequence in the end (feed_last()), because another text
-  // follows: it ends before a token that would not fit into the context.
+  // The caller will call feed_last(), because another text follows. The text then ends before a
+  // token that would not fit into the context.
   bool feed_last = false;
-  // The flag of cancel(). Generations may share one; it must outlive them. Null: one of its own.
+  // The flag that cancel() sets. Generations may share one; it must outlive them. Null: its own.
   std::atomic<bool>* cancel = nullptr;
 };
 
 enum class StopReason : std::uint8_t {
-  none,          // the text goes on
+  none,          // the text continues
   end_of_text,   // the model chose a token that ends it
-  stop_string,   // it came to a stop string
+  stop_string,   // it reached a stop string
   complete,      // the grammar allows nothing more
-  max_tokens,    // it has as many tokens as it may have
-  context_full,  // its next token would not fit into the context
+  max_tokens,    // it has GenerationOptions::max_tokens tokens
+  context_full,  // the next token would not fit into the context
   cancelled,
 };
 
@@ -63,17 +64,17 @@ struct GenerationEvent {
   // The new token; kNoToken if the text ended without one. With `end_of_text` it is the token that
   // ended it, which is not part of the text.
   TokenId token = kNoToken;
-  // What can be shown now, in whole characters. Valid until the next call of the generation.
+  // The text that can be shown now, in whole characters. Valid until the next call.
   std::string_view text = {};
   StopReason stop = StopReason::none;
-  const TokenLogprobs* logprobs = nullptr;  // of the token, if asked for. Valid like `text`
+  const TokenLogprobs* logprobs = nullptr;  // of the token, if requested. Valid like `text`
 };
 
-// What the sampler does when a text begins.
-enum class Draws : std::uint8_t {
-  restart,  // random numbers begin again at the seed; it sees the whole prompt
-  go_on,    // it keeps its history and sees only tokens that the sequence did not have: the next
-            // turn of a conversation
+// The state of the sampler when a text begins.
+enum class SamplerStart : std::uint8_t {
+  restart,    // random numbers start at the seed; the whole prompt becomes its history
+  keep_state  // keeps random numbers and history, which only new tokens of the prompt are added
+              // to: the next turn of a conversation
 };
 
 class Generation {
@@ -85,50 +86,51 @@ class Generation {
   Generation(Generation&&) noexcept;
   Generation& operator=(Generation&&) noexcept;
 
-  // Begins a text behind a prompt, whatever was written before. What the sequence holds of its
-  // beginning is used again; the rest is computed by prefill() or the first next(). Throws
-  // ValueError for an empty prompt and one that is longer than the context: nothing changes then.
-  void begin(std::span<const TokenId> prompt, Draws draws = Draws::restart);
+  // Begins a new text after a prompt. The prefix of the prompt that the sequence already holds is
+  // reused; prefill() or the first next() computes the rest. Throws ValueError, and changes
+  // nothing, for an empty prompt and for one that is longer than the context.
+  void begin(std::span<const TokenId> prompt, SamplerStart start = SamplerStart::restart);
   // The same for encode_prompt() of a text (weft/serve/prompt.h). Throws UnsupportedError if the
   // model has no tokenizer.
   void begin(std::string_view prompt);
-  // For begin() from now on. Throws like Sampler.
+  // Takes effect at the next begin(). Throws like Sampler.
   void set_sampler(const SamplerOptions& options);
 
-  // Computes what is missing of the prompt; then next() has nothing to wait for. False if
-  // cancelled: the sequence then keeps the chunks that were done. Throws like Session::feed().
+  // Computes the rest of the prompt, so that next() need not. Returns false if cancelled; the
+  // sequence then keeps the chunks that are complete. Throws like Session::feed().
   bool prefill(const std::function<void(std::int64_t done, std::int64_t total)>& progress = {});
 
-  // The next token with its text, or the end. Computes what is needed: tokens that the grammar
-  // leaves no choice about come one by one, but are computed in one step. Once the text has ended,
-  // every call gives the reason again. Throws like Session::feed(), TextRules::restrict() and
-  // Sampler::sample(). REQUIRES: begin() was called.
+  // The next token with its text, or the end. Tokens that the grammar forces are returned one by
+  // one, but computed in one step. Once the text has ended, every call returns the reason again.
+  // Throws like Session::feed(), TextRules::restrict() and Sampler::sample(). REQUIRES: begin() was
+  // called.
   GenerationEvent next();
   bool ended() const;
-  // Feeds what was chosen last and nothing needed so far. False if cancelled. Throws like
+  // Feeds the chosen tokens that have not been fed yet. Returns false if cancelled. Throws like
   // Session::feed().
   bool feed_last();
 
-  // The text that is being written ends before its next token; a computation is broken off. From
-  // any thread. begin() clears the flag, unless it is GenerationOptions::cancel.
+  // Ends the current text before its next token and aborts a running computation. May be called
+  // from any thread. begin() clears the flag, unless it is GenerationOptions::cancel.
   void cancel();
 
-  // A generation that goes on from here in another sequence, with a sampler that begins at `seed`
-  // and has seen the text. Throws like Session::copy().
-  Generation fork(std::int32_t to_sequence, std::uint64_t seed) const;
+  // A generation that continues from here in another sequence, with the same rules, held-back text
+  // and sampler state. It draws what this one would draw, or starts at `seed`. Throws ValueError
+  // for its own sequence, and like Session::copy().
+  Generation fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed = {}) const;
 
-  // The prompt (after token healing) and the new tokens, chosen ones that are not fed included.
+  // The prompt (after token healing) and the new tokens, including those that were not fed yet.
   std::span<const TokenId> tokens() const;
-  std::int64_t n_prompt() const;          // tokens of them that are the prompt's
-  std::int64_t n_new() const;             // tokens that came in events
-  std::int64_t n_reused() const;          // tokens of the prompt that were in the sequence
-  std::span<const TokenId> held() const;  // what the sequence holds
+  std::int64_t n_prompt() const;          // tokens of the prompt
+  std::int64_t n_new() const;             // tokens returned in events
+  std::int64_t n_reused() const;          // tokens of the prompt that the sequence already held
+  std::span<const TokenId> held() const;  // tokens that the sequence holds
   Session& session() const;
   std::int32_t sequence() const;
 
-  // Writes what the sequence holds to a file. Throws like save_sequence().
+  // Writes the sequence to a file. Throws like save_sequence().
   void save(const std::string& path, std::string_view note = {}) const;
-  // The sequence holds the first `n_tokens` of a file from now on; begin() goes on from them.
+  // Replaces the sequence by the first `n_tokens` of a file; begin() can reuse them.
   // Throws FormatError for tokens that the vocabulary does not have, and like
   // SavedSequence::restore().
   void restore(const SavedSequence& saved, std::int64_t n_tokens);
@@ -141,8 +143,8 @@ class Generation {
   std::unique_ptr<Impl> impl_;
 };
 
-// Several generations of one session, a token for each at a time, in common steps. Each gets the
-// same bits as alone.
+// Runs several generations of one session together, in common steps. Each gives the same bits as if
+// it ran alone.
 class Batch {
  public:
   explicit Batch(Session& session);
@@ -151,13 +153,13 @@ class Batch {
     Generation* generation = nullptr;
     GenerationEvent event;
   };
-  // Gives the events that need no computation, if there are any; otherwise takes one step of the
-  // session. Those with many tokens to feed (a prompt) and those for which the step has no room get
-  // their turn in later steps, so a call gives an event for some generations, possibly for none.
-  // Ended ones are left out. Valid until the next call. Throws ValueError for generations of
-  // another session and two of the same sequence, and like Session::step(): no token of the step
-  // counts then. `cancel` breaks the step off, without events; a generation that is cancelled by
-  // itself ends before its next step.
+  // Returns the events that need no computation, if there are any. Otherwise runs one step of the
+  // session. Generations that must feed many tokens (a prompt), or do not fit into the step, need
+  // several calls, so there may be no event for some or all of them. Generations that have ended
+  // are ignored. The result is valid until the next call. Throws ValueError for a generation of
+  // another session and for two of the same sequence, and like Session::step(); the sequences are
+  // then unchanged. `cancel` aborts the step without events; a generation that was itself cancelled
+  // ends before its next step.
   std::span<const Event> step(std::span<Generation* const> generations,
                               const std::atomic<bool>* cancel = nullptr);
 
@@ -165,7 +167,7 @@ class Batch {
   struct Part {
     Generation* generation;
     std::size_t n_tokens;
-    bool has_row;  // all that it waits for is in this step
+    bool has_row;  // the step contains its last token, so it gets a row of logits
   };
   void add_parts(std::span<Generation* const> generations, bool prompts);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a model is asked, as tokens.
+// Prompts and chats as tokens.
 
 #include <span>
 #include <string_view>
@@ -11,16 +11,16 @@
 
 namespace weft {
 
-// A text as tokens: what the vocabulary puts around it, and one token at least, since a model needs
-// something to begin with. Throws ValueError for an empty text without a BOS or EOS token,
-// UnsupportedError if the model has no tokenizer.
+// The tokens of a text, including those that the vocabulary adds around it. At least one, because a
+// model cannot start from nothing. Throws ValueError for an empty text if there is no BOS or EOS
+// token, UnsupportedError if the model has no tokenizer.
 std::vector<TokenId> encode_prompt(const Model& model, std::string_view text);
 
-// Messages as the text that the template makes of them, up to where the model answers. The texts of
-// BOS and EOS are the vocabulary's, the rest is from `options`. Throws like ChatTemplate::render().
+// Renders messages with the template, up to the start of the model's answer. The texts of BOS and
+// EOS come from the vocabulary, all else from `options`. Throws like ChatTemplate::render().
 RenderedChat render_chat(const Vocabulary& vocabulary, const ChatTemplate& chat_template,
                          std::span<const ChatMessage> messages, ChatRenderOptions options);
-// The tokens of such a text from byte `begin` on.
+// The tokens of a rendered chat from byte `begin` on.
 std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const RenderedChat& chat,
                                  std::size_t begin = 0);
 

@@ -1,5 +1,5 @@
 #pragma once
-// A prompt whose keys and values are kept in a file from one run to the next (saved_sequence.h).
+// Keeps the memory of a prompt in a file from one run to the next (saved_sequence.h).
 
 #include <cstdint>
 #include <string>
@@ -11,18 +11,18 @@ namespace weft {
 
 class PromptCache {
  public:
-  // An empty path: no cache, and nothing happens below.
+  // With an empty path there is no cache, and all functions do nothing.
   explicit PromptCache(std::string path = {}, bool read_only = false);
 
-  // Takes from the file what it holds of the beginning of a prompt and can go on from, at least one
-  // token less than all of it, and returns how many tokens that are; begin() then goes on from
-  // them. 0 for a file that is not there, empty, damaged, or from another model: the last two say
-  // so in `warning`. Throws UnsupportedError if the path is a file of another kind, IoError if it
-  // cannot be read or will not be writable.
+  // Restores the longest prefix of the prompt that the file has and the sequence can continue from,
+  // but not the prompt's last token. Returns its number of tokens; begin() then reuses them.
+  // Returns 0 if the file is missing, empty, damaged, or from another model; in the last two cases
+  // sets `warning`. Throws UnsupportedError if the file is of another kind, or a saved conversation
+  // that keep() would replace; IoError if it cannot be read or would not be writable.
   std::int64_t restore(Generation& generation, std::span<const TokenId> prompt,
                        std::string& warning);
-  // Writes what the generation's sequence holds. Nothing if the cache is read-only or the file
-  // holds these tokens already. Throws IoError.
+  // Writes the generation's sequence to the file, unless the cache is read-only or the file already
+  // has these tokens. Throws IoError.
   void keep(const Generation& generation);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// A conversation as JSON: what Conversation::save() writes and load() reads, and, without the part
-// about the cache, what programs for OpenAI's interface exchange.
+// A conversation as JSON: the format of Conversation::save() and load(). Without the member for the
+// cache it is that of OpenAI's API.
 //
 //   {"messages": [{"role": "user", "content": "Hello"}, ..],
 //    "tools": [..], "template_kwargs": {..}, "cached_text": ".."}
@@ -14,21 +14,21 @@
 namespace weft {
 
 struct Transcript {
-  std::vector<ChatMessage> messages;  // a system prompt is the first
+  std::vector<ChatMessage> messages;  // the system prompt first, if there is one
   std::string tools;                  // a JSON array; empty for none
   std::string kwargs;                 // a JSON object; empty for none
-  std::string cached_text;            // what the saved tokens stand for; empty if that is not known
+  std::string cached_text;            // the text of the saved tokens; empty if unknown
 };
 
 std::string to_json(const Transcript& transcript);
 
-// Also takes a bare array of messages. Throws FormatError "NAME: ..." for anything else.
+// Also accepts a bare array of messages. Throws FormatError "NAME: ..." for anything else.
 Transcript parse_transcript(std::string_view json, const std::string& name);
 
-// Variables for templates: throws FormatError "NAME: ..." for anything but a JSON object.
+// Checks variables for templates: throws FormatError "NAME: ..." unless they are a JSON object.
 void check_kwargs(std::string_view json, const std::string& name);
 
-// The text for people to read.
+// The conversation in readable form.
 std::string to_text(const Transcript& transcript);
 
 }  // namespace weft

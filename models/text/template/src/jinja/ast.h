@@ -1,6 +1,6 @@
 #pragma once
-// A template as a tree. One plain struct for all kinds of nodes; what the parts of each kind are
-// stands beside the kind.
+// A template as a tree. One plain struct for all kinds of nodes; the comment of each kind lists its
+// parts.
 
 #include <cstdint>
 #include <memory>
@@ -46,7 +46,7 @@ enum class NodeKind : std::uint8_t {
   call_block,    // words, kids as macro, then the call as the last kid
   filter_block,  // kids: filters, body
   with,          // kids: body, then target, value, target, ...
-  block,         // kids[0]: a body with names of its own
+  block,         // kids[0]: a body with its own scope
   break_,
   continue_,
 };
@@ -59,7 +59,7 @@ struct Node {
   std::uint32_t at = 0;      // offset in the source
   std::uint16_t height = 0;  // of the tree below
   bool flag = false;
-  std::uint8_t uses = 0;  // of a macro: which of kUses its body speaks of
+  std::uint8_t uses = 0;  // of a macro: which of kUses its body mentions
   std::string text;
   Value value;
   std::vector<std::string> words;
@@ -87,10 +87,10 @@ struct Token {
   };
   Type type = Type::end;
   std::size_t at = 0;
-  std::string text;  // of a string: what it means
+  std::string text;  // of a string: decoded
 };
 
-// A source with lines that end in \n, and without the last one: what positions count in.
+// The source with \n as line ends, and without the last one. Positions refer to it.
 std::string normalized(std::string_view source);
 // REQUIRES: `source` is normalized. Throws ChatTemplateError.
 std::vector<Token> lex(std::string_view source);

@@ -1,4 +1,4 @@
-// Upper and lower case, as Unicode has them.
+// Upper and lower case as defined by Unicode.
 #include <algorithm>
 
 #include <utf8proc.h>
@@ -87,7 +87,7 @@ Value change_case(Renderer& r, const Str& s, Case how) {
     std::string changed;
     if (how == Case::fold && c.code == 0xDF) {
       changed = "ss";
-      // A sigma at the end of a word has a form of its own.
+      // A sigma at the end of a word has its own form.
     } else if (how != Case::fold && now == Case::lower && c.code == 0x3A3 && at > 0 &&
                !is_letter_at(s.text, next)) {
       std::size_t before = at - 1;

@@ -6,6 +6,62 @@
 
 namespace weft::jinja {
 
+namespace {
+
+// The elements that a slice [begin:end:step] chooses among n.
+struct Indices {
+  std::int64_t n = 0, step = 1;
+  std::vector<std::size_t> chosen;
+
+  Indices(Renderer& r, const Value (&parts)[3], std::size_t size)
+      : n(static_cast<std::int64_t>(size)), step(number(r, parts[2], 1)) {
+    if (step == 0) r.heap.fail("the step of a slice must not be 0");
+    const std::int64_t begin = bound(r, parts[0], step > 0 ? 0 : n - 1);
+    const std::int64_t end = bound(r, parts[1], step > 0 ? n : -1);
+    for (std::int64_t i = begin; step > 0 ? i < end : i > end;) {
+      chosen.push_back(static_cast<std::size_t>(i));
+      if (__builtin_add_overflow(i, step, &i)) break;
+    }
+    r.heap.charge(chosen.size() * sizeof(std::size_t));
+  }
+
+ private:
+  static std::int64_t number(Renderer& r, const Value& v, std::int64_t otherwise) {
+    if (v.is(Kind::none)) return otherwise;
+    if (!v.is(Kind::integer) && !v.is(Kind::boolean))
+      r.heap.fail("a slice bound must be an integer or none, got {}", type_name(v));
+    return r.integer(v);
+  }
+  std::int64_t bound(Renderer& r, const Value& v, std::int64_t otherwise) const {
+    std::int64_t i = number(r, v, otherwise);
+    if (v.is(Kind::none)) return i;
+    if (i < 0) i = i < -n ? -1 : i + n;
+    if (step > 0) return std::clamp<std::int64_t>(i, 0, n);
+    return std::clamp<std::int64_t>(i, -1, n - 1);
+  }
+};
+
+Value slice_text(Heap& heap, const Str& s, const Indices& indices) {
+  const std::vector<std::size_t>& chosen = indices.chosen;
+  heap.work(s.text.size());
+  if (chosen.empty()) return heap.text("");
+  std::vector<std::size_t> starts;  // of characters; empty if each is one byte
+  if (!s.ascii()) {
+    heap.charge((s.length + 1) * sizeof(std::size_t));
+    for (std::size_t at = 0; at < s.text.size(); at += decode_utf8(s.text, at).length)
+      starts.push_back(at);
+    starts.push_back(s.text.size());
+  }
+  const auto start = [&](std::size_t i) { return s.ascii() ? i : starts[i]; };
+  if (indices.step == 1)
+    return Value::from(heap.slice(s, start(chosen.front()), start(chosen.back() + 1)));
+  TextBuilder out;
+  for (const std::size_t i : chosen) out.add(s, start(i), start(i + 1));
+  return Value::from(heap.str(std::move(out)));
+}
+
+}  // namespace
+
 Value Renderer::eval(const Node& node) {
   const Deeper deeper(*this);
   heap.at = node.at;
@@ -19,11 +75,8 @@ Value Renderer::eval(const Node& node) {
       return eval_list(node);
     case NodeKind::dict:
       return eval_dict(node);
-    case NodeKind::attribute: {
-      const Value object = eval(*node.kids[0]);
-      heap.at = node.at;
-      return attribute(object, node.text);
-    }
+    case NodeKind::attribute:
+      return eval_attribute(node);
     case NodeKind::item:
       return eval_item(node);
     case NodeKind::call:
@@ -37,12 +90,8 @@ Value Renderer::eval(const Node& node) {
     case NodeKind::negative:
     case NodeKind::positive:
       return eval_sign(node);
-    case NodeKind::binary: {
-      const Value a = eval(*node.kids[0]);
-      const Value b = eval(*node.kids[1]);
-      heap.at = node.at;
-      return binary(node.text, a, b);
-    }
+    case NodeKind::binary:
+      return eval_binary(node);
     case NodeKind::compare:
       return eval_compare(node);
     case NodeKind::concat:
@@ -84,6 +133,19 @@ Value Renderer::eval_dict(const Node& node) {
   return Value::from(dict);
 }
 
+Value Renderer::eval_attribute(const Node& node) {
+  const Value object = eval(*node.kids[0]);
+  heap.at = node.at;
+  return attribute(object, node.text);
+}
+
+Value Renderer::eval_binary(const Node& node) {
+  const Value a = eval(*node.kids[0]);
+  const Value b = eval(*node.kids[1]);
+  heap.at = node.at;
+  return binary(node.text, a, b);
+}
+
 Value Renderer::eval_item(const Node& node) {
   const Value object = eval(*node.kids[0]);
   const Node& key_node = *node.kids[1];
@@ -103,50 +165,11 @@ Value Renderer::eval_slice(const Value& object, const Node& slice) {
   const bool list = object.is(Kind::list) && object.list->type <= List::Type::range;
   if (object.is(Kind::dict)) heap.fail("a dict cannot be sliced");
   if (!text && !list) heap.fail("a value of type {} cannot be sliced", type_name(object));
-  const auto n = static_cast<std::int64_t>(text ? object.text->length : object.list->items.size());
-  const auto number = [&](const Value& v, std::int64_t otherwise) {
-    if (v.is(Kind::none)) return otherwise;
-    if (!v.is(Kind::integer) && !v.is(Kind::boolean))
-      heap.fail("a slice bound must be an integer or none, got {}", type_name(v));
-    return integer(v);
-  };
-  const std::int64_t step = number(parts[2], 1);
-  if (step == 0) heap.fail("the step of a slice must not be 0");
-  const auto bound = [&](const Value& v, std::int64_t otherwise) {
-    std::int64_t i = number(v, otherwise);
-    if (v.is(Kind::none)) return i;
-    if (i < 0) i = i < -n ? -1 : i + n;
-    if (step > 0) return std::clamp<std::int64_t>(i, 0, n);
-    return std::clamp<std::int64_t>(i, -1, n - 1);
-  };
-  const std::int64_t begin = bound(parts[0], step > 0 ? 0 : n - 1);
-  const std::int64_t end = bound(parts[1], step > 0 ? n : -1);
-  std::vector<std::size_t> chosen;
-  for (std::int64_t i = begin; step > 0 ? i < end : i > end;) {
-    chosen.push_back(static_cast<std::size_t>(i));
-    if (__builtin_add_overflow(i, step, &i)) break;
-  }
-  heap.charge(chosen.size() * sizeof(std::size_t));
-  if (list) {
-    std::vector<Value> items;
-    for (const std::size_t i : chosen) items.push_back(object.list->items[i]);
-    return Value::from(heap.list(std::move(items), object.list->type));
-  }
-  const Str& s = *object.text;
-  heap.work(s.text.size());
-  if (chosen.empty()) return heap.text("");
-  std::vector<std::size_t> starts;  // of characters; none where each is a byte
-  if (!s.ascii()) {
-    heap.charge((s.length + 1) * sizeof(std::size_t));
-    for (std::size_t at = 0; at < s.text.size(); at += decode_utf8(s.text, at).length)
-      starts.push_back(at);
-    starts.push_back(s.text.size());
-  }
-  const auto start = [&](std::size_t i) { return s.ascii() ? i : starts[i]; };
-  if (step == 1) return Value::from(heap.slice(s, start(chosen.front()), start(chosen.back() + 1)));
-  TextBuilder out;
-  for (const std::size_t i : chosen) out.add(s, start(i), start(i + 1));
-  return Value::from(heap.str(std::move(out)));
+  const Indices indices(*this, parts, text ? object.text->length : object.list->items.size());
+  if (text) return slice_text(heap, *object.text, indices);
+  std::vector<Value> items;
+  for (const std::size_t i : indices.chosen) items.push_back(object.list->items[i]);
+  return Value::from(heap.list(std::move(items), object.list->type));
 }
 
 Value Renderer::eval_call(const Node& node) {
@@ -294,8 +317,7 @@ Value Renderer::call(const Value& callee, Args& args) {
 
 Value Renderer::filter(std::string_view name, const Value& self, Args& args) {
   const Deeper deeper(*this);
-  const NativeRow* row = find_row(filter_rows(), name);
-  if (!row) row = find_row(sequence_filter_rows(), name);
+  const NativeRow* row = find_filter(name);
   if (!row) heap.fail("unknown filter '{}'", name);
   return run_native(name, row->run, self, args);
 }

@@ -1,8 +1,7 @@
-// Filters of texts and numbers. What works on sequences is in sequence_filters.cpp.
+// Filters of texts, and of anything. Those of numbers are in number_filters.cpp, those of sequences
+// in sequence_filters.cpp.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
+#include <cctype>
 
 #include "weft/base/utf8.h"
 
@@ -202,92 +201,6 @@ Value f_format(Renderer& r, const Value& v, Args& a) {
                         Value::from(r.heap.list({all.begin(), all.end()}, List::Type::tuple)));
 }
 
-std::string_view stripped(std::string_view text) {
-  text = trim_right(text);
-  return text.substr(skip_spaces(text, 0));
-}
-
-// A number as Python reads it: spaces around, a sign, '_' between digits.
-std::string number_text(const Value& v) {
-  std::string text(stripped(v.text->text));
-  std::erase(text, '_');
-  if (text.starts_with('+') && !text.starts_with("+-")) text.erase(0, 1);
-  return text;
-}
-
-// int(text, base); nothing where it is none.
-std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) {
-  if (base < 2 || base > 36) return std::nullopt;
-  const std::size_t sign = text.starts_with('-') ? 1 : 0;
-  const char prefix = base == 16 ? 'x' : base == 8 ? 'o' : base == 2 ? 'b' : '\0';
-  if (prefix != '\0' && text.size() > sign + 2 && text[sign] == '0' &&
-      (text[sign + 1] | 0x20) == prefix)
-    text.erase(sign, 2);
-  std::int64_t n = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, n, static_cast<int>(base));
-  if (read.ec == std::errc::invalid_argument || read.ptr != end) return std::nullopt;
-  if (read.ec == std::errc()) return Value::from(n);
-  if (base != 10) r.heap.fail("the number does not fit 64 bits");
-  return Value::from(r.heap.str(text), Kind::big);
-}
-
-Value f_int(Renderer& r, const Value& v, Args& a) {
-  const Value *otherwise = a.get(0, "default"), *base = a.get(1, "base");
-  const Value fallback = otherwise ? *otherwise : Value::from(std::int64_t{0});
-  if (v.is(Kind::integer) || v.is(Kind::big)) return v;
-  if (v.is(Kind::boolean)) return Value::from(static_cast<std::int64_t>(v.boolean));
-  std::optional<double> d;
-  if (v.is(Kind::real)) d = v.real;
-  if (v.is(Kind::string)) {
-    const std::string text = number_text(v);
-    if (const auto n = whole_of(r, text, base ? r.integer(*base) : 10)) return *n;
-    d = read_real(text);
-  }
-  if (!d || !std::isfinite(*d)) return fallback;
-  return Value::from(truncated(r, *d));
-}
-
-Value f_float(Renderer& r, const Value& v, Args& a) {
-  const Value* otherwise = a.get(0, "default");
-  const Value fallback = otherwise ? *otherwise : Value::from(0.0);
-  if (v.is_number()) return Value::from(real(r, v));
-  if (!v.is(Kind::string) && !v.is(Kind::big)) return fallback;
-  const std::optional<double> d = read_real(number_text(v));
-  return d ? Value::from(*d) : fallback;
-}
-
-Value f_abs(Renderer& r, const Value& v, Args&) {
-  if (v.is(Kind::real)) return Value::from(std::abs(v.real));
-  const std::int64_t i = r.integer(v);
-  return i < 0 ? r.binary("-", Value::from(std::int64_t{0}), Value::from(i)) : Value::from(i);
-}
-
-Value f_round(Renderer& r, const Value& v, Args& a) {
-  const Value *given = a.get(0, "precision"), *method = a.get(1, "method");
-  const std::int64_t precision = given ? r.integer(*given) : 0;
-  const std::string_view how = method ? std::string_view(r.string(*method).text) : "common";
-  if (how != "common" && how != "ceil" && how != "floor")
-    r.heap.fail("round: unknown method '{}'", how);
-  if (v.is(Kind::undefined)) r.missing(v);
-  if (!v.is_number()) r.heap.fail("round: expected a number, got {}", type_name(v));
-  const double d = real(r, v);
-  if (how == "common") {
-    if (!v.is(Kind::real) && precision >= 0) return v;
-    if (!std::isfinite(d) || precision > 300 || precision < -300) return Value::from(d);
-    if (precision >= 0) {
-      // Decimal digits of the exact value, halves to even: what printing does.
-      return Value::from(std::stod(fmt::format("{:.{}f}", d, precision)));
-    }
-    const double scale = std::pow(10.0, static_cast<double>(-precision));
-    const double rounded = std::nearbyint(d / scale) * scale;
-    return v.is(Kind::real) ? Value::from(rounded) : Value::from(truncated(r, rounded));
-  }
-  const double scale = std::pow(10.0, static_cast<double>(precision));
-  // Python's ceil and floor give whole numbers, which have no -0.
-  return Value::from((how == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale + 0.0);
-}
-
 Value f_tojson(Renderer& r, const Value& v, Args& a) {
   JsonStyle style;
   style.ensure_ascii = flag(a, 0, "ensure_ascii");
@@ -319,32 +232,14 @@ Value f_tojson(Renderer& r, const Value& v, Args& a) {
 Value f_attr(Renderer& r, const Value& v, Args& a) {
   const Value* name = a.get(0, "name");
   if (!name) r.heap.fail("attr() needs a name");
-  // Attributes alone: an item of that name is none.
+  // Only attributes: an item with that name does not count.
   const std::string& text = str(r, *name).text;
   if (v.is(Kind::dict) && !find_row(methods_of(v), text))
     return r.heap.undefined(fmt::format("the dict has no attribute '{}'", text));
   return r.attribute(v, text);
 }
 
-Value f_filesizeformat(Renderer& r, const Value& v, Args& a) {
-  const bool binary = flag(a, 0, "binary");
-  const std::optional<double> given = v.is(Kind::string) ? read_real(number_text(v)) : real(r, v);
-  if (!given) r.heap.fail("not a number: {}", repr(r.heap, v));
-  const double bytes = *given;
-  const double base = binary ? 1024 : 1000;
-  if (bytes == 1) return r.heap.text("1 Byte");
-  if (bytes < base) return r.heap.text(fmt::format("{:.0f} Bytes", std::trunc(bytes)));
-  static constexpr std::string_view kUnits = "kMGTPEZY";
-  double unit = base;
-  for (std::size_t i = 0;; ++i, unit *= base) {
-    if (bytes < unit * base || i + 1 == kUnits.size())
-      return r.heap.text(fmt::format("{:.1f} {}{}", bytes / unit,
-                                     binary && i == 0 ? 'K' : kUnits[i], binary ? "iB" : "B"));
-  }
-}
-
 constexpr NativeRow kFilters[] = {
-    {"abs", f_abs},
     {"attr", f_attr},
     {"capitalize", f_case<Case::capitalize>},
     {"center", f_center},
@@ -352,15 +247,11 @@ constexpr NativeRow kFilters[] = {
     {"default", f_default},
     {"e", f_escape},
     {"escape", f_escape},
-    {"filesizeformat", f_filesizeformat},
-    {"float", f_float},
     {"forceescape", f_forceescape},
     {"format", f_format},
     {"indent", f_indent},
-    {"int", f_int},
     {"lower", f_case<Case::lower>},
     {"replace", f_replace},
-    {"round", f_round},
     {"safe", f_safe},
     {"string", f_string},
     {"title", f_title},
@@ -376,6 +267,13 @@ constexpr NativeRow kFilters[] = {
 
 std::span<const NativeRow> filter_rows() {
   return kFilters;
+}
+
+const NativeRow* find_filter(std::string_view name) {
+  for (const auto rows : {filter_rows(), number_filter_rows(), sequence_filter_rows()}) {
+    if (const NativeRow* row = find_row(rows, name)) return row;
+  }
+  return nullptr;
 }
 
 Value escape_html(Renderer& r, const Value& v) {
@@ -394,12 +292,6 @@ Value escape_html(Renderer& r, const Value& v) {
   }
   out.add(s, plain, s.text.size());
   return Value::from(r.heap.str(std::move(out)));
-}
-
-std::int64_t truncated(Renderer& r, double d) {
-  if (std::isnan(d)) r.heap.fail("NaN has no integer value");
-  if (!(d >= -0x1p63 && d < 0x1p63)) r.heap.fail("the number does not fit 64 bits");
-  return static_cast<std::int64_t>(d);
 }
 
 std::string spaces(Renderer& r, std::int64_t n) {

@@ -1,4 +1,4 @@
-// The two ways in which Python puts values into a text: the operator % and str.format.
+// Python's two ways to format values: the operator % and str.format.
 #include <algorithm>
 
 #include "weft/base/utf8.h"
@@ -8,7 +8,7 @@
 namespace weft::jinja {
 namespace {
 
-// A format such as "-08.3f": what stands between % or : and the letter.
+// A format such as "-08.3f": the part between % or : and the letter.
 struct Spec {
   char32_t fill = ' ';
   char align = '\0', sign = '-', type = '\0';
@@ -16,7 +16,7 @@ struct Spec {
   std::int64_t width = 0, precision = -1;
 };
 
-// Reads digits; bounded, for a width is memory.
+// Reads digits; limited, because a width allocates memory.
 std::int64_t digits(Renderer& r, std::string_view text, std::size_t& at) {
   std::int64_t n = 0;
   while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
@@ -72,23 +72,15 @@ std::string with_commas(std::string_view text) {
   return out.append(text.substr(end));
 }
 
-// The value as text, padded.
-void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& out) {
-  const bool number = v.is_number() && spec.type != 's' && spec.type != 'r';
-  if (spec.type == 'c' && v.is(Kind::integer)) {
-    if (v.integer < 0 || v.integer > 0x10FFFF || (v.integer >= 0xD800 && v.integer < 0xE000))
-      r.heap.fail("%c: not a Unicode code point");
-    std::string one;
-    append_utf8(static_cast<char32_t>(v.integer), one);
-    return out.add(one);
-  }
-  if (!number && spec.type != '\0' &&
-      std::string_view("src").find(spec.type) == std::string_view::npos)
-    r.heap.fail("format type '{}' does not apply to a value of type {}", spec.type, type_name(v));
-  const bool typed =
-      number && (spec.type != '\0' || spec.precision >= 0 || spec.comma || spec.sign != '-');
+bool has_number_format(const Spec& spec, const Value& v) {
+  return v.is_number() && spec.type != 's' && spec.type != 'r';
+}
+
+// The value as text.
+const Str& formatted(Renderer& r, const Spec& spec, const Value& v) {
+  const bool number = has_number_format(spec, v);
   TextBuilder body;
-  if (typed) {
+  if (number && (spec.type != '\0' || spec.precision >= 0 || spec.comma || spec.sign != '-')) {
     Spec exact = spec;
     if (exact.type == '\0') exact.type = v.is(Kind::real) ? (spec.precision >= 0 ? 'g' : 's') : 'd';
     std::string text = exact.type == 's' ? to_str(r.heap, v)->text : number_text(r, exact, v);
@@ -104,14 +96,15 @@ void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& o
                                 : s.text.size();
     body.add(s, 0, end);
   }
-  const Str& s = *r.heap.str(std::move(body));
+  return *r.heap.str(std::move(body));
+}
+
+void add_padded(Renderer& r, const Spec& spec, const Str& s, char align, TextBuilder& out) {
   const std::int64_t pad =
       std::max<std::int64_t>(spec.width - static_cast<std::int64_t>(s.length), 0);
-  const char align = spec.align != '\0' ? spec.align : number ? '>' : '<';
-  const std::size_t sign = align == '=' && !s.text.empty() &&
-                                   std::string_view("+- ").find(s.text[0]) != std::string_view::npos
-                               ? 1
-                               : 0;
+  const bool sign_first = align == '=' && !s.text.empty() &&
+                          std::string_view("+- ").find(s.text[0]) != std::string_view::npos;
+  const std::size_t sign = sign_first ? 1 : 0;
   const std::int64_t left = align == '<' ? 0 : align == '^' ? pad / 2 : pad;
   std::string fill;
   append_utf8(spec.fill, fill);
@@ -120,6 +113,23 @@ void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& o
   for (std::int64_t i = 0; i < left; ++i) out.add(fill);
   out.add(s, sign, s.text.size());
   for (std::int64_t i = left; i < pad; ++i) out.add(fill);
+}
+
+// The value as text, padded.
+void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& out) {
+  if (spec.type == 'c' && v.is(Kind::integer)) {
+    if (v.integer < 0 || v.integer > 0x10FFFF || (v.integer >= 0xD800 && v.integer < 0xE000))
+      r.heap.fail("%c: not a Unicode code point");
+    std::string one;
+    append_utf8(static_cast<char32_t>(v.integer), one);
+    return out.add(one);
+  }
+  const bool number = has_number_format(spec, v);
+  if (!number && spec.type != '\0' &&
+      std::string_view("src").find(spec.type) == std::string_view::npos)
+    r.heap.fail("format type '{}' does not apply to a value of type {}", spec.type, type_name(v));
+  const char align = spec.align != '\0' ? spec.align : number ? '>' : '<';
+  add_padded(r, spec, formatted(r, spec, v), align, out);
 }
 
 Spec brace_spec(Renderer& r, std::string_view text) {
@@ -153,7 +163,7 @@ Spec brace_spec(Renderer& r, std::string_view text) {
   return spec;
 }
 
-// What stands between % and its letter, with the letter.
+// Parses the part between % and its letter, including the letter.
 Spec percent_spec(Renderer& r, std::string_view text, std::size_t& at) {
   Spec spec;
   for (; at < text.size() && std::string_view("-+ 0#").find(text[at]) != text.npos; ++at) {
@@ -187,7 +197,7 @@ Value named_value(Renderer& r, const Value& args, std::string_view text, std::si
   return *found;
 }
 
-// Cuts off what stands behind the name of a field: !r and :08.3f.
+// Removes what follows the name of a field: !r and :08.3f.
 Spec take_spec(Renderer& r, std::string_view& field) {
   Spec spec;
   if (const std::size_t colon = field.find(':'); colon != std::string_view::npos) {
@@ -199,7 +209,7 @@ Spec take_spec(Renderer& r, std::string_view& field) {
   return spec;
 }
 
-// What ".a[0].b" of a field leads to.
+// Resolves ".a[0].b" of a field.
 Value look_into(Renderer& r, Value value, std::string_view path) {
   while (!path.empty()) {
     const bool item = path[0] == '[';
@@ -244,7 +254,7 @@ Value format_percent(Renderer& r, const Str& format, const Value& args) {
     add_formatted(r, spec, v, out);
     r.heap.step();
   }
-  // What can be looked into by a key, which Python takes a list for, may be left unused.
+  // Values that can be indexed by a key (for Python this includes lists) may be left unused.
   const bool keyed = args.is(Kind::dict) || (args.is(Kind::list) && !tuple);
   if (!by_name && next < all.size() && !keyed)
     r.heap.fail("the format has fewer fields than there are arguments");

@@ -1,4 +1,4 @@
-// Functions that every template can call, tests, and the methods of lists and dicts.
+// Global functions of templates, tests, and the methods of lists and dicts.
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +25,7 @@ Value range(Renderer& r, const Value&, Args& a) {
   return Value::from(r.heap.list(std::move(items), List::Type::range));
 }
 
-// What dict() and namespace() take: a mapping or pairs, then names.
+// The arguments of dict() and namespace(): a mapping or pairs, then named ones.
 Dict* make_dict(Renderer& r, Args& a) {
   Dict* dict = r.heap.dict();
   if (const Value* from = a.get(0, "")) {
@@ -195,7 +195,7 @@ Value is_whole(Renderer&, const Value& self, Args&) {
   return Value::from(std::isfinite(self.real) && self.real == std::trunc(self.real));
 }
 
-// Null: there is one, but it would change its object, which Jinja's sandbox refuses.
+// Null: the method exists, but would change its object, which Jinja's sandbox refuses.
 constexpr NativeRow kDictMethods[] = {
     {"get", dict_get},    {"items", dict_items},   {"keys", dict_keys}, {"values", dict_values},
     {"copy", dict_copy},  {"pop", nullptr},        {"update", nullptr}, {"clear", nullptr},
@@ -263,7 +263,7 @@ Value is_in(Renderer& r, const Value& v, Args& a) {
 Value is_same(Renderer& r, const Value& v, Args& a) {
   const Value& o = other(r, a);
   if (v.kind != o.kind) return Value::from(false);
-  // Equal short texts are one object in Python, mostly.
+  // Equal short texts are usually the same object in Python.
   const bool by_value = v.kind <= Kind::string;
   return Value::from(by_value ? equal(r.heap, v, o) : v.list == o.list);
 }
@@ -295,7 +295,7 @@ Value is_escaped(Renderer&, const Value& v, Args&) {
 }
 Value is_filter(Renderer& r, const Value& v, Args&) {
   const std::string& name = r.string(v).text;
-  return Value::from(find_row(filter_rows(), name) || find_row(sequence_filter_rows(), name));
+  return Value::from(find_filter(name) != nullptr);
 }
 Value is_test(Renderer& r, const Value& v, Args&) {
   return Value::from(find_row(test_rows(), r.string(v).text) != nullptr);

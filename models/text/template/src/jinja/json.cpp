@@ -59,7 +59,7 @@ void key_to_json(Heap& heap, const Value& key, const JsonStyle& style, TextBuild
   }
 }
 
-// What stands between the brackets: items apart, on lines of their own where asked for.
+// The text between the brackets, with each item on its own line if requested.
 class Items {
  public:
   Items(const JsonStyle& style, TextBuilder& out, int depth)
@@ -84,7 +84,40 @@ class Items {
   bool first_ = true;
 };
 
-// Builds values as the parser goes, without calling itself.
+void list_to_json(Heap& heap, const List& list, const JsonStyle& style, TextBuilder& out,
+                  int depth) {
+  Items items(style, out, depth);
+  out.add("[");
+  for (const Value& item : list.items) {
+    items.next();
+    to_json(heap, item, style, out, depth + 1);
+  }
+  items.end();
+  out.add("]");
+}
+
+void dict_to_json(Heap& heap, const Dict& dict, const JsonStyle& style, TextBuilder& out,
+                  int depth) {
+  auto pairs = dict.items;
+  heap.charge(pairs.size() * 2 * sizeof(Value));
+  if (style.sort_keys) {
+    std::stable_sort(pairs.begin(), pairs.end(), [&](const auto& a, const auto& b) {
+      return compare(heap, "<", a.first, b.first) < 0;
+    });
+  }
+  Items items(style, out, depth);
+  out.add("{");
+  for (const auto& [key, value] : pairs) {
+    items.next();
+    key_to_json(heap, key, style, out);
+    out.add(style.key_separator);
+    to_json(heap, value, style, out, depth + 1);
+  }
+  items.end();
+  out.add("}");
+}
+
+// Builds values from parser events, without recursion.
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Reader(Heap& heap, std::string_view what, Foreign foreign)
@@ -163,7 +196,6 @@ void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& ou
   heap.step();
   if (depth > kMaxValueDepth) heap.fail("a value is nested more than {} deep", kMaxValueDepth);
   heap.check_length(out.text.size());
-  Items items(style, out, depth);
   switch (v.kind) {
     case Kind::none:
       return out.add("null");
@@ -179,31 +211,9 @@ void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& ou
       return string_to_json(*v.text, style.ensure_ascii, out);
     case Kind::list:
       if (v.list->type > List::Type::tuple) break;
-      out.add("[");
-      for (const Value& item : v.list->items) {
-        items.next();
-        to_json(heap, item, style, out, depth + 1);
-      }
-      items.end();
-      return out.add("]");
-    case Kind::dict: {
-      auto pairs = v.dict->items;
-      heap.charge(pairs.size() * 2 * sizeof(Value));
-      if (style.sort_keys) {
-        std::stable_sort(pairs.begin(), pairs.end(), [&](const auto& a, const auto& b) {
-          return compare(heap, "<", a.first, b.first) < 0;
-        });
-      }
-      out.add("{");
-      for (const auto& [key, value] : pairs) {
-        items.next();
-        key_to_json(heap, key, style, out);
-        out.add(style.key_separator);
-        to_json(heap, value, style, out, depth + 1);
-      }
-      items.end();
-      return out.add("}");
-    }
+      return list_to_json(heap, *v.list, style, out, depth);
+    case Kind::dict:
+      return dict_to_json(heap, *v.dict, style, out, depth);
     default:
       break;
   }

@@ -67,7 +67,7 @@ class Lexer {
     expression(tag, sort == '%' ? "%}" : "}}", sort == '%');
   }
 
-  // lstrip_blocks: white space before a block tag that is the first of its line goes.
+  // lstrip_blocks: removes white space before a block tag that is the first of its line.
   void push_data(std::size_t end, char sign, bool strips) {
     std::string_view text = source_.substr(at_, end - at_);
     if (sign == '-') {
@@ -81,7 +81,7 @@ class Lexer {
     if (!text.empty()) push(Type::data, at_, std::string(text));
   }
 
-  // After a tag's end that begins at `at`: what goes with it. trim_blocks: one newline.
+  // Removes what belongs to a tag's end that begins at `at`. trim_blocks: one newline.
   void finish_tag(std::size_t at, std::size_t length, bool strips, bool trims) {
     at_ = at + length;
     if (strips)
@@ -260,7 +260,7 @@ class Lexer {
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
-      fail(at_ - n - 2, "this escape stands for no character");
+      fail(at_ - n - 2, "this escape does not name a character");
     append_utf8(code, text);
   }
 

@@ -26,7 +26,7 @@ std::int64_t power(Renderer& r, std::int64_t base, std::int64_t exponent) {
   return result;
 }
 
-// Division as Python has it: the remainder has the sign of the divisor.
+// Division as in Python: the remainder has the sign of the divisor.
 Value divide(Renderer& r, std::string_view op, std::int64_t a, std::int64_t b) {
   if (b == 0) r.heap.fail("division by 0");
   if (op == "/") return Value::from(static_cast<double>(a) / static_cast<double>(b));
@@ -109,7 +109,7 @@ bool is_sequence(const Value& v) {
 
 Value Renderer::binary(std::string_view op, const Value& a, const Value& b) {
   for (const Value* v : {&a, &b}) {
-    // A text on the left of % and what is added to a text decide for themselves.
+    // Texts on the left of %, and additions to texts, handle undefined values themselves.
     if (v->is(Kind::undefined) && !(op == "%" && a.is(Kind::string))) missing(*v);
   }
   if (a.is_number() && b.is_number()) {

@@ -1,6 +1,6 @@
 #pragma once
-// The reader of a template: tokens to a tree. Expressions are in parser_expressions.cpp,
-// statements and what both need in parser_statements.cpp.
+// Parses the tokens of a template to a tree. Expressions are in parser_expressions.cpp, statements
+// and shared parts in parser_statements.cpp.
 
 #include <initializer_list>
 
@@ -35,7 +35,7 @@ class Parser {
   std::string identifier();
 
   // Expressions.
-  NodePtr expression(bool with_condition = true);  // a tuple where there are commas
+  NodePtr expression(bool with_condition = true);  // a tuple if there are commas
   NodePtr tuple(bool with_condition, bool parenthesized, std::string_view end_word = {});
   NodePtr single(bool with_condition = true);
   NodePtr condition();
@@ -47,6 +47,9 @@ class Parser {
   NodePtr binary(int level);
   NodePtr unary(bool with_filter = true);
   NodePtr primary();
+  NodePtr name();
+  NodePtr bracketed();
+  std::int64_t integer(const Token& t) const;
   NodePtr postfix(NodePtr node);
   NodePtr filters(NodePtr node);
   NodePtr filter(NodePtr node);
@@ -82,8 +85,8 @@ class Parser {
   std::vector<Token> tokens_;
   std::size_t next_ = 0;
   int depth_ = 0;
-  std::uint8_t uses_ = 0;  // what the body of the current macro speaks of: bits by kUses
-  int loops_ = 0;          // that break and continue can mean
+  std::uint8_t uses_ = 0;  // what the body of the current macro mentions: bits by kUses
+  int loops_ = 0;          // number of loops around break and continue
 };
 
 }  // namespace weft::jinja

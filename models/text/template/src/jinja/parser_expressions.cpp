@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kComparisons[] = {"==", "!=", "<", "<=", ">", ">="};
 
-// From the weakest; all bind to the left.
+// From the lowest precedence; all are left-associative.
 struct Level {
   std::string_view ops[4];
 };
@@ -66,7 +66,7 @@ NodePtr Parser::and_expression() {
   return joined("and", NodeKind::and_, &Parser::not_expression);
 }
 
-// Operands with a word between them; one alone stays what it is.
+// Operands separated by a word; a single one is returned unchanged.
 NodePtr Parser::joined(std::string_view word, NodeKind kind, NodePtr (Parser::*operand)()) {
   NodePtr first = (this->*operand)();
   if (!is_name(word)) return first;
@@ -143,51 +143,64 @@ NodePtr Parser::unary(bool with_filter) {
   return with_filter ? filters(std::move(node)) : std::move(node);
 }
 
+// REQUIRES: a token that is an integer.
+std::int64_t Parser::integer(const Token& t) const {
+  const bool based = t.text.size() > 1 && (t.text[1] | 0x20) > '9';
+  const char sort = based ? static_cast<char>(t.text[1] | 0x20) : 'd';
+  const int base = sort == 'x' ? 16 : sort == 'o' ? 8 : sort == 'b' ? 2 : 10;
+  std::int64_t number = 0;
+  const char* end = t.text.data() + t.text.size();
+  const auto read = std::from_chars(t.text.data() + (based ? 2 : 0), end, number, base);
+  if (read.ec != std::errc() || read.ptr != end)
+    fail(t.at, fmt::format("'{}' does not fit 64 bits", t.text.substr(0, 40)));
+  return number;
+}
+
 NodePtr Parser::primary() {
   const Token& t = now();
   NodePtr node = make(NodeKind::constant, t.at);
   switch (t.type) {
     case Type::name:
-      ++next_;
-      if (t.text == "true" || t.text == "True" || t.text == "false" || t.text == "False") {
-        node->value = Value::from((t.text[0] | 0x20) == 't');
-      } else if (t.text == "none" || t.text == "None") {
-        node->value = Value::none();
-      } else {
-        node->kind = NodeKind::name;
-        node->text = t.text;
-        for (std::size_t i = 0; i < std::size(kUses); ++i)
-          if (t.text == kUses[i]) uses_ |= static_cast<std::uint8_t>(1u << i);
-      }
-      return node;
+      return name();
     case Type::string: {
       std::string text;
       while (now().type == Type::string) text += tokens_[next_++].text;
       node->value = heap_.text(text);
       return node;
     }
-    case Type::integer: {
-      const bool based = t.text.size() > 1 && (t.text[1] | 0x20) > '9';
-      const char sort = based ? static_cast<char>(t.text[1] | 0x20) : 'd';
-      const int base = sort == 'x' ? 16 : sort == 'o' ? 8 : sort == 'b' ? 2 : 10;
-      std::int64_t number = 0;
-      const char* end = t.text.data() + t.text.size();
-      const auto read = std::from_chars(t.text.data() + (based ? 2 : 0), end, number, base);
-      if (read.ec != std::errc() || read.ptr != end)
-        fail(t.at, fmt::format("'{}' does not fit 64 bits", t.text.substr(0, 40)));
-      node->value = Value::from(number);
+    case Type::integer:
+      node->value = Value::from(integer(t));
       ++next_;
       return node;
-    }
-    case Type::real: {
+    case Type::real:
       node->value = Value::from(read_real(t.text).value_or(0));
       ++next_;
       return node;
-    }
     default:
-      break;
+      return bracketed();
   }
-  const std::size_t at = t.at;
+}
+
+// A variable, or a constant that has a name.
+NodePtr Parser::name() {
+  const Token& t = tokens_[next_++];
+  NodePtr node = make(NodeKind::constant, t.at);
+  if (t.text == "true" || t.text == "True" || t.text == "false" || t.text == "False") {
+    node->value = Value::from((t.text[0] | 0x20) == 't');
+  } else if (t.text == "none" || t.text == "None") {
+    node->value = Value::none();
+  } else {
+    node->kind = NodeKind::name;
+    node->text = t.text;
+    for (std::size_t i = 0; i < std::size(kUses); ++i)
+      if (t.text == kUses[i]) uses_ |= static_cast<std::uint8_t>(1u << i);
+  }
+  return node;
+}
+
+// An expression in parentheses, a tuple, a list or a dict.
+NodePtr Parser::bracketed() {
+  const std::size_t at = now().at;
   if (skip_op("(")) {
     NodePtr inner = tuple(true, true);
     expect_op(")");

@@ -5,7 +5,7 @@
 namespace weft::jinja {
 namespace {
 
-// A tree is walked by functions that call themselves.
+// Trees are evaluated recursively.
 constexpr int kMaxHeight = 300;
 
 }  // namespace
@@ -69,7 +69,7 @@ void Parser::adopt(Node& parent, NodePtr kid) const {
   parent.kids.push_back(std::move(kid));
 }
 
-// To stand above this kid.
+// Makes the parent higher than this kid.
 void Parser::raise(Node& parent, const Node& kid) const {
   const int height = kid.height + 1;
   if (height > kMaxHeight) fail(kid.at, fmt::format("nested more than {} deep", kMaxHeight));
@@ -84,7 +84,7 @@ NodePtr Parser::run() {
   return body({}, "", 0);
 }
 
-// Up to the tag that is one of `ends`, whose name is then the current token.
+// Parses up to a tag that is one of `ends`, whose name is then the current token.
 NodePtr Parser::body(std::initializer_list<std::string_view> ends, std::string_view opened,
                      std::size_t opened_at) {
   const Nested nested(*this);
@@ -247,7 +247,7 @@ void Parser::parameters(Node& node) {
   }
 }
 
-// Takes the place of the first kid, which was kept free.
+// Fills the place of the first kid, which was reserved.
 void Parser::macro_body(Node& node, std::string_view end, std::string_view tag) {
   const int loops = std::exchange(loops_, 0);
   const std::uint8_t uses = std::exchange(uses_, std::uint8_t{0});
@@ -313,7 +313,7 @@ NodePtr Parser::with(std::size_t at) {
   return node;
 }
 
-// What has names of its own and is otherwise written as it is.
+// What has its own scope and is otherwise written unchanged.
 NodePtr Parser::scope_block(std::size_t at, const std::string& tag) {
   if (tag == "block") {
     identifier();

@@ -1,4 +1,4 @@
-// How Python writes values: str(), repr() and its white space.
+// Python's str() and repr() of values, and its white space.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -105,7 +105,7 @@ void repr_list(Heap& heap, const List& list, TextBuilder& out, int depth) {
 
 }  // namespace
 
-// The shortest digits that give the number again; plain between 1e-4 and 1e16.
+// The shortest digits that round-trip; without an exponent between 1e-4 and 1e16.
 std::string repr(double d) {
   if (std::isnan(d)) return "nan";
   if (std::isinf(d)) return d < 0 ? "-inf" : "inf";

@@ -90,7 +90,7 @@ void Renderer::run_scope(const Node& body) {
   Scope* const outer = scope_;
   scope_ = heap.scope(outer);
   run_body(body);
-  heap.give_back(std::exchange(scope_, outer));
+  heap.release_scope(std::exchange(scope_, outer));
 }
 
 void Renderer::run_for(const Node& node) {
@@ -109,11 +109,11 @@ std::vector<Value> Renderer::filtered(const Node& node, std::vector<Value> items
     assign(*node.kids[0], item);
     if (truth(eval(*node.kids[2]))) chosen.push_back(item);
   }
-  heap.give_back(std::exchange(scope_, outer));
+  heap.release_scope(std::exchange(scope_, outer));
   return chosen;
 }
 
-// False where there was nothing to go through.
+// Returns false if there was nothing to iterate over.
 bool Renderer::loop(const Node& node, std::vector<Value> items, std::int64_t depth0) {
   Loop* const loop = heap.loop({.items = filtered(node, std::move(items)),
                                 .node = node.flag ? &node : nullptr,
@@ -128,12 +128,12 @@ bool Renderer::loop(const Node& node, std::vector<Value> items, std::int64_t dep
     heap.at = node.at;
     assign(*node.kids[0], loop->items[loop->at]);
     flow = run(*node.kids[3]);
-    heap.give_back(std::exchange(scope_, outer));
+    heap.release_scope(std::exchange(scope_, outer));
   }
   return !loop->items.empty();
 }
 
-// loop(items): the body of a recursive loop again.
+// loop(items): runs the body of a recursive loop again.
 Value Renderer::recurse(Loop& outer, Args& args) {
   const Value* items = args.get(0, "iterable");
   if (!outer.node) heap.fail("only a loop marked 'recursive' can be called");
@@ -166,7 +166,7 @@ void Renderer::run_set(const Node& node) {
   Scope* const outer = scope_;
   scope_ = heap.scope(outer);
   Value text = captured(*node.kids[2]);
-  heap.give_back(std::exchange(scope_, outer));
+  heap.release_scope(std::exchange(scope_, outer));
   if (node.kids[1]) {
     const Value before = std::exchange(block_text_, text);
     text = eval(*node.kids[1]);
@@ -182,7 +182,7 @@ void Renderer::run_filter(const Node& node) {
   const Value before = std::exchange(block_text_, text);
   emit(eval(*node.kids[0]));
   block_text_ = before;
-  heap.give_back(std::exchange(scope_, outer));
+  heap.release_scope(std::exchange(scope_, outer));
 }
 
 Renderer::Flow Renderer::run_with(const Node& node) {
@@ -192,7 +192,7 @@ Renderer::Flow Renderer::run_with(const Node& node) {
   scope_ = heap.scope(outer);
   for (std::size_t i = 0; i < values.size(); ++i) assign(*node.kids[1 + 2 * i], values[i]);
   const Flow flow = run_body(*node.kids[0]);
-  heap.give_back(std::exchange(scope_, outer));
+  heap.release_scope(std::exchange(scope_, outer));
   return flow;
 }
 
@@ -209,7 +209,7 @@ void Renderer::run_call(const Node& node) {
   emit(call(callee, args));
 }
 
-// Gives the parameters of a macro their values, in the current scope.
+// Assigns the parameters of a macro in the current scope.
 void Renderer::bind(const Callable& macro, Args& args) {
   const Node& node = *macro.macro;
   const bool block = node.kind == NodeKind::call_block;
@@ -258,7 +258,7 @@ Value Renderer::call_macro(const Callable& macro, Args& args) {
   scope_ = heap.scope(macro.closure);
   bind(macro, args);
   const Value text = captured(*macro.macro->kids[0]);
-  heap.give_back(std::exchange(scope_, before));
+  heap.release_scope(std::exchange(scope_, before));
   heap.at = at;
   return text;
 }
@@ -269,8 +269,8 @@ void Renderer::emit(const Value& v) {
   out_->add(*text);
 }
 
-// Before so many bytes are written. What a macro or a block writes is paid for as it grows: texts
-// that are not whole yet may lie in each other as deep as calls do.
+// Called before writing bytes. The output of a macro or a block is charged while it grows, because
+// unfinished texts may be nested as deeply as calls.
 void Renderer::grow(std::size_t bytes) {
   if (out_->text.size() + bytes > heap.limits().output)
     heap.fail("the output is longer than {} bytes", heap.limits().output);
@@ -307,7 +307,7 @@ void Renderer::set_name(std::string_view name, const Value& v) {
   names.emplace_back(name, v);
 }
 
-// A macro that begins here looks up names in the scopes around it.
+// A macro that begins here uses names of the enclosing scopes, so they must be kept.
 void Renderer::keep_scopes() {
   for (Scope* s = scope_; s && !s->captured; s = s->parent) s->captured = true;
 }

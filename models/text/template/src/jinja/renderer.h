@@ -10,14 +10,14 @@
 
 namespace weft::jinja {
 
-// The arguments of one call. A native takes what it knows; what is left over is an error.
+// The arguments of one call. A native function takes those that it knows; others are an error.
 struct Args {
   std::vector<Value> list;
   std::vector<std::pair<std::string_view, Value>> named;
   std::size_t taken = 0;  // of the list
   std::size_t named_taken = 0;
 
-  // The argument at this place or of this name; null where it was not given.
+  // The argument at this position or with this name; null if it was not given.
   const Value* get(std::size_t place, std::string_view name);
   std::span<const Value> rest(std::size_t from);
   bool all_taken() const { return taken >= list.size() && named_taken >= named.size(); }
@@ -28,14 +28,16 @@ struct NativeRow {
   Native run;
 };
 std::span<const NativeRow> filter_rows();
+std::span<const NativeRow> number_filter_rows();
 std::span<const NativeRow> sequence_filter_rows();
 std::span<const NativeRow> test_rows();
 std::span<const NativeRow> function_rows();
 std::span<const NativeRow> string_methods();
 std::span<const NativeRow> string_search_methods();
-// Methods of lists, dicts and others, by what they are called on.
+// The methods of a value: lists, dicts and others.
 std::span<const NativeRow> methods_of(const Value& v);
 const NativeRow* find_row(std::span<const NativeRow> rows, std::string_view name);
+const NativeRow* find_filter(std::string_view name);
 
 class Renderer {
  public:
@@ -45,7 +47,7 @@ class Renderer {
   Heap heap;
   std::optional<std::tm> clock;  // of strftime_now; the machine's otherwise
 
-  // Writes the template out with these variables.
+  // Renders the template with these variables.
   TextBuilder run(const Dict& variables);
 
   Value call(const Value& callee, Args& args);
@@ -56,7 +58,7 @@ class Renderer {
   Value binary(std::string_view op, const Value& a, const Value& b);
   bool contains(const Value& all, const Value& one);
   [[noreturn]] void missing(const Value& v) { heap.fail_text(v.text->text); }
-  // Of the arguments of natives. Fail where they are of another kind.
+  // Values of native arguments. Fail if they are of another kind.
   std::int64_t integer(const Value& v);
   const Str& string(const Value& v);
 
@@ -93,6 +95,8 @@ class Renderer {
   Value eval_name(const Node& node);
   Value eval_list(const Node& node);
   Value eval_dict(const Node& node);
+  Value eval_attribute(const Node& node);
+  Value eval_binary(const Node& node);
   Value eval_item(const Node& node);
   Value eval_slice(const Value& object, const Node& slice);
   Value eval_call(const Node& node);

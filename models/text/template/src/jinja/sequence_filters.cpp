@@ -16,7 +16,7 @@ bool flag(Args& a, std::size_t place, std::string_view name) {
   const Value* v = a.get(place, name);
   return v && truth(*v);
 }
-// What is empty or none gives nothing to map and select: it need not be a sequence then.
+// An empty or undefined value has nothing to map or select, and need not be a sequence.
 bool nothing_in(const Value& v, Args& a) {
   if (truth(v)) return false;
   a.rest(0);
@@ -84,12 +84,12 @@ Value f_items(Renderer& r, const Value& v, Args&) {
   return iterator(r, std::move(items));
 }
 
-// What comparisons that ignore case look at.
+// The key for comparisons that ignore case.
 Value folded(Renderer& r, const Value& v, bool case_sensitive) {
   return !case_sensitive && v.is(Kind::string) ? change_case(r, *v.text, Case::lower) : v;
 }
 
-// Items with what they are ordered by.
+// Items with their sort keys.
 using Keyed = std::pair<std::vector<Value>, Value>;
 
 void sort_keyed(Renderer& r, std::vector<Keyed>& all, bool reverse) {
@@ -221,7 +221,7 @@ Value f_map(Renderer& r, const Value& v, Args& a) {
   return iterator(r, std::move(mapped));
 }
 
-// select, reject and their kin: with an attribute first where By.
+// select, reject, selectattr, rejectattr: the first argument is an attribute if By.
 template <bool By, bool Keep>
 Value f_select(Renderer& r, const Value& v, Args& a) {
   if (nothing_in(v, a)) return iterator(r, {});

@@ -1,4 +1,4 @@
-// The methods of texts that only look.
+// The methods of texts that only search.
 #include <algorithm>
 #include <cstring>
 
@@ -112,7 +112,7 @@ bool is_ascii(char32_t c) {
   return c < 0x80;
 }
 
-// Every character is so, and there is one.
+// Whether the text is not empty and the predicate holds for every character.
 template <bool (*Is)(char32_t), bool Empty = false>
 Value m_all(Renderer& r, const Value& self, Args&) {
   const std::string& text = self.text->text;

@@ -1,5 +1,4 @@
-// The methods of texts: those that make others of them. Those that only look are in
-// string_search.cpp.
+// The methods of texts that return new texts. Those that only search are in string_search.cpp.
 #include <algorithm>
 
 #include "weft/base/utf8.h"
@@ -36,13 +35,13 @@ Value m_replace(Renderer& r, const Value& self, Args& a) {
   return replace(r, *self.text, r.string(*from), r.string(*to), number_arg(r, count, -1));
 }
 
-// The stretches between separators, or between white space.
-std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int64_t most) {
+// The parts between separators, or between white space.
+std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int64_t max_splits) {
   const std::string& text = s.text;
   std::vector<TextRange> parts;
   if (separator) {
     std::size_t at = 0;
-    while (most < 0 || static_cast<std::int64_t>(parts.size()) < most) {
+    while (max_splits < 0 || static_cast<std::int64_t>(parts.size()) < max_splits) {
       const std::size_t next = find_text(text, separator->text, at);
       if (next == std::string::npos) break;
       parts.push_back({at, next});
@@ -54,7 +53,7 @@ std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int
   std::size_t at = skip_spaces(text, 0);
   while (at < text.size()) {
     std::size_t end = at;
-    if (most >= 0 && static_cast<std::int64_t>(parts.size()) == most) {
+    if (max_splits >= 0 && static_cast<std::int64_t>(parts.size()) == max_splits) {
       end = trim_right(text).size();
     } else {
       while (end < text.size() && !is_space(decode_utf8(text, end).code))
@@ -66,13 +65,16 @@ std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int
   return parts;
 }
 
-std::vector<TextRange> split_from_right(const Str& s, const Str* separator, std::int64_t most) {
+std::vector<TextRange> split_from_right(const Str& s, const Str* separator,
+                                        std::int64_t max_splits) {
   std::vector<TextRange> parts;
   const std::string_view text = s.text;
   std::size_t end = separator ? text.size() : trim_right(text).size();
-  const auto enough = [&] { return most >= 0 && static_cast<std::int64_t>(parts.size()) >= most; };
+  const auto enough = [&] {
+    return max_splits >= 0 && static_cast<std::int64_t>(parts.size()) >= max_splits;
+  };
   if (separator) {
-    // Forwards in the text written backwards.
+    // Searches forwards in the reversed text.
     const std::string backwards(text.rbegin(), text.rend());
     const std::string part(separator->text.rbegin(), separator->text.rend());
     while (!enough()) {
@@ -105,12 +107,12 @@ template <bool Right>
 Value m_split(Renderer& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str* separator = text_arg(r, a.get(0, "sep"));
-  const std::int64_t most = number_arg(r, a.get(1, "maxsplit"), -1);
+  const std::int64_t max_splits = number_arg(r, a.get(1, "maxsplit"), -1);
   if (separator && separator->text.empty()) r.heap.fail("the separator must not be empty");
   r.heap.work(s.text.size());
   std::vector<Value> parts;
   for (const TextRange& range :
-       Right ? split_from_right(s, separator, most) : split_ranges(s, separator, most))
+       Right ? split_from_right(s, separator, max_splits) : split_ranges(s, separator, max_splits))
     parts.push_back(Value::from(r.heap.slice(s, range.begin, range.end)));
   return Value::from(r.heap.list(std::move(parts)));
 }

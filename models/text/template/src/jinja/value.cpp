@@ -19,7 +19,7 @@ std::size_t count_characters(std::string_view text) {
   return n;
 }
 
-// Clips the stretches of `from` to begin .. end and appends them at `to_offset`.
+// Clips the ranges of `from` to begin .. end and appends them at `to_offset`.
 void copy_foreign(const std::vector<TextRange>& from, std::size_t begin, std::size_t end,
                   std::size_t to_offset, std::vector<TextRange>& to) {
   auto it = std::ranges::lower_bound(from, begin + 1, {}, &TextRange::end);
@@ -99,7 +99,7 @@ Scope* Heap::scope(Scope* parent) {
   return scope;
 }
 
-void Heap::give_back(Scope* scope) {
+void Heap::release_scope(Scope* scope) {
   if (scope->captured) return;
   scope->names.clear();
   free_.push_back(scope);

@@ -1,7 +1,7 @@
 #pragma once
-// What a template computes with: Python's values, as far as templates can tell. Everything that one
-// render makes lies in its heap and goes with it at once, so that values may refer to each other as
-// they like.
+// The values of templates: Python's, as far as templates can tell the difference. All values of one
+// render are in its heap and are freed together with it, so that they may refer to each other
+// freely.
 
 #include <cstdint>
 #include <deque>
@@ -16,8 +16,8 @@
 
 namespace weft::jinja {
 
-// A number with a point or an exponent, in any locale: what is too large is infinite, what is too
-// small is zero. Nothing where the text is none.
+// Parses a number with a point or an exponent, independent of the locale. Overflow gives infinity,
+// underflow zero. Returns nullopt if the text is not a number.
 std::optional<double> read_real(const std::string& text);
 
 enum class Kind : std::uint8_t {
@@ -106,7 +106,7 @@ struct Value {
   }
 };
 
-// A text that remembers which of its bytes came with the messages. Made once, never changed.
+// A text that records which of its bytes came from messages. Immutable.
 struct Str {
   std::string text;
   std::vector<TextRange> foreign;  // ascending, apart
@@ -164,7 +164,7 @@ struct Loop {
   Value last;  // what changed() saw
 };
 
-// Puts a text together from parts.
+// Concatenates a text from parts.
 struct TextBuilder {
   std::string text;
   std::vector<TextRange> foreign;
@@ -182,8 +182,8 @@ struct Scope {
   std::vector<std::pair<std::string_view, Value>> names;
 };
 
-// The place of all values of one render, and the account of what it may cost. Throws
-// ChatTemplateError through fail().
+// Owns all values of one render, and enforces its cost limits. Throws ChatTemplateError through
+// fail().
 class Heap {
  public:
   Heap(std::string_view source, const ChatRenderLimits& limits)
@@ -202,12 +202,13 @@ class Heap {
   Callable* callable(Callable c) { return keep(callables_, std::move(c), 64); }
   Loop* loop(Loop l) { return keep(loops_, std::move(l), 128); }
   Scope* scope(Scope* parent);
-  void give_back(Scope* scope);  // its names end here, unless a macro kept it
+  void release_scope(Scope* scope);  // its names end here, unless a macro kept it
 
   void charge(std::size_t bytes);  // of memory
   void work(std::size_t bytes) { step(bytes / 32 + 1); }
   void step(std::size_t n = 1);
-  // No text is longer than the output may be, not even on its way. Call it while one grows.
+  // No text may exceed the limit of the output, not even an intermediate one. Call it while a text
+  // grows.
   void check_length(std::size_t bytes) const;
 
   const ChatRenderLimits& limits() const { return limits_; }
@@ -254,7 +255,7 @@ const Str* to_str(Heap& heap, const Value& v);  // str(v)
 std::string repr(Heap& heap, const Value& v);   // repr(v)
 void repr(Heap& heap, const Value& v, TextBuilder& out, int depth);
 std::string repr(double d);
-// The items that iterating over v gives; an iterator is used up. Fails where Python does.
+// The items of v; an iterator is consumed. Fails if Python would.
 std::vector<Value> iterate(Heap& heap, const Value& v);
 bool iterable(const Value& v);
 
@@ -272,7 +273,7 @@ void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& ou
 enum class Foreign : std::uint8_t { none, messages, all };
 Value from_json(Heap& heap, std::string_view what, std::string_view text, Foreign foreign);
 
-// The deepest that values nest where something walks through them.
+// The maximum nesting of values that are traversed.
 inline constexpr int kMaxValueDepth = 200;
 
 // White space, as str.isspace() has it.

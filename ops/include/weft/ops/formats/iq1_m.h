@@ -7,7 +7,7 @@
 //   56 B per 256 = 1.75 bits per weight
 //
 //   point of weights 8*i .. 8*i + 7: low 8 bits q[i]; q_high[i / 2], low nibble for even i:
-//   bits 2..0 the high 3 bits, bit 3 set where the shift is negative. scales[n]: bits 11..0
+//   bits 2..0 the high 3 bits, bit 3 is set if the shift is negative. scales[n]: bits 11..0
 //   scale[4*n + 3] .. scale[4*n], 3 bits each; bits 15..12 the bits 4*n + 3 .. 4*n of d (f16).
 //
 // Source: block_iq1_m of https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h
@@ -35,7 +35,7 @@ struct IQ1_M {
                 offsetof(Block, scales) == 48);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  // Search for the least squared error, the second one weighted by `importance`.
+  // Both minimize the squared error; the second one weights it by `importance`.
   static void encode(const float* in, Block& block);
   static void encode_weighted(const float* in, const float* importance, Block& block);
 };

@@ -7,7 +7,7 @@
 //   50 B per 256 = 1.5625 bits per weight
 //
 //   point of weights 32*s + 8*i .. + 7: low 8 bits q[4*s + i], high 3 bits in bits 3*i + 2 .. 3*i
-//   of q_high[s]. q_high[s] further: bits 14..12 scale[s], bit 15 set where the shift is negative.
+//   of q_high[s]. Also in q_high[s]: bits 14..12 scale[s], bit 15 set if the shift is negative.
 //
 // Source: block_iq1_s of https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h
 
@@ -34,7 +34,7 @@ struct IQ1_S {
                 offsetof(Block, q_high) == 34);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  // Searches for the least squared error, weighted by `importance`.
+  // Minimizes the squared error, weighted by `importance`.
   static void encode_weighted(const float* in, const float* importance, Block& block);
 };
 

@@ -8,7 +8,7 @@
 //
 //   point of weights 8*i .. 8*i + 7: low 8 bits q[i], high 2 bits in bits 2*(i % 4) + 1 ..
 //   2*(i % 4) of q_high[i / 4].
-//   Weight 8*i + j is negative where bit j of signs[i] is set.
+//   Weight 8*i + j is negative if bit j of signs[i] is set.
 //   scale[s]: low nibble of scales[s / 2] for even s, high nibble for odd s.
 //
 // Source: block_iq2_s of https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h
@@ -39,7 +39,7 @@ struct IQ2_S {
                 offsetof(Block, scales) == 74);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  // Search for the least squared error, the second one weighted by `importance`.
+  // Both minimize the squared error; the second one weights it by `importance`.
   static void encode(const float* in, Block& block);
   static void encode_weighted(const float* in, const float* importance, Block& block);
 };

@@ -34,7 +34,7 @@ struct IQ2_XS {
                 offsetof(Block, scales) == 66);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  // Searches for the least squared error, weighted by `importance`.
+  // Minimizes the squared error, weighted by `importance`.
   static void encode_weighted(const float* in, const float* importance, Block& block);
 };
 

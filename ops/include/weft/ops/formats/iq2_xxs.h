@@ -37,7 +37,7 @@ struct IQ2_XXS {
                 offsetof(Block, subs) == 2);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  // Searches for the least squared error, weighted by `importance`.
+  // Minimizes the squared error, weighted by `importance`.
   static void encode_weighted(const float* in, const float* importance, Block& block);
 };
 

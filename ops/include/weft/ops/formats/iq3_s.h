@@ -7,7 +7,7 @@
 //   110 B per 256 = 3.4375 bits per weight
 //
 //   point of weights 4*i .. 4*i + 3: low 8 bits q[i], high bit in bit i % 8 of q_high[i / 8].
-//   Weight 8*i + j is negative where bit j of signs[i] is set.
+//   Weight 8*i + j is negative if bit j of signs[i] is set.
 //   scale[s]: low nibble of scales[s / 2] for even s, high nibble for odd s.
 //
 // Source: block_iq3_s of https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h
@@ -38,7 +38,7 @@ struct IQ3_S {
                 offsetof(Block, scales) == 106);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  // Search for the least squared error, the second one weighted by `importance`.
+  // Both minimize the squared error; the second one weights it by `importance`.
   static void encode(const float* in, Block& block);
   static void encode_weighted(const float* in, const float* importance, Block& block);
 };

@@ -38,7 +38,7 @@ struct IQ4_XS {
                 offsetof(Block, q) == 8);
 
   static void decode(const Block& block, float* out);  // out: kBlock floats
-  // Search for the least squared error, the second one weighted by `importance`.
+  // Both minimize the squared error; the second one weights it by `importance`.
   static void encode(const float* in, Block& block);
   static void encode_weighted(const float* in, const float* importance, Block& block);
 };

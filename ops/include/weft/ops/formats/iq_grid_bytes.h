@@ -1,9 +1,9 @@
 #pragma once
-// Grids of the IQ formats for kernels that look up 64 numbers of points at once: of every point two
-// bytes, those of all points one after the other, then the other ones. They say which of the grid's
-// values the coordinates are. Of 4 coordinates (IQ3) each byte has two, in bits 0-2 and 5-7. Of 8
-// (IQ2) the first byte has coordinates 0, 1, 4, 5 in two bits each, the lowest first, the second
-// one 2, 3, 6, 7.
+// Grids of the IQ formats for kernels that look up 64 points at once. Each point has two bytes: the
+// first array holds the first byte of all points, the second array the other one. The bytes hold
+// indices into the grid's values. With 4 coordinates per point (IQ3), a byte holds two of them, in
+// bits 0-2 and 5-7. With 8 (IQ2), the first byte holds coordinates 0, 1, 4, 5 in two bits each,
+// lowest bits first, and the second one holds 2, 3, 6, 7.
 
 #include <array>
 #include <cstddef>

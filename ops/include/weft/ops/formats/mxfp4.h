@@ -1,6 +1,6 @@
 #pragma once
 // MXFP4: 32 weights, w = 2^(e - 127) * v, v one of the 16 numbers of E2M1: 0, 0.5, 1, 1.5, 2, 3, 4,
-// 6 and their opposites.
+// 6 and their negatives.
 //
 //   byte 0: e      bytes 1-16: q[16]      17 B per 32 = 4.25 bits per weight
 //

@@ -1,6 +1,6 @@
 #pragma once
-// NF4: 64 weights, w = d * v[q], v a table of 16 numbers in [-1, 1] that normally distributed
-// weights fall upon equally often. In memory only.
+// NF4: 64 weights, w = d * v[q], v a table of 16 numbers in [-1, 1]: the quantiles of a normal
+// distribution. In memory only.
 //
 //   bytes 0-1: d (f16)   bytes 2-33: q[32]      34 B per 64 = 4.25 bits per weight
 //

@@ -1,7 +1,7 @@
 #pragma once
 // Plain numbers that files carry beside weights: two's complement integers and binary64,
 // little-endian. Decoding rounds to the nearest float; encoding rounds to the nearest integer, ties
-// to even, and stays within the type's range (0 for what is no number).
+// to even, and clamps to the type's range (NaN becomes 0).
 //
 //   I8   byte 0     I16  bytes 0-1     I32  bytes 0-3     I64  bytes 0-7     F64  bytes 0-7
 

@@ -6,7 +6,7 @@
 //   bytes 0-3: scale[4]      bytes 4-35: q[32]      36 B per 64 = 4.5 bits per weight
 //
 //   scale: bit 7 is 0; bits 6..3 the exponent e, bits 2..0 the mantissa m: 2^(e - 7) * (1 + m / 8),
-//   where e is 0: m * 2^-9; 0x7f is 0.
+//   if e is 0, m * 2^-9; 0x7f is 0.
 //   byte 8*s + j of q holds weight 16*s + j in its low nibble and weight 16*s + 8 + j in its high
 //   one.
 //
@@ -32,7 +32,7 @@ struct NVFP4 {
   };
   static_assert(sizeof(Block) == 36 && offsetof(Block, scale) == 0 && offsetof(Block, q) == 4);
 
-  static float half_scale(std::uint8_t scale);         // half of what it stands for
+  static float half_scale(std::uint8_t scale);         // half of the decoded scale
   static void decode(const Block& block, float* out);  // out: kBlock floats
   static void encode(const float* in, Block& block);
   static void encode_weighted(const float* in, const float* importance, Block& block);

@@ -1,5 +1,5 @@
 #pragma once
-// Q1_0: 128 weights, w = d where a bit is set and -d where it is not.
+// Q1_0: 128 weights, w = d if a bit is set and -d if it is not.
 //
 //   bytes 0-1: d (f16)   bytes 2-17: q[16]      18 B per 128 = 1.125 bits per weight
 //

@@ -36,7 +36,7 @@ struct Q3_K {
   static_assert(sizeof(Block) == 110 && offsetof(Block, high) == 0 && offsetof(Block, q) == 32 &&
                 offsetof(Block, scales) == 96 && offsetof(Block, d) == 108);
 
-  // The scales, -32 to 31, taken out of their packing and put into it.
+  // Unpack and pack the scales, which are in -32..31.
   static void unpack_scales(const std::uint8_t (&packed)[12], std::int8_t (&scales)[kSubs]);
   static void pack_scales(const std::int8_t (&scales)[kSubs], std::uint8_t (&packed)[12]);
 

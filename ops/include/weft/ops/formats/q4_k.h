@@ -38,7 +38,7 @@ struct Q4_K {
   static_assert(sizeof(Block) == 144 && offsetof(Block, d) == 0 && offsetof(Block, dmin) == 2 &&
                 offsetof(Block, scales) == 4 && offsetof(Block, q) == 16);
 
-  // The 6-bit scales and minima, taken out of their packing and put into it.
+  // Unpack and pack the 6-bit scales and minima.
   struct Scales {
     std::uint8_t scale[kSubs];
     std::uint8_t min[kSubs];

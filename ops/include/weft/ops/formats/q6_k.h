@@ -1,6 +1,6 @@
 #pragma once
-// Q6_K: 256 weights in 16 sub-blocks of 16, w = (d * scale[s]) * (q - 32), q of 6 bits, scale of 8
-// bits with sign.
+// Q6_K: 256 weights in 16 sub-blocks of 16, w = (d * scale[s]) * (q - 32), q of 6 bits, scale a
+// signed byte.
 //
 //   bytes 0-127: ql[128]   bytes 128-191: qh[64]   bytes 192-207: scale[16] (i8)
 //   bytes 208-209: d (f16)

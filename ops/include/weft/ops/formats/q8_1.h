@@ -1,5 +1,5 @@
 #pragma once
-// Q8_1: 32 weights, w = d * q; s serves dot products with weights that have a minimum.
+// Q8_1: 32 weights, w = d * q; s is used by dot products with weights that have a minimum.
 //
 //   bytes 0-1: d (f16)   bytes 2-3: s = d * sum(q) (f16)   bytes 4-35: q[32] (i8)
 //   36 B per 32 = 9 bits per weight

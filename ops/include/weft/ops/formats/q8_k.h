@@ -1,5 +1,5 @@
 #pragma once
-// Q8_K: 256 weights, w = d * q; the sums of 16 codes serve dot products.
+// Q8_K: 256 weights, w = d * q; dot products use the sums of 16 codes.
 //
 //   bytes 0-3: d (f32)   bytes 4-259: q[256] (i8)   bytes 260-291: sum[16] (i16)
 //   292 B per 256 = 9.125 bits per weight

@@ -5,12 +5,12 @@
 //   bytes 8-11: start (i32)       bytes 12-15: start_low (i32)      bytes 16-19: start_high (i32)
 //   bytes 20-51: q[32] (i8)       52 B per 32
 //
-// d = max|x| / 127, q = round to nearest even of x / d, 0 where d is 0. A NaN makes d one, so that
-// the whole block decodes to NaN. The sums serve kernels. Weights with a minimum need
-// sum_k m * x = m * dsum. Dot products of unsigned with signed bytes raise signed weights by 128
-// and begin at
+// d = max|x| / 127, q = round to nearest even of x / d, or 0 if d is 0. A NaN makes d a NaN, so
+// that the whole block decodes to NaN. The sums are for kernels. Weights with a minimum need
+// sum_k m * x = m * dsum. Dot products of unsigned with signed bytes add an offset of 128 to signed
+// weights, so their accumulators start at
 //   start = -128 * sum(q),   start_low = -128 * sum(q[0..15]),   start_high = start - start_low
-// and with an offset of 2^i they begin at start / 2^(7 - i).
+// With an offset of 2^i they start at start / 2^(7 - i).
 
 #include <cstddef>
 #include <cstdint>

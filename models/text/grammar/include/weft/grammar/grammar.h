@@ -1,6 +1,6 @@
 #pragma once
-// Which texts a model may write: a grammar in GBNF, a JSON Schema or a regular expression, all
-// compiled to the same kind of program. token_constraint.h follows a text that is being written.
+// Which texts a model may generate: a grammar in GBNF, a JSON Schema or a regular expression, all
+// compiled to the same kind of program. token_constraint.h applies it to a text token by token.
 
 #include <cstdint>
 #include <functional>
@@ -17,9 +17,9 @@ struct Program;
 }  // namespace grammar
 
 struct JsonSchemaOptions {
-  // An object that names `properties` has no other members, unless additionalProperties or
-  // patternProperties say so. By the specification it may have any, and a model that writes by it
-  // may go on for ever. Members that `required` or minProperties ask for stay possible.
+  // An object schema with `properties` allows no other members, unless additionalProperties or
+  // patternProperties allow them. The specification allows any, and a model may then generate
+  // members without end. Members that `required` or minProperties demand stay possible.
   bool closed_objects = false;
 };
 
@@ -37,18 +37,18 @@ class Grammar {
   static std::shared_ptr<const Grammar> from_gbnf(std::string_view text,
                                                   const GbnfOptions& options);
   static std::shared_ptr<const Grammar> from_gbnf(std::string_view text);
-  // JSON texts that a schema allows (docs/constraints.md says in which form). Throws FormatError if
+  // JSON texts that a schema allows (docs/constraints.md defines their form). Throws FormatError if
   // the text is not a schema or allows nothing; UnsupportedError with a JSON pointer for a keyword
   // that cannot be honoured; BudgetError with a JSON pointer if the schema needs too much memory.
   static std::shared_ptr<const Grammar> from_json_schema(std::string_view schema,
                                                          const JsonSchemaOptions& options = {});
   // Texts that match the pattern from their first to their last character, in the syntax of
-  // ECMAScript. Throws FormatError with the column, UnsupportedError if the
-  // language is not regular.
+  // ECMAScript. Throws FormatError with the column, UnsupportedError if the language is not
+  // regular.
   static std::shared_ptr<const Grammar> from_regex(std::string_view pattern);
 
-  // The texts of `grammar` behind this one, which is not empty: for texts whose beginning is
-  // written already and must be written again (token healing).
+  // The texts of `grammar` with a prefix, which is not empty: for texts whose beginning was removed
+  // and must be generated again (token healing).
   static std::shared_ptr<const Grammar> with_prefix(std::string_view prefix,
                                                     const Grammar& grammar);
 

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// The bytes of all tokens as a prefix tree. Make it once per vocabulary; immutable.
+// The bytes of all tokens as a prefix tree. Build it once per vocabulary; immutable.
 class TokenTree {
  public:
   explicit TokenTree(const Tokenizer& tokenizer);
@@ -19,8 +19,8 @@ class TokenTree {
   // Nodes in depth-first order, parents first. Each adds one byte to its parent.
   std::size_t n_nodes() const { return byte_.size(); }
   std::uint8_t byte(std::size_t node) const { return byte_[node]; }
-  std::uint32_t depth(std::size_t node) const { return depth_[node]; }    // 1: a first byte
-  std::uint32_t behind(std::size_t node) const { return behind_[node]; }  // end of its subtree
+  std::uint32_t depth(std::size_t node) const { return depth_[node]; }  // 1: a first byte
+  std::uint32_t subtree_end(std::size_t node) const { return subtree_end_[node]; }
   std::span<const TokenId> tokens(std::size_t node) const {
     return {tokens_.data() + first_[node], tokens_.data() + first_[node + 1]};
   }
@@ -32,7 +32,7 @@ class TokenTree {
  private:
   const Tokenizer* tokenizer_;
   std::vector<std::uint8_t> byte_;
-  std::vector<std::uint32_t> depth_, behind_, first_;
+  std::vector<std::uint32_t> depth_, subtree_end_, first_;
   std::vector<TokenId> tokens_;
   std::vector<TokenId> ends_;
   std::uint32_t max_depth_ = 0;
@@ -40,7 +40,7 @@ class TokenTree {
 };
 
 // The state of one text under a grammar. Control tokens are allowed only where the grammar names
-// them, and tokens that end a text only where the grammar may end. Used by one thread at a time;
+// them, and tokens that end a text only where the grammar may end. One thread at a time may use it.
 // reset() keeps what was computed, so that later texts are faster.
 class TokenConstraint {
  public:
@@ -57,8 +57,8 @@ class TokenConstraint {
     std::uint64_t epoch = 0;
   };
   Place place() const;
-  // False if the place was forgotten, because memory was freed since: reset() and accept() the
-  // text's tokens again. REQUIRES: a place of this object.
+  // Returns false if the place is no longer valid, because memory was freed since: reset() and
+  // accept() the text's tokens again. REQUIRES: a place of this object.
   bool go_to(const Place& place);
   // One bit per token, lowest first: the token may come next. Valid until the next call. Empty only
   // if the text is complete and the vocabulary has no token that ends it. A token whose bit is 0
@@ -70,8 +70,8 @@ class TokenConstraint {
   void apply(std::span<float> logits);
   // Returns false, and changes nothing, if the token is not allowed.
   bool accept(TokenId id);
-  bool complete() const;  // the text may end here
-  bool goes_on() const;   // more may follow
+  bool may_end() const;       // the text may end here
+  bool may_continue() const;  // more may follow
   // The bytes that must come next, at most `max_bytes` of them.
   std::string forced(std::size_t max_bytes);
 

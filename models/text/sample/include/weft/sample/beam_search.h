@@ -91,6 +91,8 @@ class BeamSearch {
   std::vector<Candidate> best_candidates(std::size_t n);
   bool enough(double best_logprob, std::int64_t n_tokens,
               const std::vector<Hypothesis>& ended) const;
+  Hypothesis extended(const Candidate& c, bool ends) const;
+  std::vector<Candidate> going_on(std::vector<Hypothesis>& ended);
   void keep_best(std::vector<Hypothesis>& hypotheses) const;
 
   BeamModel& model_;

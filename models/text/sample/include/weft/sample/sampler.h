@@ -2,7 +2,8 @@
 // Chooses the next token from logits: a chain of stages that change or remove candidates, then a
 // random draw. The same seed, logits and history give the same tokens on every machine: generator
 // and draw are defined here, without <random>. A sampler belongs to one conversation and is used by
-// one thread at a time; after the first call it does not allocate.
+// one thread at a time; after the first call it does not allocate. It is a value: a copy has seen
+// the same text, makes the same draws from here on, and shares nothing with its original.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +41,7 @@ struct SamplerOptions {
   int mirostat = 0;                   // 1, 2: replaces all stages that remove candidates
   float mirostat_tau = 5.0F;
   float mirostat_eta = 0.1F;
-  float adaptive_target = -1.0F;  // the probability that choices are drawn towards; below 0: off
+  float adaptive_target = -1.0F;  // the target probability of chosen tokens; below 0: off
   float adaptive_decay = 0.9F;
   std::vector<std::pair<TokenId, float>> logit_bias;  // -inf: never
   std::vector<std::string> order;                     // of kSamplerOrder; empty: all of it
@@ -72,8 +73,12 @@ class Sampler {
  public:
   explicit Sampler(const SamplerOptions& options = {})
       : Sampler(sampler_chain(options), options.seed) {}
-  // Stages of one's own: see weft/sample/stages.h.
+  // With custom stages: see weft/sample/stages.h.
   Sampler(std::vector<StagePtr> chain, std::uint64_t seed);
+  Sampler(const Sampler& from);
+  Sampler& operator=(const Sampler& from);
+  Sampler(Sampler&&) noexcept = default;
+  Sampler& operator=(Sampler&&) noexcept = default;
 
   // `logits` [V], one per token of the vocabulary. Throws ValueError if one is NaN or +inf (the
   // message names the token) or if all are -inf. The choice becomes part of the text only through
@@ -83,6 +88,8 @@ class Sampler {
   void accept(TokenId id);
   // A new text begins; the random numbers start again from the seed.
   void reset();
+  // The random numbers start at this seed, now and with reset(). The text stays.
+  void reseed(std::uint64_t seed);
 
   // What the stages left at the last sample(), with probabilities.
   std::span<const Candidate> candidates() const { return candidates_.items; }

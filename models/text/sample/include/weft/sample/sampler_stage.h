@@ -45,6 +45,9 @@ struct Candidates {
   Candidate* find(TokenId id);
 };
 
+class SamplerStage;
+using StagePtr = std::unique_ptr<SamplerStage>;
+
 class SamplerStage {
  public:
   virtual ~SamplerStage() = default;
@@ -52,8 +55,15 @@ class SamplerStage {
   virtual void apply(Candidates& candidates, Random& random) = 0;
   virtual void accept(TokenId) {}  // the token is now part of the text
   virtual void reset() {}          // a new text begins
+  // A stage with the same parameters that has seen the same text. It shares nothing with this one.
+  virtual StagePtr clone() const = 0;
 };
 
-using StagePtr = std::unique_ptr<SamplerStage>;
+// A base for stages whose copies are such clones: class MyStage final : public StageOf<MyStage>.
+template <class Stage>
+class StageOf : public SamplerStage {
+ public:
+  StagePtr clone() const final { return std::make_unique<Stage>(static_cast<const Stage&>(*this)); }
+};
 
 }  // namespace weft

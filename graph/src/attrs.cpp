@@ -1,0 +1,34 @@
+#include "weft/graph/attrs.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace weft {
+namespace {
+
+// JSON has neither infinities nor NaN: they become strings.
+bool needs_quotes(const AttrValue& value) {
+  if (std::holds_alternative<std::string_view>(value)) return true;
+  if (const float* f = std::get_if<float>(&value)) return !std::isfinite(*f);
+  if (const double* d = std::get_if<double>(&value)) return !std::isfinite(*d);
+  return false;
+}
+
+}  // namespace
+
+std::string to_string(const AttrValue& value) {
+  return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+}
+
+std::string Attrs::to_json() const {
+  std::string json = "{";
+  for_each([&](std::string_view name, const AttrValue& value) {
+    const std::string_view quote = needs_quotes(value) ? "\"" : "";
+    json += fmt::format("{}\"{}\":{}{}{}", json.size() > 1 ? "," : "", name, quote,
+                        to_string(value), quote);
+  });
+  return json + "}";
+}
+
+}  // namespace weft

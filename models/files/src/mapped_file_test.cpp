@@ -1,0 +1,79 @@
+// Mapped files and their pages.
+#include "weft/files/mapped_file.h"
+
+#include <fstream>
+#include <utility>
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+
+#include "weft/base/error.h"
+#include "weft/files/pages.h"
+
+#include "support/temp_folder.h"
+
+namespace weft {
+namespace {
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST_CASE("a mapped file has the bytes of the file, whatever becomes of its pages") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "file").string();
+  std::string content;
+  while (content.size() < 5 * page_bytes() + 17) content += "0123456789abcdef-";
+  std::ofstream(path, std::ios::binary) << content;
+  MappedFile file(path);
+  const CacheDropper dropper(path);
+  const auto middle = file.bytes().subspan(page_bytes() + 3, page_bytes());
+  for (const auto bytes : {file.bytes(), middle, file.bytes().first(0)}) {
+    read_ahead(bytes);
+    CHECK(prefault(bytes));
+    release_pages(bytes);
+    dropper.drop(0, bytes.size());
+  }
+  CHECK(text_of(file.bytes()) == content);
+  std::filesystem::remove(path);
+  CHECK(text_of(file.bytes()) == content);  // the mapping outlives the name
+  MappedFile moved = std::move(file);
+  CHECK(text_of(moved.bytes()) == content);
+  MappedFile other;
+  CHECK(other.bytes().empty());
+  other = std::move(moved);
+  CHECK(text_of(other.bytes()) == content);
+}
+
+TEST_CASE("pages that were cut off the file cannot be prefaulted") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "file").string();
+  std::ofstream(path, std::ios::binary) << std::string(3 * page_bytes(), 'x');
+  const MappedFile file(path);
+  constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, which Linux before 5.14 does not know
+  if (madvise(const_cast<std::byte*>(file.bytes().data()), page_bytes(), kPopulateRead) != 0)
+    return;
+  std::filesystem::resize_file(path, page_bytes());
+  CHECK(prefault(file.bytes().first(page_bytes())));
+  CHECK_FALSE(prefault(file.bytes()));
+}
+
+TEST_CASE("bytes in memory as a mapped file, and what cannot be mapped") {
+  const std::string text = "some bytes";
+  CHECK(text_of(MappedFile::anonymous(std::as_bytes(std::span(text))).bytes()) == text);
+  CHECK(MappedFile::anonymous({}).bytes().empty());
+  const test::TempFolder folder;
+  const std::string path = (folder / "empty").string();
+  std::ofstream{path};
+  CHECK(MappedFile(path).bytes().empty());
+  CHECK_THROWS_WITH_AS(MappedFile((folder / "none").string()),
+                       doctest::Contains("none: cannot open: No such file"), IoError);
+  CHECK_THROWS_WITH_AS(MappedFile(folder.path().string()),
+                       doctest::Contains("is a directory, expected a file"), IoError);
+  CHECK_THROWS_WITH_AS(MappedFile("/dev/null"), doctest::Contains("is not a regular file"),
+                       IoError);
+  CacheDropper(path + "/none").drop(0, 10);  // a hint: nothing happens
+}
+
+}  // namespace
+}  // namespace weft

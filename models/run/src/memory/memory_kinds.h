@@ -1,0 +1,23 @@
+#pragma once
+// The one list of kinds of memory: what MemoryPart::kind says, and who makes it.
+
+#include <memory>
+#include <string_view>
+
+#include "memory/sequence_memory.h"
+
+namespace weft::run {
+
+using MakeMemory = std::unique_ptr<SequenceMemory>(const MemoryPart&, const MemoryLimits&,
+                                                   StateStore);
+MakeMemory make_cell_memory;
+MakeMemory make_row_memory;
+
+struct MemoryKind {
+  std::string_view name;
+  MakeMemory* make;
+};
+inline constexpr MemoryKind kMemoryKinds[] = {{"cells", make_cell_memory},  //
+                                              {"rows", make_row_memory}};
+
+}  // namespace weft::run

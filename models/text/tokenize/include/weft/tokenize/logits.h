@@ -1,0 +1,20 @@
+#pragma once
+// Rows of logits, one for each token of a vocabulary, from which some tokens must not be chosen.
+
+#include <cstddef>
+#include <limits>
+#include <span>
+
+#include "weft/tokenize/vocabulary.h"
+
+namespace weft {
+
+// The logit, or the log probability, of a token that must not be chosen.
+inline constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+
+// REQUIRES: the ids are within the row.
+inline void forbid(std::span<const TokenId> ids, std::span<float> row) {
+  for (const TokenId id : ids) row[static_cast<std::size_t>(id)] = kForbidden;
+}
+
+}  // namespace weft

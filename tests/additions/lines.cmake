@@ -1,0 +1,21 @@
+#   weft_list_with(LIST OUT BEFORE text LINES text [BEFORE text LINES text]...)
+# Copies the source LIST into the build folder as OUT, with LINES added in front of a text that it
+# has exactly once.
+function(weft_list_with list out)
+  file(READ ${list} text)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  math(EXPR last_pair "${ARGC} - 4")
+  foreach(at RANGE 2 ${last_pair} 4)  # not as a list: lines have semicolons
+    math(EXPR before_at "${at} + 1")
+    math(EXPR lines_at "${at} + 3")
+    set(before "${ARGV${before_at}}")
+    set(lines "${ARGV${lines_at}}")
+    string(FIND "${text}" "${before}" first)
+    string(FIND "${text}" "${before}" last REVERSE)
+    if(first LESS 0 OR NOT first EQUAL last)
+      message(FATAL_ERROR "${list}: must have '${before}' once: has adding to it become another matter?")
+    endif()
+    string(REPLACE "${before}" "${lines}\n${before}" text "${text}")
+  endforeach()
+  file(CONFIGURE OUTPUT ${out} @ONLY CONTENT "${text}")
+endfunction()

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Checks all .md files of the repository: links and their anchors resolve, the source files that they
+name exist, and lines have at most 100 columns, except in tables and with URLs.
+
+Examples:
+  tools/check_docs.py
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAX_COLUMNS = 100
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+# A file name in a code span. Names with an upper-case placeholder (weights_F.inl.h) are skipped.
+SOURCE = re.compile(r"`([a-z0-9_./]+\.(?:cpp|h|c|cl|py|sh|cmake|txt|md|pl))`")
+
+
+def anchors(page):
+    """The anchors of the page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
+
+
+def prose(text):
+    """The text without blocks of code."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    return "\n".join(line for line in text.split("\n") if not line.startswith("    "))
+
+
+def bad_links(page, text):
+    for target in LINK.findall(re.sub(r"`[^`]*`", "", text)):
+        path, _, anchor = target.partition("#")
+        if "://" in target:
+            continue
+        to = (page.parent / path).resolve() if path else page
+        if not to.exists():
+            yield f"link to {target}, which does not exist"
+        elif anchor and anchor not in anchors(to):
+            yield f"link to {target}, which has no such heading"
+
+
+def missing_sources(text, files):
+    """Names of source files that are not the end of any file's path, nor generated."""
+    generated = (ROOT / "cmake/isa.cmake").read_text()
+    for name in SOURCE.findall(text):
+        if not any(f"/{f}".endswith(f"/{name}") for f in files) and f"/{name}" not in generated:
+            yield f"names {name}, which does not exist"
+
+
+def long_lines(text):
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MAX_COLUMNS and not line.startswith("|") and "://" not in line:
+            yield f"line {number} has {len(line)} columns, max {MAX_COLUMNS}"
+
+
+def main():
+    git = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    files = [f for f in listed.split("\n") if f and (ROOT / f).exists()]
+    n_bad = 0
+    for name in filter(lambda f: f.endswith(".md"), files):
+        text = (ROOT / name).read_text()
+        plain = prose(text)
+        found = [*bad_links(ROOT / name, plain), *missing_sources(plain, files), *long_lines(text)]
+        for problem in found:
+            print(f"{name}: {problem}")
+        n_bad += len(found)
+    return n_bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
