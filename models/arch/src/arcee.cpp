@@ -7,7 +7,7 @@ namespace weft {
 
 static Decoder arcee(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{{rope_adjacent}}, Ffn{act::relu_squared, false})};
+          .layer = pre_norm_layer(Attention{{rope_adjacent}}, Ffn{act::relu_squared, false})};
 }
 
 extern const Architecture kArcee;

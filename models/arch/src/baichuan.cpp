@@ -7,9 +7,9 @@ namespace weft {
 
 static Decoder baichuan(const Hparams& c) {
   const bool alibi = c.L == 40;
-  return {
-      .rope = {.attrs = alibi ? RopeAttrs{} : c.rope},
-      .layer = pre_norm(Attention{.q_and_k = {rope_adjacent}, .alibi = alibi ? 8.f : 0}, swiglu)};
+  return {.rope = {.attrs = alibi ? RopeAttrs{} : c.rope},
+          .layer = pre_norm_layer(Attention{.q_and_k = {rope_adjacent}, .alibi = alibi ? 8.f : 0},
+                                  swiglu)};
 }
 
 extern const Architecture kBaichuan;

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-std::vector<Residual> post_norm(Block attention, Block ffn) {
+std::vector<Residual> post_norm_layer(Block attention, Block ffn) {
   return {{.name = "attn", .block = std::move(attention), .sum_norm = "attn_output_norm"},
           {.name = "ffn", .block = std::move(ffn), .sum_norm = "layer_output_norm"}};
 }
@@ -25,19 +25,19 @@ Decoder encoder(std::vector<Residual> layer) {
 }
 
 Decoder bert(const Hparams&) {
-  Decoder d = encoder(post_norm(Attention{}, Ffn{act::gelu, false}));
+  Decoder d = encoder(post_norm_layer(Attention{}, Ffn{act::gelu, false}));
   d.positions = "position_embd";
   return d;
 }
 
 Decoder nomic(const Hparams& c) {
-  Decoder d = encoder(post_norm(Attention{{rope_halves}}, swiglu));
+  Decoder d = encoder(post_norm_layer(Attention{{rope_halves}}, swiglu));
   d.rope = {.attrs = c.rope};
   return d;
 }
 
 Decoder jina3(const Hparams& c) {
-  Decoder d = encoder(post_norm(Attention{{rope_halves}}, Ffn{act::gelu, false}));
+  Decoder d = encoder(post_norm_layer(Attention{{rope_halves}}, Ffn{act::gelu, false}));
   d.rope = {.attrs = c.rope};
   return d;
 }
@@ -57,7 +57,7 @@ Decoder jina2(const Hparams&) {
 
 Decoder nomic_moe(const Hparams& c) {
   const Moe ffn{.unit = unit::gelu, .dense = {act::gelu, false}};
-  Decoder d = encoder(post_norm(Attention{{rope_halves}}, ffn));
+  Decoder d = encoder(post_norm_layer(Attention{{rope_halves}}, ffn));
   d.rope = {.attrs = c.rope};
   return d;
 }

@@ -7,7 +7,7 @@
 namespace weft {
 
 static Decoder bitnet(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = pre_norm(Attention{{rope_halves}}, swiglu)};
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu)};
 }
 
 extern const Architecture kBitnet;

@@ -15,23 +15,23 @@ struct Alibi : Hparams {
 
 Decoder bloom(const Hparams&) {
   return {.embedding_norm = "token_embd_norm",
-          .layer = pre_norm(Attention{.alibi = 8}, Ffn{act::gelu, false})};
+          .layer = pre_norm_layer(Attention{.alibi = 8}, Ffn{act::gelu, false})};
 }
 
 Decoder mpt(const Alibi& c) {
   const Attention attention{.q_and_k = {norm_width_if_present}, .alibi = c.alibi};
   return {.positions = c.alibi > 0 ? std::string_view() : "position_embd",
-          .layer = pre_norm(attention, Ffn{act::gelu, false})};
+          .layer = pre_norm_layer(attention, Ffn{act::gelu, false})};
 }
 
 Decoder jais(const Alibi& c) {
   const float scale = 1 / static_cast<float>(c.layer(0).E);
-  return {.layer = pre_norm(Attention{.scale = scale, .alibi = c.alibi}, swiglu)};
+  return {.layer = pre_norm_layer(Attention{.scale = scale, .alibi = c.alibi}, swiglu)};
 }
 
 Decoder jais2(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_halves}}, Ffn{act::relu_squared, false})};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, Ffn{act::relu_squared, false})};
 }
 
 constexpr auto read = read_usual<{.norm = NormKind::layer}>;

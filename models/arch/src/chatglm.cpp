@@ -7,11 +7,12 @@
 namespace weft {
 
 static Decoder chatglm(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = pre_norm(Attention{{rope_adjacent}}, swiglu)};
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_adjacent}}, swiglu)};
 }
 
 static Decoder glm4(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = sandwich_norm(Attention{{rope_adjacent}}, swiglu)};
+  return {.rope = {.attrs = c.rope},
+          .layer = sandwich_norm_layer(Attention{{rope_adjacent}}, swiglu)};
 }
 
 extern const Architecture kChatGlm, kGlm4;

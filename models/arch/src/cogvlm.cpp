@@ -7,7 +7,7 @@ namespace weft {
 
 static Decoder cogvlm(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_halves}}, swiglu),
+          .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu),
           .unused_in_layers = {"vis_attn_qkv.weight", "vis_attn_output.weight", "vis_gate.weight",
                                "vis_up.weight", "vis_down.weight"}};
 }

@@ -19,12 +19,12 @@ Tensor apply(const Residual& r, const Layer& l, Tensor h) {
 
 }  // namespace
 
-std::vector<Residual> pre_norm(Block attention, Block ffn, std::string_view ffn_norm) {
+std::vector<Residual> pre_norm_layer(Block attention, Block ffn, std::string_view ffn_norm) {
   return {{.name = "attn", .pre_norm = "attn_norm", .block = std::move(attention)},
           {.name = "ffn", .pre_norm = ffn_norm, .block = std::move(ffn)}};
 }
 
-std::vector<Residual> sandwich_norm(Block attention, Block ffn) {
+std::vector<Residual> sandwich_norm_layer(Block attention, Block ffn) {
   return {{.name = "attn",
            .pre_norm = "attn_norm",
            .block = std::move(attention),

@@ -15,16 +15,16 @@ namespace {
 
 Decoder adjacent(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{{rope_adjacent}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{rope_adjacent}}, Moe{})};
 }
 
 Decoder halves(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = pre_norm(Attention{{rope_halves}}, Moe{})};
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_halves}}, Moe{})};
 }
 
 Decoder norm_then_halves(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{norm_heads, rope_halves}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{norm_heads, rope_halves}}, Moe{})};
 }
 
 Decoder neo_bert(const Hparams& c) {
@@ -42,7 +42,7 @@ struct Windowed : Hparams {
 Decoder modern_bert(const Windowed& c) {
   const Ffn ffn{c.silu ? act::silu : act::gelu};
   const auto layer = [ffn](std::int64_t i) {
-    std::vector<Residual> steps = pre_norm(Attention{{rope_halves}}, ffn);
+    std::vector<Residual> steps = pre_norm_layer(Attention{{rope_halves}}, ffn);
     if (i == 0) steps[0].pre_norm = {};  // the embeddings are normed already
     return steps;
   };
@@ -58,7 +58,7 @@ Decoder gemma_embedding(const Windowed& c) {
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
           .embedding_scale = std::sqrt(static_cast<float>(c.D)),
-          .layer = sandwich_norm(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu})};
+          .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu})};
 }
 
 constexpr auto read = read_usual<{.causal = false}>;

@@ -10,7 +10,7 @@ namespace {
 
 Decoder exaone(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{{rope_halves}}, swiglu)};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu)};
 }
 
 Decoder exaone4(const Hparams& c) {

@@ -24,7 +24,7 @@ float root(std::int64_t n) {
 Decoder gemma(const Gemma& c) {
   return {.rope = {.attrs = c.rope},
           .embedding_scale = root(c.D),
-          .layer = pre_norm(Attention{{rope_halves}}, Ffn{act::gelu})};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, Ffn{act::gelu})};
 }
 
 Decoder gemma2(const Gemma& c) {
@@ -32,7 +32,7 @@ Decoder gemma2(const Gemma& c) {
       .q_and_k = {rope_halves}, .scale = c.score_scale, .softcap = c.score_cap};
   return {.rope = {.attrs = c.rope},
           .embedding_scale = root(c.D),
-          .layer = sandwich_norm(attention, Ffn{act::gelu}),
+          .layer = sandwich_norm_layer(attention, Ffn{act::gelu}),
           .logits_cap = c.logits_cap};
 }
 
@@ -41,7 +41,7 @@ Decoder gemma3(const Gemma& c) {
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
           .embedding_scale = root(c.D),
-          .layer = sandwich_norm(attention, Ffn{act::gelu}),
+          .layer = sandwich_norm_layer(attention, Ffn{act::gelu}),
           .logits_cap = c.logits_cap};
 }
 

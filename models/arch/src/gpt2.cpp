@@ -10,12 +10,13 @@ namespace weft {
 namespace {
 
 Decoder gpt2(const Hparams&) {
-  return {.positions = "position_embd", .layer = pre_norm(Attention{}, Ffn{act::gelu, false})};
+  return {.positions = "position_embd",
+          .layer = pre_norm_layer(Attention{}, Ffn{act::gelu, false})};
 }
 
 Decoder starcoder2(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_halves}}, Ffn{act::gelu, false})};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, Ffn{act::gelu, false})};
 }
 
 constexpr auto read = read_usual<{.norm = NormKind::layer}>;

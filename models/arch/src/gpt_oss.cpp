@@ -8,8 +8,8 @@ namespace {
 
 Decoder gpt_oss(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer =
-              pre_norm(Attention{{rope_halves}}, Moe{unit::clamped_swiglu}, "post_attention_norm")};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, Moe{unit::clamped_swiglu},
+                                  "post_attention_norm")};
 }
 
 Hparams read(const Keys& keys) {

@@ -19,7 +19,8 @@ Decoder gptneox(const NeoX& c) {
   const std::vector<Residual> parallel{
       {.name = "layer",
        .block = side_by_side(normed("attn_norm", attention), normed("ffn_norm", ffn))}};
-  return {.rope = {.attrs = c.rope}, .layer = c.parallel ? parallel : pre_norm(attention, ffn)};
+  return {.rope = {.attrs = c.rope},
+          .layer = c.parallel ? parallel : pre_norm_layer(attention, ffn)};
 }
 
 NeoX read_neox(const Keys& keys) {

@@ -15,7 +15,7 @@ struct Granite : Hparams {
 
 Decoder granite(const Granite& c) {
   std::vector<Residual> layer =
-      pre_norm(Attention{.q_and_k = {rope_adjacent}, .scale = c.attention_scale}, Moe{});
+      pre_norm_layer(Attention{.q_and_k = {rope_adjacent}, .scale = c.attention_scale}, Moe{});
   for (Residual& r : layer) r.scale = c.residual_scale;
   return {.rope = {.attrs = c.rope, .factors = true},
           .embedding_scale = c.embedding_scale,

@@ -12,12 +12,12 @@ namespace {
 
 Decoder hunyuan(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_halves, norm_heads}}, swiglu)};
+          .layer = pre_norm_layer(Attention{{rope_halves, norm_heads}}, swiglu)};
 }
 
 Decoder maincoder(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_adjacent, norm_heads}}, swiglu)};
+          .layer = pre_norm_layer(Attention{{rope_adjacent, norm_heads}}, swiglu)};
 }
 
 Hparams read(const Keys& keys) {

@@ -12,7 +12,7 @@ namespace {
 
 Decoder llama(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{{rope_adjacent}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{rope_adjacent}}, Moe{})};
 }
 
 Hparams read(const Keys& keys) {

@@ -57,7 +57,7 @@ Tensor ffn(const Layer& l, Tensor x) {
 }
 
 Decoder llama4(const Llama4& c) {
-  return {.rope = {.attrs = c.rope, .factors = true}, .layer = pre_norm(attention, ffn)};
+  return {.rope = {.attrs = c.rope, .factors = true}, .layer = pre_norm_layer(attention, ffn)};
 }
 
 Llama4 read(const Keys& keys) {

@@ -9,12 +9,12 @@ namespace weft {
 namespace {
 
 Decoder adjacent(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = pre_norm(Attention{{rope_adjacent}}, swiglu)};
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_adjacent}}, swiglu)};
 }
 
 Decoder halves(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{{rope_halves}}, swiglu)};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu)};
 }
 
 }  // namespace

@@ -14,37 +14,37 @@ namespace {
 // Rope over adjacent pairs.
 Decoder adjacent(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{{rope_adjacent}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{rope_adjacent}}, Moe{})};
 }
 
 // Ling's scores are scaled by the root of what rope turns of a head.
 Decoder ling(const Hparams& c) {
   const float scale = 1 / std::sqrt(static_cast<float>(c.rope.n_rot));
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{.q_and_k = {rope_adjacent}, .scale = scale}, Moe{})};
+          .layer = pre_norm_layer(Attention{.q_and_k = {rope_adjacent}, .scale = scale}, Moe{})};
 }
 
 // A norm over every query and key head, then rope over halves.
 Decoder norm_then_halves(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{norm_heads, rope_halves}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{norm_heads, rope_halves}}, Moe{})};
 }
 
 // The other way round.
 Decoder halves_then_norm(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_halves, norm_heads}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{rope_halves, norm_heads}}, Moe{})};
 }
 
 // Norms over all queries and all keys of a token as one row.
 Decoder norm_width_then_halves(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{norm_width, rope_halves}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{norm_width, rope_halves}}, Moe{})};
 }
 
 Decoder dbrx(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_halves}}, Moe{}, "attn_output_norm")};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, Moe{}, "attn_output_norm")};
 }
 
 template <ExpertRules experts, HparamsRules rules = HparamsRules{.min_F = 0}>

@@ -22,7 +22,7 @@ Decoder mimo2(const Mimo& c) {
   const Attention attention{.q_and_k = {rope_halves}, .output = {scale_values}};
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
-          .layer = pre_norm(attention, Moe{})};
+          .layer = pre_norm_layer(attention, Moe{})};
 }
 
 // Layers with a router have experts.

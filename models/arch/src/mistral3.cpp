@@ -15,7 +15,7 @@ Decoder mistral3(const Mistral3& c) {
   Attention attention{{rope_adjacent}};
   if (c.temperature != 0)
     attention.temperature = {.scale = c.temperature, .length = c.rope.original_context};
-  return {.rope = {.attrs = c.rope, .factors = true}, .layer = pre_norm(attention, Moe{})};
+  return {.rope = {.attrs = c.rope, .factors = true}, .layer = pre_norm_layer(attention, Moe{})};
 }
 
 Mistral3 read(const Keys& keys) {

@@ -26,8 +26,8 @@ Decoder muse(const Muse& c) {
   const Attention attention{.q_and_k = {norm_heads, rope_adjacent}, .output = {gate_by_sigmoid}};
   return {.rope = {.attrs = c.rope},
           .embedding_norm = kNoWeight,
-          .layer = pre_norm(normed_after("post_attention_norm", attention),
-                            normed_after("post_ffw_norm", swiglu)),
+          .layer = pre_norm_layer(normed_after("post_attention_norm", attention),
+                                  normed_after("post_ffw_norm", swiglu)),
           .logits_scale = c.logits_scale,
           .logits_cap = c.logits_cap};
 }

@@ -8,7 +8,7 @@ namespace weft {
 
 static Decoder nemotron(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_halves}}, Ffn{act::relu_squared, false})};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, Ffn{act::relu_squared, false})};
 }
 
 extern const Architecture kNemotron;

@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 Decoder olmo(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = pre_norm(Attention{{rope_adjacent}}, swiglu)};
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_adjacent}}, swiglu)};
 }
 
 struct Olmo2 : Hparams {
@@ -28,7 +28,7 @@ Decoder olmo2(const Olmo2& c) {
 
 Decoder openelm(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{norm_heads, rope_halves}}, swiglu)};
+          .layer = pre_norm_layer(Attention{{norm_heads, rope_halves}}, swiglu)};
 }
 
 Hparams read_olmo(const Keys& keys) {

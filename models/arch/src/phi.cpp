@@ -18,7 +18,7 @@ Decoder phi2(const Hparams& c) {
 
 Decoder phi3(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{{rope_halves}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, Moe{})};
 }
 
 Hparams read_moe(const Keys& keys) {

@@ -22,7 +22,7 @@ struct Plamo3 : Hparams {
 Decoder plamo3(const Plamo3& c) {
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
-          .layer = sandwich_norm(Attention{{norm_heads, rope_halves}}, swiglu)};
+          .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, swiglu)};
 }
 
 Plamo3 read(const Keys& keys) {

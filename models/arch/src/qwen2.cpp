@@ -10,12 +10,12 @@ namespace weft {
 namespace {
 
 Decoder qwen2(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = pre_norm(Attention{{rope_halves}}, Moe{})};
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_halves}}, Moe{})};
 }
 
 Decoder seed_oss(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm(Attention{{rope_halves}}, swiglu, "post_attention_norm")};
+          .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu, "post_attention_norm")};
 }
 
 Hparams read_moe(const Keys& keys) {

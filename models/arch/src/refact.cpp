@@ -6,7 +6,7 @@
 namespace weft {
 
 static Decoder refact(const Hparams&) {
-  return {.layer = pre_norm(Attention{.alibi = 8}, swiglu)};
+  return {.layer = pre_norm_layer(Attention{.alibi = 8}, swiglu)};
 }
 
 extern const Architecture kRefact;

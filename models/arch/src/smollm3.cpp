@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 Decoder smollm3(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = pre_norm(Attention{{rope_adjacent}}, swiglu)};
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_adjacent}}, swiglu)};
 }
 
 Hparams read(const Keys& keys) {

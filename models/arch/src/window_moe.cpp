@@ -11,7 +11,7 @@ namespace {
 
 Decoder exaone(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
-          .layer = pre_norm(Attention{{norm_heads, rope_halves}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{norm_heads, rope_halves}}, Moe{})};
 }
 
 Hparams read_exaone(const Keys& keys) {
@@ -27,7 +27,7 @@ Decoder trinity(const Hparams& c) {
   const Attention attention{.q_and_k = {norm_heads, rope_halves}, .output = {gate_by_sigmoid}};
   return {.rope = {.attrs = c.rope},
           .embedding_scale = std::sqrt(static_cast<float>(c.D)),
-          .layer = sandwich_norm(attention, Moe{})};
+          .layer = sandwich_norm_layer(attention, Moe{})};
 }
 
 Hparams read_trinity(const Keys& keys) {
@@ -46,7 +46,7 @@ struct Mellum : Hparams {
 Decoder mellum(const Mellum& c) {
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
-          .layer = pre_norm(Attention{{norm_heads, rope_halves}}, Moe{})};
+          .layer = pre_norm_layer(Attention{{norm_heads, rope_halves}}, Moe{})};
 }
 
 Mellum read_mellum(const Keys& keys) {

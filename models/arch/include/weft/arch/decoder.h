@@ -37,8 +37,9 @@ struct Residual {
 
 // The residuals of most decoders: attention, then ffn, with a norm before each, or before and
 // after.
-std::vector<Residual> pre_norm(Block attention, Block ffn, std::string_view ffn_norm = "ffn_norm");
-std::vector<Residual> sandwich_norm(Block attention, Block ffn);
+std::vector<Residual> pre_norm_layer(Block attention, Block ffn,
+                                     std::string_view ffn_norm = "ffn_norm");
+std::vector<Residual> sandwich_norm_layer(Block attention, Block ffn);
 
 // Applies both blocks to the same input and adds their outputs, for layers with parallel attention
 // and ffn.
