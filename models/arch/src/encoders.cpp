@@ -96,7 +96,7 @@ constinit const Architecture kGemmaEmbedding =
     decoder<gemma_embedding, read_gemma_embedding>("gemma-embedding");
 constinit const Architecture kLlada = decoder<adjacent, read>("llada");
 constinit const Architecture kLladaMoe = decoder<norm_then_halves, read_moe<false>>("llada-moe");
-constinit const Architecture kLlamaEmbed = decoder<adjacent, read>("llama-embed");
+constinit const Architecture kLlamaEmbed = decoder<adjacent>("llama-embed");
 constinit const Architecture kModernBert = decoder<modern_bert, read_modern_bert>("modern-bert");
 constinit const Architecture kNeoBert = decoder<neo_bert, read>("neo-bert");
 constinit const Architecture kRnd1 = decoder<norm_then_halves, read_moe<true>>("rnd1");

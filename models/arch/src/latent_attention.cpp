@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kMaxRank = 1 << 20;
+constexpr std::int64_t kMaxLatentWidth = 1 << 20;
 
 // Queries [T, H, E], before rope.
 Tensor queries(const Layer& l, const LatentHparams& n, Tensor x) {
@@ -47,10 +47,10 @@ Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
 
 LatentHparams read_latent(const Keys& keys, const Hparams& c) {
   LatentHparams n;
-  n.q_rank = keys.size_or("attention.q_lora_rank", 0, kMaxRank, 0);
-  n.kv_rank = keys.count("attention.kv_lora_rank", kMaxRank);
-  n.E = keys.count_or("attention.key_length_mla", kMaxRank, c.layer(0).E);
-  n.Ev = keys.count_or("attention.value_length_mla", kMaxRank, c.layer(0).Ev);
+  n.q_rank = keys.size_or("attention.q_lora_rank", 0, kMaxLatentWidth, 0);
+  n.kv_rank = keys.count("attention.kv_lora_rank", kMaxLatentWidth);
+  n.E = keys.count_or("attention.key_length_mla", kMaxLatentWidth, c.layer(0).E);
+  n.Ev = keys.count_or("attention.value_length_mla", kMaxLatentWidth, c.layer(0).Ev);
   if (c.rope.n_rot >= n.E)
     keys.refuse("rope.dimension_count", c.rope.n_rot, fmt::format("below the {} of a head", n.E));
   return n;
