@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 struct DeepSeek2 : Hparams {
-  LatentHparams latent;
+  LatentHparams latent = {};
   float score_scale = 1, temperature = 0;
 };
 
@@ -58,7 +58,7 @@ Hparams read_ocr(const Keys& keys) {
 }
 
 struct Latent : Hparams {
-  LatentHparams latent;
+  LatentHparams latent = {};
 };
 
 Decoder plm(const Latent& c) {
