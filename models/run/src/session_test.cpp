@@ -263,7 +263,7 @@ TEST_CASE("misuse is rejected before anything is computed") {
         std::string::npos);
 }
 
-TEST_CASE("a cancelled feed ends after the last whole chunk and can go on") {
+TEST_CASE("a cancelled feed ends after the last complete chunk and can continue") {
   const auto model = tiny_model();
   const auto ids = some_tokens(50);
   Session session(model, {.prefill_width = 16});
