@@ -153,8 +153,7 @@ TEST_CASE("files of another kind and folders without write access are refused fi
   generation.save(path, "{\"messages\": []}");
   CHECK(begin(model, path, prompt, true).n == 19);
   CHECK_THROWS_WITH_AS(begin(model, path, prompt),
-                       doctest::Contains("a conversation, not a prompt cache"),
-                       UnsupportedError);
+                       doctest::Contains("a conversation, not a prompt cache"), UnsupportedError);
 }
 
 TEST_CASE("a model with a window continues from what its file still has") {
