@@ -117,7 +117,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """The whole model; forward gives logits of shape [batch, length, vocab]."""
+    """The whole model; forward gives the logits of the chosen positions, [chosen, vocab]."""
 
     def __init__(self, cfg: Config):
         super().__init__()
@@ -144,14 +144,14 @@ class Model(nn.Module):
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.5)
 
-    def forward(self, ids):
+    def forward(self, ids, chosen):
         length = ids.shape[1]
         cos, sin = self.cos[:length], self.sin[:length]
         mask = torch.full((length, length), float("-inf")).triu(1)
         x = self.token_embd(ids)
         for block in self.blocks:
             x = block(x, cos, sin, mask)
-        return F.linear(self.output_norm(x), self.token_embd.weight)
+        return F.linear(self.output_norm(x[chosen]), self.token_embd.weight)
 
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.parameters())

@@ -8,6 +8,7 @@ is as honest as the validation loss.
 import argparse
 import json
 import os
+import random
 import time
 from pathlib import Path
 
@@ -15,39 +16,62 @@ import torch
 import torch.nn.functional as F
 
 import corpus
+import gguf_writer
 import words
 from bpe import Tokenizer
+from lesson import TOLD, lesson
 from model import Config, Model
 from optim import make_optimizers, rate
 
 SEED, VALIDATION_SEED = 1, 2
 
 
-class Rows:
-    """Packs documents into rows. A row begins with a document; its last document may be cut short."""
+class Lessons:
+    """Batches of whole documents of similar length, so that little of a batch is padding."""
+
+    POOL = 96  # documents that are sorted together
 
     def __init__(self, tokenizer: Tokenizer, seed: int, index: int = 0):
         self.tokenizer, self.seed, self.index = tokenizer, seed, index
+        self.ready = []
 
-    def row(self, length: int) -> list:
-        ids = []
-        while len(ids) < length + 1:
-            ids += [self.tokenizer.end] + self.tokenizer.encode(corpus.document(self.seed, self.index))
-            if len(ids) < length + 1:
-                self.index += 1
+    def _document(self):
+        doc = corpus.document(self.seed, self.index)
         self.index += 1
-        return ids[:length + 1]
+        ids, weights = lesson(self.tokenizer, doc.text, doc.marks)
+        # A document stands between two end tokens; a chat need not be ended, a story must.
+        return [self.tokenizer.end] + ids + [self.tokenizer.end], weights + [TOLD]
 
-    def batch(self, tokens: int, length: int):
-        rows = torch.tensor([self.row(length) for _ in range(tokens // length)])
-        return rows[:, :-1], rows[:, 1:]
+    def batch(self, tokens: int, longest: int):
+        """About `tokens` tokens: ids [rows, length + 1], and the weights of all but the first ids."""
+        if not self.ready:
+            pool = sorted((self._document() for _ in range(self.POOL)), key=lambda d: len(d[1]))
+            rows = []
+            for doc in pool:
+                rows.append(doc)
+                if len(rows) * len(doc[1]) >= tokens:
+                    self.ready.append(rows)
+                    rows = []
+            random.Random(self.index).shuffle(self.ready)  # the short rest of the pool is left out
+        rows = self.ready.pop()
+        length = min(longest, max(len(weights) for _, weights in rows))
+        ids = torch.full((len(rows), length + 1), self.tokenizer.end)
+        weights = torch.zeros(len(rows), length)
+        for i, (row, weight) in enumerate(rows):
+            ids[i, :len(row)] = torch.tensor(row[:length + 1])
+            weights[i, :len(weight)] = torch.tensor(weight[:length])
+        return ids, weights
 
 
 def loss_of(model, batch):
-    x, y = batch
+    """The weighted mean loss over the tokens that have a weight; no logits are made for the others."""
+    ids, weights = batch
+    chosen = weights > 0
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        logits = model(x)
-    return F.cross_entropy(logits.float().flatten(0, 1), y.flatten())
+        logits = model(ids[:, :-1], chosen)
+    losses = F.cross_entropy(logits.float(), ids[:, 1:][chosen], reduction="none")
+    weights = weights[chosen]
+    return (losses * weights).sum() / weights.sum()
 
 
 @torch.no_grad()
@@ -60,8 +84,15 @@ def load_tokenizer(folder: Path, size: int, documents: int) -> Tokenizer:
     path = folder / "merges.json"
     if not path.exists():
         # A name is easier to remember, and to say again, as one token.
-        Tokenizer.train((corpus.document(SEED, i) for i in range(documents)), size, words.GIRLS + words.BOYS).save(path)
+        Tokenizer.train((corpus.document(SEED, i).text for i in range(documents)), size, words.GIRLS + words.BOYS).save(path)
     return Tokenizer.load(path)
+
+
+def begin_from(path: str, folder: Path, model):
+    """Takes the tokenizer and the weights of a model file of the same shape."""
+    keys, tensors = gguf_writer.read(path)
+    Tokenizer([m.split(" ") for m in keys["tokenizer.ggml.merges"]]).save(folder / "merges.json")
+    model.load_state_dict({name.replace("blk.", "blocks."): torch.tensor(w).float() for name, w in tensors.items()})
 
 
 def save(path: Path, **state):
@@ -81,13 +112,13 @@ def note(log, **entry):
 def options():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("--dir", default=os.environ.get("WEFT_TRAIN_DIR", "build/train"))
+    args.add_argument("--from", dest="origin", metavar="GGUF", help="begin with the weights of this model file")
     args.add_argument("--batch", type=int, default=2048, help="tokens in a step")
     args.add_argument("--matrix-lr", type=float, default=0.02)
     args.add_argument("--other-lr", type=float, default=0.006)
     args.add_argument("--schedule",
                       default="-1:0 39:1 1100:1 1700:0",
                       help="step:share of the peak rate ...")
-    args.add_argument("--long-from", type=int, default=1000, help="from this step on, rows are 512 long, not 256")
     args.add_argument("--check-every", type=int, default=50)
     args.add_argument("--stop-at", type=int, default=0, help="stop after this step, as if interrupted")
     args.add_argument("--threads", type=int, default=2)
@@ -130,21 +161,23 @@ def main():
     folder = Path(o.dir)
     folder.mkdir(parents=True, exist_ok=True)
     cfg = Config()
-    tokenizer = load_tokenizer(folder, cfg.vocab, 12000)
     model = Model(cfg)
+    if o.origin:
+        begin_from(o.origin, folder, model)
+    tokenizer = load_tokenizer(folder, cfg.vocab, 12000)
     optimizers = make_optimizers(model, o.matrix_lr, o.other_lr)
-    rows, held_out = Rows(tokenizer, SEED), Rows(tokenizer, VALIDATION_SEED)
-    checks = [held_out.batch(8192, 512)]
+    rows, held_out = Lessons(tokenizer, SEED), Lessons(tokenizer, VALIDATION_SEED)
+    checks = [held_out.batch(o.batch, cfg.context) for _ in range(5)]
     checkpoint = folder / "checkpoint.pt"
     step, tokens = resume(checkpoint, model, optimizers, rows)
     started, recent = time.time(), []
     with open(folder / "log.jsonl", "a", encoding="utf-8") as log:
         note(log, parameters=model.parameter_count(), first_step=step, steps=o.steps, batch=o.batch)
         while step < o.steps:
-            length = 512 if step >= o.long_from else 256
             share = rate(step, o.knots)
-            recent.append(train_step(model, optimizers, rows.batch(o.batch, length), share))
-            step, tokens = step + 1, tokens + o.batch
+            batch = rows.batch(o.batch, cfg.context)
+            recent.append(train_step(model, optimizers, batch, share))
+            step, tokens = step + 1, tokens + batch[1].numel()
             if step % 20 == 0:
                 print(step,
                       round(sum(recent[-20:]) / len(recent[-20:]), 4),
