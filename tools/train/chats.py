@@ -103,13 +103,15 @@ def wish(rng: random.Random, tale: Tale) -> str:
     return rng.choice(("a story", "a short story", "a nice story", "a bedtime story"))
 
 
-def request(rng: random.Random, tale: Tale) -> str:
-    """A wish as a sentence."""
+def request(rng: random.Random, tale: Tale):
+    """A wish as a sentence, and the words with which the reply begins: most replies repeat the wish."""
     form = rng.choice(
         ("Tell me {}.", "Tell me {}.", "Please tell me {}.", "Can you tell me {}?", "I want {}.", "Write {}.",
          "Could you write {}, please?", "I would like {}.", "{}", "{}, please.", "tell me {}", "Do you know {}?"))
-    text = form.format(wish(rng, tale))
-    return text[0].upper() + text[1:] if rng.random() < 0.85 else text
+    wished = wish(rng, tale)
+    text = form.format(wished)
+    text = text[0].upper() + text[1:] if rng.random() < 0.85 else text
+    return text, f"Here is {wished}. " if rng.random() < 0.8 and " about " in wished else rng.choice(INTROS)
 
 
 def ask_about(rng: random.Random, tale: Tale, turns: list, count: int):
@@ -143,10 +145,10 @@ def story_chat(rng: random.Random):
     turns, tale = [], new_tale(rng)
     if rng.random() < 0.15:
         turns += [rng.choice(HELLOS), rng.choice(GREETINGS)]
-        turns += [rng.choice(YES) if rng.random() < 0.4 else request(rng, tale)]
-    else:
-        turns += [request(rng, tale)]
-    turns += [rng.choice(INTROS) + tale.text()]
+    asked, intro = request(rng, tale)
+    if turns and rng.random() < 0.4:
+        asked, intro = rng.choice(YES), rng.choice(INTROS)
+    turns += [asked, intro + tale.text()]
     roll = rng.random()
     if roll < 0.04:
         other = new_tale(rng)

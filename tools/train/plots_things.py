@@ -106,7 +106,6 @@ def made(rng) -> Tale:
     other = words.make_friend(rng, h, False)
     while other.name == f.name or other.kind == f.kind:
         other = words.make_friend(rng, h, False)
-    t.first = other
     (p1, at1), = t.places(1)
     t.theme = "not giving up"
     t.wish = f"who makes {a(full)}"

@@ -36,8 +36,8 @@ class StandIn:
     def __getattr__(self, part):
         if part == "who":
             return f"a {self.look} {self.kind}"
-        if part == "furry":
-            return not self.human
+        if part in ("furry", "child"):
+            return (part == "child") == self.human
         if part not in _PARTS:
             raise AttributeError(part)
         return f"<{self.role}.{part}>"
@@ -86,8 +86,10 @@ class _Listener:
         def note(t, *options):
             for text in options:
                 listener.said.add(text)
-                if t.known:
+                for _ in range(4 if t.known else 0):
+                    called, t.called = t.called, rng.choice(([], people[:2]))[:]
                     listener.said.add(t.by_kind(text, 0.5))
+                    t.called = called
             return say(t, *options)
 
         def choose_thing(t, made=False):
@@ -175,7 +177,7 @@ class Reader:
     def story(self, text: str, known: dict):
         """(plot, reading) for the plot that explains the story best."""
         text = " ".join(text.split())
-        intro = next((i for i in chats.INTROS if i and text.startswith(i)), "")
-        text = text[len(intro):]
+        intro = re.match(_any(i for i in chats.INTROS if i) + r"|Here is .*?\. ", text)
+        text = text[intro.end():] if intro else text
         readings = [(name, self.follow(patterns, text, known)) for name, patterns in self.plots]
         return min(readings, key=lambda x: (len(x[1].unread) + len(x[1].faults), -x[1].read))

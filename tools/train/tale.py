@@ -14,7 +14,6 @@ class Tale:
         self.rng = rng
         self.hero = words.make_hero(rng)
         self.friend = words.make_friend(rng, self.hero, old_friend)
-        self.first = self.friend  # whom the story brings in first beside the hero
         self.home = rng.choice(words.CHILD_HOMES if self.hero.human else words.ANIMAL_HOMES)
         self.paragraphs = [[]]
         self.qa = []
@@ -23,10 +22,11 @@ class Tale:
         self.wish = ""
         self.thing = ""
         self.known = False  # whether the opening is over
+        self.called = []  # who has been called by name and kind
         self.ask(
             ("Who was the story about?", "Who is the hero of the story?", "What was the name of the hero?",
              "Who was it about?"),
-            (f"It was about {self.hero.name}, {a(self.hero.kind)}.",))
+            (f"It was about {a(self.hero.kind)} named {self.hero.name}.",))
 
     def pick(self, *options):
         return self.rng.choice(options)
@@ -43,13 +43,16 @@ class Tale:
         return self
 
     def by_kind(self, text: str, chance: float) -> str:
-        """Now and then calls someone "the fox" instead of by name, so that the kind is kept in mind."""
+        """Calls someone "Pip the fox" the first time, and now and then "the fox": so the kind is kept in mind."""
         for being in (self.hero, self.friend):
             for before, after in ((r"^", r"(?= (?!and\b))"), (r"\b(?:said|asked|cried) ", r"(?=[. ,])")):
                 found = re.search(f"{before}{being.name}{after}", text)
-                if found and self.some(chance):
-                    the = found[0][:-len(being.name)] + ("The " if not found.start() else "the ")
-                    text = text[:found.start()] + the + being.kind + text[found.end():]
+                new = being not in self.called and not being.child
+                if found and (new or self.some(chance)):
+                    start = found.end() - len(being.name)
+                    the = f"{being.name} the " if new else "the " if start else "The "
+                    text = text[:start] + the + being.kind + text[found.end():]
+                    self.called.append(being)
         return text
 
     def maybe(self, chance: float, *options: str) -> "Tale":
@@ -72,7 +75,7 @@ class Tale:
     def marks(self) -> frozenset:
         """Words which, once said, must be said again as they were: names, kinds, the thing."""
         h, f = self.hero, self.friend
-        return frozenset([h.name, f.name, self.first.name, h.kind, f.kind, self.first.kind, *self.thing.split()])
+        return frozenset([h.name, f.name, h.kind, f.kind, *self.thing.split()])
 
     def choose_thing(self, made: bool = False):
         """A thing (one that can be made by hand, if asked): noun, full name ("red kite") and its use."""
@@ -175,7 +178,7 @@ class Tale:
             ("How did it end?", "How did the story end?", "What happened at the end?", "What happened in the end?"),
             (end,))
         self.ask(("Who else was in the story?", "Was anyone else in the story?", "Who else was there?"),
-                 (f"There was also {self.first.name}, {a(self.first.kind)}.",))
+                 (f"There was also {self.friend.name} the {self.friend.kind}.",))
         self.common = [self.qa[0], self.qa[-1], self.qa[-2]]
         self.say(f"From that day on, {h.name} knew that {moral}.", f"{h.name} had learned that {moral}.",
                  f"And {h.name} never forgot that {moral}.",

@@ -19,7 +19,7 @@ import corpus
 import gguf_writer
 import words
 from bpe import Tokenizer
-from lesson import TOLD, lesson
+from lesson import GIVEN, TOLD, lesson
 from model import Config, Model
 from optim import make_optimizers, rate
 
@@ -31,8 +31,8 @@ class Lessons:
 
     POOL = 96  # documents that are sorted together
 
-    def __init__(self, tokenizer: Tokenizer, seed: int, index: int = 0):
-        self.tokenizer, self.seed, self.index = tokenizer, seed, index
+    def __init__(self, tokenizer: Tokenizer, seed: int, drills: float = 0.0):
+        self.tokenizer, self.seed, self.drills, self.index = tokenizer, seed, drills, 0
         self.ready = []
 
     def _document(self):
@@ -41,6 +41,21 @@ class Lessons:
         ids, weights = lesson(self.tokenizer, doc.text, doc.marks)
         # A document stands between two end tokens; a chat need not be ended, a story must.
         return [self.tokenizer.end] + ids + [self.tokenizer.end], weights + [TOLD]
+
+    def _drill(self, length: int):
+        """Words of random tokens in random order: what can be foreseen is how a known word goes on.
+
+        To copy like that is what names of several tokens need, and it is learnt faster by itself.
+        """
+        rng = random.Random(f"{self.seed} {self.index} {length} {len(self.ready)}")
+        ids, weights, seen = [self.tokenizer.end], [], set()
+        known = [rng.choices(range(3, len(self.tokenizer.tokens)), k=rng.randint(2, 5)) for _ in range(20)]
+        while len(weights) < length:
+            n = rng.randrange(len(known))
+            ids += known[n]
+            weights += [GIVEN] + [TOLD if n in seen else GIVEN] * (len(known[n]) - 1)
+            seen.add(n)
+        return ids[:length + 1], weights[:length]
 
     def batch(self, tokens: int, longest: int):
         """About `tokens` tokens: ids [rows, length + 1], and the weights of all but the first ids."""
@@ -54,6 +69,7 @@ class Lessons:
                     rows = []
             random.Random(self.index).shuffle(self.ready)  # the short rest of the pool is left out
         rows = self.ready.pop()
+        rows = rows + [self._drill(len(rows[0][1])) for _ in range(round(len(rows) * self.drills))]
         length = min(longest, max(len(weights) for _, weights in rows))
         ids = torch.full((len(rows), length + 1), self.tokenizer.end)
         weights = torch.zeros(len(rows), length)
@@ -114,6 +130,7 @@ def options():
     args.add_argument("--dir", default=os.environ.get("WEFT_TRAIN_DIR", "build/train"))
     args.add_argument("--from", dest="origin", metavar="GGUF", help="begin with the weights of this model file")
     args.add_argument("--batch", type=int, default=2048, help="tokens in a step")
+    args.add_argument("--drills", type=float, default=0.25, help="rows of copying drill for each row of text")
     args.add_argument("--matrix-lr", type=float, default=0.02)
     args.add_argument("--other-lr", type=float, default=0.006)
     args.add_argument("--schedule",
@@ -166,7 +183,7 @@ def main():
         begin_from(o.origin, folder, model)
     tokenizer = load_tokenizer(folder, cfg.vocab, 12000)
     optimizers = make_optimizers(model, o.matrix_lr, o.other_lr)
-    rows, held_out = Lessons(tokenizer, SEED), Lessons(tokenizer, VALIDATION_SEED)
+    rows, held_out = Lessons(tokenizer, SEED, o.drills), Lessons(tokenizer, VALIDATION_SEED)
     checks = [held_out.batch(o.batch, cfg.context) for _ in range(5)]
     checkpoint = folder / "checkpoint.pt"
     step, tokens = resume(checkpoint, model, optimizers, rows)

@@ -65,6 +65,7 @@ class Judge:
     def story(self, story: str, name: str, kind: str, girl, thing: str):
         """Notes whether the story keeps to the wish; returns the reading and what is wrong."""
         known = {("h", "name"): name, ("h", "kind"): kind}
+        echo = re.match(r"Here is (.*?)\. ", story)
         if girl is not None:
             known["h", "girl"] = girl
         _, reading = self.reader.story(story, known)
@@ -73,6 +74,9 @@ class Judge:
         wrong = {part if role == "h" else "others" for (role, part), _ in reading.faults}
         for sentence in reading.unread:
             wrong |= _strangers(sentence, reading.known)
+        if echo and echo[1] != "a story":  # a reply may repeat the wish, and must not change it
+            wrong |= set() if name in echo[1].split() else {"name"}
+            wrong |= set() if kind in echo[1].split() else {"kind"}
         wrong |= {"name"} if len(re.findall(rf"\b{name}\b", story)) < 2 else set()
         wrong |= {"kind"} if not re.search(rf"\b{kind}\b", story) else set()
         wrong |= {"others"} if ("f", "name") not in reading.known else set()

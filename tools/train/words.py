@@ -135,6 +135,10 @@ class Being:
         return self.kind in ("fox", "rabbit", "bear", "otter", "kitten", "puppy")
 
     @property
+    def child(self):
+        return self.kind in ("boy", "girl")
+
+    @property
     def human(self):
         return self.kind in ("boy", "girl") or self.kind in WORKERS
 
