@@ -47,10 +47,14 @@ class Muon(torch.optim.Optimizer):
                     p.mul_(1 - lr * group["decay"]).add_(update, alpha=-lr * scale)
 
 
-def make_optimizers(model, matrix_lr: float, other_lr: float):
-    """The two optimizers for a model; each group remembers its peak rate."""
-    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "token_embd" not in n]
-    others = [p for n, p in model.named_parameters() if p.ndim != 2 or "token_embd" in n]
+def make_optimizers(model, matrix_lr: float, other_lr: float, rank: int, workers: int):
+    """The two optimizers for a worker's share of the layers; each group remembers its peak rate."""
+    def layer(name):
+        return int(name.split(".")[1]) if name.startswith("blocks.") else 0
+
+    mine = [(n, p) for n, p in model.named_parameters() if layer(n) % workers == rank]
+    matrices = [p for n, p in mine if p.ndim == 2 and "token_embd" not in n]
+    others = [p for n, p in mine if p.ndim != 2 or "token_embd" in n]
     optimizers = [Muon(matrices, matrix_lr),
                   torch.optim.AdamW(others, other_lr, betas=(0.9, 0.98), eps=1e-10, weight_decay=0.0)]
     for o in optimizers:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import torch
+import torch.multiprocessing as multiprocessing
 import torch.nn.functional as F
 
 import corpus
@@ -138,86 +139,122 @@ def options():
                       help="step:share of the peak rate ...")
     args.add_argument("--check-every", type=int, default=50)
     args.add_argument("--stop-at", type=int, default=0, help="stop after this step, as if interrupted")
-    args.add_argument("--threads", type=int, default=2)
+    args.add_argument("--workers", type=int, default=2, help="processes of one thread each")
     o = args.parse_args()
     o.knots = [(int(step), float(share)) for step, share in (k.split(":") for k in o.schedule.split())]
     o.steps = o.knots[-1][0]
     return o
 
 
-def resume(path: Path, model, optimizers, rows):
+def resume(folder: Path, rank: int, model, optimizers, rows):
     """Takes up the last checkpoint; returns the next step and the tokens seen so far."""
-    if not path.exists():
+    if not (folder / "checkpoint.pt").exists():
         return 0, 0
-    state = torch.load(path)
-    model.load_state_dict(state["model"])
-    for optimizer, kept in zip(optimizers, state["optimizers"]):
-        optimizer.load_state_dict(kept)
+    state = torch.load(folder / "checkpoint.pt")
+    if rank == 0:
+        model.load_state_dict(state["model"])
+    mine = folder / f"optimizer-{rank}.pt"
+    kept = torch.load(mine) if mine.exists() else {"step": -1}
+    if kept["step"] == state["step"]:  # else the momentum begins anew
+        for optimizer, values in zip(optimizers, kept["optimizers"]):
+            optimizer.load_state_dict(values)
     rows.index = state["index"]
     return state["step"], state["tokens"]
 
 
-def train_step(model, optimizers, batch, share: float) -> float:
+def train_step(crew, rank: int, model, optimizers, batch, share: float) -> float:
     """One update at a share of the peak rate; returns the loss."""
-    loss = loss_of(model, batch)
+    ids, weights = batch
+    mine = slice(rank, None, crew.workers)
+    model.zero_grad(set_to_none=True)
+    loss = loss_of(model, (ids[mine], weights[mine])) * weights[mine].sum() / weights.sum()
+    loss.backward()
+    loss = crew.add_up(rank, model, loss.item())
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] = group["peak"] * share
-        optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    for optimizer in optimizers:
         optimizer.step()
-    return loss.item()
+    crew.barrier.wait()
+    return loss
+
+
+class Crew:
+    """Processes that share the weights: each takes some rows of a batch and updates some layers.
+
+    They meet twice in a step. Threads would meet in each of its operations, and where other
+    programs want the cores too, that is a long wait each time.
+    """
+
+    def __init__(self, model, workers: int):
+        self.workers, self.context = workers, multiprocessing.get_context("fork")
+        self.barrier = self.context.Barrier(workers)
+        model.share_memory()
+        self.parts = torch.zeros(workers, model.parameter_count() + 1).share_memory_()
+
+    def add_up(self, rank: int, model, loss: float) -> float:
+        """Makes each gradient the sum of all workers' gradients; returns the sum of the losses."""
+        params = list(model.parameters())
+        self.parts[rank] = torch.cat([p.grad.flatten() for p in params] + [torch.tensor([loss])])
+        self.barrier.wait()
+        total = self.parts.sum(0)
+        for p, grad in zip(params, total[:-1].split([p.numel() for p in params])):
+            p.grad.copy_(grad.view_as(p))
+        return total[-1].item()
+
+    def run(self, work):
+        """Calls work(rank) in all workers, rank 0 being this process."""
+        others = [self.context.Process(target=work, args=(rank, ), daemon=True) for rank in range(1, self.workers)]
+        for other in others:
+            other.start()
+        work(0)
+        for other in others:
+            other.join()
+
+
+def train(o, crew, rank: int, model, tokenizer):
+    """The loop; worker 0 also validates, saves and logs."""
+    torch.set_num_threads(1)
+    folder = Path(o.dir)
+    optimizers = make_optimizers(model, o.matrix_lr, o.other_lr, rank, crew.workers)
+    rows, held_out = Lessons(tokenizer, SEED, o.drills), Lessons(tokenizer, VALIDATION_SEED)
+    checks = [held_out.batch(o.batch, model.cfg.context) for _ in range(5 if rank == 0 else 0)]
+    step, tokens = resume(folder, rank, model, optimizers, rows)
+    crew.barrier.wait()
+    started, recent = time.time(), []
+    with open(folder / "log.jsonl" if rank == 0 else os.devnull, "a", encoding="utf-8") as log:
+        while step < o.steps:
+            share = rate(step, o.knots)
+            batch = rows.batch(o.batch, model.cfg.context)
+            recent.append(train_step(crew, rank, model, optimizers, batch, share))
+            step, tokens = step + 1, tokens + batch[1].numel()
+            if rank == 0 and step % 20 == 0:
+                print(step, round(sum(recent[-20:]) / len(recent[-20:]), 4), f"{time.time() - started:.0f}s", flush=True)
+            if step % o.check_every == 0 or step in (o.steps, o.stop_at):
+                save(folder / f"optimizer-{rank}.pt", step=step, optimizers=[x.state_dict() for x in optimizers])
+                crew.barrier.wait()
+                if rank == 0:
+                    note(log, step=step, tokens=tokens, loss=sum(recent) / len(recent),
+                         validation=validate(model, checks), share=share, seconds=time.time() - started)
+                    save(folder / "checkpoint.pt", step=step, tokens=tokens, index=rows.index,
+                         config=model.cfg.as_dict(), model=model.state_dict())
+                recent = []
+            if step == o.stop_at:
+                break
 
 
 def main():
     o = options()
-    torch.set_num_threads(o.threads)
+    torch.set_num_threads(1)
     torch.manual_seed(SEED)
     folder = Path(o.dir)
     folder.mkdir(parents=True, exist_ok=True)
-    cfg = Config()
-    model = Model(cfg)
+    model = Model(Config())
     if o.origin:
         begin_from(o.origin, folder, model)
-    tokenizer = load_tokenizer(folder, cfg.vocab, 12000)
-    optimizers = make_optimizers(model, o.matrix_lr, o.other_lr)
-    rows, held_out = Lessons(tokenizer, SEED, o.drills), Lessons(tokenizer, VALIDATION_SEED)
-    checks = [held_out.batch(o.batch, cfg.context) for _ in range(5)]
-    checkpoint = folder / "checkpoint.pt"
-    step, tokens = resume(checkpoint, model, optimizers, rows)
-    started, recent = time.time(), []
-    with open(folder / "log.jsonl", "a", encoding="utf-8") as log:
-        note(log, parameters=model.parameter_count(), first_step=step, steps=o.steps, batch=o.batch)
-        while step < o.steps:
-            share = rate(step, o.knots)
-            batch = rows.batch(o.batch, cfg.context)
-            recent.append(train_step(model, optimizers, batch, share))
-            step, tokens = step + 1, tokens + batch[1].numel()
-            if step % 20 == 0:
-                print(step,
-                      round(sum(recent[-20:]) / len(recent[-20:]), 4),
-                      f"{time.time() - started:.0f}s",
-                      flush=True)
-            if step % o.check_every == 0 or step in (o.steps, o.stop_at):
-                note(log,
-                     step=step,
-                     tokens=tokens,
-                     loss=sum(recent) / len(recent),
-                     validation=validate(model, checks),
-                     share=share,
-                     seconds=time.time() - started)
-                recent = []
-                save(checkpoint,
-                     step=step,
-                     tokens=tokens,
-                     index=rows.index,
-                     config=cfg.as_dict(),
-                     model=model.state_dict(),
-                     optimizers=[x.state_dict() for x in optimizers])
-            if step == o.stop_at:
-                break
+    tokenizer = load_tokenizer(folder, model.cfg.vocab, 12000)
+    crew = Crew(model, o.workers)
+    crew.run(lambda rank: train(o, crew, rank, model, tokenizer))
 
 
 if __name__ == "__main__":
