@@ -129,6 +129,9 @@ class Model(nn.Module):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
         self.apply(self._init)
+        # A part that all embeddings share changes no probability, and gives the layers a constant to read.
+        shared = torch.nn.functional.normalize(torch.randn(cfg.dim), dim=0)
+        self.token_embd.weight.data.add_(6 * shared)
         # Embeddings are large, so that a token stays visible beside what the layers
         # add to it; the small weight of the last norm keeps the first logits small.
         self.output_norm.weight.data.fill_(0.05)

@@ -18,6 +18,7 @@ import torch.nn.functional as F
 
 import corpus
 import gguf_writer
+import induction
 import words
 from bpe import Tokenizer
 from lesson import GIVEN, TOLD, lesson
@@ -57,6 +58,15 @@ class Lessons:
             weights += [GIVEN] + [TOLD if n in seen else GIVEN] * (len(known[n]) - 1)
             seen.add(n)
         return ids[:length + 1], weights[:length]
+
+    def sample(self):
+        """Rows of 256 ids, twelve drills and eight of text, to fit the first weights to."""
+        rows, text = [], []
+        for self.index in range(12):
+            rows.append(self._drill(256)[0][:256])
+        while len(text) < 8 * 256:
+            text += self._document()[0]
+        return torch.tensor(rows + [text[at:at + 256] for at in range(0, 8 * 256, 256)])
 
     def batch(self, tokens: int, longest: int):
         """About `tokens` tokens: ids [rows, length + 1], and the weights of all but the first ids."""
@@ -105,10 +115,15 @@ def load_tokenizer(folder: Path, size: int, documents: int) -> Tokenizer:
     return Tokenizer.load(path)
 
 
-def begin_from(path: str, folder: Path, model):
-    """Takes the tokenizer and the weights of a model file of the same shape."""
-    keys, tensors = gguf_writer.read(path)
+def take_tokenizer(path: str, folder: Path):
+    """Writes down the tokenizer of a model file as that of this training."""
+    keys, _ = gguf_writer.read(path)
     Tokenizer([m.split(" ") for m in keys["tokenizer.ggml.merges"]]).save(folder / "merges.json")
+
+
+def begin_from(path: str, model):
+    """Takes the weights of a model file of the same shape."""
+    _, tensors = gguf_writer.read(path)
     model.load_state_dict({name.replace("blk.", "blocks."): torch.tensor(w).float() for name, w in tensors.items()})
 
 
@@ -130,8 +145,9 @@ def options():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("--dir", default=os.environ.get("WEFT_TRAIN_DIR", "build/train"))
     args.add_argument("--from", dest="origin", metavar="GGUF", help="begin with the weights of this model file")
+    args.add_argument("--tokenizer", metavar="GGUF", help="use the tokenizer of this model file")
     args.add_argument("--batch", type=int, default=2048, help="tokens in a step")
-    args.add_argument("--drills", type=float, default=0.25, help="rows of copying drill for each row of text")
+    args.add_argument("--drills", type=float, default=0.12, help="rows of copying drill for each row of text")
     args.add_argument("--matrix-lr", type=float, default=0.02)
     args.add_argument("--other-lr", type=float, default=0.006)
     args.add_argument("--schedule",
@@ -250,9 +266,13 @@ def main():
     folder = Path(o.dir)
     folder.mkdir(parents=True, exist_ok=True)
     model = Model(Config())
-    if o.origin:
-        begin_from(o.origin, folder, model)
+    if o.origin or o.tokenizer:
+        take_tokenizer(o.origin or o.tokenizer, folder)
     tokenizer = load_tokenizer(folder, model.cfg.vocab, 12000)
+    if o.origin:
+        begin_from(o.origin, model)
+    else:
+        induction.install(model, Lessons(tokenizer, SEED).sample())
     crew = Crew(model, o.workers)
     crew.run(lambda rank: train(o, crew, rank, model, tokenizer))
 
