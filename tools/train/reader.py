@@ -110,6 +110,7 @@ class Reading:
     """What was understood: who is who, and what did not agree with it."""
 
     known: dict = field(default_factory=dict)  # (role, "name" | "kind" | "girl" | "look") -> value
+    told: dict = field(default_factory=dict)  # likewise, but as the text first says it, whatever was known before
     faults: list = field(default_factory=list)  # (part, sentence)
     read: int = 0  # sentences that a plot could say
     unread: list = field(default_factory=list)
@@ -169,6 +170,7 @@ class Reader:
                     r.faults.append((key, best[0]))
                 for key, value in _facts(best):
                     r.known.setdefault(key, value)
+                    r.told.setdefault(key, value)
                 end = best.end()
                 r.read += 1
             at = end + 1

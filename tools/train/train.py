@@ -44,12 +44,12 @@ class Lessons:
         # A document stands between two end tokens; a chat need not be ended, a story must.
         return [self.tokenizer.end] + ids + [self.tokenizer.end], weights + [TOLD]
 
-    def _drill(self, length: int):
+    def _drill(self, length: int, number: int = 0):
         """Words of random tokens in random order: what can be foreseen is how a known word goes on.
 
         To copy like that is what names of several tokens need, and it is learnt faster by itself.
         """
-        rng = random.Random(f"{self.seed} {self.index} {length} {len(self.ready)}")
+        rng = random.Random(f"{self.seed} {self.index} {length} {len(self.ready)} {number}")
         ids, weights, seen = [self.tokenizer.end], [], set()
         known = [rng.choices(range(3, len(self.tokenizer.tokens)), k=rng.randint(2, 5)) for _ in range(20)]
         while len(weights) < length:
@@ -80,7 +80,7 @@ class Lessons:
                     rows = []
             random.Random(self.index).shuffle(self.ready)  # the short rest of the pool is left out
         rows = self.ready.pop()
-        rows = rows + [self._drill(len(rows[0][1])) for _ in range(round(len(rows) * self.drills))]
+        rows = rows + [self._drill(len(rows[0][1]), n) for n in range(round(len(rows) * self.drills))]
         length = min(longest, max(len(weights) for _, weights in rows))
         ids = torch.full((len(rows), length + 1), self.tokenizer.end)
         weights = torch.zeros(len(rows), length)
@@ -111,7 +111,8 @@ def load_tokenizer(folder: Path, size: int, documents: int) -> Tokenizer:
     path = folder / "merges.json"
     if not path.exists():
         # A name is easier to remember, and to say again, as one token.
-        Tokenizer.train((corpus.document(SEED, i).text for i in range(documents)), size, words.GIRLS + words.BOYS).save(path)
+        texts = (corpus.document(SEED, i).text for i in range(documents))
+        Tokenizer.train(texts, size, words.GIRLS + words.BOYS).save(path)
     return Tokenizer.load(path)
 
 

@@ -90,7 +90,7 @@ class Judge:
 
     def about(self, answer: str, reading, roles) -> bool:
         """Whether the answer names someone with one of the roles, and nothing that is untrue of them."""
-        known = reading.known
+        known = reading.told
         names = [n for n in NAME.findall(answer) if n in known.values()]
         role = next((r for r in roles if known.get((r, "name")) in names), None)
         if role is None or set(NAME.findall(answer)) - {*known.values(), "It", "The", "There", "She", "He"}:
@@ -98,8 +98,8 @@ class Judge:
         text = set(re.findall(r"[a-z]+", answer.lower()))
         looks = set(str(known.get((role, "look"), "")).split())
         pronouns = {True: {"he", "his", "him"}, False: {"she"}, None: set()}[known.get((role, "girl"))]
-        allowed = {known.get((role, "kind"))}
-        return known[role, "kind"] in text and text & KINDS <= allowed and text & LOOKS <= looks | {"kind"} \
+        kind = known.get((role, "kind"))
+        return kind in text and text & KINDS <= {kind} and text & LOOKS <= looks | {"kind"} \
             and not text & pronouns
 
     def ending(self, answer: str, story: str) -> bool:
@@ -110,7 +110,7 @@ class Judge:
 
     def sequel(self, answer: str, reading) -> bool:
         """Whether each sentence is one that can follow a story, about the same two people."""
-        people = {k: v for k, v in reading.known.items() if k[1] != "look"}
+        people = {k: v for k, v in reading.told.items() if k[1] != "look"}
         after = self.reader.follow(self.reader.after, " ".join(answer.split()), people)
         named = {n for n in NAME.findall(answer) if n in people.values()}
         return bool(named) and not after.faults and not after.unread
