@@ -137,7 +137,10 @@ def score(model, count: int, temperature: float, rng, verbose: bool):
         chat = f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n"
 
         def reply(limit):
-            out, _ = model.generate(model.prompt(chat), limit, temperature, rng)
+            ids = model.prompt(chat)
+            # A story that runs on and on leaves no room for an answer, which then is wrong.
+            room = min(limit, model.context - len(ids))
+            out = model.generate(ids, room, temperature, rng)[0] if room > 0 else []
             return model.tokenizer.decode(out)
 
         told = reply(STORY_LIMIT)
