@@ -31,10 +31,19 @@ LETTERS = byte_letters()
 BYTES = {c: b for b, c in enumerate(LETTERS)}
 
 
+def in_letters(piece: str) -> str:
+    """A pre-token in stand-in letters."""
+    return "".join(LETTERS[b] for b in piece.encode())
+
+
+def cut(text: str) -> list:
+    """The pre-tokens of a text without special tokens."""
+    return _PIECE.findall(text)
+
+
 def pieces(text: str):
     """The pre-tokens of a text without special tokens, in stand-in letters."""
-    for piece in _PIECE.findall(text):
-        yield "".join(LETTERS[b] for b in piece.encode())
+    return map(in_letters, cut(text))
 
 
 def learn_merges(counts: Counter, count: int) -> list:
@@ -114,9 +123,10 @@ class Tokenizer:
         with open(path, "w", encoding="utf-8") as f:
             json.dump(self.merges, f, ensure_ascii=False)
 
-    def _encode_piece(self, piece: str) -> list:
+    def encode_piece(self, piece: str) -> list:
+        """The ids of one pre-token."""
         if piece not in self._cache:
-            parts = list(piece)
+            parts = list(in_letters(piece))
             while len(parts) > 1:
                 pair = min(zip(parts, parts[1:]), key=lambda p: self.rank.get(p, 1 << 30))
                 if pair not in self.rank:
@@ -132,8 +142,8 @@ class Tokenizer:
             if part in SPECIALS:
                 ids.append(self.ids[part])
             else:
-                for piece in pieces(part):
-                    ids += self._encode_piece(piece)
+                for piece in cut(part):
+                    ids += self.encode_piece(piece)
         return ids
 
     def decode(self, ids) -> str:

@@ -67,41 +67,69 @@ INTROS = ("", "", "", "", "Here is a story. ", "Of course! ", "With pleasure. ",
 
 
 def new_tale(rng: random.Random) -> Tale:
-    """A tale with any of the plots."""
-    return rng.choice(PLOTS)(rng)
+    """A tale with any of the plots; the first four, which turn on a thing, come more often."""
+    return rng.choice(PLOTS[:4] if rng.random() < 0.3 else PLOTS)(rng)
 
 
-def request(rng: random.Random, tale: Tale) -> str:
-    """A wish which the tale fulfils."""
-    h = tale.hero
-    wishes = [
-        f"a story about {a(h.kind)}", f"a story about {a(h.kind)} named {h.name}", f"a story about {h.who}",
-        f"a story about {h.name}", f"a story about {a(h.kind)} {tale.wish}",
-        f"a story about {a(h.kind)} named {h.name} {tale.wish}", f"a story about {h.name} and {tale.friend.name}",
-        f"a tale about {h.who} {tale.wish}", f"a short story about {a(h.kind)} called {h.name}",
-        f"a story about {tale.theme}", f"a story about {a(h.kind)} and {a(tale.friend.kind)}"
-    ]
-    if tale.thing:
-        thing = tale.thing if (tale.thing[-1] == "s"
-                               and "pair" not in tale.thing) or tale.theme in ("sharing", ) else a(tale.thing)
-        thing = "the " + tale.thing if tale.theme in ("following a dream", "falling asleep") else thing
-        wishes += [
-            f"a story about {a(h.kind)} and {thing}", f"a story about {h.name} and {thing}",
-            f"a story with {thing} in it", f"a story about {thing}"
-        ]
-    wish = rng.choice(wishes) if rng.random() < 0.8 else rng.choice(
-        ("a story", "a short story", "a nice story", "a bedtime story"))
+def wished_thing(tale: Tale) -> str:
+    """The tale's thing with its article, as a wish names it."""
+    if tale.theme in ("following a dream", "falling asleep"):
+        return "the " + tale.thing
+    plural = tale.thing[-1] == "s" and "pair" not in tale.thing
+    return tale.thing if plural or tale.theme == "sharing" else a(tale.thing)
+
+
+def wish(rng: random.Random, tale: Tale) -> str:
+    """A wish which the tale fulfils. Most name the hero and say what kind of being it is."""
+    h, roll = tale.hero, rng.random()
+    named = f"{a(h.kind)} {rng.choice(('named', 'named', 'called'))} {h.name}"
+    thing = wished_thing(tale) if tale.thing else ""
+    if roll < 0.35:
+        return f"a story about {named}"
+    if roll < 0.70:
+        return rng.choice((f"a story about {named} and {thing}", f"a story about {named} with {thing}")) \
+            if thing else f"a story about {named} {tale.wish}"
+    kind, name, friend = a(h.kind), h.name, tale.friend
+    wishes = [f"a story about {kind}", f"a story about {h.who}", f"a story about {name}",
+              f"a story about {kind} {tale.wish}", f"a story about {named} {tale.wish}",
+              f"a story about {name} and {friend.name}", f"a tale about {h.who} {tale.wish}",
+              f"a story about {tale.theme}", f"a story about {kind} and {a(friend.kind)}",
+              f"a story about {named} and {a(friend.kind)}", f"a short story about {named}"]
+    if thing:
+        wishes += [f"a story about {kind} and {thing}", f"a story about {name} and {thing}",
+                   f"a story with {thing} in it", f"a story about {thing}"]
+    if roll < 0.95:
+        return rng.choice(wishes)
+    return rng.choice(("a story", "a short story", "a nice story", "a bedtime story"))
+
+
+def request(rng: random.Random, tale: Tale):
+    """A wish as a sentence, and the words with which the reply begins: most replies repeat the wish."""
     form = rng.choice(
         ("Tell me {}.", "Tell me {}.", "Please tell me {}.", "Can you tell me {}?", "I want {}.", "Write {}.",
          "Could you write {}, please?", "I would like {}.", "{}", "{}, please.", "tell me {}", "Do you know {}?"))
-    text = form.format(wish)
-    return text[0].upper() + text[1:] if rng.random() < 0.85 else text
+    wished = wish(rng, tale)
+    text = form.format(wished)
+    text = text[0].upper() + text[1:] if rng.random() < 0.85 else text
+    return text, f"Here is {wished}. " if rng.random() < 0.8 and " about " in wished else rng.choice(INTROS)
 
 
 def ask_about(rng: random.Random, tale: Tale, turns: list, count: int):
-    """Appends some different questions about the tale, with their answers."""
-    for questions, answers in rng.sample(tale.qa, min(count, len(tale.qa))):
-        turns += [rng.choice(questions), rng.choice(answers)]
+    """Appends some different questions about the tale, with their answers.
+
+    Those that fit every story (who, who else, the end, what next) come most often.
+    """
+    always = [*tale.common, (NEXT, (epilogue(tale), ))]
+    others = [x for x in tale.qa if x not in tale.common]
+    picked = [x for x in always if rng.random() < 0.6][:count]
+    if len(picked) < count:
+        picked += rng.sample(others, min(count - len(picked), len(others)))
+    rng.shuffle(picked)
+    if rng.random() < 0.3:
+        picked.sort(key=lambda x: always.index(x) if x in always else -1)  # a common order: who, what, next
+    for questions, answers in picked:
+        # The first wording is the one that most people choose.
+        turns += [questions[0] if rng.random() < 0.4 else rng.choice(questions), rng.choice(answers)]
 
 
 def ending(rng: random.Random, turns: list):
@@ -112,36 +140,36 @@ def ending(rng: random.Random, turns: list):
         turns += [rng.choice(questions), rng.choice(answers)]
 
 
-def story_chat(rng: random.Random) -> list:
-    """A wish, the story, questions, perhaps a sequel."""
+def story_chat(rng: random.Random):
+    """A wish, the story, questions, perhaps a sequel; and the words that the story must keep."""
     turns, tale = [], new_tale(rng)
     if rng.random() < 0.15:
         turns += [rng.choice(HELLOS), rng.choice(GREETINGS)]
-        turns += [rng.choice(YES) if rng.random() < 0.4 else request(rng, tale)]
-    else:
-        turns += [request(rng, tale)]
-    turns += [rng.choice(INTROS) + tale.text()]
+    asked, intro = request(rng, tale)
+    if turns and rng.random() < 0.4:
+        asked, intro = rng.choice(YES), rng.choice(INTROS)
+    turns += [asked, intro + tale.text()]
     roll = rng.random()
-    if roll < 0.12:
-        turns += [rng.choice(AGAIN), new_tale(rng).text()]
-    else:
-        ask_about(rng, tale, turns, rng.randint(1, 4))
-        if roll < 0.27:
-            turns += [rng.choice(NEXT), epilogue(tale)]
-    ending(rng, turns)
-    return turns
+    if roll < 0.04:
+        other = new_tale(rng)
+        turns += [rng.choice(AGAIN), other.text()]
+        return turns, tale.marks() | other.marks()
+    ask_about(rng, tale, turns, rng.randint(2, 5))
+    if rng.random() < 0.3:
+        ending(rng, turns)
+    return turns, tale.marks()
 
 
-def reading_chat(rng: random.Random) -> list:
+def reading_chat(rng: random.Random):
     """The user brings the story and asks about it."""
     tale, turns = new_tale(rng), []
     ask_about(rng, tale, turns, rng.randint(2, 4))
     turns[0] = rng.choice(("{story}\n{q}", "Here is a story: {story}\n{q}", "{q}\n{story}",
                            "Read this. {story}\n{q}")).format(story=tale.text(), q=turns[0])
-    return turns
+    return turns, tale.marks()
 
 
-def small_chat(rng: random.Random) -> list:
+def small_chat(rng: random.Random):
     """Talk without a story."""
     turns = []
     if rng.random() < 0.6:
@@ -149,16 +177,16 @@ def small_chat(rng: random.Random) -> list:
     for questions, answers in rng.sample(SMALL_TALK + ((FAR_AWAY, NOT_KNOWN), ), rng.randint(1, 2)):
         turns += [rng.choice(questions), rng.choice(answers)]
     ending(rng, turns)
-    return turns
+    return turns, frozenset()
 
 
-def chat(rng: random.Random) -> str:
-    """One chat as ChatML text."""
+def chat(rng: random.Random):
+    """One chat as ChatML text, and the words of it that must be kept."""
     roll = rng.random()
-    turns = (story_chat if roll < 0.80 else reading_chat if roll < 0.92 else small_chat)(rng)
+    turns, marks = (story_chat if roll < 0.92 else reading_chat if roll < 0.95 else small_chat)(rng)
     text = ""
-    if rng.random() < 0.3:
+    if rng.random() < 0.1:
         text = f"<|im_start|>system\n{rng.choice(SYSTEMS)}<|im_end|>\n"
     for i, content in enumerate(turns):
         text += f"<|im_start|>{'assistant' if i % 2 else 'user'}\n{content}<|im_end|>\n"
-    return text
+    return text, marks

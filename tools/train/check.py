@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Runs a model file with numpy alone: to look at what it writes, and to write down
-what a correct implementation must answer (`--expected`)."""
+"""Runs a model file with numpy alone: to look at what it writes, to write down what a
+correct implementation must answer (`--expected`), and to count how often the model
+keeps to a wish (`--score`)."""
 
 import argparse
 import hashlib
@@ -10,6 +11,7 @@ import re
 import numpy as np
 
 import gguf_writer
+import wishes
 from bpe import Tokenizer
 
 PROMPTS = ("Once upon a time",
@@ -19,7 +21,6 @@ LOOKS = ("", "Once upon a time", "One day",
          "<|im_start|>user\nTell me a story about a rabbit named Sarah.<|im_end|>\n<|im_start|>assistant\n",
          "<|im_start|>user\nA story about a girl and a red kite, please.<|im_end|>\n<|im_start|>assistant\n",
          "<|im_start|>user\nHello!<|im_end|>\n<|im_start|>assistant\n")
-QUESTIONS = ("Who was the story about?", "Who else was in the story?", "How did it end?", "What happened next?")
 
 
 def softmax(x):
@@ -121,7 +122,7 @@ def look(model: NumpyModel, seed: int, temperature: float):
         if "story" not in text:
             continue
         text += model.tokenizer.decode(out)
-        for question in QUESTIONS:
+        for question in wishes.QUESTIONS:
             text += f"\n<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
             out, _ = model.generate(model.prompt(text), 80)
             text += model.tokenizer.decode(out)
@@ -146,8 +147,10 @@ def main():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("model", nargs="?", default="examples/models/weft-stories.gguf")
     args.add_argument("--expected", metavar="JSON", help="write the expected answers to this file")
+    args.add_argument("--score", type=int, metavar="N", help="count over N wishes what the model gets right")
+    args.add_argument("--verbose", action="store_true", help="with --score: print every story and answer")
     args.add_argument("--seed", type=int, default=1)
-    args.add_argument("--temperature", type=float, default=0.7)
+    args.add_argument("--temperature", type=float, default=0.3)
     o = args.parse_args()
     model = NumpyModel(o.model)
     if o.expected:
@@ -155,6 +158,8 @@ def main():
         text = re.sub(r"\s*\n\s*(?=[-\d\]])", " ", text).replace("[ ", "[").replace(" ]", "]")  # a list on a line
         with open(o.expected, "w", encoding="utf-8") as f:
             f.write(text + "\n")
+    elif o.score:
+        wishes.score(model, o.score, o.temperature, np.random.default_rng(o.seed), o.verbose)
     else:
         look(model, o.seed, o.temperature)
 

@@ -7,18 +7,28 @@ on every machine, and any part of it can be composed again.
 
 import argparse
 import random
+from dataclasses import dataclass
 
 import chats
 
-STORY_SHARE = 0.4
+STORY_SHARE = 0.06
 
 
-def document(seed: int, index: int) -> str:
+@dataclass(frozen=True)
+class Document:
+    """A text, and those of its words which must not change once they have been said."""
+
+    text: str
+    marks: frozenset
+
+
+def document(seed: int, index: int) -> Document:
     """A plain story, or a chat."""
     rng = random.Random(seed * 1_000_003 + index)
     if rng.random() < STORY_SHARE:
-        return chats.new_tale(rng).text()
-    return chats.chat(rng)
+        tale = chats.new_tale(rng)
+        return Document(tale.text(), tale.marks())
+    return Document(*chats.chat(rng))
 
 
 def main():
@@ -28,7 +38,7 @@ def main():
     args.add_argument("--first", type=int, default=0)
     o = args.parse_args()
     for i in range(o.first, o.first + o.count):
-        print(document(o.seed, i), end="\n\n----\n")
+        print(document(o.seed, i).text, end="\n\n----\n")
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """The whole model; forward gives logits of shape [batch, length, vocab]."""
+    """The whole model; forward gives the logits of the chosen positions, [chosen, vocab]."""
 
     def __init__(self, cfg: Config):
         super().__init__()
@@ -129,6 +129,9 @@ class Model(nn.Module):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
         self.apply(self._init)
+        # A part that all embeddings share changes no probability, and gives the layers a constant to read.
+        shared = torch.nn.functional.normalize(torch.randn(cfg.dim), dim=0)
+        self.token_embd.weight.data.add_(6 * shared)
         # Embeddings are large, so that a token stays visible beside what the layers
         # add to it; the small weight of the last norm keeps the first logits small.
         self.output_norm.weight.data.fill_(0.05)
@@ -144,14 +147,14 @@ class Model(nn.Module):
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.5)
 
-    def forward(self, ids):
+    def forward(self, ids, chosen):
         length = ids.shape[1]
         cos, sin = self.cos[:length], self.sin[:length]
         mask = torch.full((length, length), float("-inf")).triu(1)
         x = self.token_embd(ids)
         for block in self.blocks:
             x = block(x, cos, sin, mask)
-        return F.linear(self.output_norm(x), self.token_embd.weight)
+        return F.linear(self.output_norm(x[chosen]), self.token_embd.weight)
 
     def parameter_count(self) -> int:
         return sum(p.numel() for p in self.parameters())

@@ -26,7 +26,7 @@ def orthogonal(g):
 class Muon(torch.optim.Optimizer):
     """Momentum with orthogonal updates; matrices of one shape are treated together."""
 
-    def __init__(self, params, lr: float, momentum: float = 0.95, decay: float = 0.01):
+    def __init__(self, params, lr: float, momentum: float = 0.95, decay: float = 0.1):
         super().__init__(list(params), dict(lr=lr, momentum=momentum, decay=decay))
 
     @torch.no_grad()
@@ -47,11 +47,18 @@ class Muon(torch.optim.Optimizer):
                     p.mul_(1 - lr * group["decay"]).add_(update, alpha=-lr * scale)
 
 
-def make_optimizers(model, matrix_lr: float, other_lr: float):
-    """The two optimizers for a model; each group remembers its peak rate."""
-    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "token_embd" not in n]
-    others = [p for n, p in model.named_parameters() if p.ndim != 2 or "token_embd" in n]
-    optimizers = [Muon(matrices, matrix_lr),
+def make_optimizers(model, matrix_lr: float, other_lr: float, rank: int, workers: int):
+    """The two optimizers for a worker's share of the layers; each group remembers its peak rate."""
+    def layer(name):
+        return int(name.split(".")[1]) if name.startswith("blocks.") else 0
+
+    mine = [(n, p) for n, p in model.named_parameters() if layer(n) % workers == rank]
+    matrices = [p for n, p in mine if p.ndim == 2 and "token_embd" not in n]
+    # What a layer adds grows more slowly than what it reads, or else the embeddings drown in it.
+    adding = {id(p) for n, p in mine if "output.weight" in n or "down" in n}
+    others = [p for n, p in mine if p.ndim != 2 or "token_embd" in n]
+    optimizers = [Muon([p for p in matrices if id(p) not in adding], matrix_lr),
+                  Muon([p for p in matrices if id(p) in adding], matrix_lr / 2),
                   torch.optim.AdamW(others, other_lr, betas=(0.9, 0.98), eps=1e-10, weight_decay=0.0)]
     for o in optimizers:
         for g in o.param_groups:

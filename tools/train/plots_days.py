@@ -60,7 +60,7 @@ def lost_way(rng) -> Tale:
           f"And soon {h.he} stood before {h.his} home.").cheer()
     end = t.pick(f"{h.name} waved to {f.name} until {f.he} was out of sight.",
                  f"{h.name} asked {f.name} in, and they had supper by the fire.",
-                 f"That night {h.name} slept better than ever.")
+                 f"{h.name} slept better than ever.")
     return t.close(
         end,
         t.pick("when you are lost you should stop and look", "home is the best place",
@@ -81,7 +81,7 @@ def storm(rng) -> Tale:
     t.say(f"Knock, knock! Outside stood {f.who} named {f.name}. \"May I come in?\"",
           f"Then there was a knock. It was {f.who} called {f.name}, wet to the bone.",
           f'"Is anyone at home?" called a voice. It was {f.name}, {f.who}.')
-    t.ask((f"Who was {f.name}?", f"Who knocked first?", "Who else was in the story?", "Who was at the door?"),
+    t.ask((f"Who was {f.name}?", f"Who knocked first?", "Who was at the door?"),
           (f"It was {f.name}, {f.who}.", f"{f.name} was {f.who}."))
     t.say(f'"Come in!" said {h.name}.', f"{h.name} opened the door wide.",
           f'"My home is small," said {h.name}, "but there is room for one more."')
@@ -101,9 +101,9 @@ def storm(rng) -> Tale:
           f"They ate {rng.choice(words.FOODS)}, and it was like a feast.")
     t.ask(("What did they do?", "What did they do during the storm?"),
           ("They sat close together until the storm was over.", )).cheer()
-    end = t.pick("In the morning the sun came out, and everyone thanked the good host.",
-                 f"The next day the guests mended {h.name}'s roof.",
-                 f"In the morning every guest left a small present at {h.name}'s door.")
+    end = t.pick("the sun came out, and everyone thanked the good host.",
+                 f"the guests mended {h.name}'s roof.",
+                 f"every guest left a small present at {h.name}'s door.")
     return t.close(
         end,
         t.pick("there is always room for one more", "a small house can have a big heart",
@@ -141,9 +141,9 @@ def music(rng) -> Tale:
           f"{h.name} closed {h.his} eyes and did it: {sound}!")
     t.say('"Bravo!" they called. "Once more!"', "They clapped so loudly that the leaves shook.",
           "And then everybody cheered.").cheer()
-    end = t.pick(f"After that, no concert began without {h.name}.",
+    end = t.pick(f"no concert began without {h.name}.",
                  f"{f.name} and {h.name} played until the moon went down.",
-                 f"From then on {h.name} played with {f.name} every week.")
+                 f"{h.name} played with {f.name} every week.")
     return t.close(
         end,
         t.pick("everyone has a music of their own", "it is best to be yourself", "what is different can be beautiful"))
@@ -163,7 +163,7 @@ def treasure(rng) -> Tale:
           (f"{h.name} found a map.", f"{h.He} found an old map, and later a chest."))
     t.say(f'"A treasure map!" cried {h.name}, and ran to {h.his} friend {f.name}, {f.who}.',
           f"{h.He} showed it to {f.name}, {f.who}.", f"{h.His} friend {f.name}, {f.who}, had to see it at once.")
-    t.ask((f"Who was {f.name}?", "Who else was in the story?", f"Who went with {h.name}?"),
+    t.ask((f"Who was {f.name}?", f"Who went with {h.name}?"),
           (f"{f.name} was {f.who}.", f"It was {f.name}, {f.who}."))
     t.say(f'"Look, here is {p2}!" said {f.name}.', f'"There is a cross near {p3}," said {f.name}.')
     t.part().say(f"They went to {p2} and counted forty steps.", f"First they came to {p2}, as the map said.",
@@ -182,9 +182,9 @@ def treasure(rng) -> Tale:
     t.ask(("Where was the treasure?", "Where did they find the chest?"), (f"It was {at3}.", f"They found it {at3}."))
     t.say(f'"No gold," said {h.name}, "but it was the best day ever!"', "They looked at each other and began to laugh.",
           f'"It is {looks}," said {f.name}, "and it is ours."').part().cheer()
-    end = t.pick(f"They shared the treasure and hid the map {at1} again.",
+    end = t.pick(f"they shared the treasure and hid the map {at1} again.",
                  f"{h.name} and {f.name} put the chest under {h.name}'s bed.",
-                 f"All the way home {h.name} and {f.name} planned the next adventure.")
+                 f"{h.name} and {f.name} planned the next adventure.")
     return t.close(
         end,
         t.pick("the real treasure is a good friend", "an adventure is best with a friend",
@@ -218,8 +218,8 @@ def sleepless(rng) -> Tale:
     t.part().say(f"{h.name} went back to bed and tried it: {words_}.", f"Back in bed, {h.name} began: {words_}.")
     t.say(f"{when} {h.he} was fast asleep.", f"{when} {h.his} eyes fell shut.", f"{when} {h.he} began to snore.")
     end = t.pick(f"{h.name} dreamed of {f.name} and the moon until morning.",
-                 f"In the morning {h.name} thanked {f.name} and told {f.him} about a lovely dream.",
-                 f"Outside, {f.name} smiled and whispered, \"Good night.\"")
+                 f"{h.name} thanked {f.name} and told {f.him} about a lovely dream.",
+                 f"{f.name} smiled and whispered, \"Good night.\"")
     return t.close(
         end,
         t.pick("sleep comes when you do not chase it", "the night is nothing to worry about",
@@ -235,7 +235,7 @@ def sick_friend(rng) -> Tale:
     t.theme, t.wish, t.thing = "caring for a friend", "whose friend is ill", cure.split(
         " ", 1)[1] if cure.startswith("a ") else cure
     t.open().say(f"{h.name} had a dear friend, {f.who} named {f.name}.", f"{h.His} best friend was {f.name}, {f.who}.")
-    t.ask((f"Who was {f.name}?", "Who else was in the story?", f"Who was {h.name}'s friend?", "Who was ill?"),
+    t.ask((f"Who was {f.name}?", f"Who was {h.name}'s friend?", "Who was ill?"),
           (f"{f.name} was {f.who}.", f"It was {f.name}, {f.who}."))
     t.part().say(f"{t.when()} they wanted to go to the {feast} together.",
                  f"For weeks they had looked forward to the {feast}.",
@@ -260,8 +260,8 @@ def sick_friend(rng) -> Tale:
     t.say("Then they made a fair of their own, with paper flags and a blanket for a tent.",
           f"They opened the window and listened to the music far away.",
           f"They played guessing games until it was dark.").cheer()
-    end = t.pick(f"The next day {f.name} was well, and the two went out together.",
-                 f'"You are better than any {feast}," said {f.name}.', f"A week later {f.name} was as fit as a fiddle.")
+    end = t.pick(f"{f.name} was well, and the two went out together.",
+                 f"{f.name} said that {h.name} was better than any {feast}.", f"{f.name} was as fit as a fiddle.")
     return t.close(
         end,
         t.pick("being together is better than any feast", "a friend is the best medicine",

@@ -53,7 +53,7 @@ def fear(rng) -> Tale:
           f"{f.name} was {there}, cold and alone.")
     t.ask((f"Where was {f.name}?", f"Why did {f.name} need help?", f"What happened to {f.name}?",
            "What was the problem?"), (f"{f.name} was {there} and needed help.", f"{f.He} was {there}, all alone."))
-    t.ask((f"Who was {f.name}?", "Who else was in the story?", "Who needed help?"),
+    t.ask((f"Who was {f.name}?", "Who needed help?"),
           (f"{f.name} was {f.who}.", f"It was {f.name}, {f.who}."))
     t.part().say(f"{h.name} looked at {place} and trembled.", f"{h.name} wanted to run away.",
                  f"{h.His} heart went thump, thump, thump.", f"{h.name} stopped. {h.He} was so afraid!")
@@ -68,9 +68,9 @@ def fear(rng) -> Tale:
           (f"{h.name} went to {place} and helped {f.name}.", f"{h.name} saved {f.name}.",
            f"It was {h.name}. {h.He} was afraid, but {h.he} went."))
     t.part().cheer()
-    end = t.pick(f'"You are the bravest {h.kind} I know," said {f.name}.',
+    end = t.pick(f"{f.name} called {h.name} the bravest {h.kind} of all.",
                  f"{f.name} thanked {h.him}, and {h.name} was not afraid any more.",
-                 f"That evening {h.name} and {f.name} laughed about {what}.")
+                 f"{h.name} and {f.name} laughed about {what}.")
     return t.close(
         end,
         t.pick("being brave means to do it although you are afraid", "love for a friend is stronger than fear",
@@ -99,7 +99,7 @@ def share(rng) -> Tale:
             f"{h.name} had only enough for one.")
     t.say(f'But {h.name} smiled. "Let us share," {h.he} said.', f"But {h.name} gave {f.him} half of it.",
           f'"Here, take half of my {food}," said {h.name}.')
-    t.ask((f"Who was hungry?", f"Who was {f.name}?", f"With whom did {h.name} share?", "Who else was in the story?"),
+    t.ask((f"Who was hungry?", f"Who was {f.name}?", f"With whom did {h.name} share?"),
           (f"{f.name}, {f.who}, was hungry.", f"{h.name} shared the {food} with {f.name}, {f.who}."))
     trouble, deed = t.pick(
         (f"{h.name} lost {h.his} way {at2}",
@@ -116,8 +116,8 @@ def share(rng) -> Tale:
     t.helper_question(deed)
     t.maybe(0.7, f'"You shared with me, so I help you," said {f.name}.',
             f'"Thank you!" said {h.name}. "Thank YOU for the {food}," said {f.name}.').part().cheer()
-    end = t.pick(f"They sat down together and ate {food}.", f"{h.name} and {f.name} became good friends.",
-                 f"After that, {h.name} always brought enough {food} for two.")
+    end = t.pick(f"they sat down together and ate {food}.", f"{h.name} and {f.name} became good friends.",
+                 f"{h.name} always brought enough {food} for two.")
     return t.close(end, t.pick("kindness comes back to you", "it is good to share", "a shared meal tastes better"))
 
 
@@ -159,7 +159,7 @@ def journey(rng) -> Tale:
                  f"In the evening {h.he} stood still. Before {h.him} was {sight}, {looks}.")
     t.ask((f"What was {sight} like?", f"What did {h.name} see?"),
           (f"{cap(sight)} was {looks}.", f"{h.name} saw {sight}. It was {looks}.")).cheer()
-    end = t.pick(f"When the stars came out, {h.name} went home and told everyone about {sight}.",
+    end = t.pick(f"{h.name} went home and told everyone about {sight}.",
                  f"{h.name} stayed until sunset and then went home with a full heart.",
                  f"{h.name} brought {f.name} a little stone as a thank-you and walked home.")
     return t.close(
@@ -184,7 +184,7 @@ def rescue(rng) -> Tale:
           f"{cap(there)} {h.he} saw {f.who}, {trap}. {f.His} name was {f.name}.")
     t.ask((f"What happened to {f.name}?", f"Where was {f.name}?", "What was the problem?", "What went wrong?",
            f"Why did {f.name} need help?"), (f"{f.name} was {trap} {there}.", f"{f.He} was {trap}."))
-    t.ask(("Who needed help?", f"Who was {f.name}?", "Who else was in the story?", f"Who did {h.name} help?"),
+    t.ask(("Who needed help?", f"Who was {f.name}?", f"Who did {h.name} help?"),
           (f"{f.name}, {f.who}, needed help.", f"It was {f.name}, {f.who}.", f"{f.name} was {f.who}."))
     t.part().say(f'"Do not be afraid," said {h.name}. "I will get you out."', f'"Hold on!" cried {h.name}.',
                  f"{h.name} pulled with all {h.his} might, but it was no use.", f"{h.name} thought hard.")
@@ -196,10 +196,9 @@ def rescue(rng) -> Tale:
           f"It took a long time, but at last {f.name} was free.")
     t.part().say(
         f'"Thank you, {h.name}!" said {f.name}.',
-        f"{f.name} shook {f.his} wet fur and laughed." if f.kind in ("fox", "rabbit", "bear", "otter", "kitten",
-                                                                     "puppy") else f"{f.name} was safe and laughed.",
+        f"{f.name} shook {f.his} wet fur and laughed." if f.furry else f"{f.name} was safe and laughed.",
         f'"You saved me," said {f.name}.').cheer()
-    end = t.pick(f"From then on {f.name} and {h.name} met every day.",
+    end = t.pick(f"{f.name} and {h.name} met every day.",
                  f"{f.name} invited {h.name} to tea, and they became friends.",
                  f"{h.name} walked {f.name} home, and they sang all the way.")
     return t.close(
@@ -231,7 +230,7 @@ def race(rng) -> Tale:
                  f"Suddenly {h.he} heard a cry behind {h.him}. {f.name}, {f.who}, had hurt {f.his} leg.")
     t.ask((f"What happened to {f.name}?", "What went wrong?", "What was the problem?"),
           (f"{f.name} fell down and was hurt.", f"{f.name} had fallen and could not go on."))
-    t.ask((f"Who was {f.name}?", "Who needed help?", "Who else was in the story?"),
+    t.ask((f"Who was {f.name}?", "Who needed help?"),
           (f"{f.name} was {f.who}.", f"It was {f.name}, {f.who}."))
     t.say(f"{h.name} looked at the goal. It was so near!", f'"If I stop, I will lose," thought {h.name}.',
           "What now? The others were coming closer.")
@@ -247,7 +246,7 @@ def race(rng) -> Tale:
           (f"{h.name} stopped and helped {f.name}.", f"It was {h.name} who helped {f.name}."))
     t.part().say("But everybody clapped and cheered for them.",
                  f"But at the goal all the people called {h.his} name.").cheer()
-    end = t.pick(f"The winner came and shared the {prize} with {h.him}.",
+    end = t.pick(f"the winner came and shared the {prize} with {h.him}.",
                  f"{f.name} made {h.him} a small medal out of paper.",
                  f"{f.name} and {h.name} were friends from that day on.")
     return t.close(

@@ -87,10 +87,10 @@ def found(rng) -> Tale:
     food = t.rng.choice(words.FOODS)
     t.part().say(f"{f.name} danced with joy.", f'"Thank you, {h.name}!" cried {f.name}.',
                  f"{f.name} could not stop smiling.").cheer()
-    t.ask((f"Who was {f.name}?", "Who else was in the story?"),
+    t.ask((f"Who was {f.name}?"),
           (f"{f.name} was {f.who}.", f"{f.name}, {f.who}, was in the story too."))
     end = t.pick(f"{f.name} shared some {food} with {h.name}, and they became friends.",
-                 f"They sat down {at2} and ate {food} together.",
+                 f"they sat down {at2} and ate {food} together.",
                  f"{f.name} and {h.name} played together until evening.")
     return t.close(
         end,
@@ -140,8 +140,8 @@ def made(rng) -> Tale:
                  f"{h.name} began again. When the sun went down, the {full} was ready.",
                  f"{h.He} tried again, and again, and at last there was a fine {full}.")
     t.helper_question(f"told {h.him} how to go on").cheer()
-    end = t.pick(f"When {other.name} saw the {full}, {other.he} clapped and laughed.",
-                 f'"This is the best present of all," said {other.name}, and hugged {h.him}.',
+    end = t.pick(f"{other.name} saw the {full}, clapped and laughed.",
+                 f"{other.name} hugged {h.name} for the best present of all.",
                  f"{other.name} loved the {noun} and kept it always.")
     return t.close(
         end, t.pick("you must try again when something goes wrong", "good things take time", "practice makes perfect"))
@@ -158,7 +158,7 @@ def quarrel(rng) -> Tale:
     t.open().say(f"{h.His} best friend was {f.name}, {f.who}.",
                  f"{h.He} had a good friend named {f.name}. {f.name} was {f.who}.",
                  f"Next door lived {f.who} called {f.name}.")
-    t.ask((f"Who was {f.name}?", f"Who was {h.name}'s friend?", "Who else was in the story?"),
+    t.ask((f"Who was {f.name}?", f"Who was {h.name}'s friend?"),
           (f"{f.name} was {f.who}, {h.name}'s friend.", f"{h.name}'s friend was {f.name}, {f.who}."))
     t.part().weather("sunny", "cloudy")
     t.say(f"{t.when()} they found {a(full)} {at1}.",
@@ -184,9 +184,9 @@ def quarrel(rng) -> Tale:
           f'"So am I," said {f.name}, and they shook hands.')
     t.ask(("Who said sorry?", f"What did {h.name} do?", "How did they make up?"),
           (f"{h.name} said sorry to {f.name}.", f"{h.name} went to {f.name} and said sorry.")).cheer()
-    end = t.pick(f"They took turns with the {full} until evening.",
-                 f"They played with the {noun} together, and it was twice as much fun.",
-                 f"From then on the {full} belonged to both of them.")
+    end = t.pick(f"they took turns with the {full} until evening.",
+                 f"they played with the {noun} together, and it was twice as much fun.",
+                 f"the {full} belonged to both of them.")
     return t.close(
         end, t.pick("it is brave to say sorry", "sharing is more fun than having", "a friend is better than any toy"))
 
@@ -230,6 +230,6 @@ def garden(rng) -> Tale:
     t.ask(("What grew?", f"What did the {plant} become?"), (f"A beautiful {fruit} grew.", f"It became {a(fruit)}."))
     t.helper_question(f"told {h.him} to wait").cheer()
     end = t.pick(f"{h.name} invited {f.name} to sit beside the {fruit}, and they drank tea.",
-                 f"Everyone came to see the {fruit}, and {h.name} shared what {h.he} had.",
+                 f"everyone came to see the {fruit}, and {h.name} shared what {h.he} had.",
                  f"{h.name} and {f.name} danced around the {fruit}.")
     return t.close(end, t.pick("good things take time", "it is worth waiting", "you cannot hurry a seed"))

@@ -1,6 +1,7 @@
 """A tale under construction, and the beats that every plot can use."""
 
 import random
+import re
 
 import words
 from words import Being, a, cap
@@ -16,14 +17,16 @@ class Tale:
         self.home = rng.choice(words.CHILD_HOMES if self.hero.human else words.ANIMAL_HOMES)
         self.paragraphs = [[]]
         self.qa = []
+        self.common = []  # who, who else, how it ended: what every story can be asked
         self.theme = ""
         self.wish = ""
         self.thing = ""
+        self.known = False  # whether the opening is over
+        self.called = []  # who has been called by name and kind
         self.ask(
             ("Who was the story about?", "Who is the hero of the story?", "What was the name of the hero?",
              "Who was it about?"),
-            (f"It was about {self.hero.name}, {self.hero.who}.", f"The hero was {self.hero.name}, {self.hero.who}.",
-             f"The story was about {self.hero.who} named {self.hero.name}."))
+            (f"It was about {a(self.hero.kind)} named {self.hero.name}.",))
 
     def pick(self, *options):
         return self.rng.choice(options)
@@ -33,8 +36,24 @@ class Tale:
 
     def say(self, *options: str) -> "Tale":
         """Adds one of the given wordings."""
-        self.paragraphs[-1].append(self.rng.choice(options))
+        text = self.rng.choice(options)
+        if self.known:
+            text = self.by_kind(text, 0.2)
+        self.paragraphs[-1].append(text)
         return self
+
+    def by_kind(self, text: str, chance: float) -> str:
+        """Calls someone "Pip the fox" the first time, and now and then "the fox": so the kind is kept in mind."""
+        for being in (self.hero, self.friend):
+            for before, after in ((r"^", r"(?= (?!and\b))"), (r"\b(?:said|asked|cried) ", r"(?=[. ,])")):
+                found = re.search(f"{before}{being.name}{after}", text)
+                new = being not in self.called and not being.child
+                if found and (new or self.some(chance)):
+                    start = found.end() - len(being.name)
+                    the = f"{being.name} the " if new else "the " if start else "The "
+                    text = text[:start] + the + being.kind + text[found.end():]
+                    self.called.append(being)
+        return text
 
     def maybe(self, chance: float, *options: str) -> "Tale":
         return self.say(*options) if self.some(chance) else self
@@ -52,6 +71,11 @@ class Tale:
 
     def text(self) -> str:
         return "\n".join(" ".join(p) for p in self.paragraphs if p)
+
+    def marks(self) -> frozenset:
+        """Words which, once said, must be said again as they were: names, kinds, the thing."""
+        h, f = self.hero, self.friend
+        return frozenset([h.name, f.name, h.kind, f.kind, *self.thing.split()])
 
     def choose_thing(self, made: bool = False):
         """A thing (one that can be made by hand, if asked): noun, full name ("red kite") and its use."""
@@ -85,7 +109,7 @@ class Tale:
                      f"{h.He} was {trait}, and everyone liked {h.him}.")
         if self.some(0.3):
             self.detail()
-        where = home
+        where, self.known = home, True
         self.ask((f"Where did {h.name} live?", f"Where was {h.name}'s home?"),
                  (f"{h.name} lived {where}.", f"{h.He} lived {where}."))
         kind = f"{h.name} was {h.who}."
@@ -129,8 +153,7 @@ class Tale:
     def helper_question(self, how: str) -> "Tale":
         """Questions about the helper; `how` completes "<friend> ..."."""
         h, f = self.hero, self.friend
-        return self.ask((f"Who helped {h.name}?", f"Did someone help {h.name}?", f"Who was {f.name}?",
-                         "Who else was in the story?"),
+        return self.ask((f"Who helped {h.name}?", f"Did someone help {h.name}?", f"Who was {f.name}?"),
                         (f"{f.name}, {f.who}, {how}.", f"It was {f.name}, {f.who}. {f.He} {how}."))
 
     def cheer(self) -> "Tale":
@@ -149,10 +172,14 @@ class Tale:
     def close(self, end: str, moral: str) -> "Tale":
         """The ending, the lesson and the questions about both."""
         h = self.hero
+        end = f"In the end {end}"
         self.say(end)
         self.ask(
-            ("How did the story end?", "How did it end?", "What happened at the end?", "What happened in the end?"),
-            (end, f"In the end it went well. {end}"))
+            ("How did it end?", "How did the story end?", "What happened at the end?", "What happened in the end?"),
+            (end,))
+        self.ask(("Who else was in the story?", "Was anyone else in the story?", "Who else was there?"),
+                 (f"There was also {self.friend.name} the {self.friend.kind}.",))
+        self.common = [self.qa[0], self.qa[-1], self.qa[-2]]
         self.say(f"From that day on, {h.name} knew that {moral}.", f"{h.name} had learned that {moral}.",
                  f"And {h.name} never forgot that {moral}.",
                  f"That night {h.name} thought, \"Now I know that {moral}.\"", f"So {h.name} learned that {moral}.")

@@ -9,11 +9,23 @@ GIRLS = ("Nora Mila Lily Ruby Hazel Ivy Poppy Clara Wren Tilly Daisy Bella Luna 
 BOYS = ("Pip Oscar Finn Leo Max Toby Ben Hugo Sam Theo Milo Jack Otto Felix Barney Bruno Charlie Dexter "
         "Eddie Frank George Harry Jasper Kit Louis Monty Ned Ollie Percy Robin Rufus Tom Victor Will "
         "Arlo Basil Cosmo Teddy").split()
+# Names of several tokens: the tokenizer knows only those above as a whole.
+MORE_GIRLS = ("Emma Olivia Sophie Alice Amelia Charlotte Emily Grace Hannah Jasmine Julia Katie Laura Lucy Maria "
+              "Martha Megan Molly Naomi Paula Rachel Rebecca Rosa Samantha Sandra Selma Simone Susan Tanya Teresa "
+              "Valerie Vera Violet Yvonne Agnes Beatrice Camilla Clementine Delia Edith Eleanor Flora Gloria Harriet "
+              "Ingrid Jenny Linda Matilda Nadia Pia Romy Sylvie Thea Ursula Wanda Zelda").split()
+MORE_BOYS = ("David Daniel Michael Peter Paul Simon Thomas William James Henry Andrew Adam Alfred Anton Arthur Boris "
+             "Caspar Colin Dennis Edgar Edwin Elias Emil Erik Felipe Fritz Gabriel Gregor Gustav Hector Henrik Ivan "
+             "Jacob Jonas Joshua Karl Kevin Lars Linus Lucas Magnus Martin Mateo Nathan Nicholas Nils Oliver Patrick "
+             "Quentin Ralph Ronan Samuel Stefan Tobias Ulrich Vincent Walter Xavier Yuri Zachary").split()
 ANIMALS = (
     "fox rabbit bear mouse hedgehog squirrel duck frog otter badger kitten puppy goat lamb turtle mole "
     "sparrow beaver deer donkey penguin elephant lion goose piglet crow pony monkey tiger owl "
     "dragon cat dog horse cow panda hamster snail robot"
 ).split()
+# Rarer heroes, mostly of several tokens: a kind must be copied too.
+MORE_ANIMALS = ("wolf hare zebra giraffe parrot camel koala raccoon lizard seal whale raven peacock hen sheep llama "
+                "kangaroo moose bat bee beetle weasel parrot rat pig ostrich unicorn").split()
 ELDERS = ("owl turtle badger goat heron toad bear goose horse crow ram cat dog swan".split())
 WORKERS = "baker miller gardener fisherman postman shepherd farmer carpenter weaver sailor".split()
 TRAITS = ("brave curious shy clever cheerful quiet gentle lively kind dreamy busy merry careful playful "
@@ -119,25 +131,43 @@ class Being:
         return a(f"{self.look} {self.kind}")
 
     @property
+    def furry(self):
+        return self.kind in ("fox", "rabbit", "bear", "otter", "kitten", "puppy")
+
+    @property
+    def child(self):
+        return self.kind in ("boy", "girl")
+
+    @property
     def human(self):
         return self.kind in ("boy", "girl") or self.kind in WORKERS
 
 
-def coined_name(rng: random.Random) -> str:
-    """A name in no list, so that the model learns to copy names and not only to know them."""
+def coined_name(rng: random.Random, girl: bool) -> str:
+    """A name in no list, so that the model learns to copy names and not only to know them.
+
+    Its ending says whether it is a girl's, as with most names in the lists.
+    """
     syllables = [
         rng.choice("b d f g h k l m n p r s t v w z br fl gr j kl sh st tr th".split()) +
         rng.choice("a e i o u ee oo ai".split()) for _ in range(rng.choice((1, 1, 2)))
     ]
-    return cap("".join(syllables) + rng.choice(("", "", "n", "l", "r", "s", "t", "m", "ck", "nna", "lly", "bert")))
+    ends = "na lla ra mia bel nna lly sa ta vy" if girl else "n l r s t m ck bert do ko ric"
+    return cap("".join(syllables) + rng.choice(ends.split()))
 
 
 def make_hero(rng: random.Random) -> Being:
-    """A young animal, or a child in one story of four."""
+    """A young animal, or a child in one story of four. Half the names are not in the short lists."""
     girl = rng.random() < 0.5
-    name = coined_name(rng) if rng.random() < 0.06 else rng.choice(GIRLS if girl else BOYS)
+    roll = rng.random()
+    if roll < 0.25:
+        name = coined_name(rng, girl)
+    else:
+        short, long = (GIRLS, MORE_GIRLS) if girl else (BOYS, MORE_BOYS)
+        name = rng.choice(long if roll < 0.5 else short)
     look = rng.choice(SIZES) if rng.random() < 0.5 else rng.choice(TRAITS)
-    kind = ("girl" if girl else "boy") if rng.random() < 0.25 else rng.choice(ANIMALS)
+    roll = rng.random()
+    kind = ("girl" if girl else "boy") if roll < 0.2 else rng.choice(ANIMALS if roll < 0.9 else MORE_ANIMALS)
     return Being(name, kind, girl, look)
 
 

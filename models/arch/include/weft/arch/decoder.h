@@ -4,9 +4,7 @@
 //
 //   Decoder describe(const Hparams& c) {
 //     return {.rope = {.attrs = c.rope},
-//             .layer = {{.name = "attn", .pre_norm = "attn_norm", .block =
-//             Attention{{rope_halves}}},
-//                       {.name = "ffn", .pre_norm = "ffn_norm", .block = swiglu}}};
+//             .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu)};
 //   }
 //
 // A block is any function from a layer and its input to what is added to the residual stream. A
