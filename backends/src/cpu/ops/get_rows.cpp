@@ -15,19 +15,31 @@ struct TableRow : PreparedKernel {
   WeightRow row;
 };
 
-void run(const KernelArgs& args, const Region& region) noexcept {
+// Columns [begin, end) of row `id` of the table.
+void look_up(const KernelArgs& args, std::int32_t id, std::int64_t begin, std::int64_t end,
+             float* y) noexcept {
   const View& table = args.in[0];
-  const std::int32_t* ids = args.in[1].row<const std::int32_t>(0);
   const WeightRow& row = static_cast<const TableRow*>(args.prepared)->row;
+  if (id < 0 || id >= table.rows()) {
+    std::fill_n(y, end - begin, std::numeric_limits<float>::quiet_NaN());
+  } else if (in_panels(table.dtype)) {
+    kPanels.read_row(table, id, args.scratch.data());
+    row.decode(args.scratch.data(), begin, end, y);
+  } else {
+    row.decode(table.row<const std::byte>(id), begin, end, y);
+  }
+}
+
+void run(const KernelArgs& args, const Region& region) noexcept {
+  const View& ids = args.in[1];
+  const std::int64_t d = args.in[0].cols();
   for (std::int64_t t = region.row0; t < region.row1; ++t) {
-    float* y = floats(args.out, t, region.col0);
-    if (ids[t] < 0 || ids[t] >= table.rows()) {
-      std::fill_n(y, region.col1 - region.col0, std::numeric_limits<float>::quiet_NaN());
-    } else if (in_panels(table.dtype)) {
-      kPanels.read_row(table, ids[t], args.scratch.data());
-      row.decode(args.scratch.data(), region.col0, region.col1, y);
-    } else {
-      row.decode(table.row<const std::byte>(ids[t]), region.col0, region.col1, y);
+    const std::int32_t* of_row =
+        ids.rank == 1 ? ids.row<const std::int32_t>(0) + t : ids.row<const std::int32_t>(t);
+    for (std::int64_t c = region.col0; c < region.col1;) {
+      const std::int64_t k = c / d, end = std::min((k + 1) * d, region.col1);
+      look_up(args, of_row[k], c - k * d, end - k * d, floats(args.out, t, c));
+      c = end;
     }
   }
 }
