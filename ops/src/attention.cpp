@@ -60,7 +60,7 @@ TensorSpec infer_biased(const Attrs& attrs, Specs in) {
     expect_dtype("distances", distances, f32);
     const bool fits = distances.shape.rank() == 2 && distances.shape[0].bound % 2 == 1 &&
                       distances.shape[1].bound == heads;
-    expect_form(fits, "distances", distances, "[2 M + 1, {}]", heads);
+    expect_form(fits, "distances", distances, "[2 r + 1, {}]", heads);
   }
   return out;
 }
@@ -71,7 +71,16 @@ struct Head {
   double score_error = 0;  // the error bound of a score in f32
 };
 
-// 2^(-m ..): how much a head's scores fall with each position.
+// What is added to a score. Its parts may cancel.
+struct Bias {
+  double sum = 0, magnitude = 0;
+  void add(double part) {
+    sum += part;
+    magnitude += std::fabs(part);
+  }
+};
+
+// By how much the scores of head h fall with each position of distance.
 double alibi_slope(double m, std::int64_t h, std::int64_t n_heads) {
   const auto n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n_heads)));
   const auto of = [&](std::int64_t step, std::int64_t steps) {
@@ -118,10 +127,10 @@ class Lookup {
         product += static_cast<double>(q[i]) * k[i];
         total += std::fabs(static_cast<double>(q[i]) * k[i]);
       }
-      const double b = bias(h, s - pos_[t]);
-      head.p.push_back(capped(a_.scale * product) + b);
+      const Bias b = bias(h, s - pos_[t]);
+      head.p.push_back(capped(a_.scale * product) + b.sum);
       largest = std::max(largest, head.p.back());
-      magnitude = std::max(magnitude, std::fabs(a_.scale) * total + std::fabs(b));
+      magnitude = std::max(magnitude, std::fabs(a_.scale) * total + b.magnitude);
     }
     double sum = sinks_ ? std::exp(sinks_[h] - largest) : 0;
     for (double& p : head.p) sum += p = std::exp(p - largest);
@@ -146,18 +155,18 @@ class Lookup {
   double capped(double score) const {
     return a_.softcap == 0 ? score : a_.softcap * std::tanh(score / a_.softcap);
   }
-  // Of head h for a key that lies `d` positions behind the token.
-  double bias(std::int64_t h, std::int64_t d) const {
-    double sum = 0;
+  // Of head h for a key `d` positions after the token.
+  Bias bias(std::int64_t h, std::int64_t d) const {
+    Bias all;
     if (a_.alibi != 0) {
       const double slope = alibi_slope(a_.alibi, h, q_.dim(1));
-      sum -= slope * std::fabs(static_cast<double>(d));
+      all.add(-slope * std::fabs(static_cast<double>(d)));
     }
     if (distances_) {
-      const std::int64_t m = distances_.rows() / 2;
-      sum += distances_.row<const float>(std::clamp(d, -m, m) + m)[h];
+      const std::int64_t r = distances_.rows() / 2;
+      all.add(distances_.row<const float>(std::clamp(d, -r, r) + r)[h]);
     }
-    return sum;
+    return all;
   }
 
   BiasedAttentionAttrs a_;

@@ -41,15 +41,18 @@ void reference(const Attrs& attrs, Views in, View out) {
   });
 }
 
-// The sum is off by rounding(d) of the sum of magnitudes, and y by as large a share as the divisor.
+// The sum is off by at most e = rounding(d) times the sum of magnitudes, so that the divisor lies
+// from max(divisor - e, min) to divisor + e.
 void bound(const Attrs& attrs, Views in, View bounds) {
   const double min = attrs.as<NormalizeSumAttrs>().min;
   const std::int64_t d = bounds.dim(-1);
   for_each_group(in, bounds, [&](const float* x, float* b, double sum, double magnitude) {
     const double divisor = std::max(sum, min);
-    const double off = std::min(0.5, rounding(static_cast<double>(d)) * magnitude / divisor);
+    const double e = rounding(static_cast<double>(d)) * magnitude;
+    const double share =
+        std::max(divisor / std::max(divisor - e, min) - 1, e / (divisor + e)) + rounding(2);
     for (std::int64_t i = 0; i < d; ++i) {
-      b[i] = bound_up(std::fabs(x[i] / divisor) * (off / (1 - off) + rounding(2)) + kFlushed);
+      b[i] = bound_up(std::fabs(x[i] / divisor) * share + kFlushed);
     }
   });
 }

@@ -18,12 +18,16 @@
 // Sources: Vaswani et al. 2017, arXiv:1706.03762; grouped heads: Ainslie et al. 2023,
 // arXiv:2305.13245; online softmax: Milakov & Gimelshein 2018, arXiv:1805.02867.
 //
-// biased_attention is the same with more to a score: with x = scale * q . k and d = s - pos[t],
-//   p = softmax_s(softcap * tanh(x / softcap) - slope[h] |d| + distances[min(max(d, -M), M) + M,
-//   h]) slope[h] = 2^(-alibi (h + 1) / n) for the first n heads, n the largest power of two up to
-//   H, and 2^(-alibi (2 (h - n) + 1) / (2 n)) for the others
-// each part only if it is given, and exp(sinks[h]) is one more term of what softmax divides by.
-//   pos [T] i32, as last if it is absent     sinks [H] f32     distances [2 M + 1, H] f32
+// biased_attention is the same with other scores. With x = scale * q[t, h, :] . k[s, g, :] and
+// d = s - pos[t], p is the softmax over s of
+//   softcap * tanh(x / softcap) - slope[h] * |d| + distances[r + min(max(d, -r), r), h]
+//
+//   softcap: if it is 0, the first term is x
+//   alibi: if it is 0, the second term is absent. Otherwise, with n the largest power of two up to
+//   H, slope[h] = 2^(-alibi (h + 1) / n) if h < n, else 2^(-alibi (2 (h - n) + 1) / (2 n))
+//   distances [2 r + 1, H] f32, optional: if it is absent, so is the third term
+//   sinks [H] f32, optional: exp(sinks[h]) is added to the sum that softmax divides by
+//   pos [T] i32, optional: last if it is absent
 // Sources: softcap: Gemma Team 2024, arXiv:2408.00118; ALiBi: Press et al. 2021, arXiv:2108.12409;
 // distances: Raffel et al. 2019, arXiv:1910.10683; sinks: OpenAI 2025, arXiv:2508.10925.
 
@@ -40,8 +44,8 @@ struct AttentionAttrs {
 };
 struct BiasedAttentionAttrs {
   float scale = 1;
-  float softcap = 0;  // 0: none
-  float alibi = 0;    // 0: none
+  float softcap = 0;
+  float alibi = 0;
   static constexpr auto fields() {
     using A = BiasedAttentionAttrs;
     return std::tuple{field("scale", &A::scale), field("softcap", &A::softcap),

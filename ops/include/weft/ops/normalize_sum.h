@@ -10,7 +10,7 @@
 namespace weft {
 
 struct NormalizeSumAttrs {
-  float min = 0x1p-14f;  // the smallest normal number of F16
+  float min = 0x1p-14f;  // positive; the smallest normal number of F16
   static constexpr auto fields() { return std::tuple{field("min", &NormalizeSumAttrs::min)}; }
 };
 
