@@ -30,44 +30,55 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return {i32, {scores.shape[0], a.k}};
 }
 
-// The first k of 0 .. values.size() - 1 by value, largest first.
-std::vector<std::int32_t> largest(const std::vector<double>& values, std::int64_t k) {
-  std::vector<std::int32_t> ids(values.size());
+using Ids = std::vector<std::int32_t>;
+
+Ids first_ids(std::size_t n) {
+  Ids ids(n);
   std::iota(ids.begin(), ids.end(), 0);
-  const auto value = [&](std::int32_t i) { return values[static_cast<std::size_t>(i)]; };
+  return ids;
+}
+
+// The k of `ids`, which are in order, with the largest values, largest first.
+Ids largest(const std::vector<float>& values, Ids ids, std::int64_t k) {
+  const auto value = [&](std::int32_t i) {
+    const float v = values[static_cast<std::size_t>(i)];
+    return std::isnan(v) ? -std::numeric_limits<float>::infinity() : v;
+  };
   std::ranges::stable_sort(ids, std::ranges::greater(), value);
   ids.resize(static_cast<std::size_t>(k));
   return ids;
 }
 
-// Columns outside of the best groups get -inf.
-void keep_best_groups(const TopKAttrs& a, std::vector<double>& values) {
+// The columns of the best groups, in order.
+Ids considered(const TopKAttrs& a, const std::vector<float>& values) {
   const std::size_t n_groups = static_cast<std::size_t>(a.n_groups);
   const std::size_t width = values.size() / n_groups;
-  std::vector<double> merit;
+  Ids columns = first_ids(values.size());
+  if (a.used_groups == a.n_groups) return columns;
+  std::vector<float> merit;
   for (std::size_t g = 0; g < n_groups; ++g) {
-    std::vector<double> group(&values[g * width], values.data() + (g + 1) * width);
-    std::ranges::sort(group, std::greater());
-    merit.push_back(group[0] + (width > 1 ? group[1] : 0));
+    const std::vector<float> group(&values[g * width], values.data() + (g + 1) * width);
+    const Ids best = largest(group, first_ids(width), width > 1 ? 2 : 1);
+    float sum = 0;
+    for (const std::int32_t i : best) sum += group[static_cast<std::size_t>(i)];
+    merit.push_back(sum);
   }
   std::vector<bool> kept(n_groups);
-  for (const std::int32_t g : largest(merit, a.used_groups))
+  for (const std::int32_t g : largest(merit, first_ids(n_groups), a.used_groups))
     kept[static_cast<std::size_t>(g)] = true;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!kept[i / width]) values[i] = -HUGE_VAL;
-  }
+  std::erase_if(columns,
+                [&](std::int32_t i) { return !kept[static_cast<std::size_t>(i) / width]; });
+  return columns;
 }
 
-// Scores and biases are added in f32, so that every implementation sees the same ties.
 void reference(const Attrs& attrs, Views in, View out) {
   const auto& a = attrs.as<TopKAttrs>();
   const float* bias = in[1] ? in[1].row<const float>(0) : nullptr;
   for (std::int64_t t = 0; t < out.rows(); ++t) {
     const float* scores = in[0].row<const float>(t);
-    std::vector<double> values(scores, scores + in[0].cols());
-    for (std::size_t i = 0; bias && i < values.size(); ++i) values[i] = scores[i] + bias[i];
-    if (a.used_groups < a.n_groups) keep_best_groups(a, values);
-    std::ranges::copy(largest(values, a.k), out.row<std::int32_t>(t));
+    std::vector<float> values(scores, scores + in[0].cols());
+    for (std::size_t i = 0; bias && i < values.size(); ++i) values[i] += bias[i];
+    std::ranges::copy(largest(values, considered(a, values), a.k), out.row<std::int32_t>(t));
   }
 }
 
