@@ -15,7 +15,10 @@ inline TensorSpec infer_broadcast(const Attrs&, Specs in) {
   const bool vector = shape == Shape{d} || shape == Shape{1};
   const bool by_head = a.shape.rank() == 3 && shape.rank() == 2 && shape[0] == a.shape[1] &&
                        (shape[1].bound == d || shape[1].bound == 1);
-  expect_form(shape == a.shape || vector || by_head, "b", b, "{} or [{}]", to_string(a.shape), d);
+  if (shape == a.shape || vector || by_head) return a;
+  const std::string heads =
+      a.shape.rank() == 3 ? fmt::format("[{0}, {1}], [{0}, 1], ", a.shape[1].bound, d) : "";
+  expect_form(false, "b", b, "{}, {}[{}] or [1]", to_string(a.shape), heads, d);
   return a;
 }
 

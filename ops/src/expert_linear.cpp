@@ -13,7 +13,8 @@ using namespace ops;
 
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &w = in[1], &ids = in[2];
-  if (x.dtype != q8a) expect_dtype("x", x, f32);
+  if (x.dtype != f32 && x.dtype != q8a)
+    fail<DTypeError>("x must be F32 or Q8A, got {}", x.dtype.name());
   expect_dtype("ids", ids, i32);
   expect_form(ids.shape.rank() == 2, "ids", ids, "[T, K]");
   const bool each = x.shape.rank() == 3 && x.shape[1] == ids.shape[1];
@@ -22,7 +23,13 @@ TensorSpec infer(const Attrs&, Specs in) {
               to_string(ids.shape[1]));
   expect_format("w", w);
   const std::int64_t d = x.shape.last();
-  expect_form(w.shape.rank() == 3 && w.shape.last() == d, "w", w, "[X, N, {}]", d);
+  const bool matrices = w.shape.rank() == 3 && !w.shape[0].varies() && w.shape.last() == d;
+  expect_form(matrices, "w", w, "[X, N, {}]", d);
+  for (const DType dtype : {x.dtype, w.dtype}) {
+    if (d % dtype.block_elems() != 0)
+      fail<ShapeError>("D must be a multiple of {} for {}, got {}", dtype.block_elems(),
+                       dtype.name(), d);
+  }
   return {f32, {ids.shape[0], ids.shape[1], w.shape[1]}};
 }
 
@@ -75,8 +82,8 @@ void bound(const Attrs&, Views in, View bounds) {
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   const std::int64_t n_experts = in[1].shape[0].bound;
   const std::int64_t n_chosen = std::min(n_experts, elems_at(in[2], extents));
-  return {.bytes_read = bytes_at(in[0], extents) + bytes_at(in[2], extents) +
-                        in[1].bytes() / n_experts * n_chosen,
+  return {.bytes_read =
+              bytes_at(in[0], extents) + bytes_at(in[2], extents) + in[1].row_bytes() * n_chosen,
           .bytes_written = bytes_at(out, extents),
           .multiply_adds = elems_at(out, extents) * in[1].shape.last()};
 }

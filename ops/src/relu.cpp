@@ -8,7 +8,7 @@ namespace {
 using namespace ops;
 
 double relu_of(double x) {
-  return x > 0 ? x : 0;
+  return x < 0 ? 0 : x;  // keeps NaN
 }
 double error(double, double) {
   return 0;

@@ -11,6 +11,7 @@ double tanh_of(double x) {
   return std::tanh(x);
 }
 
+// A tanh good to 4 ulp.
 double error(double, double y) {
   return rounding(8) * std::fabs(y) + kFlushed;
 }

@@ -11,14 +11,17 @@ inline TensorSpec infer_unary(const Attrs&, Specs in) {
   return in[0];
 }
 
-// f: the function. error(x, y): the absolute error that f32 may have where y = f(x).
+// f: the function. error(x, y): the absolute error that f32 may have, with y = f(x).
 template <double (*f)(double), double (*error)(double x, double y)>
 struct Unary {
   static void reference(const Attrs&, Views in, View out) {
     each(in, out, [](double x) { return static_cast<float>(f(x)); });
   }
   static void bound(const Attrs&, Views in, View bounds) {
-    each(in, bounds, [](double x) { return bound_up(error(x, f(x))); });
+    each(in, bounds, [](double x) {
+      const double e = error(x, f(x));
+      return e == 0 ? 0 : bound_up(e);
+    });
   }
 
  private:

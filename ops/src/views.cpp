@@ -12,7 +12,10 @@ TensorSpec infer_reshape(const Attrs& attrs, Specs in) {
   const std::int64_t inner = attrs.as<ReshapeAttrs>().inner;
   if (inner < 0) fail<ValueError>("inner must not be negative, got {}", inner);
   const std::size_t rank = x.shape.rank();
-  if (rank == 1 && inner == 0) return {x.dtype, {1, x.shape[0]}};
+  if (rank == 1 && inner == 0) {
+    expect_form(!x.shape[0].varies(), "x", x, "[D] with a fixed D");
+    return {x.dtype, {1, x.shape[0]}};
+  }
   expect_form(rank == 2 || rank == 3, "x", x, "[T, D] or [T, H, E]");
   const std::int64_t width = x.shape.cols();
   if (inner == 0) return {x.dtype, {x.shape[0], width}};

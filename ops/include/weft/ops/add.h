@@ -1,8 +1,11 @@
 #pragma once
 // y = a + b, elementwise.
 //   a [.., D] f32     y like a, may run in place over a
-//   b like a, or repeated: [D] along the last dimension, [H, D] or [H, 1] for every row of a [T, H,
-//   D], [1] for every element
+//   b f32 like a, or repeated:
+//     [D]: for every row and every head of a
+//     [H, D]: for every row of a [T, H, D]
+//     [H, 1]: for every row of a [T, H, D], one value for each head
+//     [1]: for every element
 
 #include <source_location>
 

@@ -1,5 +1,6 @@
 #pragma once
-// y = min(max(x, low), high).     x f32 of any shape     y like x, may run in place
+// y = min(max(x, low), high); NaN stays NaN.
+//   x f32 of any shape     y like x, may run in place
 
 #include <source_location>
 #include <tuple>

@@ -1,6 +1,7 @@
 #pragma once
 // y[t, k] = x[t, ids[t, k]], or x[ids[t, k]] of a vector.
-//   x [T, X] or [X] f32     ids [T, K] i32, 0 <= id < X (else y is NaN)     y [T, K] f32
+//   x [T, X] or [X] f32     ids [T, K] i32, 0 <= id < X (an id outside gives NaN)
+//   y [T, K] f32
 
 #include <source_location>
 

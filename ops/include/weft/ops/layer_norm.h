@@ -1,8 +1,8 @@
 #pragma once
-// y[.., d] = (x[.., d] - m) / sqrt(v + eps) over the last dimension (a row of [T, D], a head of
-// [T, H, E]), with m = mean_d(x[.., :]) and v = mean_d((x[.., :] - m)^2).
+// y[.., d] = (x[.., d] - m) / sqrt(v + eps) over the last dimension D (a row, or a head), with m =
+// mean_d(x[.., :]) and v = mean_d((x[.., :] - m)^2).
 //   x f32     y like x, may run in place
-// A weight and a bias are a mul and an add behind it.
+// For a norm with a weight and a bias, a mul and an add follow.
 // Source: Ba et al. 2016, arXiv:1607.06450.
 
 #include <source_location>
@@ -13,7 +13,7 @@
 namespace weft {
 
 struct LayerNormAttrs {
-  float eps = 0;
+  float eps = 0;  // positive
   static constexpr auto fields() { return std::tuple{field("eps", &LayerNormAttrs::eps)}; }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// y = max(x, 0).
+// y = max(x, 0); NaN stays NaN.
 //   x f32 of any shape     y like x, may run in place
 // Source: Nair & Hinton 2010, https://dl.acm.org/doi/10.5555/3104322.3104425.
 

@@ -1,8 +1,9 @@
 #pragma once
 // Positions near those of a step's tokens:
 //   y[t] = clamp(floor((pos[t] + offset) / step) * step, 0, limit[t])
-//   pos, y [T] i32     limit [T] i32, optional: no upper end without it
-// What a token sees that looks at neighbours on both sides, or at its own chunk of positions.
+//   pos, y [T] i32     limit [T] i32, at least 0 (the caller checks); 2^31 - 1 if it is absent
+// For the first and last positions of a token that attends to neighbours on both sides, or to its
+// own chunk of positions.
 
 #include <cstdint>
 #include <source_location>
@@ -14,7 +15,7 @@ namespace weft {
 
 struct ShiftAttrs {
   std::int32_t offset = 0;
-  std::int32_t step = 1;
+  std::int32_t step = 1;  // at least 1
   static constexpr auto fields() {
     return std::tuple{field("offset", &ShiftAttrs::offset), field("step", &ShiftAttrs::step)};
   }
