@@ -35,12 +35,32 @@ TEST_CASE("get_rows: decodes rows of any format") {
   }
 }
 
+TEST_CASE("get_rows: K ids for each token give K rows side by side") {
+  Graph g;
+  const Dim t = g.variable("T", 8);
+  const Tensor table = g.weight("table", {f32, {3, 2}});
+  g.output("y", get_rows(table, g.input("ids", {i32, {t, 3}})));
+  CHECK(to_string(g[2].spec) == "F32 [?<=8, 3, 2]");
+  Evaluator eval(g, kPadded);
+  eval.extent("T", 2)
+      .floats("table", {0, 1, 10, 11, 20, 21})
+      .ints("ids", {2, 0, 3, 1, -1, 1})
+      .run();
+  const Floats y = eval.floats("y");
+  CHECK(Floats(y.begin(), y.begin() + 4) == Floats{20, 21, 0, 1});
+  CHECK(Floats(y.begin() + 6, y.begin() + 8) == Floats{10, 11});
+  CHECK(Floats(y.begin() + 10, y.end()) == Floats{10, 11});
+  for (const std::size_t i : {4, 5, 8, 9}) CHECK(std::isnan(y[i]));
+}
+
 TEST_CASE("get_rows: costs the rows it reads, not the table") {
   const std::vector<TensorSpec> in{{q8_0, {32000, 64}}, {i32, {5}}};
   const TensorSpec out = kGetRows.infer({}, in);
   const Cost cost = kGetRows.cost({}, in, out, {});
   CHECK(cost.bytes_read == 5 * 68 + 20);
   CHECK(cost.bytes_written == 5 * 64 * 4);
+  const std::vector<TensorSpec> wide{{q8_0, {32000, 64}}, {i32, {5, 3}}};
+  CHECK(kGetRows.cost({}, wide, kGetRows.infer({}, wide), {}).bytes_read == 15 * 68 + 60);
 }
 
 TEST_CASE("get_rows: invalid arguments") {
@@ -50,6 +70,10 @@ TEST_CASE("get_rows: invalid arguments") {
   CHECK(refusal(kGetRows, {}, {{f32, {3}}, ids}) == "ShapeError: table must be [N, D], got [3]");
   CHECK(refusal(kGetRows, {}, {table, {f32, {4}}}) == "DTypeError: ids must be I32, got F32");
   CHECK(refusal(kGetRows, {}, {table, {i32, {4, 1}}}) == "accepted");
+  CHECK(refusal(kGetRows, {}, {table, {i32, {}}}) ==
+        "ShapeError: ids must be [T] or [T, K], got []");
+  CHECK(refusal(kGetRows, {}, {table, {i32, {4, 1, 1}}}) ==
+        "ShapeError: ids must be [T] or [T, K], got [4, 1, 1]");
 }
 
 }  // namespace

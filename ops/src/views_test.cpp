@@ -24,6 +24,19 @@ TEST_CASE("heads split and merge over the same memory") {
   CHECK(eval.floats("y")[11] == 2 * eval.floats("x")[11]);
 }
 
+TEST_CASE("a vector as one row, over the same memory") {
+  Graph g;
+  const Tensor v = g.weight("v", {f32, {6}});
+  const Tensor row = merge_heads(v);
+  CHECK(row.shape() == Shape{1, 6});
+  CHECK(split_heads(row, 2).shape() == Shape{1, 2, 3});
+  g.output("y", row + row);
+  Evaluator eval(g, kPadded);
+  eval.floats("v", {1, 2, 3, 4, 5, 6}).run();
+  CHECK(eval.view(row.id()).data == eval.view(v.id()).data);
+  CHECK(eval.floats("y") == Floats{2, 4, 6, 8, 10, 12});
+}
+
 TEST_CASE("a slice of a slice, as heads") {
   Graph g;
   const Tensor x = g.input("x", {f32, {2, 8}});
@@ -52,6 +65,10 @@ TEST_CASE("views: invalid arguments") {
         "ShapeError: x must be rows of a multiple of 4 elements, got [2, 6]");
   CHECK(refusal(kReshape, ReshapeAttrs{2}, {{f32, {6}}}) ==
         "ShapeError: x must be [T, D] or [T, H, E], got [6]");
+  CHECK(refusal(kReshape, ReshapeAttrs{0}, {{f32, {Dim(6, 0)}}}) ==
+        "ShapeError: x must be [D] with a fixed D, got [?<=6]");
+  CHECK(refusal(kReshape, ReshapeAttrs{0}, {{f32, {}}}) ==
+        "ShapeError: x must be [T, D] or [T, H, E], got []");
   CHECK(refusal(kSlice, SliceAttrs{0, 2}, {{f32, {6}}}) == "ShapeError: x must be [T, D], got [6]");
   CHECK(refusal(kSlice, SliceAttrs{2, 7}, {x}) ==
         "ValueError: columns [2, 7) must be within [0, 6)");

@@ -69,6 +69,34 @@ TEST_CASE("elementwise ops: every width, same shapes and a vector along the last
   }
 }
 
+TEST_CASE("add and mul: values that rows, heads or all elements share, every width") {
+  std::uint32_t seed = 1;
+  for (const std::int64_t d : widths()) {
+    CAPTURE(d);
+    Graph g;
+    const Tensor a = g.input("a", {f32, {3, 4, d}}), rows = g.input("rows", {f32, {3, d}}),
+                 elements = g.weight("elements", {f32, {4, d}}),
+                 heads = g.weight("heads", {f32, {4, 1}}), one = g.weight("one", {f32, {1}});
+    g.output("add_elements", add(a, elements));
+    g.output("add_heads", add(a, heads));
+    g.output("add_one", add(a, one));
+    g.output("add_one_to_rows", add(rows, one));
+    g.output("mul_elements", mul(a, elements));
+    g.output("mul_heads", mul(a, heads));
+    g.output("mul_one", mul(a, one));
+    g.output("mul_one_to_rows", mul(rows, one));
+    Evaluator eval(g, kOddRows);
+    eval.floats("a", scaled_noise(12 * d, ++seed, 20));
+    eval.floats("rows", scaled_noise(3 * d, ++seed, 20));
+    eval.floats("elements", scaled_noise(4 * d, ++seed, 1));
+    eval.floats("heads", noise(4, ++seed));
+    eval.floats("one", noise(1, ++seed)).run();
+    for (const char* path : {"add_elements", "add_heads", "add_one", "add_one_to_rows",
+                             "mul_elements", "mul_heads", "mul_one", "mul_one_to_rows"})
+      check_kernel(g, eval, path, ++seed);
+  }
+}
+
 TEST_CASE("silu: the whole range, special values") {
   Floats x;
   for (float v = -110; v < 110; v += 0.37f) x.push_back(v);
@@ -242,6 +270,23 @@ TEST_CASE("get_rows: the exact values of every format, NaN for ids outside") {
       Evaluator eval(g, kOddRows);
       eval.bytes("table", random_weights(table, 5, d, 3)).ints("ids", {4, 0, -1, 2, 5, 4}).run();
       check_kernel(g, eval, "y", 1);
+    }
+  }
+}
+
+TEST_CASE("get_rows: K ids for each token, rows of any width, cut anywhere") {
+  std::uint32_t seed = 1;
+  for (const DType table : {f32, f16, q8_0}) {
+    for (const std::int64_t d : {1, 5, 32, 33, 96}) {
+      if (d % table.block_elems() != 0) continue;
+      CAPTURE(table.name());
+      CAPTURE(d);
+      Graph g;
+      g.output("y", get_rows(g.weight("table", {table, {5, d}}), g.input("ids", {i32, {2, 4}})));
+      Evaluator eval(g, kOddRows);
+      eval.bytes("table", random_weights(table, 5, d, ++seed));
+      eval.ints("ids", {4, 0, -1, 2, 5, 4, 1, 1}).run();
+      check_kernel(g, eval, "y", seed);
     }
   }
 }
