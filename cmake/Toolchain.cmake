@@ -48,7 +48,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(weft_compile_options INTERFACE -Wno-unknown-warning-option -Wno-missing-field-initializers)
 endif()
 if(WEFT_COVERAGE)
-  # Workers count the same lines: without atomic counters some come out negative, which gcovr refuses.
+  # Workers count the same lines: without atomic counters some are negative, which gcovr rejects.
   target_compile_options(weft_compile_options INTERFACE --coverage -fprofile-update=atomic)
   target_link_options(weft_compile_options INTERFACE --coverage)
 endif()

@@ -1,16 +1,17 @@
-# Kernels once per instruction set. instruction_sets.cmake is the list of those; WEFT_INSTRUCTION_SETS may name another.
+# Compiles kernels once per instruction set. instruction_sets.cmake is the list of sets;
+# WEFT_INSTRUCTION_SETS may name another file.
 #
-#   WEFT_ISAS                        the sets that processors of this kind can have, each behind what it extends
+#   WEFT_ISAS                        the sets for this processor, each after the one that it extends
 #   WEFT_ISA_<name>_TAG, _DESCRIPTION, _FLAGS, _KERNELS
 #   weft_kernel(TARGET FILE CLASS GROUP)
-#     Adds to TARGET one generated source for every set whose KERNELS name GROUP. It instantiates CLASS<Tag> from
-#     src/cpu/kernels/FILE.inl.h and is compiled with the flags of the set.
+#     Adds to TARGET one generated source for every set whose KERNELS name GROUP. It instantiates
+#     CLASS<Tag> from src/cpu/kernels/FILE.inl.h and is compiled with the flags of the set.
 #   weft_weight_formats(TARGET GROUP NAME...)
-#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights.inl.h, read as weights_<name>.inl.h says, for weights
-#     of type NAME.
+#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights.inl.h, for weights of type
+#     NAME, whose codec is in weights_<name>.inl.h.
 #   weft_kernel_headers(TARGET)
-#     Makes the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h, isa_table.h, simd/simd.inl.h,
-#     kernel_list.h, weight_tags.h and weight_format_list.h.
+#     Generates the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h,
+#     isa_table.h, simd/simd.inl.h, kernel_list.h, weight_tags.h and weight_format_list.h.
 include_guard(DIRECTORY)
 
 set(WEFT_ISAS)
@@ -20,7 +21,7 @@ macro(weft_instruction_set name)
   cmake_parse_arguments(ISA "" "TAG;EXTENDS;PROCESSOR;DESCRIPTION;REGISTERS" "FEATURES;FLAGS;KERNELS" ${ARGN})
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${ISA_PROCESSOR})$")
     if(ISA_EXTENDS AND NOT ISA_EXTENDS IN_LIST WEFT_ISAS)
-      message(FATAL_ERROR "instruction set '${name}' extends '${ISA_EXTENDS}', which does not stand before it")
+      message(FATAL_ERROR "instruction set '${name}' extends '${ISA_EXTENDS}', which is not listed before it")
     endif()
     list(APPEND WEFT_ISAS ${name})
     set(WEFT_ISA_${name}_TAG ${ISA_TAG})
@@ -49,7 +50,7 @@ endif()
 include(${WEFT_INSTRUCTION_SETS})
 
 # Kernels keep their variables in registers and use unaligned loads on purpose. Red zones on the
-# stack and checks of alignment find nothing there, and make their compilation ten times as long.
+# stack and checks of alignment find nothing there, and make compilation ten times slower.
 set(WEFT_ISA_SANITIZER_FLAGS)
 if(WEFT_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(WEFT_ISA_SANITIZER_FLAGS --param=asan-stack=0 --param=asan-instrumentation-with-call-threshold=0)
@@ -62,12 +63,13 @@ endif()
 if(WEFT_BUILD_FUZZERS)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=all)
 endif()
-# Counters on every line make kernels too slow to test. Their coverage is that all rows run.
+# Counters on every line make kernels too slow to test. They count as covered if all rows ran.
 if(WEFT_COVERAGE)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-profile-arcs -fno-test-coverage)
 endif()
 
-# Sources for every set of `group` that instantiate `class`, which names the tag @ARCH@, from `kernel` and further files.
+# Adds a source for every set of `group`. It instantiates `class`, in which @ARCH@ is the tag, from
+# the header `kernel` and any further ones.
 function(weft_isa_sources target kernel class group)
   set(includes)
   foreach(file IN ITEMS ${kernel} ${ARGN})
@@ -82,9 +84,9 @@ function(weft_isa_sources target kernel class group)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${kernel}.${isa}.cpp)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
       "${includes}template struct weft::cpu::${instance};\n")
-    # Unoptimized, these would hold copies of inline functions with no trace of the instruction set in their names, and the linker
-    # may pick such a copy for everybody: hence -O2 always, and never link-time optimization. GCC 12 takes the undefined
-    # registers in its own AVX-512 headers for mistakes.
+    # Unoptimized, these objects would contain copies of inline functions whose names do not say the
+    # instruction set, and the linker may use such a copy everywhere. Therefore always -O2, and no
+    # link-time optimization. GCC 12 warns about the undefined registers in its own AVX-512 headers.
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
       "$<$<NOT:$<CONFIG:Release>>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_${isa}_FLAGS}")
     target_sources(${target} PRIVATE ${source})
@@ -138,7 +140,7 @@ function(weft_kernel_headers target)
     string(APPEND features "  ${feature},\n")
     string(APPEND bits "    {Feature::${feature}, ${WEFT_FEATURE_${feature}}},\n")
   endforeach()
-  # In C++ they stand best first, as rows do.
+  # In C++ the best set comes first, as in the tables of rows.
   list(LENGTH WEFT_ISAS index)
   foreach(isa IN LISTS WEFT_ISAS)
     math(EXPR index "${index} - 1")

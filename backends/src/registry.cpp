@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Names stand beside the backends so that asking for one does not set up another: cpu_backend()
+// The names are listed so that finding one backend does not initialize another: cpu_backend()
 // throws if WEFT_CPU_ISA is wrong.
 struct Entry {
   std::string_view name;
@@ -19,7 +19,17 @@ struct Entry {
 };
 constexpr Entry kEntries[] = {{"cpu", cpu_backend}, {"reference", reference_backend}};
 
+constexpr auto kNames = [] {
+  std::array<std::string_view, std::size(kEntries)> names;
+  std::ranges::transform(kEntries, names.begin(), &Entry::name);
+  return names;
+}();
+
 }  // namespace
+
+std::span<const std::string_view> built_in_backends() {
+  return kNames;
+}
 
 std::span<const Backend* const> all_backends() {
   static const auto backends = [] {

@@ -38,8 +38,8 @@ void add_text_flags(CLI::App& app, Options& options) {
 
 void add_beam_flags(CLI::App& app, Options& options) {
   auto* beams = app.add_option("--beams", options.beams,
-                               "search for the likeliest text as a whole, following so many at a "
-                               "time; with --samples K the K best")
+                               "search for the likeliest text as a whole with N beams; with "
+                               "--samples K, print the K best")
                     ->check(CLI::Range(1, 1024))
                     ->type_name("N");
   app.add_option("--length-penalty", options.search.length_penalty,

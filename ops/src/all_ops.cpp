@@ -9,12 +9,14 @@
 #include "weft/ops/cache_write.h"
 #include "weft/ops/clamp.h"
 #include "weft/ops/concat.h"
+#include "weft/ops/concat_heads.h"
 #include "weft/ops/copy.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/gather.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/get_rows.h"
+#include "weft/ops/head_linear.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/layer_norm.h"
 #include "weft/ops/linear.h"
@@ -33,6 +35,7 @@
 #include "weft/ops/shift_positions.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
+#include "weft/ops/slice_heads.h"
 #include "weft/ops/softmax.h"
 #include "weft/ops/softplus.h"
 #include "weft/ops/tanh.h"
@@ -51,12 +54,14 @@ constexpr const OpDef* kOps[] = {
     &kCacheWrite,            //
     &kClamp,                 //
     &kConcat,                //
+    &kConcatHeads,           //
     &kCopy,                  //
     &kExpertLinear,          //
     &kGatedLinear,           //
     &kGather,                //
     &kGelu,                  //
     &kGetRows,               //
+    &kHeadLinear,            //
     &kKeepRows,              //
     &kLayerNorm,             //
     &kLinear,                //
@@ -77,6 +82,7 @@ constexpr const OpDef* kOps[] = {
     &kSigmoid,               //
     &kSilu,                  //
     &kSlice,                 //
+    &kSliceHeads,            //
     &kSoftmax,               //
     &kSoftplus,              //
     &kTanh,                  //

@@ -19,6 +19,8 @@ void check_attrs(const RopeAttrs& a) {
   expect_positive("freq_scale", a.freq_scale);
   expect_finite("ext_factor", a.ext_factor);
   expect_finite("attn_factor", a.attn_factor);
+  if (a.time < 0 || a.height < 0 || a.width < 0)
+    fail<ValueError>("sections must not be negative, got {}, {}, {}", a.time, a.height, a.width);
   if (a.ext_factor == 0) return;
   expect_positive("beta_fast", a.beta_fast);
   expect_positive("beta_slow", a.beta_slow);
@@ -63,6 +65,14 @@ double magnitude(const RopeAttrs& a) {
   return a.attn_factor * (1 + 0.1 * std::log(1 / static_cast<double>(a.freq_scale)));
 }
 
+// Whether the pair belongs to a section that turns.
+bool turns(const RopeAttrs& a, std::int64_t i) {
+  const std::int32_t sizes[] = {a.time, a.height, a.width};
+  const std::int64_t all = std::int64_t{a.time} + a.height + a.width;
+  if (all == 0) return true;
+  return a.interleaved ? i < 3 * std::int64_t{sizes[i % 3]} : i < all;
+}
+
 // The angle of each pair at position 1; angles grow linearly with the position.
 class Frequencies {
  public:
@@ -72,6 +82,7 @@ class Frequencies {
   }
 
   double operator[](std::int64_t i) const {
+    if (!turns(a_, i)) return 0;
     const double exponent = -2.0 * static_cast<double>(i) / a_.n_rot;
     const double divisor = factors_ ? factors_[i] : 1;
     const double extrapolated = std::pow(static_cast<double>(a_.base), exponent) / divisor;

@@ -33,7 +33,8 @@ bool matches(std::string_view pattern, std::string_view text) {
 }
 
 bool is_built_in(const Backend& backend) {
-  return backend.name() == "cpu" || backend.name() == "reference";
+  const auto names = built_in_backends();
+  return std::ranges::find(names, backend.name()) != names.end();
 }
 
 // The edit distance from `a` to the nearest prefix of `b`; ties are broken by the rest of `b`.

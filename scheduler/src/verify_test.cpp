@@ -80,7 +80,7 @@ TEST_CASE("a wrong kernel is caught and named with the builder's line") {
   for (const NodeCheck& node : report.nodes) CHECK(node.passed() == (node.path != path));
 }
 
-TEST_CASE("NaN if the definition has a number is bad") {
+TEST_CASE("NaN fails if the definition gives a number") {
   const WrongBackend backend("blk.0.attn_output");
   spoil = std::numeric_limits<float>::quiet_NaN();
   const VerifyReport report = verify(toy_llama({}), backend, 1);

@@ -1,5 +1,5 @@
-"""Every #include in a room names that room or one below it, and libraries, names of processors and names of insides
-stay where they belong."""
+"""Every #include in a room names that room or one below it. Third-party libraries, names of
+processors and internal declarations stay where they belong."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ LIBRARIES = {
 # Instructions and names of processors, and where they may stand.
 PROCESSOR = re.compile(r"__builtin_ia32_|\b_mm\d*_|\basm\b|\b__rdtsc|\b__get_cpuid|\b__(x86_64|i386|aarch64|arm)__")
 PROCESSOR_FILES = ["graph/base/include/weft/base/processor.h", "ops/src/formats/lanes.h", "backends/src/cpu/"]
-# Rooms that see less than all that is below them.
+# Rooms that may use less than everything below them.
 ONLY = {
     "arch": {"base", "graph", "ops"},
     "files": {"base", "graph", "ops", "tokenize", "arch"},
@@ -70,7 +70,7 @@ class Includes(unittest.TestCase):
                 self.assertIn(used, order, f"{path} includes {name}")
                 self.assertLessEqual(order.index(used), order.index(room), f"{path} includes {name}")
 
-    def test_rooms_that_see_less(self):
+    def test_rooms_that_may_use_less(self):
         for room, path, name in includes():
             if room in ONLY and name.startswith("weft/") and not path.endswith("_test.cpp"):
                 self.assertIn(name.split("/")[1], ONLY[room] | {room}, f"{path} includes {name}")
@@ -86,14 +86,19 @@ class Includes(unittest.TestCase):
             if not any(path.startswith(f) for f in PROCESSOR_FILES) and not path.endswith("_test.cpp"):
                 self.assertNotRegex(text, PROCESSOR, path)
 
-    # Headers X_impl.h complete public classes. Everything else in src/ is out of the way of public names.
-    def test_insides_have_a_namespace(self):
+    # All headers in src/, except X_impl.h, which complete public classes, have their own namespace.
+    def test_internals_have_a_namespace(self):
         for _, path, text in sources():
             if "/src/" in path and path.endswith(".h") and not path.endswith("_impl.h"):
                 self.assertNotRegex(text, r"(?m)^namespace weft \{", path)
 
-    def test_examples_are_copied_from_and_never_linked(self):
-        self.assertNotIn("add_library", (SOURCE / "examples/CMakeLists.txt").read_text())
+    # backend_skeleton is a project of its own, whose library is loaded, not linked.
+    def test_examples_and_benchmarks_have_no_libraries(self):
+        lists = [path for folder in ("examples", "bench") for path in (SOURCE / folder).rglob("CMakeLists.txt")]
+        self.assertIn(SOURCE / "examples/CMakeLists.txt", lists)
+        for path in lists:
+            if path.parent.name != "backend_skeleton":
+                self.assertNotIn("add_library", path.read_text(), path)
 
 
 if __name__ == "__main__":

@@ -17,19 +17,18 @@ class FromPipe(SystemTest):
 
     def test_a_reply_per_line_and_no_prompts(self):
         r = self.chat("Tell me a story about a fox named Pip.\n\nWho was it about?\n")
-        self.assertEqual(len(r.out.decode().strip().split("\n")) >= 2, True)
+        self.assertGreaterEqual(len(r.out.decode().strip().split("\n")), 2)
         self.assertNotIn(b"> ", r.out)
 
     def test_same_text_every_time(self):
         text = "Tell me a story about a fox named Pip.\nWho was it about?\n"
         self.assertEqual(self.chat(text).out, self.chat(text, "-t", "1").out)
 
-    def test_cache_between_turns_changes_nothing(self):
-        """The second reply is the same as with a fresh cache."""
-        first, second = "Tell me a story about a fox named Pip.", "Who was it about?"
-        kept = self.chat(f"{first}\n{second}\n", "-n", "-1").out
-        wide = self.chat(f"{first}\n{second}\n", "-n", "-1", "-b", "3").out
-        self.assertEqual(kept, wide)
+    def test_replies_do_not_depend_on_the_width_of_steps(self):
+        text = "Tell me a story about a fox named Pip.\nWho was it about?\n"
+        wide = self.chat(text, "-n", "-1").out
+        self.assertGreater(len(wide), 50)
+        self.assertEqual(wide, self.chat(text, "-n", "-1", "-b", "3").out)
 
     def test_reset_forgets(self):
         once = self.chat("Tell me a story about a fox named Pip.\n").out
@@ -53,6 +52,7 @@ class FromPipe(SystemTest):
 
     def test_several_lines(self):
         one = self.chat('"""Tell me\na story."""\n').out
+        self.assertGreater(len(one.strip()), 0)
         self.assertEqual(self.chat("Tell me\\\na story.\n").out, one)
 
     def test_context_full(self):

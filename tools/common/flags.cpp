@@ -98,7 +98,7 @@ void add_step_flags(CLI::App& app, SessionOptions& s) {
       ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
       ->type_name("N");
   app.add_option("-t,--threads", s.workers, "threads; 0: two, or one with one CPU")
-      ->check(CLI::Range(0, 256))
+      ->check(CLI::Range(0, kMaxWorkers))
       ->type_name("N");
   add_executor_flag(app, s.executor);
 }
@@ -121,7 +121,7 @@ void add_backend_flags(CLI::App& app, SessionOptions& s) {
       ->type_name("RULES");
 }
 
-// How weights and caches lie in memory, and how much of it there may be.
+// How weights and caches are stored, and the limit of memory.
 void add_memory_flags(CLI::App& app, ModelFlags& flags) {
   SessionOptions& s = flags.session;
   add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");

@@ -73,8 +73,8 @@ std::vector<Line> all_lines(const Graph* graph) {
     }
     lines.push_back(std::move(line));
   };
-  ask({.name = "cpu", .path = "(built in)"});
-  ask({.name = "reference", .path = "(built in)"});
+  for (const std::string_view name : built_in_backends())
+    ask({.name = std::string(name), .path = "(built in)"});
   for (const PluginInfo& info : plugins()) {
     if (!info.error.empty()) lines.push_back({.path = info.path, .error = info.error});
     for (const BackendDevice& device : info.devices) {

@@ -183,14 +183,13 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("SHAPE TYPE FILE");
   app.get_option("--model")->required(false);
   app.footer(
-      "Columns: workers and who runs them (flow, crew, or the caller alone); the median of the "
-      "repetitions and the median distance from it; the bytes of "
-      "weights "
-      "and\ncache that a token must read, and the share of the speed at which memory can be read; "
-      "the\nmodel's multiply-adds and their share of the peak (int8 if weights are quantized, "
-      "f32\notherwise); joins per token; nanoseconds per node; peak RSS so far.\n\n"
-      "Shapes of --make-model, any of them or letters as they show (E and tied may be left "
-      "out):\n" +
+      "Columns: workers and who runs them (flow, crew, or the caller alone); the median of the\n"
+      "repetitions and the median distance from it; the bytes of weights and cache that a token\n"
+      "must read, and the share of the speed at which memory can be read; the model's\n"
+      "multiply-adds and their share of the peak (int8 if weights are quantized, f32 otherwise);\n"
+      "joins per token; nanoseconds per node; peak RSS so far.\n\n"
+      "Shapes of --make-model: a name, or dimensions as in these lines (E and tied are "
+      "optional):\n" +
       known_shapes() +
       "Types: Q4_K_M, or any type of `weft codec` for all matrices\n\n"
       "Examples:\n"

@@ -14,6 +14,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/scheduler/workers.h"
 
 #include "subcommand.h"
 
@@ -179,7 +180,7 @@ void add_flags(CLI::App& app, Flags& flags) {
                "write 0 for weights that are NaN or infinite, instead of refusing them");
   app.add_flag("--dry-run", flags.dry_run, "print the table of tensors without writing a file");
   app.add_option("-t,--threads", flags.workers, "number of workers; 0: two, if there are two CPUs")
-      ->check(CLI::Range(0, 256))
+      ->check(CLI::Range(0, kMaxWorkers))
       ->type_name("N");
   app.footer("Types:\n" + type_list() +
              "\nExamples:\n"

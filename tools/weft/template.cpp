@@ -44,9 +44,10 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--chat-template-file", flags.file,
                  "a template to use instead of the model's; - is stdin")
       ->type_name("FILE");
-  app.add_flag("--jsonl", flags.jsonl,
-               "render the arguments on stdin: messages, tools, documents, add_generation_prompt, "
-               "bos_token, eos_token, strftime_now (the clock) and what else the template reads");
+  app.add_flag(
+      "--jsonl", flags.jsonl,
+      "render the arguments on stdin: messages, tools, documents, add_generation_prompt, "
+      "bos_token, eos_token, strftime_now (the clock) and any others that the template reads");
   app.footer(
       "Examples:\n"
       "  weft template -m model.gguf\n"

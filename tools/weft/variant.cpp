@@ -22,8 +22,8 @@ WeightMode weight_mode(const std::string& text) {
 int worker_count(const std::string& text) {
   int n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size() || n < 1 || n > 256)
-    fail<cli::UsageError>("threads must be 1 to 256, got '{}'", printable(text));
+  if (error != std::errc() || end != text.data() + text.size() || n < 1 || n > kMaxWorkers)
+    fail<cli::UsageError>("threads must be 1 to {}, got '{}'", kMaxWorkers, printable(text));
   return n;
 }
 

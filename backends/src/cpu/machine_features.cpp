@@ -1,5 +1,5 @@
-// The only code that queries the processor. Only x86 needs a query: instruction sets of other
-// architectures name no features, because every such processor has what they use.
+// The only code that queries the processor. On architectures other than x86 it finds no features,
+// so their instruction sets may only use what every such processor has.
 
 #include "cpu/isa_table.h"
 

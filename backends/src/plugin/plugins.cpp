@@ -105,7 +105,8 @@ void check_name(const Registry& all, const std::string& path, std::string_view n
   if (!is_name(name)) {
     fail<UnsupportedError>("{}: its name must be 1 to 32 letters, digits, '_' and '-'", path);
   }
-  bool taken = name == "cpu" || name == "reference" || name == "host";
+  bool taken = name == "host";  // used in paths of copies: "blk.0.attn_norm.to_host"
+  for (const std::string_view built_in : built_in_backends()) taken |= built_in == name;
   for (const Library& library : all.libraries) taken |= library.table && library.info.name == name;
   if (taken) fail<UnsupportedError>("{}: a backend '{}' already exists", path, name);
 }
@@ -236,7 +237,7 @@ const Backend* find_plugin(std::string_view name) {
 }
 
 std::vector<std::string> backend_names() {
-  std::vector<std::string> names{"cpu", "reference"};
+  std::vector<std::string> names(built_in_backends().begin(), built_in_backends().end());
   for (const PluginInfo& info : plugins()) {
     for (const BackendDevice& device : info.devices) names.push_back(device.backend);
   }

@@ -30,6 +30,8 @@ namespace weft {
   X(kDbrx)                    \
   X(kDeci)                    \
   X(kDeepSeek)                \
+  X(kDeepSeek2)               \
+  X(kDeepSeek2Ocr)            \
   X(kDots1)                   \
   X(kDream)                   \
   X(kErnie45)                 \
@@ -69,8 +71,10 @@ namespace weft {
   X(kMellum)                  \
   X(kMimo2)                   \
   X(kMiniCpm)                 \
+  X(kMiniCpm3)                \
   X(kMiniMaxM2)               \
   X(kMistral3)                \
+  X(kMistral4)                \
   X(kModernBert)              \
   X(kMpt)                     \
   X(kMuseGlimmer)             \
@@ -90,6 +94,7 @@ namespace weft {
   X(kPhiMoe)                  \
   X(kPlamo)                   \
   X(kPlamo3)                  \
+  X(kPlm)                     \
   X(kQwen)                    \
   X(kQwen2)                   \
   X(kQwen2Moe)                \

@@ -62,7 +62,7 @@ Decoder nomic_moe(const Hparams& c) {
   return d;
 }
 
-constexpr auto read = read_usual<{.norm = NormKind::layer, .causal = false}>;
+constexpr auto read = read_usual<HparamsRules{.norm = NormKind::layer, .causal = false}>;
 
 // Experts in every n-th layer, beginning with the second.
 Hparams read_moe(const Keys& keys) {

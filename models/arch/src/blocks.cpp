@@ -62,7 +62,9 @@ Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inp
 
 Tensor rope_factors(const Weights& w, const Hparams& c, const Inputs& in) {
   const Shape shape{c.rope.n_rot / 2};
-  if (c.rope_scaling != RopeScaling::longrope) return w.optional("rope_freqs.weight", shape);
+  const bool two_sets = w.has("rope_factors_long.weight") || w.has("rope_factors_short.weight");
+  if (c.rope_scaling != RopeScaling::longrope && !two_sets)
+    return w.optional("rope_freqs.weight", shape);
   const bool is_long = in.context > c.rope.original_context;
   w.ignore(is_long ? "rope_factors_short.weight" : "rope_factors_long.weight");
   return w.optional(is_long ? "rope_factors_long.weight" : "rope_factors_short.weight", shape);

@@ -34,7 +34,7 @@ Decoder jais2(const Hparams& c) {
           .layer = pre_norm_layer(Attention{{rope_halves}}, Ffn{act::relu_squared, false})};
 }
 
-constexpr auto read = read_usual<{.norm = NormKind::layer}>;
+constexpr auto read = read_usual<HparamsRules{.norm = NormKind::layer}>;
 
 Alibi read_alibi(const Keys& keys) {
   return {read(keys), keys.number_or("attention.max_alibi_bias", 0, 1e6, 0)};

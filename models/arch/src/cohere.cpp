@@ -23,7 +23,8 @@ Decoder cohere(const Cohere& c) {
 }
 
 Cohere read(const Keys& keys) {
-  return {read_usual<{.norm = NormKind::layer}>(keys), keys.number_or("logit_scale", -1e6, 1e6, 1)};
+  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys),
+          keys.number_or("logit_scale", -1e6, 1e6, 1)};
 }
 
 Cohere read2(const Keys& keys) {

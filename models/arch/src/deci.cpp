@@ -27,6 +27,6 @@ Decoder deci(const Hparams& c) {
 
 extern const Architecture kDeci;
 constinit const Architecture kDeci =
-    decoder<deci, read_usual<{.min_H = 0, .min_G = 0, .min_F = 0}>>("deci");
+    decoder<deci, read_usual<HparamsRules{.min_H = 0, .min_G = 0, .min_F = 0}>>("deci");
 
 }  // namespace weft

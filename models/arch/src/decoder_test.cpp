@@ -24,7 +24,7 @@ struct Numbers : Hparams {
 };
 
 Numbers read(const Keys& keys) {
-  const Hparams c = read_hparams(keys, {.H = 0, .G = 0});
+  const Hparams c = read_hparams(keys, {.min_H = 0, .min_G = 0});
   return {c, 2 * keys.number_or("half", 0, 10, 1)};
 }
 

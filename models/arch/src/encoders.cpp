@@ -35,7 +35,7 @@ Decoder neo_bert(const Hparams& c) {
 }
 
 struct Windowed : Hparams {
-  RopeAttrs local_rope;
+  RopeAttrs local_rope = {};
   bool silu = false;
 };
 
@@ -61,7 +61,7 @@ Decoder gemma_embedding(const Windowed& c) {
           .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu})};
 }
 
-constexpr auto read = read_usual<{.causal = false}>;
+constexpr auto read = read_usual<HparamsRules{.causal = false}>;
 
 template <bool normalize>
 Hparams read_moe(const Keys& keys) {
@@ -71,7 +71,7 @@ Hparams read_moe(const Keys& keys) {
 }
 
 Windowed read_modern_bert(const Keys& keys) {
-  Windowed c{read_usual<{.norm = NormKind::layer, .causal = false}>(keys)};
+  Windowed c{read_usual<HparamsRules{.norm = NormKind::layer, .causal = false}>(keys)};
   read_windows(keys, c, 3, {.full_first = true});
   c.local_rope = read_local_rope(keys, c, 10000);
   const auto act = keys.source().find_string(keys.name("hidden_activation"));
@@ -96,7 +96,7 @@ constinit const Architecture kGemmaEmbedding =
     decoder<gemma_embedding, read_gemma_embedding>("gemma-embedding");
 constinit const Architecture kLlada = decoder<adjacent, read>("llada");
 constinit const Architecture kLladaMoe = decoder<norm_then_halves, read_moe<false>>("llada-moe");
-constinit const Architecture kLlamaEmbed = decoder<adjacent, read>("llama-embed");
+constinit const Architecture kLlamaEmbed = decoder<adjacent>("llama-embed");
 constinit const Architecture kModernBert = decoder<modern_bert, read_modern_bert>("modern-bert");
 constinit const Architecture kNeoBert = decoder<neo_bert, read>("neo-bert");
 constinit const Architecture kRnd1 = decoder<norm_then_halves, read_moe<true>>("rnd1");

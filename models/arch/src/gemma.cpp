@@ -14,7 +14,7 @@ namespace {
 
 struct Gemma : Hparams {
   float score_scale = 0, score_cap = 0, logits_cap = 0;
-  RopeAttrs local_rope;
+  RopeAttrs local_rope = {};
 };
 
 float root(std::int64_t n) {

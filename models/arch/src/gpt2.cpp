@@ -19,7 +19,7 @@ Decoder starcoder2(const Hparams& c) {
           .layer = pre_norm_layer(Attention{{rope_halves}}, Ffn{act::gelu, false})};
 }
 
-constexpr auto read = read_usual<{.norm = NormKind::layer}>;
+constexpr auto read = read_usual<HparamsRules{.norm = NormKind::layer}>;
 
 }  // namespace
 

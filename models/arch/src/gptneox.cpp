@@ -24,7 +24,8 @@ Decoder gptneox(const NeoX& c) {
 }
 
 NeoX read_neox(const Keys& keys) {
-  return {read_usual<{.norm = NormKind::layer}>(keys), keys.flag_or("use_parallel_residual", true)};
+  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys),
+          keys.flag_or("use_parallel_residual", true)};
 }
 
 // With two norms, attention takes the second.
@@ -44,6 +45,6 @@ Decoder falcon(const Hparams& c) {
 extern const Architecture kGptNeoX, kFalcon;
 constinit const Architecture kGptNeoX = decoder<gptneox, read_neox>("gptneox");
 constinit const Architecture kFalcon =
-    decoder<falcon, read_usual<{.norm = NormKind::layer}>>("falcon");
+    decoder<falcon, read_usual<HparamsRules{.norm = NormKind::layer}>>("falcon");
 
 }  // namespace weft

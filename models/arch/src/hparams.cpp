@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/ranges.h>
+
 #include "weft/base/error.h"
 
 #include "text.h"
@@ -122,7 +124,7 @@ Hparams read_hparams(const Keys& keys, const HparamsRules& rules) {
   c.V = read_vocabulary(keys);
   read_heads(keys, rules, c);
   c.norm = rules.norm;
-  c.causal = rules.causal;
+  c.causal = keys.flag_or("attention.causal", rules.causal);
   const std::string_view eps_key =
       c.norm == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
   const auto eps = keys.find_number(eps_key, 1e-30, 1);
@@ -237,6 +239,21 @@ RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base) {
     if (layer.window > 0) layer.rope = LayerRope::second;
   }
   return local;
+}
+
+void read_sections(const Keys& keys, Hparams& c, bool interleaved) {
+  const std::vector<std::int64_t> sizes =
+      keys.source().find_ints(keys.name("rope.dimension_sections"));
+  if (sizes.empty()) return;
+  const bool fits = sizes.size() >= 3 && sizes.size() <= 4 && std::ranges::min(sizes) >= 0 &&
+                    std::ranges::max(sizes) <= kMaxHeadWidth;
+  if (!fits)
+    keys.refuse("rope.dimension_sections", fmt::format("[{}]", fmt::join(sizes, ", ")),
+                fmt::format("3 or 4 numbers from 0 to {}", kMaxHeadWidth));
+  c.rope.time = static_cast<std::int32_t>(sizes[0]);
+  c.rope.height = static_cast<std::int32_t>(sizes[1]);
+  c.rope.width = static_cast<std::int32_t>(sizes[2]);
+  c.rope.interleaved = interleaved;
 }
 
 void rope_in_windows_only(Hparams& c) {

@@ -24,6 +24,7 @@ Hparams read(const Keys& keys) {
   Hparams c = read_usual<>(keys);
   const float alpha = keys.number_or("rope.scaling.alpha", 0, 1e9, 0);
   const auto E = static_cast<float>(c.layer(0).E);
+  read_sections(keys, c, false);
   if (alpha > 0 && E > 2) c.rope.base *= std::pow(alpha, E / (E - 2));
   return c;
 }

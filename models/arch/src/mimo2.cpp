@@ -9,7 +9,7 @@ namespace weft {
 namespace {
 
 struct Mimo : Hparams {
-  RopeAttrs local_rope;
+  RopeAttrs local_rope = {};
   float value_scale = 1;
 };
 

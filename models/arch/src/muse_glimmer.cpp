@@ -37,7 +37,7 @@ Muse read(const Keys& keys) {
   read_windows(keys, c, 4);
   rope_in_windows_only(c);
   c.logits_scale = keys.number_or("logit_scale", -1e6, 1e6, 1);
-  c.logits_cap = keys.number_or("final_logit_softcapping", 0, 1e6, 0);
+  c.logits_cap = keys.number_or("final_logit_softcapping", 0, 1e6, 30);
   return c;
 }
 

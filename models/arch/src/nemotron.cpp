@@ -13,6 +13,6 @@ static Decoder nemotron(const Hparams& c) {
 
 extern const Architecture kNemotron;
 constinit const Architecture kNemotron =
-    decoder<nemotron, read_usual<{.norm = NormKind::layer}>>("nemotron");
+    decoder<nemotron, read_usual<HparamsRules{.norm = NormKind::layer}>>("nemotron");
 
 }  // namespace weft

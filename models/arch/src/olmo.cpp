@@ -14,7 +14,7 @@ Decoder olmo(const Hparams& c) {
 }
 
 struct Olmo2 : Hparams {
-  RopeAttrs local_rope;
+  RopeAttrs local_rope = {};
 };
 
 Decoder olmo2(const Olmo2& c) {
@@ -32,7 +32,7 @@ Decoder openelm(const Hparams& c) {
 }
 
 Hparams read_olmo(const Keys& keys) {
-  Hparams c = read_usual<{.norm = NormKind::layer}>(keys);
+  Hparams c = read_usual<HparamsRules{.norm = NormKind::layer}>(keys);
   c.norm_weights = false;
   return c;
 }

@@ -10,6 +10,6 @@ static Decoder orion(const Hparams& c) {
 
 extern const Architecture kOrion;
 constinit const Architecture kOrion =
-    decoder<orion, read_usual<{.norm = NormKind::layer}>>("orion");
+    decoder<orion, read_usual<HparamsRules{.norm = NormKind::layer}>>("orion");
 
 }  // namespace weft

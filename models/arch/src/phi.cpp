@@ -30,7 +30,8 @@ Hparams read_moe(const Keys& keys) {
 }  // namespace
 
 extern const Architecture kPhi2, kPhi3, kPhiMoe;
-constinit const Architecture kPhi2 = decoder<phi2, read_usual<{.norm = NormKind::layer}>>("phi2");
+constinit const Architecture kPhi2 =
+    decoder<phi2, read_usual<HparamsRules{.norm = NormKind::layer}>>("phi2");
 constinit const Architecture kPhi3 = decoder<phi3>("phi3");
 constinit const Architecture kPhiMoe = decoder<phi3, read_moe>("phimoe");
 

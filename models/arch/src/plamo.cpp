@@ -16,7 +16,7 @@ Decoder plamo(const Hparams& c) {
 }
 
 struct Plamo3 : Hparams {
-  RopeAttrs local_rope;
+  RopeAttrs local_rope = {};
 };
 
 Decoder plamo3(const Plamo3& c) {

@@ -18,6 +18,12 @@ Decoder seed_oss(const Hparams& c) {
           .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu, "post_attention_norm")};
 }
 
+Hparams read_vision(const Keys& keys) {
+  Hparams c = read_usual<>(keys);
+  read_sections(keys, c, false);
+  return c;
+}
+
 Hparams read_moe(const Keys& keys) {
   Hparams c = read_hparams(keys);
   read_experts(keys, c, {.normalize = false});
@@ -28,8 +34,8 @@ Hparams read_moe(const Keys& keys) {
 
 extern const Architecture kQwen2, kQwen2Vl, kPaddleOcr, kQwen2Moe, kSeedOss;
 constinit const Architecture kQwen2 = decoder<qwen2>("qwen2", {.types = {"qwen2"}});
-constinit const Architecture kQwen2Vl = decoder<qwen2>("qwen2vl");
-constinit const Architecture kPaddleOcr = decoder<qwen2>("paddleocr");
+constinit const Architecture kQwen2Vl = decoder<qwen2, read_vision>("qwen2vl");
+constinit const Architecture kPaddleOcr = decoder<qwen2, read_vision>("paddleocr");
 constinit const Architecture kQwen2Moe = decoder<qwen2, read_moe>("qwen2moe");
 constinit const Architecture kSeedOss = decoder<seed_oss>("seed_oss");
 

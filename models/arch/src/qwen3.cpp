@@ -19,6 +19,18 @@ Hparams read_moe(const Keys& keys) {
   return c;
 }
 
+Hparams read_vision(const Keys& keys) {
+  Hparams c = read_usual<>(keys);
+  read_sections(keys, c, true);
+  return c;
+}
+
+Hparams read_vision_moe(const Keys& keys) {
+  Hparams c = read_moe(keys);
+  read_sections(keys, c, true);
+  return c;
+}
+
 constexpr HfTensor kTensors[] = {{"self_attn.q_norm", "attn_q_norm"},
                                  {"self_attn.k_norm", "attn_k_norm"}};
 
@@ -27,8 +39,8 @@ constexpr HfTensor kTensors[] = {{"self_attn.q_norm", "attn_q_norm"},
 extern const Architecture kQwen3, kQwen3Vl, kQwen3Moe, kQwen3VlMoe;
 constinit const Architecture kQwen3 =
     decoder<qwen3>("qwen3", {.types = {"qwen3"}, .tensors = kTensors});
-constinit const Architecture kQwen3Vl = decoder<qwen3>("qwen3vl");
+constinit const Architecture kQwen3Vl = decoder<qwen3, read_vision>("qwen3vl");
 constinit const Architecture kQwen3Moe = decoder<qwen3, read_moe>("qwen3moe");
-constinit const Architecture kQwen3VlMoe = decoder<qwen3, read_moe>("qwen3vlmoe");
+constinit const Architecture kQwen3VlMoe = decoder<qwen3, read_vision_moe>("qwen3vlmoe");
 
 }  // namespace weft

@@ -25,6 +25,6 @@ Decoder stablelm(const Hparams& c) {
 
 extern const Architecture kStableLm;
 constinit const Architecture kStableLm =
-    decoder<stablelm, read_usual<{.norm = NormKind::layer}>>("stablelm");
+    decoder<stablelm, read_usual<HparamsRules{.norm = NormKind::layer}>>("stablelm");
 
 }  // namespace weft

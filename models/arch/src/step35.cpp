@@ -13,8 +13,8 @@ namespace weft {
 namespace {
 
 struct Step : Hparams {
-  RopeAttrs local_rope;
-  std::vector<float> limits, shared_limits;  // by layer; 0: none
+  RopeAttrs local_rope = {};
+  std::vector<float> limits = {}, shared_limits = {};  // by layer; 0: none
 };
 
 // silu(gate), at most the limit, times up, within both limits.

@@ -39,7 +39,7 @@ Hparams read_trinity(const Keys& keys) {
 }
 
 struct Mellum : Hparams {
-  RopeAttrs local_rope;
+  RopeAttrs local_rope = {};
 };
 
 // Rope is stretched only in layers that see everything.

@@ -52,7 +52,7 @@ TEST_CASE("the story model's texts") {
   }
 }
 
-TEST_CASE("made-up vocabularies") {
+TEST_CASE("generated vocabularies") {
   const auto dir = test::reference("golden/archs");
   if (!dir) return;
   for (const char* name :

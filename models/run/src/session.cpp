@@ -302,7 +302,7 @@ std::span<const float> Session::step(std::span<const StepToken> tokens,
 }
 
 std::span<const float> Session::logits() const {
-  if (impl_->last.empty()) fail<ValueError>("no logits: no token that requests them was fed");
+  if (impl_->last.empty()) fail<ValueError>("no logits: the last step requested none");
   return impl_->last;
 }
 

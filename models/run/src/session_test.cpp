@@ -107,10 +107,10 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
   }
 }
 
-TEST_CASE("steps without logits keep the logits of the last step with them") {
+TEST_CASE("logits are those of the last step, if it requested them") {
   const auto model = tiny_model();
   Session session(model, {});
-  CHECK(text_of([&] { session.logits(); }) == "no logits: no token that requests them was fed");
+  CHECK(text_of([&] { session.logits(); }) == "no logits: the last step requested none");
   CHECK(session.step(std::vector<StepToken>{{.token = 3}}).empty());
   CHECK(session.length(0) == 1);
   const auto rows = session.step(std::vector<StepToken>{
@@ -119,6 +119,8 @@ TEST_CASE("steps without logits keep the logits of the last step with them") {
   CHECK(session.logits().data() == rows.data() + 50);
   session.feed(0, {});
   CHECK(session.logits().size() == 50);
+  session.step(std::vector<StepToken>{{.token = 3}});
+  CHECK(text_of([&] { session.logits(); }) == "no logits: the last step requested none");
 }
 
 TEST_CASE("embeddings are rows of the model's width, the same bits for any chunks") {
@@ -263,7 +265,7 @@ TEST_CASE("misuse is rejected before anything is computed") {
         std::string::npos);
 }
 
-TEST_CASE("a cancelled feed ends after the last whole chunk and can go on") {
+TEST_CASE("a cancelled feed ends after the last complete chunk and can continue") {
   const auto model = tiny_model();
   const auto ids = some_tokens(50);
   Session session(model, {.prefill_width = 16});

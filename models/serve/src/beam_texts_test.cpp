@@ -163,7 +163,7 @@ TEST_CASE("one beam is the greedy text, and other beams do not depend on steps")
   CHECK(texts[0] == texts[1]);
 }
 
-TEST_CASE("a generation has ended after a search, and goes on from its prompt") {
+TEST_CASE("a generation has ended after a search, and can begin again from its prompt") {
   const auto model = tiny_model();
   Session session(model, {.context = 20, .sequences = 3});
   session.feed(2, kPrompt);
@@ -205,7 +205,7 @@ TEST_CASE("a search that is cancelled gives what it found") {
   CHECK(generation.next().stop == StopReason::cancelled);
 }
 
-TEST_CASE("searches that make no sense are refused") {
+TEST_CASE("searches that cannot begin are rejected") {
   const auto model = stories();
   Session session(model, {.context = 64, .sequences = 2});
   Generation second(session, 1);

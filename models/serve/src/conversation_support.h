@@ -36,8 +36,8 @@ struct Talk {
         chat.say(std::move(message), [&](const ReplyEvent& event) { said.text += event.text; });
     return said;
   }
-  // Goes on from the messages of another conversation, of which nothing is computed. REQUIRES: it
-  // has so many.
+  // Continues from the messages of another conversation, none of which are computed. REQUIRES: it
+  // has `n_messages`.
   void take_over(const Conversation& other, std::size_t n_messages) {
     const TempFolder folder;
     CHECK_FALSE(other.save((folder / "talk.json").string()));

@@ -63,7 +63,7 @@ TEST_CASE("a message that is taken back leaves what came before it in the sequen
   CHECK(talk.chat.messages().size() == 1);  // the system prompt
 }
 
-TEST_CASE("a conversation that begins anew repeats its draws and uses the same beginning") {
+TEST_CASE("a conversation that was reset repeats its draws and reuses the common beginning") {
   ConversationOptions options = greedy(10);
   options.sampler = {.seed = 4, .temperature = 1.5F};
   Talk talk(options);
@@ -181,7 +181,7 @@ ConversationOptions with_calls() {
   return options;
 }
 
-TEST_CASE("calls wait for their results one by one, and the model goes on after the last") {
+TEST_CASE("calls wait for their results one by one, and the model continues after the last") {
   Talk talk(with_calls(), {.context = 1024});
   CHECK(talk.chat.open_calls().empty());
   std::vector<ReplyEvent::Kind> kinds;

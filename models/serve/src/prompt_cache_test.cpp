@@ -114,7 +114,7 @@ TEST_CASE("no path, no file, an empty file") {
   CHECK(PromptCache(path).restore(generation, {}, warning) == 0);
 }
 
-TEST_CASE("what cannot be used is told, and replaced") {
+TEST_CASE("a file that cannot be used is reported and replaced") {
   const auto model = tiny_model();
   const test::TempFolder folder;
   const std::string path = (folder / "cache").string();
@@ -153,11 +153,10 @@ TEST_CASE("files of another kind and folders without write access are refused fi
   generation.save(path, "{\"messages\": []}");
   CHECK(begin(model, path, prompt, true).n == 19);
   CHECK_THROWS_WITH_AS(begin(model, path, prompt),
-                       doctest::Contains("a conversation, not a prompt cache"),
-                       UnsupportedError);
+                       doctest::Contains("a conversation, not a prompt cache"), UnsupportedError);
 }
 
-TEST_CASE("a model with a window goes on from what its file still has") {
+TEST_CASE("a model with a window continues from what its file still has") {
   const auto model = test::mixed_model();
   const test::TempFolder folder;
   const std::string path = (folder / "cache").string();

@@ -52,7 +52,7 @@ struct SavedTalk {
   Said next;
 };
 
-TEST_CASE("a saved conversation goes on from what was computed") {
+TEST_CASE("a saved conversation continues from what was computed") {
   const TempFolder folder;
   const SavedTalk saved(folder);
   ConversationOptions options = greedy(12);
@@ -69,7 +69,7 @@ TEST_CASE("a saved conversation goes on from what was computed") {
   CHECK(talk.chat.messages().at(0).content == "Be brief.");
 }
 
-TEST_CASE("what cannot be used of a file is computed anew, and the reason is told") {
+TEST_CASE("what cannot be used of a file is computed again, and the reason is reported") {
   const TempFolder folder;
   const SavedTalk saved(folder);
   struct Case {

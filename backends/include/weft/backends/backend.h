@@ -106,7 +106,9 @@ const Backend& cpu_backend(std::string_view isa);
 // The names of the instruction sets that this machine has, best first.
 std::span<const std::string_view> cpu_isas();
 
-// All backends, best first: cpu, reference. Throws what cpu_backend() throws.
+// The names of the built-in backends, best first: "cpu", "reference". Does not initialize them.
+std::span<const std::string_view> built_in_backends();
+// These backends. Throws what cpu_backend() throws.
 std::span<const Backend* const> all_backends();
 // The backend of that name, built in or from a plug-in (plugins.h). "cpu:ISA" is the cpu backend
 // with that instruction set. Does not initialize other backends. Throws ValueError listing the

@@ -1,6 +1,6 @@
 #pragma once
 // Memory of a backend that the host cannot access, such as a GPU's. Its addresses are ranges of the
-// host's address space that are reserved but never backed. Plans, views and kernels can so treat
+// host's address space that are reserved but never backed. So plans, views and kernels can treat
 // device pointers like any others, and a mistaken access from the host faults at once.
 
 #include <cstddef>
@@ -59,7 +59,7 @@ class DeviceBuffer {
 
   Device* device() const { return device_; }
   std::byte* data() const { return data_; }
-  std::int64_t size() const { return size_; }  // bytes, as asked for
+  std::int64_t size() const { return size_; }  // bytes, as requested
   std::span<std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_)}; }
 
  private:

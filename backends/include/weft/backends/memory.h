@@ -35,7 +35,7 @@ class Buffer {
   Buffer& operator=(Buffer&& other) noexcept;
 
   std::byte* data() const { return data_; }
-  std::int64_t size() const { return size_; }  // bytes, as asked for
+  std::int64_t size() const { return size_; }  // bytes, as requested
   std::span<std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_)}; }
 
  private:

@@ -148,7 +148,7 @@ TEST_CASE("attention: every pair of types, heads of whole blocks") {
   }
 }
 
-TEST_CASE("attention in whole numbers: numbers of cells around the block, groups of every size") {
+TEST_CASE("integer attention: numbers of cells around the block, groups of every size") {
   std::uint32_t seed = 500;
   for (const DType cache : {q8_0, q4_0}) {
     for (const std::int64_t s : {1, 2, 15, 17, 63, 64, 65, 131, 700}) {
@@ -247,7 +247,7 @@ TEST_CASE("integer attention: blocks with negligible weight, unequal scales") {
   }
 }
 
-TEST_CASE("attention in whole numbers: a NaN among the values reaches its block of elements") {
+TEST_CASE("integer attention: a NaN among the values reaches its block of elements") {
   Graph g;
   const Tensor q = g.input("q", {f32, {1, 2, 64}});
   const Tensor k = g.state("k", {q8_0, cache_shape(70, 1, 64)}),

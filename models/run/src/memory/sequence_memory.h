@@ -3,7 +3,7 @@
 // memory_kinds.h.
 //
 // A step calls reserve(), write_inputs(), and then append() if it was computed or rollback() if
-// not. Callers of truncate(), copy() and restore functions check resume_point() first, as
+// not. Callers of truncate(), copy() and replace() check resume_point() or needed_rows() first, as
 // SessionMemory does. Steps, truncate() and copy() do not allocate, except for states in the memory
 // of a device. One thread at a time.
 
@@ -52,8 +52,9 @@ class SequenceMemory {
   // REQUIRES: the step is reserved, and these are its tokens.
   virtual void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                             std::span<const InputValues> inputs) = 0;
-  virtual void append(std::span<const Growth> step) = 0;    // makes its tokens permanent
-  virtual void rollback(std::span<const Growth> step) = 0;  // releases what reserve() took
+  virtual void append(std::span<const Growth> step) = 0;  // makes its tokens permanent
+  // Releases what reserve() took. Checkpoints that it dropped to make room do not come back.
+  virtual void rollback(std::span<const Growth> step) = 0;
 
   // The largest length up to `length` to which the sequence can be truncated; at least 0. REQUIRES:
   // `length` is at most its current length.
@@ -67,8 +68,8 @@ class SequenceMemory {
   // The rows of every state to save for a sequence of `length` tokens, in order.
   virtual std::vector<std::int32_t> saved_rows(std::int32_t sequence,
                                                std::int64_t length) const = 0;
-  // The range of saved rows, counted from the first, that a sequence of only `length` tokens needs;
-  // nullopt if it cannot be restored from them. REQUIRES: 0 <= length <= saved_length.
+  // The range of saved rows, counted from the first, that a sequence of only `length` tokens needs.
+  // Not possible if it cannot be restored from them. REQUIRES: 0 <= length <= saved_length.
   struct Range {
     std::int64_t begin = 0, end = 0;
     bool possible = true;

@@ -12,7 +12,7 @@ constexpr std::size_t kMaxSize = 8'000'000;
 // Longer repetitions are built from shorter ones.
 constexpr std::uint64_t kChunk = 64;
 
-// Characters up to `last` have so many bytes behind the first one, which begins with `mark`.
+// Characters up to `last` have `continuations` bytes after the first one, which begins with `mark`.
 struct Utf8Form {
   char32_t last;
   int continuations;
@@ -39,7 +39,7 @@ class Utf8Rows {
       lo = (lo | low) + 1;
     }
     const bool ragged = (hi & low) != low;
-    const char32_t whole = ragged ? (hi & ~low) : hi + 1;  // the first one past the free part
+    const char32_t whole = ragged ? (hi & ~low) : hi + 1;  // the first one after the free part
     if (whole > lo) {
       const StateId next = b_.state();
       b_.byte(at, lead(lo, depth), lead(whole - 1, depth), next);
@@ -49,14 +49,14 @@ class Utf8Rows {
   }
 
  private:
-  // A range whose characters share the byte at hand.
+  // A range whose characters share the next byte.
   void write_part(StateId at, char32_t lo, char32_t hi, int depth) {
     const char32_t low = (char32_t{1} << 6 * depth) - 1;
     const StateId next = b_.state();
     b_.byte(at, lead(lo, depth), lead(hi, depth), next);
     write(next, lo & low, hi & low, depth - 1);
   }
-  // The byte that has `depth` others behind it.
+  // The byte that is followed by `depth` others.
   std::uint8_t lead(char32_t code, int depth) const {
     const char32_t bits = code >> 6 * depth;
     return static_cast<std::uint8_t>(depth == form_.continuations ? form_.mark | bits

@@ -74,7 +74,6 @@ class ProgramBuilder {
   void define(RuleId rule, Piece body);
   bool defined(RuleId rule) const { return rules_[rule].defined; }
   const std::string& name(RuleId rule) const { return rules_[rule].name; }
-  std::size_t n_rules() const { return rules_.size(); }
 
   StateId state();
   Piece piece();  // two states without an edge

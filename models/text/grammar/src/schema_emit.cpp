@@ -80,7 +80,7 @@ Piece SchemaEmitter::make_character() {
   const StateId escape = b_.state(), u = b_.state(), zeros = b_.state(), high = b_.state();
   b_.byte(p.in, '\\', '\\', escape);
   b_.byte(escape, '/', '/', p.out);
-  b_.byte(escape, 'u', 'u', u);  // \u0020 .. \u007F; the others are there already
+  b_.byte(escape, 'u', 'u', u);  // \u0020 .. \u007F; json_character() has added the others
   const StateId second = b_.state();
   b_.byte(u, '0', '0', second);
   b_.byte(second, '0', '0', zeros);

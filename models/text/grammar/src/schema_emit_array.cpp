@@ -21,8 +21,8 @@ bool may_end(const Term& term, const Counts& counts) {
   return enough;
 }
 
-// After one more item, which counts for the bits of `which`; `more` is what must then hold of it.
-// Nothing if it may not, or need not, count so.
+// The counts after one more item, which counts for the bits of `which`; adds to `more` what must
+// then hold for it. Returns nullopt if it may not, or need not, count like this.
 std::optional<Counts> count_item(const Term& term, Counts counts, std::uint32_t which,
                                  Conjunction& more) {
   ++counts[0];
@@ -64,7 +64,7 @@ Piece SchemaEmitter::array(const Term& term) {
 
 void SchemaEmitter::items(const Term& term, std::uint64_t named, StateId at, StateId close) {
   if (term.min == 0) b_.skip(at, close);
-  // One item at least stands apart: it has no comma before it.
+  // The first item is always a named one, because it has no comma before it.
   named = std::max<std::uint64_t>(named, 1);
   for (std::uint64_t i = 0; i < std::min(named, term.max); ++i) {
     if (i > 0) at = mark(at, ',', false, true);
@@ -100,7 +100,7 @@ void SchemaEmitter::counted_items(const Term& term, std::uint64_t named, StateId
                           fmt::format("more than {} of them hold at once", kMaxContains));
   }
   const bool limited = term.max != Dfa::kUnbounded;
-  // Zero items are always told from some: a comma stands between items.
+  // No items and some items are always different states, because commas separate items.
   const std::uint64_t most = std::max({std::uint64_t{1}, named, term.min, limited ? term.max : 0});
   std::map<Counts, StateId> known;
   std::vector<std::pair<Counts, StateId>> work;

@@ -60,7 +60,7 @@ void split(SchemaExpander& expander, std::vector<NameSet>& sets,
 struct MemberCounts {
   bool limited;
   std::uint64_t min, max;  // of the schema; min is 0 if the required members are enough
-  std::uint64_t last;      // the largest count that is told from others
+  std::uint64_t last;      // larger counts share its state
   std::size_t n_named;
   std::size_t last_required = 0;  // the object may not end before this member
 
@@ -84,7 +84,7 @@ struct MemberCounts {
   }
 };
 
-// A state for every number of named members that are done, and every count of members.
+// A state for every number of named members that were handled, and every count of members.
 class StateGrid {
  public:
   StateGrid(ProgramBuilder& b, const MemberCounts& counts) : width_(counts.last + 1) {
@@ -171,7 +171,7 @@ RuleId SchemaEmitter::named_member(const Member& member) {
   return it->second = b_.add_rule("member " + member.name, p);
 }
 
-// Members come in the order of the schema; others may stand between them.
+// Members come in the order of the schema; others may come between them.
 Piece SchemaEmitter::object(const Term& term) {
   const std::vector<Member> members = named_members(term);
   const RuleId other = other_member(term, members);
@@ -182,7 +182,7 @@ Piece SchemaEmitter::object(const Term& term) {
   const StateId open = mark(p.in, '{', false, true);
   const StateId close = b_.state();
   b_.byte(space(close), '}', '}', p.out);
-  // Behind a member, before one where anything may stand, and before one of the named.
+  // After a member, before any member, and before a named member.
   const StateGrid behind(b_, counts), before(b_, counts), named(b_, counts);
   b_.skip(open, before.at(0, 0));
   if (counts.may_end(0, 0)) b_.skip(open, close);

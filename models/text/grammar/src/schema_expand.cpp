@@ -1,5 +1,5 @@
-// From a conjunction to the terms of one type: keywords that combine schemas are worked off one
-// after the other; those that say something of values change the term (schema_keywords.h).
+// From a conjunction to the terms of one type: keywords that combine schemas are processed one
+// after the other; those about values change the term (schema_keywords.h).
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ bool contains(const Conjunction& set, const Literal& literal) {
 
 }  // namespace
 
-// One expansion.
+// The expansion of one conjunction for one type.
 class Expansion {
  public:
   Expansion(SchemaExpander& expander, Type type)
@@ -126,7 +126,7 @@ class Expansion {
                                     key == "additionalItems" || key == "unevaluatedItems");
   }
 
-  // What parts of a schema have evaluated is known here only if it has no such parts.
+  // Only schemas without parts are supported: what parts have evaluated is not known here.
   void check_unevaluated(JsonId schema, JsonId keyword) {
     if ((type_ == Type::array) != (name_of(keyword) == "unevaluatedItems")) return;
     if (type_ != Type::array && type_ != Type::object) return;
@@ -145,7 +145,7 @@ class Expansion {
 
   bool combine(const std::string& key, const std::vector<JsonId>& schemas, State& state) {
     if (key == "allOf") {
-      // The first one is worked off first: members come in this order.
+      // The last one pushed is processed first, so members come in the order of the schemas.
       for (auto schema = schemas.rbegin(); schema != schemas.rend(); ++schema)
         state.todo.push_back({*schema});
       return true;
@@ -160,12 +160,12 @@ class Expansion {
     return true;
   }
 
-  // Each schema with the opposite of those that could hold beside it.
+  // Each schema, with the negation of those that could hold at the same time.
   std::vector<Choice> exactly_one(const std::vector<JsonId>& schemas) {
     std::vector<Choice> choices;
     if (e_.looking_ > 0) {
-      // Only whether there may be a value is asked: one schema or another will do, so that no
-      // question is asked within a question.
+      // The caller only checks whether there may be a value. Any of the schemas suffices for that,
+      // so that checks are not nested.
       for (const JsonId schema : schemas) choices.push_back({{{schema}}, {}});
       return choices;
     }
@@ -203,7 +203,7 @@ class Expansion {
     state.open.push_back(std::move(choices));
   }
 
-  // --- one keyword at least does not hold ---
+  // --- at least one keyword does not hold ---
 
   bool deny(JsonId schema, State& state) {
     const JsonNode& node = json_[schema];
@@ -216,7 +216,7 @@ class Expansion {
         return true;
       }
     }
-    // A value of another type than the schema's is denied by that alone.
+    // A value of another type does not match the schema, whatever its other keywords.
     const JsonId type = find(schema, "type");
     if (!absent(type) && keywords_.allowed_types(type) == 0) return true;
     for (std::size_t i = 0; i < node.items.size(); ++i) {

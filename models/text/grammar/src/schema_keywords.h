@@ -1,6 +1,6 @@
 #pragma once
-// Keywords of JSON Schema that say something of values of one type: what they change in a term, or
-// the ways not to fulfil them.
+// Keywords of JSON Schema about values of one type: how they change a term, or the ways to violate
+// them.
 
 #include "numbers.h"
 #include "schema.h"
@@ -13,7 +13,7 @@ struct Choice {
   std::function<void(Term&)> change;
 };
 
-// A term on its way: literals to work off and those that were.
+// A term in progress: literals to process, and those that were processed.
 struct ExpansionState {
   Conjunction todo, seen;
   std::vector<std::vector<Choice>> open;  // of each, one must hold
@@ -27,12 +27,12 @@ class ValueKeywords {
   ValueKeywords(SchemaExpander& expander, Type type)
       : e_(expander), json_(expander.json_), type_(type) {}
 
-  // What "type" leaves of the type at hand: 0 nothing, 1 whole numbers, 2 all of it.
+  // What "type" allows of this type: 0 nothing, 1 whole numbers, 2 all of it.
   int allowed_types(JsonId keyword);
   // The value is one of these, or (negated) none of them. False if it cannot be.
   bool equals(const std::vector<JsonId>& values, bool negated, ExpansionState& state);
-  // Makes a keyword hold (false: it cannot), or, if there are `denials`, adds the ways not to
-  // fulfil it to them (false: it is certainly not fulfilled).
+  // Makes a keyword hold (false: it cannot), or, if there are `denials`, adds the ways to violate
+  // it to them (false: it is always violated).
   bool assertion(JsonId schema, const std::string& key, JsonId value, ExpansionState& state,
                  std::vector<Choice>* denials);
 

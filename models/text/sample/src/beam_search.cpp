@@ -63,7 +63,8 @@ void BeamSearch::keep_best(std::vector<Hypothesis>& hypotheses) const {
   if (hypotheses.size() > options_.beams) hypotheses.resize(options_.beams);
 }
 
-// Whether hypotheses with so many tokens, the best of them with that sum, need not be extended.
+// Whether hypotheses of `n_tokens` tokens, whose best one has the sum `best_logprob`, need not be
+// extended.
 bool BeamSearch::enough(double best_logprob, std::int64_t n_tokens,
                         const std::vector<Hypothesis>& ended) const {
   if (ended.size() < options_.beams) return false;

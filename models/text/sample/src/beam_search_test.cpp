@@ -133,7 +133,7 @@ TEST_CASE("beams for all texts find the best of all texts") {
   }
 }
 
-TEST_CASE("texts end and are forbidden as the model has it") {
+TEST_CASE("texts end, and tokens are forbidden, as the model says") {
   // After 1 2 the text is over, as behind a stop string; 3 must not follow 3.
   const auto ends_with = [](const Ids& text, const Ids& end) {
     return text.size() >= end.size() && std::equal(end.rbegin(), end.rend(), text.rbegin());

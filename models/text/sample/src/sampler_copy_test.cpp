@@ -21,7 +21,7 @@ Ids choose(Sampler& sampler, std::uint64_t from, int n) {
   return chosen;
 }
 
-TEST_CASE("a copy goes on like its original, and each by itself") {
+TEST_CASE("a copy continues like its original, and both independently") {
   const SamplerOptions plain{.seed = 3, .top_k = 0, .top_p = 1, .min_p = 0, .temperature = 1};
   std::vector<SamplerOptions> all(7, plain);
   all[1].mirostat = 1;

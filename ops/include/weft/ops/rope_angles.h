@@ -8,7 +8,11 @@
 // YaRN (ext_factor != 0): a blends the scaled and the unscaled angle with a ramp between the pairs
 // whose wavelengths fit beta_slow and beta_fast turns into original_context, and m grows by
 // 1 + 0.1 ln(1 / freq_scale).
-// Sources: Su et al. 2021, arXiv:2104.09864; Peng et al. 2023, arXiv:2309.00071.
+// Sections (M-RoPE): pairs turn with the time, the height or the width of a token, which for text
+// all are its position; pairs that belong to none of the three do not turn. Sections lie one behind
+// the other, or interleaved: pair i is of section i % 3, up to three times the section's size.
+// Sources: Su et al. 2021, arXiv:2104.09864; Peng et al. 2023, arXiv:2309.00071; Wang et al.
+// 2024, arXiv:2409.12191.
 
 #include <cstdint>
 #include <source_location>
@@ -28,6 +32,8 @@ struct RopeAttrs {
   float beta_fast = 32;
   float beta_slow = 1;
   std::int32_t original_context = 0;  // positions the model was trained with, needed by YaRN
+  std::int32_t time = 0, height = 0, width = 0;  // pairs of each section; all 0: every pair turns
+  bool interleaved = false;                      // how sections lie
   static constexpr auto fields() {
     using A = RopeAttrs;
     return std::tuple{field("n_rot", &A::n_rot),
@@ -37,7 +43,11 @@ struct RopeAttrs {
                       field("attn_factor", &A::attn_factor),
                       field("beta_fast", &A::beta_fast),
                       field("beta_slow", &A::beta_slow),
-                      field("original_context", &A::original_context)};
+                      field("original_context", &A::original_context),
+                      field("time", &A::time),
+                      field("height", &A::height),
+                      field("width", &A::width),
+                      field("interleaved", &A::interleaved)};
   }
 };
 

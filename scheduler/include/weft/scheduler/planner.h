@@ -25,7 +25,7 @@ struct PlanOptions {
 
 // `graph` is what optimize() or lower() returned for the same assignment. Throws UnsupportedError
 // naming the node ("rope 'blk.0.rope': backend cpu has no kernel for F32 [...]") and ValueError for
-// lanes outside 1..256.
+// lanes outside 1..kMaxWorkers.
 Plan make_plan(const Graph& graph, const Assignment& assignment, const PlanOptions& options);
 
 // Checks the plan against the graph. Tensors with overlapping lifetimes share no bytes, except for

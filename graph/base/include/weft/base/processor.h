@@ -1,14 +1,14 @@
 #pragma once
-// What instructions of a processor give that C++ has no name for. Portable code asks here: nowhere
-// else but in kernels does a processor's name stand.
+// Instructions of a processor that C++ has no name for. Except for kernels, code that needs them
+// calls these functions, so that it does not depend on the processor.
 
 #include <chrono>
 #include <cstdint>
 
 namespace weft {
 
-// A clock that takes some nanoseconds to read. Its unit is measured by who uses it; it runs at one
-// rate on all cores.
+// A clock that takes some nanoseconds to read and runs at one rate on all cores. Its unit is not
+// known: callers measure it.
 inline std::int64_t processor_ticks() noexcept {
 #if defined(__x86_64__)
   return static_cast<std::int64_t>(__builtin_ia32_rdtsc());
@@ -17,8 +17,8 @@ inline std::int64_t processor_ticks() noexcept {
 #endif
 }
 
-// To be called between two looks at memory that another core will change: saves energy, and leaves
-// the core's other thread more of it.
+// For loops that wait until another core changes memory: saves energy, and leaves more of the core
+// to its other thread.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

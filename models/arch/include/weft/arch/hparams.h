@@ -67,7 +67,7 @@ struct Hparams {
 // What the usual keys of an architecture must be.
 struct HparamsRules {
   NormKind norm = NormKind::rms;  // whose eps is read
-  bool causal = true;
+  bool causal = true;             // if the file does not say
   // The smallest numbers of a layer that it can build. Zero query heads, kv heads or ffn width mean
   // that the layer goes without.
   std::int64_t min_H = 1, min_G = 1, min_F = 1;
@@ -108,6 +108,9 @@ void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const Windo
 // The rope of layers with windows, which from now on take Decoder::second_rope: as c.rope, not
 // stretched, with the base rope.freq_base_swa, or `base` if the file does not say.
 RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base);
+// Reads rope.dimension_sections, if the file has it, into c.rope. Throws FormatError unless they
+// are 3 or 4 numbers from 0 on.
+void read_sections(const Keys& keys, Hparams& c, bool interleaved);
 // Layers without a window get no rope.
 void rope_in_windows_only(Hparams& c);
 

@@ -99,7 +99,9 @@ class Session {
                               const std::atomic<bool>* cancel = nullptr,
                               NodeObserver* observer = nullptr);
 
-  std::span<const float> logits() const;             // [V], of the last token fed
+  // [V]: the last row of logits of the last step; valid until the next one. Throws ValueError if
+  // that step requested none or failed, or if there was none.
+  std::span<const float> logits() const;
   std::int64_t length(std::int32_t sequence) const;  // tokens in its memory
   // Removes all tokens from position `length` on. Throws ValueError if the sequence is shorter,
   // UnsupportedError if `length` is not a resume point.

@@ -24,7 +24,8 @@ struct BeamTexts {
 // sequences of its session: the contents of the others are lost. Rules, ignore_eos, max_tokens and
 // cancel() of the generation apply to every text; its sampler is not used. `options.max_tokens` is
 // ignored. Afterwards the generation has ended, and its sequence holds the prompt up to a resume
-// point. Throws ValueError if it is not in sequence 0, and like SessionBeams and BeamSearch.
+// point. Throws ValueError if it is not in sequence 0 or heals its prompt, and like SessionBeams
+// and BeamSearch.
 BeamTexts search_texts(Generation& from, BeamOptions options);
 
 }  // namespace weft

@@ -102,8 +102,8 @@ class Generation {
 
   // The next token with its text, or the end. Tokens that the grammar forces are returned one by
   // one, but computed in one step. Once the text has ended, every call returns the reason again.
-  // Throws like Session::feed(), TextRules::restrict() and Sampler::sample(). REQUIRES: begin() was
-  // called.
+  // Throws ValueError before the first begin(), and like Session::feed(), TextRules::restrict() and
+  // Sampler::sample().
   GenerationEvent next();
   bool ended() const;
   // Feeds the chosen tokens that have not been fed yet. Returns false if cancelled. Throws like

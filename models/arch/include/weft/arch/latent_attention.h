@@ -1,0 +1,34 @@
+#pragma once
+// Multi-head latent attention: keys and values of a token are made of one vector c of width
+// kv_rank, and the part of a key that rope turns is the same for all heads. Files that hold the
+// projections of c per head (attn_k_b, attn_v_b) are computed without making keys and values: the
+// memory keeps c. With attn_kv_b keys and values are made and kept.
+// Source: DeepSeek-AI 2024, arXiv:2405.04434, section 2.1.
+
+#include "weft/arch/blocks.h"
+
+namespace weft {
+
+struct LatentHparams {
+  std::int64_t q_rank = 0;   // of the projection to queries; 0: one matrix
+  std::int64_t kv_rank = 0;  // width of c
+  std::int64_t E = 0;        // elements of a query or key head; the last c.rope.n_rot of them turn
+  std::int64_t Ev = 0;       // elements of a value head
+};
+
+// Reads attention.{q_lora_rank, kv_lora_rank, key_length_mla, value_length_mla}; without the latter
+// two, heads are as c.layer(0) says. Throws as Keys does, and FormatError if heads are too narrow
+// for rope.
+LatentHparams read_latent(const Keys& keys, const Hparams& c);
+
+struct LatentAttention {
+  LatentHparams n;
+  HeadStep rope = rope_adjacent;                     // null: none
+  std::optional<float> scale = {};                   // of q.k; default: 1 / sqrt(E)
+  std::optional<TemperatureAttrs> temperature = {};  // of q
+  std::array<OutputStep, 2> output = {};
+
+  Tensor operator()(const Layer& l, Tensor x) const;  // [T, D] -> [T, D]
+};
+
+}  // namespace weft

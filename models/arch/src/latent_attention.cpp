@@ -1,0 +1,85 @@
+#include "weft/arch/latent_attention.h"
+
+#include <cmath>
+
+#include "weft/ops/concat_heads.h"
+#include "weft/ops/head_linear.h"
+#include "weft/ops/slice_heads.h"
+#include "weft/ops/views.h"
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kMaxLatentWidth = 1 << 20;
+
+// Queries [T, H, E], before rope.
+Tensor queries(const Layer& l, const LatentHparams& n, Tensor x) {
+  const std::int64_t H = l.hparams().H, width = H * n.E;
+  if (n.q_rank == 0) return split_heads(project(l.w, "attn_q", width, l.c.D, x), H);
+  Tensor q = norm(l.w, "attn_q_a_norm", l.c, project(l.w, "attn_q_a", n.q_rank, l.c.D, x));
+  return split_heads(project(l.w, "attn_q_b", width, n.q_rank, q), H);
+}
+
+struct Parts {
+  Tensor q, q_rope;  // [T, H, E - R], [T, H, R]
+  Tensor c, k_rope;  // [T, kv_rank], [T, 1, R]
+};
+
+// Query, latent vector and the shared part of keys; without R the latter parts are not there.
+Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
+  const LatentHparams& n = a.n;
+  const std::int64_t R = l.c.rope.n_rot;
+  const Tensor q = queries(l, n, x);
+  const Tensor kv = project(l.w, "attn_kv_a_mqa", n.kv_rank + R, l.c.D, x);
+  Parts p;
+  p.c = norm(l.w, "attn_kv_a_norm", l.c, slice(kv, 0, n.kv_rank));
+  p.q = slice_heads(q, 0, n.E - R);
+  p.q_rope = slice_heads(q, n.E - R, n.E);
+  p.k_rope = split_heads(slice(kv, n.kv_rank, n.kv_rank + R), 1);
+  if (a.rope) {
+    p.q_rope = a.rope(l, "attn_q", p.q_rope);
+    p.k_rope = a.rope(l, "attn_k", p.k_rope);
+  }
+  return p;
+}
+
+}  // namespace
+
+LatentHparams read_latent(const Keys& keys, const Hparams& c) {
+  LatentHparams n;
+  n.q_rank = keys.size_or("attention.q_lora_rank", 0, kMaxLatentWidth, 0);
+  n.kv_rank = keys.count("attention.kv_lora_rank", kMaxLatentWidth);
+  n.E = keys.count_or("attention.key_length_mla", kMaxLatentWidth, c.layer(0).E);
+  n.Ev = keys.count_or("attention.value_length_mla", kMaxLatentWidth, c.layer(0).Ev);
+  if (c.rope.n_rot >= n.E)
+    keys.refuse("rope.dimension_count", c.rope.n_rot, fmt::format("below the {} of a head", n.E));
+  return n;
+}
+
+Tensor LatentAttention::operator()(const Layer& l, Tensor x) const {
+  const std::int64_t H = l.hparams().H, R = l.c.rope.n_rot;
+  const AttentionAttrs attrs{scale.value_or(1 / std::sqrt(static_cast<float>(n.E)))};
+  const auto tempered = [&](Tensor q) {
+    return temperature ? attention_temperature(q, l.in.pos, *temperature) : q;
+  };
+  const Parts p = parts_of(l, *this, x);
+  Tensor y;  // [T, H, Ev]
+  if (l.w.has("attn_kv_b.weight")) {
+    const std::int64_t fixed = n.E - R, width = fixed + n.Ev;
+    Tensor kv = split_heads(project(l.w, "attn_kv_b", H * width, n.kv_rank, p.c), H);
+    Tensor k = concat_heads(slice_heads(kv, 0, fixed), p.k_rope);
+    Tensor v = slice_heads(kv, fixed, width);
+    y = l.in.memory.attend(l.index, tempered(concat_heads(p.q, p.q_rope)), k, v, attrs);
+  } else {
+    const Tensor k_b = l.w("attn_k_b.weight", {H, n.kv_rank, n.E - R});
+    const Tensor v_b = l.w("attn_v_b.weight", {H, n.Ev, n.kv_rank});
+    Tensor q = tempered(concat_heads(head_linear(p.q, k_b), p.q_rope));  // [T, H, kv_rank + R]
+    Tensor cell = concat_heads(split_heads(p.c, 1), p.k_rope);           // [T, 1, kv_rank + R]
+    y = l.in.memory.attend_latent(l.index, q, cell, attrs);
+    y = head_linear(slice_heads(y, 0, n.kv_rank), v_b);
+  }
+  for (const OutputStep step : output) y = step ? step(l, x, y) : y;
+  return project(l.w, "attn_output", l.c.D, H * n.Ev, merge_heads(y));
+}
+
+}  // namespace weft
