@@ -15,6 +15,9 @@ TensorSpec infer(const Attrs&, Specs in) {
   const std::int64_t heads = x.shape[1].bound, k = x.shape.last();
   const bool fits = w.shape.rank() == 3 && w.shape[0].bound == heads && w.shape.last() == k;
   expect_form(fits, "w", w, "[{}, N, {}]", heads, k);
+  if (k % w.dtype.block_elems() != 0)
+    fail<ShapeError>("K must be a multiple of {} for {}, got {}", w.dtype.block_elems(),
+                     w.dtype.name(), k);
   return {f32, {x.shape[0], x.shape[1], w.shape[1]}};
 }
 

@@ -41,6 +41,24 @@ TEST_CASE("rope_angles: linear scaling, factors and magnitude") {
   CHECK(angles_at(8, {.n_rot = 4, .base = 100}, {1, 4}) == turned({8, 0.2}));
 }
 
+TEST_CASE("rope_angles: pairs outside of the sections do not turn") {
+  const RopeAttrs whole{.n_rot = 12, .base = 100};
+  const Floats all = angles_at(3, whole);
+  const auto check_turning = [&](RopeAttrs attrs, const std::vector<bool>& turns) {
+    attrs.n_rot = whole.n_rot, attrs.base = whole.base;
+    const Floats y = angles_at(3, attrs);
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      CAPTURE(i);
+      CHECK(y[2 * i] == (turns[i] ? all[2 * i] : 1));
+      CHECK(y[2 * i + 1] == (turns[i] ? all[2 * i + 1] : 0));
+    }
+  };
+  check_turning({.time = 1, .height = 2, .width = 1}, {true, true, true, true, false, false});
+  check_turning({.time = 2, .height = 2, .width = 2}, {true, true, true, true, true, true});
+  check_turning({.time = 2, .height = 1, .width = 0, .interleaved = true},
+                {true, true, false, true, false, false});
+}
+
 TEST_CASE("rope_angles: YaRN blends between its two corner pairs") {
   // base = 16 and R = 8: pair i turns C / (2 pi 16^(i/4)) = C / (2 pi 2^i) times in C positions.
   // With C = 2 pi 2^6: beta_fast = 32 turns at pair 1, beta_slow = 8 at pair 3 (402 is a little
@@ -96,6 +114,8 @@ TEST_CASE("rope_angles: invalid arguments") {
         "ValueError: ext_factor must be finite, got nan");
   CHECK(refused({.n_rot = 8, .attn_factor = NAN}) ==
         "ValueError: attn_factor must be finite, got nan");
+  CHECK(refused({.n_rot = 8, .height = -1}) ==
+        "ValueError: sections must not be negative, got 0, -1, 0");
   CHECK(refused({.n_rot = 8, .ext_factor = 1}) ==
         "ValueError: original_context must be positive and finite, got 0");
   CHECK(refused({.n_rot = 8, .ext_factor = 1, .beta_fast = 0}) ==

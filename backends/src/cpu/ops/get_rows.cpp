@@ -46,7 +46,6 @@ void run(const KernelArgs& args, const Region& region) noexcept {
 
 std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node) {
   const TensorSpec& table = graph[node.inputs[0]].spec;
-  if (node.spec.shape.rank() != 2) return std::nullopt;  // several ids per token
   const WeightRow row = find_weight_row(table.dtype.plain(), has);
   if (!row) return std::nullopt;
   return Kernel{.row = row_name("get_rows " + to_lower(table.dtype.name()), *row.isa),

@@ -1,8 +1,8 @@
 #pragma once
 // Every head with a matrix of its own: y[t, h, n] = sum_k x[t, h, k] * w[h, n, k].
-//   x [T, H, K] f32     w [H, N, K] any format     y [T, H, N] f32
-// What multi-head latent attention absorbs its projections with (DeepSeek-AI 2024,
-// arXiv:2405.04434, section 2.1).
+//   x [T, H, K] f32     w [H, N, K] any format, K whole blocks of it     y [T, H, N] f32
+// Multi-head latent attention absorbs its projections with it (DeepSeek-AI 2024, arXiv:2405.04434,
+// section 2.1).
 
 #include <source_location>
 

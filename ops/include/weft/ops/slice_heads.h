@@ -11,7 +11,7 @@
 namespace weft {
 
 struct SliceHeadsAttrs {
-  std::int64_t begin = 0, end = 0;
+  std::int64_t begin = 0, end = 0;  // 0 <= begin < end <= E
   static constexpr auto fields() {
     return std::tuple{field("begin", &SliceHeadsAttrs::begin), field("end", &SliceHeadsAttrs::end)};
   }
