@@ -9,6 +9,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM = sys.argv.pop(1)
@@ -39,8 +40,11 @@ class Granite(unittest.TestCase):
     @unittest.skipUnless(REFERENCE.is_dir(), "no reference data: set WEFT_REFERENCE")
     def test_golden_logits(self):
         about = json.loads((REFERENCE / "granite.json").read_text())
+        # The name of the example, where Weft has an architecture of its own.
+        model = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "granit3.gguf"
+        model.write_bytes((REFERENCE / "granite.gguf").read_bytes().replace(b"granite", b"granit3"))
         for sequence in "ABC":
-            r = run(REFERENCE / "granite.gguf", *about["tokens"][sequence])
+            r = run(model, *about["tokens"][sequence])
             self.assertEqual(r.returncode, 0, r.stderr)
             got = [float(x) for x in r.stdout.split()]
             data = (REFERENCE / f"granite.{sequence}.npy").read_bytes()

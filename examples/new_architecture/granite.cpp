@@ -1,5 +1,5 @@
-// Granite 3 (dense) as an architecture outside of Weft's source tree: Llama, with factors for
-// embeddings, residuals, scores and logits. Source: IBM 2024, "Granite 3.0 Language Models".
+// Granite 3 (dense) as an architecture outside of Weft's source tree, by the name of "granit3":
+// Llama, with factors for embeddings, residuals, scores, logits. Source: IBM 2024, "Granite 3.0".
 //
 //   granite                   makes a tiny model and checks the builder: exit code 1 on failure
 //   granite MODEL.gguf 1 2 3  prints the logits of every position, one line each
@@ -46,13 +46,13 @@ static constexpr HfKey kConfigJson[] = {
 
 int main(int argc, char** argv) try {
   register_architecture(decoder<granite, read_granite>(
-      "granite", {.types = {"granite"}, .keys = kConfigJson, .paired_rows = true}));
+      "granit3", {.types = {"granite"}, .keys = kConfigJson, .paired_rows = true}));
   if (argc < 2) {
     const SelfReport report =
-        check_new_model("granite", {.keys = {{"granite.embedding_scale", 12.0},
-                                             {"granite.residual_scale", 0.22},
-                                             {"granite.attention.scale", 0.3},
-                                             {"granite.logit_scale", 4.0}},
+        check_new_model("granit3", {.keys = {{"granit3.embedding_scale", 12.0},
+                                             {"granit3.residual_scale", 0.22},
+                                             {"granit3.attention.scale", 0.3},
+                                             {"granit3.logit_scale", 4.0}},
                                     .snapshot = GRANITE_SNAPSHOT});
     std::cout << report.to_text();
     return report.passed() ? EXIT_SUCCESS : EXIT_FAILURE;

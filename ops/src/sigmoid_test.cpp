@@ -38,7 +38,7 @@ TEST_CASE("sigmoid: y(x) + y(-x) = 1") {
   }
 }
 
-TEST_CASE("sigmoid: plain f32 keeps within the bound, also if exp overflows; by tanh it does not") {
+TEST_CASE("sigmoid: plain f32 keeps within the bound, also if exp overflows, but not by tanh") {
   Graph g;
   g.output("y", sigmoid(g.input("x", {f32, {1, 4001}})));
   Floats x, plain, by_tanh;

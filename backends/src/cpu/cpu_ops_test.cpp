@@ -16,11 +16,36 @@
 namespace weft::cpu {
 namespace {
 
-TEST_CASE("every op that computes something has an entry, and each entry is in the list once") {
+// Ops without kernels, which the backend computes by their definitions. A kernel removes its row.
+constexpr std::string_view kByDefinition[] = {"attention_temperature",
+                                              "biased_attention",
+                                              "clamp",
+                                              "concat_heads",
+                                              "expert_linear",
+                                              "gather",
+                                              "gelu",
+                                              "head_linear",
+                                              "layer_norm",
+                                              "normalize_sum",
+                                              "relu",
+                                              "scale_heads",
+                                              "sigmoid",
+                                              "shift_positions",
+                                              "slice_heads",
+                                              "softmax",
+                                              "softplus",
+                                              "tanh",
+                                              "top_k",
+                                              "weighted_sum"};
+
+TEST_CASE("every op has kernels or is computed by its definition") {
   for (const OpDef* op : all_ops()) {
     if (op->storage == Storage::view || op == &kCopy) continue;  // copies are the devices' own
     CAPTURE(op->name);
-    CHECK(std::ranges::count(cpu_ops(), op, [](const CpuOp* entry) { return entry->op; }) == 1);
+    const bool by_definition =
+        std::ranges::find(kByDefinition, op->name) != std::end(kByDefinition);
+    CHECK(std::ranges::count(cpu_ops(), op, [](const CpuOp* entry) { return entry->op; }) ==
+          !by_definition);
   }
 }
 

@@ -20,7 +20,7 @@ Decoder arctic(const Hparams& c) {
 
 Hparams read(const Keys& keys) {
   Hparams c = read_hparams(keys);
-  read_experts(keys, c, {.width = ExpertWidth::ffn});
+  read_experts(keys, c, {.width = ExpertWidth::ffn, .required = true});
   return c;
 }
 

@@ -113,12 +113,12 @@ TEST_CASE("weights that do not fit are rejected with file, tensor, both shapes a
 
 TEST_CASE("tensors that the architecture does not know are named") {
   MadeSource source = tiny_source("qwen2");
-  source.add("blk.0.attn_sinks.weight", {f32, {4}});
+  source.add("blk.0.attn_strange.weight", {f32, {4}});
   CHECK(text_of([&] { build(source); }) ==
-        "tiny.gguf: architecture 'qwen2' does not use tensor 'blk.0.attn_sinks.weight'");
+        "tiny.gguf: architecture 'qwen2' does not use tensor 'blk.0.attn_strange.weight'");
   for (int i = 2; i < 9; ++i) source.add(fmt::format("blk.{}.x", i), {f32, {4}});
   CHECK(text_of([&] { build(source); }) ==
-        "tiny.gguf: architecture 'qwen2' does not use tensors 'blk.0.attn_sinks.weight', "
+        "tiny.gguf: architecture 'qwen2' does not use tensors 'blk.0.attn_strange.weight', "
         "'blk.2.x', 'blk.3.x', 'blk.4.x', 'blk.5.x' and 3 more");
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("unknown architectures are reported with the nearest known name") {
         "tiny.gguf: key 'general.architecture' is missing");
   source.keys["general.architecture"] = std::string("qwen9");
   CHECK(text_of([&] { find_architecture(source); }) ==
-        "tiny.gguf: unsupported architecture 'qwen9'; nearest known: qwen2, qwen3");
+        "tiny.gguf: unsupported architecture 'qwen9'; nearest known: qwen, qwen2, qwen3");
   source.keys["general.architecture"] = std::string("\x1b[2Jlama");
   CHECK(text_of([&] { find_architecture(source); }) ==
         "tiny.gguf: unsupported architecture '?[2Jlama'; nearest known: llama");

@@ -14,7 +14,8 @@ Decoder gpt_oss(const Hparams& c) {
 
 Hparams read(const Keys& keys) {
   Hparams c = read_hparams(keys, {.min_F = 0});
-  read_experts(keys, c, {.gating = Gating::softmax_of_chosen, .normalize = false});
+  read_experts(keys, c,
+               {.gating = Gating::softmax_of_chosen, .normalize = false, .required = true});
   read_windows(keys, c, 2);
   return c;
 }

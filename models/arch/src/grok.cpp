@@ -41,7 +41,7 @@ Decoder grok(const Grok& c) {
 
 Grok read(const Keys& keys) {
   Grok c{read_hparams(keys)};
-  read_experts(keys, c, {.width = ExpertWidth::own_or_ffn});
+  read_experts(keys, c, {.width = ExpertWidth::own_or_ffn, .required = true});
   const auto number = [&](std::string_view key, float x) { return keys.number_or(key, 0, 1e6, x); };
   c.embedding_scale = number("embedding_scale", 78.38367f);
   c.logits_scale = number("logit_scale", 0.57735027f);

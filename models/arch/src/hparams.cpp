@@ -195,6 +195,7 @@ void read_groups(const Keys& keys, ExpertHparams& x) {
 void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules) {
   ExpertHparams x;
   x.X = keys.size_or("expert_count", 0, kMaxExperts, 0);
+  if (x.X == 0 && rules.required) keys.missing("expert_count");
   if (x.X == 0) return;
   x.K = keys.count("expert_used_count", x.X);
   read_expert_widths(keys, c, rules, x);

@@ -1,6 +1,7 @@
 #include "weft/arch/hparams.h"
 
 #include <cmath>
+#include <map>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -120,10 +121,41 @@ TEST_CASE("numbers out of range are rejected with file, key, value and range") {
   CHECK(message("block_count", std::vector<std::int64_t>{2, 1}) ==
         "tiny.gguf: key 'llama.block_count' differs from layer to layer, must be one number");
   CHECK(message("block_count", std::vector<std::int64_t>{2, 2}) == "no error");
-  CHECK(message("expert_count", 8) ==
-        "tiny.gguf: mixture of 8 experts (llama.expert_count) is not supported");
-  CHECK(message("expert_count", -1) ==
-        "tiny.gguf: key 'llama.expert_count' is 18446744073709551615, must be 0..65536");
+  CHECK(message("expert_count", 8) == "tiny.gguf: key 'llama.expert_used_count' is missing");
+  CHECK(message("expert_count", -1) == bad("expert_count", "-1, must be 0..65536"));
+}
+
+TEST_CASE("experts: numbers that contradict each other are rejected, dense decoders take none") {
+  using Keyed = std::map<std::string, MadeSource::Value>;
+  const auto message = [](const std::string& arch, const Keyed& keys) -> std::string {
+    MadeSource source(arch);
+    source.path = "tiny.gguf";
+    for (const auto& [key, value] : keys) source.keys[arch + "." + key] = value;
+    try {
+      configure(source, find_architecture(source));
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  CHECK(message("arcee", {{"expert_count", 8}}) ==
+        "tiny.gguf: mixture of 8 experts (arcee.expert_count) is not supported");
+  CHECK(message("qwen3moe", {{"expert_count", 8}, {"expert_used_count", 9}}) ==
+        "tiny.gguf: key 'qwen3moe.expert_used_count' is 9, must be 1..8");
+  CHECK(message("qwen3moe", {{"expert_count", 8}, {"expert_used_count", 2}}) ==
+        "tiny.gguf: key 'qwen3moe.expert_feed_forward_length' is missing");
+  const Keyed fits{
+      {"expert_count", 8}, {"expert_used_count", 2}, {"expert_feed_forward_length", 32}};
+  CHECK(message("qwen3moe", fits) == "no error");
+  Keyed grouped = fits;
+  grouped["expert_group_count"] = 3;
+  CHECK(message("qwen3moe", grouped) ==
+        "tiny.gguf: key 'qwen3moe.expert_group_count' is 3, must be a divisor of 8 experts");
+  grouped["expert_group_count"] = 8;
+  grouped["expert_group_used_count"] = 1;
+  CHECK(message("qwen3moe", grouped) ==
+        "tiny.gguf: key 'qwen3moe.expert_used_count' is 2, must be at most the 1 experts of the "
+        "groups that are used");
 }
 
 TEST_CASE("head counts and ffn widths may differ from layer to layer") {

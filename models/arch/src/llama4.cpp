@@ -62,7 +62,7 @@ Decoder llama4(const Llama4& c) {
 
 Llama4 read(const Keys& keys) {
   Llama4 c{read_hparams(keys)};
-  read_experts(keys, c, {.gating = Gating::sigmoid});
+  read_experts(keys, c, {.gating = Gating::sigmoid, .required = true});
   c.experts.shared_F = c.experts.F;
   c.norm_heads = c.experts.X != 128;
   if (keys.size_or("attention.sliding_window", 0, INT32_MAX, kChunk) == 0) return c;

@@ -20,6 +20,7 @@ MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) 
   usual("attention.head_count", sizes.H);
   usual("attention.head_count_kv", sizes.G);
   keys.emplace(architecture + ".attention.layer_norm_rms_epsilon", 1e-5);
+  keys.emplace(architecture + ".attention.layer_norm_epsilon", 1e-5);
 }
 
 void MadeSource::learn() {

@@ -28,7 +28,7 @@ Decoder mimo2(const Mimo& c) {
 // Layers with a router have experts.
 Mimo read(const Keys& keys) {
   Mimo c{read_hparams(keys)};
-  read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = true});
+  read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = true, .required = true});
   for (std::size_t i = 0; i < c.layers.size(); ++i) {
     const std::string router = fmt::format("blk.{}.ffn_gate_inp.weight", i);
     const std::string dense = fmt::format("blk.{}.ffn_up.weight", i);

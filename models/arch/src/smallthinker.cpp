@@ -21,7 +21,7 @@ Decoder smallthinker(const Hparams& c) {
 
 Hparams read(const Keys& keys) {
   Hparams c = read_hparams(keys);
-  read_experts(keys, c, {.width = ExpertWidth::own_or_ffn});
+  read_experts(keys, c, {.width = ExpertWidth::own_or_ffn, .required = true});
   read_windows(keys, c, 4, {.full_first = true});
   const bool windows = keys.size_or("attention.sliding_window", 0, INT32_MAX, 0) > 0;
   if (windows) rope_in_windows_only(c);

@@ -91,6 +91,7 @@ struct ExpertRules {
   Gating gating = Gating::softmax;  // if the file does not say
   bool normalize = true;            // likewise
   ExpertWidth width = ExpertWidth::own;
+  bool required = false;  // a file without expert_count is rejected
 };
 // Reads the keys of a mixture of experts into c.experts, and which layers have one: those behind
 // leading_dense_block_count, of these every one, or every interleave_moe_layer_step-th. A file
