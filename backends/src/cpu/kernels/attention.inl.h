@@ -44,7 +44,7 @@ struct AttentionBlocks {
     // before `begin` (in that block) do not belong to the run.
     std::int64_t s = 0, n = 0, begin = 0, n_next = 0;  // n_next: of the next block
 
-    AttentionAhead ahead;
+    AttentionAhead ahead = {};
   };
 
   static WEFT_INLINE void run(const AttentionArgs& a) {

@@ -30,7 +30,7 @@ struct PictureLine {
   enum class Style : std::uint8_t { plain, small, bold, italic, removed };
   std::string text;
   Style style = Style::small;
-  std::string colour;  // empty: the style's
+  std::string colour = {};  // empty: the style's
   friend bool operator==(const PictureLine&, const PictureLine&) = default;
 };
 
@@ -55,8 +55,8 @@ struct PictureEdge {
   std::string from, to;  // names of boxes
   std::string label;
   Kind kind = Kind::data;
-  bool upwards = false;  // leads to an earlier box; does not affect the layout
-  std::string colour;    // empty: the kind's
+  bool upwards = false;     // leads to an earlier box; does not affect the layout
+  std::string colour = {};  // empty: the kind's
   friend bool operator==(const PictureEdge&, const PictureEdge&) = default;
 };
 
