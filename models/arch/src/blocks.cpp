@@ -12,7 +12,6 @@
 #include "weft/ops/rope.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
-#include "weft/ops/sigmoid.h"
 #include "weft/ops/tanh.h"
 #include "weft/ops/views.h"
 
@@ -109,7 +108,7 @@ struct Heads {
   Tensor q, k, v;  // [T, H, E], [T, G, E], [T, G, Ev]
 };
 
-// Projected apart, or by one matrix whose rows are those of q, k and v.
+// Projects by three matrices, or by one that holds the rows of q, k and v.
 Heads project_heads(const Layer& l, Tensor x) {
   const LayerHparams& n = l.hparams();
   const std::int64_t D = l.c.D, nq = n.H * n.E, nk = n.G * n.E, nv = n.G * n.Ev;
@@ -170,7 +169,7 @@ Tensor Ffn::operator()(const Layer& l, Tensor x) const {
   Tensor y;  // [T, F]
   const Shape* up_shape = l.w.shape_of("ffn_up.weight");
   if (gated && up_shape && !l.w.has("ffn_gate.weight") && (*up_shape)[0].bound == 2 * F) {
-    Tensor both = project(l.w, "ffn_up", 2 * F, D, x);
+    const Tensor both = project(l.w, "ffn_up", 2 * F, D, x);
     y = mul(act(slice(both, 0, F)), slice(both, F, 2 * F)).named("ffn_act");
   } else if (gated) {
     Tensor gate = project(l.w, "ffn_gate", F, D, x);

@@ -48,7 +48,7 @@ Decoder cohere2moe(const Cohere& c) {
           .logits_scale = c.logits_scale};
 }
 
-// The dense first layers have rope even where they see everything.
+// The dense first layers have rope even if they see everything.
 Cohere read_moe(const Keys& keys) {
   const bool rms = keys.find_number("attention.layer_norm_rms_epsilon", 0, 1).has_value();
   Cohere c{read_hparams(keys, {.norm = rms ? NormKind::rms : NormKind::layer})};

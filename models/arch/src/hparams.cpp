@@ -156,7 +156,10 @@ Gating read_gating(const Keys& keys, Gating fallback) {
     case 3:
       return Gating::softmax_of_chosen;
     case 4:
-      return Gating::sqrt_softplus;
+      fail<UnsupportedError>(
+          "{}: key '{}' is 4 (known: 1 (softmax), 2 (sigmoid), 3 (softmax of the "
+          "chosen))",
+          keys.source().file(), keys.name("expert_gating_func"));
     default:
       return fallback;
   }

@@ -147,6 +147,11 @@ TEST_CASE("experts: numbers that contradict each other are rejected, dense decod
   const Keyed fits{
       {"expert_count", 8}, {"expert_used_count", 2}, {"expert_feed_forward_length", 32}};
   CHECK(message("qwen3moe", fits) == "no error");
+  Keyed unknown = fits;
+  unknown["expert_gating_func"] = 4;
+  CHECK(message("qwen3moe", unknown) ==
+        "tiny.gguf: key 'qwen3moe.expert_gating_func' is 4 (known: 1 (softmax), 2 (sigmoid), 3 "
+        "(softmax of the chosen))");
   Keyed grouped = fits;
   grouped["expert_group_count"] = 3;
   CHECK(message("qwen3moe", grouped) ==

@@ -25,7 +25,7 @@ struct Parts {
   Tensor c, k_rope;  // [T, kv_rank], [T, 1, R]
 };
 
-// Query, latent vector and the shared part of keys; without R the latter parts are not there.
+// Queries, the latent vector, and the part of keys that all heads share.
 Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
   const LatentHparams& n = a.n;
   const std::int64_t R = l.c.rope.n_rot;

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kChunk = 8192;  // whatever the file says
+constexpr std::int64_t kChunk = 8192;  // the value in the file is ignored
 
 struct Llama4 : Hparams {
   bool norm_heads = true;

@@ -3,7 +3,6 @@
 // Source: the metadata and tensors of its GGUF files.
 
 #include "weft/arch/decoder.h"
-#include "weft/ops/mul.h"
 #include "weft/ops/rms_norm.h"
 
 namespace weft {

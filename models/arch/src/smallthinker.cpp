@@ -25,7 +25,8 @@ Hparams read(const Keys& keys) {
   read_windows(keys, c, 4, {.full_first = true});
   const bool windows = keys.size_or("attention.sliding_window", 0, INT32_MAX, 0) > 0;
   if (windows) rope_in_windows_only(c);
-  for (LayerHparams& n : c.layers) n.window = n.window > 0 ? 4096 : 0;  // whatever the file says
+  for (LayerHparams& n : c.layers)
+    n.window = n.window > 0 ? 4096 : 0;  // the value in the file is ignored
   return c;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // What is done with a block of cells, for any type of cache (attention_cells.inl.h): tiles of
-// floats, and steps that read the cells where they lie, scores and sums of values of one block of
+// floats, and steps that read the cells in place, scores and sums of values of one block of
 // rows. All rows of the block go together, so an element is read and converted once.
 
 #include "cpu/kernels/attention_quads.inl.h"

@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// x NAME.weight^T (+ NAME.bias) (* NAME.scale), the latter if the file has them: [T, K] -> [T, N]
+// x NAME.weight^T (+ NAME.bias) (* NAME.scale), the last two if the file has them: [T, K] -> [T, N]
 Tensor project(const Weights& w, std::string_view name, std::int64_t N, std::int64_t K, Tensor x);
 
 // The name of a norm without a weight.
@@ -70,19 +70,19 @@ Tensor sigmoid(Tensor x);
 Tensor softplus(Tensor x);
 }  // namespace act
 
-// What becomes of the result of attention, y [T, H, Ev], before it is projected back; x [T, D] is
-// what attention took.
+// A step that transforms the result of attention, y [T, H, Ev], before the output projection;
+// x [T, D] is the input of attention.
 using OutputStep = Tensor (*)(const Layer& l, Tensor x, Tensor y);
-// Times the sigmoid or the softplus of attn_gate x: one gate per element, or one per head if the
-// tensor has so few rows.
+// Multiplies y by the sigmoid or the softplus of attn_gate x: one gate per element, or one per head
+// if the tensor has H rows.
 Tensor gate_by_sigmoid(const Layer& l, Tensor x, Tensor y);
 Tensor gate_by_softplus(const Layer& l, Tensor x, Tensor y);
 
-// What the tokens of a layer see: by its window, and c.causal.
+// The memory that the layer attends to, by its window and c.causal.
 Memory memory_of(const Layer& l);
 
-// Attention with grouped heads: [T, D] -> [T, D]. Sinks, biases, a fused projection to q, k and v,
-// a norm before the output projection: if the file has their tensors.
+// Attention with grouped heads: [T, D] -> [T, D]. Uses sinks, biases, a fused projection to q, k
+// and v, and a norm before the output projection if the file has their tensors.
 struct Attention {
   std::array<HeadStep, 4> q_and_k = {};  // applied to q and to k, in this order
   std::optional<float> scale = {};       // of q.k; default: 1 / sqrt(E)
@@ -113,25 +113,25 @@ ExpertChoice route(const Layer& l, Tensor x);
 // x [T, D] or [T, K, D] times NAME.weight [X, N, ..] of the chosen experts (+ NAME.bias [X, N]):
 // [T, K, N].
 Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Tensor x, Tensor ids);
-// What a gated ffn makes of its gate and its other half.
+// Combines the gate and up projections of a gated ffn.
 using Unit = Tensor (*)(const Layer& l, Tensor gate, Tensor up);
 namespace unit {
 Tensor swiglu(const Layer& l, Tensor gate, Tensor up);
 Tensor geglu(const Layer& l, Tensor gate, Tensor up);
 Tensor reglu(const Layer& l, Tensor gate, Tensor up);
-Tensor gelu(const Layer& l, Tensor gate, Tensor up);  // of up alone: for experts without a gate
+Tensor gelu(const Layer& l, Tensor gate, Tensor up);  // of up alone: gate may be absent
 // min(gate, 7) * sigmoid(1.702 min(gate, 7)) * (clamp(up, -7, 7) + 1), that of gpt-oss.
 Tensor clamped_swiglu(const Layer& l, Tensor gate, Tensor up);
 }  // namespace unit
 
-// What these experts make of x [T, D], added up: [T, D]. Without ffn_gate_exps, the unit gets no
-// gate, which units of one input take.
+// The weighted sum of the chosen experts' outputs for x [T, D]: [T, D]. With unit::gelu, the
+// experts have no gate, and ffn_gate_exps is not used.
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Unit unit);
-// What the expert that all tokens use makes of x, times a gate of its own if the file has one.
+// The output of the shared expert, multiplied by its own gate if the file has one.
 Tensor shared_expert(const Layer& l, Tensor x, Unit unit);
 
-// A mixture of experts (c.experts), with the shared one if there is one, in the layers that have
-// it; an Ffn in the others: [T, D] -> [T, D].
+// A mixture of experts (c.experts), plus the shared expert if there is one, in layers with experts;
+// `dense` in the others: [T, D] -> [T, D].
 struct Moe {
   Unit unit = unit::swiglu;
   Ffn dense = {};

@@ -11,7 +11,6 @@
 // block of a single architecture stays in that architecture's file. Architectures that do not
 // consist of residual layers have their own build function, which can use the same blocks.
 
-#include <array>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -42,7 +41,7 @@ std::vector<Residual> sandwich_norm_layer(Block attention, Block ffn);
 // Applies both blocks to the same input and adds their outputs, for layers with parallel attention
 // and ffn.
 Block side_by_side(Block a, Block b);
-// A norm of its own before the block.
+// The block with its own norm before it.
 Block normed(std::string_view name, Block block);
 
 // Angles that layers share.
@@ -60,7 +59,7 @@ struct Decoder {
   std::optional<float> embedding_scale = {};
   std::vector<Residual> layer = {};                                    // of every layer, or:
   std::function<std::vector<Residual>(std::int64_t i)> layer_of = {};  // of layer i, or:
-  Block whole_layer = {};                                              // h as it is after a layer
+  Block whole_layer = {};                                              // maps h to h
   std::string_view final_norm = "output_norm";                         // empty: none
   std::optional<float> logits_scale = {};
   float logits_cap = 0;  // of a softcap; 0: none

@@ -24,30 +24,30 @@ struct LayerHparams {
   std::int64_t E = 0;       // elements of a query or key head
   std::int64_t Ev = 0;      // elements of a value head
   std::int64_t F = 0;       // ffn width
-  std::int64_t window = 0;  // attention sees so many tokens, the token itself among them; 0: all
+  std::int64_t window = 0;  // tokens that attention sees, including the current one; 0: all
   LayerRope rope = LayerRope::first;
   bool experts = false;  // its ffn is a mixture of experts
 };
 
-// What logits of experts become before the best are taken.
-enum class Gating : std::uint8_t { softmax, sigmoid, softmax_of_chosen, sqrt_softplus };
+// How the logits of a router become the scores that experts are chosen by.
+enum class Gating : std::uint8_t { softmax, sigmoid, softmax_of_chosen };
 
 // A mixture of experts.
 struct ExpertHparams {
   std::int64_t X = 0;         // experts; 0: none
-  std::int64_t K = 0;         // of which a token uses so many
+  std::int64_t K = 0;         // experts per token
   std::int64_t F = 0;         // ffn width of an expert
-  std::int64_t shared_F = 0;  // and of the one that all tokens use; 0: none
+  std::int64_t shared_F = 0;  // ffn width of the shared expert; 0: none
   std::int64_t n_groups = 1, used_groups = 1;
   Gating gating = Gating::softmax;
-  bool normalize = false;  // weights of the chosen add up to 1
+  bool normalize = false;  // the weights of the chosen experts add up to 1
   float scale = 1;         // of the weights
 };
 
 struct Hparams {
   std::string arch;
   std::int64_t L = 0;        // layers
-  std::int64_t n_nextn = 0;  // layers behind them that predict later tokens; not part of the graph
+  std::int64_t n_nextn = 0;  // further layers, for multi-token prediction; not part of the graph
   std::int64_t D = 0;        // model width
   std::int64_t V = 0;        // vocabulary
   std::int64_t context = 0;  // positions it was trained for
@@ -64,12 +64,12 @@ struct Hparams {
   const LayerHparams& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i)]; }
 };
 
-// What the usual keys of an architecture must be.
+// What an architecture requires of the shared keys.
 struct HparamsRules {
   NormKind norm = NormKind::rms;  // whose eps is read
   bool causal = true;             // if the file does not say
-  // The smallest numbers of a layer that it can build. Zero query heads, kv heads or ffn width mean
-  // that the layer goes without.
+  // The minimum values that an architecture supports. Zero means that a layer may have no query
+  // heads, kv heads or ffn.
   std::int64_t min_H = 1, min_G = 1, min_F = 1;
 };
 
@@ -100,9 +100,9 @@ void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules = {});
 
 struct WindowRules {
   std::int64_t window = 0;  // if the file has no attention.sliding_window; 0: then there are none
-  bool full_first = false;  // of every period, the first layer sees everything, not the last
+  bool full_first = false;  // the first layer of every period sees everything, instead of the last
 };
-// Which layers see a window of attention.sliding_window tokens: those that the key
+// Reads which layers see a window of attention.sliding_window tokens: those that the key
 // attention.sliding_window_pattern names, by a flag per layer or a period; `period` if it is
 // absent. With period n, all but every n-th layer have windows.
 void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const WindowRules& rules = {});
