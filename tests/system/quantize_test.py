@@ -12,7 +12,7 @@ import unittest
 from support import BIN, CLEAN, TIMEOUT, SANITIZED, SystemTest, run
 
 MIB = 1 << 20
-SLACK = 40 * MIB  # the program itself: code, libraries, threads, pieces in flight
+SLACK = 24 * MIB  # the program itself: code, libraries, threads, pieces in flight
 
 
 class Quantize(SystemTest):

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::int64_t kPieceElems = 1 << 17;
 constexpr std::size_t kSlotsPerWorker = 6;
+// A fault also maps pages around it, in large folios up to this many bytes: pages of a piece that
+// was released come back when the next piece is read.
+constexpr std::uint64_t kFaultAround = 2 << 20;
 constexpr double kCopyCost = 1.0 / 16;  // of an element that is copied, against one converted
 
 bool is_float(DType type) {
@@ -65,6 +68,14 @@ std::span<const std::byte> Converter::source(const Piece& piece) const {
   const std::int64_t row_bytes = tensor.spec.dtype.bytes(rows_of(tensor.spec).n_cols);
   return {tensor.data + piece.first_row * row_bytes,
           static_cast<std::size_t>(piece.n_rows * row_bytes)};
+}
+
+void Converter::release_source(const Piece& piece) const {
+  const CheckpointTensor& tensor = *plan_.tensors[piece.tensor].tensor;
+  const std::span<const std::byte> bytes = source(piece);
+  const auto ahead = static_cast<std::uint64_t>(bytes.data() - tensor.data) + tensor.file_offset;
+  const std::size_t before = std::min(ahead, kFaultAround);
+  release_pages({bytes.data() - before, bytes.size() + before});
 }
 
 const float* Converter::importance(const Piece& piece) {
@@ -149,7 +160,7 @@ void Converter::put_tensor(std::size_t i, const Take& take,
     }
     if (slot.error) std::rethrow_exception(slot.error);
     take(slot.out);
-    release_pages(source(pieces_[written_]));
+    release_source(pieces_[written_]);
     done_ += cost(pieces_[written_]);
     slot.ready = false;
     {
