@@ -94,6 +94,8 @@ class NumpyModel:
     def generate(self, ids, count: int, temperature: float = 0.0, rng=None):
         """New ids (including the token that stops), and the lead of each over the second best."""
         self.reset()
+        if len(ids) > self.context:
+            return [], []
         logits, out, margins = self.forward(ids), [], []
         while len(out) < count and self.length < self.context:
             top = np.sort(logits)[-2:]
