@@ -65,7 +65,7 @@ def perplexity(weft, name, folder):
     for file, seed in (("text", 4711), ("other", 4712)):
         if (folder / file).exists():
             continue
-        documents = call(sys.executable, corpus, "--seed", seed, "--count", 400).decode().split("\n\n----\n")
+        documents = call(sys.executable, corpus, "--seed", seed, "--count", 3000).decode().split("\n\n----\n")
         (folder / file).write_text("\n\n".join(d for d in documents if d and "<|" not in d), encoding="utf-8")  # stories, no chats
     imatrix = folder / "imatrix.gguf"
     if not imatrix.exists():

@@ -2,8 +2,9 @@
 
 What the user says counts nothing, since the model is never asked to guess it.
 Answers count double, and so do three times over the words that must be kept:
-names, kinds, things and pronouns. A name that is new counts like any word,
-because no model could foresee it.
+names, kinds, things and pronouns. A new name that is one token counts like any word.
+One of several tokens counts nothing: a model that learns to make up such names
+from syllables repeats a syllable without end.
 """
 
 import re
@@ -44,8 +45,14 @@ def lesson(tokenizer: Tokenizer, text: str, marks: frozenset):
         for piece in cut(part):
             new = tokenizer.encode_piece(piece)
             word = piece.strip()
-            kept = word in PRONOUNS or (word in marks and word in seen)
+            known = word in seen
             seen.add(word)
+            if word in PRONOUNS or (word in marks and known):
+                value = weight * KEPT
+            elif word in marks and word[0].isupper() and len(new) > 1:
+                value = GIVEN
+            else:
+                value = weight
             ids += new
-            weights += [weight * KEPT if kept else weight] * len(new)
+            weights += [value] * len(new)
     return ids, weights

@@ -152,7 +152,7 @@ def options():
     args.add_argument("--matrix-lr", type=float, default=0.02)
     args.add_argument("--other-lr", type=float, default=0.006)
     args.add_argument("--schedule",
-                      default="-1:0 39:1 1100:1 1700:0",
+                      default="-1:0 40:1 3000:1 5400:0",
                       help="step:share of the peak rate ...")
     args.add_argument("--check-every", type=int, default=50)
     args.add_argument("--stop-at", type=int, default=0, help="stop after this step, as if interrupted")
