@@ -41,9 +41,9 @@ inline TensorSpec infer_runs(Specs in) {
 
 // One token and one query head: the softmax weights of its keys, and the parts of their errors.
 struct Head {
-  std::vector<std::int64_t> positions;
-  std::vector<double> p;   // softmax over the positions
-  double score_error = 0;  // the error bound of a score in f32
+  std::vector<std::int64_t> positions = {};
+  std::vector<double> p = {};  // softmax over the positions
+  double score_error = 0;      // the error bound of a score in f32
 };
 
 // What is added to a score. Its parts may cancel.
