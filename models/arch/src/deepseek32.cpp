@@ -39,7 +39,12 @@ Decoder sparse(const Sparse& c) {
     if (c.chooses[static_cast<std::size_t>(l.index)]) *latest = choose(l, c, rope, x, q);
     return l.in.memory.chosen(*latest);
   };
-  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(attention, Moe{})};
+  return {
+      .rope = {.attrs = c.rope},
+      .layer = pre_norm_layer(attention, Moe{}),
+      // Files may have these also in layers that take the choice of an earlier one.
+      .unused_in_layers = {"indexer.attn_q_b.weight", "indexer.attn_k.weight",
+                           "indexer.k_norm.weight", "indexer.k_norm.bias", "indexer.proj.weight"}};
 }
 
 Sparse read_sparse(const Keys& keys, const ExpertRules& rules) {

@@ -110,6 +110,14 @@ TEST_CASE("glm-dsa: layers without an indexer take the choice of the last one th
   CHECK(chosen(graph, 1) == "blk.0.chosen");
   CHECK(chosen(graph, 2) == "blk.2.chosen");
   CHECK_FALSE(has(graph, "cache.index.1"));
+
+  MadeSource made = source("glm-dsa", kLatent, {{"attention.indexer.types", types}});
+  made.keys["glm-dsa.block_count"] = 3;
+  made.learn();
+  made.add("blk.1.indexer.proj.weight", {f32, {2, 64}});
+  const Architecture& architecture = find_architecture(made);
+  const Graph same = build_graph(made, architecture, *configure(made, architecture), {});
+  CHECK_FALSE(has(same, "blk.1.indexer.proj.weight"));
 }
 
 TEST_CASE("glm-dsa: files without types have indexers everywhere, or in every fourth layer") {
