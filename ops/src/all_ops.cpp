@@ -7,6 +7,8 @@
 #include "weft/ops/attention.h"
 #include "weft/ops/attention_temperature.h"
 #include "weft/ops/cache_write.h"
+#include "weft/ops/choose_positions.h"
+#include "weft/ops/chosen_attention.h"
 #include "weft/ops/clamp.h"
 #include "weft/ops/concat.h"
 #include "weft/ops/concat_heads.h"
@@ -52,6 +54,8 @@ constexpr const OpDef* kOps[] = {
     &kAttentionTemperature,  //
     &kBiasedAttention,       //
     &kCacheWrite,            //
+    &kChoosePositions,       //
+    &kChosenAttention,       //
     &kClamp,                 //
     &kConcat,                //
     &kConcatHeads,           //

@@ -1,39 +1,12 @@
 #include "weft/ops/attention.h"
 
-#include <algorithm>
-#include <bit>
-
-#include "weft/ops/cache_cells.h"
-#include "weft/ops/formats/q8a.h"
-
-#include "op_support.h"
+#include "attention_definition.h"
 
 namespace weft {
 namespace {
 
 using namespace ops;
-
-TensorSpec infer_runs(Specs in) {
-  const TensorSpec &q = in[0], &k = in[1], &v = in[2], &table = in[3];
-  if (q.dtype != q8a) expect_dtype("q", q, f32);
-  expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
-  expect_cache("k", k);
-  const std::int64_t heads = q.shape[1].bound, e = q.shape[2].bound;
-  const std::int64_t groups = k.shape[1].bound;
-  const bool k_fits = k.shape[3].bound == e && groups > 0 && heads % groups == 0;
-  expect_form(k_fits, "k", k, "[B, G, {}, {}] with G a divisor of {}", kCellsPerBlock, e, heads);
-  expect_cache("v", v);
-  const bool v_fits = v.shape[0] == k.shape[0] && v.shape[1] == k.shape[1];
-  expect_form(v_fits, "v", v, "[{}, {}, {}, E']", to_string(k.shape[0]), groups, kCellsPerBlock);
-  expect_dtype("table", table, i32);
-  const bool is_table = table.shape.rank() == 2 && !table.shape[0].varies();
-  expect_form(is_table, "table", table, "[Q, M]");
-  for (const auto& [name, spec] : {std::pair{"slot", in[4]}, {"first", in[5]}, {"last", in[6]}}) {
-    expect_dtype(name, spec, i32);
-    expect_shape(name, spec, {q.shape[0]});
-  }
-  return {f32, {q.shape[0], q.shape[1], v.shape[3]}};
-}
+using namespace ops::definition;
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_finite("scale", attrs.as<AttentionAttrs>().scale);
@@ -65,194 +38,6 @@ TensorSpec infer_biased(const Attrs& attrs, Specs in) {
   return out;
 }
 
-// One token and one query head: the softmax weights of its keys, and the parts of their errors.
-struct Head {
-  std::vector<double> p;   // softmax over the run of cells
-  double score_error = 0;  // the error bound of a score in f32
-};
-
-// What is added to a score. Its parts may cancel.
-struct Bias {
-  double sum = 0, magnitude = 0;
-  void add(double part) {
-    sum += part;
-    magnitude += std::fabs(part);
-  }
-};
-
-// By how much the scores of head h fall with each position of distance.
-double alibi_slope(double m, std::int64_t h, std::int64_t n_heads) {
-  const auto n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n_heads)));
-  const auto of = [&](std::int64_t step, std::int64_t steps) {
-    return std::exp2(-m * static_cast<double>(step) / static_cast<double>(steps));
-  };
-  return h < n ? of(h + 1, n) : of(2 * (h - n) + 1, 2 * n);
-}
-
-class Lookup {
- public:
-  Lookup(const Attrs& attrs, Views in)
-      : a_(in.size() > 7 ? attrs.as<BiasedAttentionAttrs>()
-                         : BiasedAttentionAttrs{attrs.as<AttentionAttrs>().scale}),
-        q_(in[0]),
-        k_(in[1]),
-        v_(in[2]),
-        table_(in[3]),
-        slot_(in[4].row<const std::int32_t>(0)),
-        first_(in[5].row<const std::int32_t>(0)),
-        last_(in[6].row<const std::int32_t>(0)),
-        pos_(in.size() > 7 && in[7] ? in[7].row<const std::int32_t>(0) : last_),
-        sinks_(in.size() > 7 && in[8] ? in[8].row<const float>(0) : nullptr),
-        distances_(in.size() > 7 ? in[9] : View()),
-        q_rows_(decode_rows(q_)),
-        k_rows_(decode_rows(k_)),
-        v_rows_(decode_rows(v_)),
-        group_(q_.dim(1) / k_.dim(1)) {}
-
-  std::int64_t first(std::int64_t t) const { return first_[t]; }
-  const float* value(std::int64_t t, std::int64_t s, std::int64_t h) const {
-    return cell(v_, v_rows_, t, s, h);
-  }
-
-  // Two passes: the largest score, then the weights.
-  Head weights(std::int64_t t, std::int64_t h) const {
-    Head head;
-    const std::int64_t e = q_.dim(2);
-    const float* q = q_rows_.data() + t * q_.cols() + h * e;
-    double largest = sinks_ ? sinks_[h] : -HUGE_VAL, magnitude = 0;
-    for (std::int64_t s = first_[t]; s <= last_[t]; ++s) {
-      const float* k = cell(k_, k_rows_, t, s, h);
-      double product = 0, total = 0;
-      for (std::int64_t i = 0; i < e; ++i) {
-        product += static_cast<double>(q[i]) * k[i];
-        total += std::fabs(static_cast<double>(q[i]) * k[i]);
-      }
-      const Bias b = bias(h, s - pos_[t]);
-      head.p.push_back(capped(a_.scale * product) + b.sum);
-      largest = std::max(largest, head.p.back());
-      magnitude = std::max(magnitude, std::fabs(a_.scale) * total + b.magnitude);
-    }
-    double sum = sinks_ ? std::exp(sinks_[h] - largest) : 0;
-    for (double& p : head.p) sum += p = std::exp(p - largest);
-    for (double& p : head.p) p /= sum;
-    // Four more roundings in the slope of a bias, eight in tanh, whose slope is at most 1.
-    const bool plain = a_.softcap == 0 && a_.alibi == 0 && !sinks_ && !distances_;
-    if (sinks_) magnitude = std::max(magnitude, std::fabs(static_cast<double>(sinks_[h])));
-    head.score_error = rounding(static_cast<double>(e + (plain ? 4 : 16))) * magnitude;
-    return head;
-  }
-
- private:
-  // Of position s of token t's sequence.
-  const float* cell(const View& cache, const std::vector<float>& rows, std::int64_t t,
-                    std::int64_t s, std::int64_t h) const {
-    const std::int32_t block = table_.row<const std::int32_t>(slot_[t])[s / kCellsPerBlock];
-    const std::int64_t cell = block * kCellsPerBlock + s % kCellsPerBlock;
-    const CellPlace place = cell_place(cell, h / group_, cache.dim(3));
-    return rows.data() + place.row * cache.cols() + place.col;
-  }
-
-  double capped(double score) const {
-    return a_.softcap == 0 ? score : a_.softcap * std::tanh(score / a_.softcap);
-  }
-  // Of head h for a key `d` positions after the token.
-  Bias bias(std::int64_t h, std::int64_t d) const {
-    Bias all;
-    if (a_.alibi != 0) {
-      const double slope = alibi_slope(a_.alibi, h, q_.dim(1));
-      all.add(-slope * std::fabs(static_cast<double>(d)));
-    }
-    if (distances_) {
-      const std::int64_t r = distances_.rows() / 2;
-      all.add(distances_.row<const float>(std::clamp(d, -r, r) + r)[h]);
-    }
-    return all;
-  }
-
-  BiasedAttentionAttrs a_;
-  const View &q_, &k_, &v_, &table_;
-  const std::int32_t *slot_, *first_, *last_, *pos_;
-  const float* sinks_;
-  View distances_;
-  std::vector<float> q_rows_, k_rows_, v_rows_;
-  std::int64_t group_;
-};
-
-// Calls f(t, h, weights of that head) for all.
-template <class F>
-void for_each_head(const Lookup& lookup, const View& out, F f) {
-  for (std::int64_t t = 0; t < out.rows(); ++t) {
-    for (std::int64_t h = 0; h < out.dim(1); ++h) f(t, h, lookup.weights(t, h));
-  }
-}
-
-void reference(const Attrs& attrs, Views in, View out) {
-  const Lookup lookup(attrs, in);
-  const std::int64_t width = out.dim(2);
-  for_each_head(lookup, out, [&](std::int64_t t, std::int64_t h, const Head& head) {
-    float* y = out.row<float>(t) + h * width;
-    for (std::int64_t i = 0; i < width; ++i) {
-      double sum = 0;
-      for (std::size_t n = 0; n < head.p.size(); ++n) {
-        sum += head.p[n] * lookup.value(t, lookup.first(t) + static_cast<std::int64_t>(n), h)[i];
-      }
-      y[i] = static_cast<float>(sum);
-    }
-  });
-}
-
-// If values are quantized, the weight of a cell's codes (p times the block's scale) may be rounded
-// to a multiple of (largest p times largest scale in the block of cells) / (2^15 - 1). The error is
-// at most half of that, times the largest code. This assumes caches as encoders write them, with a
-// code at the end of its range in every block. Blocks of cells whose p are all below 2^-60 of the
-// largest may be skipped.
-double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t, std::int64_t h,
-                       std::int64_t width) {
-  double peaks = 0, largest = 0, top = 0;
-  std::vector<double> peak(head.p.size() / kCellsPerBlock + 2);
-  const std::int64_t first = lookup.first(t);
-  const auto peak_of = [&](std::size_t n) -> double& {
-    return peak[static_cast<std::size_t>(first % kCellsPerBlock + static_cast<std::int64_t>(n)) /
-                kCellsPerBlock];
-  };
-  for (std::size_t n = 0; n < head.p.size(); ++n) {
-    peak_of(n) = std::max(peak_of(n), head.p[n]);
-    top = std::max(top, head.p[n]);
-    const float* v = lookup.value(t, first + static_cast<std::int64_t>(n), h);
-    for (std::int64_t i = 0; i < width; ++i)
-      largest = std::max(largest, std::fabs(static_cast<double>(v[i])));
-  }
-  for (std::size_t n = 0; n < head.p.size(); ++n) peaks += peak_of(n) / 65534 + 0x1p-60 * top;
-  return peaks * largest;
-}
-
-// A score is off by d = gamma_{E+4} * scale * sum |q k| (the subtraction of the maximum included),
-// so exp(score) by a factor within exp(+-d), and so is the sum that divides it: exp(2 d) for a
-// weight. Products, sum, division, exp and the rescaling of online softmax add two roundings per
-// key and 16. What the rounding of weights adds is itself off by as much: its unit comes from a p.
-void bound(const Attrs& attrs, Views in, View bounds) {
-  const Lookup lookup(attrs, in);
-  const std::int64_t width = bounds.dim(2);
-  for_each_head(lookup, bounds, [&](std::int64_t t, std::int64_t h, const Head& head) {
-    const double n_roundings = 2 * static_cast<double>(head.p.size()) + 16;
-    const double rounded =
-        in[2].dtype.block_elems() > 1 ? rounded_weights(head, lookup, t, h, width) : 0;
-    const double share = std::expm1(2 * head.score_error) + rounding(n_roundings);
-    float* b = bounds.row<float>(t) + h * width;
-    for (std::int64_t i = 0; i < width; ++i) {
-      double total = 0, largest = 0;
-      for (std::size_t n = 0; n < head.p.size(); ++n) {
-        const double v =
-            std::fabs(lookup.value(t, lookup.first(t) + static_cast<std::int64_t>(n), h)[i]);
-        total += head.p[n] * v;
-        largest = std::max(largest, v);
-      }
-      b[i] =
-          bound_up(share * total + rounded * (1 + share) + n_roundings * kFlushed * (1 + largest));
-    }
-  });
-}
-
 // Assumes that every token attends to all cells that a sequence may have.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   Cost c = moves(in, out, extents);
@@ -262,20 +47,12 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return c;
 }
 
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
+Extras plain_extras(const Attrs& attrs, Views) {
+  return {.a = {attrs.as<AttentionAttrs>().scale}};
 }
-
-// Whole heads: the same query heads, and the kv heads that these share.
-ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
-  const std::int64_t width = in[2].shape.last();
-  const std::int64_t per_group = index == 0 ? 1 : in[0].shape[1].bound / in[1].shape[1].bound;
-  const std::int64_t e = in[static_cast<std::size_t>(index)].shape.last();
-  const std::int64_t part = index == 0 ? e : kCellsPerBlock * e;
-  const std::int64_t step = width * per_group;
-  return {out.begin / step * part, (out.end + step - 1) / step * part};
+Extras biased_extras(const Attrs& attrs, Views in) {
+  return {.a = attrs.as<BiasedAttentionAttrs>(), .pos = in[7], .sinks = in[8], .distances = in[9]};
 }
-
 constexpr OpInput kInputs[] = {{"q"},
                                {"k", Reach::col},
                                {"v", Reach::col},
@@ -286,15 +63,14 @@ constexpr OpInput kInputs[] = {{"q"},
                                {"pos", Reach::all, true},
                                {"sinks", Reach::all, true},
                                {"distances", Reach::all, true}};
-
 }  // namespace
 
 const OpDef kAttention{.name = "attention",
                        .inputs = std::span(kInputs).first<7>(),
                        .attrs = &typeid(AttentionAttrs),
                        .infer = infer,
-                       .reference = reference,
-                       .bound = bound,
+                       .reference = reference<plain_extras>,
+                       .bound = bound<plain_extras>,
                        .cost = cost,
                        .col_granule = granule,
                        .map_cols = map_cols};
@@ -303,8 +79,8 @@ const OpDef kBiasedAttention{.name = "biased_attention",
                              .inputs = kInputs,
                              .attrs = &typeid(BiasedAttentionAttrs),
                              .infer = infer_biased,
-                             .reference = reference,
-                             .bound = bound,
+                             .reference = reference<biased_extras>,
+                             .bound = bound<biased_extras>,
                              .cost = cost,
                              .col_granule = granule,
                              .map_cols = map_cols};

@@ -19,6 +19,8 @@ namespace {
 // Ops without kernels, which the backend computes by their definitions. A kernel removes its row.
 constexpr std::string_view kByDefinition[] = {"attention_temperature",
                                               "biased_attention",
+                                              "choose_positions",
+                                              "chosen_attention",
                                               "clamp",
                                               "concat_heads",
                                               "expert_linear",

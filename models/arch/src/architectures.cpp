@@ -32,6 +32,7 @@ namespace weft {
   X(kDeepSeek)                \
   X(kDeepSeek2)               \
   X(kDeepSeek2Ocr)            \
+  X(kDeepSeek32)              \
   X(kDots1)                   \
   X(kDream)                   \
   X(kErnie45)                 \
@@ -47,6 +48,7 @@ namespace weft {
   X(kGemma3)                  \
   X(kGlm4)                    \
   X(kGlm4Moe)                 \
+  X(kGlmDsa)                  \
   X(kGptOss)                  \
   X(kGpt2)                    \
   X(kGptNeoX)                 \
@@ -73,6 +75,7 @@ namespace weft {
   X(kMiniCpm)                 \
   X(kMiniCpm3)                \
   X(kMiniMaxM2)               \
+  X(kMiniMaxM3)               \
   X(kMistral3)                \
   X(kMistral4)                \
   X(kModernBert)              \

@@ -157,7 +157,8 @@ Tensor Attention::operator()(const Layer& l, Tensor x) const {
                            .alibi = alibi,
                            .pos = alibi > 0 ? l.in.pos : Tensor(),
                            .sinks = l.w.optional("attn_sinks.weight", {n.H})};
-  Tensor y = memory(l).attend(l.index, q, k, v, {.scale = factor}, bias);  // [T, H, Ev]
+  const Memory seen = memory ? memory(l, x) : memory_of(l);
+  Tensor y = seen.attend(l.index, q, k, v, {.scale = factor}, bias);  // [T, H, Ev]
   for (const OutputStep step : output) y = step ? step(l, x, y) : y;
   y = merge_heads(y).named("attn_merged");  // [T, H * Ev]
   if (l.w.has("attn_sub_norm.weight")) y = norm(l.w, "attn_sub_norm", l.c, y);

@@ -25,24 +25,12 @@ Decoder deepseek2(const DeepSeek2& c) {
   return {.rope = {.attrs = c.rope, .factors = true}, .layer = pre_norm_layer(attention, Moe{})};
 }
 
-// With YaRN, scores grow by m(log_multiplier)^2, and what rope gives by m(rope_mix) /
-// m(log_multiplier) in place of m(1), where m(x) = 1 + 0.1 x ln(stretch).
-void read_scales(const Keys& keys, DeepSeek2& c, bool cancel_rope) {
-  const float log_multiplier = keys.number_or("rope.scaling.yarn_log_multiplier", 0, 1e3, 0) / 0.1f;
-  const float factor = keys.number_or("rope.scaling.attn_factor", -1e6, 1e6, 1);
-  const auto m = [&](float x) { return 1 + 0.1f * x * std::log(1 / c.rope.freq_scale); };
-  const float scores = factor * m(log_multiplier);
-  c.score_scale = scores * scores / std::sqrt(static_cast<float>(c.latent.E));
-  if (c.rope.ext_factor == 0 || log_multiplier == 0) return;
-  c.rope.attn_factor = factor * (cancel_rope ? 1 : m(1) / m(log_multiplier)) / m(1);
-}
-
 template <bool cancel_rope>
 DeepSeek2 read(const Keys& keys) {
   DeepSeek2 c{read_hparams(keys)};
   c.latent = read_latent(keys, c);
   read_experts(keys, c, {.normalize = false, .width = ExpertWidth::own_or_ffn});
-  read_scales(keys, c, cancel_rope);
+  c.score_scale = read_score_scale(keys, c, c.latent, cancel_rope);
   c.temperature = keys.number_or("attention.temperature_scale", -1e3, 1e3, 0);
   return c;
 }

@@ -1,5 +1,6 @@
 #include "weft/arch/latent_attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "weft/ops/concat_heads.h"
@@ -12,15 +13,8 @@ namespace {
 
 constexpr std::int64_t kMaxLatentWidth = 1 << 20;
 
-// Queries [T, H, E], before rope.
-Tensor queries(const Layer& l, const LatentHparams& n, Tensor x) {
-  const std::int64_t H = l.hparams().H, width = H * n.E;
-  if (n.q_rank == 0) return split_heads(project(l.w, "attn_q", width, l.c.D, x), H);
-  Tensor q = norm(l.w, "attn_q_a_norm", l.c, project(l.w, "attn_q_a", n.q_rank, l.c.D, x));
-  return split_heads(project(l.w, "attn_q_b", width, n.q_rank, q), H);
-}
-
 struct Parts {
+  Tensor q_latent;   // [T, q_rank], or none
   Tensor q, q_rope;  // [T, H, E - R], [T, H, R]
   Tensor c, k_rope;  // [T, kv_rank], [T, 1, R]
 };
@@ -29,9 +23,14 @@ struct Parts {
 Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
   const LatentHparams& n = a.n;
   const std::int64_t R = l.c.rope.n_rot;
-  const Tensor q = queries(l, n, x);
-  const Tensor kv = project(l.w, "attn_kv_a_mqa", n.kv_rank + R, l.c.D, x);
+  const std::int64_t H = l.hparams().H, width = H * n.E;
   Parts p;
+  if (n.q_rank > 0)
+    p.q_latent = norm(l.w, "attn_q_a_norm", l.c, project(l.w, "attn_q_a", n.q_rank, l.c.D, x));
+  const Tensor q = split_heads(p.q_latent ? project(l.w, "attn_q_b", width, n.q_rank, p.q_latent)
+                                          : project(l.w, "attn_q", width, l.c.D, x),
+                               H);
+  const Tensor kv = project(l.w, "attn_kv_a_mqa", n.kv_rank + R, l.c.D, x);
   p.c = norm(l.w, "attn_kv_a_norm", l.c, slice(kv, 0, n.kv_rank));
   p.q = slice_heads(q, 0, n.E - R);
   p.q_rope = slice_heads(q, n.E - R, n.E);
@@ -44,6 +43,17 @@ Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
 }
 
 }  // namespace
+
+float read_score_scale(const Keys& keys, Hparams& c, const LatentHparams& n, bool cancel_rope) {
+  const float log_multiplier = keys.number_or("rope.scaling.yarn_log_multiplier", 0, 1e3, 0) / 0.1f;
+  const float factor = keys.number_or("rope.scaling.attn_factor", -1e6, 1e6, 1);
+  const float stretch = std::max(1.0f, 1 / c.rope.freq_scale);
+  const auto m = [&](float x) { return 1 + 0.1f * x * std::log(stretch); };
+  if (c.rope.ext_factor != 0 && log_multiplier != 0)
+    c.rope.attn_factor = factor * (cancel_rope ? 1 : m(1) / m(log_multiplier)) / m(1);
+  const float scores = c.rope.attn_factor * m(1) * m(log_multiplier);
+  return scores * scores / std::sqrt(static_cast<float>(n.E));
+}
 
 LatentHparams read_latent(const Keys& keys, const Hparams& c) {
   LatentHparams n;
@@ -63,19 +73,20 @@ Tensor LatentAttention::operator()(const Layer& l, Tensor x) const {
     return temperature ? attention_temperature(q, l.in.pos, *temperature) : q;
   };
   const Parts p = parts_of(l, *this, x);
+  const Memory seen = memory ? memory(l, x, p.q_latent) : l.in.memory;
   Tensor y;  // [T, H, Ev]
   if (l.w.has("attn_kv_b.weight")) {
     const std::int64_t fixed = n.E - R, width = fixed + n.Ev;
     Tensor kv = split_heads(project(l.w, "attn_kv_b", H * width, n.kv_rank, p.c), H);
     Tensor k = concat_heads(slice_heads(kv, 0, fixed), p.k_rope);
     Tensor v = slice_heads(kv, fixed, width);
-    y = l.in.memory.attend(l.index, tempered(concat_heads(p.q, p.q_rope)), k, v, attrs);
+    y = seen.attend(l.index, tempered(concat_heads(p.q, p.q_rope)), k, v, attrs);
   } else {
     const Tensor k_b = l.w("attn_k_b.weight", {H, n.kv_rank, n.E - R});
     const Tensor v_b = l.w("attn_v_b.weight", {H, n.Ev, n.kv_rank});
     Tensor q = tempered(concat_heads(head_linear(p.q, k_b), p.q_rope));  // [T, H, kv_rank + R]
     Tensor cell = concat_heads(split_heads(p.c, 1), p.k_rope);           // [T, 1, kv_rank + R]
-    y = l.in.memory.attend_latent(l.index, q, cell, attrs);
+    y = seen.attend_latent(l.index, q, cell, attrs);
     y = head_linear(slice_heads(y, 0, n.kv_rank), v_b);
   }
   for (const OutputStep step : output) y = step ? step(l, x, y) : y;

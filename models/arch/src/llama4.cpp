@@ -25,7 +25,7 @@ Tensor norm_after_rope(const Layer& l, std::string_view, Tensor x) {
   return norms ? rms_norm(x, l.c.eps) : x;
 }
 
-Memory chunks_of(const Layer& l) {
+Memory chunks_of(const Layer& l, Tensor) {
   return l.hparams().window > 0 ? l.in.memory.chunks(kChunk) : l.in.memory;
 }
 

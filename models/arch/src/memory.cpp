@@ -5,6 +5,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"
+#include "weft/ops/chosen_attention.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/recurrence.h"
 #include "weft/ops/shift_positions.h"
@@ -66,6 +67,12 @@ Memory Memory::chunks(std::int64_t n) const {
   return chunked;
 }
 
+Memory Memory::chosen(const Chosen& chosen) const {
+  Memory some = *this;
+  some.chosen_ = chosen;
+  return some;
+}
+
 MemoryPart& Memory::part(const MemoryPart& wanted) const {
   std::vector<MemoryPart>& parts = requests_->parts;
   const auto same = [&](const MemoryPart& p) {
@@ -125,6 +132,24 @@ Tensor Memory::keep(const Cells& cells, const std::string& state, DType dtype, T
   return cache_write(requests_->graph.state(state, {dtype, shape}, where), x, cells.cells, where);
 }
 
+Tensor Memory::read(Tensor q, Tensor k, Tensor v, const Cells& cells, const AttentionAttrs& attrs,
+                    const AttentionBias& bias, std::source_location where) const {
+  if (!chosen_.spans) return attention(q, k, v, cells.runs, attrs, bias, where).named("attn");
+  if (bias.softcap != 0 || bias.alibi != 0 || bias.distances)
+    fail<ValueError>("attention to chosen positions has no softcap and no biases");
+  return chosen_attention(q, k, v, cells.runs, chosen_.spans, {attrs.scale, chosen_.span},
+                          bias.sinks, where)
+      .named("attn");
+}
+
+Chosen Memory::choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositionsAttrs& attrs,
+                      Tensor weights, std::source_location where) const {
+  const Cells at = cells(where);
+  const std::string state = fmt::format("cache.index.{}", layer);
+  const Tensor keys = keep(at, state, requests_->sizes.cache_k, k, where).named("cache_index");
+  return {choose_positions(q, keys, at.runs, attrs, weights, where).named("chosen"), attrs.span};
+}
+
 Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
                       const AttentionBias& bias, std::source_location where) const {
   const Cells at = cells(where);
@@ -133,7 +158,7 @@ Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const At
       keep(at, fmt::format("cache.k.{}", layer), sizes.cache_k, k, where).named("cache_k");
   const Tensor values =
       keep(at, fmt::format("cache.v.{}", layer), sizes.cache_v, v, where).named("cache_v");
-  return attention(q, keys, values, at.runs, attrs, bias, where).named("attn");
+  return read(q, keys, values, at, attrs, bias, where);
 }
 
 Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
@@ -141,7 +166,7 @@ Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const Atten
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.latent.{}", layer);
   const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_latent");
-  return attention(q, kept, kept, at.runs, attrs, {}, where).named("attn");
+  return read(q, kept, kept, at, attrs, {}, where);
 }
 
 Recurrent Memory::recurrent(std::string_view name, const Shape& shape,

@@ -89,8 +89,8 @@ struct Attention {
   float softcap = 0;                     // of scores; 0: none
   float alibi = 0;                       // 0: none
   std::array<OutputStep, 2> output = {};
-  std::optional<TemperatureAttrs> temperature = {};  // of q
-  Memory (*memory)(const Layer& l) = memory_of;
+  std::optional<TemperatureAttrs> temperature = {};             // of q
+  std::function<Memory(const Layer& l, Tensor x)> memory = {};  // null: memory_of(l)
 
   Tensor operator()(const Layer& l, Tensor x) const;
 };

@@ -16,6 +16,11 @@ struct LatentHparams {
   std::int64_t Ev = 0;       // elements of a value head
 };
 
+// The scale of q.k, by rope.scaling.{attn_factor, yarn_log_multiplier}. With YaRN, these keys also
+// set c.rope.attn_factor: rope lengthens what it turns by m(1) / m(log multiplier), where
+// m(x) = 1 + 0.1 x ln(stretch), or not at all if `cancel_rope`. Throws as Keys does.
+float read_score_scale(const Keys& keys, Hparams& c, const LatentHparams& n, bool cancel_rope);
+
 // Reads attention.{q_lora_rank, kv_lora_rank, key_length_mla, value_length_mla}; without the latter
 // two, heads are as c.layer(0) says. Throws as Keys does, and FormatError if heads are too narrow
 // for rope.
@@ -27,6 +32,8 @@ struct LatentAttention {
   std::optional<float> scale = {};                   // of q.k; default: 1 / sqrt(E)
   std::optional<TemperatureAttrs> temperature = {};  // of q
   std::array<OutputStep, 2> output = {};
+  // What tokens attend to; q [T, q_rank] is what queries are made of. Null: l.in.memory.
+  std::function<Memory(const Layer& l, Tensor x, Tensor q)> memory = {};
 
   Tensor operator()(const Layer& l, Tensor x) const;  // [T, D] -> [T, D]
 };

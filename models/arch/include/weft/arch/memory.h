@@ -6,6 +6,7 @@
 //   in.memory.window(512).attend(layer, q, k, v, attrs)  of the last 512 tokens
 //   in.memory.both_ways().attend(layer, q, k, v, attrs)  also of tokens that come later
 //   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, key and value
+//   in.memory.chosen(in.memory.choose(layer, ..)).attend(..)  of the tokens that an indexer chooses
 //   in.memory.recurrent("conv.3", {D})                   a state of fixed size
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 
 #include "weft/graph/graph.h"
 #include "weft/ops/attention.h"
+#include "weft/ops/choose_positions.h"
 
 namespace weft {
 
@@ -58,6 +60,12 @@ class Recurrent {
   Tensor from_, before_, to_;  // [T] i32 (ops/recurrence.h, ops/keep_rows.h)
 };
 
+// What each token of a step attends to: spans of positions, as choose_positions gives them.
+struct Chosen {
+  Tensor spans;  // [T, C, K] i32; C is a divisor of the query heads
+  std::int32_t span = 1;
+};
+
 class Memory {
  public:
   // REQUIRES: `pos` [T] is an input of the graph: each token's position within its sequence.
@@ -81,6 +89,13 @@ class Memory {
   // Memory of which a token sees the tokens of its own chunk of n positions, up to itself. Throws
   // ValueError if n < 1.
   Memory chunks(std::int64_t n) const;
+  // Stores the keys k [T, 1, E] of an indexer, and chooses what the step's tokens attend to by its
+  // queries q [T, H, E] and, if there are any, weights [T, H] (choose_positions.h).
+  Chosen choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositionsAttrs& attrs,
+                Tensor weights = {},
+                std::source_location where = std::source_location::current()) const;
+  // Memory of which a token sees only what was chosen. Its attend() takes no softcap and no biases.
+  Memory chosen(const Chosen& chosen) const;
   // A state of this shape, zero before the first token. Names are unique in a graph.
   Recurrent recurrent(std::string_view name, const Shape& shape,
                       std::source_location where = std::source_location::current()) const;
@@ -97,12 +112,15 @@ class Memory {
   AttentionRuns runs(const std::string& suffix, Tensor table, std::source_location where) const;
   Tensor keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
               std::source_location where) const;
+  Tensor read(Tensor q, Tensor k, Tensor v, const Cells& cells, const AttentionAttrs& attrs,
+              const AttentionBias& bias, std::source_location where) const;
   Tensor input(const std::string& name, const Shape& shape, std::source_location where) const;
 
   std::shared_ptr<Requests> requests_;
   std::int64_t window_ = 0, chunk_ = 0;
   std::int64_t reach_ = 0;  // of both_ways(), to either side; 0: no end
   bool both_ways_ = false;
+  Chosen chosen_;  // without spans: everything
 };
 
 }  // namespace weft

@@ -1,0 +1,70 @@
+// MiniMax M3: experts whose units are clamped, and attention to spans of positions: every kv head
+// has an indexer of its own, which takes the best spans and those around the token.
+// Source: MiniMax 2026, https://huggingface.co/MiniMaxAI.
+
+#include "weft/arch/decoder.h"
+#include "weft/ops/views.h"
+
+namespace weft {
+namespace {
+
+struct MiniMaxM3 : Hparams {
+  std::int64_t E = 0;  // of the indexer
+  ChoosePositionsAttrs choice = {};
+};
+
+// Layers with experts have indexers.
+Memory chosen(const Layer& l, Tensor x) {
+  if (!l.hparams().experts) return l.in.memory;
+  const auto& c = static_cast<const MiniMaxM3&>(l.c);
+  const auto heads = [&](std::string_view name, std::int64_t n) {
+    Tensor y = split_heads(project(l.w, std::string(name) + "_proj", n * c.E, c.D, x), n);
+    return rope_halves(l, name, norm_heads(l, name, y));
+  };
+  const std::int64_t G = l.hparams().G;
+  return l.in.memory.chosen(
+      l.in.memory.choose(l.index, heads("indexer.q", G), heads("indexer.k", 1), c.choice));
+}
+
+Tensor dense(const Layer& l, Tensor x) {
+  const std::int64_t D = l.c.D, F = l.hparams().F;
+  Tensor y =
+      unit::clamped_swiglu(l, project(l.w, "ffn_gate", F, D, x), project(l.w, "ffn_up", F, D, x));
+  return project(l.w, "ffn_down", D, F, y);
+}
+
+Tensor ffn(const Layer& l, Tensor x) {
+  return l.hparams().experts ? Moe{unit::clamped_swiglu}(l, x) : dense(l, x);
+}
+
+Decoder minimax_m3(const MiniMaxM3& c) {
+  const Attention attention{.q_and_k = {norm_heads, rope_halves}, .memory = chosen};
+  return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(attention, ffn)};
+}
+
+MiniMaxM3 read(const Keys& keys) {
+  constexpr std::int64_t kMax = 1 << 20;
+  MiniMaxM3 c{read_hparams(keys)};
+  read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = false, .required = true});
+  const std::int64_t heads = keys.count("attention.indexer.head_count", kMax);
+  for (const LayerHparams& n : c.layers) {
+    if (n.experts && n.G != heads)
+      keys.refuse("attention.indexer.head_count", heads, fmt::format("{}, the kv heads", n.G));
+  }
+  c.E = keys.count("attention.indexer.key_length", kMax);
+  if (c.E < c.rope.n_rot)
+    keys.refuse("attention.indexer.key_length", c.E,
+                fmt::format("at least the {} elements that rope turns", c.rope.n_rot));
+  c.choice.k = static_cast<std::int32_t>(keys.count("attention.indexer.top_k", kMax));
+  c.choice.span = static_cast<std::int32_t>(keys.count("attention.indexer.block_size", kMax));
+  c.choice.always =
+      static_cast<std::int32_t>(keys.size_or("attention.indexer.local_blocks", 0, kMax, 0));
+  return c;
+}
+
+}  // namespace
+
+extern const Architecture kMiniMaxM3;
+constinit const Architecture kMiniMaxM3 = decoder<minimax_m3, read>("minimax-m3");
+
+}  // namespace weft
