@@ -45,6 +45,7 @@ namespace weft {
   X(kGemmaEmbedding)          \
   X(kGemma2)                  \
   X(kGemma3)                  \
+  X(kGemma3n)                 \
   X(kGemma4)                  \
   X(kGlm4)                    \
   X(kGlm4Moe)                 \
