@@ -55,6 +55,7 @@ namespace weft {
   X(kGraniteDense)            \
   X(kGraniteMoe)              \
   X(kGrok)                    \
+  X(kGroveMoe)                \
   X(kHunyuanDense)            \
   X(kHunyuanMoe)              \
   X(kHunyuanVl)               \
