@@ -54,6 +54,7 @@ namespace weft {
   X(kGptNeoX)                 \
   X(kGraniteDense)            \
   X(kGraniteMoe)              \
+  X(kGraniteSwitch)           \
   X(kGrok)                    \
   X(kGroveMoe)                \
   X(kHunyuanDense)            \
