@@ -13,6 +13,7 @@ namespace weft {
 // The one list, by name.
 #define WEFT_ARCHITECTURES(X) \
   X(kTrinity)                 \
+  X(kApertus)                 \
   X(kArcee)                   \
   X(kArctic)                  \
   X(kBaichuan)                \
@@ -21,6 +22,7 @@ namespace weft {
   X(kBert)                    \
   X(kBitnet)                  \
   X(kBloom)                   \
+  X(kChameleon)               \
   X(kChatGlm)                 \
   X(kCodeShell)               \
   X(kCogVlm)                  \
@@ -66,6 +68,7 @@ namespace weft {
   X(kJais2)                   \
   X(kJinaBert2)               \
   X(kJinaBert3)               \
+  X(kLaguna)                  \
   X(kLlada)                   \
   X(kLladaMoe)                \
   X(kLlama)                   \
@@ -82,6 +85,7 @@ namespace weft {
   X(kModernBert)              \
   X(kMpt)                     \
   X(kMuseGlimmer)             \
+  X(kNanbeige)                \
   X(kNemotron)                \
   X(kNeoBert)                 \
   X(kNomicBert)               \
