@@ -13,12 +13,15 @@
 #include "weft/ops/concat.h"
 #include "weft/ops/concat_heads.h"
 #include "weft/ops/copy.h"
+#include "weft/ops/divide_ids.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/gather.h"
+#include "weft/ops/gaussian_top_k.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/head_linear.h"
+#include "weft/ops/ids_to_floats.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/layer_norm.h"
 #include "weft/ops/linear.h"
@@ -28,10 +31,12 @@
 #include "weft/ops/quantize.h"
 #include "weft/ops/recurrence.h"
 #include "weft/ops/relu.h"
+#include "weft/ops/replace_id.h"
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/rms_norm_mul.h"
 #include "weft/ops/rope.h"
 #include "weft/ops/rope_angles.h"
+#include "weft/ops/round_to_ids.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
 #include "weft/ops/shift_positions.h"
@@ -44,6 +49,7 @@
 #include "weft/ops/top_k.h"
 #include "weft/ops/views.h"
 #include "weft/ops/weighted_sum.h"
+#include "weft/ops/xielu.h"
 
 namespace weft {
 namespace {
@@ -60,12 +66,15 @@ constexpr const OpDef* kOps[] = {
     &kConcat,                //
     &kConcatHeads,           //
     &kCopy,                  //
+    &kDivideIds,             //
     &kExpertLinear,          //
     &kGatedLinear,           //
     &kGather,                //
+    &kGaussianTopK,          //
     &kGelu,                  //
     &kGetRows,               //
     &kHeadLinear,            //
+    &kIdsToFloats,           //
     &kKeepRows,              //
     &kLayerNorm,             //
     &kLinear,                //
@@ -75,11 +84,13 @@ constexpr const OpDef* kOps[] = {
     &kQuantize,              //
     &kRecurrence,            //
     &kRelu,                  //
+    &kReplaceId,             //
     &kReshape,               //
     &kRmsNorm,               //
     &kRmsNormMul,            //
     &kRope,                  //
     &kRopeAngles,            //
+    &kRoundToIds,            //
     &kScale,                 //
     &kScaleHeads,            //
     &kShiftPositions,        //
@@ -92,6 +103,7 @@ constexpr const OpDef* kOps[] = {
     &kTanh,                  //
     &kTopK,                  //
     &kWeightedSum,           //
+    &kXielu,                 //
 };
 
 }  // namespace

@@ -23,13 +23,18 @@ constexpr std::string_view kByDefinition[] = {"attention_temperature",
                                               "chosen_attention",
                                               "clamp",
                                               "concat_heads",
+                                              "divide_ids",
                                               "expert_linear",
                                               "gather",
+                                              "gaussian_top_k",
                                               "gelu",
                                               "head_linear",
+                                              "ids_to_floats",
                                               "layer_norm",
                                               "normalize_sum",
                                               "relu",
+                                              "replace_id",
+                                              "round_to_ids",
                                               "scale_heads",
                                               "sigmoid",
                                               "shift_positions",
@@ -38,7 +43,8 @@ constexpr std::string_view kByDefinition[] = {"attention_temperature",
                                               "softplus",
                                               "tanh",
                                               "top_k",
-                                              "weighted_sum"};
+                                              "weighted_sum",
+                                              "xielu"};
 
 TEST_CASE("every op has kernels or is computed by its definition") {
   for (const OpDef* op : all_ops()) {

@@ -37,25 +37,32 @@ Tensor softplus(Tensor x) {
 }  // namespace weft::act
 
 namespace weft::unit {
+namespace {
 
-Tensor swiglu(const Layer&, Tensor gate, Tensor up) {
+Tensor swiglu_of(const Layer&, Tensor gate, Tensor up) {
   return mul(weft::silu(gate), up);
 }
-Tensor geglu(const Layer&, Tensor gate, Tensor up) {
+Tensor geglu_of(const Layer&, Tensor gate, Tensor up) {
   return mul(weft::gelu(gate), up);
 }
-Tensor reglu(const Layer&, Tensor gate, Tensor up) {
+Tensor reglu_of(const Layer&, Tensor gate, Tensor up) {
   return mul(weft::relu(gate), up);
 }
-Tensor gelu(const Layer&, Tensor, Tensor up) {
+Tensor gelu_of(const Layer&, Tensor, Tensor up) {
   return weft::gelu(up);
 }
-Tensor clamped_swiglu(const Layer&, Tensor gate, Tensor up) {
+Tensor clamped_swiglu_of(const Layer&, Tensor gate, Tensor up) {
   constexpr float kLimit = 7, kSlope = 1.702f, kNone = -FLT_MAX;
   const Tensor g = clamp(gate, kNone, kLimit);
   const Tensor u = clamp(up, -kLimit, kLimit);
   const Tensor y = mul(g, weft::sigmoid(scale(g, kSlope)));
   return add(mul(y, u), y);
 }
+
+}  // namespace
+
+constinit const Unit swiglu = swiglu_of, geglu = geglu_of, reglu = reglu_of;
+constinit const Unit gelu{gelu_of, false};
+constinit const Unit clamped_swiglu = clamped_swiglu_of;
 
 }  // namespace weft::unit

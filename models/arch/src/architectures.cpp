@@ -13,6 +13,7 @@ namespace weft {
 // The one list, by name.
 #define WEFT_ARCHITECTURES(X) \
   X(kTrinity)                 \
+  X(kApertus)                 \
   X(kArcee)                   \
   X(kArctic)                  \
   X(kBaichuan)                \
@@ -21,6 +22,7 @@ namespace weft {
   X(kBert)                    \
   X(kBitnet)                  \
   X(kBloom)                   \
+  X(kChameleon)               \
   X(kChatGlm)                 \
   X(kCodeShell)               \
   X(kCogVlm)                  \
@@ -46,6 +48,8 @@ namespace weft {
   X(kGemmaEmbedding)          \
   X(kGemma2)                  \
   X(kGemma3)                  \
+  X(kGemma3n)                 \
+  X(kGemma4)                  \
   X(kGlm4)                    \
   X(kGlm4Moe)                 \
   X(kGlmDsa)                  \
@@ -54,7 +58,9 @@ namespace weft {
   X(kGptNeoX)                 \
   X(kGraniteDense)            \
   X(kGraniteMoe)              \
+  X(kGraniteSwitch)           \
   X(kGrok)                    \
+  X(kGroveMoe)                \
   X(kHunyuanDense)            \
   X(kHunyuanMoe)              \
   X(kHunyuanVl)               \
@@ -64,6 +70,7 @@ namespace weft {
   X(kJais2)                   \
   X(kJinaBert2)               \
   X(kJinaBert3)               \
+  X(kLaguna)                  \
   X(kLlada)                   \
   X(kLladaMoe)                \
   X(kLlama)                   \
@@ -81,6 +88,7 @@ namespace weft {
   X(kModernBert)              \
   X(kMpt)                     \
   X(kMuseGlimmer)             \
+  X(kNanbeige)                \
   X(kNemotron)                \
   X(kNeoBert)                 \
   X(kNomicBert)               \

@@ -18,15 +18,11 @@ Decoder arctic(const Hparams& c) {
   return {.rope = {.attrs = c.rope}, .layer = {{.name = "layer", .block = layer}}};
 }
 
-Hparams read(const Keys& keys) {
-  Hparams c = read_hparams(keys);
-  read_experts(keys, c, {.width = ExpertWidth::ffn, .required = true});
-  return c;
-}
-
 }  // namespace
 
 extern const Architecture kArctic;
-constinit const Architecture kArctic = decoder<arctic, read>("arctic");
+constinit const Architecture kArctic =
+    decoder<arctic, read_with_experts<ExpertRules{.width = ExpertWidth::ffn, .required = true}>>(
+        "arctic");
 
 }  // namespace weft

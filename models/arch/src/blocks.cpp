@@ -73,6 +73,10 @@ Tensor norm_heads(const Layer& l, std::string_view name, Tensor x) {
   return norm(l.w, std::string(name) + "_norm", l.c, x);
 }
 
+Tensor norm_heads_unweighted(const Layer& l, std::string_view, Tensor x) {
+  return norm(l.w, kNoWeight, l.c, x);
+}
+
 Tensor norm_heads_if_present(const Layer& l, std::string_view name, Tensor x) {
   return l.w.has(std::string(name) + "_norm.weight") ? norm_heads(l, name, x) : x;
 }
@@ -102,13 +106,6 @@ Memory memory_of(const Layer& l) {
   return window > 0 ? l.in.memory.window(window) : l.in.memory;
 }
 
-namespace {
-
-struct Heads {
-  Tensor q, k, v;  // [T, H, E], [T, G, E], [T, G, Ev]
-};
-
-// Projects by three matrices, or by one that holds the rows of q, k and v.
 Heads project_heads(const Layer& l, Tensor x) {
   const LayerHparams& n = l.hparams();
   const std::int64_t D = l.c.D, nq = n.H * n.E, nk = n.G * n.E, nv = n.G * n.Ev;
@@ -116,6 +113,11 @@ Heads project_heads(const Layer& l, Tensor x) {
     return l.c.clamp_qkv > 0 ? clamp(y, -l.c.clamp_qkv, l.c.clamp_qkv) : y;
   };
   Tensor q, k, v;
+  if (n.kv_of >= 0) {
+    for (const char* unused : {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"})
+      l.w.ignore(unused);
+    return {split_heads(clamped(project(l.w, "attn_q", nq, D, x)), n.H), {}, {}};
+  }
   if (l.w.has("attn_qkv.weight")) {
     Tensor qkv = clamped(project(l.w, "attn_qkv", nq + nk + nv, D, x));
     q = slice(qkv, 0, nq), k = slice(qkv, nq, nq + nk), v = slice(qkv, nq + nk, nq + nk + nv);
@@ -126,6 +128,8 @@ Heads project_heads(const Layer& l, Tensor x) {
   }
   return {split_heads(q, n.H), split_heads(k, n.G), split_heads(v, n.G)};
 }
+
+namespace {
 
 // y [T, H, Ev] times act(gate x), by element or by head.
 Tensor gated(const Layer& l, Act act, Tensor x, Tensor y) {
@@ -148,9 +152,10 @@ Tensor gate_by_softplus(const Layer& l, Tensor x, Tensor y) {
 
 Tensor Attention::operator()(const Layer& l, Tensor x) const {
   const LayerHparams& n = l.hparams();
-  auto [q, k, v] = project_heads(l, x);
+  auto [q, k, v] = heads(l, x);
   for (const HeadStep step : q_and_k) q = step ? step(l, "attn_q", q) : q;
-  for (const HeadStep step : q_and_k) k = step ? step(l, "attn_k", k) : k;
+  for (const HeadStep step : q_and_k) k = step && k ? step(l, "attn_k", k) : k;
+  if (values && v) v = values(l, "attn_v", v);
   if (temperature) q = attention_temperature(q, l.in.pos, *temperature);
   const float factor = scale.value_or(1 / std::sqrt(static_cast<float>(n.E)));
   const AttentionBias bias{.softcap = softcap,
@@ -158,7 +163,8 @@ Tensor Attention::operator()(const Layer& l, Tensor x) const {
                            .pos = alibi > 0 ? l.in.pos : Tensor(),
                            .sinks = l.w.optional("attn_sinks.weight", {n.H})};
   const Memory seen = memory ? memory(l, x) : memory_of(l);
-  Tensor y = seen.attend(l.index, q, k, v, {.scale = factor}, bias);  // [T, H, Ev]
+  Tensor y = k ? seen.attend(l.index, q, k, v, {.scale = factor}, bias)
+               : seen.attend_stored(n.kv_of, q, {.scale = factor}, bias);  // [T, H, Ev]
   for (const OutputStep step : output) y = step ? step(l, x, y) : y;
   y = merge_heads(y).named("attn_merged");  // [T, H * Ev]
   if (l.w.has("attn_sub_norm.weight")) y = norm(l.w, "attn_sub_norm", l.c, y);

@@ -93,6 +93,109 @@ TEST_CASE("qwen3 normalizes heads") {
                   "missing (models/arch/src/") == 0);
 }
 
+TEST_CASE("the last layers of gemma4 attend to keys and values of earlier ones") {
+  MadeSource source("gemma4", {.L = 4});
+  source.path = "tiny.gguf";
+  source.keys["gemma4.attention.sliding_window"] = 8;
+  source.keys["gemma4.attention.sliding_window_pattern"] = 2;
+  source.keys["gemma4.attention.key_length_swa"] = 8;
+  source.keys["gemma4.attention.value_length_swa"] = 8;
+  source.keys["gemma4.attention.shared_kv_layers"] = 2;
+  source.learn();
+  source.add("blk.3.attn_k.weight", {f32, {32, 64}});  // ignored
+  const Graph graph = build(source);
+  check(graph);
+  CHECK(node(graph, "cache.k.0").spec.shape[3].bound == 8);
+  CHECK(node(graph, "cache.k.1").spec.shape[3].bound == 16);
+  CHECK(graph.find("cache.k.2") == kNoNode);
+  CHECK(graph.find("blk.3.attn_k") == kNoNode);
+  CHECK(graph[node(graph, "blk.2.attn").inputs[1]].path == "blk.0.cache_k");
+  CHECK(graph[node(graph, "blk.3.attn").inputs[2]].path == "blk.1.cache_v");
+
+  source.keys["gemma4.attention.shared_kv_layers"] = 3;
+  CHECK(text_of([&] { build(source); }) ==
+        "tiny.gguf: key 'gemma4.attention.shared_kv_layers' is 3, must be fewer: no layer before "
+        "them has the window of layer 1");
+  source.keys["gemma4.attention.shared_kv_layers"] = 4;
+  CHECK(text_of([&] { build(source); }) ==
+        "tiny.gguf: key 'gemma4.attention.shared_kv_layers' is 4, must be 0..3");
+  source.keys["gemma4.attention.shared_kv_layers"] = 2;
+  source.keys["gemma4.attention.head_count_kv"] = std::vector<std::int64_t>{2, 2, 2, 1};
+  CHECK(text_of([&] { build(source); }) ==
+        "tiny.gguf: key 'gemma4.attention.head_count_kv' is 1, must be 2 in layer 3, as in layer "
+        "1, whose keys it shares");
+}
+
+TEST_CASE("keys and values that no layer stored cannot be attended to") {
+  Graph graph;
+  const Memory memory(graph, graph.input("pos", {i32, {4}}), {});
+  const Tensor q = graph.input("q", {f32, {4, 2, 16}}), k = graph.input("k", {f32, {4, 1, 16}});
+  memory.attend(3, q, k, k, {});
+  const Graph::Scope scope(graph, "next");
+  memory.attend_stored(3, q, {});
+  CHECK(text_of([&] { memory.attend_stored(2, q, {}); }) ==
+        "layer 2 stored no keys and values with a window of 0");
+  CHECK(text_of([&] { memory.window(8).attend_stored(3, q, {}); }) ==
+        "layer 3 stored no keys and values with a window of 8");
+}
+
+TEST_CASE("experts may have gate and up in one tensor, and a scale each") {
+  MadeSource source("qwen3moe");
+  source.keys["qwen3moe.expert_count"] = 4;
+  source.keys["qwen3moe.expert_used_count"] = 2;
+  source.keys["qwen3moe.expert_feed_forward_length"] = 32;
+  source.learn();
+  source.remove("blk.1.ffn_gate_exps.weight");
+  source.remove("blk.1.ffn_up_exps.weight");
+  source.add("blk.1.ffn_gate_up_exps.weight", {f32, {4, 64, 64}});
+  source.add("blk.1.ffn_down_exps.scale", {f32, {4}});
+  const Graph graph = build(source);
+  check(graph);
+  CHECK(node(graph, "blk.0.ffn_gate_exps").spec.shape[2].bound == 32);
+  CHECK(node(graph, "blk.1.ffn_gate_up_exps").spec.shape[2].bound == 64);
+  CHECK(node(graph, "blk.1.slice_heads").spec.shape[2].bound == 32);
+  CHECK(node(graph, "blk.1.scale_heads").spec.shape[2].bound == 64);
+}
+
+TEST_CASE("every pass of nanbeige has keys and values of its own") {
+  MadeSource source("nanbeige");
+  source.path = "tiny.gguf";
+  source.keys["nanbeige.num_loops"] = 2;
+  source.learn();
+  const Graph graph = build(source);
+  CHECK(graph.find("cache.k.3") != kNoNode);
+  CHECK(graph.find("cache.k.4") == kNoNode);
+  CHECK(graph.find("pass.1.blk.1.attn") != kNoNode);
+  source.keys["nanbeige.num_loops"] = 4096;
+  CHECK(text_of([&] { build(source); }) ==
+        "tiny.gguf: key 'nanbeige.num_loops' is 4096, must be 0..2048");
+}
+
+TEST_CASE("pages refuse keys that they cannot build with") {
+  const auto refusal = [](const std::string& arch, std::map<std::string, MadeSource::Value> keys) {
+    MadeSource source(arch);
+    source.path = "tiny.gguf";
+    for (auto& [key, value] : keys) source.keys[key] = value;
+    return text_of([&] { build(source); });
+  };
+  CHECK(refusal("apertus", {}) == "tiny.gguf: key 'xielu.alpha_p' is missing");
+  CHECK(refusal("apertus", {{"xielu.alpha_p", 1e9}}) ==
+        "tiny.gguf: key 'xielu.alpha_p' has 1000000000, must be within -1000000..1000000");
+  CHECK(refusal("chameleon", {}) ==
+        "tiny.gguf: key 'chameleon.vocab_size' is 50, must be at least 8196");
+  CHECK(refusal("grovemoe", {{"grovemoe.expert_count", 4},
+                             {"grovemoe.expert_used_count", 2},
+                             {"grovemoe.expert_feed_forward_length", 32},
+                             {"grovemoe.experts_per_group", 3}}) ==
+        "tiny.gguf: key 'grovemoe.experts_per_group' is 3, must be a divisor of 4 experts");
+  CHECK(refusal("graniteswitch", {{"graniteswitch.logit_scale", 4.0},
+                                  {"graniteswitch.adapters.count", 2},
+                                  {"graniteswitch.adapters.lora_rank", 4},
+                                  {"graniteswitch.adapters.token_ids_activate", 7}}) ==
+        "tiny.gguf: key 'graniteswitch.adapters.token_ids_activate' is 1 numbers, must be "
+        "2 numbers");
+}
+
 TEST_CASE("weights that do not fit are rejected with file, tensor, both shapes and line") {
   MadeSource source = tiny_source("qwen2");
   source.add("blk.1.ffn_up.weight", {f32, {64, 96}});

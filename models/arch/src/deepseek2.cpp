@@ -39,12 +39,6 @@ Decoder ocr(const Hparams& c) {
   return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_halves}}, Moe{})};
 }
 
-Hparams read_ocr(const Keys& keys) {
-  Hparams c = read_hparams(keys);
-  read_experts(keys, c, {.normalize = false});
-  return c;
-}
-
 struct Latent : Hparams {
   LatentHparams latent = {};
 };
@@ -74,7 +68,8 @@ Latent read_latent_dense(const Keys& keys) {
 
 extern const Architecture kDeepSeek2, kDeepSeek2Ocr, kMiniCpm3, kMistral4, kPlm;
 constinit const Architecture kDeepSeek2 = decoder<deepseek2, read<true>>("deepseek2");
-constinit const Architecture kDeepSeek2Ocr = decoder<ocr, read_ocr>("deepseek2-ocr");
+constinit const Architecture kDeepSeek2Ocr =
+    decoder<ocr, read_with_experts<ExpertRules{.normalize = false}>>("deepseek2-ocr");
 constinit const Architecture kMiniCpm3 = decoder<minicpm3, read_latent_dense>("minicpm3");
 constinit const Architecture kMistral4 = decoder<deepseek2, read<false>>("mistral4");
 constinit const Architecture kPlm = decoder<plm, read_latent_dense>("plm");

@@ -63,13 +63,6 @@ Decoder gemma_embedding(const Windowed& c) {
 
 constexpr auto read = read_usual<HparamsRules{.causal = false}>;
 
-template <bool normalize>
-Hparams read_moe(const Keys& keys) {
-  Hparams c = read_hparams(keys, {.causal = false});
-  read_experts(keys, c, {.normalize = normalize});
-  return c;
-}
-
 Windowed read_modern_bert(const Keys& keys) {
   Windowed c{read_usual<HparamsRules{.norm = NormKind::layer, .causal = false}>(keys)};
   read_windows(keys, c, 3, {.full_first = true});
@@ -95,10 +88,16 @@ constinit const Architecture kEuroBert = decoder<halves, read>("eurobert");
 constinit const Architecture kGemmaEmbedding =
     decoder<gemma_embedding, read_gemma_embedding>("gemma-embedding");
 constinit const Architecture kLlada = decoder<adjacent, read>("llada");
-constinit const Architecture kLladaMoe = decoder<norm_then_halves, read_moe<false>>("llada-moe");
+constinit const Architecture kLladaMoe =
+    decoder<norm_then_halves,
+            read_with_experts<ExpertRules{.normalize = false}, HparamsRules{.causal = false}>>(
+        "llada-moe");
 constinit const Architecture kLlamaEmbed = decoder<adjacent>("llama-embed");
 constinit const Architecture kModernBert = decoder<modern_bert, read_modern_bert>("modern-bert");
 constinit const Architecture kNeoBert = decoder<neo_bert, read>("neo-bert");
-constinit const Architecture kRnd1 = decoder<norm_then_halves, read_moe<true>>("rnd1");
+constinit const Architecture kRnd1 =
+    decoder<norm_then_halves,
+            read_with_experts<ExpertRules{.normalize = true}, HparamsRules{.causal = false}>>(
+        "rnd1");
 
 }  // namespace weft

@@ -7,7 +7,9 @@
 #include "weft/ops/linear.h"
 #include "weft/ops/normalize_sum.h"
 #include "weft/ops/scale.h"
+#include "weft/ops/scale_heads.h"
 #include "weft/ops/sigmoid.h"
+#include "weft/ops/slice_heads.h"
 #include "weft/ops/softmax.h"
 #include "weft/ops/top_k.h"
 #include "weft/ops/views.h"
@@ -35,14 +37,20 @@ Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Te
   const ExpertHparams& e = l.c.experts;
   const std::string base(name);
   Tensor y = expert_linear(x, l.w(base + ".weight", {e.X, N, x.shape()[-1].bound}), ids);
+  const Tensor factors = l.w.optional(base + ".scale", {e.X});
+  if (factors) y = scale_heads(y, gather(factors, ids));
   const Tensor bias = l.w.optional(base + ".bias", {e.X, N});
   return bias ? add(y, get_rows(bias, ids)) : y;
 }
 
 ExpertChoice route(const Layer& l, Tensor x) {
+  return choose_experts(l, project(l.w, "ffn_gate_inp", l.c.experts.X, l.c.D, x));
+}
+
+ExpertChoice choose_experts(const Layer& l, Tensor logits) {
   const ExpertHparams& e = l.c.experts;
   const auto k = static_cast<std::int32_t>(e.K);
-  Tensor probabilities = gate(e.gating, project(l.w, "ffn_gate_inp", e.X, l.c.D, x));  // [T, X]
+  Tensor probabilities = gate(e.gating, logits);  // [T, X]
   const std::string_view bias = l.w.has("exp_probs_b") ? "exp_probs_b" : "exp_probs_b.bias";
   Tensor ids = top_k(probabilities,
                      {.k = k,
@@ -56,17 +64,22 @@ ExpertChoice route(const Layer& l, Tensor x) {
   return {ids, weights};
 }
 
-Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Unit unit) {
+Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit) {
   const std::int64_t F = l.c.experts.F;
-  Tensor gate;  // [T, K, F]
-  if (unit != unit::gelu) gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);
-  Tensor up = project_experts(l, "ffn_up_exps", F, x, choice.ids);  // [T, K, F]
-  Tensor y = unit(l, gate, up);                                     // [T, K, F]
-  y = project_experts(l, "ffn_down_exps", l.c.D, y, choice.ids);    // [T, K, D]
-  return weighted_sum(y, choice.weights);                           // [T, D]
+  Tensor gate, up;  // [T, K, F]
+  if (l.w.has("ffn_gate_up_exps.weight")) {
+    const Tensor both = project_experts(l, "ffn_gate_up_exps", 2 * F, x, choice.ids);
+    gate = slice_heads(both, 0, F), up = slice_heads(both, F, 2 * F);
+  } else {
+    if (unit.gated) gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);
+    up = project_experts(l, "ffn_up_exps", F, x, choice.ids);
+  }
+  Tensor y = unit(l, gate, up);                                   // [T, K, F]
+  y = project_experts(l, "ffn_down_exps", l.c.D, y, choice.ids);  // [T, K, D]
+  return weighted_sum(y, choice.weights);                         // [T, D]
 }
 
-Tensor shared_expert(const Layer& l, Tensor x, Unit unit) {
+Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit) {
   const std::int64_t D = l.c.D, F = l.c.experts.shared_F;
   Tensor gate = project(l.w, "ffn_gate_shexp", F, D, x);
   Tensor up = project(l.w, "ffn_up_shexp", F, D, x);

@@ -13,15 +13,11 @@ Decoder glm4moe(const Hparams& c) {
                                   "post_attention_norm")};
 }
 
-Hparams read(const Keys& keys) {
-  Hparams c = read_hparams(keys);
-  read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = false});
-  return c;
-}
-
 }  // namespace
 
 extern const Architecture kGlm4Moe;
-constinit const Architecture kGlm4Moe = decoder<glm4moe, read>("glm4moe");
+constinit const Architecture kGlm4Moe =
+    decoder<glm4moe, read_with_experts<ExpertRules{.gating = Gating::sigmoid, .normalize = false}>>(
+        "glm4moe");
 
 }  // namespace weft

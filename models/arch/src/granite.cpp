@@ -2,16 +2,14 @@
 // embeddings, what each block adds, the scores of attention and the logits.
 // Sources: Granite Team, IBM 2024, "Granite 3.0 Language Models"; Hu et al. 2024, arXiv:2404.06395.
 
-#include <cmath>
+#include "granite.h"
 
-#include "weft/arch/decoder.h"
+#include <cmath>
 
 namespace weft {
 namespace {
 
-struct Granite : Hparams {
-  float embedding_scale = 1, residual_scale = 1, attention_scale = 1, logits_scale = 1;
-};
+using arch::Granite;
 
 Decoder granite(const Granite& c) {
   std::vector<Residual> layer =
@@ -41,13 +39,6 @@ float usual_attention_scale(const Hparams& c) {
   return 1 / std::sqrt(static_cast<float>(c.layer(0).E));
 }
 
-Granite read(const Keys& keys) {
-  Granite c{read_hparams(keys)};
-  c.attention_scale = usual_attention_scale(c);
-  if (!keys.flag_or("rope.scaling.finetuned", true)) c.rope.n_rot = 0;
-  return read_scales(keys, c);
-}
-
 Granite read_minicpm(const Keys& keys) {
   const Hparams c = read_hparams(keys);
   return read_scales(keys, {c, 12, 1.4f / std::sqrt(static_cast<float>(c.L)),
@@ -56,9 +47,16 @@ Granite read_minicpm(const Keys& keys) {
 
 }  // namespace
 
+Granite arch::read_granite(const Keys& keys) {
+  Granite c{read_hparams(keys)};
+  c.attention_scale = usual_attention_scale(c);
+  if (!keys.flag_or("rope.scaling.finetuned", true)) c.rope.n_rot = 0;
+  return read_scales(keys, c);
+}
+
 extern const Architecture kGraniteDense, kGraniteMoe, kMiniCpm;
-constinit const Architecture kGraniteMoe = decoder<granite, read>("granitemoe");
+constinit const Architecture kGraniteMoe = decoder<granite, arch::read_granite>("granitemoe");
 constinit const Architecture kMiniCpm = decoder<granite, read_minicpm>("minicpm");
-constinit const Architecture kGraniteDense = decoder<granite, read>("granite");
+constinit const Architecture kGraniteDense = decoder<granite, arch::read_granite>("granite");
 
 }  // namespace weft

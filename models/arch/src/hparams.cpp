@@ -77,16 +77,22 @@ RopeScaling read_scaling_type(const Keys& keys) {
                          arch::short_name(*name));
 }
 
+// The number of rotated elements of a head of E; `fallback`, or E if it is larger, if the key is
+// absent.
+std::int32_t read_n_rot(const Keys& keys, std::string_view key, std::int64_t E,
+                        std::int64_t fallback) {
+  const std::int64_t n_rot = keys.count_or(key, kMaxHeadWidth, std::min(fallback, E));
+  if (n_rot % 2 != 0) keys.refuse(key, n_rot, "even");
+  if (n_rot > E) keys.refuse(key, n_rot, fmt::format("at most the {} elements of a head", E));
+  return static_cast<std::int32_t>(n_rot);
+}
+
 // Source of YaRN's magnitude: Peng et al. 2023, arXiv:2309.00071, section 3.4; rope_angles applies
 // it.
 void read_rope(const Keys& keys, Hparams& c) {
   constexpr double kLargest = 1e6;
   const std::int64_t E = c.layer(0).E;
-  const std::int64_t n_rot = keys.count_or("rope.dimension_count", kMaxHeadWidth, E);
-  if (n_rot % 2 != 0) keys.refuse("rope.dimension_count", n_rot, "even");
-  if (n_rot > E)
-    keys.refuse("rope.dimension_count", n_rot, fmt::format("at most the {} elements of a head", E));
-  c.rope.n_rot = static_cast<std::int32_t>(n_rot);
+  c.rope.n_rot = read_n_rot(keys, "rope.dimension_count", E, E);
   c.rope.base = keys.number_or("rope.freq_base", 1e-3, 1e18, 10000);
   c.rope.original_context = static_cast<std::int32_t>(
       keys.count_or("rope.scaling.original_context_length", kMaxPositions, c.context));
@@ -233,8 +239,25 @@ void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const Windo
   }
 }
 
+void read_local_heads(const Keys& keys, Hparams& c) {
+  for (LayerHparams& layer : c.layers) {
+    if (layer.window == 0) continue;
+    layer.E = keys.count_or("attention.key_length_swa", kMaxHeadWidth, layer.E);
+    layer.Ev = keys.count_or("attention.value_length_swa", kMaxHeadWidth, layer.Ev);
+    const std::int64_t widest = std::max(layer.E, layer.Ev);
+    if (layer.H * widest > kMaxWidth) {
+      keys.refuse("attention.head_count", layer.H,
+                  fmt::format("at most {} for heads of {}", kMaxWidth / widest, widest));
+    }
+  }
+}
+
 RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base) {
   RopeAttrs local = c.rope;
+  for (const LayerHparams& layer : c.layers) {
+    if (layer.window > 0)
+      local.n_rot = read_n_rot(keys, "rope.dimension_count_swa", layer.E, local.n_rot);
+  }
   local.base = keys.number_or("rope.freq_base_swa", 1e-3, 1e18, base);
   local.freq_scale = 1;
   local.ext_factor = 0;
@@ -258,6 +281,25 @@ void read_sections(const Keys& keys, Hparams& c, bool interleaved) {
   c.rope.height = static_cast<std::int32_t>(sizes[1]);
   c.rope.width = static_cast<std::int32_t>(sizes[2]);
   c.rope.interleaved = interleaved;
+}
+
+void read_shared_kv(const Keys& keys, Hparams& c, std::int64_t n_shared) {
+  n_shared = keys.size_or("attention.shared_kv_layers", 0, c.L - 1, n_shared);
+  for (std::int64_t i = c.L - n_shared; i < c.L; ++i) {
+    LayerHparams& layer = c.layers[static_cast<std::size_t>(i)];
+    layer.kv_of = c.L - n_shared - 1;
+    while (layer.kv_of >= 0 && c.layer(layer.kv_of).window != layer.window) --layer.kv_of;
+    if (layer.kv_of < 0) {
+      keys.refuse("attention.shared_kv_layers", n_shared,
+                  fmt::format("fewer: no layer before them has the window of layer {}", i));
+    }
+    const std::int64_t G = c.layer(layer.kv_of).G;
+    if (layer.G != G) {
+      keys.refuse(
+          "attention.head_count_kv", layer.G,
+          fmt::format("{} in layer {}, as in layer {}, whose keys it shares", G, i, layer.kv_of));
+    }
+  }
 }
 
 void rope_in_windows_only(Hparams& c) {

@@ -48,11 +48,7 @@ Decoder dbrx(const Hparams& c) {
 }
 
 template <ExpertRules experts, HparamsRules rules = HparamsRules{.min_F = 0}>
-Hparams read(const Keys& keys) {
-  Hparams c = read_hparams(keys, rules);
-  read_experts(keys, c, experts);
-  return c;
-}
+constexpr auto read = read_with_experts<experts, rules>;
 
 constexpr ExpertRules kPlain{}, kNotNormalized{.normalize = false};
 constexpr ExpertRules kSigmoid{.gating = Gating::sigmoid};

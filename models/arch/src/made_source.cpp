@@ -111,8 +111,9 @@ const TensorSpec* MadeSource::declare(std::string_view name, const Shape& shape,
 }
 
 std::function<DType(std::string_view, const Shape&)> matrices_of(DType type) {
-  return [type](std::string_view, const Shape& shape) {
-    return shape.rank() >= 2 && shape.last() % type.block_elems() == 0 ? type : f32;
+  return [type](std::string_view name, const Shape& shape) {
+    const bool matrix = shape.rank() >= 2 && name.find("_norm.") == std::string_view::npos;
+    return matrix && shape.last() % type.block_elems() == 0 ? type : f32;
   };
 }
 

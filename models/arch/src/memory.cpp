@@ -25,10 +25,16 @@ std::int64_t window_blocks(std::int64_t window, const MemorySizes& sizes) {
 }  // namespace
 
 struct Memory::Requests {
+  struct Stored {
+    std::int64_t layer = 0, window = 0;
+    Tensor keys, values;
+  };
+
   Graph& graph;
   Tensor pos;
   MemorySizes sizes;
   std::vector<MemoryPart> parts;
+  std::vector<Stored> stored;  // by attend()
 };
 
 // The cells of a step's tokens, and what the tokens attend to.
@@ -39,7 +45,7 @@ struct Memory::Cells {
 };
 
 Memory::Memory(Graph& graph, Tensor pos, const MemorySizes& sizes)
-    : requests_(new Requests{graph, pos, sizes, {}}) {}
+    : requests_(new Requests{graph, pos, sizes, {}, {}}) {}
 
 const std::vector<MemoryPart>& Memory::parts() const {
   return requests_->parts;
@@ -158,7 +164,20 @@ Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const At
       keep(at, fmt::format("cache.k.{}", layer), sizes.cache_k, k, where).named("cache_k");
   const Tensor values =
       keep(at, fmt::format("cache.v.{}", layer), sizes.cache_v, v, where).named("cache_v");
+  requests_->stored.push_back({layer, window_, keys, values});
   return read(q, keys, values, at, attrs, bias, where);
+}
+
+Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs& attrs,
+                             const AttentionBias& bias, std::source_location where) const {
+  const auto same = [&](const Requests::Stored& s) {
+    return s.layer == layer && s.window == window_;
+  };
+  const auto found = std::ranges::find_if(requests_->stored, same);
+  if (found == requests_->stored.end())
+    fail<ValueError>("layer {} stored no keys and values with a window of {}", layer, window_);
+  const Requests::Stored stored = *found;
+  return read(q, stored.keys, stored.values, cells(where), attrs, bias, where);
 }
 
 Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,

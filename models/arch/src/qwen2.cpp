@@ -24,19 +24,14 @@ Hparams read_vision(const Keys& keys) {
   return c;
 }
 
-Hparams read_moe(const Keys& keys) {
-  Hparams c = read_hparams(keys);
-  read_experts(keys, c, {.normalize = false});
-  return c;
-}
-
 }  // namespace
 
 extern const Architecture kQwen2, kQwen2Vl, kPaddleOcr, kQwen2Moe, kSeedOss;
 constinit const Architecture kQwen2 = decoder<qwen2>("qwen2", {.types = {"qwen2"}});
 constinit const Architecture kQwen2Vl = decoder<qwen2, read_vision>("qwen2vl");
 constinit const Architecture kPaddleOcr = decoder<qwen2, read_vision>("paddleocr");
-constinit const Architecture kQwen2Moe = decoder<qwen2, read_moe>("qwen2moe");
+constinit const Architecture kQwen2Moe =
+    decoder<qwen2, read_with_experts<ExpertRules{.normalize = false}>>("qwen2moe");
 constinit const Architecture kSeedOss = decoder<seed_oss>("seed_oss");
 
 }  // namespace weft

@@ -13,12 +13,6 @@ Decoder qwen3(const Hparams& c) {
           .unused = {"cls.output.weight"}};  // the classifier of rerankers
 }
 
-Hparams read_moe(const Keys& keys) {
-  Hparams c = read_hparams(keys);
-  read_experts(keys, c);
-  return c;
-}
-
 Hparams read_vision(const Keys& keys) {
   Hparams c = read_usual<>(keys);
   read_sections(keys, c, true);
@@ -26,7 +20,7 @@ Hparams read_vision(const Keys& keys) {
 }
 
 Hparams read_vision_moe(const Keys& keys) {
-  Hparams c = read_moe(keys);
+  Hparams c = read_with_experts<>(keys);
   read_sections(keys, c, true);
   return c;
 }
@@ -40,7 +34,7 @@ extern const Architecture kQwen3, kQwen3Vl, kQwen3Moe, kQwen3VlMoe;
 constinit const Architecture kQwen3 =
     decoder<qwen3>("qwen3", {.types = {"qwen3"}, .tensors = kTensors});
 constinit const Architecture kQwen3Vl = decoder<qwen3, read_vision>("qwen3vl");
-constinit const Architecture kQwen3Moe = decoder<qwen3, read_moe>("qwen3moe");
+constinit const Architecture kQwen3Moe = decoder<qwen3, read_with_experts<>>("qwen3moe");
 constinit const Architecture kQwen3VlMoe = decoder<qwen3, read_vision_moe>("qwen3vlmoe");
 
 }  // namespace weft

@@ -54,6 +54,7 @@ using Block = std::function<Tensor(const Layer& l, Tensor x)>;  // [T, D] -> [T,
 using HeadStep = Tensor (*)(const Layer& l, std::string_view name, Tensor x);
 Tensor norm_heads(const Layer& l, std::string_view name, Tensor x);  // each head, NAME_norm.weight
 Tensor norm_width(const Layer& l, std::string_view name, Tensor x);  // all heads as one row
+Tensor norm_heads_unweighted(const Layer& l, std::string_view name, Tensor x);
 Tensor norm_heads_if_present(const Layer& l, std::string_view name, Tensor x);
 Tensor norm_width_if_present(const Layer& l, std::string_view name, Tensor x);
 Tensor rope_adjacent(const Layer& l, std::string_view name, Tensor x);  // pairs (0, 1), (2, 3), ..
@@ -81,6 +82,15 @@ Tensor gate_by_softplus(const Layer& l, Tensor x, Tensor y);
 // The memory that the layer attends to, by its window and c.causal.
 Memory memory_of(const Layer& l);
 
+// The projections of attention. A layer that attends to the keys and values of another one has only
+// q.
+struct Heads {
+  Tensor q, k, v;  // [T, H, E], [T, G, E], [T, G, Ev]
+};
+// By three matrices, or by one that holds the rows of q, k and v: attn_q, attn_k, attn_v or
+// attn_qkv, clamped to c.clamp_qkv.
+Heads project_heads(const Layer& l, Tensor x);
+
 // Attention with grouped heads: [T, D] -> [T, D]. Uses sinks, biases, a fused projection to q, k
 // and v, and a norm before the output projection if the file has their tensors.
 struct Attention {
@@ -91,6 +101,8 @@ struct Attention {
   std::array<OutputStep, 2> output = {};
   std::optional<TemperatureAttrs> temperature = {};             // of q
   std::function<Memory(const Layer& l, Tensor x)> memory = {};  // null: memory_of(l)
+  Heads (*heads)(const Layer& l, Tensor x) = project_heads;
+  HeadStep values = nullptr;  // applied to v
 
   Tensor operator()(const Layer& l, Tensor x) const;
 };
@@ -110,25 +122,31 @@ struct ExpertChoice {
   Tensor weights;  // [T, K]
 };
 ExpertChoice route(const Layer& l, Tensor x);
-// x [T, D] or [T, K, D] times NAME.weight [X, N, ..] of the chosen experts (+ NAME.bias [X, N]):
-// [T, K, N].
+ExpertChoice choose_experts(const Layer& l, Tensor logits);  // [T, X], of the router
+// x [T, D] or [T, K, D] times NAME.weight [X, N, ..] of the chosen experts (* NAME.scale [X])
+// (+ NAME.bias [X, N]): [T, K, N].
 Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Tensor x, Tensor ids);
-// Combines the gate and up projections of a gated ffn.
-using Unit = Tensor (*)(const Layer& l, Tensor gate, Tensor up);
+// Combines the gate and up projections of an ffn, or transforms up alone.
+struct Unit {
+  using Combine = Tensor (*)(const Layer& l, Tensor gate, Tensor up);
+  Combine combine;
+  bool gated;  // otherwise there is no gate, and combine() gets no tensor for it
+
+  constexpr Unit(Combine f, bool has_gate = true) : combine(f), gated(has_gate) {}
+  Tensor operator()(const Layer& l, Tensor gate, Tensor up) const { return combine(l, gate, up); }
+};
 namespace unit {
-Tensor swiglu(const Layer& l, Tensor gate, Tensor up);
-Tensor geglu(const Layer& l, Tensor gate, Tensor up);
-Tensor reglu(const Layer& l, Tensor gate, Tensor up);
-Tensor gelu(const Layer& l, Tensor gate, Tensor up);  // of up alone: gate may be absent
+extern const Unit swiglu, geglu, reglu;
+extern const Unit gelu;  // of up alone
 // min(gate, 7) * sigmoid(1.702 min(gate, 7)) * (clamp(up, -7, 7) + 1), that of gpt-oss.
-Tensor clamped_swiglu(const Layer& l, Tensor gate, Tensor up);
+extern const Unit clamped_swiglu;
 }  // namespace unit
 
-// The weighted sum of the chosen experts' outputs for x [T, D]: [T, D]. With unit::gelu, the
-// experts have no gate, and ffn_gate_exps is not used.
-Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Unit unit);
+// The weighted sum of the chosen experts' outputs for x [T, D]: [T, D]. Gate and up are two
+// tensors, or ffn_gate_up_exps, with the rows of the gate first.
+Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit);
 // The output of the shared expert, multiplied by its own gate if the file has one.
-Tensor shared_expert(const Layer& l, Tensor x, Unit unit);
+Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit);
 
 // A mixture of experts (c.experts), plus the shared expert if there is one, in layers with experts;
 // `dense` in the others: [T, D] -> [T, D].

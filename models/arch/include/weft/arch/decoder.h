@@ -78,6 +78,12 @@ Hparams read_usual(const Keys& keys) {
   require_dense(keys, c);
   return c;
 }
+template <ExpertRules experts = ExpertRules{}, HparamsRules rules = HparamsRules{}>
+Hparams read_with_experts(const Keys& keys) {
+  Hparams c = read_hparams(keys, rules);
+  read_experts(keys, c, experts);
+  return c;
+}
 template <auto describe, auto read = read_usual<>>
 constexpr Architecture decoder(std::string_view name, const HuggingFace& hugging_face = {}) {
   using Own = decltype(read(std::declval<const Keys&>()));

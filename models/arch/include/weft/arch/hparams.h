@@ -26,7 +26,8 @@ struct LayerHparams {
   std::int64_t F = 0;       // ffn width
   std::int64_t window = 0;  // tokens that attention sees, including the current one; 0: all
   LayerRope rope = LayerRope::first;
-  bool experts = false;  // its ffn is a mixture of experts
+  bool experts = false;     // its ffn is a mixture of experts
+  std::int64_t kv_of = -1;  // the earlier layer whose keys and values it attends to; -1: its own
 };
 
 // How the logits of a router become the scores that experts are chosen by.
@@ -106,12 +107,19 @@ struct WindowRules {
 // attention.sliding_window_pattern names, by a flag per layer or a period; `period` if it is
 // absent. With period n, all but every n-th layer have windows.
 void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const WindowRules& rules = {});
+// Heads of layers with windows have attention.key_length_swa and value_length_swa elements, if the
+// file has these keys.
+void read_local_heads(const Keys& keys, Hparams& c);
 // The rope of layers with windows, which from now on take Decoder::second_rope: as c.rope, not
-// stretched, with the base rope.freq_base_swa, or `base` if the file does not say.
+// stretched, with the base rope.freq_base_swa, or `base`, and rope.dimension_count_swa rotated
+// elements, or as many as in c.rope, if the file does not say.
 RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base);
 // Reads rope.dimension_sections, if the file has it, into c.rope. Throws FormatError unless they
 // are 3 or 4 numbers from 0 on.
 void read_sections(const Keys& keys, Hparams& c, bool interleaved);
+// The last attention.shared_kv_layers layers, or `n_shared` if the file does not say, attend to the
+// keys and values of the last layer before them with the same window.
+void read_shared_kv(const Keys& keys, Hparams& c, std::int64_t n_shared);
 // Layers without a window get no rope.
 void rope_in_windows_only(Hparams& c);
 

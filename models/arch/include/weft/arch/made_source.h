@@ -69,7 +69,8 @@ class MadeSource final : public ModelSource {
   bool learning_ = false;
 };
 
-// For MadeSource::type_of: `type` for matrices whose rows are whole blocks of it, F32 for the rest.
+// For MadeSource::type_of: `type` for matrices whose rows are whole blocks of it, F32 for the rest
+// and for norms.
 std::function<DType(std::string_view, const Shape&)> matrices_of(DType type);
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 //   in.memory.attend(layer, q, k, v, attrs)              keys, values of all tokens
 //   in.memory.window(512).attend(layer, q, k, v, attrs)  of the last 512 tokens
 //   in.memory.both_ways().attend(layer, q, k, v, attrs)  also of tokens that come later
+//   in.memory.attend_stored(layer, q, attrs)             keys, values of an earlier layer
 //   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, key and value
 //   in.memory.chosen(in.memory.choose(layer, ..)).attend(..)  of the tokens that an indexer chooses
 //   in.memory.recurrent("conv.3", {D})                   a state of fixed size
@@ -76,7 +77,12 @@ class Memory {
   Tensor attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
                 const AttentionBias& bias = {},
                 std::source_location where = std::source_location::current()) const;
-  // The same with one state whose vectors are both key and value: q [T, H, E], c [T, G, E] ->
+  // Attends to the keys and values that attend() stored for an earlier layer, and stores none: q
+  // [T, H, E] -> [T, H, E']. Throws ValueError if there are none in memory with this window.
+  Tensor attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs& attrs,
+                       const AttentionBias& bias = {},
+                       std::source_location where = std::source_location::current()) const;
+  // As attend(), with one state whose vectors are both key and value: q [T, H, E], c [T, G, E] ->
   // [T, H, E].
   Tensor attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
                        std::source_location where = std::source_location::current()) const;
