@@ -41,6 +41,7 @@ namespace weft {
   X(kExaoneMoe)               \
   X(kExaone4)                 \
   X(kFalcon)                  \
+  X(kFalconH1)                \
   X(kGemma)                   \
   X(kGemmaEmbedding)          \
   X(kGemma2)                  \
@@ -51,6 +52,7 @@ namespace weft {
   X(kGpt2)                    \
   X(kGptNeoX)                 \
   X(kGraniteDense)            \
+  X(kGraniteHybrid)           \
   X(kGraniteMoe)              \
   X(kGrok)                    \
   X(kHunyuanDense)            \
@@ -60,6 +62,7 @@ namespace weft {
   X(kInternLm2)               \
   X(kJais)                    \
   X(kJais2)                   \
+  X(kJamba)                   \
   X(kJinaBert2)               \
   X(kJinaBert3)               \
   X(kLlada)                   \
@@ -68,6 +71,8 @@ namespace weft {
   X(kLlamaEmbed)              \
   X(kLlama4)                  \
   X(kMaincoder)               \
+  X(kMamba)                   \
+  X(kMamba2)                  \
   X(kMellum)                  \
   X(kMimo2)                   \
   X(kMiniCpm)                 \
@@ -79,6 +84,7 @@ namespace weft {
   X(kMpt)                     \
   X(kMuseGlimmer)             \
   X(kNemotron)                \
+  X(kNemotronH)               \
   X(kNeoBert)                 \
   X(kNomicBert)               \
   X(kNomicBertMoe)            \
@@ -93,6 +99,7 @@ namespace weft {
   X(kPhi3)                    \
   X(kPhiMoe)                  \
   X(kPlamo)                   \
+  X(kPlamo2)                  \
   X(kPlamo3)                  \
   X(kPlm)                     \
   X(kQwen)                    \
