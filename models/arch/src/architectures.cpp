@@ -85,6 +85,7 @@ namespace weft {
   X(kMuseGlimmer)             \
   X(kNemotron)                \
   X(kNemotronH)               \
+  X(kNemotronHMoe)            \
   X(kNeoBert)                 \
   X(kNomicBert)               \
   X(kNomicBertMoe)            \
