@@ -7,15 +7,19 @@
 #include "weft/ops/attention.h"
 #include "weft/ops/attention_temperature.h"
 #include "weft/ops/cache_write.h"
+#include "weft/ops/causal_conv.h"
 #include "weft/ops/choose_positions.h"
 #include "weft/ops/chosen_attention.h"
 #include "weft/ops/clamp.h"
 #include "weft/ops/concat.h"
 #include "weft/ops/concat_heads.h"
 #include "weft/ops/copy.h"
+#include "weft/ops/delta_rule.h"
 #include "weft/ops/divide_ids.h"
+#include "weft/ops/exp.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
+#include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/gather.h"
 #include "weft/ops/gaussian_top_k.h"
 #include "weft/ops/gelu.h"
@@ -39,6 +43,7 @@
 #include "weft/ops/round_to_ids.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
+#include "weft/ops/selective_scan.h"
 #include "weft/ops/shift_positions.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
@@ -60,15 +65,19 @@ constexpr const OpDef* kOps[] = {
     &kAttentionTemperature,  //
     &kBiasedAttention,       //
     &kCacheWrite,            //
+    &kCausalConv,            //
     &kChoosePositions,       //
     &kChosenAttention,       //
     &kClamp,                 //
     &kConcat,                //
     &kConcatHeads,           //
     &kCopy,                  //
+    &kDeltaRule,             //
     &kDivideIds,             //
+    &kExp,                   //
     &kExpertLinear,          //
     &kGatedLinear,           //
+    &kGatedLinearAttention,  //
     &kGather,                //
     &kGaussianTopK,          //
     &kGelu,                  //
@@ -93,6 +102,7 @@ constexpr const OpDef* kOps[] = {
     &kRoundToIds,            //
     &kScale,                 //
     &kScaleHeads,            //
+    &kSelectiveScan,         //
     &kShiftPositions,        //
     &kSigmoid,               //
     &kSilu,                  //

@@ -44,6 +44,7 @@ namespace weft {
   X(kExaoneMoe)               \
   X(kExaone4)                 \
   X(kFalcon)                  \
+  X(kFalconH1)                \
   X(kGemma)                   \
   X(kGemmaEmbedding)          \
   X(kGemma2)                  \
@@ -57,6 +58,7 @@ namespace weft {
   X(kGpt2)                    \
   X(kGptNeoX)                 \
   X(kGraniteDense)            \
+  X(kGraniteHybrid)           \
   X(kGraniteMoe)              \
   X(kGraniteSwitch)           \
   X(kGrok)                    \
@@ -68,6 +70,7 @@ namespace weft {
   X(kInternLm2)               \
   X(kJais)                    \
   X(kJais2)                   \
+  X(kJamba)                   \
   X(kJinaBert2)               \
   X(kJinaBert3)               \
   X(kLaguna)                  \
@@ -77,6 +80,8 @@ namespace weft {
   X(kLlamaEmbed)              \
   X(kLlama4)                  \
   X(kMaincoder)               \
+  X(kMamba)                   \
+  X(kMamba2)                  \
   X(kMellum)                  \
   X(kMimo2)                   \
   X(kMiniCpm)                 \
@@ -90,6 +95,8 @@ namespace weft {
   X(kMuseGlimmer)             \
   X(kNanbeige)                \
   X(kNemotron)                \
+  X(kNemotronH)               \
+  X(kNemotronHMoe)            \
   X(kNeoBert)                 \
   X(kNomicBert)               \
   X(kNomicBertMoe)            \
@@ -104,6 +111,7 @@ namespace weft {
   X(kPhi3)                    \
   X(kPhiMoe)                  \
   X(kPlamo)                   \
+  X(kPlamo2)                  \
   X(kPlamo3)                  \
   X(kPlm)                     \
   X(kQwen)                    \

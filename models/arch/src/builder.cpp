@@ -46,17 +46,27 @@ void Weights::ignore_block(std::int64_t i) const {
   }
 }
 
+namespace {
+
+// Files may hold a matrix [N, 1] as a vector [N].
+bool holds(const Shape& file, const Shape& wanted) {
+  const bool column = wanted.rank() == 2 && wanted[1] == Dim(1) && file.rank() == 1;
+  return column ? file[0] == wanted[0] : file == wanted;
+}
+
+}  // namespace
+
 Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
   const std::string full = prefix_ + std::string(name);
   const TensorSpec* spec = source_->declare(full, shape, false);
   if (!spec)
     fail<FormatError>("{}: tensor '{}' is missing ({})", source_->file(), full, to_string(where));
-  if (spec->shape != shape) {
+  if (!holds(spec->shape, shape)) {
     fail<ShapeError>("{}: tensor '{}' must be {}, got {} ({})", source_->file(), full,
                      to_string(shape), to_string(spec->shape), to_string(where));
   }
   used_->names.insert(full);
-  return graph_->weight(full, *spec, where);
+  return graph_->weight(full, {spec->dtype, shape}, where);
 }
 
 Tensor Weights::optional(std::string_view name, const Shape& shape, Where where) const {
