@@ -11,11 +11,13 @@
 #include "weft/ops/concat.h"
 #include "weft/ops/concat_heads.h"
 #include "weft/ops/copy.h"
+#include "weft/ops/exp.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/gather.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/get_rows.h"
+#include "weft/ops/head_decay.h"
 #include "weft/ops/head_linear.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/layer_norm.h"
@@ -56,11 +58,13 @@ constexpr const OpDef* kOps[] = {
     &kConcat,                //
     &kConcatHeads,           //
     &kCopy,                  //
+    &kExp,                   //
     &kExpertLinear,          //
     &kGatedLinear,           //
     &kGather,                //
     &kGelu,                  //
     &kGetRows,               //
+    &kHeadDecay,             //
     &kHeadLinear,            //
     &kKeepRows,              //
     &kLayerNorm,             //

@@ -1,0 +1,14 @@
+#pragma once
+// y = exp(x): the factors by which recurrent states fade.
+//   x f32 of any shape     y like x, may run in place
+
+#include <source_location>
+
+#include "weft/graph/tensor.h"
+
+namespace weft {
+
+extern const OpDef kExp;
+Tensor exp(Tensor x, std::source_location where = std::source_location::current());
+
+}  // namespace weft
