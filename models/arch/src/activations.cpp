@@ -58,4 +58,22 @@ Tensor clamped_swiglu(const Layer&, Tensor gate, Tensor up) {
   return add(mul(y, u), y);
 }
 
+namespace {
+
+Tensor limited(const Layer& l, const std::vector<float>& limits, Tensor gate, Tensor up) {
+  const auto i = static_cast<std::size_t>(l.index);
+  const float limit = i < limits.size() ? limits[i] : 0;
+  const Tensor g = weft::silu(gate);
+  return limit > 0 ? mul(clamp(g, -FLT_MAX, limit), clamp(up, -limit, limit)) : mul(g, up);
+}
+
+}  // namespace
+
+Tensor limited_swiglu(const Layer& l, Tensor gate, Tensor up) {
+  return limited(l, l.c.experts.limits, gate, up);
+}
+Tensor limited_shared_swiglu(const Layer& l, Tensor gate, Tensor up) {
+  return limited(l, l.c.experts.shared_limits, gate, up);
+}
+
 }  // namespace weft::unit

@@ -62,6 +62,10 @@ namespace weft {
   X(kJais2)                   \
   X(kJinaBert2)               \
   X(kJinaBert3)               \
+  X(kKimiK3)                  \
+  X(kKimiLinear)              \
+  X(kLfm2)                    \
+  X(kLfm2Moe)                 \
   X(kLlada)                   \
   X(kLladaMoe)                \
   X(kLlama)                   \
@@ -72,6 +76,7 @@ namespace weft {
   X(kMimo2)                   \
   X(kMiniCpm)                 \
   X(kMiniCpm3)                \
+  X(kMiniMax01)               \
   X(kMiniMaxM2)               \
   X(kMistral3)                \
   X(kMistral4)                \
@@ -100,7 +105,10 @@ namespace weft {
   X(kQwen2Moe)                \
   X(kQwen2Vl)                 \
   X(kQwen3)                   \
+  X(kQwen35)                  \
+  X(kQwen35Moe)               \
   X(kQwen3Moe)                \
+  X(kQwen3Next)               \
   X(kQwen3Vl)                 \
   X(kQwen3VlMoe)              \
   X(kRefact)                  \

@@ -46,17 +46,41 @@ void Weights::ignore_block(std::int64_t i) const {
   }
 }
 
+namespace {
+
+// The dimensions that are not 1.
+std::vector<std::int64_t> squeezed_dims(const Shape& shape) {
+  std::vector<std::int64_t> dims;
+  for (const Dim& dim : shape) {
+    if (dim.bound != 1) dims.push_back(dim.bound);
+  }
+  return dims;
+}
+
+}  // namespace
+
 Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
+  return declare(name, shape, false, where);
+}
+
+Tensor Weights::squeezed(std::string_view name, const Shape& shape, Where where) const {
+  return declare(name, shape, true, where);
+}
+
+Tensor Weights::declare(std::string_view name, const Shape& shape, bool squeeze,
+                        Where where) const {
   const std::string full = prefix_ + std::string(name);
   const TensorSpec* spec = source_->declare(full, shape, false);
   if (!spec)
     fail<FormatError>("{}: tensor '{}' is missing ({})", source_->file(), full, to_string(where));
-  if (spec->shape != shape) {
+  const bool fits =
+      squeeze ? squeezed_dims(spec->shape) == squeezed_dims(shape) : spec->shape == shape;
+  if (!fits) {
     fail<ShapeError>("{}: tensor '{}' must be {}, got {} ({})", source_->file(), full,
                      to_string(shape), to_string(spec->shape), to_string(where));
   }
   used_->names.insert(full);
-  return graph_->weight(full, *spec, where);
+  return graph_->weight(full, {spec->dtype, shape}, where);
 }
 
 Tensor Weights::optional(std::string_view name, const Shape& shape, Where where) const {

@@ -15,7 +15,8 @@ constexpr std::int64_t kMaxLatentWidth = 1 << 20;
 // Queries [T, H, E], before rope.
 Tensor queries(const Layer& l, const LatentHparams& n, Tensor x) {
   const std::int64_t H = l.hparams().H, width = H * n.E;
-  if (n.q_rank == 0) return split_heads(project(l.w, "attn_q", width, l.c.D, x), H);
+  if (n.q_rank == 0 || l.w.has("attn_q.weight"))
+    return split_heads(project(l.w, "attn_q", width, l.c.D, x), H);
   Tensor q = norm(l.w, "attn_q_a_norm", l.c, project(l.w, "attn_q_a", n.q_rank, l.c.D, x));
   return split_heads(project(l.w, "attn_q_b", width, n.q_rank, q), H);
 }

@@ -122,10 +122,14 @@ Tensor reglu(const Layer& l, Tensor gate, Tensor up);
 Tensor gelu(const Layer& l, Tensor gate, Tensor up);  // of up alone: gate may be absent
 // min(gate, 7) * sigmoid(1.702 min(gate, 7)) * (clamp(up, -7, 7) + 1), that of gpt-oss.
 Tensor clamped_swiglu(const Layer& l, Tensor gate, Tensor up);
+// min(silu(gate), limit) * clamp(up, -limit, limit), with the layer's limit in c.experts.limits or
+// shared_limits.
+Tensor limited_swiglu(const Layer& l, Tensor gate, Tensor up);
+Tensor limited_shared_swiglu(const Layer& l, Tensor gate, Tensor up);
 }  // namespace unit
 
-// The weighted sum of the chosen experts' outputs for x [T, D]: [T, D]. With unit::gelu, the
-// experts have no gate, and ffn_gate_exps is not used.
+// The weighted sum of the chosen experts' outputs for x [T, D], or x of another width: like x. With
+// unit::gelu, the experts have no gate, and ffn_gate_exps is not used.
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, Unit unit);
 // The output of the shared expert, multiplied by its own gate if the file has one.
 Tensor shared_expert(const Layer& l, Tensor x, Unit unit);
