@@ -7,13 +7,16 @@
 #include "weft/ops/attention.h"
 #include "weft/ops/attention_temperature.h"
 #include "weft/ops/cache_write.h"
+#include "weft/ops/causal_conv.h"
 #include "weft/ops/clamp.h"
 #include "weft/ops/concat.h"
 #include "weft/ops/concat_heads.h"
 #include "weft/ops/copy.h"
+#include "weft/ops/delta_rule.h"
 #include "weft/ops/exp.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
+#include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/gather.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/get_rows.h"
@@ -54,13 +57,16 @@ constexpr const OpDef* kOps[] = {
     &kAttentionTemperature,  //
     &kBiasedAttention,       //
     &kCacheWrite,            //
+    &kCausalConv,            //
     &kClamp,                 //
     &kConcat,                //
     &kConcatHeads,           //
     &kCopy,                  //
+    &kDeltaRule,             //
     &kExp,                   //
     &kExpertLinear,          //
     &kGatedLinear,           //
+    &kGatedLinearAttention,  //
     &kGather,                //
     &kGelu,                  //
     &kGetRows,               //

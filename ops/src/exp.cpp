@@ -8,13 +8,12 @@ namespace {
 using namespace ops;
 
 double exp_of(double x) {
-  const double y = std::exp(x);
-  return y > FLT_MAX ? HUGE_VAL : y;
+  return std::exp(x);
 }
 
-// An exp good to 2 ulp.
+// An exp good to 2 ulp. A flushed subnormal argument changes less than its rounding.
 double error(double, double y) {
-  return rounding(4) * y + kFlushed;
+  return rounding(6) * y + kFlushed;
 }
 
 }  // namespace

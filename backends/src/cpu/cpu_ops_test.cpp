@@ -19,10 +19,13 @@ namespace {
 // Ops without kernels, which the backend computes by their definitions. A kernel removes its row.
 constexpr std::string_view kByDefinition[] = {"attention_temperature",
                                               "biased_attention",
+                                              "causal_conv",
                                               "clamp",
                                               "concat_heads",
+                                              "delta_rule",
                                               "exp",
                                               "expert_linear",
+                                              "gated_linear_attention",
                                               "gather",
                                               "gelu",
                                               "head_decay",

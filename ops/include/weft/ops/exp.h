@@ -1,5 +1,5 @@
 #pragma once
-// y = exp(x): the factors by which recurrent states fade.
+// y = e^x.
 //   x f32 of any shape     y like x, may run in place
 
 #include <source_location>
