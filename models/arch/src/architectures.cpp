@@ -18,6 +18,7 @@ namespace weft {
   X(kBaichuan)                \
   X(kBailingMoe)              \
   X(kBailingMoe2)             \
+  X(kBailingMoe3)             \
   X(kBert)                    \
   X(kBitnet)                  \
   X(kBloom)                   \
