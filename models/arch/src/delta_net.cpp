@@ -1,5 +1,7 @@
 #include "weft/arch/delta_net.h"
 
+#include <algorithm>
+#include <cfloat>
 #include <cmath>
 
 #include "weft/ops/add.h"
@@ -20,7 +22,7 @@ constexpr std::int64_t kMaxTaps = 256, kMaxStateWidth = 4096;
 // as sqrt(|x|^2 + eps^2).
 Tensor unit_length(Tensor x, float eps, float factor) {
   const float N = static_cast<float>(x.shape().last());
-  return scale(rms_norm(x, eps * eps / N), factor / std::sqrt(N));
+  return scale(rms_norm(x, std::max(eps * eps / N, FLT_MIN)), factor / std::sqrt(N));
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ Lfm2 read(const Keys& keys) {
     fail<UnsupportedError>("{}: convolutions that see later tokens ({} is false) are not supported",
                            keys.source().file(), keys.name("attention.causal"));
   c.taps = read_taps(keys, "shortconv.l_cache");
-  read_windows(keys, c, 0);
+  const std::int64_t window = keys.size_or("attention.sliding_window", 0, INT32_MAX, 0);
+  for (LayerHparams& layer : c.layers) layer.window = window;
   return c;
 }
 
