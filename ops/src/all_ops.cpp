@@ -24,6 +24,7 @@
 #include "weft/ops/gaussian_top_k.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/get_rows.h"
+#include "weft/ops/head_decay.h"
 #include "weft/ops/head_linear.h"
 #include "weft/ops/ids_to_floats.h"
 #include "weft/ops/keep_rows.h"
@@ -82,6 +83,7 @@ constexpr const OpDef* kOps[] = {
     &kGaussianTopK,          //
     &kGelu,                  //
     &kGetRows,               //
+    &kHeadDecay,             //
     &kHeadLinear,            //
     &kIdsToFloats,           //
     &kKeepRows,              //

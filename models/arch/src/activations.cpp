@@ -59,10 +59,27 @@ Tensor clamped_swiglu_of(const Layer&, Tensor gate, Tensor up) {
   return add(mul(y, u), y);
 }
 
+Tensor limited(const Layer& l, const std::vector<float>& limits, Tensor gate, Tensor up) {
+  const auto i = static_cast<std::size_t>(l.index);
+  const float limit = i < limits.size() ? limits[i] : 0;
+  const Tensor g = weft::silu(gate);
+  return limit > 0 ? mul(clamp(g, -FLT_MAX, limit), clamp(up, -limit, limit)) : mul(g, up);
+}
+
+Tensor limited_swiglu_of(const Layer& l, Tensor gate, Tensor up) {
+  return limited(l, l.c.experts.limits, gate, up);
+}
+
+Tensor limited_shared_swiglu_of(const Layer& l, Tensor gate, Tensor up) {
+  return limited(l, l.c.experts.shared_limits, gate, up);
+}
+
 }  // namespace
 
 constinit const Unit swiglu = swiglu_of, geglu = geglu_of, reglu = reglu_of;
 constinit const Unit gelu{gelu_of, false};
 constinit const Unit clamped_swiglu = clamped_swiglu_of;
+constinit const Unit limited_swiglu = limited_swiglu_of;
+constinit const Unit limited_shared_swiglu = limited_shared_swiglu_of;
 
 }  // namespace weft::unit

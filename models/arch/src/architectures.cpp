@@ -19,6 +19,7 @@ namespace weft {
   X(kBaichuan)                \
   X(kBailingMoe)              \
   X(kBailingMoe2)             \
+  X(kBailingMoe3)             \
   X(kBert)                    \
   X(kBitnet)                  \
   X(kBloom)                   \
@@ -51,9 +52,9 @@ namespace weft {
   X(kGemma3)                  \
   X(kGemma3n)                 \
   X(kGemma4)                  \
+  X(kGlmDsa)                  \
   X(kGlm4)                    \
   X(kGlm4Moe)                 \
-  X(kGlmDsa)                  \
   X(kGptOss)                  \
   X(kGpt2)                    \
   X(kGptNeoX)                 \
@@ -73,7 +74,11 @@ namespace weft {
   X(kJamba)                   \
   X(kJinaBert2)               \
   X(kJinaBert3)               \
+  X(kKimiK3)                  \
+  X(kKimiLinear)              \
   X(kLaguna)                  \
+  X(kLfm2)                    \
+  X(kLfm2Moe)                 \
   X(kLlada)                   \
   X(kLladaMoe)                \
   X(kLlama)                   \
@@ -86,6 +91,7 @@ namespace weft {
   X(kMimo2)                   \
   X(kMiniCpm)                 \
   X(kMiniCpm3)                \
+  X(kMiniMax01)               \
   X(kMiniMaxM2)               \
   X(kMiniMaxM3)               \
   X(kMistral3)                \
@@ -119,7 +125,10 @@ namespace weft {
   X(kQwen2Moe)                \
   X(kQwen2Vl)                 \
   X(kQwen3)                   \
+  X(kQwen35)                  \
+  X(kQwen35Moe)               \
   X(kQwen3Moe)                \
+  X(kQwen3Next)               \
   X(kQwen3Vl)                 \
   X(kQwen3VlMoe)              \
   X(kRefact)                  \

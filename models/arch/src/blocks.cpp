@@ -134,11 +134,11 @@ namespace {
 
 // y [T, H, Ev] times act(gate x), by element or by head.
 Tensor gated(const Layer& l, Act act, Tensor x, Tensor y) {
-  const LayerHparams& n = l.hparams();
+  const std::int64_t H = y.shape()[1].bound, width = H * y.shape()[2].bound;
   const Shape* shape = l.w.shape_of("attn_gate.weight");
-  const bool by_head = shape && (*shape)[0].bound == n.H;
-  Tensor gate = act(project(l.w, "attn_gate", by_head ? n.H : n.H * n.Ev, l.c.D, x));
-  return by_head ? scale_heads(y, gate) : mul(y, split_heads(gate, n.H));
+  const bool by_head = shape && (*shape)[0].bound == H;
+  Tensor gate = act(project(l.w, "attn_gate", by_head ? H : width, l.c.D, x));
+  return by_head ? scale_heads(y, gate) : mul(y, split_heads(gate, H));
 }
 
 }  // namespace

@@ -48,20 +48,34 @@ void Weights::ignore_block(std::int64_t i) const {
 
 namespace {
 
-// Files may hold a matrix [N, 1] as a vector [N].
-bool holds(const Shape& file, const Shape& wanted) {
-  const bool column = wanted.rank() == 2 && wanted[1] == Dim(1) && file.rank() == 1;
-  return column ? file[0] == wanted[0] : file == wanted;
+// The dimensions that are not 1.
+std::vector<std::int64_t> squeezed_dims(const Shape& shape) {
+  std::vector<std::int64_t> dims;
+  for (const Dim& dim : shape) {
+    if (dim.bound != 1) dims.push_back(dim.bound);
+  }
+  return dims;
 }
 
 }  // namespace
 
 Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
+  return declare(name, shape, false, where);
+}
+
+Tensor Weights::squeezed(std::string_view name, const Shape& shape, Where where) const {
+  return declare(name, shape, true, where);
+}
+
+Tensor Weights::declare(std::string_view name, const Shape& shape, bool squeeze,
+                        Where where) const {
   const std::string full = prefix_ + std::string(name);
   const TensorSpec* spec = source_->declare(full, shape, false);
   if (!spec)
     fail<FormatError>("{}: tensor '{}' is missing ({})", source_->file(), full, to_string(where));
-  if (!holds(spec->shape, shape)) {
+  const bool fits =
+      squeeze ? squeezed_dims(spec->shape) == squeezed_dims(shape) : spec->shape == shape;
+  if (!fits) {
     fail<ShapeError>("{}: tensor '{}' must be {}, got {} ({})", source_->file(), full,
                      to_string(shape), to_string(spec->shape), to_string(where));
   }

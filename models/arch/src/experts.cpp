@@ -74,9 +74,9 @@ Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit&
     if (unit.gated) gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);
     up = project_experts(l, "ffn_up_exps", F, x, choice.ids);
   }
-  Tensor y = unit(l, gate, up);                                   // [T, K, F]
-  y = project_experts(l, "ffn_down_exps", l.c.D, y, choice.ids);  // [T, K, D]
-  return weighted_sum(y, choice.weights);                         // [T, D]
+  Tensor y = unit(l, gate, up);  // [T, K, F]
+  y = project_experts(l, "ffn_down_exps", x.shape()[1].bound, y, choice.ids);
+  return weighted_sum(y, choice.weights);  // [T, D]
 }
 
 Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit) {

@@ -221,6 +221,19 @@ void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules) {
   c.experts = x;
 }
 
+void read_expert_limits(const Keys& keys, Hparams& c) {
+  const auto read = [&](std::string_view key) {
+    std::vector<float> limits = keys.source().find_floats(keys.name(key));
+    for (const float limit : limits) {
+      if (!(limit >= 0)) keys.refuse(key, limit, "0 or a positive limit");
+    }
+    if (limits.size() == 1) limits.resize(static_cast<std::size_t>(c.L), limits.front());
+    return limits;
+  };
+  c.experts.limits = read("swiglu_clamp_exp");
+  c.experts.shared_limits = read("swiglu_clamp_shexp");
+}
+
 void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const WindowRules& rules) {
   const std::int64_t window =
       keys.size_or("attention.sliding_window", 0, kMaxPositions, rules.window);
@@ -266,6 +279,16 @@ RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base) {
     if (layer.window > 0) layer.rope = LayerRope::second;
   }
   return local;
+}
+
+void read_recurrent_layers(const Keys& keys, Hparams& c, std::int64_t period) {
+  const auto flags = keys.find_counts("attention.recurrent_layers", c.L + c.n_nextn, 0, 1);
+  period = keys.count_or("full_attention_interval", kMaxLayers, period);
+  for (std::int64_t i = 0; i < c.L; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const bool recurrent = flags.empty() ? (i + 1) % period != 0 : flags[index] != 0;
+    if (recurrent) c.layers[index].G = 0;
+  }
 }
 
 void read_sections(const Keys& keys, Hparams& c, bool interleaved) {

@@ -25,7 +25,7 @@ Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
   const std::int64_t R = l.c.rope.n_rot;
   const std::int64_t H = l.hparams().H, width = H * n.E;
   Parts p;
-  if (n.q_rank > 0)
+  if (n.q_rank > 0 && !l.w.has("attn_q.weight"))
     p.q_latent = norm(l.w, "attn_q_a_norm", l.c, project(l.w, "attn_q_a", n.q_rank, l.c.D, x));
   const Tensor q = split_heads(p.q_latent ? project(l.w, "attn_q_b", width, n.q_rank, p.q_latent)
                                           : project(l.w, "attn_q", width, l.c.D, x),

@@ -68,10 +68,10 @@ Tensor Mamba::operator()(const Layer& l, Tensor x) const {
 Tensor state_space_heads(const Layer& l, Tensor x, Tensor dt, Tensor b, Tensor c) {
   const std::int64_t H = x.shape()[1].bound, P = x.shape()[2].bound, N = b.shape()[2].bound;
   dt = softplus(add(dt, l.w("ssm_dt.bias", {H})));
-  const Tensor decay = exp(merge_heads(mul(split_heads(dt, H), l.w("ssm_a", {H, 1}))));
+  const Tensor decay = exp(merge_heads(mul(split_heads(dt, H), l.w.squeezed("ssm_a", {H, 1}))));
   const Tensor y =
       state_of(l, "ssm", {H, N, P}).gated_linear_attention(c, b, scale_heads(x, dt), decay);
-  return add(y, mul(x, l.w("ssm_d", {H, 1})));
+  return add(y, mul(x, l.w.squeezed("ssm_d", {H, 1})));
 }
 
 Tensor Mamba2::operator()(const Layer& l, Tensor x) const {

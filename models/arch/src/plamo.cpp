@@ -50,7 +50,8 @@ Decoder plamo2(const MambaHparams& c) {
           }};
 }
 
-// As in llama.cpp, which such files are made for, heads are not rotated if the first layer has none.
+// As in llama.cpp, which such files are made for, heads are not rotated if the first layer has
+// none.
 MambaHparams read_plamo2(const Keys& keys) {
   Hparams c = read_usual<HparamsRules{.min_H = 0, .min_G = 0}>(keys);
   if (c.layer(0).H == 0) c.rope.n_rot = 0;

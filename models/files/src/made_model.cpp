@@ -97,6 +97,9 @@ class Maker {
     const bool factor = vector && tensor.name.find("bias") == std::string::npos;
     std::vector<float> values =
         uniform(tensor.name, n, factor ? 1 : 0, vector ? 0.2 : spread_of(spec.shape.last()));
+    if (tensor.name.ends_with(".ssm_a")) {
+      for (float& v : values) v = -std::fabs(v);
+    }
     if (about_.change) about_.change(tensor.name, values);
     put(encoded(values, spec.dtype));
   }

@@ -140,10 +140,13 @@ extern const Unit swiglu, geglu, reglu;
 extern const Unit gelu;  // of up alone
 // min(gate, 7) * sigmoid(1.702 min(gate, 7)) * (clamp(up, -7, 7) + 1), that of gpt-oss.
 extern const Unit clamped_swiglu;
+// min(silu(gate), limit) * clamp(up, -limit, limit), with the layer's limit in c.experts.limits or
+// shared_limits.
+extern const Unit limited_swiglu, limited_shared_swiglu;
 }  // namespace unit
 
-// The weighted sum of the chosen experts' outputs for x [T, D]: [T, D]. Gate and up are two
-// tensors, or ffn_gate_up_exps, with the rows of the gate first.
+// The weighted sum of the chosen experts' outputs for x [T, D], or x of another width: like x. Gate
+// and up are two tensors, or ffn_gate_up_exps, with the rows of the gate first.
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit);
 // The output of the shared expert, multiplied by its own gate if the file has one.
 Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit);

@@ -39,7 +39,9 @@ class Weights {
   // [64, 64], got [64, 32] (...)". A vector [N] of the file can be declared as [N, 1].
   Tensor operator()(std::string_view name, const Shape& shape,
                     Where where = Where::current()) const;
-  // The same, but no tensor if the file does not have it.
+  // The same for a weight whose dimensions of 1 vary from file to file: [1, C, 1, K] for [C, K].
+  Tensor squeezed(std::string_view name, const Shape& shape, Where where = Where::current()) const;
+  // As operator(), but no tensor if the file does not have it.
   Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   bool has(std::string_view name) const;
   const Shape* shape_of(std::string_view name) const;  // null if the file has no such tensor
@@ -55,6 +57,7 @@ class Weights {
   friend class GraphBuilder;
   struct Used;
   Weights(const Weights& parent, const std::string& prefix);
+  Tensor declare(std::string_view name, const Shape& shape, bool squeeze, Where where) const;
 
   Graph* graph_;
   const ModelSource* source_;

@@ -20,7 +20,7 @@ enum class RopeScaling : std::uint8_t { none, linear, yarn, longrope };
 // The hyper-parameters of a layer. The letters are those of the shape comments.
 struct LayerHparams {
   std::int64_t H = 0;       // query heads
-  std::int64_t G = 0;       // kv heads; divides H
+  std::int64_t G = 0;       // kv heads; divides H; 0 in layers without attention
   std::int64_t E = 0;       // elements of a query or key head
   std::int64_t Ev = 0;      // elements of a value head
   std::int64_t F = 0;       // ffn width
@@ -43,6 +43,8 @@ struct ExpertHparams {
   Gating gating = Gating::softmax;
   bool normalize = false;  // the weights of the chosen experts add up to 1
   float scale = 1;         // of the weights
+  // Limits of what experts multiply, and of the shared expert, by layer; 0 or absent: none.
+  std::vector<float> limits = {}, shared_limits = {};
 };
 
 struct Hparams {
@@ -99,6 +101,10 @@ struct ExpertRules {
 // without expert_count has none. REQUIRES: c is from read_hparams(). Throws like it.
 void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules = {});
 
+// Reads swiglu_clamp_exp and swiglu_clamp_shexp, one limit or one per layer, into c.experts. Throws
+// FormatError for negative limits.
+void read_expert_limits(const Keys& keys, Hparams& c);
+
 struct WindowRules {
   std::int64_t window = 0;  // if the file has no attention.sliding_window; 0: then there are none
   bool full_first = false;  // the first layer of every period sees everything, instead of the last
@@ -114,6 +120,10 @@ void read_local_heads(const Keys& keys, Hparams& c);
 // stretched, with the base rope.freq_base_swa, or `base`, and rope.dimension_count_swa rotated
 // elements, or as many as in c.rope, if the file does not say.
 RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base);
+// Reads which layers have no attention, and sets their G to 0: those that the flags in
+// attention.recurrent_layers name; without this key, all but every n-th, if
+// full_attention_interval is n, or `period` if it is absent.
+void read_recurrent_layers(const Keys& keys, Hparams& c, std::int64_t period);
 // Reads rope.dimension_sections, if the file has it, into c.rope. Throws FormatError unless they
 // are 3 or 4 numbers from 0 on.
 void read_sections(const Keys& keys, Hparams& c, bool interleaved);

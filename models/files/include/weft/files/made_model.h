@@ -16,12 +16,12 @@ struct MadeWeights {
   std::function<bool(double)> progress;
 };
 
-// Writes the tensors that the source has so far. Norm weights are near 1, biases are near 0, and
-// matrices preserve the magnitude of activations, so that logits are finite and of ordinary
-// magnitude. The same source gives the same bytes. Large tensors are composed of a pool of encoded
-// pieces, as fast as the file is written; this needs a few MiB of memory. Throws ValueError for a
-// key that no file can hold, ShapeError if rows are not whole blocks of their type, IoError,
-// CancelledError.
+// Writes the tensors that the source has so far. Norm weights are near 1, biases are near 0,
+// matrices preserve the magnitude of activations, and the rates at which recurrent states fade
+// (ssm_a) are negative, so that logits are finite and of ordinary magnitude. The same source gives
+// the same bytes. Large tensors are composed of a pool of encoded pieces, as fast as the file is
+// written; this needs a few MiB of memory. Throws ValueError for a key that no file can hold,
+// ShapeError if rows are not whole blocks of their type, IoError, CancelledError.
 void write_made_model(const MadeSource& source, const std::string& path,
                       const MadeWeights& weights = {});
 

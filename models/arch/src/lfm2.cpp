@@ -1,0 +1,69 @@
+// LFM2: a few layers of attention among short convolutions with two gates; dense, or with experts
+// behind a few dense layers.
+// Source: Liquid AI 2025, arXiv:2511.23404.
+
+#include "weft/arch/decoder.h"
+#include "weft/arch/delta_net.h"
+#include "weft/base/error.h"
+#include "weft/ops/mul.h"
+#include "weft/ops/views.h"
+
+namespace weft {
+namespace {
+
+struct Lfm2 : Hparams {
+  std::int64_t taps = 0;  // of the convolutions
+};
+
+Tensor convolution(const Layer& l, Tensor x) {
+  const std::int64_t D = l.c.D, taps = static_cast<const Lfm2&>(l.c).taps;
+  const Tensor all = project(l.w, "shortconv.in_proj", 3 * D, D, x);
+  const Tensor before = slice(all, 0, D), after = slice(all, D, 2 * D),
+               y = slice(all, 2 * D, 3 * D);
+  const Tensor w = l.w.squeezed("shortconv.conv.weight", {D, taps});
+  const Recurrent state =
+      l.in.memory.recurrent(fmt::format("shortconv.{}", l.index), {D, taps - 1});
+  return project(l.w, "shortconv.out_proj", D, D, mul(after, state.causal_conv(mul(before, y), w)));
+}
+
+Decoder lfm2(const Lfm2& c) {
+  return {.rope = {.attrs = c.rope},
+          .layer_of =
+              [&c](std::int64_t i) {
+                const Attention attention{{norm_heads, rope_halves}};
+                const Block mixer = c.layer(i).G == 0 ? Block(convolution) : Block(attention);
+                return pre_norm_layer(mixer, Moe{});
+              },
+          .final_norm = "token_embd_norm"};
+}
+
+Lfm2 read(const Keys& keys) {
+  Lfm2 c{read_hparams(keys, {.min_G = 0})};
+  if (!c.causal)
+    fail<UnsupportedError>("{}: convolutions that see later tokens ({} is false) are not supported",
+                           keys.source().file(), keys.name("attention.causal"));
+  c.taps = read_taps(keys, "shortconv.l_cache");
+  const std::int64_t window = keys.size_or("attention.sliding_window", 0, INT32_MAX, 0);
+  for (LayerHparams& layer : c.layers) layer.window = window;
+  return c;
+}
+
+Lfm2 read_dense(const Keys& keys) {
+  Lfm2 c = read(keys);
+  require_dense(keys, c);
+  return c;
+}
+
+Lfm2 read_moe(const Keys& keys) {
+  Lfm2 c = read(keys);
+  read_experts(keys, c, {.gating = Gating::sigmoid, .required = true});
+  return c;
+}
+
+}  // namespace
+
+extern const Architecture kLfm2, kLfm2Moe;
+constinit const Architecture kLfm2 = decoder<lfm2, read_dense>("lfm2");
+constinit const Architecture kLfm2Moe = decoder<lfm2, read_moe>("lfm2moe");
+
+}  // namespace weft
