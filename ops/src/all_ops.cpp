@@ -6,6 +6,7 @@
 #include "weft/ops/add.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/attention_temperature.h"
+#include "weft/ops/bucket_distances.h"
 #include "weft/ops/cache_write.h"
 #include "weft/ops/clamp.h"
 #include "weft/ops/concat.h"
@@ -51,6 +52,7 @@ constexpr const OpDef* kOps[] = {
     &kAttention,             //
     &kAttentionTemperature,  //
     &kBiasedAttention,       //
+    &kBucketDistances,       //
     &kCacheWrite,            //
     &kClamp,                 //
     &kConcat,                //
