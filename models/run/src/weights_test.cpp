@@ -1,6 +1,7 @@
 // Where weights lie: layouts, the region that sessions share, the choice between the modes.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
