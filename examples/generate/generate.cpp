@@ -72,7 +72,7 @@ GenerationOptions settings(const Model& model, const Options& options) {
           .ignore_eos = options.ignore_eos,
           .token_healing = options.token_healing,
           .logprobs = options.logprobs,
-          .decode = {.strip_space_prefix = options.prompt.empty()},
+          .decode = {.strip_space_prefix = options.prompt.empty() || model.facts().encodes},
           .cancel = &cli::interrupt_flag()};
 }
 
@@ -86,8 +86,11 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
   if (!warning.empty()) std::cerr << "warning: " << warning << '\n';
   generation.begin(tokens);
   const std::int64_t n_kept = generation.n_reused();
-  Stage prompt{generation.n_prompt(), generation.n_prompt() - n_kept}, generated;
-  if (!options.hide_prompt && options.logprobs < 0) cli::print_now(options.prompt);
+  const std::int64_t n_read = generation.n_prompt() + generation.n_text();
+  Stage prompt{n_read, n_read - n_kept}, generated;
+  // What a model with an encoder generates is an answer, not a continuation.
+  const bool shows_prompt = !options.hide_prompt && !session.model().facts().encodes;
+  if (shows_prompt && options.logprobs < 0) cli::print_now(options.prompt);
 
   const auto start = cli::Clock::now();
   const bool computed = generation.prefill();

@@ -6,6 +6,7 @@
 #include "weft/ops/add.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/attention_temperature.h"
+#include "weft/ops/bucket_distances.h"
 #include "weft/ops/cache_write.h"
 #include "weft/ops/causal_conv.h"
 #include "weft/ops/choose_positions.h"
@@ -65,6 +66,7 @@ constexpr const OpDef* kOps[] = {
     &kAttention,             //
     &kAttentionTemperature,  //
     &kBiasedAttention,       //
+    &kBucketDistances,       //
     &kCacheWrite,            //
     &kCausalConv,            //
     &kChoosePositions,       //

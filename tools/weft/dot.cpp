@@ -160,8 +160,10 @@ void add_picture_flags(CLI::App& app, Flags& flags) {
       ->check(CLI::IsMember({"alike", "neighbours", "none"}));
   app.add_flag_callback(
       "--no-fold", [&flags] { flags.fold = "none"; }, "the same as --fold none");
-  app.add_option("--phase", flags.phase,
-                 "which plan: decode (one token), prefill (the widest), 'prefill 8', ...")
+  app.add_option(
+         "--phase", flags.phase,
+         "which plan: decode (one token), prefill (the widest), 'prefill 8', encode (of a model "
+         "with an encoder), ...")
       ->type_name("NAME");
 }
 

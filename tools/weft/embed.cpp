@@ -98,6 +98,12 @@ int embed(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   const auto model = cli::load_model(flags);
+  if (model->facts().encodes) {
+    fail<UnsupportedError>(
+        "{}: embeddings of a model with an encoder and a decoder are not supported; convert the "
+        "encoder alone (architecture t5encoder)",
+        model->file().path());
+  }
   const std::vector<std::int32_t> ids =
       ids_flag->count() > 0 ? parse_list("--tokens", tokens) : model->tokenizer().encode(prompt);
   if (ids.empty()) fail<ValueError>("nothing to embed: pass --tokens or --prompt");

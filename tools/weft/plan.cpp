@@ -24,10 +24,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "decode", "prefill" (the widest), "prefill 64", "all".
+// "decode", "prefill" (the widest), "prefill 64", "encode" (likewise), "all".
 bool wanted(const PlannedModel& planned, const Plan& plan, const std::string& phase) {
-  const bool widest = &plan == &planned.plans.back();
-  return phase == "all" || phase == plan.name || (phase == "prefill" && widest);
+  const auto i = static_cast<std::size_t>(&plan - planned.plans.data());
+  if (phase == "prefill") return i + 1 == planned.n_step_plans;
+  if (phase == "encode") return i + 1 == planned.plans.size() && i >= planned.n_step_plans;
+  return phase == "all" || phase == plan.name;
 }
 
 void check_phase(const PlannedModel& planned, const std::string& phase) {
@@ -214,8 +216,10 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
   cli::add_cells_flag(app, flags.model.session);
-  app.add_option("--phase", flags.phase,
-                 "which plan to show in full: decode, prefill (the widest), 'prefill 8', all")
+  app.add_option(
+         "--phase", flags.phase,
+         "which plan to show in full: decode, prefill (the widest), 'prefill 8', encode (of a "
+         "model with an encoder), all")
       ->type_name("NAME");
   auto* json = app.add_flag("--json", flags.json, "print everything as one JSON object");
   auto* svg =

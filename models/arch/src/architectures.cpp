@@ -140,6 +140,8 @@ namespace weft {
   X(kStarCoder)               \
   X(kStarCoder2)              \
   X(kStep35)                  \
+  X(kT5)                      \
+  X(kT5Encoder)               \
   X(kTalkie)                  \
   X(kXverse)
 

@@ -26,6 +26,10 @@ Weights Weights::block(std::int64_t i) const {
   return Weights(*this, fmt::format("blk.{}", i));
 }
 
+Weights Weights::part(std::string_view name) const {
+  return Weights(*this, std::string(name));
+}
+
 bool Weights::has(std::string_view name) const {
   return source_->find_tensor(prefix_ + std::string(name)) != nullptr;
 }
@@ -40,7 +44,11 @@ void Weights::ignore(std::string_view name) const {
 }
 
 void Weights::ignore_block(std::int64_t i) const {
-  const std::string prefix = fmt::format("{}blk.{}.", prefix_, i);
+  ignore_part(fmt::format("blk.{}", i));
+}
+
+void Weights::ignore_part(std::string_view part) const {
+  const std::string prefix = fmt::format("{}{}.", prefix_, part);
   for (const std::string_view name : source_->tensor_names()) {
     if (name.starts_with(prefix)) used_->names.emplace(name);
   }
@@ -91,11 +99,12 @@ Tensor Weights::optional(std::string_view name, const Shape& shape, Where where)
 class GraphBuilder {
  public:
   GraphBuilder(const ModelSource& source, const GraphOptions& options)
-      : source_(source), in_(inputs(graph_, options)) {}
+      : source_(source), encoder_(options.encoder), in_(inputs(graph_, options)) {}
 
   ModelGraph build(const Architecture& architecture, const Hparams& c) {
     const Weights weights(graph_, source_);
-    graph_.output(in_.embeddings ? "embeddings" : "logits", architecture.build(weights, c, in_));
+    const auto build = encoder_ ? architecture.encode : architecture.build;
+    graph_.output(in_.embeddings ? "embeddings" : "logits", build(weights, c, in_));
     check_all_used(*weights.used_, architecture.name);
     return {std::move(graph_), in_.memory.parts()};
   }
@@ -111,13 +120,14 @@ class GraphBuilder {
         .cells = options.cells,
         .step_tokens = options.step_tokens > 0 ? options.step_tokens : options.tokens,
         .cache_k = options.cache_k,
-        .cache_v = options.cache_v};
+        .cache_v = options.cache_v,
+        .encoder = options.encoder};
     return {.tokens = tokens,
             .pos = pos,
             .out_rows = graph.input("out_rows", {i32, {o}}),
             .memory = Memory(graph, pos, sizes),
             .context = options.context,
-            .embeddings = options.embeddings};
+            .embeddings = options.embeddings || options.encoder};
   }
 
   void check_all_used(const Weights::Used& used, std::string_view arch) const {
@@ -135,6 +145,7 @@ class GraphBuilder {
   }
 
   const ModelSource& source_;
+  const bool encoder_;
   Graph graph_;
   Inputs in_;
 };

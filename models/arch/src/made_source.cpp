@@ -31,6 +31,7 @@ void MadeSource::learn(const Architecture& architecture) {
   const Config config = configure(*this, architecture);
   learning_ = true;
   build_graph(*this, architecture, *config, {});
+  if (architecture.encode) build_graph(*this, architecture, *config, {.encoder = true});
   learning_ = false;
 }
 

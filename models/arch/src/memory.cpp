@@ -16,6 +16,9 @@
 namespace weft {
 namespace {
 
+// The suffix of inputs of the memory that the encoder leaves.
+constexpr std::string_view kEncoded = ".encoded";
+
 // The blocks of a pool that never runs out. Every sequence needs the window and kGuaranteedRewind
 // tokens, which may begin and end within a block, and the tokens of a step, which may start a block
 // each.
@@ -38,6 +41,13 @@ struct Memory::Requests {
   MemorySizes sizes;
   std::vector<MemoryPart> parts;
   std::vector<Stored> stored;  // by attend()
+
+  // Of the graph's own tokens: an encoder reads one text at a time.
+  MemorySizes own_sizes() const {
+    MemorySizes own = sizes;
+    if (own.encoder) own.sequences = 1, own.cells = 0;
+    return own;
+  }
 };
 
 // The cells of a step's tokens, and what the tokens attend to.
@@ -85,7 +95,7 @@ Memory Memory::chosen(const Chosen& chosen) const {
 MemoryPart& Memory::part(const MemoryPart& wanted) const {
   std::vector<MemoryPart>& parts = requests_->parts;
   const auto same = [&](const MemoryPart& p) {
-    return p.kind == wanted.kind && p.suffix == wanted.suffix;
+    return p.kind == wanted.kind && p.suffix == wanted.suffix && p.of == wanted.of;
   };
   const auto found = std::ranges::find_if(parts, same);
   return found != parts.end() ? *found : parts.emplace_back(wanted);
@@ -100,7 +110,7 @@ Tensor Memory::input(const std::string& name, const Shape& shape,
 }
 
 Memory::Cells Memory::cells(std::source_location where) const {
-  const MemorySizes& sizes = requests_->sizes;
+  const MemorySizes sizes = requests_->own_sizes();
   const std::int64_t per_sequence = blocks_for(sizes.context);
   const std::int64_t all =
       sizes.cells > 0 ? blocks_for(sizes.cells) : sizes.sequences * per_sequence;
@@ -109,6 +119,7 @@ Memory::Cells Memory::cells(std::source_location where) const {
   return {
       .part = part({.kind = "cells",
                     .suffix = suffix,
+                    .of = sizes.encoder ? MemoryOf::text : MemoryOf::sequence,
                     .window = window_,
                     .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all}),
       .cells = input("cells" + suffix, per_token, where),
@@ -163,10 +174,11 @@ Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const At
                       const AttentionBias& bias, std::source_location where) const {
   const Cells at = cells(where);
   const MemorySizes& sizes = requests_->sizes;
+  const std::string_view cache = sizes.encoder ? "text" : "cache";
   const Tensor keys =
-      keep(at, fmt::format("cache.k.{}", layer), sizes.cache_k, k, where).named("cache_k");
+      keep(at, fmt::format("{}.k.{}", cache, layer), sizes.cache_k, k, where).named("cache_k");
   const Tensor values =
-      keep(at, fmt::format("cache.v.{}", layer), sizes.cache_v, v, where).named("cache_v");
+      keep(at, fmt::format("{}.v.{}", cache, layer), sizes.cache_v, v, where).named("cache_v");
   requests_->stored.push_back({layer, window_, keys, values});
   return read(q, keys, values, at, attrs, bias, where);
 }
@@ -191,11 +203,53 @@ Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const Atten
   return read(q, kept, kept, at, attrs, {}, where);
 }
 
+// [texts * blocks, G, 64, E]
+Tensor Memory::encoded_state(const std::string& name, DType dtype, std::int64_t G, std::int64_t E,
+                             std::source_location where) const {
+  const MemorySizes& sizes = requests_->sizes;
+  MemoryPart& encoded = part({.kind = "cells",
+                              .suffix = std::string(kEncoded),
+                              .of = MemoryOf::encoded,
+                              .n_rows = sizes.sequences * blocks_for(sizes.context)});
+  encoded.states.push_back(name);
+  const Shape shape{encoded.n_rows, G, kCellsPerBlock, E};
+  return requests_->graph.state(name, {dtype, shape}, where);
+}
+
+void Memory::keep_encoded(std::int64_t layer, Tensor k, Tensor v,
+                          std::source_location where) const {
+  const MemorySizes& sizes = requests_->sizes;
+  const Tensor cells = input(fmt::format("cells{}", kEncoded), {requests_->pos.shape()[0]}, where);
+  for (const auto& [name, dtype, x] :
+       {std::tuple{"k", sizes.cache_k, k}, std::tuple{"v", sizes.cache_v, v}}) {
+    const Tensor state = encoded_state(fmt::format("encoded.{}.{}", name, layer), dtype,
+                                       x.shape()[1].bound, x.shape()[2].bound, where);
+    cache_write(state, x, cells, where).named(fmt::format("encoded_{}", name));
+  }
+}
+
+Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
+                              const AttentionAttrs& attrs, std::source_location where) const {
+  const MemorySizes& sizes = requests_->sizes;
+  const Shape per_token{requests_->pos.shape()[0]};
+  const Tensor k =
+      encoded_state(fmt::format("encoded.k.{}", layer), sizes.cache_k, kv.G, kv.E, where);
+  const Tensor v =
+      encoded_state(fmt::format("encoded.v.{}", layer), sizes.cache_v, kv.G, kv.Ev, where);
+  const auto named = [](std::string_view name) { return fmt::format("{}{}", name, kEncoded); };
+  const AttentionRuns runs{
+      .table = input(named("table"), {sizes.sequences, blocks_for(sizes.context)}, where),
+      .slot = input("slot", per_token, where),
+      .first = input(named("first"), per_token, where),
+      .last = input(named("last"), per_token, where)};
+  return attention(q, k, v, runs, attrs, {}, where).named("cross_attn");
+}
+
 Recurrent Memory::recurrent(std::string_view name, const Shape& shape,
                             std::source_location where) const {
   const Shape per_token{requests_->pos.shape()[0]};
   // While a step runs, the states before and after it both exist.
-  const std::int64_t n_rows = requests_->sizes.sequences * (kCheckpoints + 2);
+  const std::int64_t n_rows = requests_->own_sizes().sequences * (kCheckpoints + 2);
   MemoryPart& rows = part({.kind = "rows", .n_rows = n_rows});
   std::vector<Dim> dims{Dim(n_rows)};
   dims.insert(dims.end(), shape.begin(), shape.end());

@@ -11,6 +11,7 @@
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/routing.h"
 
+#include "borders.h"
 #include "capture.h"
 
 namespace weft {
@@ -109,6 +110,7 @@ class Search {
 Search::Logits Search::logits(const SessionOptions& o) {
   ++result_.trials;
   Session session(model_, o);
+  give_texts(session);
   const auto steps = prefill_then_decode(options_.tokens.size(), session.options().prefill_width);
   try {
     return all_logits(session, 0, options_.tokens, steps);

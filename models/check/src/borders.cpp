@@ -22,7 +22,7 @@ Borders borders_of(const Session& session, std::int64_t n_tokens) {
   Borders borders;
   for (std::int64_t n = kCellsPerBlock; n + kMargin <= n_tokens; n += kCellsPerBlock)
     borders.cells.push_back(n);
-  for (std::size_t i = 0; i < session.n_plans(); ++i) {
+  for (std::size_t i = 0; i < session.n_step_plans(); ++i) {
     const std::int64_t width = session.plan(i).variables.front().bound;
     if (width > 1 && width + 1 <= std::min(n_tokens, session.options().prefill_width))
       borders.widths.push_back(width);
@@ -47,6 +47,17 @@ std::vector<std::int32_t> random_ids(const Model& model, std::int64_t n) {
   const auto n_vocab = static_cast<std::uint64_t>(model.facts().n_vocab);
   while (std::ssize(ids) < n) ids.push_back(static_cast<std::int32_t>(random() % n_vocab));
   return ids;
+}
+
+std::vector<std::int32_t> text_for(const Session& session) {
+  const SessionOptions& o = session.options();
+  return random_ids(session.model(), std::min({kFirstBlock, o.prefill_width, o.context}));
+}
+
+void give_texts(Session& session) {
+  if (!session.model().facts().encodes) return;
+  const std::vector<std::int32_t> text = text_for(session);
+  for (std::int32_t i = 0; i < session.options().sequences; ++i) session.encode(i, text);
 }
 
 std::int64_t affordable_definitions(const Model& model) {

@@ -27,6 +27,11 @@ Borders borders_of(const Session& session, std::int64_t n_tokens);
 // the context.
 std::int64_t tokens_across_borders(const Model& model, const SessionOptions& options);
 
+// Gives every sequence of a model with an encoder the same text, across the end of a block of
+// cells if a step can have as many tokens. Other models need none.
+void give_texts(Session& session);
+std::vector<std::int32_t> text_for(const Session& session);
+
 // Always the same ids.
 std::vector<std::int32_t> random_ids(const Model& model, std::int64_t n);
 

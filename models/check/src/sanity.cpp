@@ -12,6 +12,8 @@
 #include "weft/scheduler/budget.h"
 #include "weft/tokenize/tokenizer.h"
 
+#include "borders.h"
+
 namespace weft::checks {
 namespace {
 
@@ -168,6 +170,7 @@ std::string check_memory(const std::shared_ptr<const Model>& model, const Sessio
     throw Failed{fmt::format("{} planned, {} allocated", expected, allocated)};
   session.fill_with_noise(0, session.options().context);  // touches every cell of the cache
   session.truncate(0, 0);
+  give_texts(session);
   session.feed(0, tokens);
   const auto after = anonymous_bytes();
   const std::string exact = fmt::format("{} planned and allocated", human_bytes(allocated));

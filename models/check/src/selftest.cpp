@@ -194,6 +194,7 @@ std::string Checks::chunks(Session& session) const {
 std::string Checks::workers() const {
   for (const int workers : {2, 3}) {
     Session session(model_, base(workers));
+    give_texts(session);
     require_same(logits(session, wide(session)), want_, n_vocab(),
                  fmt::format("prefill by {} workers", workers));
     decode_windows(session, fmt::format("decode by {} workers", workers));
@@ -208,6 +209,7 @@ std::string Checks::batches() const {
   o.prefill_width = std::max<std::int64_t>(o.prefill_width, 2);
   o.logits_rows = std::max<std::int64_t>(o.logits_rows, 2);
   Session session(model_, o);
+  give_texts(session);
   for (const Window& window : windows_) side_by_side(session, window);
   return "two sequences in every step, same bits as alone";
 }
@@ -267,6 +269,7 @@ std::string Checks::prefix(Session& session) const {
 // NaN and Inf in any node, of a prefill and a decode step.
 std::string Checks::finite() const {
   Session session(model_, base());
+  give_texts(session);
   struct Scan final : NodeObserver {
     Capture capture;
     std::string bad;
@@ -308,6 +311,7 @@ void Checks::sessions() {
   std::optional<Session> session;
   run("prefill = decode", [&] {
     session.emplace(model_, base());
+    give_texts(*session);
     find_windows(*session);
     want_ = logits(*session, wide(*session));
     const std::size_t n_compared = decode_windows(*session, "one by one");

@@ -14,6 +14,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 
+#include "borders.h"
 #include "capture.h"
 
 namespace weft {
@@ -88,6 +89,7 @@ Trace trace_model(const std::shared_ptr<const Model>& model, const SessionOption
   o.workers = 1;
   if (o.context == 0) o.context = std::ssize(tokens) + n_more;
   Session session(model, o);
+  checks::give_texts(session);
   Trace trace{.model = model->facts().name, .backend = routes_of(session.options()).description()};
   std::vector<std::int32_t> all = tokens;
   std::int32_t best = 0;

@@ -108,6 +108,7 @@ class ModelVerifier {
 
   ModelVerification run() {
     std::size_t done = 0;
+    if (session_.model().facts().encodes) encode();
     for (const std::size_t n : prefill_then_decode(options_.tokens.size(), width_)) {
       if (!step(done, n)) break;
       done += n;
@@ -118,6 +119,7 @@ class ModelVerifier {
   }
 
  private:
+  void encode();
   bool step(std::size_t done, std::size_t n);
   void compare(VerifyReport& report, const Graph& graph, std::size_t done, std::size_t n,
                const Capture& got);
@@ -236,6 +238,16 @@ void ModelVerifier::compare_logits(std::span<const float> got, std::span<const f
     ++result_.logits_rows;
     result_.same_best += best(got.subspan(at, width)) == best(want.subspan(at, width));
   }
+}
+
+// Verifies the nodes of the encoder, and gives all sequences a text.
+void ModelVerifier::encode() {
+  const std::vector<std::int32_t> text = text_for(session_);
+  const std::size_t i = session_.plan_for_text(std::ssize(text));
+  Verifier verifier(session_.graph(i), session_.plan(i));
+  session_.encode(0, text, nullptr, &verifier);
+  result_.steps.push_back({session_.plan(i).name, verifier.report()});
+  if (plain_) plain_->encode(0, text);
 }
 
 // Returns false if the logits are NaN, so that no step can follow.

@@ -36,11 +36,14 @@ void check_finite(const Checkpoint& file, const CheckpointTensor& tensor) {
   }
 }
 
-// Checks every weight of the graph once: small ones must be finite. Also sums up their sizes.
-void check_weights(const Checkpoint& file, const Graph& graph, ModelFacts& facts) {
+// Checks every weight of the graph once that another graph does not have: small ones must be
+// finite. Also sums up their sizes.
+void check_weights(const Checkpoint& file, const Graph& graph, const Graph* other,
+                   ModelFacts& facts) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     if (node.kind != NodeKind::weight) continue;
+    if (other && other->find(node.path) != kNoNode) continue;
     const CheckpointTensor& tensor = *file.find_tensor(node.path);
     check_finite(file, tensor);
     facts.n_params += tensor.spec.shape.elems();
@@ -58,6 +61,16 @@ void retype(const std::string& mix, CheckpointSource& source) {
                              printable(t.tensor->name), t.to.name(), t.obstacle);
     source.retype(t.tensor->name, {t.to, t.tensor->spec.shape});
   }
+}
+
+// The token that texts of a decoder begin with: that of the file, or BOS, or padding, or 0.
+TokenId start_token(const CheckpointSource& source, const Model::Impl& model) {
+  const std::int64_t V = model.hparams->V;
+  const Keys keys(source, model.hparams->arch);
+  const SpecialTokens& special = model.vocabulary->special();
+  std::int64_t fallback = special.bos != kNoToken ? special.bos : std::max(special.pad, 0);
+  if (fallback >= V) fallback = 0;
+  return static_cast<TokenId>(keys.size_or("decoder_start_token_id", 0, V - 1, fallback));
 }
 
 void read_text(const Checkpoint& file, Model::Impl& model) {
@@ -101,14 +114,22 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   const Hparams& c = *impl->hparams;
   const Graph graph = build_graph(source, *impl->architecture, c, {});
   check(graph);
+  const bool encodes = impl->architecture->encode != nullptr;
   impl->facts = {.architecture = c.arch,
                  .name = std::string(source.find_string("general.name").value_or("")),
                  .n_layers = c.L,
                  .n_embd = c.D,
                  .n_vocab = c.V,
                  .context = c.context,
-                 .causal = c.causal};
-  check_weights(source.checkpoint(), graph, impl->facts);
+                 .causal = c.causal,
+                 .encodes = encodes};
+  check_weights(source.checkpoint(), graph, nullptr, impl->facts);
+  if (encodes) {
+    const Graph encoder = build_graph(source, *impl->architecture, c, {.encoder = true});
+    check(encoder);
+    check_weights(source.checkpoint(), encoder, &graph, impl->facts);
+    impl->facts.start = start_token(source, *impl);
+  }
   report(options, 1);
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }

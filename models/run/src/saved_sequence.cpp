@@ -73,6 +73,10 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
     fail<ValueError>("sequence {} has {} tokens, got {} to save", sequence,
                      session.length(sequence), tokens.size());
   }
+  if (session.model().facts().encodes) {
+    fail<UnsupportedError>("{}: saving a sequence of a model with an encoder is not supported",
+                           session.model().file().path());
+  }
   Writer writer(path);
   writer.bytes(std::as_bytes(std::span(kMagic)));
   writer.number(fingerprint(session));

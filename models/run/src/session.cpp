@@ -1,19 +1,11 @@
 #include "weft/run/session.h"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "weft/backends/backend.h"
-#include "weft/backends/memory.h"
 #include "weft/base/error.h"
 #include "weft/run/nan_error.h"
-#include "weft/scheduler/workers.h"
 
-#include "device_memory.h"
-#include "memory/session_memory.h"
-#include "model_impl.h"
-#include "session_plan.h"
-#include "session_runner.h"
+#include "session_impl.h"
 
 namespace weft {
 namespace {
@@ -27,145 +19,6 @@ bool has_nan(std::span<const float> values) {
 }
 
 }  // namespace
-
-struct Session::Impl {
-  Impl(std::shared_ptr<const Model> m, const SessionOptions& options)
-      : model(std::move(m)),
-        planned(plan_model(*model, options)),
-        weights(load_weights()),
-        workers(planned.options.workers),
-        states(planned.memory.state),
-        arena(planned.memory.arena),
-        scratch(planned.memory.scratch),
-        devices(allocate_on_devices()),
-        state_at(place_states()),
-        memory({planned.options.sequences, planned.options.context}, planned.options.prefill_width,
-               memory_parts()),
-        runners(planned.plans.size()),
-        chunk(static_cast<std::size_t>(planned.options.prefill_width)),
-        ends(static_cast<std::size_t>(planned.options.sequences)) {}
-
-  std::vector<std::unique_ptr<DeviceMemory>> allocate_on_devices() const;
-  std::unordered_map<std::string, std::byte*> place_states();
-  std::vector<std::unique_ptr<SequenceMemory>> memory_parts();
-  bool is_on_device(const Node& state) const;
-  std::shared_ptr<const ResidentWeights> load_weights() const;
-  const std::byte* weight(const Node& node) const;
-  std::size_t plan_for(std::size_t n_tokens) const;
-  Runner& runner(std::size_t n_tokens);
-  void check_tokens(std::span<const std::int32_t> tokens) const;
-  void check_starts(std::int32_t sequence) const;
-  void check_step(std::span<const StepToken> tokens) const;
-  void write_ends(Runner& r, std::span<const StepToken> tokens);
-  std::size_t write_inputs(Runner& r, std::span<const StepToken> tokens);
-  void check_logits(std::span<const StepToken> tokens, const View& rows) const;
-  std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
-                              NodeObserver* observer);
-  std::span<const float> compute(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
-                                 NodeObserver* observer);
-
-  std::shared_ptr<const Model> model;
-  PlannedModel planned;
-  std::shared_ptr<const ResidentWeights> weights;  // null if all stay in the file
-  Workers workers;
-  Buffer states, arena, scratch;
-  std::vector<std::unique_ptr<DeviceMemory>> devices;
-  std::unordered_map<std::string, std::byte*> state_at;  // in host memory
-  SessionMemory memory;
-  std::vector<std::unique_ptr<Runner>> runners;  // by width class; null until first used
-  std::vector<StepToken> chunk;                  // of feed(), so that it does not allocate
-  std::vector<std::int64_t> ends;                // of write_ends(), likewise
-  std::span<const float> last;                   // in the arena
-};
-
-std::vector<std::unique_ptr<DeviceMemory>> Session::Impl::allocate_on_devices() const {
-  std::vector<std::unique_ptr<DeviceMemory>> all;
-  for (const DeviceUse& use : device_use(planned.graphs, planned.plans))
-    all.push_back(std::make_unique<DeviceMemory>(*model, use));
-  return all;
-}
-
-std::unordered_map<std::string, std::byte*> Session::Impl::place_states() {
-  std::unordered_map<std::string, std::byte*> places;
-  std::byte* at = states.data();
-  const Graph& graph = planned.graphs.front();
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    if (graph[id].kind != NodeKind::state || is_on_device(graph[id])) continue;
-    places.emplace(graph[id].path, at);
-    at += align_up(graph[id].spec.bytes());
-  }
-  return places;
-}
-
-std::vector<std::unique_ptr<SequenceMemory>> Session::Impl::memory_parts() {
-  const SessionOptions& o = planned.options;
-  const Graph& graph = planned.graphs.front();
-  std::vector<std::unique_ptr<SequenceMemory>> parts;
-  for (const MemoryPart& part : planned.memory_parts) {
-    std::vector<StateStore::State> all;
-    for (const std::string& path : part.states) {
-      const auto on_host = state_at.find(path);
-      const auto has = [&](const auto& device) { return device->has_state(path); };
-      const auto device = std::ranges::find_if(devices, has);
-      all.push_back({.path = path,
-                     .spec = graph[graph.find(path)].spec,
-                     .host = on_host != state_at.end() ? on_host->second : nullptr,
-                     .device = device != devices.end() ? device->get() : nullptr});
-    }
-    parts.push_back(make_memory(part, {o.sequences, o.context}, StateStore(std::move(all))));
-  }
-  return parts;
-}
-
-bool Session::Impl::is_on_device(const Node& state) const {
-  const NodeId id = planned.graphs.front().find(state.path);
-  return is_device(planned.plans.front().placements[id].memory);
-}
-
-std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
-  const WeightLayout layout = layout_weights(*model, planned);
-  const LoadOptions options = load_options(*model, planned);
-  std::shared_ptr<const ResidentWeights> region;
-  if (layout.region_bytes > 0) region = model->impl().resident_weights(layout, options);
-  if (planned.options.weights == WeightMode::resident) return region;
-  // If not all of it fits, reading the rest would only evict what was read before.
-  if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
-    prefault_mapped(model->file(), layout, options);
-  return region;
-}
-
-const std::byte* Session::Impl::weight(const Node& node) const {
-  const std::byte* data = weights ? weights->find(node.path) : nullptr;
-  return data ? data : model->file().find_tensor(node.path)->data;
-}
-
-std::size_t Session::Impl::plan_for(std::size_t n_tokens) const {
-  std::size_t i = 0;
-  const auto bound = [&](std::size_t plan) {
-    const std::vector<Variable>& variables = planned.graphs[plan].variables();
-    return static_cast<std::size_t>(variables[Runner::index_of(variables, "T")].bound);
-  };
-  while (bound(i) < n_tokens) ++i;
-  return i;
-}
-
-Runner& Session::Impl::runner(std::size_t n_tokens) {
-  const std::size_t i = plan_for(n_tokens);
-  if (!runners[i]) {
-    Bindings bindings{.weight = [&](const Node& node) { return weight(node); },
-                      .state = [&](const Node& node) { return state_at.at(node.path); },
-                      .arena = arena.bytes(),
-                      .scratch = scratch.bytes()};
-    for (const PlanDevice& used : planned.plans[i].devices) {
-      const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
-      bindings.devices.push_back((*at)->bindings());
-    }
-    runners[i] =
-        std::make_unique<Runner>(planned.graphs[i], planned.plans[i], planned.assignments[i],
-                                 bindings, workers, memory.input_names());
-  }
-  return *runners[i];
-}
 
 void Session::Impl::check_tokens(std::span<const std::int32_t> tokens) const {
   const std::int64_t n_vocab = model->facts().n_vocab;
@@ -193,6 +46,7 @@ void Session::Impl::check_step(std::span<const StepToken> tokens) const {
     check_tokens({&t.token, 1});
     n_rows += t.logits;
     if (!model->facts().causal) check_starts(t.sequence);
+    if (model->facts().encodes) check_has_text(t.sequence);
   }
   if (tokens.empty() || std::ssize(tokens) > o.prefill_width) {
     fail<ValueError>("a step has 1..{} tokens, got {}", o.prefill_width, tokens.size());
@@ -222,6 +76,7 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
   }
   if (!r.ends.empty()) write_ends(r, tokens);
   memory.write_inputs(r.memory);
+  if (model->facts().encodes) write_encoded(r, tokens);
   // An extent is at least 1: if no logits are requested, one row is computed and ignored.
   if (n_rows == 0) Runner::put(r.out_rows, 0, 0);
   r.extents[r.t] = static_cast<std::int64_t>(tokens.size());
@@ -244,7 +99,7 @@ void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& 
 std::span<const float> Session::Impl::compute(std::span<const StepToken> tokens,
                                               const std::atomic<bool>* cancel,
                                               NodeObserver* observer) {
-  Runner& r = runner(tokens.size());
+  Runner& r = runner(plan_for(tokens.size()));
   const std::size_t n_rows = write_inputs(r, tokens);
   r.executor.run(r.extents, cancel, observer);
   const View rows = r.executor.output(planned.options.embeddings ? "embeddings" : "logits");
@@ -280,6 +135,7 @@ void Session::feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
   Impl& s = *impl_;
   s.memory.check_sequence(sequence);
   s.check_tokens(tokens);
+  if (s.model->facts().encodes) s.check_has_text(sequence);
   s.memory.check_room(sequence, length(sequence) + std::ssize(tokens));
   for (std::size_t done = 0; done < tokens.size();) {
     const std::size_t n = std::min(tokens.size() - done, s.chunk.size());
@@ -331,6 +187,7 @@ void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) 
     fail<ValueError>("sequence {} has {} tokens, cannot copy {}", from, length(from), new_length);
   }
   impl_->memory.copy(from, to, new_length);
+  if (from != to) impl_->encoded.copy(from, to, impl_->encoded.length(from));
 }
 
 std::size_t Session::n_states() const {
@@ -357,10 +214,6 @@ void Session::restore(std::int32_t sequence, std::int64_t length, std::int64_t s
   impl_->memory.restore(sequence, length, saved_length, states);
 }
 
-void Session::fill_with_noise(std::int32_t sequence, std::int64_t length) {
-  impl_->memory.fill_with_noise(sequence, length);
-}
-
 const Model& Session::model() const {
   return *impl_->model;
 }
@@ -385,6 +238,9 @@ const std::vector<std::string>& Session::concessions() const {
 std::size_t Session::n_plans() const {
   return impl_->planned.plans.size();
 }
+std::size_t Session::n_step_plans() const {
+  return impl_->planned.n_step_plans;
+}
 const Plan& Session::plan(std::size_t i) const {
   return impl_->planned.plans.at(i);
 }
@@ -393,6 +249,9 @@ const Graph& Session::graph(std::size_t i) const {
 }
 std::size_t Session::plan_for(std::int64_t n_tokens) const {
   return impl_->plan_for(static_cast<std::size_t>(n_tokens));
+}
+std::size_t Session::plan_for_text(std::int64_t n_tokens) const {
+  return impl_->plan_for(static_cast<std::size_t>(n_tokens), true);
 }
 
 }  // namespace weft

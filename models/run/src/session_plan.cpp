@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "weft/backends/backend.h"
@@ -9,8 +10,6 @@
 #include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q8_0.h"
-#include "weft/scheduler/passes.h"
-#include "weft/scheduler/planner.h"
 #include "weft/scheduler/routing.h"
 #include "weft/scheduler/workers.h"
 
@@ -22,9 +21,6 @@ namespace {
 
 using namespace run;
 
-// Width classes: a step uses the narrowest plan that it fits into. Narrow ones are for decoding one
-// or several sequences and for the end of a prompt, wide ones for prefill.
-constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
 constexpr std::int64_t kMinPrefill = 8;  // the budget never reduces prefill_width below this
 // Nor below this to keep weights resident: it would cost more than they gain.
 constexpr std::int64_t kMinPrefillResident = 128;
@@ -82,69 +78,6 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   return o;
 }
 
-// The fused graph of a width class, and its memory parts.
-ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
-                       std::int64_t width) {
-  const Model::Impl& impl = model.impl();
-  ModelGraph built = build_model_graph(impl.source, *impl.architecture, *impl.hparams,
-                                       {.tokens = width,
-                                        .logits_rows = std::min(width, o.logits_rows),
-                                        .sequences = o.sequences,
-                                        .context = o.context,
-                                        .cells = o.cells,
-                                        .step_tokens = o.prefill_width,
-                                        .cache_k = o.cache_k,
-                                        .cache_v = o.cache_v,
-                                        .embeddings = o.embeddings});
-  built.graph = fuse(built.graph, passes);
-  return built;
-}
-
-// Narrowest first.
-std::vector<std::int64_t> widths_of(const SessionOptions& o) {
-  std::vector<std::int64_t> widths;
-  for (const std::int64_t width : kWidths) {
-    if (width < o.prefill_width) widths.push_back(width);
-  }
-  widths.push_back(o.prefill_width);
-  return widths;
-}
-
-void count_memory(const Model& model, PlannedModel& planned) {
-  planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
-}
-
-// Plans every width class with weights of this mode, without regard to the budget.
-PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
-  PlannedModel planned{.options = options};
-  planned.options.weights = weights;
-  const SessionOptions& o = planned.options;
-  const PassOptions passes{.off = o.passes_off, .resident = weights == WeightMode::resident};
-  const Routes routes = routes_of(o);
-  const std::vector<std::int64_t> widths = widths_of(o);
-  std::vector<Graph> fused;
-  for (const std::int64_t width : widths) {
-    ModelGraph built = fused_class(model, o, passes, width);
-    fused.push_back(std::move(built.graph));
-    planned.memory_parts = std::move(built.memory);
-  }
-  routes.check_patterns(fused.front());
-  planned.assignments = assign(fused, routes);
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    const Assignment& assignment = planned.assignments[i];
-    planned.graphs.push_back(lower(std::move(fused[i]), assignment, passes));
-    planned.plans.push_back(
-        make_plan(planned.graphs.back(), assignment,
-                  {.name = widths[i] == 1 ? "decode" : fmt::format("prefill {}", widths[i]),
-                   .lanes = o.workers,
-                   .allow_one_lane = true,
-                   .replay = o.executor,
-                   .reuse_arena = o.reuse_arena}));
-  }
-  count_memory(model, planned);
-  return planned;
-}
-
 // Limits of the concessions below. Each concession gives something up and returns true, or returns
 // false if there is nothing left to give up.
 struct Limits {
@@ -165,16 +98,22 @@ bool drop_tables(const Model& model, const Limits& limits, PlannedModel& planned
   return true;
 }
 
+void remove_plan(PlannedModel& planned, std::size_t i) {
+  const auto at = static_cast<std::ptrdiff_t>(i);
+  planned.graphs.erase(planned.graphs.begin() + at);
+  planned.assignments.erase(planned.assignments.begin() + at);
+  planned.plans.erase(planned.plans.begin() + at);
+}
+
 bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   const std::int64_t before = planned.memory.total();
   const std::int64_t width = planned.options.prefill_width;
-  if (planned.graphs.size() == 1) return false;
-  const std::vector<Variable>& variables = planned.graphs[planned.graphs.size() - 2].variables();
+  if (planned.n_step_plans == 1) return false;
+  const std::vector<Variable>& variables = planned.graphs[planned.n_step_plans - 2].variables();
   const std::int64_t next = std::ranges::find(variables, "T", &Variable::name)->bound;
   if (next < limits.min_prefill) return false;
-  planned.graphs.pop_back();
-  planned.assignments.pop_back();
-  planned.plans.pop_back();
+  if (planned.graphs.size() > planned.n_step_plans) remove_plan(planned, planned.graphs.size() - 1);
+  remove_plan(planned, --planned.n_step_plans);
   planned.options.prefill_width = next;
   planned.options.logits_rows = std::min(planned.options.logits_rows, next);
   count_memory(model, planned);
@@ -300,20 +239,31 @@ Routes routes_of(const SessionOptions& options) {
 
 namespace run {
 
-std::int64_t state_bytes(const Graph& graph, const Plan& plan) {
-  std::int64_t sum = 0;
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    const bool here = !is_device(plan.placements[id].memory);
-    if (graph[id].kind == NodeKind::state && here) sum += align_up(graph[id].spec.bytes());
+std::vector<const Node*> states_on_host(const std::vector<Graph>& graphs,
+                                        const std::vector<Plan>& plans) {
+  std::vector<const Node*> states;
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    for (NodeId id = 0; id < graphs[i].size(); ++id) {
+      const Node& node = graphs[i][id];
+      if (node.kind != NodeKind::state || is_device(plans[i].placements[id].memory)) continue;
+      if (seen.insert(node.path).second) states.push_back(&node);
+    }
   }
-  return sum;
+  return states;
+}
+
+const TensorSpec& state_spec(const std::vector<Graph>& graphs, const std::string& path) {
+  const auto has = [&](const Graph& graph) { return graph.find(path) != kNoNode; };
+  const Graph& graph = *std::ranges::find_if(graphs, has);
+  return graph[graph.find(path)].spec;
 }
 
 MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans,
                      const WeightLayout& weights) {
-  MemoryUse use{.weights_mapped = weights.mapped_bytes,
-                .weights_resident = weights.region_bytes,
-                .state = state_bytes(graphs.front(), plans.front())};
+  MemoryUse use{.weights_mapped = weights.mapped_bytes, .weights_resident = weights.region_bytes};
+  for (const Node* state : states_on_host(graphs, plans))
+    use.state += align_up(state->spec.bytes());
   for (const DeviceUse& device : device_use(graphs, plans)) use.device += device.bytes();
   for (const Plan& plan : plans) {  // one step runs at a time: arena and scratch are shared
     use.arena = std::max(use.arena, plan.arena_bytes);
@@ -325,10 +275,17 @@ MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& 
 WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   const bool resident = planned.options.weights == WeightMode::resident;
   const auto off_host = weights_off_host(planned.graphs, planned.plans);
-  WeightLayout layout = layout_weights(model.file(), planned.graphs.front(), resident, off_host);
-  for (const Graph& graph : std::span(planned.graphs).subspan(1)) {
-    if (layout_weights(model.file(), graph, resident, off_host) != layout)
-      fail<Error>("the plans of the session need weights in different types");
+  const std::size_t n_steps = planned.n_step_plans, n = planned.graphs.size();
+  // Of one graph of steps, and one of texts if there are any.
+  const auto layout_of = [&](std::size_t step, std::size_t text) {
+    std::vector<const Graph*> graphs{&planned.graphs[step]};
+    if (text < n) graphs.push_back(&planned.graphs[text]);
+    return layout_weights(model.file(), graphs, resident, off_host);
+  };
+  WeightLayout layout = layout_of(0, n_steps);
+  for (std::size_t i = 1; i < n; ++i) {
+    const bool same = (i < n_steps ? layout_of(i, n_steps) : layout_of(0, i)) == layout;
+    if (!same) fail<Error>("the plans of the session need weights in different types");
   }
   return layout;
 }

@@ -8,12 +8,22 @@
 
 namespace weft::run {
 
-// Bytes of all states of a graph in host memory, each aligned. Session lays them out in this order.
-std::int64_t state_bytes(const Graph& graph, const Plan& plan);
+// The states of all graphs in host memory, in the order in which Session lays them out, each
+// aligned.
+std::vector<const Node*> states_on_host(const std::vector<Graph>& graphs,
+                                        const std::vector<Plan>& plans);
+// REQUIRES: one of the graphs has the state.
+const TensorSpec& state_spec(const std::vector<Graph>& graphs, const std::string& path);
 
 // The memory of a session with these plans. REQUIRES: one plan per graph, at least one.
 MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans,
                      const WeightLayout& weights);
+
+// Plans every width class with weights of this mode, without regard to the budget.
+PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights);
+
+// Sets planned.memory.
+void count_memory(const Model& model, PlannedModel& planned);
 
 // The placement of a planned session's weights, which is the same for every width class.
 WeightLayout layout_weights(const Model& model, const PlannedModel& planned);

@@ -14,17 +14,22 @@
 namespace weft::run {
 
 struct Runner {
-  // `memory_inputs`: names of those that SessionMemory writes.
+  // `memory_inputs`, `encoded_inputs`: names of those that SessionMemory writes, for the tokens and
+  // for what the encoder left.
   Runner(const Graph& graph, const Plan& plan, const Assignment& assignment,
-         const Bindings& bindings, Workers& workers, std::span<const std::string> memory_inputs)
+         const Bindings& bindings, Workers& workers, std::span<const std::string> memory_inputs,
+         std::span<const std::string> encoded_inputs)
       : executor(graph, plan, assignment, bindings, workers),
         tokens(input(graph, "tokens")),
         pos(input(graph, "pos")),
         out_rows(input(graph, "out_rows")),
         ends(input(graph, "ends")),
+        last_encoded(input(graph, "last.encoded")),
         t(index_of(graph.variables(), "T")),
         o(index_of(graph.variables(), "O")) {
     for (const std::string& name : memory_inputs) memory.push_back(input(graph, name));
+    for (const std::string& name : encoded_inputs)  // `memory` has the slots
+      encoded.push_back(name == "slot" ? std::span<std::int32_t>() : input(graph, name));
   }
 
   static std::size_t index_of(const std::vector<Variable>& variables, std::string_view name) {
@@ -42,8 +47,8 @@ struct Runner {
   }
 
   Executor executor;
-  std::span<std::int32_t> tokens, pos, out_rows, ends;
-  std::vector<std::span<std::int32_t>> memory;
+  std::span<std::int32_t> tokens, pos, out_rows, ends, last_encoded;
+  std::vector<std::span<std::int32_t>> memory, encoded;
   std::size_t t, o;  // indices of the variables
   Extents extents{};
 };

@@ -22,18 +22,35 @@ PerNode<bool> read_whole(const Graph& graph) {
   return whole;
 }
 
-}  // namespace
-
-WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool resident,
-                            const std::vector<std::string>& off_host) {
+// Adds the weights of a graph, each once.
+void add_weights(const Checkpoint& file, const Graph& graph,
+                 const std::vector<std::string>& off_host, std::vector<PlacedWeight>& weights) {
   const PerNode<bool> whole = read_whole(graph);
-  WeightLayout layout;
+  const std::size_t n_others = weights.size();
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     if (node.kind != NodeKind::weight || std::ranges::count(off_host, node.path) != 0) continue;
-    layout.weights.push_back(
-        {.tensor = file.find_tensor(node.path), .dtype = node.spec.dtype, .whole = whole[id]});
+    const PlacedWeight weight{
+        .tensor = file.find_tensor(node.path), .dtype = node.spec.dtype, .whole = whole[id]};
+    const auto others = std::span(weights).first(n_others);
+    const auto same = std::ranges::find(others, weight.tensor, &PlacedWeight::tensor);
+    if (same == others.end()) {
+      weights.push_back(weight);
+    } else if (same->dtype == weight.dtype) {
+      same->whole |= weight.whole;
+    } else {
+      fail<Error>("the graphs need weight '{}' as {} and as {}", printable(node.path),
+                  same->dtype.name(), weight.dtype.name());
+    }
   }
+}
+
+}  // namespace
+
+WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const> graphs,
+                            bool resident, const std::vector<std::string>& off_host) {
+  WeightLayout layout;
+  for (const Graph* graph : graphs) add_weights(file, *graph, off_host, layout.weights);
   std::ranges::sort(layout.weights, {}, [](const PlacedWeight& w) {
     return std::tuple(w.tensor->part, w.tensor->file_offset);
   });

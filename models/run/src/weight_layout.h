@@ -3,6 +3,7 @@
 // the types that the session's graphs give them. Computed from the file's header alone.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,12 +33,13 @@ struct WeightLayout {
   friend bool operator==(const WeightLayout&, const WeightLayout&) = default;
 };
 
-// With `resident`, every weight that steps read completely goes into the region, in file order.
-// Otherwise only those whose rows have another order in the file. Weights that the graph needs in
-// another type are converted when they are copied into the region. Throws Error if such a weight
-// would have to stay in the file, or is quantized there. Weights `off_host` are omitted, because
-// only devices read them.
-WeightLayout layout_weights(const Checkpoint& file, const Graph& graph, bool resident,
-                            const std::vector<std::string>& off_host = {});
+// Of graphs that are run by turns. With `resident`, every weight that steps read completely goes
+// into the region, in file order. Otherwise only those whose rows have another order in the file.
+// Weights that the graph needs in another type are converted when they are copied into the region.
+// Throws Error if such a weight would have to stay in the file, or is quantized there. Weights
+// `off_host` are omitted, because only devices read them. Also throws Error if two graphs need a
+// weight in different types.
+WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const> graphs,
+                            bool resident, const std::vector<std::string>& off_host = {});
 
 }  // namespace weft::run

@@ -1,6 +1,7 @@
 // Where weights lie: layouts, the region that sessions share, the choice between the modes.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -256,7 +257,7 @@ TEST_CASE("a layout names a weight that the file does not have in the graph's ty
   const PlannedModel planned = plan_model(*model, kResident);
   const auto other = tiny_model({.matrices = q4_0});
   CHECK(text_of([&] {
-          layout_weights(other->file(), planned.graphs[0], true);
+          layout_weights(other->file(), std::array{&std::as_const(planned.graphs[0])}, true);
         }).find("is Q4_0 in the file, the graph needs ") != std::string::npos);
 }
 

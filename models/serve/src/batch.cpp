@@ -66,6 +66,9 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
       events_.push_back({generation, g.choose(g.unused_logits)});
   }
   if (!events_.empty()) return events_;  // run the step in the next call, so that no event is lost
+  for (Generation* generation : generations) {
+    if (!generation->ended() && !generation->impl().encode_text()) return events_;
+  }
   add_parts(generations, false);
   add_parts(generations, true);
   ++turn_;

@@ -52,6 +52,13 @@ void keep(const ReplyEvent& event, ChatMessage& message, std::vector<ToolCall>& 
   }
 }
 
+// Conversations grow by appending to what was computed, but an encoder reads its text as a whole.
+const Model& without_encoder(const Model& model) {
+  if (!model.facts().encodes) return model;
+  fail<UnsupportedError>("{}: chats with a model that has an encoder are not supported",
+                         model.file().path());
+}
+
 bool is_empty(const ChatMessage& m) {
   return m.content.empty() && m.reasoning.empty() && m.tool_calls.empty();
 }
@@ -63,7 +70,7 @@ Conversation::Conversation(Session& session, std::int32_t sequence,
     : options_(options),
       own_tools_(options.tools),
       own_kwargs_(options.kwargs),
-      tokenizer_(session.model().tokenizer()),
+      tokenizer_(without_encoder(session.model()).tokenizer()),
       generation_(session, sequence,
                   {.sampler = options.sampler,
                    .rules = options.rules,

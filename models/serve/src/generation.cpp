@@ -35,6 +35,9 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
       if (id < vocabulary.size() && vocabulary.ends_generation(id)) end_tokens.push_back(id);
   }
   if (options.shows_control) options.decode.show_special = true;
+  if (options.token_healing && session.model().facts().encodes)
+    fail<UnsupportedError>("{}: token healing with a model that has an encoder is not supported",
+                           session.model().file().path());
 }
 
 void Generation::Impl::set_sampler(const SamplerOptions& with) {
@@ -49,6 +52,11 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   if (std::ssize(prompt) > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}", prompt.size(),
                      session.options().context);
+  }
+  if (session.model().facts().encodes) {  // the decoder's text begins after its start token
+    const bool same_text = !must_encode && source == prompt && session.text_length(sequence) > 0;
+    must_encode = !same_text;
+    source = std::exchange(prompt, {session.model().facts().start});
   }
   n_fed = std::min(n_fed, static_cast<std::size_t>(session.length(sequence)));
   const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
@@ -93,7 +101,20 @@ void Generation::Impl::pass_prompt_to_sampler() {
   for (; n_seen < n_prompt; ++n_seen) sampler.accept(tokens[n_seen]);
 }
 
+bool Generation::Impl::encode_text() {
+  if (!must_encode) return true;
+  n_fed = 0;
+  try {
+    session.encode(sequence, source, cancel);
+  } catch (const CancelledError&) {
+    return false;
+  }
+  must_encode = false;
+  return true;
+}
+
 bool Generation::Impl::feed(const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  if (!encode_text()) return false;
   try {
     session.feed(sequence, pending(), cancel, progress);
   } catch (const CancelledError&) {
@@ -281,6 +302,9 @@ std::span<const TokenId> Generation::tokens() const {
 }
 std::int64_t Generation::n_prompt() const {
   return static_cast<std::int64_t>(impl_->n_prompt);
+}
+std::int64_t Generation::n_text() const {
+  return std::ssize(impl_->source);
 }
 std::int64_t Generation::n_new() const {
   return impl_->n_new();

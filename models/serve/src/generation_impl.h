@@ -15,6 +15,8 @@ struct Generation::Impl {
   Impl(Session& session, std::int32_t sequence, const GenerationOptions& options);
 
   void begin(std::vector<TokenId> prompt, SamplerStart start);
+  // Has the encoder read `source`, unless the sequence has it. Returns false if cancelled.
+  bool encode_text();
   bool feed(const std::function<void(std::int64_t, std::int64_t)>& progress = {});
   // An event that needs no computation, if there is one.
   std::optional<GenerationEvent> next_without_step();
@@ -52,6 +54,8 @@ struct Generation::Impl {
   std::optional<Detokenizer> detokenizer;
 
   std::vector<TokenId> tokens;
+  std::vector<TokenId> source;  // the encoder's text, if the model has one
+  bool must_encode = false;
   std::size_t n_prompt = 0, n_fed = 0, n_delivered = 0, n_reused = 0;
   std::size_t n_seen = 0;  // tokens passed to the sampler
   bool may_look_ahead = false;

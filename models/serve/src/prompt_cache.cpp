@@ -50,6 +50,10 @@ PromptCache::PromptCache(std::string path, bool read_only)
 std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenId> prompt,
                                   std::string& warning) {
   if (path_.empty() || prompt.empty()) return 0;
+  if (generation.session().model().facts().encodes) {
+    fail<UnsupportedError>("{}: a prompt cache for a model with an encoder is not supported",
+                           generation.session().model().file().path());
+  }
   if (!read_only_) check_writable(path_);
   const auto saved = open_cache(path_, read_only_, generation.session(), warning);
   if (!saved) return 0;

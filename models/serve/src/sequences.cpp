@@ -20,6 +20,8 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   to->rules_are_healed = from.rules_are_healed;
   if (from.healing) to->healing.emplace(*from.healing);
   if (from.detokenizer) to->detokenizer.emplace(*from.detokenizer);
+  to->source = from.source;
+  to->must_encode = from.must_encode;
   to->tokens.reserve(from.tokens.capacity());
   to->tokens = from.tokens;
   to->n_prompt = from.n_prompt;

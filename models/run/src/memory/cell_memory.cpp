@@ -123,8 +123,8 @@ void CellMemory::cut(std::int32_t sequence, std::int64_t n_blocks) {
 void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                               std::span<const InputValues> inputs) {
   const InputValues table = inputs[0], cells = inputs[1], first = inputs[2];
-  if (table.empty()) return;
   for (const Growth& g : step) {
+    if (table.empty()) break;
     const Kept& has = kept(g.sequence);
     const std::size_t begin = at(g.sequence, has.begin), end = at(g.sequence, has.end);
     std::copy(&table_[begin], table_.data() + end, table.begin() + std::ptrdiff_t(begin));
@@ -132,8 +132,9 @@ void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<cons
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto& [sequence, position] = tokens[i];
     const std::int64_t lies_in = block(sequence, position / kCellsPerBlock);
-    cells[i] = static_cast<std::int32_t>(lies_in * kCellsPerBlock + position % kCellsPerBlock);
-    first[i] = static_cast<std::int32_t>(oldest(position));
+    if (!cells.empty())
+      cells[i] = static_cast<std::int32_t>(lies_in * kCellsPerBlock + position % kCellsPerBlock);
+    if (!first.empty()) first[i] = static_cast<std::int32_t>(oldest(position));
   }
 }
 

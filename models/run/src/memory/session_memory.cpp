@@ -73,6 +73,15 @@ void SessionMemory::check_next(std::int32_t sequence) {
   check_length(sequence, ++to);
 }
 
+void SessionMemory::read_last(std::int32_t sequence) {
+  const std::int64_t n = length(sequence);
+  if (growth_of_[index(sequence)] < 0) {
+    growth_of_[index(sequence)] = static_cast<std::int32_t>(growths_.size());
+    growths_.push_back({sequence, n, n});
+  }
+  tokens_.push_back({sequence, n - 1});
+}
+
 void SessionMemory::reserve() {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const Growth* const failed = parts_[i]->reserve(growths_);

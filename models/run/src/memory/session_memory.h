@@ -34,6 +34,13 @@ class SessionMemory {
     for (const auto& t : tokens) check_next(t.sequence);
     reserve();
   }
+  // Like begin() of a step that only reads: each token's place is the last one of its sequence.
+  // Nothing is reserved. REQUIRES: none of the sequences is empty.
+  template <class Tokens>
+  void begin_reading(const Tokens& tokens) {
+    forget_step();
+    for (const auto& t : tokens) read_last(t.sequence);
+  }
   // The places of the step's tokens.
   std::span<const TokenPlace> step() const { return tokens_; }
   void append();
@@ -59,6 +66,7 @@ class SessionMemory {
   static std::size_t index(std::int64_t sequence) { return static_cast<std::size_t>(sequence); }
   void forget_step();
   void check_next(std::int32_t sequence);
+  void read_last(std::int32_t sequence);
   void reserve();
   void check_resumes(std::int32_t sequence, std::int64_t length) const;
   template <class Fill>

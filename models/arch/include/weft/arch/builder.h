@@ -47,11 +47,14 @@ class Weights {
   const Shape* shape_of(std::string_view name) const;  // null if the file has no such tensor
   // Declares a tensor that files may have and the graph does not use. Otherwise it is an error.
   void ignore(std::string_view name) const;
-  void ignore_block(std::int64_t i) const;  // all tensors of layer i
+  void ignore_block(std::int64_t i) const;        // all tensors of layer i
+  void ignore_part(std::string_view name) const;  // all tensors "NAME.*"
 
   // The weights of layer i. While the result (or a copy) exists, paths of new nodes start with
   // "blk.<i>.". One block at a time.
   Weights block(std::int64_t i) const;
+  // The weights of a part of a model, likewise: part("enc").block(3) has "enc.blk.3.*".
+  Weights part(std::string_view name) const;
 
  private:
   friend class GraphBuilder;
@@ -89,6 +92,10 @@ struct Architecture {
   // Reads the keys and throws for what cannot be built. Null: read_hparams().
   Config (*configure)(const Keys& keys) = nullptr;
   HuggingFace hugging_face = {};
+  // For models of an encoder and a decoder, else null: builds the graph of the encoder, which reads
+  // the text of a sequence and keeps what the decoder attends to (Memory::keep_encoded). Returns
+  // the encoder's normalized rows, [O, D] f32. `build` then builds the decoder.
+  Tensor (*encode)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
 };
 
 // An architecture with its own config struct:
@@ -130,10 +137,12 @@ struct GraphOptions {
   std::int64_t step_tokens = 0;  // of the widest step of the session; 0: tokens
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;
+  bool encoder = false;  // the graph of the encoder. REQUIRES: the architecture has one
 };
 
 // The graph of one width class. Inputs: "tokens", "pos" [T] i32, "out_rows" [O] i32 and those of
-// its memory parts. Output: "logits" [O, V] or "embeddings" [O, D]. States are named by Memory.
+// its memory parts. Output: "logits" [O, V], or "embeddings" [O, D] of an encoder or if they are
+// requested. States are named by Memory.
 // Throws what Weights throws, and FormatError naming the tensors of the file that the architecture
 // does not know.
 struct ModelGraph {

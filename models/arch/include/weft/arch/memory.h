@@ -9,6 +9,7 @@
 //   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, key and value
 //   in.memory.chosen(in.memory.choose(layer, ..)).attend(..)  of the tokens that an indexer chooses
 //   in.memory.recurrent("conv.3", {D})                   a state of fixed size
+//   in.memory.attend_encoded(layer, q, kv, attrs)        keys, values of the encoder's text
 
 #include <cstdint>
 #include <memory>
@@ -30,11 +31,19 @@ inline constexpr std::int64_t kGuaranteedRewind = 64;
 // The interval of checkpoints of recurrent states, in tokens, and how many are kept.
 inline constexpr std::int64_t kCheckpointEvery = 64, kCheckpoints = 4;
 
+// What the rows of a part belong to.
+enum class MemoryOf : std::uint8_t {
+  sequence,  // the tokens of sequences
+  text,      // the text that the encoder reads, one at a time
+  encoded,   // what the encoder leaves of the text of each sequence
+};
+
 // States of a graph that share one layout: a pool of rows. A row is a block of cells, or the state
 // of a recurrent layer for one sequence.
 struct MemoryPart {
-  std::string_view kind;            // "cells" or "rows", a name in the session's list of kinds
-  std::string suffix;               // of the names of its inputs: "", ".w512"
+  std::string_view kind;  // "cells" or "rows", a name in the session's list of kinds
+  std::string suffix;     // of the names of its inputs: "", ".w512"
+  MemoryOf of = MemoryOf::sequence;
   std::int64_t window = 0;          // cells: the last positions that a token attends to; 0: all
   std::int64_t n_rows = 0;          // of all sequences together
   std::vector<std::string> states;  // their paths
@@ -47,6 +56,12 @@ struct MemorySizes {
   std::int64_t cells = 0;        // of all sequences together; 0: enough for all of them
   std::int64_t step_tokens = 1;  // of the widest step of the session
   DType cache_k = f16, cache_v = f16;
+  bool encoder = false;  // the graph's tokens are those of a text for the encoder
+};
+
+// The keys and values of a layer's heads.
+struct KvShape {
+  std::int64_t G = 1, E = 1, Ev = 1;
 };
 
 // A state of fixed size per sequence. One call of one method may use it.
@@ -122,6 +137,16 @@ class Memory {
   Recurrent recurrent(std::string_view name, const Shape& shape,
                       std::source_location where = std::source_location::current()) const;
 
+  // For models of an encoder and a decoder. The encoder's graph keeps keys [T, G, E] and values
+  // [T, G, Ev] of its text for a layer of the decoder.
+  void keep_encoded(std::int64_t layer, Tensor k, Tensor v,
+                    std::source_location where = std::source_location::current()) const;
+  // Every token of the decoder's graph attends to all positions of the text of its sequence:
+  // q [T, H, E] -> [T, H, Ev].
+  Tensor attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
+                        const AttentionAttrs& attrs,
+                        std::source_location where = std::source_location::current()) const;
+
   // The parts that were requested so far.
   const std::vector<MemoryPart>& parts() const;
 
@@ -136,6 +161,8 @@ class Memory {
               std::source_location where) const;
   Tensor read(Tensor q, Tensor k, Tensor v, const Cells& cells, const AttentionAttrs& attrs,
               const AttentionBias& bias, std::source_location where) const;
+  Tensor encoded_state(const std::string& name, DType dtype, std::int64_t G, std::int64_t E,
+                       std::source_location where) const;
   Tensor input(const std::string& name, const Shape& shape, std::source_location where) const;
 
   std::shared_ptr<Requests> requests_;

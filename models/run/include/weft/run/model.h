@@ -27,13 +27,17 @@ struct ModelOptions {
 
 // Facts about a model that do not depend on its architecture.
 struct ModelFacts {
-  std::string architecture;       // "llama"
-  std::string name;               // general.name, or empty
-  std::int64_t n_layers = 0;      // L
-  std::int64_t n_embd = 0;        // D
-  std::int64_t n_vocab = 0;       // V
-  std::int64_t context = 0;       // positions it was trained for, at least 1
-  bool causal = true;             // tokens see only those before them
+  std::string architecture;   // "llama"
+  std::string name;           // general.name, or empty
+  std::int64_t n_layers = 0;  // L
+  std::int64_t n_embd = 0;    // D
+  std::int64_t n_vocab = 0;   // V
+  std::int64_t context = 0;   // positions it was trained for, at least 1
+  bool causal = true;         // tokens see only those before them
+  // The model has an encoder, which reads the prompt, and a decoder, whose texts begin with the
+  // token `start`.
+  bool encodes = false;
+  std::int32_t start = -1;        // if it encodes
   std::int64_t n_params = 0;      // elements of all weights
   std::int64_t weight_bytes = 0;  // in the types in which they are used
 };

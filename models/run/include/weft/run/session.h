@@ -99,6 +99,15 @@ class Session {
                               const std::atomic<bool>* cancel = nullptr,
                               NodeObserver* observer = nullptr);
 
+  // For models of an encoder and a decoder (ModelFacts::encodes): the encoder reads a text of at
+  // most prefill_width tokens, which the tokens of the sequence then attend to. Removes all tokens
+  // of the sequence, but truncate() keeps its text, and copy() copies it. A sequence needs a text
+  // before it can have tokens. Throws UnsupportedError if the model has no encoder, and like
+  // feed(); after an exception the sequence has neither tokens nor a text.
+  void encode(std::int32_t sequence, std::span<const std::int32_t> text,
+              const std::atomic<bool>* cancel = nullptr, NodeObserver* observer = nullptr);
+  std::int64_t text_length(std::int32_t sequence) const;  // tokens of its text; 0: it has none
+
   // [V]: the last row of logits of the last step; valid until the next one. Throws ValueError if
   // that step requested none or failed, or if there was none.
   std::span<const float> logits() const;
@@ -118,7 +127,8 @@ class Session {
   void copy(std::int32_t from, std::int32_t to, std::int64_t length);
 
   // The memory of a sequence as bytes, state by state, 0 .. n_states() - 1 (saved_sequence.h writes
-  // them to a file). save() passes them to `write` piece by piece.
+  // them to a file). What an encoder left is not part of it. save() passes them to `write` piece by
+  // piece.
   std::size_t n_states() const;
   std::int64_t saved_bytes(std::int32_t sequence, std::size_t state) const;
   void save(std::int32_t sequence, std::size_t state,
@@ -144,12 +154,15 @@ class Session {
   // What was given up to meet the budget, the most costly last.
   const std::vector<std::string>& concessions() const;
 
-  // Plans and graphs by width class, narrowest first; index 0 is decode.
+  // Plans and graphs by width class, narrowest first; index 0 is decode. Those from n_step_plans()
+  // on are of the encoder.
   std::size_t n_plans() const;
+  std::size_t n_step_plans() const;
   const Plan& plan(std::size_t i) const;
   const Graph& graph(std::size_t i) const;
   // The plan that runs a step of n_tokens tokens. REQUIRES: 1 <= n_tokens <= prefill_width.
   std::size_t plan_for(std::int64_t n_tokens) const;
+  std::size_t plan_for_text(std::int64_t n_tokens) const;  // likewise of encode()
 
  private:
   struct Impl;
@@ -164,6 +177,7 @@ struct PlannedModel {
   std::vector<Graph> graphs;
   std::vector<Assignment> assignments;  // by graph
   std::vector<Plan> plans;
+  std::size_t n_step_plans = 0;  // those after them are of the encoder, also narrowest first
   std::vector<MemoryPart> memory_parts;  // of the graphs' states
   MemoryUse memory;
   std::vector<std::string> concessions;

@@ -88,7 +88,9 @@ class Generation {
 
   // Begins a new text after a prompt. The prefix of the prompt that the sequence already holds is
   // reused; prefill() or the first next() computes the rest. Throws ValueError, and changes
-  // nothing, for an empty prompt and for one that is longer than the context.
+  // nothing, for an empty prompt and for one that is longer than the context. The prompt of a model
+  // with an encoder (ModelFacts::encodes) is the encoder's text; the new tokens then follow the
+  // model's start token, which is what tokens() and n_prompt() count as the prompt.
   void begin(std::span<const TokenId> prompt, SamplerStart start = SamplerStart::restart);
   // The same for encode_prompt() of a text (weft/serve/prompt.h). Throws UnsupportedError if the
   // model has no tokenizer.
@@ -122,6 +124,7 @@ class Generation {
   // The prompt (after token healing) and the new tokens, including those that were not fed yet.
   std::span<const TokenId> tokens() const;
   std::int64_t n_prompt() const;          // tokens of the prompt
+  std::int64_t n_text() const;            // tokens of the encoder's text; 0: the model has none
   std::int64_t n_new() const;             // tokens returned in events
   std::int64_t n_reused() const;          // tokens of the prompt that the sequence already held
   std::span<const TokenId> held() const;  // tokens that the sequence holds

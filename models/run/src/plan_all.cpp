@@ -1,0 +1,129 @@
+// The graphs and plans of a session, without regard to the budget.
+#include <algorithm>
+#include <utility>
+
+#include "weft/graph/pass.h"
+#include "weft/scheduler/passes.h"
+#include "weft/scheduler/planner.h"
+
+#include "model_impl.h"
+#include "session_plan.h"
+
+namespace weft {
+namespace {
+
+using namespace run;
+
+// Width classes: a step uses the narrowest plan that it fits into. Narrow ones are for decoding one
+// or several sequences and for the end of a prompt, wide ones for prefill.
+constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
+
+// A width class of steps, or of texts for the encoder.
+struct WidthClass {
+  std::int64_t width = 1;
+  bool encoder = false;
+
+  std::string name() const {
+    if (encoder) return fmt::format("encode {}", width);
+    return width == 1 ? "decode" : fmt::format("prefill {}", width);
+  }
+};
+
+// The fused graph of a width class, and its memory parts.
+ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
+                       const WidthClass& c) {
+  const Model::Impl& impl = model.impl();
+  ModelGraph built = build_model_graph(impl.source, *impl.architecture, *impl.hparams,
+                                       {.tokens = c.width,
+                                        .logits_rows = std::min(c.width, o.logits_rows),
+                                        .sequences = o.sequences,
+                                        .context = o.context,
+                                        .cells = o.cells,
+                                        .step_tokens = o.prefill_width,
+                                        .cache_k = o.cache_k,
+                                        .cache_v = o.cache_v,
+                                        .embeddings = o.embeddings,
+                                        .encoder = c.encoder});
+  built.graph = fuse(built.graph, passes);
+  return built;
+}
+
+// Those of steps, then those of texts, each narrowest first.
+std::vector<WidthClass> width_classes(const Model& model, const SessionOptions& o) {
+  std::vector<WidthClass> classes;
+  for (const bool encoder : {false, true}) {
+    if (encoder && !model.facts().encodes) break;
+    for (const std::int64_t width : kWidths) {
+      if (width < o.prefill_width && !(encoder && width == 1)) classes.push_back({width, encoder});
+    }
+    classes.push_back({o.prefill_width, encoder});
+  }
+  return classes;
+}
+
+// Adds those that are not there yet: the graphs of steps and of texts share some.
+void add_parts(const std::vector<MemoryPart>& more, std::vector<MemoryPart>& parts) {
+  for (const MemoryPart& part : more) {
+    const auto same = [&](const MemoryPart& p) {
+      return p.of == part.of && p.kind == part.kind && p.suffix == part.suffix;
+    };
+    if (std::ranges::none_of(parts, same)) parts.push_back(part);
+  }
+}
+
+// Weights that `other` also has get the types that they have there, so that both can share them.
+Graph with_types_of(const Graph& other, const Graph& graph) {
+  const auto type_there = [&](const Node& node) {
+    const NodeId id = node.kind == NodeKind::weight ? other.find(node.path) : kNoNode;
+    return id == kNoNode ? node.spec.dtype : other[id].spec.dtype;
+  };
+  Rewriter rewriter(graph, "share_weights");
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const DType dtype = type_there(graph[id]);
+    dtype == graph[id].spec.dtype ? rewriter.copy(id) : rewriter.copy_as(id, dtype);
+  }
+  return rewriter.finish();
+}
+
+}  // namespace
+
+namespace run {
+
+void count_memory(const Model& model, PlannedModel& planned) {
+  planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
+}
+
+PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
+  PlannedModel planned{.options = options};
+  planned.options.weights = weights;
+  const SessionOptions& o = planned.options;
+  const PassOptions passes{.off = o.passes_off, .resident = weights == WeightMode::resident};
+  const Routes routes = routes_of(o);
+  const std::vector<WidthClass> classes = width_classes(model, o);
+  std::vector<Graph> fused;
+  for (const WidthClass& c : classes) {
+    ModelGraph built = fused_class(model, o, passes, c);
+    fused.push_back(std::move(built.graph));
+    add_parts(built.memory, planned.memory_parts);
+    planned.n_step_plans += !c.encoder;
+  }
+  routes.check_patterns(fused.front());
+  planned.assignments = assign(fused, routes);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const Assignment& assignment = planned.assignments[i];
+    Graph lowered = lower(std::move(fused[i]), assignment, passes);
+    if (classes[i].encoder) lowered = with_types_of(planned.graphs.front(), lowered);
+    planned.graphs.push_back(std::move(lowered));
+    planned.plans.push_back(make_plan(planned.graphs.back(), assignment,
+                                      {.name = classes[i].name(),
+                                       .lanes = o.workers,
+                                       .allow_one_lane = true,
+                                       .replay = o.executor,
+                                       .reuse_arena = o.reuse_arena}));
+  }
+  count_memory(model, planned);
+  return planned;
+}
+
+}  // namespace run
+}  // namespace weft

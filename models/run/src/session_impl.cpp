@@ -1,0 +1,96 @@
+#include "session_impl.h"
+
+#include <algorithm>
+
+#include "weft/backends/backend.h"
+
+#include "session_plan.h"
+
+namespace weft {
+
+using namespace run;
+
+std::vector<std::unique_ptr<DeviceMemory>> Session::Impl::allocate_on_devices() const {
+  std::vector<std::unique_ptr<DeviceMemory>> all;
+  for (const DeviceUse& use : device_use(planned.graphs, planned.plans))
+    all.push_back(std::make_unique<DeviceMemory>(*model, use));
+  return all;
+}
+
+std::unordered_map<std::string, std::byte*> Session::Impl::place_states() {
+  std::unordered_map<std::string, std::byte*> places;
+  std::byte* at = states.data();
+  for (const Node* state : states_on_host(planned.graphs, planned.plans)) {
+    places.emplace(state->path, at);
+    at += align_up(state->spec.bytes());
+  }
+  return places;
+}
+
+SessionMemory Session::Impl::session_memory(MemoryOf of) {
+  const SessionOptions& o = planned.options;
+  const MemoryLimits limits{of == MemoryOf::text ? 1 : o.sequences, o.context};
+  std::vector<std::unique_ptr<SequenceMemory>> parts;
+  for (const MemoryPart& part : planned.memory_parts) {
+    if (part.of != of) continue;
+    std::vector<StateStore::State> all;
+    for (const std::string& path : part.states) {
+      const auto on_host = state_at.find(path);
+      const auto has = [&](const auto& device) { return device->has_state(path); };
+      const auto device = std::ranges::find_if(devices, has);
+      all.push_back({.path = path,
+                     .spec = state_spec(planned.graphs, path),
+                     .host = on_host != state_at.end() ? on_host->second : nullptr,
+                     .device = device != devices.end() ? device->get() : nullptr});
+    }
+    parts.push_back(make_memory(part, limits, StateStore(std::move(all))));
+  }
+  return {limits, o.prefill_width, std::move(parts)};
+}
+
+std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
+  const WeightLayout layout = layout_weights(*model, planned);
+  const LoadOptions options = load_options(*model, planned);
+  std::shared_ptr<const ResidentWeights> region;
+  if (layout.region_bytes > 0) region = model->impl().resident_weights(layout, options);
+  if (planned.options.weights == WeightMode::resident) return region;
+  // If not all of it fits, reading the rest would only evict what was read before.
+  if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
+    prefault_mapped(model->file(), layout, options);
+  return region;
+}
+
+const std::byte* Session::Impl::weight(const Node& node) const {
+  const std::byte* data = weights ? weights->find(node.path) : nullptr;
+  return data ? data : model->file().find_tensor(node.path)->data;
+}
+
+std::size_t Session::Impl::plan_for(std::size_t n_tokens, bool of_text) const {
+  std::size_t i = of_text ? planned.n_step_plans : 0;
+  const auto bound = [&](std::size_t plan) {
+    const std::vector<Variable>& variables = planned.graphs[plan].variables();
+    return static_cast<std::size_t>(variables[Runner::index_of(variables, "T")].bound);
+  };
+  while (bound(i) < n_tokens) ++i;
+  return i;
+}
+
+Runner& Session::Impl::runner(std::size_t i) {
+  if (!runners[i]) {
+    Bindings bindings{.weight = [&](const Node& node) { return weight(node); },
+                      .state = [&](const Node& node) { return state_at.at(node.path); },
+                      .arena = arena.bytes(),
+                      .scratch = scratch.bytes()};
+    for (const PlanDevice& used : planned.plans[i].devices) {
+      const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
+      bindings.devices.push_back((*at)->bindings());
+    }
+    const bool of_text = i >= planned.n_step_plans;
+    runners[i] = std::make_unique<Runner>(
+        planned.graphs[i], planned.plans[i], planned.assignments[i], bindings, workers,
+        (of_text ? text : memory).input_names(), encoded.input_names());
+  }
+  return *runners[i];
+}
+
+}  // namespace weft

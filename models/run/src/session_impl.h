@@ -1,0 +1,80 @@
+#pragma once
+// The parts of a session. session_impl.cpp makes them, session.cpp runs steps, session_encoder.cpp
+// encodes texts.
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/backends/memory.h"
+#include "weft/run/session.h"
+#include "weft/scheduler/workers.h"
+
+#include "device_memory.h"
+#include "memory/session_memory.h"
+#include "model_impl.h"
+#include "session_runner.h"
+
+namespace weft {
+
+struct Session::Impl {
+  Impl(std::shared_ptr<const Model> m, const SessionOptions& options)
+      : model(std::move(m)),
+        planned(plan_model(*model, options)),
+        weights(load_weights()),
+        workers(planned.options.workers),
+        states(planned.memory.state),
+        arena(planned.memory.arena),
+        scratch(planned.memory.scratch),
+        devices(allocate_on_devices()),
+        state_at(place_states()),
+        memory(session_memory(MemoryOf::sequence)),
+        text(session_memory(MemoryOf::text)),
+        encoded(session_memory(MemoryOf::encoded)),
+        runners(planned.plans.size()),
+        chunk(static_cast<std::size_t>(planned.options.prefill_width)),
+        ends(static_cast<std::size_t>(planned.options.sequences)) {}
+
+  std::vector<std::unique_ptr<run::DeviceMemory>> allocate_on_devices() const;
+  std::unordered_map<std::string, std::byte*> place_states();
+  run::SessionMemory session_memory(MemoryOf of);
+  std::shared_ptr<const run::ResidentWeights> load_weights() const;
+  const std::byte* weight(const Node& node) const;
+  // The narrowest plan of steps, or of texts, for that many tokens.
+  std::size_t plan_for(std::size_t n_tokens, bool of_text = false) const;
+  run::Runner& runner(std::size_t plan);
+  void check_tokens(std::span<const std::int32_t> tokens) const;
+  void check_starts(std::int32_t sequence) const;
+  void check_step(std::span<const StepToken> tokens) const;
+  void write_ends(run::Runner& r, std::span<const StepToken> tokens);
+  std::size_t write_inputs(run::Runner& r, std::span<const StepToken> tokens);
+  void check_logits(std::span<const StepToken> tokens, const View& rows) const;
+  std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
+                              NodeObserver* observer);
+  std::span<const float> compute(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
+                                 NodeObserver* observer);
+  void check_text(std::int32_t sequence, std::span<const std::int32_t> tokens) const;
+  void check_has_text(std::int32_t sequence) const;
+  void write_encoded(run::Runner& r, std::span<const StepToken> tokens);
+  void encode(std::span<const std::int32_t> tokens, const std::atomic<bool>* cancel,
+              NodeObserver* observer);
+
+  std::shared_ptr<const Model> model;
+  PlannedModel planned;
+  std::shared_ptr<const run::ResidentWeights> weights;  // null if all stay in the file
+  Workers workers;
+  Buffer states, arena, scratch;
+  std::vector<std::unique_ptr<run::DeviceMemory>> devices;
+  std::unordered_map<std::string, std::byte*> state_at;  // in host memory
+  run::SessionMemory memory;
+  // Of models with an encoder: the text that is being encoded, and what is left of the text of each
+  // sequence.
+  run::SessionMemory text, encoded;
+  std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
+  std::vector<StepToken> chunk;                       // of feed(), so that it does not allocate
+  std::vector<std::int64_t> ends;                     // of write_ends(), likewise
+  std::span<const float> last;                        // in the arena
+};
+
+}  // namespace weft
