@@ -2,9 +2,11 @@
 // For tests: an architecture of four layers that remember in different ways: a window of keys and
 // values, recurrent states, one latent vector per token, and all keys and values.
 
+#include <cmath>
 #include <memory>
 
 #include "weft/arch/decoder.h"
+#include "weft/ops/rms_norm.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/views.h"
@@ -26,7 +28,7 @@ inline Tensor recur(const Layer& l, Tensor q, Tensor k, Tensor v) {
   y = state("conv", {width, 3}).causal_conv(y, l.w("conv.weight", {width, 4}));
   const Tensor decay = sigmoid(slice(y, 0, H));
   Tensor heads = state("linear", {H, E, E}).gated_linear_attention(k, v, split_heads(y, H), decay);
-  const Tensor key = scale(q, 0.1f);
+  const Tensor key = scale(rms_norm(q, 1e-5f), 1 / std::sqrt(static_cast<float>(E)));
   heads = state("delta", {H, E, E})
               .delta_rule({.q = q,
                            .k = key,
@@ -36,8 +38,8 @@ inline Tensor recur(const Layer& l, Tensor q, Tensor k, Tensor v) {
                            .write = scale(key, -1)});
   y = merge_heads(heads);
   return state("ssm", {width, N})
-      .selective_scan(y, sigmoid(y), scale(l.w("decays.weight", {width, N}), -1), slice(x, 0, N),
-                      slice(y, 0, N));
+      .selective_scan(y, sigmoid(y), scale(sigmoid(l.w("decays.weight", {width, N})), -1),
+                      slice(x, 0, N), slice(y, 0, N));
 }
 
 inline Tensor attend_mixed(const Layer& l, Tensor q, Tensor k, Tensor v) {
