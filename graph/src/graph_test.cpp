@@ -124,6 +124,59 @@ TEST_CASE("check refuses old handles of a written state, and writing into anythi
   CHECK(got.find(expected) != std::string::npos);
 }
 
+const OpDef kUpdate{.name = "update",
+                    .inputs = kStateInputs,
+                    .infer = infer_first,
+                    .splits_rows = false,
+                    .updates = 0};
+
+TEST_CASE("check: a state that a node updates is used by this node alone") {
+  const auto here = std::source_location::current();
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}}), state = g.state("state", {f32, {4}});
+  Tensor y = g.add(kUpdate, {{state, x}}, {}, here, "first");
+  std::string expected = "accepted";
+  SUBCASE("one user") {}
+  SUBCASE("a reader") {
+    y = twice(state);
+    expected = "update 'first': updates 'state', which 'double' also uses";
+  }
+  SUBCASE("a view") {
+    g.add(kLook, {{state}}, {}, here, "view");
+    expected = "updates 'state', which 'view' also uses";
+  }
+  SUBCASE("a second update") {
+    g.add(kUpdate, {{state, x}}, {}, here, "second");
+    expected = "updates 'state', which 'second' also uses";
+  }
+  SUBCASE("an output") {
+    y = state;
+    expected = "updates 'state', which is the output 'y'";
+  }
+  SUBCASE("not a state") {
+    g.add(kUpdate, {{x, x}}, {}, here, "second");
+    expected = "update 'second': updates 'x', which is not a state";
+  }
+  g.output("y", y);
+  std::string got = "accepted";
+  try {
+    check(g);
+  } catch (const ValueError& e) {
+    got = e.what();
+  }
+  CAPTURE(got);
+  CHECK(got.find(expected) != std::string::npos);
+}
+
+TEST_CASE("a node that updates a state is alive, whoever uses its output") {
+  const auto here = std::source_location::current();
+  Graph g;
+  const Tensor x = g.input("x", {f32, {4}});
+  g.add(kUpdate, {{g.state("state", {f32, {4}}), x}}, {}, here, "update");
+  g.output("y", twice(x));
+  CHECK(without_dead_nodes(g).find("update") != kNoNode);
+}
+
 TEST_CASE("check names a node that a pass gave unsuitable inputs") {
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});

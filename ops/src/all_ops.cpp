@@ -37,6 +37,7 @@
 #include "weft/ops/rope_angles.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
+#include "weft/ops/selective_scan.h"
 #include "weft/ops/shift_positions.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
@@ -88,6 +89,7 @@ constexpr const OpDef* kOps[] = {
     &kRopeAngles,            //
     &kScale,                 //
     &kScaleHeads,            //
+    &kSelectiveScan,         //
     &kShiftPositions,        //
     &kSigmoid,               //
     &kSilu,                  //

@@ -1,11 +1,12 @@
 #pragma once
 // For tests: an architecture of four layers that remember in different ways: a window of keys and
-// values, a recurrent state, one latent vector per token, and all keys and values.
+// values, recurrent states, one latent vector per token, and all keys and values.
 
 #include <memory>
 
 #include "weft/arch/decoder.h"
 #include "weft/ops/scale.h"
+#include "weft/ops/sigmoid.h"
 #include "weft/ops/views.h"
 
 #include "support/tiny_model.h"
@@ -14,16 +15,38 @@ namespace weft::test {
 
 inline constexpr std::int64_t kMixedWindow = 40;
 
+// All kinds of recurrent states, one after another: [T, H, E], [T, G, E], [T, G, E] -> [T, H * E].
+inline Tensor recur(const Layer& l, Tensor q, Tensor k, Tensor v) {
+  const std::int64_t H = l.hparams().H, E = l.hparams().E, width = H * E, N = 4;
+  const auto state = [&](const char* name, const Shape& shape) {
+    return l.in.memory.recurrent(fmt::format("{}.{}", l.index, name), shape);
+  };
+  const Tensor x = merge_heads(q);
+  Tensor y = state("scan", {width}).scan(scale(x, 0.3f), x);  // the decay and the input
+  y = state("conv", {width, 3}).causal_conv(y, l.w("conv.weight", {width, 4}));
+  const Tensor decay = sigmoid(slice(y, 0, H));
+  Tensor heads = state("linear", {H, E, E}).gated_linear_attention(k, v, split_heads(y, H), decay);
+  const Tensor key = scale(q, 0.1f);
+  heads = state("delta", {H, E, E})
+              .delta_rule({.q = q,
+                           .k = key,
+                           .v = heads,
+                           .decay = decay,
+                           .remove = key,
+                           .write = scale(key, -1)});
+  y = merge_heads(heads);
+  return state("ssm", {width, N})
+      .selective_scan(y, sigmoid(y), scale(l.w("decays.weight", {width, N}), -1), slice(x, 0, N),
+                      slice(y, 0, N));
+}
+
 inline Tensor attend_mixed(const Layer& l, Tensor q, Tensor k, Tensor v) {
   const AttentionAttrs attrs{.scale = 0.25F};
   switch (l.index) {
     case 0:
       return merge_heads(l.in.memory.window(kMixedWindow).attend(l.index, q, k, v, attrs));
-    case 1: {
-      // The decay and the input, as wide as all heads together.
-      const Tensor y = merge_heads(q);
-      return l.in.memory.recurrent("1", {l.hparams().H * l.hparams().E}).scan(scale(y, 0.3f), y);
-    }
+    case 1:
+      return recur(l, q, k, v);
     case 2:
       return merge_heads(l.in.memory.attend_latent(l.index, q, k, attrs));
     default:

@@ -25,7 +25,7 @@ NodeId state_under(const Graph& graph, NodeId id) {
 void add_node(const Graph& graph, const Node& node, const Extents& extents, std::int64_t depth,
               std::int64_t n_tokens, Work& work) {
   double weight_bytes = 0, cache_bytes = 0;
-  bool quantized = false, matrix = false;
+  bool quantized = false, matrix = false, recurrent = node.op->updates >= 0;
   double cells = 0, others = 0;
   for (const NodeId id : node.inputs) {
     if (id == kNoNode) continue;
@@ -34,6 +34,11 @@ void add_node(const Graph& graph, const Node& node, const Extents& extents, std:
       weight_bytes += static_cast<double>(spec.bytes());
       quantized = quantized || spec.dtype.is_quantized();
       matrix = matrix || spec.shape.rank() > 1;
+      continue;
+    }
+    if (recurrent && graph[id].kind == NodeKind::state) {
+      // A row is read, and another one written, however many tokens the sequence has.
+      cache_bytes += 2 * static_cast<double>(spec.row_bytes());
       continue;
     }
     others += static_cast<double>(spec.shape.rows().extent(extents) * spec.row_bytes());
@@ -51,7 +56,7 @@ void add_node(const Graph& graph, const Node& node, const Extents& extents, std:
       // The op counts every cell of the cache; token i attends to only depth + i + 1 of them.
       multiply_adds *= (static_cast<double>(depth) + static_cast<double>(n_tokens + 1) / 2) / cells;
     }
-    if (matrix || cells > 0) work.multiply_adds += multiply_adds;  // norms do not count
+    if (matrix || recurrent || cells > 0) work.multiply_adds += multiply_adds;  // not of norms
     if (matrix) (quantized ? work.of_quantized : work.of_float) += multiply_adds;
   }
   work.weight_bytes += weight_bytes;

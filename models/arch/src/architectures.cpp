@@ -42,6 +42,7 @@ namespace weft {
   X(kExaoneMoe)               \
   X(kExaone4)                 \
   X(kFalcon)                  \
+  X(kFalconH1)                \
   X(kGemma)                   \
   X(kGemmaEmbedding)          \
   X(kGemma2)                  \
@@ -52,6 +53,7 @@ namespace weft {
   X(kGpt2)                    \
   X(kGptNeoX)                 \
   X(kGraniteDense)            \
+  X(kGraniteHybrid)           \
   X(kGraniteMoe)              \
   X(kGrok)                    \
   X(kHunyuanDense)            \
@@ -61,6 +63,7 @@ namespace weft {
   X(kInternLm2)               \
   X(kJais)                    \
   X(kJais2)                   \
+  X(kJamba)                   \
   X(kJinaBert2)               \
   X(kJinaBert3)               \
   X(kKimiK3)                  \
@@ -73,6 +76,8 @@ namespace weft {
   X(kLlamaEmbed)              \
   X(kLlama4)                  \
   X(kMaincoder)               \
+  X(kMamba)                   \
+  X(kMamba2)                  \
   X(kMellum)                  \
   X(kMimo2)                   \
   X(kMiniCpm)                 \
@@ -85,6 +90,8 @@ namespace weft {
   X(kMpt)                     \
   X(kMuseGlimmer)             \
   X(kNemotron)                \
+  X(kNemotronH)               \
+  X(kNemotronHMoe)            \
   X(kNeoBert)                 \
   X(kNomicBert)               \
   X(kNomicBertMoe)            \
@@ -99,6 +106,7 @@ namespace weft {
   X(kPhi3)                    \
   X(kPhiMoe)                  \
   X(kPlamo)                   \
+  X(kPlamo2)                  \
   X(kPlamo3)                  \
   X(kPlm)                     \
   X(kQwen)                    \

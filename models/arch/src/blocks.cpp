@@ -31,10 +31,11 @@ Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x)
   };
   if (!c.norm_weights || name == kNoWeight) return normalized();
   const Shape width{x.shape()[-1]};
-  const Shape* shape = w.shape_of(base + ".weight");
+  const std::string weight_name = w.has(base) ? base : base + ".weight";
+  const Shape* shape = w.shape_of(weight_name);
   const bool by_head = shape && shape->rank() == 2 && x.shape().rank() == 3;
   const Shape wanted = by_head ? Shape{x.shape()[1], x.shape()[2]} : width;
-  const Tensor weight = w(base + ".weight", wanted);
+  const Tensor weight = w(weight_name, wanted);
   const Tensor y = c.norm == NormKind::rms && !by_head
                        ? rms_norm(x, weight, c.eps)
                        : mul(normalized(), weight).named(std::string(name));

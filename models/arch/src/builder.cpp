@@ -57,6 +57,12 @@ std::vector<std::int64_t> squeezed_dims(const Shape& shape) {
   return dims;
 }
 
+// Files may hold a matrix [N, 1] as a vector [N].
+bool holds(const Shape& file, const Shape& wanted) {
+  const bool column = wanted.rank() == 2 && wanted[1] == Dim(1) && file.rank() == 1;
+  return column ? file[0] == wanted[0] : file == wanted;
+}
+
 }  // namespace
 
 Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
@@ -74,7 +80,7 @@ Tensor Weights::declare(std::string_view name, const Shape& shape, bool squeeze,
   if (!spec)
     fail<FormatError>("{}: tensor '{}' is missing ({})", source_->file(), full, to_string(where));
   const bool fits =
-      squeeze ? squeezed_dims(spec->shape) == squeezed_dims(shape) : spec->shape == shape;
+      squeeze ? squeezed_dims(spec->shape) == squeezed_dims(shape) : holds(spec->shape, shape);
   if (!fits) {
     fail<ShapeError>("{}: tensor '{}' must be {}, got {} ({})", source_->file(), full,
                      to_string(shape), to_string(spec->shape), to_string(where));

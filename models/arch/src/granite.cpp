@@ -1,10 +1,12 @@
-// Granite 3 and 4 (dense, and with experts) and MiniCPM: as Llama, with four numbers that scale the
-// embeddings, what each block adds, the scores of attention and the logits.
-// Sources: Granite Team, IBM 2024, "Granite 3.0 Language Models"; Hu et al. 2024, arXiv:2404.06395.
+// Granite 3 and 4 (dense, with experts, and with Mamba 2 in layers without kv heads) and MiniCPM:
+// as Llama, with four numbers that scale the embeddings, what each block adds, the scores of
+// attention and the logits. Sources: Granite Team, IBM 2024, "Granite 3.0 Language Models"; Hu et
+// al. 2024, arXiv:2404.06395.
 
 #include <cmath>
 
 #include "weft/arch/decoder.h"
+#include "weft/arch/mamba.h"
 
 namespace weft {
 namespace {
@@ -21,6 +23,20 @@ Decoder granite(const Granite& c) {
           .embedding_scale = c.embedding_scale,
           .layer = std::move(layer),
           .logits_scale = c.logits_scale};
+}
+
+struct GraniteHybrid : Granite {
+  StateSpace ssm;
+};
+
+Decoder granite_hybrid(const GraniteHybrid& c) {
+  Decoder d = granite(c);
+  d.layer_of = [&c, with_attention = d.layer](std::int64_t i) {
+    std::vector<Residual> layer = with_attention;
+    if (c.layer(i).G == 0) layer.front().block = Mamba2{c.ssm};
+    return layer;
+  };
+  return d;
 }
 
 // Scales that files leave out, or have as 0, are `usual`.
@@ -41,11 +57,16 @@ float usual_attention_scale(const Hparams& c) {
   return 1 / std::sqrt(static_cast<float>(c.layer(0).E));
 }
 
+template <HparamsRules rules = HparamsRules{}>
 Granite read(const Keys& keys) {
-  Granite c{read_hparams(keys)};
+  Granite c{read_hparams(keys, rules)};
   c.attention_scale = usual_attention_scale(c);
   if (!keys.flag_or("rope.scaling.finetuned", true)) c.rope.n_rot = 0;
   return read_scales(keys, c);
+}
+
+GraniteHybrid read_hybrid(const Keys& keys) {
+  return {read<HparamsRules{.min_H = 0, .min_G = 0}>(keys), read_state_space(keys, true)};
 }
 
 Granite read_minicpm(const Keys& keys) {
@@ -56,9 +77,10 @@ Granite read_minicpm(const Keys& keys) {
 
 }  // namespace
 
-extern const Architecture kGraniteDense, kGraniteMoe, kMiniCpm;
-constinit const Architecture kGraniteMoe = decoder<granite, read>("granitemoe");
+extern const Architecture kGraniteDense, kGraniteHybrid, kGraniteMoe, kMiniCpm;
+constinit const Architecture kGraniteHybrid = decoder<granite_hybrid, read_hybrid>("granitehybrid");
+constinit const Architecture kGraniteMoe = decoder<granite, read<>>("granitemoe");
 constinit const Architecture kMiniCpm = decoder<granite, read_minicpm>("minicpm");
-constinit const Architecture kGraniteDense = decoder<granite, read>("granite");
+constinit const Architecture kGraniteDense = decoder<granite, read<>>("granite");
 
 }  // namespace weft

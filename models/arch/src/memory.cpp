@@ -9,6 +9,7 @@
 #include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/recurrence.h"
+#include "weft/ops/selective_scan.h"
 #include "weft/ops/shift_positions.h"
 
 namespace weft {
@@ -181,6 +182,11 @@ Tensor Recurrent::gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor de
 
 Tensor Recurrent::delta_rule(const DeltaRuleInputs& in, std::source_location where) const {
   return weft::delta_rule(in, rows_, where);
+}
+
+Tensor Recurrent::selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c,
+                                 std::source_location where) const {
+  return weft::selective_scan(x, dt, a, b, c, rows_, where);
 }
 
 }  // namespace weft

@@ -19,8 +19,8 @@ Tensor project(const Weights& w, std::string_view name, std::int64_t N, std::int
 // The name of a norm without a weight.
 inline constexpr std::string_view kNoWeight = "*";
 
-// Norm of c.norm over the last dimension, with the weight NAME.weight and, if the file has it,
-// NAME.bias. A weight [H, E] has one row per head of x [T, H, E].
+// Norm of c.norm over the last dimension, with the weight NAME.weight (NAME in some files) and, if
+// the file has it, NAME.bias. A weight [H, E] has one row per head of x [T, H, E].
 Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x);
 
 // Final norm and logits of the rows that need them: [T, D] -> [O, V]. `embd` is the output matrix

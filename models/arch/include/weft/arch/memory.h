@@ -64,6 +64,10 @@ class Recurrent {
   // The delta rule (ops/delta_rule.h) -> [T, H, P]. The state is [H, N, P].
   Tensor delta_rule(const DeltaRuleInputs& in,
                     std::source_location where = std::source_location::current()) const;
+  // The state space layer of Mamba (ops/selective_scan.h): x, dt [T, I], a [I, N], b, c [T, N] ->
+  // [T, I]. The state is [I, N].
+  Tensor selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c,
+                        std::source_location where = std::source_location::current()) const;
 
  private:
   friend class Memory;
