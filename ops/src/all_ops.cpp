@@ -11,6 +11,8 @@
 #include "weft/ops/concat.h"
 #include "weft/ops/concat_heads.h"
 #include "weft/ops/copy.h"
+#include "weft/ops/dot_heads.h"
+#include "weft/ops/exp.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/gather.h"
@@ -19,6 +21,7 @@
 #include "weft/ops/head_linear.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/layer_norm.h"
+#include "weft/ops/lerp.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
 #include "weft/ops/mul.h"
@@ -26,6 +29,7 @@
 #include "weft/ops/quantize.h"
 #include "weft/ops/recurrence.h"
 #include "weft/ops/relu.h"
+#include "weft/ops/repeat_heads.h"
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/rms_norm_mul.h"
 #include "weft/ops/rope.h"
@@ -39,6 +43,7 @@
 #include "weft/ops/softmax.h"
 #include "weft/ops/softplus.h"
 #include "weft/ops/tanh.h"
+#include "weft/ops/token_shift.h"
 #include "weft/ops/top_k.h"
 #include "weft/ops/views.h"
 #include "weft/ops/weighted_sum.h"
@@ -56,6 +61,8 @@ constexpr const OpDef* kOps[] = {
     &kConcat,                //
     &kConcatHeads,           //
     &kCopy,                  //
+    &kDotHeads,              //
+    &kExp,                   //
     &kExpertLinear,          //
     &kGatedLinear,           //
     &kGather,                //
@@ -64,6 +71,7 @@ constexpr const OpDef* kOps[] = {
     &kHeadLinear,            //
     &kKeepRows,              //
     &kLayerNorm,             //
+    &kLerp,                  //
     &kLinear,                //
     &kLinearConcat,          //
     &kMul,                   //
@@ -71,6 +79,7 @@ constexpr const OpDef* kOps[] = {
     &kQuantize,              //
     &kRecurrence,            //
     &kRelu,                  //
+    &kRepeatHeads,           //
     &kReshape,               //
     &kRmsNorm,               //
     &kRmsNormMul,            //
@@ -86,6 +95,7 @@ constexpr const OpDef* kOps[] = {
     &kSoftmax,               //
     &kSoftplus,              //
     &kTanh,                  //
+    &kTokenShift,            //
     &kTopK,                  //
     &kWeightedSum,           //
 };
