@@ -41,6 +41,28 @@ NodeId owner_of(const Graph& graph, NodeId id) {
   return id;
 }
 
+// A state that a node updates while it computes its output belongs to this node alone.
+void check_updates(const Graph& graph) {
+  const PerNode<std::vector<NodeId>> users = graph.users();
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (!node.op || node.op->updates < 0) continue;
+    const NodeId state = node.inputs[static_cast<std::size_t>(node.op->updates)];
+    if (graph[state].kind != NodeKind::state)
+      bad(node, fmt::format("updates '{}', which is not a state", graph[state].path));
+    for (const NodeId user : users[state]) {
+      if (user != id)
+        bad(node,
+            fmt::format("updates '{}', which '{}' also uses", graph[state].path, graph[user].path));
+    }
+    for (const Graph::Output& output : graph.outputs()) {
+      if (output.node == state)
+        bad(node,
+            fmt::format("updates '{}', which is the output '{}'", graph[state].path, output.name));
+    }
+  }
+}
+
 // After a state has been written, older handles of it, and views of these, name memory that has
 // changed: later nodes must use the newest one.
 void check_states(const Graph& graph) {
@@ -74,6 +96,7 @@ void check(const Graph& graph) {
     if (!node.spec.present()) bad(node, "has no element type");
   }
   check_states(graph);
+  check_updates(graph);
 }
 
 }  // namespace weft

@@ -16,8 +16,7 @@ PerNode<bool> live_nodes(const Graph& graph) {
   for (const Graph::Output& output : graph.outputs()) alive[output.node] = true;
   for (NodeId id = graph.size() - 1; id >= 0; --id) {
     const Node& node = graph[id];
-    const bool keeps =
-        node.kind == NodeKind::input || (node.op && node.op->storage == Storage::state);
+    const bool keeps = node.kind == NodeKind::input || (node.op && node.op->writes_state());
     if (keeps) alive[id] = true;
     if (!alive[id]) continue;
     for (const NodeId input : node.inputs) {

@@ -7,14 +7,17 @@
 #include "weft/ops/attention.h"
 #include "weft/ops/attention_temperature.h"
 #include "weft/ops/cache_write.h"
+#include "weft/ops/causal_conv.h"
 #include "weft/ops/clamp.h"
 #include "weft/ops/concat.h"
 #include "weft/ops/concat_heads.h"
 #include "weft/ops/copy.h"
+#include "weft/ops/delta_rule.h"
 #include "weft/ops/dot_heads.h"
 #include "weft/ops/exp.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
+#include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/gather.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/get_rows.h"
@@ -57,14 +60,17 @@ constexpr const OpDef* kOps[] = {
     &kAttentionTemperature,  //
     &kBiasedAttention,       //
     &kCacheWrite,            //
+    &kCausalConv,            //
     &kClamp,                 //
     &kConcat,                //
     &kConcatHeads,           //
     &kCopy,                  //
+    &kDeltaRule,             //
     &kDotHeads,              //
     &kExp,                   //
     &kExpertLinear,          //
     &kGatedLinear,           //
+    &kGatedLinearAttention,  //
     &kGather,                //
     &kGelu,                  //
     &kGetRows,               //

@@ -11,9 +11,9 @@ double exp_of(double x) {
   return std::exp(x);
 }
 
-// An exp good to 2 ulp.
+// An exp good to 2 ulp. A flushed subnormal argument changes less than its rounding.
 double error(double, double y) {
-  return rounding(4) * y + kFlushed;
+  return rounding(6) * y + kFlushed;
 }
 
 }  // namespace

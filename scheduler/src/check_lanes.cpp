@@ -84,6 +84,22 @@ void check_order(const CheckedPlan& checked, const Access& a, const Access& b) {
   }
 }
 
+// No other node uses a state that a node updates (Graph check), but the lanes of the node share it.
+void check_update(const CheckedPlan& checked, NodeId id, std::size_t input) {
+  const Node& node = checked.graph[id];
+  const lanes::Share share = checked.share(id);
+  Cols taken;
+  for (int lane = 0; lane < checked.plan.lanes; ++lane) {
+    if (!share.runs_in(lane)) continue;
+    const Cols cols = lanes::need(checked.graph, node, input, share, lane).cols;
+    if (lanes::overlap(taken, cols))
+      fail<ValueError>("'{}' (lane {}) updates a part of '{}' that another lane updates too",
+                       node.path, lane, checked.graph[node.inputs[input]].path);
+    taken.insert(taken.end(), cols.begin(), cols.end());
+    taken = lanes::normalized(std::move(taken));
+  }
+}
+
 }  // namespace
 
 void check_lanes(const CheckedPlan& checked) {
@@ -91,6 +107,8 @@ void check_lanes(const CheckedPlan& checked) {
   std::unordered_map<NodeId, std::vector<Access>> touched;
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (!checked.has_step(id)) continue;
+    if (graph[id].op->updates >= 0)
+      check_update(checked, id, static_cast<std::size_t>(graph[id].op->updates));
     for (std::size_t i = 0; i < graph[id].inputs.size(); ++i) {
       if (graph[id].inputs[i] == kNoNode) continue;
       if (const NodeId state = lanes::state_of(graph, graph[id].inputs[i]); state != kNoNode) {

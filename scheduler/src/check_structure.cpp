@@ -54,7 +54,7 @@ void check_step(const Plan& plan, const Graph& graph, const PlanStep& step) {
   }
   if (step.stage < 0 || step.stage >= plan.stages)
     fail<ValueError>("'{}' is in stage {} of {}", step.path, step.stage, plan.stages);
-  const bool state = node.op->storage == Storage::state;
+  const bool state = node.op->writes_state();
   switch (step.split) {
     case Split::one:
       if (step.lane < 0 || step.lane >= plan.lanes)

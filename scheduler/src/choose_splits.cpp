@@ -106,7 +106,7 @@ double time_as(const Draft& draft, NodeId id, Split split) {
 Split best_split(const Draft& draft, NodeId id) {
   const bool cols = cuts_cols(draft, id);
   if (draft.lanes == 1 || !draft[id].kernel.splits) return Split::one;
-  if (draft.graph[id].op->storage == Storage::state) return cols ? Split::cols : Split::one;
+  if (draft.graph[id].op->writes_state()) return cols ? Split::cols : Split::one;
   Split best = Split::one;
   double best_ns = std::numeric_limits<double>::infinity();
   const auto consider = [&](Split split, bool possible) {

@@ -29,7 +29,7 @@ void repair_splits(Draft& draft) {
   for (NodeId id = 0; id < draft.graph.size(); ++id) {
     const Work& work = draft[id];
     if (work.works && work.share.split == Split::cols && work.ns < kJoinNs &&
-        draft.graph[id].op->storage == Storage::fresh && waits_for_other_lanes(draft, id))
+        !draft.graph[id].op->writes_state() && waits_for_other_lanes(draft, id))
       small.push_back(id);
   }
   if (small.empty()) return;

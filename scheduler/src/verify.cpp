@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <optional>
 
 #include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
@@ -44,6 +45,12 @@ void decode_row(const View& view, std::int64_t r, std::vector<float>& out) {
   }
 }
 
+// What a node must write: to its output, or to the state that it updates.
+struct Expected {
+  Scratch values;
+  std::optional<Scratch> bounds;  // empty: 4 ulp of the value
+};
+
 constexpr std::int64_t kAround = 3;  // elements shown on either side of the worst one
 
 // The distance to the next float.
@@ -67,15 +74,15 @@ double ratio_of(double error, double bound) {
 struct Verifier::Impl {
   const Graph& graph;
   NodeId expected_node = kNoNode;
-  std::vector<Scratch> expected;  // the definition's output and, if the op states them, bounds
-  bool has_bounds = false;
+  std::optional<Expected> output, state;
   VerifyReport report;
   std::exception_ptr failure;
 
   void expect(const PlanStep& step, const KernelArgs& args);
   void compare(const PlanStep& step, const KernelArgs& args);
-  void compare_row(NodeCheck& check, const View& got, std::int64_t r);
-  void collect_neighbours(NodeCheck& check, const View& got);
+  void compare(NodeCheck check, const View& got, const Expected& want);
+  void compare_row(NodeCheck& check, const View& got, const Expected& want, std::int64_t r);
+  void collect_neighbours(NodeCheck& check, const View& got, const Expected& want);
 
   std::vector<float> got_row, want_row;
   double largest = 0;  // |want| of the node
@@ -84,29 +91,29 @@ struct Verifier::Impl {
 void Verifier::Impl::expect(const PlanStep& step, const KernelArgs& args) {
   const OpDef& op = *args.op;
   if (!op.reference) fail<UnsupportedError>("{} '{}' has no scalar definition", op.name, step.path);
-  expected.clear();
-  has_bounds = op.bound != nullptr;
   // Before the kernel runs: it may overwrite its inputs, and so may the definition of an op that
   // writes a state.
-  if (has_bounds) {
-    expected.emplace_back(args.out, f32);
-    op.bound(*args.attrs, args.in, expected.back().view);
-  }
   std::vector<View> in(args.in.begin(), args.in.end());
-  if (op.storage == Storage::state) {
-    expected.push_back(copy_of(in[0]));
-    in[0] = expected.back().view;
-  } else {
-    expected.emplace_back(args.out, args.out.dtype);
+  output.reset();
+  state.reset();
+  output.emplace(op.storage == Storage::state ? copy_of(in[0]) : Scratch(args.out, args.out.dtype));
+  if (op.bound) op.bound(*args.attrs, in, output->bounds.emplace(args.out, f32).view);
+  if (op.storage == Storage::state) in[0] = output->values.view;
+  if (op.updates >= 0) {
+    View& updated = in[static_cast<std::size_t>(op.updates)];
+    Scratch& bounds = state.emplace(copy_of(updated)).bounds.emplace(updated, f32);
+    if (op.update_bound) op.update_bound(*args.attrs, in, bounds.view);
+    updated = state->values.view;
   }
-  op.reference(*args.attrs, in, expected.back().view);
+  op.reference(*args.attrs, in, output->values.view);
   expected_node = step.node;
 }
 
-void Verifier::Impl::compare_row(NodeCheck& check, const View& got, std::int64_t r) {
+void Verifier::Impl::compare_row(NodeCheck& check, const View& got, const Expected& want,
+                                 std::int64_t r) {
   decode_row(got, r, got_row);
-  decode_row(expected.back().view, r, want_row);
-  const float* bounds = has_bounds ? expected.front().view.row<const float>(r) : nullptr;
+  decode_row(want.values.view, r, want_row);
+  const float* bounds = want.bounds ? want.bounds->view.row<const float>(r) : nullptr;
   for (std::int64_t c = 0; c < got.cols(); ++c) {
     const float g = got_row[static_cast<std::size_t>(c)], w = want_row[static_cast<std::size_t>(c)];
     double error = 0, ratio = 0, bound = 0;
@@ -136,13 +143,13 @@ void Verifier::Impl::compare_row(NodeCheck& check, const View& got, std::int64_t
 }
 
 // The values near the worst element.
-void Verifier::Impl::collect_neighbours(NodeCheck& check, const View& got) {
+void Verifier::Impl::collect_neighbours(NodeCheck& check, const View& got, const Expected& want) {
   check.cols = got.cols();
   if (largest > 0) check.worst_relative = check.worst_error / largest;
   if (check.worst_index < 0) return;
   const std::int64_t r = check.worst_index / check.cols, c = check.worst_index % check.cols;
   decode_row(got, r, got_row);
-  decode_row(expected.back().view, r, want_row);
+  decode_row(want.values.view, r, want_row);
   check.around_first = std::max<std::int64_t>(c - kAround, 0);
   const std::int64_t end = std::min(c + kAround + 1, check.cols);
   check.around_got.assign(got_row.begin() + check.around_first, got_row.begin() + end);
@@ -157,9 +164,17 @@ void Verifier::Impl::compare(const PlanStep& step, const KernelArgs& args) {
                   .op = step.op,
                   .kernel = step.kernel,
                   .where = to_string(graph[step.node].where)};
+  compare(check, args.out, *output);
+  if (!state) return;
+  const auto updated = static_cast<std::size_t>(args.op->updates);
+  check.path = graph[graph[step.node].inputs[updated]].path;
+  compare(check, args.in[updated], *state);
+}
+
+void Verifier::Impl::compare(NodeCheck check, const View& got, const Expected& want) {
   largest = 0;
-  for (std::int64_t r = 0; r < args.out.rows(); ++r) compare_row(check, args.out, r);
-  collect_neighbours(check, args.out);
+  for (std::int64_t r = 0; r < got.rows(); ++r) compare_row(check, got, want, r);
+  collect_neighbours(check, got, want);
   report.nodes.push_back(std::move(check));
 }
 

@@ -163,7 +163,7 @@ std::vector<std::byte> Evaluator::bytes(std::string_view path) const {
 std::vector<float> Evaluator::bounds(std::string_view path) const {
   const NodeId id = node(path);
   const Node& node = graph_[id];
-  if (!node.op) fail<ValueError>("'{}' is not computed", path);
+  if (!node.op) return update_bounds(id);
   if (!node.op->bound) {
     std::vector<float> values = floats(path);
     for (float& v : values) v = four_ulps(v);
@@ -176,6 +176,21 @@ std::vector<float> Evaluator::bounds(std::string_view path) const {
   out.row_stride = out.cols() * static_cast<std::int64_t>(sizeof(float));
   node.op->bound(node.attrs, inputs(id), out);
   return values;
+}
+
+std::vector<float> Evaluator::update_bounds(NodeId state) const {
+  for (NodeId id = 0; id < graph_.size(); ++id) {
+    const Node& node = graph_[id];
+    if (!node.op || node.op->updates < 0) continue;
+    if (node.inputs[static_cast<std::size_t>(node.op->updates)] != state) continue;
+    View out = view(state);
+    std::vector<float> values(static_cast<std::size_t>(out.rows() * out.cols()));
+    out.data = reinterpret_cast<std::byte*>(values.data());
+    out.row_stride = out.cols() * static_cast<std::int64_t>(sizeof(float));
+    if (node.op->update_bound) node.op->update_bound(node.attrs, inputs(id), out);
+    return values;
+  }
+  fail<ValueError>("'{}' is not computed", graph_[state].path);
 }
 
 float four_ulps(float value) {

@@ -53,7 +53,7 @@ class Evaluator {
   std::vector<float> floats(std::string_view path) const;
   std::vector<std::byte> bytes(std::string_view path) const;
   // How far f32 may lie from the definition, element by element (OpDef::bound; 4 ulp of the result
-  // if it is null).
+  // if it is null); for a state, those of the node that updates it.
   std::vector<float> bounds(std::string_view path) const;
 
   // The arguments of a kernel, for tests that run single nodes themselves.
@@ -68,6 +68,7 @@ class Evaluator {
     std::vector<std::byte> storage;
     std::byte* data = nullptr;
   };
+  std::vector<float> update_bounds(NodeId state) const;
   View leaf(std::string_view path, std::size_t n_values) const;
 
   const Graph& graph_;

@@ -80,6 +80,14 @@ inline View copy_part(const View& v, const Region& part, std::byte* to) {
   return copy;
 }
 
+inline void copy_back(const View& from, const Region& part, const View& to) {
+  const std::int64_t begin = from.dtype.bytes(part.col0), end = from.dtype.bytes(part.col1);
+  for (std::int64_t r = part.row0; r < part.row1; ++r) {
+    std::memcpy(to.row<std::byte>(r) + begin, from.row<std::byte>(r) + begin,
+                static_cast<std::size_t>(end - begin));
+  }
+}
+
 inline constexpr std::size_t kMaxInputs = 16;
 
 inline void run_region(const KernelArgs& args, const Region& region) noexcept {
@@ -105,11 +113,10 @@ inline void run_region(const KernelArgs& args, const Region& region) noexcept {
     out.row_stride = out.dtype.bytes(out.cols());
   }
   args.op->reference(*args.attrs, {in, n}, out);
-  const std::int64_t begin = out.dtype.bytes(region.col0), end = out.dtype.bytes(region.col1);
-  for (std::int64_t r = region.row0; r < region.row1; ++r) {
-    std::memcpy(args.out.row<std::byte>(r) + begin, out.row<std::byte>(r) + begin,
-                static_cast<std::size_t>(end - begin));
-  }
+  copy_back(out, region, args.out);
+  if (args.op->updates < 0) return;
+  const auto updated = static_cast<std::size_t>(args.op->updates);
+  copy_back(in[updated], reached(args, updated, region, {specs, n}), args.in[updated]);
 }
 
 class RegionBackend : public Backend {

@@ -5,6 +5,8 @@
 #include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"
+#include "weft/ops/causal_conv.h"
+#include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/recurrence.h"
 #include "weft/ops/shift_positions.h"
@@ -153,18 +155,32 @@ Recurrent Memory::recurrent(std::string_view name, const Shape& shape,
   std::vector<Dim> dims{Dim(n_rows)};
   dims.insert(dims.end(), shape.begin(), shape.end());
   Recurrent r;
-  r.state_ = requests_->graph.state(fmt::format("recurrent.{}", name), {f32, Shape(dims)}, where);
+  r.rows_.state =
+      requests_->graph.state(fmt::format("recurrent.{}", name), {f32, Shape(dims)}, where);
   rows.states.push_back(fmt::format("recurrent.{}", name));
-  r.from_ = input("rows_from", per_token, where);
-  r.before_ = input("before", per_token, where);
-  r.to_ = input("rows_to", per_token, where);
+  r.rows_.from = input("rows_from", per_token, where);
+  r.rows_.before = input("before", per_token, where);
+  r.rows_.to = input("rows_to", per_token, where);
   return r;
 }
 
 Tensor Recurrent::scan(Tensor a, Tensor x, std::source_location where) const {
-  const Tensor y = recurrence(a, x, state_, from_, before_, where);
-  keep_rows(state_, y, to_, where);
+  const Tensor y = recurrence(a, x, rows_.state, rows_.from, rows_.before, where);
+  keep_rows(rows_.state, y, rows_.to, where);
   return y;
+}
+
+Tensor Recurrent::causal_conv(Tensor x, Tensor w, Tensor bias, std::source_location where) const {
+  return weft::causal_conv(x, w, bias, rows_, where);
+}
+
+Tensor Recurrent::gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus,
+                                         std::source_location where) const {
+  return weft::gated_linear_attention(q, k, v, decay, bonus, rows_, where);
+}
+
+Tensor Recurrent::delta_rule(const DeltaRuleInputs& in, std::source_location where) const {
+  return weft::delta_rule(in, rows_, where);
 }
 
 }  // namespace weft

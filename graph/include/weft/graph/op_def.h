@@ -88,7 +88,8 @@ struct OpDef {
 
   // The definition: plain loops with double accumulators that compute the whole output, never
   // tuned. Absent optional inputs have no data. `out` may be the memory of input `in_place_over`;
-  // for Storage::state it is the memory of input 0. Null for Storage::view.
+  // for Storage::state it is the memory of input 0. Also writes rows of input `updates`. Null for
+  // Storage::view.
   void (*reference)(const Attrs&, Views in, View out) = nullptr;
 
   // The error bound of every output element: how far a correct implementation in f32 may be from
@@ -116,6 +117,18 @@ struct OpDef {
   // Storage::view: first element of the view within each row of input 0. Null: 0.
   std::int64_t (*view_col)(const Attrs&, Specs in) = nullptr;
   int in_place_over = -1;
+
+  // The index of an input that is a state of the graph, rows of which a node reads and writes while
+  // it computes its output; -1: none. No other node may use this state, `splits_rows` must be
+  // false, and two columns of the output that different lanes may compute must need different
+  // columns of the state (map_cols). Rows that a node writes are not rows that it reads, so that
+  // `reference` gives the same when it runs twice.
+  int updates = -1;
+  // The error bound of every element of that state after the node, like `bound`, in the shape of
+  // the state; 0 in rows that are not written. REQUIRES: updates >= 0. Null: exact.
+  void (*update_bound)(const Attrs&, Views in, View bounds) = nullptr;
+  // Whether nodes write to a state: then only one lane may compute each element.
+  bool writes_state() const { return storage == Storage::state || updates >= 0; }
 
   // Fused ops: the same computation as a graph of plain ops. Every pass that creates this op is
   // checked against it.

@@ -1,5 +1,6 @@
 #pragma once
-// y = exp(x).     x f32 of any shape     y like x, may run in place
+// y = e^x.
+//   x f32 of any shape     y like x, may run in place
 
 #include <source_location>
 

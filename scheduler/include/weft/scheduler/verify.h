@@ -1,6 +1,6 @@
 #pragma once
-// Verifies a plan node by node: compares every node's output with its scalar definition, computed
-// from the same inputs.
+// Verifies a plan node by node: compares every node's output, and the state that it updates, with
+// its scalar definition, computed from the same inputs.
 
 #include <cstdint>
 #include <string>
@@ -10,6 +10,8 @@
 
 namespace weft {
 
+// An output of a node. The state that a node updates (OpDef::updates) has a check of its own, with
+// the path of the state.
 struct NodeCheck {
   NodeId node = kNoNode;
   std::string path, op, kernel, where;  // where: the builder's line

@@ -17,6 +17,8 @@
 
 #include "weft/graph/graph.h"
 #include "weft/ops/attention.h"
+#include "weft/ops/delta_rule.h"
+#include "weft/ops/state_rows.h"
 
 namespace weft {
 
@@ -44,18 +46,28 @@ struct MemorySizes {
   DType cache_k = f16, cache_v = f16;
 };
 
-// A state of fixed size per sequence.
+// A state of fixed size per sequence. One call of one method may use it.
 class Recurrent {
  public:
   // y[t] = a[t] * y[the previous token of the sequence] + x[t], elementwise, all [T, ...shape] f32;
   // the value before the first token is 0. Keeps the last value of each sequence as its state.
   Tensor scan(Tensor a, Tensor x,
               std::source_location where = std::source_location::current()) const;
+  // A convolution along the tokens, per channel (ops/causal_conv.h): x [T, C], w [C, K], bias [C]
+  // or absent -> [T, C]. The state is [C, K - 1].
+  Tensor causal_conv(Tensor x, Tensor w, Tensor bias = {},
+                     std::source_location where = std::source_location::current()) const;
+  // Linear attention with decay (ops/gated_linear_attention.h): q, k [T, G, N], v [T, H, P], decay
+  // [T, H] or [T, H, N], bonus [H, N] or absent -> [T, H, P]. The state is [H, N, P].
+  Tensor gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus = {},
+                                std::source_location where = std::source_location::current()) const;
+  // The delta rule (ops/delta_rule.h) -> [T, H, P]. The state is [H, N, P].
+  Tensor delta_rule(const DeltaRuleInputs& in,
+                    std::source_location where = std::source_location::current()) const;
 
  private:
   friend class Memory;
-  Tensor state_;               // [rows, ...shape]
-  Tensor from_, before_, to_;  // [T] i32 (ops/recurrence.h, ops/keep_rows.h)
+  StateRows rows_;
 };
 
 class Memory {

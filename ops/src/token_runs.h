@@ -1,0 +1,28 @@
+#pragma once
+// What the ops with a recurrent state share (weft/ops/state_rows.h): checks of the inputs, and the
+// tokens of a step by sequence.
+
+#include <cstdint>
+#include <vector>
+
+#include "op_support.h"
+
+namespace weft::ops {
+
+// Checks state, from, before and to, the last four inputs: the state of a sequence is `shape`.
+void expect_state_rows(Specs in, const Dim& n_tokens, std::initializer_list<std::int64_t> shape);
+
+struct TokenRuns {
+  // Of an op whose last four inputs are state, from, before and to.
+  explicit TokenRuns(Views in);
+
+  const std::int32_t* to;  // [T]
+  // The tokens of a sequence, in order.
+  struct Run {
+    std::int32_t from = -1;  // row of the state before the first one
+    std::vector<std::int64_t> tokens;
+  };
+  std::vector<Run> runs;
+};
+
+}  // namespace weft::ops
