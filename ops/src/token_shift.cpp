@@ -2,51 +2,52 @@
 
 #include <algorithm>
 
-#include "op_support.h"
+#include "token_runs.h"
 
 namespace weft {
 namespace {
 
 using namespace ops;
 
+constexpr int kState = 1;
+
 TensorSpec infer(const Attrs&, Specs in) {
-  const TensorSpec &x = in[0], &state = in[1];
-  const Shape &n = x.shape, &s = state.shape;
+  const TensorSpec& x = in[0];
   expect_dtype("x", x, f32);
-  expect_form(n.rank() >= 2, "x", x, "[T, ..]");
-  expect_dtype("state", state, f32);
-  const bool fits =
-      s.rank() == n.rank() && std::equal(n.begin() + 1, n.end(), s.begin() + 1) && !s[0].varies();
-  expect_form(fits, "state", state, "[R, ..] like {}", to_string(n));
-  for (const auto& [name, spec] : {std::pair{"from", in[2]}, {"before", in[3]}}) {
-    expect_dtype(name, spec, i32);
-    expect_shape(name, spec, {n[0]});
-  }
+  expect_form(x.shape.rank() == 2, "x", x, "[T, D]");
+  expect_state_rows(in, x.shape[0], {x.shape[1].bound});
   return x;
 }
 
-void reference(const Attrs&, Views in, View y) {
-  const std::int32_t* from = in[2].row<const std::int32_t>(0);
-  const std::int32_t* before = in[3].row<const std::int32_t>(0);
-  for (std::int64_t t = 0; t < y.rows(); ++t) {
-    if (before[t] >= 0) {
-      std::copy_n(in[0].row<const float>(before[t]), y.cols(), y.row<float>(t));
-    } else if (from[t] >= 0) {
-      std::copy_n(in[1].row<const float>(from[t]), y.cols(), y.row<float>(t));
-    } else {
-      std::fill_n(y.row<float>(t), y.cols(), 0.0f);
+void reference(const Attrs&, Views in, View out) {
+  const View &x = in[0], &state = in[kState];
+  const TokenRuns tokens(in);
+  for (const TokenRuns::Run& run : tokens.runs) {
+    const float* previous = run.from < 0 ? nullptr : state.row<const float>(run.from);
+    for (const std::int64_t t : run.tokens) {
+      if (previous) {
+        std::copy_n(previous, x.cols(), out.row<float>(t));
+      } else {
+        std::fill_n(out.row<float>(t), x.cols(), 0.0f);
+      }
+      previous = x.row<const float>(t);
+      if (const std::int32_t row = tokens.to[t]; row >= 0)
+        std::copy_n(previous, x.cols(), state.row<float>(row));
     }
   }
 }
 
-// Every row of y is read once, from x or from the state.
+// A row of y is read from x or from the state; assumes that every token is written to the state.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  const std::int64_t ids = bytes_at(in[2], extents) + bytes_at(in[3], extents);
-  return {.bytes_read = bytes_at(out, extents) + ids, .bytes_written = bytes_at(out, extents)};
+  const std::int64_t moved = bytes_at(out, extents), ids = bytes_at(in.back(), extents);
+  return {.bytes_read = 2 * moved + 3 * ids, .bytes_written = 2 * moved};
 }
 
-constexpr OpInput kInputs[] = {
-    {"x", Reach::col}, {"state", Reach::col}, {"from", Reach::all}, {"before", Reach::all}};
+constexpr OpInput kInputs[] = {{"x", Reach::col},
+                               {"state", Reach::col},
+                               {"from", Reach::all},
+                               {"before", Reach::all},
+                               {"to", Reach::all}};
 
 }  // namespace
 
@@ -56,10 +57,11 @@ const OpDef kTokenShift{.name = "token_shift",
                         .reference = reference,
                         .bound = exact,
                         .cost = cost,
-                        .splits_rows = false};
+                        .splits_rows = false,
+                        .updates = kState};
 
-Tensor token_shift(Tensor x, Tensor state, Tensor from, Tensor before, std::source_location where) {
-  return add_node(kTokenShift, {x, state, from, before}, {}, where);
+Tensor token_shift(Tensor x, const StateRows& rows, std::source_location where) {
+  return add_node(kTokenShift, {x, rows.state, rows.from, rows.before, rows.to}, {}, where);
 }
 
 }  // namespace weft
