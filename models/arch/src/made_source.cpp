@@ -6,7 +6,31 @@
 
 namespace weft {
 
-MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) {
+namespace {
+
+// Small values of whole numbers that architectures require beyond the usual ones, by the ends of
+// their keys. Widths are multiples of D, so that matrices are whole blocks of most formats.
+struct MadeUp {
+  std::string_view key;
+  std::int64_t value = 0, per_width = 0;
+  std::string_view with = {};  // a key that must fit, unless the source has it
+  std::int64_t with_value = 0;
+};
+constexpr MadeUp kMadeUp[] = {
+    {.key = "expert_count", .value = 4},
+    {.key = "expert_used_count", .value = 2},
+    {.key = "expert_feed_forward_length", .per_width = 1},
+    {.key = "attention.kv_lora_rank", .value = 32, .with = "rope.dimension_count", .with_value = 8},
+    {.key = "ssm.conv_kernel", .value = 4},
+    {.key = "ssm.inner_size", .per_width = 2},
+    {.key = "ssm.group_count", .value = 2},
+    {.key = "shortconv.l_cache", .value = 3},
+};
+constexpr std::int64_t kOtherwise = 32;
+
+}  // namespace
+
+MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) : width_(sizes.D) {
   const auto usual = [&](const char* name, std::int64_t value) {
     keys.emplace(architecture + "." + name, value);
   };
@@ -28,10 +52,39 @@ void MadeSource::learn() {
 }
 
 void MadeSource::learn(const Architecture& architecture) {
-  const Config config = configure(*this, architecture);
   learning_ = true;
+  const Config config = learn_keys(architecture);
   build_graph(*this, architecture, *config, {});
   learning_ = false;
+}
+
+// A key that was made up may need others, which were read before it.
+Config MadeSource::learn_keys(const Architecture& architecture) {
+  while (true) {
+    const std::size_t n_keys = keys.size();
+    try {
+      Config config = configure(*this, architecture);
+      if (keys.size() == n_keys) return config;
+    } catch (const FormatError&) {
+      if (keys.size() == n_keys) throw;
+    }
+  }
+}
+
+bool MadeSource::make_up(std::string_view key) const {
+  if (!learning_) return false;
+  const auto known = std::ranges::find_if(
+      kMadeUp, [&](const MadeUp& made) { return key.ends_with("." + std::string(made.key)); });
+  if (known == std::end(kMadeUp)) {
+    keys.emplace(key, kOtherwise);
+    return true;
+  }
+  keys.emplace(key, known->value + known->per_width * width_);
+  if (!known->with.empty()) {
+    const std::string prefix(key.substr(0, key.size() - known->key.size()));
+    keys.emplace(prefix + std::string(known->with), known->with_value);
+  }
+  return true;
 }
 
 void MadeSource::add(const std::string& name, const TensorSpec& spec) {
