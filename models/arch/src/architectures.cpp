@@ -15,6 +15,7 @@ namespace weft {
   X(kTrinity)                 \
   X(kArcee)                   \
   X(kArctic)                  \
+  X(kArwkv7)                  \
   X(kBaichuan)                \
   X(kBailingMoe)              \
   X(kBailingMoe2)             \
@@ -105,6 +106,9 @@ namespace weft {
   X(kQwen3VlMoe)              \
   X(kRefact)                  \
   X(kRnd1)                    \
+  X(kRwkv6)                   \
+  X(kRwkv6Qwen2)              \
+  X(kRwkv7)                   \
   X(kSeedOss)                 \
   X(kSmallThinker)            \
   X(kSmolLm3)                 \
