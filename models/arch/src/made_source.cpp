@@ -74,15 +74,15 @@ Config MadeSource::learn_keys(const Architecture& architecture) {
 bool MadeSource::make_up(std::string_view key) const {
   if (!learning_) return false;
   const auto known = std::ranges::find_if(
-      kMadeUp, [&](const MadeUp& made) { return key.ends_with("." + std::string(made.key)); });
+      kMadeUp, [&](const MadeUp& made) { return key.ends_with(fmt::format(".{}", made.key)); });
   if (known == std::end(kMadeUp)) {
     keys.emplace(key, kOtherwise);
     return true;
   }
   keys.emplace(key, known->value + known->per_width * width_);
   if (!known->with.empty()) {
-    const std::string prefix(key.substr(0, key.size() - known->key.size()));
-    keys.emplace(prefix + std::string(known->with), known->with_value);
+    const std::string_view prefix = key.substr(0, key.size() - known->key.size());
+    keys.emplace(fmt::format("{}{}", prefix, known->with), known->with_value);
   }
   return true;
 }
