@@ -194,3 +194,24 @@ TEST_CASE("required keys") {
                          FormatError);
   }
 }
+
+TEST_CASE("made models have the whole numbers that their architecture requires") {
+  MadeSource experts("gpt-oss");
+  experts.learn();
+  CHECK(experts.find_uint("gpt-oss.expert_count") == 4);
+  CHECK(experts.find_uint("gpt-oss.expert_used_count") == 2);
+  CHECK(experts.find_uint("gpt-oss.expert_feed_forward_length") == 64);
+  CHECK(experts.find_tensor("blk.0.ffn_up_exps.weight")->shape == Shape{4, 64, 64});
+
+  MadeSource latent("deepseek2");
+  latent.keys["deepseek2.attention.kv_lora_rank"] = 48;
+  latent.keys["deepseek2.rope.dimension_count"] = 4;
+  latent.learn();
+  CHECK(latent.find_uint("deepseek2.attention.kv_lora_rank") == 48);  // the caller's
+  MadeSource unknown("deepseek2");
+  unknown.learn();
+  CHECK(unknown.find_uint("deepseek2.rope.dimension_count") == 8);  // fits heads of 16
+
+  MadeSource wrong("rwkv7", {.D = 48});  // 32 does not divide it
+  CHECK_THROWS_AS(wrong.learn(), FormatError);
+}
