@@ -8,6 +8,7 @@
 
 #include "weft/arch/builder.h"
 #include "weft/base/error.h"
+#include "weft/ops/formats/q8_0.h"
 
 #include "support/made_source.h"
 
@@ -214,4 +215,16 @@ TEST_CASE("made models have the whole numbers that their architecture requires")
 
   MadeSource wrong("rwkv7", {.D = 48});  // 32 does not divide it
   CHECK_THROWS_AS(wrong.learn(), FormatError);
+}
+
+TEST_CASE("weights of made models have the wanted type if the ops that use them take it") {
+  MadeSource source("rwkv6");
+  source.type_of = matrices_of(q8_0);
+  source.learn();
+  const auto type = [&](const char* name) { return source.find_tensor(name)->dtype; };
+  CHECK(type("blk.0.time_mix_key.weight") == q8_0);
+  CHECK(type("blk.0.time_mix_w2.weight") == q8_0);
+  CHECK(type("blk.0.time_mix_first.weight") == f32);       // of linear attention
+  CHECK(type("blk.0.time_mix_lerp_fused.weight") == f32);  // of lerp, through a view
+  CHECK(type("blk.0.attn_norm.weight") == f32);
 }

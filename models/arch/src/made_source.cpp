@@ -28,6 +28,25 @@ constexpr MadeUp kMadeUp[] = {
 };
 constexpr std::int64_t kOtherwise = 32;
 
+// Whether every op that uses node `id`, directly or as a view, would take it with this spec.
+bool accepted(const Graph& graph, const PerNode<std::vector<NodeId>>& users, NodeId id,
+              const TensorSpec& spec) {
+  for (const NodeId user : users[id]) {
+    const Node& node = graph[user];
+    std::vector<TensorSpec> specs = graph.input_specs(node);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      if (node.inputs[i] == id) specs[i] = spec;
+    }
+    try {
+      const TensorSpec out = node.op->infer(node.attrs, specs);
+      if (node.op->storage == Storage::view && !accepted(graph, users, user, out)) return false;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) : width_(sizes.D) {
@@ -54,8 +73,17 @@ void MadeSource::learn() {
 void MadeSource::learn(const Architecture& architecture) {
   learning_ = true;
   const Config config = learn_keys(architecture);
-  build_graph(*this, architecture, *config, {});
+  const std::size_t n_before = tensors_.size();
+  const Graph graph = build_graph(*this, architecture, *config, {});
   learning_ = false;
+  if (!type_of) return;
+  const PerNode<std::vector<NodeId>> users = graph.users();
+  for (std::size_t i = n_before; i < tensors_.size(); ++i) {
+    const auto& [name, spec] = tensors_[i];
+    const TensorSpec typed{type_of(name, spec.shape), spec.shape};
+    const NodeId id = graph.find(name);
+    if (id != kNoNode && accepted(graph, users, id, typed)) tensors_[i].spec = typed;
+  }
 }
 
 // A key that was made up may need others, which were read before it.
@@ -159,7 +187,7 @@ const TensorSpec* MadeSource::declare(std::string_view name, const Shape& shape,
                                       bool optional) const {
   const TensorSpec* known = find_tensor(name);
   if (known || !learning_ || (optional && !optional_tensors)) return known;
-  tensors_.push_back({std::string(name), {type_of ? type_of(name, shape) : f32, shape}});
+  tensors_.push_back({std::string(name), {f32, shape}});
   return &tensors_.back().spec;
 }
 

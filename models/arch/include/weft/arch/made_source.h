@@ -30,7 +30,7 @@ class MadeSource final : public ModelSource {
   mutable std::map<std::string, Value, std::less<>> keys;
   std::string path = "made up";
 
-  // The type of a declared tensor. Default: F32.
+  // The type of a declared tensor, if the ops that use it take that type. Default: F32.
   std::function<DType(std::string_view name, const Shape& shape)> type_of;
   // Whether it also has optional tensors.
   bool optional_tensors = false;
