@@ -9,7 +9,8 @@ namespace weft {
 namespace {
 
 // Small values of whole numbers that architectures require beyond the usual ones, by the ends of
-// their keys. Widths are multiples of D, so that matrices are whole blocks of most formats.
+// their keys. Widths are multiples of D, so that matrices are whole blocks of most formats;
+// the latent vector and what rope turns are a whole block of the caches.
 struct MadeUp {
   std::string_view key;
   std::int64_t value = 0, per_width = 0;
@@ -20,7 +21,7 @@ constexpr MadeUp kMadeUp[] = {
     {.key = "expert_count", .value = 4},
     {.key = "expert_used_count", .value = 2},
     {.key = "expert_feed_forward_length", .per_width = 1},
-    {.key = "attention.kv_lora_rank", .value = 32, .with = "rope.dimension_count", .with_value = 8},
+    {.key = "attention.kv_lora_rank", .value = 24, .with = "rope.dimension_count", .with_value = 8},
     {.key = "ssm.conv_kernel", .value = 4},
     {.key = "ssm.inner_size", .per_width = 2},
     {.key = "ssm.group_count", .value = 2},
