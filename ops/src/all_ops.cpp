@@ -17,6 +17,7 @@
 #include "weft/ops/copy.h"
 #include "weft/ops/delta_rule.h"
 #include "weft/ops/divide_ids.h"
+#include "weft/ops/dot_heads.h"
 #include "weft/ops/exp.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
@@ -30,6 +31,7 @@
 #include "weft/ops/ids_to_floats.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/layer_norm.h"
+#include "weft/ops/lerp.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
 #include "weft/ops/mul.h"
@@ -37,6 +39,7 @@
 #include "weft/ops/quantize.h"
 #include "weft/ops/recurrence.h"
 #include "weft/ops/relu.h"
+#include "weft/ops/repeat_heads.h"
 #include "weft/ops/replace_id.h"
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/rms_norm_mul.h"
@@ -53,6 +56,7 @@
 #include "weft/ops/softmax.h"
 #include "weft/ops/softplus.h"
 #include "weft/ops/tanh.h"
+#include "weft/ops/token_shift.h"
 #include "weft/ops/top_k.h"
 #include "weft/ops/views.h"
 #include "weft/ops/weighted_sum.h"
@@ -77,6 +81,7 @@ constexpr const OpDef* kOps[] = {
     &kCopy,                  //
     &kDeltaRule,             //
     &kDivideIds,             //
+    &kDotHeads,              //
     &kExp,                   //
     &kExpertLinear,          //
     &kGatedLinear,           //
@@ -90,6 +95,7 @@ constexpr const OpDef* kOps[] = {
     &kIdsToFloats,           //
     &kKeepRows,              //
     &kLayerNorm,             //
+    &kLerp,                  //
     &kLinear,                //
     &kLinearConcat,          //
     &kMul,                   //
@@ -97,6 +103,7 @@ constexpr const OpDef* kOps[] = {
     &kQuantize,              //
     &kRecurrence,            //
     &kRelu,                  //
+    &kRepeatHeads,           //
     &kReplaceId,             //
     &kReshape,               //
     &kRmsNorm,               //
@@ -115,6 +122,7 @@ constexpr const OpDef* kOps[] = {
     &kSoftmax,               //
     &kSoftplus,              //
     &kTanh,                  //
+    &kTokenShift,            //
     &kTopK,                  //
     &kWeightedSum,           //
     &kXielu,                 //

@@ -16,7 +16,7 @@ TensorSpec infer_reshape(const Attrs& attrs, Specs in) {
     expect_form(!x.shape[0].varies(), "x", x, "[D] with a fixed D");
     return {x.dtype, {1, x.shape[0]}};
   }
-  expect_form(rank == 2 || rank == 3, "x", x, "[T, D] or [T, H, E]");
+  expect_form(rank >= 2, "x", x, "[T, D] or [T, H, E]");
   const std::int64_t width = x.shape.cols();
   if (inner == 0) return {x.dtype, {x.shape[0], width}};
   expect_form(width % inner == 0, "x", x, "rows of a multiple of {} elements", inner);

@@ -187,7 +187,7 @@ class Trace(Proof):
 
 class NewModel(Proof):
     def test_built_in_ones(self):
-        for name in ("llama", "qwen2", "qwen3"):
+        for name in ("llama", "qwen2", "qwen3", "bert", "rwkv7"):
             r = self.runs("weft", "new-model-check", name)
             self.assertIn(b", 0 failed, ", r.out)
 

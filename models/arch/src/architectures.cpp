@@ -16,6 +16,7 @@ namespace weft {
   X(kApertus)                 \
   X(kArcee)                   \
   X(kArctic)                  \
+  X(kArwkv7)                  \
   X(kBaichuan)                \
   X(kBailingMoe)              \
   X(kBailingMoe2)             \
@@ -133,6 +134,9 @@ namespace weft {
   X(kQwen3VlMoe)              \
   X(kRefact)                  \
   X(kRnd1)                    \
+  X(kRwkv6)                   \
+  X(kRwkv6Qwen2)              \
+  X(kRwkv7)                   \
   X(kSeedOss)                 \
   X(kSmallThinker)            \
   X(kSmolLm3)                 \

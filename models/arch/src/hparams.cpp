@@ -178,7 +178,7 @@ void read_expert_widths(const Keys& keys, const Hparams& c, const ExpertRules& r
             ? ffn
             : keys.size_or("expert_feed_forward_length", 0, kMaxWidth, 0);
   if (x.F == 0 && rules.width == ExpertWidth::own_or_ffn) x.F = ffn;
-  if (x.F == 0) keys.missing("expert_feed_forward_length");
+  if (x.F == 0) x.F = keys.count("expert_feed_forward_length", kMaxWidth);
   const std::int64_t n_shared = keys.size_or("expert_shared_count", 0, kMaxExperts, 0);
   if (x.F * n_shared > kMaxWidth)
     keys.refuse("expert_shared_count", n_shared, fmt::format("at most {}", kMaxWidth / x.F));
@@ -204,7 +204,7 @@ void read_groups(const Keys& keys, ExpertHparams& x) {
 void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules) {
   ExpertHparams x;
   x.X = keys.size_or("expert_count", 0, kMaxExperts, 0);
-  if (x.X == 0 && rules.required) keys.missing("expert_count");
+  if (x.X == 0 && rules.required) x.X = keys.count("expert_count", kMaxExperts);
   if (x.X == 0) return;
   x.K = keys.count("expert_used_count", x.X);
   read_expert_widths(keys, c, rules, x);

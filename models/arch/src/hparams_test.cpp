@@ -8,6 +8,7 @@
 
 #include "weft/arch/builder.h"
 #include "weft/base/error.h"
+#include "weft/ops/formats/q8_0.h"
 
 #include "support/made_source.h"
 
@@ -193,4 +194,37 @@ TEST_CASE("required keys") {
                          ("tiny.gguf: key 'llama." + std::string(key) + "' is missing").c_str(),
                          FormatError);
   }
+}
+
+TEST_CASE("made models have the whole numbers that their architecture requires") {
+  MadeSource experts("gpt-oss");
+  experts.learn();
+  CHECK(experts.find_uint("gpt-oss.expert_count") == 4);
+  CHECK(experts.find_uint("gpt-oss.expert_used_count") == 2);
+  CHECK(experts.find_uint("gpt-oss.expert_feed_forward_length") == 64);
+  CHECK(experts.find_tensor("blk.0.ffn_up_exps.weight")->shape == Shape{4, 64, 64});
+
+  MadeSource latent("deepseek2");
+  latent.keys["deepseek2.attention.kv_lora_rank"] = 48;
+  latent.keys["deepseek2.rope.dimension_count"] = 4;
+  latent.learn();
+  CHECK(latent.find_uint("deepseek2.attention.kv_lora_rank") == 48);  // the caller's
+  MadeSource unknown("deepseek2");
+  unknown.learn();
+  CHECK(unknown.find_uint("deepseek2.rope.dimension_count") == 8);  // fits heads of 16
+
+  MadeSource wrong("rwkv7", {.D = 48});  // 32 does not divide it
+  CHECK_THROWS_AS(wrong.learn(), FormatError);
+}
+
+TEST_CASE("weights of made models have the wanted type if the ops that use them take it") {
+  MadeSource source("rwkv6");
+  source.type_of = matrices_of(q8_0);
+  source.learn();
+  const auto type = [&](const char* name) { return source.find_tensor(name)->dtype; };
+  CHECK(type("blk.0.time_mix_key.weight") == q8_0);
+  CHECK(type("blk.0.time_mix_w2.weight") == q8_0);
+  CHECK(type("blk.0.time_mix_first.weight") == f32);       // of linear attention
+  CHECK(type("blk.0.time_mix_lerp_fused.weight") == f32);  // of lerp, through a view
+  CHECK(type("blk.0.attn_norm.weight") == f32);
 }

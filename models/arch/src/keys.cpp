@@ -30,7 +30,8 @@ std::optional<std::int64_t> Keys::find_count(std::string_view key, std::int64_t 
 
 std::int64_t Keys::count(std::string_view key, std::int64_t max) const {
   if (const auto value = find_count(key, max)) return *value;
-  missing(key);
+  if (!source_->make_up(name(key))) missing(key);
+  return find_count(key, max).value();
 }
 
 std::int64_t Keys::count_or(std::string_view key, std::int64_t max, std::int64_t fallback) const {

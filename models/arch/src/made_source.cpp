@@ -6,7 +6,51 @@
 
 namespace weft {
 
-MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) {
+namespace {
+
+// Small values of whole numbers that architectures require beyond the usual ones, by the ends of
+// their keys. Widths are multiples of D, so that matrices are whole blocks of most formats;
+// the latent vector and what rope turns are a whole block of the caches.
+struct MadeUp {
+  std::string_view key;
+  std::int64_t value = 0, per_width = 0;
+  std::string_view with = {};  // a key that must fit, unless the source has it
+  std::int64_t with_value = 0;
+};
+constexpr MadeUp kMadeUp[] = {
+    {.key = "expert_count", .value = 4},
+    {.key = "expert_used_count", .value = 2},
+    {.key = "expert_feed_forward_length", .per_width = 1},
+    {.key = "attention.kv_lora_rank", .value = 24, .with = "rope.dimension_count", .with_value = 8},
+    {.key = "ssm.conv_kernel", .value = 4},
+    {.key = "ssm.inner_size", .per_width = 2},
+    {.key = "ssm.group_count", .value = 2},
+    {.key = "shortconv.l_cache", .value = 3},
+};
+constexpr std::int64_t kOtherwise = 32;
+
+// Whether every op that uses node `id`, directly or as a view, would take it with this spec.
+bool accepted(const Graph& graph, const PerNode<std::vector<NodeId>>& users, NodeId id,
+              const TensorSpec& spec) {
+  for (const NodeId user : users[id]) {
+    const Node& node = graph[user];
+    std::vector<TensorSpec> specs = graph.input_specs(node);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      if (node.inputs[i] == id) specs[i] = spec;
+    }
+    try {
+      const TensorSpec out = node.op->infer(node.attrs, specs);
+      if (node.op->storage == Storage::view && !accepted(graph, users, user, out)) return false;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) : width_(sizes.D) {
   const auto usual = [&](const char* name, std::int64_t value) {
     keys.emplace(architecture + "." + name, value);
   };
@@ -28,11 +72,56 @@ void MadeSource::learn() {
 }
 
 void MadeSource::learn(const Architecture& architecture) {
-  const Config config = configure(*this, architecture);
   learning_ = true;
-  build_graph(*this, architecture, *config, {});
-  if (architecture.encode) build_graph(*this, architecture, *config, {.encoder = true});
+  const Config config = learn_keys(architecture);
+  const std::size_t n_before = tensors_.size();
+  std::vector<Graph> graphs;
+  graphs.push_back(build_graph(*this, architecture, *config, {}));
+  if (architecture.encode)
+    graphs.push_back(build_graph(*this, architecture, *config, {.encoder = true}));
   learning_ = false;
+  if (!type_of) return;
+  for (const Graph& graph : graphs) choose_types(graph, n_before);
+}
+
+// Of the tensors from number `first` on that the graph uses.
+void MadeSource::choose_types(const Graph& graph, std::size_t first) {
+  const PerNode<std::vector<NodeId>> users = graph.users();
+  for (std::size_t i = first; i < tensors_.size(); ++i) {
+    const auto& [name, spec] = tensors_[i];
+    const TensorSpec typed{type_of(name, spec.shape), spec.shape};
+    const NodeId id = graph.find(name);
+    if (id != kNoNode && accepted(graph, users, id, typed)) tensors_[i].spec = typed;
+  }
+}
+
+// A key that was made up may need others, which were read before it.
+Config MadeSource::learn_keys(const Architecture& architecture) {
+  while (true) {
+    const std::size_t n_keys = keys.size();
+    try {
+      Config config = configure(*this, architecture);
+      if (keys.size() == n_keys) return config;
+    } catch (const FormatError&) {
+      if (keys.size() == n_keys) throw;
+    }
+  }
+}
+
+bool MadeSource::make_up(std::string_view key) const {
+  if (!learning_) return false;
+  const auto known = std::ranges::find_if(
+      kMadeUp, [&](const MadeUp& made) { return key.ends_with(fmt::format(".{}", made.key)); });
+  if (known == std::end(kMadeUp)) {
+    keys.emplace(key, kOtherwise);
+    return true;
+  }
+  keys.emplace(key, known->value + known->per_width * width_);
+  if (!known->with.empty()) {
+    const std::string_view prefix = key.substr(0, key.size() - known->key.size());
+    keys.emplace(fmt::format("{}{}", prefix, known->with), known->with_value);
+  }
+  return true;
 }
 
 void MadeSource::add(const std::string& name, const TensorSpec& spec) {
@@ -107,7 +196,7 @@ const TensorSpec* MadeSource::declare(std::string_view name, const Shape& shape,
                                       bool optional) const {
   const TensorSpec* known = find_tensor(name);
   if (known || !learning_ || (optional && !optional_tensors)) return known;
-  tensors_.push_back({std::string(name), {type_of ? type_of(name, shape) : f32, shape}});
+  tensors_.push_back({std::string(name), {f32, shape}});
   return &tensors_.back().spec;
 }
 

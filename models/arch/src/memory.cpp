@@ -12,6 +12,7 @@
 #include "weft/ops/recurrence.h"
 #include "weft/ops/selective_scan.h"
 #include "weft/ops/shift_positions.h"
+#include "weft/ops/token_shift.h"
 
 namespace weft {
 namespace {
@@ -267,6 +268,10 @@ Tensor Recurrent::scan(Tensor a, Tensor x, std::source_location where) const {
   const Tensor y = recurrence(a, x, rows_.state, rows_.from, rows_.before, where);
   keep_rows(rows_.state, y, rows_.to, where);
   return y;
+}
+
+Tensor Recurrent::token_shift(Tensor x, std::source_location where) const {
+  return weft::token_shift(x, rows_, where);
 }
 
 Tensor Recurrent::causal_conv(Tensor x, Tensor w, Tensor bias, std::source_location where) const {

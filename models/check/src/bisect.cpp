@@ -111,7 +111,7 @@ Search::Logits Search::logits(const SessionOptions& o) {
   ++result_.trials;
   Session session(model_, o);
   give_texts(session);
-  const auto steps = prefill_then_decode(options_.tokens.size(), session.options().prefill_width);
+  const auto steps = steps_of(session, options_.tokens.size());
   try {
     return all_logits(session, 0, options_.tokens, steps);
   } catch (const NanError&) {  // counts as a wrong result, unlike other errors

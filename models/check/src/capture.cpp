@@ -52,6 +52,11 @@ std::vector<std::size_t> prefill_then_decode(std::size_t n, std::int64_t width) 
   return steps;
 }
 
+std::vector<std::size_t> steps_of(const Session& session, std::size_t n) {
+  if (!session.model().facts().causal) return {n};
+  return prefill_then_decode(n, session.options().prefill_width);
+}
+
 std::vector<float> all_logits(Session& session, std::int32_t sequence,
                               std::span<const std::int32_t> tokens,
                               std::span<const std::size_t> steps) {

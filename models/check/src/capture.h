@@ -38,6 +38,10 @@ class Capture final : public NodeObserver {
 // Divides `n` tokens into steps: all but the last in chunks of at most `width`, then the last.
 std::vector<std::size_t> prefill_then_decode(std::size_t n, std::int64_t width);
 
+// The steps of `n` tokens in this session: those of prefill_then_decode() with its width; a single
+// one if the model reads a text as a whole.
+std::vector<std::size_t> steps_of(const Session& session, std::size_t n);
+
 // Feeds the tokens in steps of these sizes and returns the logits of all of them [n, V].
 std::vector<float> all_logits(Session& session, std::int32_t sequence,
                               std::span<const std::int32_t> tokens,

@@ -15,6 +15,7 @@
 #include "borders.h"
 #include "capture.h"
 #include "sanity.h"
+#include "whole_texts.h"
 
 namespace weft {
 namespace {
@@ -65,7 +66,7 @@ class Checks {
     SessionOptions o = options_.session;
     o.workers = workers;
     if (o.context == 0) o.context = n();
-    o.prefill_width = std::min<std::int64_t>(o.prefill_width, n());
+    if (o.prefill_width > n() || !model_->facts().causal) o.prefill_width = n();
     o.logits_rows = o.prefill_width;
     o.progress = {};
     return o;
@@ -291,8 +292,7 @@ std::string Checks::finite() const {
   const std::span<const StepToken> whole = step;
   try {
     std::size_t done = 0;
-    for (const std::size_t n :
-         prefill_then_decode(tokens_.size(), session.options().prefill_width)) {
+    for (const std::size_t n : steps_of(session, tokens_.size())) {
       session.step(whole.subspan(done, n), nullptr, &scan);
       done += n;
     }
@@ -308,6 +308,11 @@ std::string Checks::finite() const {
 }
 
 void Checks::sessions() {
+  if (!model_->facts().causal) {
+    const WholeTexts texts(model_, base(), tokens_);
+    for (const auto& [name, check] : texts.checks()) run(name, check);
+    return run("NaN scan", [&] { return finite(); });
+  }
   std::optional<Session> session;
   run("prefill = decode", [&] {
     session.emplace(model_, base());

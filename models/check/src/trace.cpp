@@ -109,7 +109,7 @@ Trace trace_model(const std::shared_ptr<const Model>& model, const SessionOption
          .nodes = std::move(hasher.nodes)});
   };
   std::size_t done = 0;
-  for (const std::size_t n : prefill_then_decode(tokens.size(), session.options().prefill_width)) {
+  for (const std::size_t n : steps_of(session, tokens.size())) {
     run(done, n);
     done += n;
   }

@@ -45,8 +45,9 @@ void verify_across_borders(Session& session, ModelVerification& result) {
   const Model& model = session.model();
   const std::int64_t n_tokens = tokens_across_borders(model, session.options());
   const std::vector<std::int32_t> ids = random_ids(model, n_tokens);
-  const auto steps =
+  auto steps =
       border_steps(borders_of(session, n_tokens), n_tokens, session.options().prefill_width);
+  if (!model.facts().causal) std::erase_if(steps, [](const BorderStep& s) { return s.at > 0; });
   std::int64_t left = affordable_definitions(model);
   session.truncate(0, 0);
   for (std::size_t i = 0; i < steps.size() && result.stopped.empty(); ++i) {

@@ -109,7 +109,7 @@ class ModelVerifier {
   ModelVerification run() {
     std::size_t done = 0;
     if (session_.model().facts().encodes) encode();
-    for (const std::size_t n : prefill_then_decode(options_.tokens.size(), width_)) {
+    for (const std::size_t n : steps()) {
       if (!step(done, n)) break;
       done += n;
     }
@@ -120,6 +120,10 @@ class ModelVerifier {
 
  private:
   void encode();
+  std::vector<std::size_t> steps() const {
+    const std::size_t n = options_.tokens.size();
+    return session_.model().facts().causal ? prefill_then_decode(n, width_) : std::vector{n};
+  }
   bool step(std::size_t done, std::size_t n);
   void compare(VerifyReport& report, const Graph& graph, std::size_t done, std::size_t n,
                const Capture& got);
@@ -139,6 +143,7 @@ class ModelVerifier {
 
 // Halves the width of steps until the values of their nodes fit into the remaining memory.
 void ModelVerifier::narrow() {
+  if (!session_.model().facts().causal) return;
   const SessionOptions& o = session_.options();
   std::int64_t left = o.mem_budget - session_.memory().total();
   if (plain_) left -= plain_->memory().total() - plain_->memory().weights_mapped;

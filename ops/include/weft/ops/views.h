@@ -17,7 +17,7 @@ extern const OpDef kReshape;
 // [T, H * E] -> [T, H, E]. Throws ShapeError if n_heads does not divide the row.
 Tensor split_heads(Tensor x, std::int64_t n_heads,
                    std::source_location where = std::source_location::current());
-// [T, H, E] -> [T, H * E]; a vector [D] -> [1, D].
+// [T, H, E] -> [T, H * E], also of more dimensions; a vector [D] -> [1, D].
 Tensor merge_heads(Tensor x, std::source_location where = std::source_location::current());
 
 struct SliceAttrs {

@@ -26,17 +26,17 @@ class MadeSource final : public ModelSource {
   // Sets the keys that decoders share, with a vocabulary without texts.
   explicit MadeSource(const std::string& architecture, const MadeSizes& sizes = {});
 
-  // May be changed freely.
-  std::map<std::string, Value, std::less<>> keys;
+  // May be changed freely. learn() adds those that the architecture requires beyond the usual ones.
+  mutable std::map<std::string, Value, std::less<>> keys;
   std::string path = "made up";
 
-  // The type of a declared tensor. Default: F32.
+  // The type of a declared tensor, if the ops that use it take that type. Default: F32.
   std::function<DType(std::string_view name, const Shape& shape)> type_of;
   // Whether it also has optional tensors.
   bool optional_tensors = false;
 
-  // Builds a graph of the architecture and adds every tensor that it declares. Afterwards the
-  // source behaves like a file: only add() adds tensors. Throws what find_architecture(),
+  // Builds a graph of the architecture and adds every key and tensor that it requires. Afterwards
+  // the source behaves like a file: only add() adds tensors. Throws what find_architecture(),
   // configure() and build_graph() throw.
   void learn();
   void learn(const Architecture& architecture);
@@ -56,6 +56,7 @@ class MadeSource final : public ModelSource {
   std::vector<std::int64_t> find_ints(std::string_view key) const override;
   std::vector<float> find_floats(std::string_view key) const override;
   std::int64_t array_size(std::string_view key) const override;
+  bool make_up(std::string_view key) const override;
   const TensorSpec* find_tensor(std::string_view name) const override;
   std::vector<std::string_view> tensor_names() const override;
   const TensorSpec* declare(std::string_view name, const Shape& shape,
@@ -65,6 +66,10 @@ class MadeSource final : public ModelSource {
   template <class T>
   const T* find(std::string_view key) const;
 
+  Config learn_keys(const Architecture& architecture);
+  void choose_types(const Graph& graph, std::size_t first);
+
+  std::int64_t width_;                  // D
   mutable std::deque<Tensor> tensors_;  // learned from declare()
   bool learning_ = false;
 };

@@ -71,6 +71,10 @@ class Recurrent {
   // the value before the first token is 0. Keeps the last value of each sequence as its state.
   Tensor scan(Tensor a, Tensor x,
               std::source_location where = std::source_location::current()) const;
+  // The row of the previous token of each sequence, 0 before the first (ops/token_shift.h): x [T,
+  // D]
+  // -> [T, D]. The state is [D].
+  Tensor token_shift(Tensor x, std::source_location where = std::source_location::current()) const;
   // A convolution along the tokens, per channel (ops/causal_conv.h): x [T, C], w [C, K], bias [C]
   // or absent -> [T, C]. The state is [C, K - 1].
   Tensor causal_conv(Tensor x, Tensor w, Tensor bias = {},

@@ -25,6 +25,9 @@ class ModelSource {
   virtual std::vector<std::int64_t> find_ints(std::string_view key) const = 0;
   virtual std::vector<float> find_floats(std::string_view key) const = 0;  // likewise
   virtual std::int64_t array_size(std::string_view key) const = 0;  // 0 if it is not an array
+  // Called for a whole number that builder code requires and the file lacks. A synthetic source may
+  // add the key here, and returns true.
+  virtual bool make_up(std::string_view /*key*/) const { return false; }
 
   // Null if the file has no such tensor.
   virtual const TensorSpec* find_tensor(std::string_view name) const = 0;
