@@ -70,15 +70,18 @@ class Weft:
         width = test["tokens"] if test["phase"] == "step" else ""
         prompt = test["tokens"] if test["phase"] == "prefill" else 0
         predict = test["tokens"] if test["phase"] == "decode" else 0
-        return ["bench", "-m", test["path"], "-p", prompt, "-n", predict, "--widths", width, "-d", test["depth"], "-t",
+        return ["bench", "-m", test["path"], "-p", prompt, "-n", predict, "--widths", width, "-d",
+                test["depth"], "-t",
                 options.threads, "-r", options.repetitions, "--json"]
 
     def measure(self, test, options):
         # Do not count the memory that measuring the limits takes.
-        out, _, others = run(options.prefix + self.command + list(map(str, self.arguments(test, options))))
+        out, _, others = run(options.prefix + self.command
+                             + list(map(str, self.arguments(test, options))))
         report = json.loads(out)
         row, limits = report["rows"][0], report["limits"][0]
-        return {"rates": row["rates"], "rss": row["peak_rss"], "others": others, "row": row, "limits": limits}
+        return {"rates": row["rates"], "rss": row["peak_rss"], "others": others, "row": row,
+                "limits": limits}
 
 
 class LlamaBench:
@@ -89,7 +92,8 @@ class LlamaBench:
         if not equals:
             raise argparse.ArgumentTypeError(f"must be NAME=COMMAND, got '{text}'")
         self.name, self.command = name, shlex.split(command)
-        about = subprocess.run([self.command[0], "--help"], capture_output=True, text=True, check=False)
+        about = subprocess.run([self.command[0], "--help"], capture_output=True, text=True,
+                               check=False)
         self.flags = set(re.findall(r"(?<![\w-])--?[\w-]+", about.stdout + about.stderr))
 
     def can(self, test):
@@ -104,10 +108,12 @@ class LlamaBench:
         else:
             what = ["-p", 0, "-n", tokens] if test["phase"] == "decode" else ["-p", tokens, "-n", 0]
             what += ["-d", depth] if depth else []
-        arguments = ["-m", test["path"], "-t", options.threads, "-r", options.repetitions, *what, "-o", "json"]
+        arguments = ["-m", test["path"], "-t", options.threads, "-r", options.repetitions, *what,
+                     "-o", "json"]
         out, rss, others = run(options.prefix + self.command + list(map(str, arguments)))
         row = json.loads(out)[0]
-        return {"rates": row["samples_ts"], "rss": rss, "others": others, "build": f"{row['build_commit']} ({row['build_number']})"}
+        return {"rates": row["samples_ts"], "rss": rss, "others": others,
+                "build": f"{row['build_commit']} ({row['build_number']})"}
 
 
 # ---- measuring -----------------------------------------------------------------------------------
@@ -118,7 +124,8 @@ def tests_of(options):
         for depth in options.depths:
             for phase, counts in lists:
                 for tokens in filter(None, counts):
-                    yield {"path": model, "model": pathlib.Path(model).stem, "phase": phase, "tokens": tokens, "depth": depth}
+                    yield {"path": model, "model": pathlib.Path(model).stem, "phase": phase,
+                           "tokens": tokens, "depth": depth}
 
 
 def key_of(test):
@@ -140,7 +147,8 @@ def measure_all(options, programs, results):
                 found.setdefault(program.name, []).append(got)
                 if not options.prefix and got["others"] > 0.1:
                     print(f"warning: other processes used {got['others']:.2f} CPUs during a run of {program.name}", file=sys.stderr)
-        programs_of = results.setdefault(key_of(test), {**test, "threads": options.threads, "programs": {}})["programs"]
+        programs_of = results.setdefault(key_of(test), {**test, "threads": options.threads,
+                                                        "programs": {}})["programs"]
         for name, runs in found.items():
             programs_of[name] = (programs_of.get(name, []) if options.more else []) + runs
         for name, runs in found.items():
@@ -165,7 +173,8 @@ class Cell:
         self.build = runs[0].get("build")
         # Per run, because the machine's limits change between rounds. All programs do the same
         # work.
-        self.reads = self.share(runs, ours, "bytes_per_token", lambda one: one["limits"]["reads"]["bytes_per_second"])
+        self.reads = self.share(runs, ours, "bytes_per_token",
+                                lambda one: one["limits"]["reads"]["bytes_per_second"])
         self.products = self.share(runs, ours, "multiply_adds_per_token",
                                    lambda one: one["limits"][one["row"]["arithmetic"]]["multiply_adds_per_second"])
 
@@ -174,7 +183,8 @@ class Cell:
         if not ours:
             return None
         pairs = zip(runs, ours)
-        return statistics.median(statistics.median(a["rates"]) * b["row"][amount] / limit(b) for a, b in pairs)
+        return statistics.median(statistics.median(a["rates"]) * b["row"][amount] / limit(b) for a,
+                                 b in pairs)
 
 
 def cells_of(result):
@@ -220,10 +230,13 @@ def speed_table(results):
             cells = {r["phase"]: cells_of(r).get(name) for r in mine}
             prefill, decode = cells.get("prefill"), cells.get("decode")
             rss = max(c.rss for c in (prefill, decode) if c)
-            rows.append([model, name, rate(prefill), percent(prefill.products if prefill else None), rate(decode),
+            rows.append([model, name, rate(prefill), percent(prefill.products if prefill else None),
+                         rate(decode),
                          percent(decode.reads if decode else None), size(rss)])
-    tokens = {p: "/".join(str(t) for t in sorted({r["tokens"] for r in flat if r["phase"] == p})) for p in ("prefill", "decode")}
-    return table(["model", "program", f"prefill of {tokens['prefill']}, tokens/s", "of the arithmetic",
+    tokens = {p: "/".join(str(t) for t in sorted({r["tokens"] for r in flat if r["phase"] == p}))
+              for p in ("prefill", "decode")}
+    return table(["model", "program", f"prefill of {tokens['prefill']}, tokens/s",
+                  "of the arithmetic",
                   f"decode of {tokens['decode']}, tokens/s", "of the reads", "peak RSS"], rows)
 
 
@@ -234,9 +247,12 @@ def cost_table(results):
         if OURS not in r["programs"] or r["phase"] == "step":
             continue
         row = r["programs"][OURS][0]["row"]
-        rows.append([r["model"], r["phase"], str(r["depth"]), f"{row['bytes_per_token'] / 1e6:.2f} MB",
-                     f"{row['multiply_adds_per_token'] / 1e6:.0f} M", f"{row['joins_per_token']:.2f}", f"{row['ns_per_node']:.0f}"])
-    return table(["model", "phase", "depth", "bytes/token", "multiply-adds/token", "joins/token", "ns/node"], rows)
+        rows.append([r["model"], r["phase"], str(r["depth"]),
+                     f"{row['bytes_per_token'] / 1e6:.2f} MB",
+                     f"{row['multiply_adds_per_token'] / 1e6:.0f} M",
+                     f"{row['joins_per_token']:.2f}", f"{row['ns_per_node']:.0f}"])
+    return table(["model", "phase", "depth", "bytes/token", "multiply-adds/token", "joins/token",
+                  "ns/node"], rows)
 
 
 def depth_table(results):
@@ -244,9 +260,11 @@ def depth_table(results):
     for r in results:
         if r["depth"] > 0 and r["phase"] != "step":
             for name, cell in cells_of(r).items():
-                rows.append([r["model"], f"{r['phase']} of {r['tokens']}", str(r["depth"]), name, rate(cell), percent(cell.reads),
+                rows.append([r["model"], f"{r['phase']} of {r['tokens']}", str(r["depth"]), name,
+                             rate(cell), percent(cell.reads),
                              percent(cell.products), size(cell.rss)])
-    return table(["model", "phase", "depth", "program", "tokens/s", "of the reads", "of the arithmetic", "peak RSS"], rows)
+    return table(["model", "phase", "depth", "program", "tokens/s", "of the reads",
+                  "of the arithmetic", "peak RSS"], rows)
 
 
 def width_table(results):
@@ -259,8 +277,10 @@ def width_table(results):
             cells = [cells_of(mine[w]).get(name) if w in mine else None for w in widths]
             rows.append([model, name] + [digits(c.rate) if c else "" for c in cells])
             if name == OURS:
-                rows.append([model, "its share of the reads"] + [percent(c.reads) if c else "" for c in cells])
-                rows.append([model, "its share of the arithmetic"] + [percent(c.products) if c else "" for c in cells])
+                rows.append([model, "its share of the reads"]
+                            + [percent(c.reads) if c else "" for c in cells])
+                rows.append([model, "its share of the arithmetic"]
+                            + [percent(c.products) if c else "" for c in cells])
     return table(["model", "program, tokens/s"] + [str(w) for w in widths], rows)
 
 
@@ -280,16 +300,19 @@ def machine_table(results):
         figures(f"reads, {threads}", "GB/s", [one["reads"]["bytes_per_second"] for one in limits],
                 statistics.mode(one["reads"]["how"] for one in limits))
         for kind in ("int8", "f32"):
-            figures(f"{kind}, {threads}", "G multiply-adds/s", [one[kind]["multiply_adds_per_second"] for one in limits],
+            figures(f"{kind}, {threads}", "G multiply-adds/s",
+                    [one[kind]["multiply_adds_per_second"] for one in limits],
                     limits[0][kind]["instruction"])
     for name in names_of(results):
-        builds = {one["build"] for r in results for one in r["programs"].get(name, []) if one.get("build")}
+        builds = {one["build"] for r in results for one in r["programs"].get(name, [])
+                  if one.get("build")}
         if builds:
             rows.append([name, "build " + ", ".join(sorted(builds))])
     return table(["what", "figure"], rows)
 
 
-TABLES = {"machine": machine_table, "speed": speed_table, "cost": cost_table, "depth": depth_table, "width": width_table}
+TABLES = {"machine": machine_table, "speed": speed_table, "cost": cost_table, "depth": depth_table,
+          "width": width_table}
 
 
 def render(path, results):
@@ -300,7 +323,8 @@ def render(path, results):
         if len(lines) == 2:
             continue
         block = f"<!-- table: {name} -->\n" + "\n".join(lines) + f"\n<!-- end: {name} -->"
-        text = re.sub(rf"<!-- table: {name} -->.*?<!-- end: {name} -->", lambda _, b=block: b, text, flags=re.S)
+        text = re.sub(rf"<!-- table: {name} -->.*?<!-- end: {name} -->", lambda _, b=block: b, text,
+                      flags=re.S)
     pathlib.Path(path).write_text(text)
 
 
@@ -314,22 +338,32 @@ def numbers(text):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("-m", "--model", dest="models", action="append", default=[], metavar="FILE", help="GGUF file; may be repeated")
-    add("-p", "--n-prompt", dest="prompts", type=numbers, default=[512], help="tokens to prefill (default 512)")
-    add("-n", "--n-gen", dest="predicts", type=numbers, default=[64], help="tokens to decode (default 64)")
-    add("-d", "--n-depth", dest="depths", type=numbers, default=[0], help="tokens in the cache (default 0)")
+    add("-m", "--model", dest="models", action="append", default=[], metavar="FILE",
+        help="GGUF file; may be repeated")
+    add("-p", "--n-prompt", dest="prompts", type=numbers, default=[512],
+        help="tokens to prefill (default 512)")
+    add("-n", "--n-gen", dest="predicts", type=numbers, default=[64],
+        help="tokens to decode (default 64)")
+    add("-d", "--n-depth", dest="depths", type=numbers, default=[0],
+        help="tokens in the cache (default 0)")
     add("--widths", type=numbers, default=[], help="steps of that many tokens")
     add("-t", "--threads", type=int, default=min(2, os.cpu_count() or 1))
     add("-r", "--repetitions", type=int, default=3, help="repetitions within a run (default 3)")
     add("--rounds", type=int, default=3, help="rounds over all programs (default 3)")
-    add("--more", action="store_true", help="add the rounds to the results of the same tests instead of replacing them")
-    add("--weft", type=shlex.split, default=[str(ROOT / "build/release/bin/weft")], help="command of weft")
-    add("--llama-bench", dest="peers", type=LlamaBench, action="append", default=[], metavar="NAME=COMMAND",
+    add("--more", action="store_true",
+        help="add the rounds to the results of the same tests instead of replacing them")
+    add("--weft", type=shlex.split, default=[str(ROOT / "build/release/bin/weft")],
+        help="command of weft")
+    add("--llama-bench", dest="peers", type=LlamaBench, action="append", default=[],
+        metavar="NAME=COMMAND",
         help="another program to compare with, and its arguments; may be repeated")
-    add("--prefix", type=shlex.split, default=[], help="command to run every program with, such as 'taskset -c 0,1'")
-    add("--results", type=pathlib.Path, default=ROOT / "build/compare.json", help="file of results (default build/compare.json)")
+    add("--prefix", type=shlex.split, default=[],
+        help="command to run every program with, such as 'taskset -c 0,1'")
+    add("--results", type=pathlib.Path, default=ROOT / "build/compare.json",
+        help="file of results (default build/compare.json)")
     add("--render", metavar="FILE", help="write the tables of all results into this file")
     return parser.parse_args(arguments)
 

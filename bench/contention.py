@@ -77,9 +77,11 @@ class Busy:
 
 
 def tokens_per_second(args, workers, quota):
-    command = [args.weft, "bench", "-m", args.model, "-p", "0", "-n", str(args.tokens), "-r", "1", "-t", str(workers),
+    command = [args.weft, "bench", "-m", args.model, "-p", "0", "-n", str(args.tokens), "-r", "1",
+               "-t", str(workers),
                "--no-bandwidth", "--json"]
-    out = subprocess.run(command, check=True, capture_output=True, preexec_fn=quota.enter if quota else None).stdout
+    out = subprocess.run(command, check=True, capture_output=True, preexec_fn=quota.enter if quota
+                         else None).stdout
     return json.loads(out)["rows"][0]["median"]
 
 
@@ -94,7 +96,8 @@ def cases(cpus):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-m", "--model", required=True)
     parser.add_argument("--weft", default="build/release/bin/weft")
     parser.add_argument("--tokens", type=int, default=256)
@@ -103,7 +106,8 @@ def main():
 
     all_cases = list(cases(len(os.sched_getaffinity(0))))
     if os.geteuid() != 0:
-        print("contention.py: not root, cannot make control groups: skipping the quotas", file=sys.stderr)
+        print("contention.py: not root, cannot make control groups: skipping the quotas",
+              file=sys.stderr)
         all_cases = [c for c in all_cases if c[2] is None]
     speeds = {}
     for _ in range(args.rounds):

@@ -33,7 +33,8 @@ BEGIN, END = "<!-- table: formats -->", "<!-- end: formats -->"
 
 
 def call(*command, stdin=None):
-    return subprocess.run([str(c) for c in command], check=True, capture_output=True, input=stdin).stdout
+    return subprocess.run([str(c) for c in command], check=True, capture_output=True,
+                          input=stdin).stdout
 
 
 def relative_error(weft, golden, name, folder, importance=None):
@@ -41,7 +42,8 @@ def relative_error(weft, golden, name, folder, importance=None):
     x = np.load(golden / "input.npy").astype(np.float64)
     flags = ["--imatrix", golden / "imatrix.npy"] if importance is not None else []
     call(weft, "codec", "encode", name, golden / "input.npy", folder / "x.bin", *flags)
-    call(weft, "codec", "decode", name, folder / "x.bin", folder / "x.npy", "--shape", ",".join(map(str, x.shape)))
+    call(weft, "codec", "decode", name, folder / "x.bin", folder / "x.npy", "--shape",
+         ",".join(map(str, x.shape)))
     y = np.load(folder / "x.npy").astype(np.float64).reshape(x.shape)
     w = np.ones(x.shape[1]) if importance is None else importance.astype(np.float64)
     whole = (w * x**2).sum(axis=1)
@@ -65,14 +67,17 @@ def perplexity(weft, name, folder):
     for file, seed in (("text", 4711), ("other", 4712)):
         if (folder / file).exists():
             continue
-        documents = call(sys.executable, corpus, "--seed", seed, "--count", 3000).decode().split("\n\n----\n")
-        (folder / file).write_text("\n\n".join(d for d in documents if d and "<|" not in d), encoding="utf-8")  # stories, no chats
+        documents = call(sys.executable, corpus, "--seed", seed, "--count",
+                         3000).decode().split("\n\n----\n")
+        (folder / file).write_text("\n\n".join(d for d in documents if d and "<|" not in d),
+                                   encoding="utf-8")  # stories, no chats
     imatrix = folder / "imatrix.gguf"
     if not imatrix.exists():
         call(weft, "imatrix", "-m", bundled, "-f", folder / "other", "-o", imatrix)
     model = folder / "bundled.gguf"
     kept = ["--tensor-type", "token_embd=Q8_0"] if name in NEEDS_IMPORTANCES else []
-    call(weft, "quantize", bundled, model, "MXFP4_MOE" if name == "MXFP4" else name, "--allow-requantize", "--pure", "--imatrix", imatrix,
+    call(weft, "quantize", bundled, model, "MXFP4_MOE" if name == "MXFP4" else name,
+         "--allow-requantize", "--pure", "--imatrix", imatrix,
          *kept, "--tensor-type", f".={name}")
     out = json.loads(call(weft, "perplexity", "-m", model, "-f", folder / "text", "--json"))
     return out["perplexity"]
@@ -86,7 +91,8 @@ def measure(args, name, folder):
         importance = np.load(golden / "imatrix.npy")
         if name not in NEEDS_IMPORTANCES:
             row["error"], row["bits"] = relative_error(args.weft, golden, name, folder)
-        row["weighted_error"], row["bits"] = relative_error(args.weft, golden, name, folder, importance)
+        row["weighted_error"], row["bits"] = relative_error(args.weft, golden, name, folder,
+                                                            importance)
     row.update(speeds(args.weft, args.shape, name, folder))
     row["perplexity"] = perplexity(args.weft, name, folder)
     return row
@@ -115,7 +121,8 @@ def render(path, results):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--golden")
     parser.add_argument("--types", default="")
     parser.add_argument("--shape", default="1.1b")

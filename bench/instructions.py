@@ -63,7 +63,8 @@ def runs(bin_dir, folder):
         return bin_dir / "mask_bench", MODEL, path
 
     case = json.loads((ROOT / "bench/mask_case.json").read_text())
-    return {"decode 1": decode(1), "decode 65": decode(65), "prefill 1": prefill(1), "prefill 257": prefill(257),
+    return {"decode 1": decode(1), "decode 65": decode(65), "prefill 1": prefill(1),
+            "prefill 257": prefill(257),
             "encode 1": (bin_dir / "tokenizer_bench", MODEL, TEXT, 1),
             "encode 5": (bin_dir / "tokenizer_bench", MODEL, TEXT, 5),
             "no schema": masks("none", {"schema": True, "tests": []}),
@@ -77,7 +78,8 @@ def measure(bin_dir):
         commands = runs(bin_dir, pathlib.Path(folder))
         results = dict(zip(commands, pool.map(lambda command: count(*command), commands.values())))
     n = {name: result[0] for name, result in results.items()}
-    n_masked = sum(int(times) for times in re.findall(r"texts? .* (\d+) times", results["masks"][1]))
+    n_masked = sum(int(times) for times in re.findall(r"texts? .* (\d+) times",
+                                                      results["masks"][1]))
     return {"start": n["decode 1"],
             "decode token": (n["decode 65"] - n["decode 1"]) // 64,
             "prefill token": (n["prefill 257"] - n["prefill 1"]) // 256,
@@ -87,8 +89,10 @@ def measure(bin_dir):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="folder of the programs")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin",
+                        help="folder of the programs")
     parser.add_argument("--renew", action="store_true", help="write the counts as the new figures")
     options = parser.parse_args()
 

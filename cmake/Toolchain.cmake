@@ -49,7 +49,9 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 if(WEFT_COVERAGE)
   # Workers count the same lines: without atomic counters some are negative, which gcovr rejects.
-  target_compile_options(weft_compile_options INTERFACE --coverage -fprofile-update=atomic)
+  # Not --coverage: GCC moves what it stands for to the end, where kernels cannot switch it off.
+  target_compile_options(weft_compile_options INTERFACE
+    -fprofile-arcs -ftest-coverage -fprofile-update=atomic)
   target_link_options(weft_compile_options INTERFACE --coverage)
 endif()
 if(WEFT_BUILD_FUZZERS)

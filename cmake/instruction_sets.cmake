@@ -6,8 +6,10 @@
 #     [EXTENDS NAME]                 an earlier set whose features, flags and traits it includes
 #     PROCESSOR regex                CMAKE_SYSTEM_PROCESSOR of machines that may have it
 #     DESCRIPTION text
-#     [FEATURES name=leaf.subleaf.register.bit...]
-#                                    features needed beyond EXTENDS, with their CPUID bits
+#     [FEATURES name=bit...]         features needed beyond EXTENDS, and the bits that tell whether
+#                                    a processor has them: leaf.subleaf.register.bit of CPUID, or
+#                                    hwcap.bit and hwcap2.bit of the auxiliary vector (Linux on
+#                                    processors other than x86)
 #     [REGISTERS xmm|ymm|zmm|tile]   the widest registers that the operating system must save
 #     FLAGS flag...                  compiler flags beyond those of EXTENDS
 #     KERNELS group...)              the kernels that have rows for it (backends/CMakeLists.txt)

@@ -15,7 +15,9 @@
 include_guard(DIRECTORY)
 
 set(WEFT_ISAS)
-set(WEFT_FEATURES)
+set(WEFT_FEATURES)  # of all sources
+set(WEFT_CPUID_FEATURES)
+set(WEFT_HWCAP_FEATURES)
 
 macro(weft_instruction_set name)
   cmake_parse_arguments(ISA "" "TAG;EXTENDS;PROCESSOR;DESCRIPTION;REGISTERS" "FEATURES;FLAGS;KERNELS" ${ARGN})
@@ -31,14 +33,21 @@ macro(weft_instruction_set name)
     set(WEFT_ISA_${name}_KERNELS ${ISA_KERNELS})
     set(WEFT_ISA_${name}_FEATURES ${WEFT_ISA_${ISA_EXTENDS}_FEATURES})
     foreach(feature IN ITEMS ${ISA_FEATURES})
-      if(NOT feature MATCHES "^([a-z0-9_]+)=([0-9]+)\\.([0-9]+)\\.(e[abcd]x)\\.([0-9]+)$")
-        message(FATAL_ERROR "instruction set '${name}': '${feature}' is not NAME=LEAF.SUBLEAF.REGISTER.BIT")
+      if(feature MATCHES "^([a-z0-9_]+)=([0-9]+)\\.([0-9]+)\\.(e[abcd]x)\\.([0-9]+)$")
+        set(source CPUID)
+        set(bit "${CMAKE_MATCH_2}, ${CMAKE_MATCH_3}, CpuidRegister::${CMAKE_MATCH_4}, ${CMAKE_MATCH_5}, SavedRegisters::${ISA_REGISTERS}")
+      elseif(feature MATCHES "^([a-z0-9_]+)=(hwcap2?)\\.([0-9]+)$")
+        set(source HWCAP)
+        set(bit "HwcapWord::${CMAKE_MATCH_2}, ${CMAKE_MATCH_3}")
+      else()
+        message(FATAL_ERROR "instruction set '${name}': '${feature}' is not NAME=LEAF.SUBLEAF.REGISTER.BIT or NAME=hwcap[2].BIT")
       endif()
-      list(APPEND WEFT_ISA_${name}_FEATURES ${CMAKE_MATCH_1})
-      if(NOT CMAKE_MATCH_1 IN_LIST WEFT_FEATURES)
-        list(APPEND WEFT_FEATURES ${CMAKE_MATCH_1})
-        set(WEFT_FEATURE_${CMAKE_MATCH_1}
-          "${CMAKE_MATCH_2}, ${CMAKE_MATCH_3}, CpuidRegister::${CMAKE_MATCH_4}, ${CMAKE_MATCH_5}, SavedRegisters::${ISA_REGISTERS}")
+      string(REGEX REPLACE "=.*" "" feature ${feature})
+      list(APPEND WEFT_ISA_${name}_FEATURES ${feature})
+      if(NOT feature IN_LIST WEFT_FEATURES)
+        list(APPEND WEFT_FEATURES ${feature})
+        list(APPEND WEFT_${source}_FEATURES ${feature})
+        set(WEFT_FEATURE_${feature} "${bit}")
       endif()
     endforeach()
   endif()
@@ -133,12 +142,17 @@ function(weft_kernel_headers target)
   set(made "#pragma once\n// Made by cmake/isa.cmake.\n\n")
   set(tags)
   set(features)
-  set(bits)
   set(sets)
   set(of)
   foreach(feature IN LISTS WEFT_FEATURES)
     string(APPEND features "  ${feature},\n")
-    string(APPEND bits "    {Feature::${feature}, ${WEFT_FEATURE_${feature}}},\n")
+  endforeach()
+  foreach(source IN ITEMS CPUID HWCAP)
+    set(${source}_BITS)
+    foreach(feature IN LISTS WEFT_${source}_FEATURES)
+      string(APPEND ${source}_BITS "    {Feature::${feature}, ${WEFT_FEATURE_${feature}}},\n")
+    endforeach()
+    list(LENGTH WEFT_${source}_FEATURES n_${source}_bits)
   endforeach()
   # In C++ the best set comes first, as in the tables of rows.
   list(LENGTH WEFT_ISAS index)
@@ -164,13 +178,13 @@ function(weft_kernel_headers target)
   endforeach()
   file(CONFIGURE OUTPUT ${folder}/cpu/simd/simd.inl.h @ONLY CONTENT "${made}#include \"cpu/simd/primary.inl.h\"\n${traits}")
   list(LENGTH WEFT_ISAS n_sets)
-  list(LENGTH WEFT_FEATURES n_features)
   file(CONFIGURE OUTPUT ${folder}/cpu/isa_tags.h @ONLY CONTENT "${made}namespace weft::cpu {\n\n${tags}\n}  // namespace weft::cpu\n")
   file(CONFIGURE OUTPUT ${folder}/cpu/feature_list.h @ONLY CONTENT
     "${made}#include <cstdint>\n\nnamespace weft::cpu {\n\nenum class Feature : std::uint8_t {\n${features}};\n\n}  // namespace weft::cpu\n")
   file(CONFIGURE OUTPUT ${folder}/cpu/isa_table.h @ONLY CONTENT
-    "${made}#include <array>\n#include <cstddef>\n\n#include \"cpu/cpuid.h\"\n#include \"cpu/isa.h\"\n#include \"cpu/isa_tags.h\"\n\nnamespace weft::cpu {\n
-inline constexpr std::array<CpuidBit, ${n_features}> kCpuidBits = {{\n${bits}}};\n
+    "${made}#include <array>\n#include <cstddef>\n\n#include \"cpu/feature_bits.h\"\n#include \"cpu/isa.h\"\n#include \"cpu/isa_tags.h\"\n\nnamespace weft::cpu {\n
+inline constexpr std::array<CpuidBit, ${n_CPUID_bits}> kCpuidBits = {{\n${CPUID_BITS}}};\n
+inline constexpr std::array<HwcapBit, ${n_HWCAP_bits}> kHwcapBits = {{\n${HWCAP_BITS}}};\n
 inline constexpr std::array<InstructionSet, ${n_sets}> kInstructionSets = {\n${sets}};\n
 template <class Arch>\ninline constexpr std::size_t kIndexOf = 0;\n${of}
 }  // namespace weft::cpu\n")

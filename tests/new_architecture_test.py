@@ -14,11 +14,13 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
-REFERENCE = pathlib.Path(os.environ.get("WEFT_REFERENCE", SOURCE.parent / "shared/reference")) / "golden/archs"
+REFERENCE = pathlib.Path(os.environ.get("WEFT_REFERENCE",
+                                        SOURCE.parent / "shared/reference")) / "golden/archs"
 
 
 def run(*args):
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=240, check=False)
+    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=240,
+                          check=False)
 
 
 class Granite(unittest.TestCase):

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "op_support.h"
+#include "row_groups.h"
 
 namespace weft {
 namespace {
@@ -31,22 +31,11 @@ struct Moments {
   double magnitude = 0;  // the largest |x|
 };
 
-// Calls f(x, y, moments) for every group of the last dimension.
-template <class F>
-void for_each_group(const Attrs& attrs, Views in, View out, F f) {
+void reference(const Attrs& attrs, Views in, View out) {
   const double eps = attrs.as<LayerNormAttrs>().eps;
   const std::int64_t d = out.dim(-1);
-  for (std::int64_t r = 0; r < out.rows(); ++r) {
-    for (std::int64_t c = 0; c < out.cols(); c += d) {
-      const float* x = in[0].row<const float>(r) + c;
-      f(x, out.row<float>(r) + c, Moments(x, d, eps));
-    }
-  }
-}
-
-void reference(const Attrs& attrs, Views in, View out) {
-  const std::int64_t d = out.dim(-1);
-  for_each_group(attrs, in, out, [&](const float* x, float* y, const Moments& m) {
+  for_each_group(in[0], out, [&](const float* x, float* y) {
+    const Moments m(x, d, eps);
     for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>((x[i] - m.mean) * m.factor);
   });
 }
@@ -55,9 +44,11 @@ void reference(const Attrs& attrs, Views in, View out) {
 // The mean of their squares s^2 moves by less than 2 s e + e^2, which moves the factor by a share
 // of at most e * factor + (e * factor)^2 / 2, plus the roundings of rms_norm.
 void bound(const Attrs& attrs, Views in, View bounds) {
+  const double eps = attrs.as<LayerNormAttrs>().eps;
   const std::int64_t d = bounds.dim(-1);
   const auto n = static_cast<double>(d);
-  for_each_group(attrs, in, bounds, [&](const float* x, float* b, const Moments& m) {
+  for_each_group(in[0], bounds, [&](const float* x, float* b) {
+    const Moments m(x, d, eps);
     const double off = rounding(n + 2) * m.magnitude * m.factor;
     const double share = off + off * off + rounding(n / 2 + 8);
     for (std::int64_t i = 0; i < d; ++i) {
@@ -73,10 +64,6 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return c;
 }
 
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[0].shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"x"}};
 
 }  // namespace
@@ -88,7 +75,7 @@ const OpDef kLayerNorm{.name = "layer_norm",
                        .reference = reference,
                        .bound = bound,
                        .cost = cost,
-                       .col_granule = granule,
+                       .col_granule = group_granule,
                        .in_place_over = 0};
 
 Tensor layer_norm(Tensor x, float eps, std::source_location where) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "op_support.h"
+#include "row_groups.h"
 
 namespace weft {
 namespace {
@@ -16,27 +16,21 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return in[0];
 }
 
-// Calls f(x, y, sum, magnitude) for every group of the last dimension, with magnitude = sum |x|.
-template <class F>
-void for_each_group(Views in, View out, F f) {
-  const std::int64_t d = out.dim(-1);
-  for (std::int64_t r = 0; r < out.rows(); ++r) {
-    for (std::int64_t c = 0; c < out.cols(); c += d) {
-      const float* x = in[0].row<const float>(r) + c;
-      double sum = 0, magnitude = 0;
-      for (std::int64_t i = 0; i < d; ++i) {
-        sum += x[i];
-        magnitude += std::fabs(static_cast<double>(x[i]));
-      }
-      f(x, out.row<float>(r) + c, sum, magnitude);
+struct Sum {
+  Sum(const float* x, std::int64_t d) {
+    for (std::int64_t i = 0; i < d; ++i) {
+      sum += x[i];
+      magnitude += std::fabs(static_cast<double>(x[i]));
     }
   }
-}
+  double sum = 0, magnitude = 0;  // of x, of |x|
+};
 
 void reference(const Attrs& attrs, Views in, View out) {
   const double min = attrs.as<NormalizeSumAttrs>().min;
   const std::int64_t d = out.dim(-1);
-  for_each_group(in, out, [&](const float* x, float* y, double sum, double) {
+  for_each_group(in[0], out, [&](const float* x, float* y) {
+    const double sum = Sum(x, d).sum;
     for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(x[i] / std::max(sum, min));
   });
 }
@@ -46,7 +40,8 @@ void reference(const Attrs& attrs, Views in, View out) {
 void bound(const Attrs& attrs, Views in, View bounds) {
   const double min = attrs.as<NormalizeSumAttrs>().min;
   const std::int64_t d = bounds.dim(-1);
-  for_each_group(in, bounds, [&](const float* x, float* b, double sum, double magnitude) {
+  for_each_group(in[0], bounds, [&](const float* x, float* b) {
+    const auto [sum, magnitude] = Sum(x, d);
     const double divisor = std::max(sum, min);
     const double e = rounding(static_cast<double>(d)) * magnitude;
     const double share =
@@ -55,10 +50,6 @@ void bound(const Attrs& attrs, Views in, View bounds) {
       b[i] = bound_up(std::fabs(x[i] / divisor) * share + kFlushed);
     }
   });
-}
-
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[0].shape.last();
 }
 
 constexpr OpInput kInputs[] = {{"x"}};
@@ -71,7 +62,7 @@ const OpDef kNormalizeSum{.name = "normalize_sum",
                           .infer = infer,
                           .reference = reference,
                           .bound = bound,
-                          .col_granule = granule,
+                          .col_granule = group_granule,
                           .in_place_over = 0};
 
 Tensor normalize_sum(Tensor x, const NormalizeSumAttrs& attrs, std::source_location where) {

@@ -8,8 +8,6 @@ namespace weft::ops {
 TensorSpec infer_rms(const Attrs& attrs, Specs in);
 // 1 / sqrt(mean of squares + eps) over d values.
 double rms_factor(const float* x, std::int64_t d, double eps);
-// A group of the last dimension stays together.
-std::int64_t rms_granule(const Attrs&, Specs in, const TensorSpec&);
 // The relative error bound in f32. The sum of d squares has no cancellation: d + 2 roundings,
 // halved by the root; then the mean, eps, root, division and two products.
 inline double rms_error(std::int64_t d) {

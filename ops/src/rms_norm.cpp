@@ -3,6 +3,7 @@
 #include "weft/ops/mul.h"
 
 #include "rms.h"
+#include "row_groups.h"
 
 namespace weft {
 namespace ops {
@@ -20,10 +21,6 @@ double rms_factor(const float* x, std::int64_t d, double eps) {
   return 1 / std::sqrt(sum / static_cast<double>(d) + eps);
 }
 
-std::int64_t rms_granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[0].shape.last();
-}
-
 }  // namespace ops
 
 namespace {
@@ -33,29 +30,20 @@ using namespace ops;
 void reference(const Attrs& attrs, Views in, View out) {
   const double eps = attrs.as<RmsNormAttrs>().eps;
   const std::int64_t d = out.dim(-1);
-  for (std::int64_t r = 0; r < out.rows(); ++r) {
-    for (std::int64_t c = 0; c < out.cols(); c += d) {
-      const float* x = in[0].row<const float>(r) + c;
-      float* y = out.row<float>(r) + c;
-      const double factor = rms_factor(x, d, eps);
-      for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(x[i] * factor);
-    }
-  }
+  for_each_group(in[0], out, [&](const float* x, float* y) {
+    const double factor = rms_factor(x, d, eps);
+    for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(x[i] * factor);
+  });
 }
 
 void bound(const Attrs& attrs, Views in, View bounds) {
   const double eps = attrs.as<RmsNormAttrs>().eps;
   const std::int64_t d = bounds.dim(-1);
-  for (std::int64_t r = 0; r < bounds.rows(); ++r) {
-    for (std::int64_t c = 0; c < bounds.cols(); c += d) {
-      const float* x = in[0].row<const float>(r) + c;
-      float* b = bounds.row<float>(r) + c;
-      const double factor = rms_factor(x, d, eps);
-      for (std::int64_t i = 0; i < d; ++i) {
-        b[i] = bound_up(rms_error(d) * std::fabs(x[i] * factor) + kFlushed);
-      }
-    }
-  }
+  for_each_group(in[0], bounds, [&](const float* x, float* b) {
+    const double factor = rms_factor(x, d, eps);
+    for (std::int64_t i = 0; i < d; ++i)
+      b[i] = bound_up(rms_error(d) * std::fabs(x[i] * factor) + kFlushed);
+  });
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
@@ -75,7 +63,7 @@ const OpDef kRmsNorm{.name = "rms_norm",
                      .reference = reference,
                      .bound = bound,
                      .cost = cost,
-                     .col_granule = rms_granule,
+                     .col_granule = group_granule,
                      .in_place_over = 0};
 
 Tensor rms_norm(Tensor x, float eps, std::source_location where) {

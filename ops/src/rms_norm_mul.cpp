@@ -3,6 +3,7 @@
 #include "weft/ops/mul.h"
 
 #include "rms.h"
+#include "row_groups.h"
 
 namespace weft {
 namespace {
@@ -69,7 +70,7 @@ const OpDef kRmsNormMul{.name = "rms_norm_mul",
                         .reference = reference,
                         .bound = bound,
                         .cost = cost,
-                        .col_granule = rms_granule,
+                        .col_granule = group_granule,
                         .in_place_over = 0,
                         .definition = definition};
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "op_support.h"
+#include "row_groups.h"
 
 namespace weft {
 namespace {
@@ -15,24 +15,18 @@ TensorSpec infer(const Attrs&, Specs in) {
   return in[0];
 }
 
-// Calls f(x, y, max, sum) for every group of the last dimension, with sum = sum_i exp(x_i - max).
-template <class F>
-void for_each_group(Views in, View out, F f) {
-  const std::int64_t d = out.dim(-1);
-  for (std::int64_t r = 0; r < out.rows(); ++r) {
-    for (std::int64_t c = 0; c < out.cols(); c += d) {
-      const float* x = in[0].row<const float>(r) + c;
-      const double max = *std::max_element(x, x + d);
-      double sum = 0;
-      for (std::int64_t i = 0; i < d; ++i) sum += std::exp(x[i] - max);
-      f(x, out.row<float>(r) + c, max, sum);
-    }
+struct Sum {
+  Sum(const float* x, std::int64_t d) : max(*std::max_element(x, x + d)) {
+    for (std::int64_t i = 0; i < d; ++i) sum += std::exp(x[i] - max);
   }
-}
+  double max;
+  double sum = 0;  // of exp(x - max)
+};
 
 void reference(const Attrs&, Views in, View out) {
   const std::int64_t d = out.dim(-1);
-  for_each_group(in, out, [&](const float* x, float* y, double max, double sum) {
+  for_each_group(in[0], out, [&](const float* x, float* y) {
+    const auto [max, sum] = Sum(x, d);
     for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(std::exp(x[i] - max) / sum);
   });
 }
@@ -41,7 +35,8 @@ void reference(const Attrs&, Views in, View out) {
 // its terms, weighted by y; then exps good to 2 ulp, d additions and a division.
 void bound(const Attrs&, Views in, View bounds) {
   const std::int64_t d = bounds.dim(-1);
-  for_each_group(in, bounds, [&](const float* x, float* b, double max, double sum) {
+  for_each_group(in[0], bounds, [&](const float* x, float* b) {
+    const auto [max, sum] = Sum(x, d);
     double moved = 0;
     for (std::int64_t i = 0; i < d; ++i) moved += std::exp(x[i] - max) / sum * (max - x[i]);
     for (std::int64_t i = 0; i < d; ++i) {
@@ -53,10 +48,6 @@ void bound(const Attrs&, Views in, View bounds) {
   });
 }
 
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[0].shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"x"}};
 
 }  // namespace
@@ -66,7 +57,7 @@ const OpDef kSoftmax{.name = "softmax",
                      .infer = infer,
                      .reference = reference,
                      .bound = bound,
-                     .col_granule = granule,
+                     .col_granule = group_granule,
                      .in_place_over = 0};
 
 Tensor softmax(Tensor x, std::source_location where) {

@@ -5,7 +5,8 @@ import pathlib
 import struct
 
 U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
-PACK = {U8: "B", I8: "b", U16: "H", I16: "h", U32: "I", I32: "i", F32: "f", BOOL: "B", U64: "Q", I64: "q", F64: "d"}
+PACK = {U8: "B", I8: "b", U16: "H", I16: "h", U32: "I", I32: "i", F32: "f", BOOL: "B", U64: "Q",
+        I64: "q", F64: "d"}
 
 
 def string(text):
@@ -32,7 +33,8 @@ def tensor(name, dims, kind, offset):
 
 def file(entries=(), tensors=(), data=0, version=3, counts=None, alignment=32, magic=b"GGUF"):
     n_tensors, n_entries = counts or (len(tensors), len(entries))
-    head = magic + struct.pack("<IQQ", version, n_tensors, n_entries) + b"".join(entries) + b"".join(tensors)
+    head = magic + struct.pack("<IQQ", version, n_tensors,
+                               n_entries) + b"".join(entries) + b"".join(tensors)
     return head + bytes(-len(head) % alignment if data else 0) + bytes(i % 251 for i in range(data))
 
 
@@ -54,8 +56,10 @@ FILES = {
     "nested": file([entry("k", ARRAY, (ARRAY, [(STRING, ["x"]), (U16, [1, 2])]))]),
     "nested-3": file([entry("k", ARRAY, (ARRAY, [(ARRAY, [(U8, [1])])]))]),
     "nested-5": file([entry("k", ARRAY, (ARRAY, [(ARRAY, [(ARRAY, [(ARRAY, [(U8, [1])])])])]))]),
-    "float-odd": file([entry("a", F32, float("nan")), entry("b", F64, float("inf")), entry("c", ARRAY, (F64, [1e300]))]),
-    "integers-wide": file([entry("a", U64, 2**64 - 1), entry("b", I64, -(2**63)), entry("c", ARRAY, (U64, [2**63]))]),
+    "float-odd": file([entry("a", F32, float("nan")), entry("b", F64, float("inf")),
+                       entry("c", ARRAY, (F64, [1e300]))]),
+    "integers-wide": file([entry("a", U64, 2**64 - 1), entry("b", I64, -(2**63)),
+                           entry("c", ARRAY, (U64, [2**63]))]),
     "key-twice": file([entry("k", U8, 1), entry("k", U8, 2)]),
     "key-empty": file([entry("", U8, 1)]),
     "key-odd": file([entry(b"\xff\x1b[0m", U8, 1)]),
@@ -78,10 +82,12 @@ FILES = {
     "tensor-cut": file([], [tensor("t", [32], 0, 0)], 100),
     "tensor-wrap": file([], [tensor("t", [32], 0, 2**64 - 32)], 128),
     "tensor-twice": file([], [tensor("t", [1], 0, 0), tensor("t", [1], 0, 32)], 64),
-    "alignment-64": file([entry("general.alignment", U32, 64)], [tensor("a", [1], 0, 0), tensor("b", [1], 0, 64)], 68, alignment=64),
+    "alignment-64": file([entry("general.alignment", U32, 64)],
+                         [tensor("a", [1], 0, 0), tensor("b", [1], 0, 64)], 68, alignment=64),
     "alignment-3": file([entry("general.alignment", U32, 3)]),
     "alignment-text": file([entry("general.alignment", STRING, "32")]),
-    "split": file([entry("split.no", U16, 0), entry("split.count", U16, 2), entry("split.tensors.count", I32, 1)]),
+    "split": file([entry("split.no", U16, 0), entry("split.count", U16, 2),
+                   entry("split.tensors.count", I32, 1)]),
     "split-later": file([entry("split.no", U16, 1), entry("split.count", U16, 2)]),
 }
 

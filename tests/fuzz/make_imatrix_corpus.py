@@ -10,7 +10,8 @@ def gguf(tensors, kind="imatrix", chunk_size=512, meta=True):
     """`tensors`: (name, dims, type, bytes)."""
     entries = [entry("general.type", STRING, kind)]
     if meta:
-        entries += [entry("imatrix.datasets", ARRAY, (STRING, ["text"])), entry("imatrix.chunk_count", U32, 3)]
+        entries += [entry("imatrix.datasets", ARRAY, (STRING, ["text"])),
+                    entry("imatrix.chunk_count", U32, 3)]
         entries += [entry("imatrix.chunk_size", U32, chunk_size)]
     infos, data = b"", b""
     for name, dims, dtype, content in tensors:
@@ -29,12 +30,14 @@ def old(entries, end=b"", count=None):
     """`entries`: (name, calls, values)."""
     out = struct.pack("<i", len(entries) if count is None else count)
     for name, calls, values in entries:
-        out += struct.pack("<i", len(name)) + name.encode() + struct.pack("<ii", calls, len(values)) + floats(*values)
+        out += struct.pack("<i", len(name)) + name.encode() + struct.pack("<ii", calls,
+                                                                          len(values)) + floats(*values)
     return out + end
 
 
 def pair(sums, counts):
-    return [("w.in_sum2", [len(sums) // len(counts), len(counts)], 0, floats(*sums)), ("w.counts", [1, len(counts)], 0, floats(*counts))]
+    return [("w.in_sum2", [len(sums) // len(counts), len(counts)], 0, floats(*sums)),
+            ("w.counts", [1, len(counts)], 0, floats(*counts))]
 
 
 FILES = {
@@ -46,7 +49,8 @@ FILES = {
     "gguf-no-meta": gguf(pair([1], [1]), meta=False),
     "gguf-chunk-0": gguf(pair([1], [1]), chunk_size=0),
     "gguf-no-counts": gguf(pair([1, 2], [1])[:1]),
-    "gguf-counts-3": gguf([("w.in_sum2", [2], 0, floats(1, 2)), ("w.counts", [3], 0, floats(1, 1, 1))]),
+    "gguf-counts-3": gguf([("w.in_sum2", [2], 0, floats(1, 2)),
+                           ("w.counts", [3], 0, floats(1, 1, 1))]),
     "gguf-nan": gguf(pair([1, float("nan")], [1])),
     "gguf-negative": gguf(pair([1, -1], [1])),
     "gguf-huge": gguf(pair([3e38, 3e38], [9e15])),
@@ -65,7 +69,8 @@ FILES = {
     "old-twice": old([("a", 1, [1]), ("a", 1, [1])]),
     "old-name-long": old([("a" * 65, 1, [1])]),
     "old-name-empty": old([("", 1, [1])]),
-    "old-values-max": struct.pack("<ii", 1, 1) + b"a" + struct.pack("<ii", 1, 2**31 - 1) + floats(1, 2),
+    "old-values-max": struct.pack("<ii", 1, 1) + b"a" + struct.pack("<ii", 1, 2**31 - 1)
+         + floats(1, 2),
     "old-inf": old([("a", 1, [float("inf")])]),
     "empty": b"",
     "short": b"GG",

@@ -9,7 +9,8 @@ def block(content):
     return struct.pack("<Q", len(content)) + content
 
 
-def file(tokens=(1, 2), note=b"note", states=(b"12345678", b""), magic=b"weftseq1", n_tokens=None, n_states=None):
+def file(tokens=(1, 2), note=b"note", states=(b"12345678", b""), magic=b"weftseq1", n_tokens=None,
+         n_states=None):
     n_tokens = len(tokens) if n_tokens is None else n_tokens
     n_states = len(states) if n_states is None else n_states
     head = magic + struct.pack("<QQ", 0x1234, n_tokens) + struct.pack(f"<{len(tokens)}i", *tokens)

@@ -24,12 +24,14 @@ LIBRARIES = {
 }
 # Instructions and names of processors, and where they may stand.
 PROCESSOR = re.compile(r"__builtin_ia32_|\b_mm\d*_|\basm\b|\b__rdtsc|\b__get_cpuid|\b__(x86_64|i386|aarch64|arm)__")
-PROCESSOR_FILES = ["graph/base/include/weft/base/processor.h", "ops/src/formats/lanes.h", "backends/src/cpu/"]
+PROCESSOR_FILES = ["graph/base/include/weft/base/processor.h", "ops/src/formats/lanes.h",
+                   "backends/src/cpu/"]
 # Rooms that may use less than everything below them.
 ONLY = {
     "arch": {"base", "graph", "ops"},
     "files": {"base", "graph", "ops", "tokenize", "arch"},
-    **{room: {"base", "tokenize"} for room in ("tokenize", "sample", "template", "grammar", "reply")},
+    **{room: {"base", "tokenize"} for room in ("tokenize", "sample", "template", "grammar",
+                                               "reply")},
 }
 
 
@@ -68,7 +70,8 @@ class Includes(unittest.TestCase):
             if name.startswith("weft/") and not path.endswith("_test.cpp"):
                 used = name.split("/")[1]
                 self.assertIn(used, order, f"{path} includes {name}")
-                self.assertLessEqual(order.index(used), order.index(room), f"{path} includes {name}")
+                self.assertLessEqual(order.index(used), order.index(room),
+                                     f"{path} includes {name}")
 
     def test_rooms_that_may_use_less(self):
         for room, path, name in includes():
@@ -79,11 +82,13 @@ class Includes(unittest.TestCase):
         for _, path, name in includes():
             for pattern, folders in LIBRARIES.items():
                 if re.match(pattern, name) and not path.endswith("_test.cpp"):
-                    self.assertTrue(any(path.startswith(f) for f in folders), f"{path} includes {name}")
+                    self.assertTrue(any(path.startswith(f) for f in folders),
+                                    f"{path} includes {name}")
 
     def test_processors_are_named_in_few_places(self):
         for _, path, text in sources():
-            if not any(path.startswith(f) for f in PROCESSOR_FILES) and not path.endswith("_test.cpp"):
+            if not any(path.startswith(f) for f
+                       in PROCESSOR_FILES) and not path.endswith("_test.cpp"):
                 self.assertNotRegex(text, PROCESSOR, path)
 
     # All headers in src/, except X_impl.h, which complete public classes, have their own namespace.
@@ -94,7 +99,8 @@ class Includes(unittest.TestCase):
 
     # backend_skeleton is a project of its own, whose library is loaded, not linked.
     def test_examples_and_benchmarks_have_no_libraries(self):
-        lists = [path for folder in ("examples", "bench") for path in (SOURCE / folder).rglob("CMakeLists.txt")]
+        lists = [path for folder in ("examples", "bench") for path
+                 in (SOURCE / folder).rglob("CMakeLists.txt")]
         self.assertIn(SOURCE / "examples/CMakeLists.txt", lists)
         for path in lists:
             if path.parent.name != "backend_skeleton":

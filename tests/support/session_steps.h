@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "weft/base/error.h"
 #include "weft/run/session.h"
+
+#include "support/error_text.h"
 
 namespace weft::test {
 
@@ -38,16 +39,6 @@ inline std::vector<float> all_logits(Session& session, std::span<const std::int3
 
 inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-// The message of the error that f throws; "no error" if it throws none.
-inline std::string text_of(auto f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 }  // namespace weft::test

@@ -24,10 +24,12 @@ class Beams(Generate):
     def found(self, err):
         """Score, log-probability and number of tokens of each text."""
         return [(float(s), float(p), int(n))
-                for s, p, n in re.findall(r"beam \d+: score (\S+), log probability (\S+), (\d+) tokens", err)]
+                for s, p, n
+                in re.findall(r"beam \d+: score (\S+), log probability (\S+), (\d+) tokens", err)]
 
     def test_one_beam_is_greedy(self):
-        self.assertEqual(self.generate("-n", "20", "--beams", "1")[0], self.generate("-n", "20", "--temp", "0")[0])
+        self.assertEqual(self.generate("-n", "20", "--beams", "1")[0],
+                         self.generate("-n", "20", "--temp", "0")[0])
 
     def test_several_find_likelier_texts(self):
         self.prompt = "One day, Tom"
@@ -43,8 +45,10 @@ class Beams(Generate):
 
     def test_scores_are_those_of_the_texts(self):
         """The sum of the log-probabilities of the tokens, from the model fed with the text."""
-        text, err = self.generate("-n", "8", "--beams", "4", "--length-penalty", "0", "--ignore-eos")
-        lines = self.runs("generate", "-p", PROMPT, "-n", "8", "--temp", "0", "--logprobs", "0", "--json", "--ignore-eos",
+        text, err = self.generate("-n", "8", "--beams", "4", "--length-penalty", "0",
+                                  "--ignore-eos")
+        lines = self.runs("generate", "-p", PROMPT, "-n", "8", "--temp", "0", "--logprobs", "0",
+                          "--json", "--ignore-eos",
                           "--grammar", f"root ::= {json.dumps(text)} .*").out.decode().splitlines()
         total = sum(json.loads(line)["logprob"] for line in lines)
         self.assertAlmostEqual(self.found(err)[0][1], total, delta=0.02)
@@ -60,7 +64,8 @@ class Beams(Generate):
         text, _ = self.generate("-n", "99", "--beams", "4", "--samples", "4", "--grammar", grammar)
         for t in re.split(r"\n--- \d+\n", text):
             self.assertRegex(t, r"\A [a-z]{3,9}(, [a-z]{3,9}){2}\.\Z")
-        schema = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 1, "maximum": 99}},
+        schema = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 1,
+                                                           "maximum": 99}},
                   "required": ["age"], "additionalProperties": False}
         text, _ = self.generate("-n", "60", "--beams", "3", "--json-schema", json.dumps(schema))
         self.assertTrue(1 <= json.loads(text)["age"] <= 99)
@@ -76,7 +81,8 @@ class Beams(Generate):
 
     def test_length_penalty_decides_between_short_and_long(self):
         def length(penalty):
-            return self.found(self.generate("-n", "40", "--beams", "4", "--stop", ".", "--early-stopping", "never",
+            return self.found(self.generate("-n", "40", "--beams", "4", "--stop", ".",
+                                            "--early-stopping", "never",
                                             "--length-penalty", penalty)[1])[0][2]
         self.assertLessEqual(length("0"), length("3"))
         self.assertLess(length("-2"), 40)
@@ -93,14 +99,17 @@ class Beams(Generate):
         free, tight = self.generate(*args), self.generate(*args, "--cache-cells", "512")
         self.assertEqual(tight[0], free[0])
         self.assertNotEqual(*(re.search("memory +(.*) in all", err)[1] for _, err in (free, tight)))
-        self.refuses(1, "shared blocks", "generate", "--no-display-prompt", *args, "--cache-cells", "64")
+        self.refuses(1, "shared blocks", "generate", "--no-display-prompt", *args, "--cache-cells",
+                     "64")
         self.refuses(2, "--cache-cells requires --beams", "generate", "--cache-cells", "64")
 
     def test_ends_of_all_kinds(self):
         self.assertEqual(self.generate("-n", "0", "--beams", "2")[0], "")
-        text, err = self.generate("--beams", "2", "-c", "16", "--ignore-eos")  # up to the end of the context
+        text, err = self.generate("--beams", "2", "-c", "16",
+                                  "--ignore-eos")  # up to the end of the context
         self.assertIn("cut", err)
-        process = subprocess.Popen([BIN / "generate", "-p", PROMPT, "--beams", "4", "-c", "4096", "--ignore-eos"],
+        process = subprocess.Popen([BIN / "generate", "-p", PROMPT, "--beams", "4", "-c", "4096",
+                                    "--ignore-eos"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=CLEAN)
         self.assertTrue(process.stdout.read(len(PROMPT)))  # the prompt is printed before the search
         process.send_signal(signal.SIGINT)
@@ -109,14 +118,16 @@ class Beams(Generate):
         self.assertEqual(process.returncode, 130)
 
     def test_what_does_not_go_together(self):
-        for flags in ("--temp 0", "--top-k 5", "--mirostat 2", "-l 5+1", "--samplers top_k", "--token-healing",
+        for flags in ("--temp 0", "--top-k 5", "--mirostat 2", "-l 5+1", "--samplers top_k",
+                      "--token-healing",
                       "--logprobs 2", "--prompt-cache c --prompt-cache-all"):
             self.refuses(2, "--beams", "generate", "--beams", "2", *flags.split())
         self.refuses(2, "--samples asks for 3", "generate", "--beams", "2", "--samples", "3")
         for flags in ("--beams 0", "--beams x", "--length-penalty 1", "--early-stopping never",
                       "--beams 2 --early-stopping sometimes", "--beams 99999"):
             self.refuses(2, "--", "generate", *flags.split())
-        self.refuses(1, "length penalty", "generate", "--no-display-prompt", "--beams", "2", "--length-penalty", "nan")
+        self.refuses(1, "length penalty", "generate", "--no-display-prompt", "--beams", "2",
+                     "--length-penalty", "nan")
 
 
 class Logprobs(Generate):
@@ -130,7 +141,8 @@ class Logprobs(Generate):
         for line in lines:
             top = line["top_logprobs"]
             self.assertEqual(len(top), 3)
-            self.assertEqual(sorted((t["logprob"] for t in top), reverse=True), [t["logprob"] for t in top])
+            self.assertEqual(sorted((t["logprob"] for t in top), reverse=True),
+                             [t["logprob"] for t in top])
             self.assertLessEqual(line["logprob"], top[0]["logprob"])
             self.assertLessEqual(sum(math.exp(t["logprob"]) for t in top), 1.0001)
 
@@ -150,7 +162,8 @@ class Logprobs(Generate):
     def test_readable(self):
         text, _ = self.generate("-n", "3", "--temp", "0", "--logprobs", "2")
         self.assertEqual(len(text.splitlines()), 3)
-        self.assertRegex(text.splitlines()[0], r'\A"[^"]+" +-\d+\.\d{4}  "[^"]+" -\d+\.\d{4}  "[^"]+" -\d+\.\d{4}\Z')
+        self.assertRegex(text.splitlines()[0],
+                         r'\A"[^"]+" +-\d+\.\d{4}  "[^"]+" -\d+\.\d{4}  "[^"]+" -\d+\.\d{4}\Z')
         self.assertNotIn('  "', self.generate("-n", "3", "--logprobs", "0")[0])
 
     def test_wrong_usage(self):

@@ -14,7 +14,8 @@ class BundledModel(SystemTest):
         path = self.folder / program
         path.parent.mkdir(parents=True)
         shutil.copy(BIN / "weft", path)
-        run = subprocess.run([path, "plan"], capture_output=True, text=True, timeout=60, env=CLEAN, check=False)
+        run = subprocess.run([path, "plan"], capture_output=True, text=True, timeout=60, env=CLEAN,
+                             check=False)
         return run.returncode, run.stdout + run.stderr
 
     def add_model(self, folder):

@@ -43,7 +43,8 @@ class FromPipe(SystemTest):
 
     def test_export(self):
         path = self.folder / "talk.md"
-        r = self.chat(f"Tell me a story.\n/export {path}\n/export {self.folder}/none/talk.md\n", "--system", "Be brave.")
+        r = self.chat(f"Tell me a story.\n/export {path}\n/export {self.folder}/none/talk.md\n",
+                      "--system", "Be brave.")
         saved = path.read_text()
         self.assertIn("## system\n\nBe brave.", saved)
         self.assertIn("## user\n\nTell me a story.", saved)
@@ -69,7 +70,8 @@ class FromPipe(SystemTest):
         path = self.folder / "plain.gguf"
         path.write_bytes(data.replace(b"tokenizer.chat_template", b"tokenizer.chat_templatX"))
         self.refuses(1, "--chat-template", "chat", "-m", path)
-        r = run("chat", "-m", path, "--chat-template", "chatml", "--temp", "0", "-n", "24", stdin=b"Tell me a story.\n")
+        r = run("chat", "-m", path, "--chat-template", "chatml", "--temp", "0", "-n", "24",
+                stdin=b"Tell me a story.\n")
         self.assertEqual((r.code, r.out), (0, self.chat("Tell me a story.\n").out))
 
 
@@ -146,7 +148,8 @@ class Terminal(SystemTest):
 
     def test_resuming_shows_where_it_was(self):
         path = self.folder / "talk.chat"
-        self.runs("chat", "--temp", "0", "-n", "8", stdin=f"Tell me a story.\n/save {path}\n".encode())
+        self.runs("chat", "--temp", "0", "-n", "8",
+                  stdin=f"Tell me a story.\n/save {path}\n".encode())
         self.start("--temp", "0", "-n", "8", "--resume", str(path))
         self.until("Tell me a story.")
         self.prompt()

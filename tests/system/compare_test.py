@@ -29,14 +29,17 @@ class Compare(SystemTest):
         self.peer.chmod(0o755)
 
     def compare(self, *args):
-        command = [sys.executable, SOURCE / "bench/compare.py", "--weft", BIN / "weft", "--results", self.folder / "r.json",
+        command = [sys.executable, SOURCE / "bench/compare.py", "--weft", BIN / "weft", "--results",
+                   self.folder / "r.json",
                    "--rounds", "2", "-r", "1", "-t", "1", *args]
-        return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240, check=False)
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=240,
+                              check=False)
 
     def test_turns_and_tables(self):
         page = self.folder / "page.md"
         page.write_text(PAGE)
-        done = self.compare("-m", MODEL, "-p", 8, "-n", 4, "--llama-bench", f"other={self.peer}", "--render", page)
+        done = self.compare("-m", MODEL, "-p", 8, "-n", 4, "--llama-bench", f"other={self.peer}",
+                            "--render", page)
         self.assertEqual(done.returncode, 0, done.stderr)
         text = page.read_text()
         self.assertNotIn("old", text)
@@ -44,7 +47,8 @@ class Compare(SystemTest):
         self.assertRegex(text, r"\| weft-stories \| weft \| [\d.]+ ± [\d.]+ \| \d+ % \| [\d.]+ ± [\d.]+ \| \d+ % \| \d+ MiB \|")
         self.assertRegex(text, r"\| weft-stories \| other \| 101.0 ± 1.00 \|")
         results = json.loads((self.folder / "r.json").read_text())
-        self.assertEqual([len(runs) for r in results.values() for runs in r["programs"].values()], [2, 2, 2, 2])
+        self.assertEqual([len(runs) for r in results.values() for runs in r["programs"].values()],
+                         [2, 2, 2, 2])
 
     def test_alone_and_added_to(self):
         self.compare("-m", MODEL, "-p", 0, "-n", 0, "--widths", "1,3", "--rounds", 1)
@@ -54,7 +58,8 @@ class Compare(SystemTest):
         self.assertIn("| weft-stories | decode of 2 | 9 | weft |", done.stdout)
 
     def test_a_peer_that_fails_is_left_out(self):
-        done = self.compare("-m", MODEL, "-p", 8, "-n", 0, "--llama-bench", f"other={self.peer} --broken")
+        done = self.compare("-m", MODEL, "-p", 8, "-n", 0, "--llama-bench",
+                            f"other={self.peer} --broken")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("skipped other", done.stderr)
         self.assertIn("no such model", done.stderr)

@@ -73,10 +73,13 @@ class Saved(Chat):
 
     def test_what_was_computed_otherwise_is_computed_anew(self):
         for args in (("--cache-type-k", "f32"), ("--backend", "reference"), ("-c", "48")):
-            r = self.chat("/save " + str(self.folder / "other.json"), args=("--resume", self.talk, *args))
+            r = self.chat("/save " + str(self.folder / "other.json"),
+                          args=("--resume", self.talk, *args))
             self.assertIn("computed again", r.err)
-            self.assertEqual(len(json.loads((self.folder / "other.json").read_text())["messages"]), 3)
-        plain = self.chat(FIRST, SECOND, args=("--system", "Be brief.", "--cache-type-k", "f32")).text
+            self.assertEqual(len(json.loads((self.folder / "other.json").read_text())["messages"]),
+                             3)
+        plain = self.chat(FIRST, SECOND, args=("--system", "Be brief.", "--cache-type-k",
+                                               "f32")).text
         self.assertTrue(plain.endswith(self.resumed(self.talk, "--cache-type-k", "f32").text))
 
     def test_another_template_is_no_excuse_for_old_tokens(self):
@@ -88,7 +91,8 @@ class Saved(Chat):
 
     def test_damage_is_told_and_nothing_changes(self):
         good = self.talk.read_bytes()
-        for name, data in (("cut", good[:-100]), ("flipped", good[:300] + bytes([good[300] ^ 1]) + good[301:]),
+        for name, data in (("cut", good[:-100]), ("flipped", good[:300] + bytes([good[300] ^ 1])
+                                                  + good[301:]),
                            ("short", good[:8])):
             bad = self.write(name, data)
             self.refuses(1, name, "chat", "--resume", bad)
@@ -98,19 +102,28 @@ class Saved(Chat):
     def test_files_that_are_no_conversations(self):
         cache = self.folder / "cache"
         self.runs("generate", "-n", "1", "--prompt-cache", cache)
-        for name, data, text in (("none", None, "cannot open"), ("empty", "", "not JSON"), ("prose", "Hello", "not JSON"),
-                                 ("number", "5", "must be an object"), ("other", "{}", "has no messages"),
+        for name, data, text in (("none", None, "cannot open"), ("empty", "", "not JSON"),
+                                 ("prose", "Hello", "not JSON"),
+                                 ("number", "5", "must be an object"),
+                                 ("other", "{}", "has no messages"),
                                  ("messages", '{"messages": {}}', "messages must be an array"),
                                  ("message", '[5]', "messages[0] must be an object"),
                                  ("role", '[{"content": "x"}]', "messages[0] has no role"),
-                                 ("content", '[{"role": "user", "content": 5}]', "messages[0].content must be a string"),
-                                 ("calls", '[{"role": "assistant", "tool_calls": 5}]', "tool_calls must be an array"),
-                                 ("call", '[{"role": "assistant", "tool_calls": [{}]}]', "tool_calls[0] has no name"),
-                                 ("arguments", '[{"role": "assistant", "tool_calls": [{"name": "f", "arguments": "{oops"}]}]',
+                                 ("content", '[{"role": "user", "content": 5}]',
+                                  "messages[0].content must be a string"),
+                                 ("calls", '[{"role": "assistant", "tool_calls": 5}]',
+                                  "tool_calls must be an array"),
+                                 ("call", '[{"role": "assistant", "tool_calls": [{}]}]',
+                                  "tool_calls[0] has no name"),
+                                 ("arguments",
+                                  '[{"role": "assistant", "tool_calls": [{"name": "f", "arguments": "{oops"}]}]',
                                   "arguments: not JSON"),
-                                 ("tools", '{"messages": [], "tools": 5}', "tools must be an array"),
-                                 ("kwargs", '{"messages": [], "template_kwargs": []}', "template_kwargs must be an object"),
-                                 ("deep", "[" * 100000, "deep"), ("long", " " * (33 << 20) + "[]", "too many"),
+                                 ("tools", '{"messages": [], "tools": 5}',
+                                  "tools must be an array"),
+                                 ("kwargs", '{"messages": [], "template_kwargs": []}',
+                                  "template_kwargs must be an object"),
+                                 ("deep", "[" * 100000, "deep"),
+                                 ("long", " " * (33 << 20) + "[]", "too many"),
                                  ("bytes", b'["\xff"]', "not JSON")):
             path = self.folder / name if data is None else self.write(name, data)
             r = self.refuses(1, text, "chat", "--resume", path)
@@ -120,12 +133,14 @@ class Saved(Chat):
         self.refuses(2, "--system", "chat", "--resume", self.talk, "--system", "x")
 
     def test_what_cannot_be_written_leaves_the_old_file(self):
-        r = self.chat(f"/save {self.folder}/no/where", "/save", "/load", "/export", FIRST, args=("--system", "Be brief."))
+        r = self.chat(f"/save {self.folder}/no/where", "/save", "/load", "/export", FIRST,
+                      args=("--system", "Be brief."))
         self.assertIn("no/where", r.err)
         self.assertIn("/save needs the name of a file", r.err)
         self.assertEqual(r.text, self.first)
         self.assertEqual(sorted(os.listdir(self.folder)), ["talk.chat"])
-        for name, text in (("other", "precious"), ("other.json", "precious"), ("package.json", '{"name": "precious"}')):
+        for name, text in (("other", "precious"), ("other.json", "precious"),
+                           ("package.json", '{"name": "precious"}')):
             path = self.write(name, text)
             self.assertIn("not replaced", self.chat(f"/save {path}").err)
             self.assertEqual(path.read_text(), text)
@@ -133,27 +148,31 @@ class Saved(Chat):
         cache = self.folder / "cache"
         self.runs("generate", "-n", "1", "--prompt-cache", cache)
         for path, why in ((cache, "a prompt cache, not a conversation: not replaced"),
-                          (self.write("damaged", good[:300] + bytes([good[300] ^ 1]) + good[301:]), "damaged: ")):
+                          (self.write("damaged", good[:300] + bytes([good[300] ^ 1]) + good[301:]),
+                           "damaged: ")):
             before = path.read_bytes()
             r = self.chat(f"/save {path}", FIRST, args=("--system", "Be brief."))
             self.assertIn(f"{path}: {why}", r.err)
             self.assertIn("not replaced", r.err)
             self.assertEqual(path.read_bytes(), before)
             self.assertEqual(r.text, self.first)  # the conversation goes on
-        self.refuses(1, "a conversation, not a prompt cache", "generate", "-n", "1", "--prompt-cache", self.talk)
+        self.refuses(1, "a conversation, not a prompt cache", "generate", "-n", "1",
+                     "--prompt-cache", self.talk)
         self.assertEqual(self.talk.read_bytes(), good)
         self.runs("generate", "-n", "1", "--prompt-cache", self.talk, "--prompt-cache-ro")
         self.chat(f"/save {self.talk}")  # a conversation is replaced
         self.assertIn("0 messages from", self.chat(f"/load {self.talk}").err)
 
     def test_home_folder(self):
-        r = self.runs("chat", "-n", "4", stdin=b"/save ~/at home.json  \n", env={"HOME": str(self.folder)})
+        r = self.runs("chat", "-n", "4", stdin=b"/save ~/at home.json  \n",
+                      env={"HOME": str(self.folder)})
         self.assertIn("0 messages in", r.err)
         self.assertEqual(json.loads((self.folder / "at home.json").read_text())["messages"], [])
 
     def test_each_file_brings_its_own_variables(self):
         template = self.write("t", "{% for m in messages %}{{ m.content }}{% endfor %}{{ mood }}:")
-        first = self.write("first.json", json.dumps({"messages": [], "template_kwargs": {"mood": "merry"}}))
+        first = self.write("first.json", json.dumps({"messages": [],
+                                                     "template_kwargs": {"mood": "merry"}}))
         second = self.write("second.json", json.dumps({"messages": []}))
         saved = self.folder / "saved.json"
         args = ("--chat-template-file", template)
@@ -161,9 +180,11 @@ class Saved(Chat):
         self.assertEqual(json.loads(saved.read_text())["template_kwargs"], {"mood": "merry"})
         self.chat(f"/load {first}", f"/load {second}", f"/save {saved}", args=args)
         self.assertNotIn("template_kwargs", json.loads(saved.read_text()))
-        self.chat(f"/load {first}", f"/save {saved}", args=(*args, "--template-kwargs", '{"mood": "sad"}'))
+        self.chat(f"/load {first}", f"/save {saved}", args=(*args, "--template-kwargs",
+                                                            '{"mood": "sad"}'))
         self.assertEqual(json.loads(saved.read_text())["template_kwargs"], {"mood": "sad"})
-        self.refuses(1, "--template-kwargs: not JSON", "chat", "--template-kwargs", "{bad", stdin=b"/save x\n")
+        self.refuses(1, "--template-kwargs: not JSON", "chat", "--template-kwargs", "{bad",
+                     stdin=b"/save x\n")
 
     def test_a_conversation_without_messages(self):
         path = self.folder / "nothing.chat"
@@ -174,15 +195,18 @@ class Saved(Chat):
 class Constraints(Chat):
     def test_grammar_of_every_reply(self):
         grammar = 'root ::= ("yes" | "no") "."'
-        for reply in self.chat("Is it so?", "Really?", args=("--grammar", grammar)).text.splitlines():
+        for reply in self.chat("Is it so?", "Really?", args=("--grammar",
+                                                             grammar)).text.splitlines():
             self.assertIn(reply, ("yes.", "no."))
         with_file = self.chat("Is it so?", args=("--grammar-file", self.write("g", grammar)))
         self.assertIn(with_file.text, ("yes.\n", "no.\n"))
 
     def test_json_schema(self):
-        schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 8}, "good": {"type": "boolean"}},
+        schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 8},
+                                                   "good": {"type": "boolean"}},
                   "required": ["name", "good"], "additionalProperties": False}
-        for args in (("--json-schema", json.dumps(schema)), ("--json-schema-file", self.write("s", json.dumps(schema)))):
+        for args in (("--json-schema", json.dumps(schema)), ("--json-schema-file",
+                                                             self.write("s", json.dumps(schema)))):
             text = self.chat("Who?", "And now?", args=(*args, "-n", "100")).text
             for _ in range(2):
                 value, end = json.JSONDecoder().raw_decode(text)
@@ -194,7 +218,8 @@ class Constraints(Chat):
         """After a reply that the grammar ended, the next turn sees the conversation as the template
         renders it."""
         args = ("--regex", "[a-z]{3,6} [a-z]{3,6}")
-        self.assertEqual(self.chat(FIRST, SECOND, args=args).text, self.chat(FIRST, SECOND, args=(*args, "-b", "3")).text)
+        self.assertEqual(self.chat(FIRST, SECOND, args=args).text,
+                         self.chat(FIRST, SECOND, args=(*args, "-b", "3")).text)
 
     def test_stop_strings(self):
         plain = self.chat(FIRST, args=("-n", "60")).text
@@ -204,8 +229,10 @@ class Constraints(Chat):
         self.assertNotIn(word, self.chat(FIRST, args=("-n", "60", "--ban", word)).text)
 
     def test_bad_ones(self):
-        for args, text in ((("--grammar", "root ::= ("), "1:10: the group"), (("--json-schema", "{"), "JSON 1:2"),
-                           (("--json-schema", '{"type": "thing"}'), "#/type"), (("--regex", "("), "pattern"),
+        for args, text in ((("--grammar", "root ::= ("), "1:10: the group"),
+                           (("--json-schema", "{"), "JSON 1:2"),
+                           (("--json-schema", '{"type": "thing"}'), "#/type"),
+                           (("--regex", "("), "pattern"),
                            (("--grammar-file", self.folder / "none"), "o such file")):
             self.refuses(1, text, "chat", *args, stdin=b"Hello\n")
         self.refuses(2, "--grammar", "chat", "--grammar", "root ::= \"a\"", "--regex", "a")

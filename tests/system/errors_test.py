@@ -15,7 +15,8 @@ NEEDED = {"imatrix": ("-f", __file__), "perplexity": ("-f", __file__)}  # beside
 @functools.cache
 def subcommands():
     """All subcommands that `weft --help` lists."""
-    return [("weft", name) for name in re.findall(r"^  ([a-z-]+)  ", run("weft", "--help").out.decode(), re.M)]
+    return [("weft", name) for name in re.findall(r"^  ([a-z-]+)  ",
+                                                  run("weft", "--help").out.decode(), re.M)]
 
 
 @functools.cache
@@ -50,8 +51,10 @@ class Usage(SystemTest):
         self.refuses(2, "unknown subcommand 'frobnicate'", "weft", "frobnicate")
 
     def test_values_out_of_range(self):
-        for flag, value in [("-n", "-5"), ("-n", "many"), ("-c", "-1"), ("-t", "1000"), ("-t", "two"), ("-b", "0"), ("-b", "8193"),
-                            ("--temp", "hot"), ("--seed", "-2"), ("--mem-budget", "lots"), ("--cache-type-k", "q3")]:
+        for flag, value in [("-n", "-5"), ("-n", "many"), ("-c", "-1"), ("-t", "1000"),
+                            ("-t", "two"), ("-b", "0"), ("-b", "8193"),
+                            ("--temp", "hot"), ("--seed", "-2"), ("--mem-budget", "lots"),
+                            ("--cache-type-k", "q3")]:
             with self.subTest(flag=flag, value=value):
                 self.refuses(2, "", "generate", flag, value)
 
@@ -66,7 +69,8 @@ class Files(SystemTest):
                 self.refuses(1, "no-such-model.gguf", *command, "-m", "no-such-model.gguf")
 
     def test_model_that_is_none(self):
-        for name, content in [("empty.gguf", b""), ("text.gguf", b"Once upon a time"), ("cut.gguf", MODEL.read_bytes()[:5000])]:
+        for name, content in [("empty.gguf", b""), ("text.gguf", b"Once upon a time"),
+                              ("cut.gguf", MODEL.read_bytes()[:5000])]:
             path = self.folder / name
             path.write_bytes(content)
             for command in with_bundled_model():
@@ -84,11 +88,13 @@ class Files(SystemTest):
 
     def test_unwritable_output(self):
         self.refuses(1, "no-such-folder", "weft", "dot", "-o", self.folder / "no-such-folder/g.dot")
-        self.refuses(1, "no-such-folder", "weft", "logits", "-m", MODEL, "--tokens", "1", "-o", self.folder / "no-such-folder/l.npy")
+        self.refuses(1, "no-such-folder", "weft", "logits", "-m", MODEL, "--tokens", "1", "-o",
+                     self.folder / "no-such-folder/l.npy")
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
     def test_full_disk(self):
-        for command in [("generate", "-n", "3", "--temp", "0"), ("weft", "plan"), ("weft", "dot"), ("weft", "inspect", MODEL),
+        for command in [("generate", "-n", "3", "--temp", "0"), ("weft", "plan"), ("weft", "dot"),
+                        ("weft", "inspect", MODEL),
                         ("weft", "plan", "--json"), ("weft", "--help")]:
             with self.subTest(command=command), open("/dev/full", "wb") as full:
                 self.refuses(1, "cannot write the output", *command, stdout=full)

@@ -31,15 +31,18 @@ class Constraints(SystemTest):
         return r.out.decode()
 
     def test_text_is_of_the_grammar(self):
-        text = self.generate("-n", "200", "--grammar", 'root ::= " " [a-z]{3,9} (", " [a-z]{3,9}){2} "."')
+        text = self.generate("-n", "200", "--grammar",
+                             'root ::= " " [a-z]{3,9} (", " [a-z]{3,9}){2} "."')
         self.assertRegex(text, r"\A [a-z]{3,9}(, [a-z]{3,9}){2}\.\n\Z")
         schema = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 12},
-                                                   "age": {"type": "integer", "minimum": 1, "maximum": 99}},
+                                                   "age": {"type": "integer", "minimum": 1,
+                                                           "maximum": 99}},
                   "required": ["name", "age"], "additionalProperties": False}
         value = json.loads(self.generate("-n", "200", "--json-schema", json.dumps(schema)))
         self.assertEqual(list(value), ["name", "age"])
         self.assertTrue(len(value["name"]) <= 12 and 1 <= value["age"] <= 99)
-        self.assertRegex(self.generate("-n", "99", "--regex", "[0-9]{4}-[0-9]{2}"), r"\A\d{4}-\d\d\n\Z")
+        self.assertRegex(self.generate("-n", "99", "--regex", "[0-9]{4}-[0-9]{2}"),
+                         r"\A\d{4}-\d\d\n\Z")
 
     def test_stop_and_ban(self):
         text = self.generate("-n", "60", "--temp", "0")
@@ -54,9 +57,12 @@ class Constraints(SystemTest):
         self.assertEqual(len({t.split("\n", 1)[-1] for t in texts[1:]}), 2)
 
     def test_samplers(self):
-        for flags in ("--mirostat 1", "--mirostat 2", "--dry-multiplier 0.8", "--tfs 0.9", "--adaptive-target 0.3",
-                      "--samplers top_k;temperature", "--typical 0.9 --xtc-probability 1", "--dynatemp-range 0.5"):
-            self.assertEqual(self.generate("-n", "8", *flags.split()), self.generate("-n", "8", *flags.split()))
+        for flags in ("--mirostat 1", "--mirostat 2", "--dry-multiplier 0.8", "--tfs 0.9",
+                      "--adaptive-target 0.3",
+                      "--samplers top_k;temperature", "--typical 0.9 --xtc-probability 1",
+                      "--dynatemp-range 0.5"):
+            self.assertEqual(self.generate("-n", "8", *flags.split()),
+                             self.generate("-n", "8", *flags.split()))
         self.refuses(2, "unknown sampler 'top_q'", "generate", "--samplers", "top_q")
         self.refuses(2, "ID+BIAS", "generate", "--logit-bias", "x")
         self.refuses(1, "1:10: rule 'foo' is not defined", "generate", "--grammar", "root ::= foo")
@@ -154,7 +160,8 @@ class Prompts(SystemTest):
         self.assertTrue(self.text("-f", "-", stdin=prompt).startswith(prompt))
 
     def test_prompt_longer_than_the_context(self):
-        r = self.refuses(1, "-c", "generate", "-c", "8", "-p", "One day a fox and a bear went into the dark forest.")
+        r = self.refuses(1, "-c", "generate", "-c", "8", "-p",
+                         "One day a fox and a bear went into the dark forest.")
         self.assertIn("the context holds 8", r.err)
 
     def test_context_gets_full(self):
@@ -181,12 +188,14 @@ class SameText(SystemTest):
             self.assertEqual(self.story("-t", n), self.story("-t", "1"), f"-t {n}")
 
     def test_greedy_is_argmax_whatever_the_seed(self):
-        self.assertEqual(self.story("--temp", "0"), self.runs("generate", "-n", "48", "--temp", "0").out)
+        self.assertEqual(self.story("--temp", "0"), self.runs("generate", "-n", "48", "--temp",
+                                                              "0").out)
 
 
 class Stopping(SystemTest):
     def start(self, *args):
-        process = subprocess.Popen([str(BIN / "generate"), "--ignore-eos", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        process = subprocess.Popen([str(BIN / "generate"), "--ignore-eos", *args],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env=CLEAN)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
@@ -204,14 +213,16 @@ class Stopping(SystemTest):
         self.assertIn(b"tokens/s", err)
 
     def test_interrupt_while_waiting_for_the_prompt(self):
-        process = subprocess.Popen([str(BIN / "generate"), "-f", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        process = subprocess.Popen([str(BIN / "generate"), "-f", "-"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=CLEAN)
         self.addCleanup(process.kill)
         handler = 1 << (signal.SIGINT - 1)
         deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline:  # until the program catches the signal
             with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
-                caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt"))
+                caught = next(int(line.split()[1], 16) for line in status
+                              if line.startswith("SigCgt"))
             if caught & handler:
                 break
             time.sleep(0.01)

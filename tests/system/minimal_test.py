@@ -31,14 +31,17 @@ class Schemas(SystemTest):
         schema = self.folder / "schema.json"
         schema.write_text(self.OPEN)
         texts = b'"{\\"a\\": true}"\n"{\\"a\\": true, \\"b\\": 1}"\n"{\\"b\\": 1}"\n'
-        return self.runs("weft", "grammar", "--json-schema-file", schema, "--jsonl", *args, stdin=texts).out.split()
+        return self.runs("weft", "grammar", "--json-schema-file", schema, "--jsonl", *args,
+                         stdin=texts).out.split()
 
     def test_weft_grammar_checks_by_the_specification(self):
         self.assertEqual(self.verdicts(), [b'"accept"'] * 3)
-        self.assertEqual(self.verdicts("--json-schema-closed"), [b'"accept"', b'"reject"', b'"reject"'])
+        self.assertEqual(self.verdicts("--json-schema-closed"),
+                         [b'"accept"', b'"reject"', b'"reject"'])
 
     def test_generate_reads_schemas_as_closed(self):
-        args = ("generate", "-n", "60", "-p", "x", "--no-display-prompt", "--json-schema", self.OPEN)
+        args = ("generate", "-n", "60", "-p", "x", "--no-display-prompt", "--json-schema",
+                self.OPEN)
         closed = rb'\A\{\s*"a":\s*(true|false)\s*\}\n\Z'
         for seed in range(4):
             more = ("--temp", "2", "-s", str(seed))

@@ -21,7 +21,8 @@ class OpenCL(SystemTest):
         cls.env = {"POCL_CACHE_DIR": folder.name}
 
     def test_conforms(self):
-        for op in ["add", "attention", "cache_write", "concat", "get_rows", "mul", "rms_norm", "rms_norm_mul", "rope",
+        for op in ["add", "attention", "cache_write", "concat", "get_rows", "mul", "rms_norm",
+                   "rms_norm_mul", "rope",
                    "rope_angles", "scale", "silu", "gated_linear"]:
             out = self.runs("weft-conform", "-q", "--op", op, LIBRARY, env=self.env).out.decode()
             self.assertRegex(out, rf"\n{op} +\d+ +[1-9]\d* +0 ")
@@ -45,17 +46,22 @@ class OpenCL(SystemTest):
         self.assertIn(b", 0 failed, ", r.out)
         traces = [self.folder / name for name in "ab"]
         for trace in traces:
-            self.runs("weft", "trace", "--hash", "-o", trace, "--tokens", "1,2,3", "-m", MODEL, *ON, env=self.env)
+            self.runs("weft", "trace", "--hash", "-o", trace, "--tokens", "1,2,3", "-m", MODEL, *ON,
+                      env=self.env)
         self.assertIn(b"no difference", self.runs("weft", "trace-diff", *traces).out)
-        self.refuses(1, "bisect can only switch kernels in host memory", "weft", "bisect", "-q", "--tokens", "1,2", "-m", MODEL, *ON, env=self.env)
+        self.refuses(1, "bisect can only switch kernels in host memory", "weft", "bisect", "-q",
+                     "--tokens", "1,2", "-m", MODEL, *ON, env=self.env)
 
     def test_profiled_and_drawn(self):
         report = self.folder / "report.json"
-        report.write_bytes(self.runs("weft", "profile", "--json", "-p", "8", "-n", "4", "-r", "1", "-m", MODEL, *ON, env=self.env).out)
-        text = self.runs("weft", "dot", "--profile", report, "-m", MODEL, *ON, env=self.env).out.decode()
+        report.write_bytes(self.runs("weft", "profile", "--json", "-p", "8", "-n", "4", "-r", "1",
+                                     "-m", MODEL, *ON, env=self.env).out)
+        text = self.runs("weft", "dot", "--profile", report, "-m", MODEL, *ON,
+                         env=self.env).out.decode()
         self.assertIn("% of the time", text)
         self.assertIn("opencl", text)
-        self.refuses(1, "the profile of another plan 'decode': step 0 is", "weft", "dot", "--profile", report, "-m", MODEL)
+        self.refuses(1, "the profile of another plan 'decode': step 0 is", "weft", "dot",
+                     "--profile", report, "-m", MODEL)
 
     def test_same_text_as_cpu(self):
         text = ["-m", MODEL, "-p", "Once upon a time", "-n", 24, "--temp", 0]

@@ -18,9 +18,12 @@ class Dot(SystemTest):
 
     @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
     def test_graphviz_takes_every_variant(self):
-        for args in [(), ("--no-fold",), ("--layers", "0-1"), ("--heat", "bytes"), ("--no-pass", "all"), ("--phase", "prefill"), ("--phase", "prefill 8"),
-                     ("--fold",), ("--fold", "neighbours"), ("--backend", "reference"), ("--diff", "as-built", "default"),
-                     ("--diff", "default", "backend=reference,no-pass=fuse_qkv,threads=1,weights=mapped")]:
+        for args in [(), ("--no-fold",), ("--layers", "0-1"), ("--heat", "bytes"),
+                     ("--no-pass", "all"), ("--phase", "prefill"), ("--phase", "prefill 8"),
+                     ("--fold",), ("--fold", "neighbours"), ("--backend", "reference"),
+                     ("--diff", "as-built", "default"),
+                     ("--diff", "default",
+                      "backend=reference,no-pass=fuse_qkv,threads=1,weights=mapped")]:
             with self.subTest(args=args):
                 text = self.runs("weft", "dot", *args).out
                 r = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True, check=True)
@@ -29,14 +32,16 @@ class Dot(SystemTest):
 
     @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
     def test_pictures(self):
-        for name, magic in [("g.svg", b"<?xml"), ("g.html", b"<!DOCTYPE html>"), ("g.png", b"\x89PNG"), ("g.dot", b"digraph")]:
+        for name, magic in [("g.svg", b"<?xml"), ("g.html", b"<!DOCTYPE html>"),
+                            ("g.png", b"\x89PNG"), ("g.dot", b"digraph")]:
             self.runs("weft", "dot", "-o", self.folder / name)
             self.assertTrue((self.folder / name).read_bytes().startswith(magic))
         self.refuses(1, "-Tnonsense", "weft", "dot", "-o", self.folder / "g.nonsense")
         self.assertFalse((self.folder / "g.nonsense").exists())
 
     def test_without_graphviz(self):
-        r = self.refuses(1, "graphviz", "weft", "dot", "-o", self.folder / "g.svg", env={"PATH": str(self.folder)})
+        r = self.refuses(1, "graphviz", "weft", "dot", "-o", self.folder / "g.svg",
+                         env={"PATH": str(self.folder)})
         self.assertEqual(list(self.folder.iterdir()), [], r.err)
 
     def test_passes(self):
@@ -59,11 +64,13 @@ class Dot(SystemTest):
 
     def test_plan_as_flow_graph(self):
         def text(*args):
-            return self.runs("weft", "dot", "--plan", "-t", "2", "--phase", "prefill", *args).out.decode()
+            return self.runs("weft", "dot", "--plan", "-t", "2", "--phase", "prefill",
+                             *args).out.decode()
         plan = json.loads(self.runs("weft", "plan", "--json", "-t", "2").out)["plans"][-1]
         stages = {step["stage"] for step in plan["steps"]}
         whole = text("--no-fold")
-        self.assertEqual(set(re.findall(r"label=<stage (\d+)>", whole)), {str(stage) for stage in stages})
+        self.assertEqual(set(re.findall(r"label=<stage (\d+)>", whole)),
+                         {str(stage) for stage in stages})
         for step in plan["steps"]:
             self.assertIn(f"{step['path']}  [", whole)
         self.assertIn("lane 1", whole)
@@ -74,16 +81,19 @@ class Dot(SystemTest):
         self.refuses(2, "--diff", "weft", "dot", "--plan", "--diff", "as-built", "default")
         if shutil.which("dot"):
             for args in [(), ("--no-fold",), ("--layers", "0-1")]:
-                r = subprocess.run(["dot", "-Tsvg"], input=text(*args).encode(), capture_output=True, check=True)
+                r = subprocess.run(["dot", "-Tsvg"], input=text(*args).encode(),
+                                   capture_output=True, check=True)
                 self.assertEqual(r.stderr, b"")
 
     def test_labels(self):
         text = self.runs("weft", "dot", "-t", "2").out.decode()
-        for label in ["attn_q.weight  Q8_0", "F16 [", "\N{RIGHTWARDS ARROW} F32 [T, 256]", "by fuse_qkv", "cpu: both lanes, by columns",
+        for label in ["attn_q.weight  Q8_0", "F16 [", "\N{RIGHTWARDS ARROW} F32 [T, 256]",
+                      "by fuse_qkv", "cpu: both lanes, by columns",
                       "backend cpu", "path: blk.0.attn_qkv and 3 more", "arena: 0x", "built at: "]:
             self.assertIn(label, text)
         self.assertNotIn("both lanes", self.runs("weft", "dot", "-t", "1").out.decode())
-        self.assertIn("backend reference", self.runs("weft", "dot", "--backend", "reference").out.decode())
+        self.assertIn("backend reference", self.runs("weft", "dot", "--backend",
+                                                     "reference").out.decode())
 
     def test_difference(self):
         def facts(a, b):
@@ -139,11 +149,16 @@ class Dot(SystemTest):
         self.assertGreater(sum(shares), 1)
         self.assertIn("mean of 4 steps", text)
         self.assertEqual(text.count("penwidth=6.00"), 1)  # the box with the most bytes
-        self.assertIn("a step", self.runs("weft", "dot", "--profile", trace, "--phase", "prefill").out.decode())
-        self.refuses(1, "another plan 'decode'", "weft", "dot", "--profile", trace, "--no-pass", "all")
-        self.refuses(1, "another plan", "weft", "dot", "--profile", trace, "-t", "1" if os.cpu_count() > 1 else "2")
-        self.refuses(1, "has no plan 'prefill 8', only", "weft", "dot", "--profile", trace, "-c", "64", "--phase", "prefill 8")
-        for content in ("", "[]", "{", '{"traceEvents":[]}', '{"otherData":{"weft":7}}', "[" * 100000):
+        self.assertIn("a step", self.runs("weft", "dot", "--profile", trace, "--phase",
+                                          "prefill").out.decode())
+        self.refuses(1, "another plan 'decode'", "weft", "dot", "--profile", trace, "--no-pass",
+                     "all")
+        self.refuses(1, "another plan", "weft", "dot", "--profile", trace, "-t", "1"
+                     if os.cpu_count() > 1 else "2")
+        self.refuses(1, "has no plan 'prefill 8', only", "weft", "dot", "--profile", trace, "-c",
+                     "64", "--phase", "prefill 8")
+        for content in ("", "[]", "{", '{"traceEvents":[]}', '{"otherData":{"weft":7}}',
+                        "[" * 100000):
             other.write_text(content)
             self.refuses(1, "other.json", "weft", "dot", "--profile", other)
         self.refuses(1, "no-such", "weft", "dot", "--profile", self.folder / "no-such.json")
@@ -157,8 +172,10 @@ class Dot(SystemTest):
         self.assertIn("% of the time", text)
         self.assertRegex(text, r"kernel: [^\n]* sse2")  # planned for the other one
         self.assertNotIn("measured with", text)
-        self.assertIn("a step", self.runs("weft", "dot", "--profile", report, "--phase", "prefill").out.decode())
-        self.refuses(1, "is a report, which has no individual calls", "weft", "plan", "--svg", self.folder / "x.svg", "--profile", report)
+        self.assertIn("a step", self.runs("weft", "dot", "--profile", report, "--phase",
+                                          "prefill").out.decode())
+        self.refuses(1, "is a report, which has no individual calls", "weft", "plan", "--svg",
+                     self.folder / "x.svg", "--profile", report)
 
         profile = json.loads(report.read_text())
         for node in profile["profile"]["plans"][0]["nodes"]:
@@ -171,7 +188,8 @@ class Dot(SystemTest):
         profile["profile"]["plans"][0]["nodes"][2]["path"] = "blk.0.elsewhere"
         profile["profile"]["plans"][0]["signature"] = "0"
         report.write_text(json.dumps(profile))
-        self.refuses(1, "step 2 is 'blk.0.elsewhere' in the profile, '", "weft", "dot", "--profile", report)
+        self.refuses(1, "step 2 is 'blk.0.elsewhere' in the profile, '", "weft", "dot", "--profile",
+                     report)
 
     def test_profile_of_another_model(self):
         other, trace = self.folder / "other.gguf", self.folder / "trace.json"
@@ -193,7 +211,8 @@ class PlanPicture(SystemTest):
         svg = self.folder / "plan.svg"
         self.runs("weft", "plan", "-t", "2", "--svg", svg, *args)
         tree = xml.etree.ElementTree.parse(svg).getroot()
-        return [title.text for title in tree.iterfind(".//s:g/s:title", SVG)], [t.text for t in tree.iterfind(".//s:text", SVG)]
+        return [title.text for title in tree.iterfind(".//s:g/s:title", SVG)], [t.text for t
+                                                                                in tree.iterfind(".//s:text", SVG)]
 
     def test_every_tensor_and_every_step(self):
         hints, texts = self.draw()
@@ -201,7 +220,8 @@ class PlanPicture(SystemTest):
         in_arena = sum(p["copies"] for p in plan["placements"] if p["place"] == "arena")
         self.assertEqual(len([h for h in hints if re.search(r"\n0x[0-9a-f]+ to 0x", h)]), in_arena)
         lanes = [h for h in hints if re.search(r"\nstage \d+, ", h) and "0x" not in h]
-        self.assertEqual({h.split("\n")[0] for h in lanes}, {step["path"] for step in plan["steps"]})
+        self.assertEqual({h.split("\n")[0] for h in lanes}, {step["path"] for step
+                                                             in plan["steps"]})
         self.assertTrue({"lane 0", "lane 1"} <= set(texts))
         self.assertTrue(any("joins per token" in t for t in texts))
 
@@ -209,10 +229,13 @@ class PlanPicture(SystemTest):
         hints, _ = self.draw("--layers", "1-2")
         layers = {h.split(".")[1] for h in hints if h.startswith("blk.") and "0x" not in h}
         self.assertEqual(layers, {"1", "2"})
-        self.refuses(2, "the model has layers 0-3", "weft", "plan", "--svg", self.folder / "x.svg", "--layers", "4")
+        self.refuses(2, "the model has layers 0-3", "weft", "plan", "--svg", self.folder / "x.svg",
+                     "--layers", "4")
         self.refuses(2, "--svg", "weft", "plan", "--layers", "1")
-        self.refuses(2, "--phase", "weft", "plan", "--svg", self.folder / "x.svg", "--phase", "sideways")
-        self.refuses(1, "no-such-folder", "weft", "plan", "--svg", self.folder / "no-such-folder/x.svg")
+        self.refuses(2, "--phase", "weft", "plan", "--svg", self.folder / "x.svg", "--phase",
+                     "sideways")
+        self.refuses(1, "no-such-folder", "weft", "plan", "--svg",
+                     self.folder / "no-such-folder/x.svg")
         self.refuses(1, "/dev/full", "weft", "plan", "--svg", "/dev/full")
         self.assertFalse((self.folder / "x.svg").exists())
 
@@ -224,7 +247,8 @@ class PlanPicture(SystemTest):
         self.assertTrue(any("measured" in t and "critical path" in t for t in texts))
         self.assertIn("output", {h.split("\n")[0] for h in hints if "0x" not in h})
         self.assertIn("measured", self.runs("weft", "plan", "--profile", trace).out.decode())
-        self.refuses(1, "another plan 'decode'", "weft", "plan", "--svg", self.folder / "x.svg", "--profile", trace, "-t", "1")
+        self.refuses(1, "another plan 'decode'", "weft", "plan", "--svg", self.folder / "x.svg",
+                     "--profile", trace, "-t", "1")
         self.refuses(1, "has no plan", "weft", "plan", "--phase", "prefill", "--profile", trace)
 
     def test_bounds(self):
@@ -239,7 +263,8 @@ class Poison(SystemTest):
         logits = []
         for poison in ("0", "1"):
             out = self.folder / f"{poison}.npy"
-            self.runs("weft", "logits", "--tokens", "1,2,3,4,5,6,7,8,9,10,11", "--split", "9,1,1", "-o", out, env={"WEFT_POISON": poison})
+            self.runs("weft", "logits", "--tokens", "1,2,3,4,5,6,7,8,9,10,11", "--split", "9,1,1",
+                      "-o", out, env={"WEFT_POISON": poison})
             logits.append(out.read_bytes())
         self.assertEqual(*logits)
 

@@ -49,10 +49,12 @@ class Verify(Proof):
         self.assertTrue(any(n["kernel"].endswith("sse2") for n in r["report"]["nodes"]))
         self.assertFalse(any("avx" in n["kernel"] for n in r["report"]["nodes"]))
         self.refuses(1, "unknown instruction set 'mmx' (known: ", "weft", "verify", "--isa", "mmx")
-        self.refuses(1, "--isa and --all-isas are for the cpu backend", "weft", "verify", "--isa", "sse2", "--backend", "reference")
+        self.refuses(1, "--isa and --all-isas are for the cpu backend", "weft", "verify", "--isa",
+                     "sse2", "--backend", "reference")
 
     def test_random_ids(self):
-        a, b, c = (self.runs("weft", "verify", "--random", "5", "-s", s, "--no-plain").out for s in ("1", "1", "2"))
+        a, b, c = (self.runs("weft", "verify", "--random", "5", "-s", s, "--no-plain").out for s
+                   in ("1", "1", "2"))
         self.assertEqual(a, b)
         self.assertNotEqual(a, c)
 
@@ -65,7 +67,8 @@ class Verify(Proof):
 
     def logits(self, ids):
         out = self.folder / "l.npy"
-        self.runs("weft", "logits", "--tokens", ids, "--backend", "reference", "--no-pass", "all", "-o", out)
+        self.runs("weft", "logits", "--tokens", ids, "--backend", "reference", "--no-pass", "all",
+                  "-o", out)
         data = out.read_bytes()
         start = 10 + int.from_bytes(data[8:10], "little")
         return [v for (v,) in struct.iter_unpack("<f", data[start:])]
@@ -74,7 +77,8 @@ class Verify(Proof):
         values = self.logits("1,2,3,4,5")
         vocabulary = len(values) // 5
         f32 = ("--cache-type-k", "f32", "--cache-type-v", "f32")
-        for method, descr in [(zipfile.ZIP_STORED, "<f4"), (zipfile.ZIP_DEFLATED, "<f4"), (zipfile.ZIP_DEFLATED, "<f8"), (zipfile.ZIP_STORED, "<f2")]:
+        for method, descr in [(zipfile.ZIP_STORED, "<f4"), (zipfile.ZIP_DEFLATED, "<f4"),
+                              (zipfile.ZIP_DEFLATED, "<f8"), (zipfile.ZIP_STORED, "<f2")]:
             with self.subTest(method=method, descr=descr):
                 dump = self.npz({"logits": npy((5, vocabulary), values, descr)}, method=method)
                 reports = self.reports("--dump", dump, "--no-pass", "all", *f32, *self.IDS)
@@ -88,12 +92,14 @@ class Verify(Proof):
         def refuse(code, text, path, *args):
             self.refuses(code, text, "weft", "verify", *self.IDS, "--dump", path, *args)
 
-        refuse(1, "must be [5, 2048], as it has one row for each of the 5 tokens, got [4, 2]", self.npz({"logits": npy((4, 2), [0] * 8)}))
+        refuse(1, "must be [5, 2048], as it has one row for each of the 5 tokens, got [4, 2]",
+               self.npz({"logits": npy((4, 2), [0] * 8)}))
         refuse(1, "none of its 1 names is a node", self.npz({"nonsense": npy((1,), [0])}))
         refuse(1, "none of its 0 names", self.npz({}))
         refuse(1, "elements have another type", self.npz({"logits": npy((2,), [1, 2], "<i4")}))
         refuse(1, "in Fortran order", self.npz({"logits": npy((2,), [1, 2], fortran=True)}))
-        refuse(1, "fewer bytes than its shape", self.npz({"logits": npy((1 << 40, 1 << 40), [1, 2])}))
+        refuse(1, "fewer bytes than its shape", self.npz({"logits": npy((1 << 40, 1 << 40),
+                                                                        [1, 2])}))
         refuse(1, "more bytes than its shape", self.npz({"logits": npy((1,), [1, 2])}))
         refuse(1, "is not a .npy array", self.renamed())
         refuse(1, "cannot be read", self.folder / "absent.npz")
@@ -105,7 +111,8 @@ class Verify(Proof):
         return path
 
     def test_damaged_archives(self):
-        whole = self.npz({"logits": npy((64,), range(64))}, method=zipfile.ZIP_DEFLATED).read_bytes()
+        whole = self.npz({"logits": npy((64,), range(64))},
+                         method=zipfile.ZIP_DEFLATED).read_bytes()
         bad = self.folder / "bad.npz"
         for data in [b"", b"PK", whole[:-22], whole[:40], whole[30:], whole + b"PK\x05\x06"]:
             bad.write_bytes(data)
@@ -130,8 +137,10 @@ class Bisect(Proof):
         self.assertIn(b"culprit: pass quantize_activations", r.out)
 
     def test_what_cannot_run_is_no_wrong_result(self):
-        self.refuses(1, "token 99999999 is outside the vocabulary", "weft", "bisect", "-q", "--tokens", "1,99999999")
-        self.refuses(1, "its context holds 2", "weft", "bisect", "-q", "-c", "2", "--tokens", "1,2,3")
+        self.refuses(1, "token 99999999 is outside the vocabulary", "weft", "bisect", "-q",
+                     "--tokens", "1,99999999")
+        self.refuses(1, "its context holds 2", "weft", "bisect", "-q", "-c", "2", "--tokens",
+                     "1,2,3")
 
 
 class Selftest(Proof):
@@ -144,7 +153,8 @@ class Selftest(Proof):
         self.assertEqual(len(report["checks"]), 9)
         for context in ("8",):
             r = self.runs("weft", "selftest", "-c", context)
-            self.assertIn(f"prefill = decode       {context} of {context} positions".encode(), r.out)
+            self.assertIn(f"prefill = decode       {context} of {context} positions".encode(),
+                          r.out)
             self.assertIn(b", 0 failed, ", r.out)
 
     def test_damage_is_found(self):
@@ -157,7 +167,8 @@ class Selftest(Proof):
         bad.write_bytes(data)
         r = run("weft", "selftest", "-m", bad)
         self.assertEqual(r.code, 1, r.err)
-        self.assertRegex(r.out.decode(), r"FAILED   tensors +1 tensors are damaged: '\S+' has \d+ NaN or Inf")
+        self.assertRegex(r.out.decode(),
+                         r"FAILED   tensors +1 tensors are damaged: '\S+' has \d+ NaN or Inf")
 
 
 class Trace(Proof):
@@ -177,8 +188,10 @@ class Trace(Proof):
 
     def test_what_cannot_be_compared(self):
         a, other = self.trace("a"), self.trace("b", "--no-pass", "all")
-        self.refuses(1, "the traces are of different runs: step 0 has node", "weft", "trace-diff", a, other)
-        self.refuses(1, "the traces are of different runs", "weft", "trace-diff", a, self.trace("n", "-n", "1"))
+        self.refuses(1, "the traces are of different runs: step 0 has node", "weft", "trace-diff",
+                     a, other)
+        self.refuses(1, "the traces are of different runs", "weft", "trace-diff", a,
+                     self.trace("n", "-n", "1"))
         self.refuses(1, "not a trace of weft trace", "weft", "trace-diff", a, MODEL)
         self.refuses(1, "cannot be read", "weft", "trace-diff", a, self.folder / "absent")
         self.refuses(2, "--hash", "weft", "trace", "-o", self.folder / "x")
@@ -202,8 +215,10 @@ class NewModel(Proof):
         self.assertRegex(r.out.decode(), r"FAILED   snapshot +the graph differs from line \d+")
 
     def test_wrong_use(self):
-        self.refuses(1, "unsupported architecture 'lama'; nearest known: llama", "weft", "new-model-check", "lama")
-        self.refuses(1, "--key must be NAME=VALUE", "weft", "new-model-check", "llama", "--key", "x")
+        self.refuses(1, "unsupported architecture 'lama'; nearest known: llama", "weft",
+                     "new-model-check", "lama")
+        self.refuses(1, "--key must be NAME=VALUE", "weft", "new-model-check", "llama", "--key",
+                     "x")
         r = run("weft", "new-model-check", "llama", "--key", "llama.attention.head_count=7")
         self.assertEqual(r.code, 1)
         self.assertIn(b"must be a divisor", r.out)

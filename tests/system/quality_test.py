@@ -19,7 +19,8 @@ EXACT = ("--cache-type-k", "f32", "--cache-type-v", "f32")
 def npy_rows(path):
     raw = path.read_bytes()
     length = struct.unpack_from("<H", raw, 8)[0]
-    rows, cols = eval(raw[10:10 + length], {"__builtins__": {}})["shape"]  # pylint: disable=eval-used
+    rows, cols = eval(raw[10:10 + length],
+                      {"__builtins__": {}})["shape"]  # pylint: disable=eval-used
     values = struct.unpack_from(f"<{rows * cols}f", raw, 10 + length)
     return [values[i * cols:(i + 1) * cols] for i in range(rows)]
 
@@ -61,7 +62,8 @@ def tensors(path):
         assert kind == 0
         infos.append((name, size, offset))
     base = -(-at // 32) * 32
-    return meta, {name: struct.unpack_from(f"<{size}f", raw, base + offset) for name, size, offset in infos}
+    return meta, {name: struct.unpack_from(f"<{size}f", raw, base + offset) for name, size, offset
+                  in infos}
 
 
 class Perplexity(SystemTest):
@@ -69,7 +71,8 @@ class Perplexity(SystemTest):
         return json.loads(self.runs("weft", "perplexity", "--json", "-c", WINDOW, *args).out)
 
     def test_against_the_definition(self):
-        ids = self.runs("weft", "tokenize", "-m", MODEL, "--no-bos", stdin=TEXT.read_bytes().removesuffix(b"\n")).out.split()
+        ids = self.runs("weft", "tokenize", "-m", MODEL, "--no-bos",
+                        stdin=TEXT.read_bytes().removesuffix(b"\n")).out.split()
         bos = self.runs("weft", "tokenize", "-m", MODEL, stdin=b"").out.split()
         ids = [int(i) for i in bos + ids]
         n = 3
@@ -81,14 +84,18 @@ class Perplexity(SystemTest):
             self.runs("weft", "logits", "-m", MODEL, "--tokens", ",".join(map(str, fed)), "-o", out)
             for position, row in list(enumerate(npy_rows(out)))[WINDOW // 2:WINDOW - 1]:
                 most = max(row)
-                nlls.append(most + math.log(math.fsum(math.exp(x - most) for x in row)) - row[window[position + 1]])
+                nlls.append(most + math.log(math.fsum(math.exp(x - most) for x
+                                                      in row)) - row[window[position + 1]])
         got = self.figures("-f", TEXT, "--chunks", n, *EXACT)
         mean = math.fsum(nlls) / len(nlls)
-        error = math.sqrt((math.fsum(x * x for x in nlls) / len(nlls) - mean * mean) / (len(nlls) - 1))
-        self.assertEqual((got["windows"], got["window"], got["tokens"]), (n, WINDOW, n * (WINDOW // 2 - 1)))
+        error = math.sqrt((math.fsum(x * x for x
+                                     in nlls) / len(nlls) - mean * mean) / (len(nlls) - 1))
+        self.assertEqual((got["windows"], got["window"], got["tokens"]),
+                         (n, WINDOW, n * (WINDOW // 2 - 1)))
         self.assertAlmostEqual(got["nll"]["value"], mean, delta=2e-6 * mean)
         self.assertAlmostEqual(got["nll"]["error"], error, delta=1e-5 * error)
-        self.assertAlmostEqual(got["perplexity"]["value"], math.exp(mean), delta=1e-4 * math.exp(mean))
+        self.assertAlmostEqual(got["perplexity"]["value"], math.exp(mean),
+                               delta=1e-4 * math.exp(mean))
         self.assertAlmostEqual(got["perplexity"]["error"], math.exp(mean) * error, delta=1e-3)
 
     def test_same_figures_for_any_number_of_workers_and_batches(self):
@@ -118,7 +125,8 @@ class Perplexity(SystemTest):
         self.assertLess(r["comparison"]["same_top"]["value"], 1)
         values = [p["divergence"] for p in r["comparison"]["percentiles"]]
         self.assertEqual(values, sorted(values, reverse=True))
-        text = self.runs("weft", "perplexity", "-m", worse, "--kl", base, "--chunks", 2).out.decode()
+        text = self.runs("weft", "perplexity", "-m", worse, "--kl", base, "--chunks",
+                         2).out.decode()
         self.assertRegex(text, r"(?m)^same most likely token +\d+\.\d+ \+- \d+\.\d+ %$")
 
     def test_wrong_use(self):
@@ -130,16 +138,21 @@ class Perplexity(SystemTest):
         short.write_text("Once upon a time")
         self.refuses(1, "windows of 512, expected at least 1", "weft", "perplexity", "-f", short)
         self.refuses(1, "No such file", "weft", "perplexity", "-f", self.folder / "none")
-        self.refuses(1, "cannot create", "weft", "perplexity", "-c", WINDOW, "-f", TEXT, "--save-logits", self.folder / "no" / "x")
+        self.refuses(1, "cannot create", "weft", "perplexity", "-c", WINDOW, "-f", TEXT,
+                     "--save-logits", self.folder / "no" / "x")
         self.figures("-f", TEXT, "--chunks", 2, "--save-logits", base)
-        self.refuses(1, "belong to another text", "weft", "perplexity", "--kl", base, "-f", SOURCE / "README.md")
+        self.refuses(1, "belong to another text", "weft", "perplexity", "--kl", base, "-f",
+                     SOURCE / "README.md")
         raw = base.read_bytes()
-        for text, content in (("does not start with '_logits_'", b"x" + raw[1:]), ("rows: expected", raw[:-2]),
-                              ("the vocabulary of the model has", raw[:12] + struct.pack("<i", 4) + raw[16:16 + 4 + 2 * WINDOW * 4 + 2 * 31 * 16]),
+        for text, content in (("does not start with '_logits_'", b"x" + raw[1:]),
+                              ("rows: expected", raw[:-2]),
+                              ("the vocabulary of the model has", raw[:12] + struct.pack("<i", 4)
+                               + raw[16:16 + 4 + 2 * WINDOW * 4 + 2 * 31 * 16]),
                               ("token -1 is outside", raw[:20] + b"\xff" * 4 + raw[24:])):
             broken.write_bytes(content)
             self.refuses(1, text, "weft", "perplexity", "--kl", broken)
-        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["base", "broken", "short.txt"])
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()),
+                         ["base", "broken", "short.txt"])
 
 
 class Imatrix(SystemTest):
@@ -151,7 +164,8 @@ class Imatrix(SystemTest):
     def test_what_is_written(self):
         out = self.collect("m.gguf", "--chunks", 3)
         meta, data = tensors(out)
-        self.assertEqual(meta, {"general.type": "imatrix", "imatrix.datasets": [str(TEXT)], "imatrix.chunk_count": 3, "imatrix.chunk_size": WINDOW})
+        self.assertEqual(meta, {"general.type": "imatrix", "imatrix.datasets": [str(TEXT)],
+                                "imatrix.chunk_count": 3, "imatrix.chunk_size": WINDOW})
         about = json.loads(self.runs("weft", "inspect", "--json", MODEL).out)
         shapes = {t["name"]: t["shape"] for t in about["tensors"]}
         want = {n for n, s in shapes.items() if n.startswith("blk.") and len(s) == 2}
@@ -170,7 +184,10 @@ class Imatrix(SystemTest):
         self.assertEqual(*outs)
 
     def test_files_add_up(self):
-        both, first, second = (self.collect(*a) for a in (("both", "--chunks", 4), ("first", "--chunks", 3), ("second", "--chunks", 1, "--from-chunk", 3)))
+        both, first, second = (self.collect(*a) for a in (("both", "--chunks", 4), ("first",
+                                                                                    "--chunks", 3),
+                                                          ("second", "--chunks", 1, "--from-chunk",
+                                                           3)))
         sum_of_files = self.folder / "sum"
         self.runs("weft", "imatrix", "--in-file", first, "--in-file", second, "-o", sum_of_files)
         added = self.collect("added", "--chunks", 1, "--from-chunk", 3, "--in-file", first)
@@ -190,8 +207,10 @@ class Imatrix(SystemTest):
     def test_interrupted(self):
         text, out = self.folder / "long.txt", self.folder / "out.gguf"
         text.write_bytes(TEXT.read_bytes() * 200)
-        command = [str(BIN / "weft"), "imatrix", "-f", str(text), "-o", str(out), "--save-every", "1"]
-        process = subprocess.Popen(command, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        command = [str(BIN / "weft"), "imatrix", "-f", str(text), "-o", str(out), "--save-every",
+                   "1"]
+        process = subprocess.Popen(command, env=CLEAN, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
         until = time.monotonic() + TIMEOUT
         while not out.exists() and time.monotonic() < until:
             time.sleep(0.01)
@@ -227,7 +246,8 @@ class Imatrix(SystemTest):
         self.refuses(2, "-c must be 2 to 8192", *collect, "-c", 1)
         self.refuses(2, "", *collect, "--resume", "--in-file", other)
         other.write_bytes(struct.pack("<ii", 1, 3) + b"a.b" + struct.pack("<iif", 1, 1, 1.0))
-        self.refuses(1, "has no weight 'a.b': is it of another model?", *collect, "--in-file", other)
+        self.refuses(1, "has no weight 'a.b': is it of another model?", *collect, "--in-file",
+                     other)
         name = b"blk.0.attn_q.weight"
         other.write_bytes(struct.pack("<ii", 1, len(name)) + name + struct.pack("<iif", 1, 1, 1.0))
         self.refuses(1, "has 1 values and 1 counts, expected", *collect, "--in-file", other)
@@ -236,7 +256,8 @@ class Imatrix(SystemTest):
         self.refuses(1, "number of entries", *collect, "--in-file", other)
         self.refuses(1, "cannot create", *collect, "-o", self.folder / "no" / "x")
         self.collect("done", "--chunks", 1)
-        self.refuses(1, "cannot be resumed", "weft", "imatrix", "-f", TEXT, "-c", 32, "-o", self.folder / "done", "--resume")
+        self.refuses(1, "cannot be resumed", "weft", "imatrix", "-f", TEXT, "-c", 32, "-o",
+                     self.folder / "done", "--resume")
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["done", "other"])
 
 

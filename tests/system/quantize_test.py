@@ -21,11 +21,13 @@ class Quantize(SystemTest):
         folder = tempfile.TemporaryDirectory(prefix="weft-test-")
         cls.addClassCleanup(folder.cleanup)
         cls.model = os.path.join(folder.name, "random.gguf")
-        r = run("weft", "bench", "--make-model", "D=1024,F=2816,L=6,H=16,G=4,V=8000", "F16", cls.model)
+        r = run("weft", "bench", "--make-model", "D=1024,F=2816,L=6,H=16,G=4,V=8000", "F16",
+                cls.model)
         assert r.code == 0, r.err
 
     def start(self, *args, **kwargs):
-        return subprocess.Popen([str(BIN / "weft"), "quantize", *map(str, args)], env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
+        return subprocess.Popen([str(BIN / "weft"), "quantize", *map(str, args)], env=CLEAN,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 
     def files(self):
         return sorted(p.name for p in self.folder.iterdir())
@@ -44,11 +46,13 @@ class Quantize(SystemTest):
         out = self.folder / "out.gguf"
         args = ["Q8_0", "--tensor-type", "attn_[kv]=F16", "--tensor-type", "ffn_down=bf16"]
         dry = self.runs("weft", "quantize", self.model, *args, "--dry-run").out.decode()
-        self.assertEqual(self.runs("weft", "quantize", self.model, out, *args, "--dry-run").out.decode(), dry)
+        self.assertEqual(self.runs("weft", "quantize", self.model, out, *args,
+                                   "--dry-run").out.decode(), dry)
         self.assertEqual(self.files(), [])
         self.assertEqual(self.runs("weft", "quantize", self.model, out, *args).out.decode(), dry)
         shown = self.runs("weft", "inspect", out).out.decode()
-        for name, kind in [("blk.2.attn_v.weight", "F16"), ("blk.2.attn_q.weight", "Q8_0"), ("blk.2.ffn_down.weight", "BF16"), ("blk.2.ffn_norm.weight", "F32")]:
+        for name, kind in [("blk.2.attn_v.weight", "F16"), ("blk.2.attn_q.weight", "Q8_0"),
+                           ("blk.2.ffn_down.weight", "BF16"), ("blk.2.ffn_norm.weight", "F32")]:
             self.assertRegex(dry, rf"(?m)^  {re.escape(name)} .*\b{kind} +\d+$")
             self.assertRegex(shown, rf"{re.escape(name)} .*\b{kind}\b")
         total = int(re.search(r"-> (\d+) bytes", dry)[1])
@@ -113,10 +117,12 @@ class Quantize(SystemTest):
         self.refusal(2, "output file", self.model, "Q8_0")
         self.refusal(2, "known: ", self.model, out, "Q8")
         self.refusal(2, "REGEX=TYPE", self.model, out, "Q8_0", "--tensor-type", "ffn")
-        self.refusal(2, "not a usable regular expression", self.model, out, "Q8_0", "--tensor-type", "(=Q8_0")
+        self.refusal(2, "not a usable regular expression", self.model, out, "Q8_0", "--tensor-type",
+                     "(=Q8_0")
         self.refusal(2, "known: ", self.model, out, "Q8_0", "--tensor-type", "ffn=Q9_0")
         self.refusal(1, "must not be a file of the input", self.model, self.model, "Q8_0")
-        self.refusal(1, "no-such-folder", self.model, self.folder / "no-such-folder/out.gguf", "Q8_0")
+        self.refusal(1, "no-such-folder", self.model, self.folder / "no-such-folder/out.gguf",
+                     "Q8_0")
         self.refusal(1, str(self.folder), self.model, self.folder, "Q8_0")
         self.refusal(1, "no-such-imatrix", self.model, out, "Q8_0", "--imatrix", "no-such-imatrix")
         self.assertEqual(self.files(), [])

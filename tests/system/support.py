@@ -27,7 +27,8 @@ class Result:
 def run(program, *args, stdin=b"", stdout=subprocess.PIPE, env=None):
     """Runs BIN/program and waits for its end."""
     command = [str(BIN / program), *map(str, args)]
-    process = subprocess.run(command, input=stdin, stdout=stdout, stderr=subprocess.PIPE, timeout=TIMEOUT,
+    process = subprocess.run(command, input=stdin, stdout=stdout, stderr=subprocess.PIPE,
+                             timeout=TIMEOUT,
                              env={**CLEAN, **(env or {})}, check=False)
     return Result(process)
 

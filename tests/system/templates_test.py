@@ -18,12 +18,14 @@ class Template(WithFiles):
     def render(self, template, *arguments, args=()):
         lines = "".join((a if isinstance(a, str) else json.dumps(a)) + "\n" for a in arguments)
         path = self.write("t.jinja", template)
-        r = self.runs("weft", "template", "--chat-template-file", path, "--jsonl", *args, stdin=lines.encode())
+        r = self.runs("weft", "template", "--chat-template-file", path, "--jsonl", *args,
+                      stdin=lines.encode())
         return [json.loads(line) for line in r.out.decode().splitlines()]
 
     def test_a_line_for_a_line(self):
         got = self.render("{% for m in messages %}{{ m.role }}: {{ m.content + '\\n' }}{% endfor %}",
-                          {"messages": [{"role": "user", "content": "hé"}]}, {"messages": [{"role": "user", "content": None}]},
+                          {"messages": [{"role": "user", "content": "hé"}]},
+                          {"messages": [{"role": "user", "content": None}]},
                           "[]", "nonsense", {"messages": []})
         self.assertEqual(got[0], {"output": "user: hé\n"})
         self.assertEqual((got[1]["line"], got[1]["column"]), (1, 51))
@@ -44,7 +46,8 @@ class Template(WithFiles):
         one = chance.choice
 
         def text():
-            return repr("".join(one(["a", "b", "ab", " ", "X", "--", "é", "ß", "\n", "1"]) for _ in range(chance.randrange(7))))
+            return repr("".join(one(["a", "b", "ab", " ", "X", "--", "é", "ß", "\n", "1"]) for _
+                                in range(chance.randrange(7))))
 
         def part():
             return repr(one(["a", "b", "ab", "-", "--", "X", " ", "é", "ba"]))
@@ -55,28 +58,39 @@ class Template(WithFiles):
         def expression():
             s, p, n, m = text(), part(), number(), number()
             return one([
-                f"{s}[{n}:{m}]", f"{s}[::{one([1, 2, -1, -2])}]", f"{s}[{n}:]", f"[1, 2, 3, 4][{n}:{m}]",
-                f"{s}.split({p})", f"{s}.split()", f"{s}.split({p}, {n})", f"{s}.rsplit({p}, {n})", f"{s}.rsplit(none, {n})",
-                f"{s}.partition({p})", f"{s}.rpartition({p})", f"{s}.splitlines()", f"{p}.join([{s}, {p}, {s}])",
-                f"{s}.find({p}, {n})", f"{s}.rfind({p})", f"{s}.rfind({p}, {n}, {m})", f"{s}.count({p})", f"{p} in {s}",
-                f"{s}.replace({p}, {part()})", f"{s}.replace({p}, {part()}, {n})", f"{s}.replace('', '.')", f"{s}.strip({p})",
-                f"{s}.startswith({p}, {n})", f"{s}.endswith({p})", f"{s}.upper()", f"{s}.title()", f"{s}.swapcase()",
-                f"{s}.center({n} + 9)", f"{s}.zfill({n})", f"{s} < {p}", f"{s} * {n}", f"{s}.isalpha()", f"{s}.expandtabs()",
-                f"{n} // {one([2, -3, 7])}", f"{n} % {one([2, -3, 7])}", f"{n} / {one([4, -8])}", f"{n} + 0.5 * {m}",
-                f"'%5d|%-4s|%.2f|%x' % ({n}, {p}, {m}, 254)", f"'{{:>6}}|{{:^5}}|{{:+d}}'.format({p}, {n}, {m})",
+                f"{s}[{n}:{m}]", f"{s}[::{one([1, 2, -1, -2])}]", f"{s}[{n}:]",
+                        f"[1, 2, 3, 4][{n}:{m}]",
+                f"{s}.split({p})", f"{s}.split()", f"{s}.split({p}, {n})", f"{s}.rsplit({p}, {n})",
+                        f"{s}.rsplit(none, {n})",
+                f"{s}.partition({p})", f"{s}.rpartition({p})", f"{s}.splitlines()",
+                        f"{p}.join([{s}, {p}, {s}])",
+                f"{s}.find({p}, {n})", f"{s}.rfind({p})", f"{s}.rfind({p}, {n}, {m})",
+                        f"{s}.count({p})", f"{p} in {s}",
+                f"{s}.replace({p}, {part()})", f"{s}.replace({p}, {part()}, {n})",
+                        f"{s}.replace('', '.')", f"{s}.strip({p})",
+                f"{s}.startswith({p}, {n})", f"{s}.endswith({p})", f"{s}.upper()", f"{s}.title()",
+                        f"{s}.swapcase()",
+                f"{s}.center({n} + 9)", f"{s}.zfill({n})", f"{s} < {p}", f"{s} * {n}",
+                        f"{s}.isalpha()", f"{s}.expandtabs()",
+                f"{n} // {one([2, -3, 7])}", f"{n} % {one([2, -3, 7])}", f"{n} / {one([4, -8])}",
+                        f"{n} + 0.5 * {m}",
+                f"'%5d|%-4s|%.2f|%x' % ({n}, {p}, {m}, 254)",
+                        f"'{{:>6}}|{{:^5}}|{{:+d}}'.format({p}, {n}, {m})",
                 f"[{s}, {n}, none, ({m}, 0.1)]", f"{{{p}: {n}, 'k': [{s}]}}",
             ])
 
         expressions = [expression() for _ in range(1500)]
         expected = [str(eval(e, {"none": None})) for e in expressions]
-        got = self.render("\0".join("{{ " + e + " }}" for e in expressions), {})[0]["output"].split("\0")
+        got = self.render("\0".join("{{ " + e + " }}" for e in expressions),
+                          {})[0]["output"].split("\0")
         for e, want, have in zip(expressions, expected, got, strict=True):
             self.assertEqual(have, want, e)
 
     def test_of_a_model(self):
         source = self.runs("weft", "template", "-m", MODEL).out.decode()
         self.assertIn("message", source)
-        line = json.dumps({"messages": [{"role": "user", "content": "Hi"}], "add_generation_prompt": True})
+        line = json.dumps({"messages": [{"role": "user", "content": "Hi"}],
+                           "add_generation_prompt": True})
         r = self.runs("weft", "template", "-m", MODEL, "--jsonl", stdin=line.encode())
         self.assertIn("Hi", json.loads(r.out)["output"])
 
@@ -85,7 +99,8 @@ class Template(WithFiles):
                      "--chat-template-file", self.write("a", "{% if x %}"))
         self.refuses(1, "nested more than", "weft", "template", "--jsonl",
                      "--chat-template-file", self.write("b", "{% if 1 %}" * 150000))
-        self.refuses(1, "o such file", "weft", "template", "--chat-template-file", self.folder / "none")
+        self.refuses(1, "o such file", "weft", "template", "--chat-template-file",
+                     self.folder / "none")
         self.refuses(2, "--chat-template-file", "weft", "template", "--jsonl")
         loop = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"
         self.assertIn("more than", self.render(loop, {})[0]["error"])
@@ -98,30 +113,38 @@ class Programs(WithFiles):
         say = b"Tell me a story about a fox named Pip.\n"
         plain = self.runs("chat", "--temp", "0", "-n", "24", stdin=say).out
         path = self.write("c.jinja", self.CHATML)
-        self.assertEqual(self.runs("chat", "--temp", "0", "-n", "24", "--chat-template-file", path, stdin=say).out, plain)
-        path = self.write("d.jinja", "{% if shout %}{{ raise_exception('no shouting') }}{% endif %}" + self.CHATML)
-        r = run("chat", "--chat-template-file", path, "--template-kwargs", '{"shout": true}', stdin=say)
+        self.assertEqual(self.runs("chat", "--temp", "0", "-n", "24", "--chat-template-file", path,
+                                   stdin=say).out, plain)
+        path = self.write("d.jinja", "{% if shout %}{{ raise_exception('no shouting') }}{% endif %}"
+                          + self.CHATML)
+        r = run("chat", "--chat-template-file", path, "--template-kwargs", '{"shout": true}',
+                stdin=say)
         self.assertIn("no shouting", r.err)
         self.assertIn("was not accepted", r.err)
-        self.refuses(1, "line 2, column 4", "chat", "--chat-template-file", self.write("e.jinja", "\n{{ }"), stdin=say)
+        self.refuses(1, "line 2, column 4", "chat", "--chat-template-file",
+                     self.write("e.jinja", "\n{{ }"), stdin=say)
         self.refuses(1, "JSON", "chat", "--template-kwargs", "nonsense", stdin=say)
         self.refuses(1, "tools", "chat", "--tools", self.write("t.json", "{}"), stdin=say)
 
     def test_thoughts_and_calls_are_shown_apart(self):
         """A template that begins the reply: what it opens is reasoning."""
         path = self.write("t.jinja", self.CHATML + "<think>\n{# </think> #}")
-        r = self.runs("chat", "--temp", "0", "-n", "8", "--chat-template-file", path, stdin=b"Tell me a story.\n")
+        r = self.runs("chat", "--temp", "0", "-n", "8", "--chat-template-file", path,
+                      stdin=b"Tell me a story.\n")
         self.assertEqual(r.out.strip(), b"")
         self.assertGreater(len(r.err.split("[cut")[0].strip()), 3)
-        tools = self.write("tools.json", json.dumps([{"type": "function", "function": {"name": "f"}}]))
-        r = self.runs("chat", "--temp", "0", "-n", "8", "--tools", tools, stdin=b"/result 3\nTell me a story.\n")
+        tools = self.write("tools.json", json.dumps([{"type": "function",
+                                                      "function": {"name": "f"}}]))
+        r = self.runs("chat", "--temp", "0", "-n", "8", "--tools", tools,
+                      stdin=b"/result 3\nTell me a story.\n")
         self.assertIn("No open tool call", r.err)
         self.assertGreater(len(r.out), 3)
 
     def test_generate_a_conversation(self):
         say = "Tell me a story about a fox named Pip."
         reply = self.runs("chat", "--temp", "0", "-n", "12", stdin=say.encode()).out
-        r = self.runs("generate", "--conversation", "--temp", "0", "-n", "12", "--no-display-prompt", "-p", say)
+        r = self.runs("generate", "--conversation", "--temp", "0", "-n", "12",
+                      "--no-display-prompt", "-p", say)
         self.assertEqual(r.out.strip(), reply.strip())
         self.refuses(2, "--conversation", "generate", "--system", "x")
 

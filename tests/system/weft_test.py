@@ -36,10 +36,12 @@ class Plan(SystemTest):
         own, shared = self.plan(*args), self.plan(*args, "--cache-cells", "200")
         self.assertEqual((own["cells"], shared["cells"]), (512, 256))  # whole blocks of 64
         self.assertEqual(own["memory"]["state"], 2 * shared["memory"]["state"])
-        self.assertEqual(self.plan(*args, "--cache-cells", "100000")["cells"], 512)  # no more than all can use
+        self.assertEqual(self.plan(*args, "--cache-cells", "100000")["cells"],
+                         512)  # no more than all can use
         text = self.runs("weft", "plan", *args, "--cache-cells", "200").out.decode()
         self.assertIn("\ncontext 128 x 4 sequences in 256 cells, ", text)
-        self.assertIn("\ncontext 128 x 4 sequences, ", self.runs("weft", "plan", *args).out.decode())
+        self.assertIn("\ncontext 128 x 4 sequences, ", self.runs("weft", "plan",
+                                                                 *args).out.decode())
         for wrong in ("-1", "many", str(1 << 31)):
             self.refuses(2, "--cache-cells", "weft", "plan", "--cache-cells", wrong)
 
@@ -63,7 +65,8 @@ class Plan(SystemTest):
 
     def test_same_plan_every_time(self):
         budget = ("--mem-budget", "1G")  # otherwise it depends on the free memory
-        self.assertEqual(self.runs("weft", "plan", *budget).out, self.runs("weft", "plan", *budget).out)
+        self.assertEqual(self.runs("weft", "plan", *budget).out,
+                         self.runs("weft", "plan", *budget).out)
 
     def test_lanes(self):
         one = self.plan("-t", "1")
@@ -73,13 +76,15 @@ class Plan(SystemTest):
 
 class Verify(SystemTest):
     def test_all_nodes_pass(self):
-        for args in [(), ("--tokens", "1,2,3,4,5"), ("--tokens", "7"), ("--no-pass", "all"), ("--backend", "reference")]:
+        for args in [(), ("--tokens", "1,2,3,4,5"), ("--tokens", "7"), ("--no-pass", "all"),
+                     ("--backend", "reference")]:
             with self.subTest(args=args):
                 reports = json.loads(self.runs("weft", "verify", "--json", *args).out)
                 if "--tokens" in args:
                     self.assertEqual(reports[-1]["plan"], "decode")
                 else:
-                    self.assertLess({"decode", "prefill 8", "prefill 512"}, {r["plan"] for r in reports})
+                    self.assertLess({"decode", "prefill 8", "prefill 512"},
+                                    {r["plan"] for r in reports})
                 for report in reports:
                     self.assertTrue(report["report"]["passed"], report["report"]["first_bad"])
                     self.assertGreater(len(report["report"]["nodes"]), 10)
@@ -127,13 +132,16 @@ class Embed(SystemTest):
 
 class Tokenize(SystemTest):
     def test_lines(self):
-        r = self.runs("weft", "tokenize", "-m", MODEL, "--jsonl", "--no-bos", stdin=b'"a"\n"a b"\r\n""\n')
-        self.assertEqual([bool(json.loads(line)) for line in r.out.splitlines()], [True, True, False])
+        r = self.runs("weft", "tokenize", "-m", MODEL, "--jsonl", "--no-bos",
+                      stdin=b'"a"\n"a b"\r\n""\n')
+        self.assertEqual([bool(json.loads(line)) for line in r.out.splitlines()],
+                         [True, True, False])
 
     def test_line_that_is_no_string(self):
         for bad in (b"", b"[1]", b'"cut', b'"\xff"'):
             with self.subTest(line=bad):
-                self.refuses(1, "line 1: must be a JSON string", "weft", "tokenize", "-m", MODEL, "--jsonl", stdin=bad + b"\n")
+                self.refuses(1, "line 1: must be a JSON string", "weft", "tokenize", "-m", MODEL,
+                             "--jsonl", stdin=bad + b"\n")
 
 
 class Grammar(SystemTest):
@@ -145,7 +153,8 @@ class Grammar(SystemTest):
         self.assertTrue(all("error" in a for a in answers[3:]))
 
     def answers(self, texts, *args):
-        r = self.runs("weft", "grammar", "--jsonl", *args, stdin="".join(json.dumps(t) + "\n" for t in texts).encode())
+        r = self.runs("weft", "grammar", "--jsonl", *args, stdin="".join(json.dumps(t) + "\n" for t
+                                                                         in texts).encode())
         return [json.loads(line) for line in r.out.splitlines()]
 
     def test_patterns_mean_what_they_mean_in_python(self):
@@ -155,14 +164,18 @@ class Grammar(SystemTest):
         def term(depth):
             atoms = ["a", "b", "c", ".", "[ab]", "[^a]", "[a-c]", "\\w", "\\d", "\\.", "1", "é"]
             groups = [f"({either(depth - 1)})", f"(?:{either(depth - 1)})"] if depth else []
-            return one(atoms + 4 * groups) + one(["", "", "", "*", "+", "?", "{2}", "{1,2}", "{2,}", "*?"])
+            return one(atoms + 4 * groups) + one(["", "", "", "*", "+", "?", "{2}", "{1,2}", "{2,}",
+                                                  "*?"])
 
         def either(depth):
-            return "|".join("".join(term(depth) for _ in range(one([1, 2, 3]))) for _ in range(one([1, 1, 2])))
+            return "|".join("".join(term(depth) for _ in range(one([1, 2, 3]))) for _
+                            in range(one([1, 1, 2])))
 
         for _ in range(100):
-            pattern = one(["", "", "^", "(?=.*b)", "(?!aa)"]) + f"(?:{either(1)})" + one(["", "", "$"])
-            texts = ["".join(one("aabbc1.é") for _ in range(chance.randrange(8))) for _ in range(40)]
+            pattern = one(["", "", "^", "(?=.*b)",
+                           "(?!aa)"]) + f"(?:{either(1)})" + one(["", "", "$"])
+            texts = ["".join(one("aabbc1.é") for _ in range(chance.randrange(8))) for _
+                     in range(40)]
             want = ["accept" if re.fullmatch(pattern, t, re.ASCII) else "reject" for t in texts]
             if "accept" in want:  # a pattern that matches nothing is refused
                 self.assertEqual(self.answers(texts, "--regex", pattern), want, (pattern, texts))
@@ -171,20 +184,25 @@ class Grammar(SystemTest):
         chance = random.Random(1)
         schema = self.folder / "numbers.json"
         for _ in range(60):
-            low, high = sorted(chance.choice(["-12", "-1.5", "0", "0.25", "3", "10", "99.5", "1e2"]) for _ in range(2))
+            low, high = sorted(chance.choice(["-12", "-1.5", "0", "0.25", "3", "10", "99.5", "1e2"])
+                               for _ in range(2))
             step = chance.choice(["0.05", "0.5", "1", "3", "2.5", "7"])
             schema.write_text(f'{{"type": "number", "minimum": {low}, "exclusiveMaximum": {high}, "multipleOf": {step}}}')
-            texts = [chance.choice(["-", ""]) + str(chance.randrange(120)) + chance.choice(["", ".0", ".5", ".25", ".050"])
+            texts = [chance.choice(["-", ""]) + str(chance.randrange(120))
+                     + chance.choice(["", ".0", ".5", ".25", ".050"])
                      for _ in range(60)]
-            want = [Decimal(low) <= Decimal(t) < Decimal(high) and Decimal(t) % Decimal(step) == 0 for t in texts]
+            want = [Decimal(low) <= Decimal(t) < Decimal(high) and Decimal(t) % Decimal(step) == 0
+                    for t in texts]
             if True in want:
-                self.assertEqual([a == "accept" for a in self.answers(texts, "--json-schema-file", schema)], want,
+                self.assertEqual([a == "accept" for a in self.answers(texts, "--json-schema-file",
+                                                                      schema)], want,
                                  (schema.read_text(), texts))
 
     def test_what_cannot_be_honoured(self):
         schema = self.folder / "schema.json"
         schema.write_text('{"properties": {"a": {"type": "array", "uniqueItems": true}}}')
-        self.refuses(1, "#/properties/a/uniqueItems", "weft", "grammar", "--json-schema-file", schema)
+        self.refuses(1, "#/properties/a/uniqueItems", "weft", "grammar", "--json-schema-file",
+                     schema)
 
 
 class Bench(SystemTest):
@@ -195,16 +213,19 @@ class Bench(SystemTest):
 
     def test_numbers(self):
         rows = self.bench()["rows"]
-        self.assertEqual([(r["phase"], r["tokens"], r["depth"]) for r in rows], [("prefill", 16, 0), ("decode", 4, 0)])
+        self.assertEqual([(r["phase"], r["tokens"], r["depth"]) for r in rows],
+                         [("prefill", 16, 0), ("decode", 4, 0)])
         for r in rows:
             self.assertEqual(len(r["rates"]), 2)
             self.assertLessEqual(r["min"], r["median"])
             self.assertIsNone(r["share_of_reads"])
-            for name in ("bytes_per_token", "multiply_adds_per_token", "joins_per_token", "ns_per_node", "peak_rss"):
+            for name in ("bytes_per_token", "multiply_adds_per_token", "joins_per_token",
+                         "ns_per_node", "peak_rss"):
                 self.assertGreater(r[name], 0, name)
 
     def test_lists(self):
-        rows = self.bench("-p", "3,5", "-n", "2", "-d", "0,7", "--widths", "1,9", "-t", "1,2")["rows"]
+        rows = self.bench("-p", "3,5", "-n", "2", "-d", "0,7", "--widths", "1,9", "-t",
+                          "1,2")["rows"]
         self.assertEqual(len(rows), 2 * 2 * 5)
         self.assertEqual([r["workers"] for r in rows], 10 * [1] + 10 * [2])
 
@@ -219,7 +240,8 @@ class Bench(SystemTest):
         cells = depth + (n + 1) / 2
         self.assertEqual(r["cache_bytes_per_token"], cells * L * 2 * KV * 2)
         norms = (2 * L + 1) * D
-        self.assertEqual(r["bytes_per_token"] - r["cache_bytes_per_token"], 2 * (matrices + D) + 4 * norms)
+        self.assertEqual(r["bytes_per_token"] - r["cache_bytes_per_token"], 2 * (matrices + D)
+                         + 4 * norms)
         self.assertEqual(r["multiply_adds_per_token"], matrices + L * cells * 2 * D)
         self.assertEqual(r["arithmetic"], "f32")
 
@@ -239,7 +261,8 @@ class Bench(SystemTest):
 
     def test_hash_does_not_depend_on_workers_or_batches(self):
         hashes = {self.bench(*args)["logits_hash"]
-                  for args in [(), ("-t", "1"), ("-t", "2"), ("-b", "5"), ("--executor", "flow"), ("--executor", "crew")]}
+                  for args in [(), ("-t", "1"), ("-t", "2"), ("-b", "5"), ("--executor", "flow"),
+                               ("--executor", "crew")]}
         self.assertEqual(len(hashes), 1)
 
     def test_one_phase_only(self):
@@ -264,7 +287,8 @@ class MakeModel(SystemTest):
 
     def test_every_type_runs(self):
         for kind in ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q6_K", "q4_k_m"):
-            self.runs("weft", "bench", "-m", self.make(kind, kind), "-p", 3, "-n", 2, "-r", 1, "--no-bandwidth")
+            self.runs("weft", "bench", "-m", self.make(kind, kind), "-p", 3, "-n", 2, "-r", 1,
+                      "--no-bandwidth")
 
     def test_same_bytes(self):
         self.assertEqual(self.make("a").read_bytes(), self.make("b").read_bytes())
@@ -277,24 +301,29 @@ class MakeModel(SystemTest):
                                                       for name in ("attn_v", "ffn_down")})
 
     def test_wide_heads_and_shared_output(self):
-        about = json.loads(self.runs("weft", "inspect", "--json", self.make("m", shape=self.SHAPE + ",E=128,tied=1")).out)
+        about = json.loads(self.runs("weft", "inspect", "--json",
+                                     self.make("m", shape=self.SHAPE + ",E=128,tied=1")).out)
         shapes = {t["name"]: t["shape"] for t in about["tensors"]}
         self.assertEqual(shapes["blk.0.attn_q.weight"], [512, 256])
         self.assertNotIn("output.weight", shapes)
 
     def test_what_cannot_be_made(self):
         out = self.folder / "x"
-        for text, shape, kind in (("neither one of the shapes", "2b", "F16"), ("lacks L=", "D=64,F=64,H=2,G=2,V=9", "F16"),
+        for text, shape, kind in (("neither one of the shapes", "2b", "F16"),
+                                  ("lacks L=", "D=64,F=64,H=2,G=2,V=9", "F16"),
                                   ("G must divide H", "D=64,F=64,H=2,G=3,V=9,L=1", "F16"),
-                                  ("type 'Q9'", "15m", "Q9"), ("not fixed rows of whole blocks", "15m", "Q4_K")):
+                                  ("type 'Q9'", "15m", "Q9"),
+                                  ("not fixed rows of whole blocks", "15m", "Q4_K")):
             self.refuses(1, text, "weft", "bench", "--make-model", shape, kind, out)
-        self.refuses(1, "cannot create", "weft", "bench", "--make-model", self.SHAPE, "F16", self.folder / "no" / "x")
+        self.refuses(1, "cannot create", "weft", "bench", "--make-model", self.SHAPE, "F16",
+                     self.folder / "no" / "x")
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
 class Profile(SystemTest):
     def profile(self, *args):
-        return self.runs("weft", "profile", "-p", 40, "-n", 4, "-r", 1, "-b", 16, *args, env={"XDG_CACHE_HOME": str(self.folder)})
+        return self.runs("weft", "profile", "-p", 40, "-n", 4, "-r", 1, "-b", 16, *args,
+                         env={"XDG_CACHE_HOME": str(self.folder)})
 
     def test_accounts_for_the_time(self):
         told = json.loads(self.profile("--json").out)
@@ -314,7 +343,8 @@ class Profile(SystemTest):
         steps = [e for e in events if e["ph"] == "X" and e["tid"] == 0]
         self.assertEqual(len(steps), 3 + 4)
         for call in (e for e in events if e["ph"] == "X" and e["tid"] > 0):
-            self.assertTrue(any(s["ts"] <= call["ts"] and call["ts"] + call["dur"] <= s["ts"] + s["dur"] + 0.01 for s in steps))
+            self.assertTrue(any(s["ts"] <= call["ts"] and call["ts"] + call["dur"] <= s["ts"]
+                                + s["dur"] + 0.01 for s in steps))
 
     def test_limits_are_kept(self):
         env = {"XDG_CACHE_HOME": str(self.folder)}
@@ -326,7 +356,8 @@ class Profile(SystemTest):
     def test_bad_flags(self):
         self.refuses(2, "nothing to profile", "weft", "profile", "-p", 0, "-n", 0)
         self.refuses(2, "do not fit", "weft", "profile", "-c", 16)
-        self.refuses(1, "cannot create", "weft", "profile", "-p", 4, "-n", 0, "-o", self.folder / "no" / "x")
+        self.refuses(1, "cannot create", "weft", "profile", "-p", 4, "-n", 0, "-o",
+                     self.folder / "no" / "x")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ class Weights(SystemTest):
         folder = tempfile.TemporaryDirectory(prefix="weft-test-")
         cls.addClassCleanup(folder.cleanup)
         cls.model = os.path.join(folder.name, "random.gguf")
-        r = run("weft", "bench", "--make-model", "D=1024,F=2816,L=12,H=16,G=16,V=8000", "Q8_0", cls.model)
+        r = run("weft", "bench", "--make-model", "D=1024,F=2816,L=12,H=16,G=16,V=8000", "Q8_0",
+                cls.model)
         assert r.code == 0, r.err
         assert os.path.getsize(cls.model) > 3 * SLACK
 
@@ -28,7 +29,8 @@ class Weights(SystemTest):
 
     def peak(self, *args):
         """The max bytes of the program at a time."""
-        command = [str(BIN / "weft"), "logits", "-m", self.model, "--tokens", "1,2,3", "-o", str(self.folder / "out.npy"), *args]
+        command = [str(BIN / "weft"), "logits", "-m", self.model, "--tokens", "1,2,3", "-o",
+                   str(self.folder / "out.npy"), *args]
         process = subprocess.Popen(command, env=CLEAN)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -45,7 +47,8 @@ class Weights(SystemTest):
     def test_quantized_while_loading(self):
         """The same as with a quantized file, and with no more memory."""
         wide = os.path.join(self.folder, "wide.gguf")
-        self.runs("weft", "bench", "--make-model", "D=1024,F=2816,L=6,H=16,G=16,V=8000", "F16", wide)
+        self.runs("weft", "bench", "--make-model", "D=1024,F=2816,L=6,H=16,G=16,V=8000", "F16",
+                  wide)
         small = os.path.join(self.folder, "small.gguf")
         self.runs("weft", "quantize", wide, small, "Q8_0")
         self.model, expected, got = small, self.folder / "a.npy", self.folder / "b.npy"
@@ -61,7 +64,8 @@ class Weights(SystemTest):
         if not SANITIZED:
             self.assertLess(self.peak(*cache), plan["memory"]["total"] + SLACK)
         self.assertLess(plan["memory"]["weights_resident"], 0.6 * os.path.getsize(wide))
-        self.refuses(1, "cannot stay mapped", "weft", "plan", "-m", wide, "--quantize", "q8_0", "--weights", "mapped")
+        self.refuses(1, "cannot stay mapped", "weft", "plan", "-m", wide, "--quantize", "q8_0",
+                     "--weights", "mapped")
         self.refuses(2, "known: ", "weft", "plan", "-m", wide, "--quantize", "q8")
 
     def test_plan_says_which_and_why(self):
@@ -74,7 +78,8 @@ class Weights(SystemTest):
         self.assertIn("weights mapped: requested\n", text)
         self.assertIn("\nstart: ", text)
         self.assertIn("directly from the file", text)
-        self.assertIn("of new memory", self.runs("weft", "plan", "-m", self.model, "--weights", "resident").out.decode())
+        self.assertIn("of new memory", self.runs("weft", "plan", "-m", self.model, "--weights",
+                                                 "resident").out.decode())
         self.assertIn("backend reference", self.plan("--backend", "reference")["weights"]["reason"])
         self.refuses(2, "--weights", "weft", "plan", "--weights", "paged")
 
@@ -84,15 +89,18 @@ class Weights(SystemTest):
         plan = self.plan("--mem-budget", str(total), *args)
         self.assertEqual(plan["weights"]["mode"], "mapped")
         self.assertLessEqual(plan["memory"]["total"], total)
-        self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--mem-budget", str(total - 1), *args)
+        self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--mem-budget", str(total - 1),
+                     *args)
 
     def test_the_cache_shrinks_only_where_nobody_gave_its_type(self):
         memory = self.plan("-b", "1", "--weights", "mapped")["memory"]
         args = ["-b", "1", "--mem-budget", str(memory["total"] - memory["state"] // 4)]
         plan = self.plan(*args)
-        self.assertTrue(any(c.startswith("cache F16 -> Q8_0: saves ") for c in plan["concessions"]), plan["concessions"])
+        self.assertTrue(any(c.startswith("cache F16 -> Q8_0: saves ") for c in plan["concessions"]),
+                        plan["concessions"])
         self.assertLess(plan["memory"]["state"], memory["state"])
-        said = run("weft", "bench", "-m", self.model, "-c", "4096", "-p", "1", "-n", "0", "-r", "1", "--no-bandwidth", *args)
+        said = run("weft", "bench", "-m", self.model, "-c", "4096", "-p", "1", "-n", "0", "-r", "1",
+                   "--no-bandwidth", *args)
         self.assertEqual(said.code, 0, said.err)
         self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--cache-type-k", "f16", *args)
 
@@ -101,7 +109,8 @@ class Weights(SystemTest):
             outs = []
             for workers in (1, 2):
                 out = self.folder / f"{mode}-{workers}.npy"
-                self.runs("weft", "logits", "-m", self.model, "--weights", mode, "-t", workers, "--tokens", "1,2,3,4,5", "-o", out)
+                self.runs("weft", "logits", "-m", self.model, "--weights", mode, "-t", workers,
+                          "--tokens", "1,2,3,4,5", "-o", out)
                 outs.append(out.read_bytes())
             self.assertEqual(outs[0], outs[1])
 
@@ -111,7 +120,8 @@ class Weights(SystemTest):
             size = os.path.getsize(self.model)
             resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
-        process = subprocess.run([BIN / "weft", "plan", "-m", self.model], env=CLEAN, preexec_fn=limit, capture_output=True,
+        process = subprocess.run([BIN / "weft", "plan", "-m", self.model], env=CLEAN,
+                                 preexec_fn=limit, capture_output=True,
                                  timeout=TIMEOUT, check=False)
         self.assertEqual(process.returncode, 1)
         self.assertIn(b"cannot map", process.stderr)

@@ -34,12 +34,14 @@ class Wishes(unittest.TestCase):
         """How many of the four answers are right about the tale's story."""
         h = tale.hero
         reading, _ = self.judge.story(tale.text(), h.name, h.kind, h.girl, "")
-        return [self.judge.answer(q, a, tale.text(), reading) for q, a in zip(wishes.QUESTIONS, said)]
+        return [self.judge.answer(q, a, tale.text(), reading) for q, a
+                in zip(wishes.QUESTIONS, said)]
 
     def test_stories_of_the_plots_keep_to_their_wish(self):
         for tale in self.tales():
             with self.subTest(tale.text()):
-                self.assertFalse(self.wrong(tale, tale.text(), tale.thing if tale.thing in tale.text() else ""))
+                self.assertFalse(self.wrong(tale, tale.text(), tale.thing if tale.thing
+                                            in tale.text() else ""))
 
     def test_another_name_in_one_place(self):
         for tale in self.tales():
@@ -49,12 +51,14 @@ class Wishes(unittest.TestCase):
 
     def test_another_kind(self):
         for tale in self.tales():
-            story = re.sub(rf"\b{tale.hero.kind}\b", "wombat" if tale.hero.kind != "bat" else "fox", tale.text())
+            story = re.sub(rf"\b{tale.hero.kind}\b", "wombat" if tale.hero.kind != "bat" else "fox",
+                           tale.text())
             with self.subTest(story):
                 self.assertIn("kind", self.wrong(tale, story))
 
     def test_other_pronouns_in_the_opening(self):
-        swap = {"he": "she", "she": "he", "He": "She", "She": "He", "his": "her", "His": "Her", "Her": "His"}
+        swap = {"he": "she", "she": "he", "He": "She", "She": "He", "his": "her", "His": "Her",
+                "Her": "His"}
         for tale in self.tales():
             opening, others = tale.paragraphs[0][0], [s for p in tale.paragraphs for s in p][1:]
             changed = re.sub(r"\b(?:[Ss]?he|His|Her|his)\b", lambda m: swap[m[0]], opening)

@@ -22,6 +22,20 @@
 #include "common/program.h"
 
 namespace weft::cli {
+
+std::vector<std::string> executor_names() {
+  std::vector<std::string> names{"auto"};
+  for (const ReplayKind kind : {ReplayKind::flow, ReplayKind::crew})
+    names.emplace_back(to_string(kind));
+  return names;
+}
+
+std::optional<ReplayKind> executor_of(const std::string& name) {
+  for (const ReplayKind kind : {ReplayKind::flow, ReplayKind::crew})
+    if (name == to_string(kind)) return kind;
+  return std::nullopt;
+}
+
 namespace {
 
 constexpr const char* kBundled = "models/weft-stories.gguf";
@@ -77,14 +91,10 @@ void add_weights_flag(CLI::App& app, WeightMode& mode) {
 // "flow", "crew", or "auto".
 void add_executor_flag(CLI::App& app, std::optional<ReplayKind>& executor) {
   app.add_option_function<std::string>(
-         "--executor",
-         [&executor](const std::string& name) {
-           executor.reset();
-           if (name != "auto") executor = name == "flow" ? ReplayKind::flow : ReplayKind::crew;
-         },
+         "--executor", [&executor](const std::string& name) { executor = executor_of(name); },
          "who runs the plan on several workers: flow (a oneTBB flow graph), crew (workers that "
          "spin at joins), auto (weft plan shows the choice and the reason)")
-      ->check(CLI::IsMember({"auto", "flow", "crew"}))
+      ->check(CLI::IsMember(executor_names()))
       ->type_name("NAME");
 }
 

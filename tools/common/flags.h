@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress = {});
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(CLI::App& app, ModelFlags& flags);
+
+// What --executor accepts: "auto", and the executors of several workers. "auto" is none.
+std::vector<std::string> executor_names();
+std::optional<ReplayKind> executor_of(const std::string& name);
 
 // --cache-cells, for programs whose sessions have several sequences.
 CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session);

@@ -2,11 +2,11 @@
 // What all programs share: flags, errors, closed pipes, Ctrl-C.
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <string_view>
 
+#include "weft/base/clock.h"
 #include "weft/base/error.h"
 
 namespace CLI {
@@ -37,10 +37,8 @@ std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 void print_now(std::string_view text);
 struct OutputClosed {};
 
-using Clock = std::chrono::steady_clock;
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+using weft::Clock;
+using weft::seconds_since;
 
 // Becomes true at Ctrl-C (SIGINT) once catch_interrupts() was called.
 const std::atomic<bool>& interrupted();

@@ -81,11 +81,6 @@ std::vector<int> workers_of(const Flags& flags) {
   return workers;
 }
 
-std::optional<ReplayKind> executor_of(const std::string& name) {
-  if (name == "auto") return std::nullopt;
-  return name == "flow" ? ReplayKind::flow : ReplayKind::crew;
-}
-
 // Makes the context and prefill width large enough for every test; throws if the flags forbid that.
 void fit(const std::vector<Test>& tests, SessionOptions& options) {
   std::int64_t max_positions = 0, widest = 0;
@@ -105,7 +100,8 @@ void fit(const std::vector<Test>& tests, SessionOptions& options) {
 std::vector<std::pair<int, std::optional<ReplayKind>>> runs_of(const Flags& flags) {
   std::vector<std::pair<int, std::optional<ReplayKind>>> runs;
   for (const int workers : workers_of(flags)) {
-    for (const std::string& name : flags.executors) runs.emplace_back(workers, executor_of(name));
+    for (const std::string& name : flags.executors)
+      runs.emplace_back(workers, cli::executor_of(name));
   }
   return runs;
 }
@@ -162,7 +158,7 @@ void add_lists(CLI::App& app, Flags& flags) {
          "--executor", flags.executors,
          "who runs plans with several workers: flow, crew, auto, or several of them to compare")
       ->delimiter(',')
-      ->check(CLI::IsMember({"auto", "flow", "crew"}))
+      ->check(CLI::IsMember(cli::executor_names()))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("NAME[,NAME...]");
 }

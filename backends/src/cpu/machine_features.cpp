@@ -1,10 +1,11 @@
-// The only code that queries the processor. On architectures other than x86 it finds no features,
-// so their instruction sets may only use what every such processor has.
+// The only code that queries the processor.
 
 #include "cpu/isa_table.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace weft::cpu {
@@ -58,8 +59,23 @@ FeatureSet machine_features() {
   return features;
 }
 
+#elif defined(__linux__)
+
+FeatureSet machine_features() {
+  static const FeatureSet features = [] {
+    FeatureSet found;
+    for (const HwcapBit& where : kHwcapBits) {
+      const unsigned long word = getauxval(where.word == HwcapWord::hwcap ? AT_HWCAP : AT_HWCAP2);
+      if (word >> where.bit & 1) found.add(where.feature);
+    }
+    return found;
+  }();
+  return features;
+}
+
 #else
 
+// No source of features: instruction sets may only use what every such processor has.
 FeatureSet machine_features() {
   return {};
 }

@@ -7,9 +7,11 @@
 #include "weft/base/error.h"
 #include "weft/ops/attention.h"
 
+#include "support/error_text.h"
 #include "support/made_source.h"
 
 using namespace weft;
+using weft::test::text_of;
 using weft::test::tiny_source;
 
 namespace {
@@ -17,15 +19,6 @@ namespace {
 Graph build(const MadeSource& source, const GraphOptions& options = {}) {
   const Architecture& architecture = find_architecture(source);
   return build_graph(source, architecture, *configure(source, architecture), options);
-}
-
-std::string text_of(auto f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 const Node& node(const Graph& graph, std::string_view path) {

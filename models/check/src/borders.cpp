@@ -2,43 +2,121 @@
 
 #include <algorithm>
 #include <random>
+#include <ranges>
+#include <set>
 
+#include "weft/arch/memory.h"
+#include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
+#include "weft/ops/shift_positions.h"
 
 namespace weft::checks {
 namespace {
 
-// The number of multiplications with weights in one pass over the tokens that takes a few seconds.
-constexpr std::int64_t kMaxMultiplications = 100'000'000'000;
+// The number of multiplications with weights that take about a second, and that all steps across
+// boundaries may take together.
+constexpr std::int64_t kPerSecond = 100'000'000'000, kMaxMultiplications = 10 * kPerSecond;
 
-// The time of a projection's scalar definition, relative to its kernel.
-constexpr std::int64_t kDefinitionCost = 10;
+// The time of the scalar definition of a projection, relative to its kernel.
+constexpr std::int64_t kDefinitionCost = 500;
 
 constexpr std::int64_t kFirstBlock = kCellsPerBlock + kMargin;
 
-}  // namespace
+using Numbers = std::set<std::int64_t>;
 
-Borders borders_of(const Session& session, std::int64_t n_tokens) {
-  Borders borders;
-  for (std::int64_t n = kCellsPerBlock; n + kMargin <= n_tokens; n += kCellsPerBlock)
-    borders.cells.push_back(n);
-  for (std::size_t i = 0; i < session.n_step_plans(); ++i) {
-    const std::int64_t width = session.plan(i).variables.front().bound;
-    if (width > 1 && width + 1 <= std::min(n_tokens, session.options().prefill_width))
-      borders.widths.push_back(width);
-  }
-  return borders;
+std::vector<std::int64_t> to_vector(const Numbers& numbers) {
+  return {numbers.begin(), numbers.end()};
 }
 
-std::int64_t tokens_across_borders(const Model& model, const SessionOptions& options) {
+std::int64_t n_params(const Model& model) {
+  return std::max<std::int64_t>(model.facts().n_params, 1);
+}
+
+std::int64_t max_context(const Model& model, const SessionOptions& options) {
+  std::int64_t context = model.facts().context;
+  for (const std::int64_t limit : {options.context, options.cells})
+    if (limit > 0) context = std::min(context, limit);
+  return context;
+}
+
+// A whole number of blocks and what is past the last one: tokens between two boundaries cost time
+// and test nothing.
+std::int64_t n_random(const Model& model, const SessionOptions& options) {
   const std::int64_t widest = std::max(options.prefill_width + kMargin, kFirstBlock);
-  const std::int64_t affordable =
-      kMaxMultiplications / std::max<std::int64_t>(model.facts().n_params, 1);
-  std::int64_t n = std::clamp(affordable, kFirstBlock, widest);
-  // Just past a block: tokens between two boundaries cost time and test nothing.
-  n = (n - kMargin) / kCellsPerBlock * kCellsPerBlock + kMargin;
-  const std::int64_t context = options.context > 0 ? options.context : model.facts().context;
-  return std::min({n, context, model.facts().context});
+  const std::int64_t n = std::clamp(kPerSecond / n_params(model), kFirstBlock, widest);
+  return std::min((n - kMargin) / kCellsPerBlock * kCellsPerBlock + kMargin,
+                  max_context(model, options));
+}
+
+void add_memory_lengths(const std::vector<MemoryPart>& parts, Numbers& lengths) {
+  for (const MemoryPart& part : parts) {
+    if (part.kind == "rows") lengths.insert(kCheckpointEvery);
+    if (part.window > 0) lengths.insert(part.window);
+  }
+}
+
+// Chunks of attention: positions are rounded down to the first one of their chunk.
+void add_chunks(const Graph& graph, Numbers& lengths) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].op != &kShiftPositions) continue;
+    const std::int64_t chunk = graph[id].attrs.as<ShiftAttrs>().step;
+    if (chunk > 1) lengths.insert(chunk);
+  }
+}
+
+void add_tiles(const Graph& graph, const Assignment& assignment, Numbers& widths) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].kind != NodeKind::op) continue;
+    const auto kernel = assignment.find(graph, graph[id]);
+    if (kernel) widths.insert(kernel->token_tiles.begin(), kernel->token_tiles.end());
+  }
+}
+
+bool fits_budget(const Model& model, SessionOptions options, std::int64_t context) {
+  options.context = context;
+  try {
+    plan_model(model, options);
+    return true;
+  } catch (const BudgetError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Borders borders_of(const PlannedModel& planned, std::int64_t n_tokens) {
+  Numbers lengths, widths;
+  const std::int64_t last = (n_tokens - kMargin) / kCellsPerBlock * kCellsPerBlock;
+  if (last > 0) lengths.insert({kCellsPerBlock, last});
+  add_memory_lengths(planned.memory_parts, lengths);
+  for (std::size_t i = 0; i < planned.graphs.size(); ++i) {
+    add_chunks(planned.graphs[i], lengths);
+    widths.insert(planned.plans[i].variables.front().bound);
+    add_tiles(planned.graphs[i], planned.assignments[i], widths);
+  }
+  std::erase_if(widths, [](std::int64_t width) { return width <= 1; });
+  return {to_vector(lengths), to_vector(widths)};
+}
+
+BorderInputs border_inputs(const Model& model, const SessionOptions& options) {
+  BorderInputs inputs{.n_tokens = n_random(model, options)};
+  const std::int64_t limit = max_context(model, options);
+  SessionOptions o = options;
+  o.context = std::min(limit, std::max(options.prefill_width + kMargin, kFirstBlock));
+  inputs.borders = borders_of(plan_model(model, o), inputs.n_tokens);
+  auto& [lengths, widths] = inputs.borders;
+  std::erase_if(lengths, [&](std::int64_t n) { return n + kMargin > limit; });
+  std::erase_if(widths, [&](std::int64_t n) {
+    return n > std::min(limit, options.prefill_width) ||
+           (n >= inputs.n_tokens && n > kPerSecond / n_params(model) * 3 / 2);
+  });
+  const std::int64_t widest = widths.empty() ? 1 : std::min(widths.back() + 1, limit);
+  const std::int64_t near = std::max(inputs.n_tokens, widest);
+  while (!lengths.empty() && lengths.back() + kMargin > near &&
+         !fits_budget(model, options, lengths.back() + kMargin))
+    lengths.pop_back();
+  inputs.context = std::max(near, lengths.empty() ? 1 : lengths.back() + kMargin);
+  return inputs;
 }
 
 std::vector<std::int32_t> random_ids(const Model& model, std::int64_t n) {
@@ -60,77 +138,67 @@ void give_texts(Session& session) {
   for (std::int32_t i = 0; i < session.options().sequences; ++i) session.encode(i, text);
 }
 
-std::int64_t affordable_definitions(const Model& model) {
-  return kMaxMultiplications / kDefinitionCost / std::max<std::int64_t>(model.facts().n_params, 1);
-}
-
-std::vector<BorderStep> border_steps(const Borders& borders, std::int64_t n_tokens,
-                                     std::int64_t max_width) {
+std::vector<BorderStep> border_steps(const Borders& borders, std::int64_t max_width,
+                                     std::int64_t context) {
   std::vector<BorderStep> steps;
-  if (borders.cells.empty()) return steps;
-  const std::int64_t border = borders.cells.front();
-  const std::int64_t wide = std::min(border + kMargin, max_width);
-  steps = {{border + kMargin - wide, wide}, {border - 1, 1}, {border, 1}};
+  const auto add = [&](std::int64_t at, std::int64_t n) {
+    const BorderStep step{std::max<std::int64_t>(std::min(at, context - n), 0), n};
+    if (n <= std::min(max_width, context) && std::ranges::find(steps, step) == steps.end())
+      steps.push_back(step);
+  };
+  for (const std::int64_t length : borders.lengths) {
+    const bool first = length == borders.lengths.front();
+    const std::int64_t n = std::min(first ? length + kMargin : 2 * kMargin, max_width);
+    add(length + kMargin - n, n);
+    add(length - 1, 1);
+    add(length, 1);
+  }
+  const std::int64_t border = borders.lengths.empty() ? 0 : borders.lengths.front();
   for (const std::int64_t width : borders.widths) {
-    for (const std::int64_t n : {width, width + 1}) {
-      const std::int64_t at = std::max<std::int64_t>(border - n / 2, 0);
-      if (n <= max_width && at + n <= n_tokens) steps.push_back({at, n});
-    }
+    for (const std::int64_t n : {width, width + 1}) add(border - n / 2, n);
   }
   return steps;
 }
 
-LastRows::LastRows(const Graph& graph, NodeObserver& next, std::int64_t max_rows)
-    : graph_(graph), next_(next), max_rows_(max_rows) {
-  std::size_t max_inputs = 0;
-  for (NodeId id = 0; id < graph.size(); ++id)
-    max_inputs = std::max(max_inputs, graph[id].inputs.size());
-  in_.reserve(max_inputs);
-}
-
-bool LastRows::narrows(const PlanStep& step, const KernelArgs& args) const {
-  const Node& node = graph_[step.node];
-  if (args.out.rank < 2 || args.out.rows() <= max_rows_) return false;
-  if (args.op->storage != Storage::fresh || !args.op->splits_rows) return false;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNoNode) continue;
-    const Shape& shape = graph_[node.inputs[i]].spec.shape;
-    if (shape.rank() == 0 || !shape[0].varies()) continue;
-    // Inputs of rank 0 or 1 hold a number per token, all in one row.
-    const Reach reach = args.op->input(i).reach;
-    if (shape.rank() < 2 || (reach != Reach::same && reach != Reach::row)) return false;
-  }
-  return true;
-}
-
-const KernelArgs& LastRows::narrowed(const PlanStep& step, const KernelArgs& args) {
-  const std::int64_t first = args.out.rows() - max_rows_;
-  const auto last_rows = [&](View view) {
-    view.data += first * view.row_stride;
-    view.dims[0] = max_rows_;
-    return view;
+std::vector<std::vector<std::size_t>> passes_across_widths(const Borders& borders,
+                                                           std::int64_t n_tokens,
+                                                           std::int64_t max_width) {
+  Numbers sizes;
+  for (const std::int64_t width : borders.widths) sizes.insert({width, width + 1});
+  std::erase_if(sizes, [&](std::int64_t size) { return size > std::min(max_width, n_tokens); });
+  struct Pass {
+    std::vector<std::size_t> steps;
+    std::int64_t left;
+    void add(std::int64_t size) {
+      steps.push_back(static_cast<std::size_t>(size));
+      left -= size;
+    }
   };
-  const Node& node = graph_[step.node];
-  in_.assign(args.in.begin(), args.in.end());
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNoNode) continue;
-    const Shape& shape = graph_[node.inputs[i]].spec.shape;
-    if (shape.rank() > 0 && shape[0].varies()) in_[i] = last_rows(in_[i]);
+  std::vector<Pass> passes{{{}, n_tokens}};
+  for (const std::int64_t size : std::views::reverse(sizes)) {
+    const auto fits = std::ranges::find_if(passes, [&](const Pass& p) { return p.left >= size; });
+    Pass& pass = fits == passes.end() ? passes.emplace_back(Pass{{}, n_tokens}) : *fits;
+    pass.add(size);
   }
-  args_ = args;
-  args_.in = in_;
-  args_.out = last_rows(args.out);
-  return args_;
+  std::vector<std::vector<std::size_t>> all;
+  for (Pass& pass : passes) {
+    while (pass.left > 0) pass.add(std::min(pass.left, max_width));
+    all.push_back(std::move(pass.steps));
+  }
+  return all;
 }
 
-void LastRows::before(const PlanStep& step, int worker, const KernelArgs& args,
-                      const Region& region) noexcept {
-  next_.before(step, worker, narrows(step, args) ? narrowed(step, args) : args, region);
-}
-
-void LastRows::after(const PlanStep& step, int worker, const KernelArgs& args,
-                     const Region& region) noexcept {
-  next_.after(step, worker, narrows(step, args) ? narrowed(step, args) : args, region);
+std::size_t n_affordable(const Model& model, std::span<const BorderStep> steps) {
+  const std::int64_t per_layer =
+      n_params(model) / std::max<std::int64_t>(model.facts().n_layers, 1);
+  std::int64_t left = kMaxMultiplications;
+  std::size_t n = 0;
+  for (; n < steps.size(); ++n) {
+    left -= steps[n].n * n_params(model);
+    if (steps[n].n > 1) left -= kDefinitionCost * (1 + kMargin) * per_layer;
+    if (left < 0 && n >= kBestBorderSteps) break;
+  }
+  return n;
 }
 
 }  // namespace weft::checks

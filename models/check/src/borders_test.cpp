@@ -3,58 +3,124 @@
 #include "borders.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <doctest/doctest.h>
 
 #include "weft/ops/cache_cells.h"
+#include "weft/ops/formats/q4_0.h"
 
+#include "bordered_model.h"
 #include "support/tiny_model.h"
 
 namespace weft::test {
 namespace {
 
 using namespace checks;
+using Numbers = std::vector<std::int64_t>;
+
+bool holds(const Numbers& all, std::int64_t n) {
+  return std::ranges::find(all, n) != all.end();
+}
 
 bool holds(const std::vector<BorderStep>& steps, std::int64_t at, std::int64_t n) {
-  return std::ranges::any_of(steps, [&](const BorderStep& s) { return s.at == at && s.n == n; });
+  return std::ranges::find(steps, BorderStep{at, n}) != steps.end();
 }
 
 }  // namespace
 
-TEST_CASE("borders are those of the plans, as far as tokens cross them from both sides") {
-  const Session session(tiny_model(), {.context = 200, .prefill_width = 100});
-  const Borders all = borders_of(session, 200);
-  CHECK(all.cells == std::vector<std::int64_t>{64, 128, 192});
-  CHECK(all.widths == std::vector<std::int64_t>{8, 32});  // the third one is as wide as steps get
-  const Borders few = borders_of(session, 2 * kCellsPerBlock + kMargin - 1);
-  CHECK(few.cells == std::vector<std::int64_t>{64});
-  CHECK(borders_of(session, 32).widths == std::vector<std::int64_t>{8});
+TEST_CASE("borders are those of blocks and width classes") {
+  const SessionOptions options{.context = 200, .prefill_width = 100, .backend = "reference"};
+  const PlannedModel planned = plan_model(*tiny_model(), options);
+  CHECK(borders_of(planned, 200).lengths == Numbers{64, 192});
+  CHECK(borders_of(planned, 200).widths == Numbers{8, 32, 100});
+  CHECK(borders_of(planned, 2 * kCellsPerBlock + kMargin - 1).lengths == Numbers{64});
+  CHECK(borders_of(planned, kCellsPerBlock).lengths.empty());
 }
 
-TEST_CASE("steps end on either side of a block's last cell and of a width class") {
-  const Borders borders{.cells = {64, 128}, .widths = {8, 128}};
-  const auto steps = border_steps(borders, 130, 512);
-  CHECK(holds(steps, 0, 66));
+TEST_CASE("borders are those of windows, chunks and checkpoints") {
+  const PlannedModel planned = plan_model(*bordered_model(), {.context = 100, .prefill_width = 8});
+  CHECK(borders_of(planned, 32).lengths ==
+        Numbers{kNearWindow, kChunk, kCheckpointEvery, kFarWindow});
+}
+
+TEST_CASE("borders are those of the kernels' tiles") {
+  const SessionOptions options{.context = 100, .prefill_width = 64};
+  const auto widths_of = [&](DType matrices) {
+    return borders_of(plan_model(*tiny_model({.matrices = matrices}), options), 100).widths;
+  };
+  for (const std::int64_t tile : {4, 12, 16}) {
+    CAPTURE(tile);
+    CHECK(holds(widths_of(q4_0), tile));
+  }
+  for (const std::int64_t tile : {3, 4, 12, 32}) {
+    CAPTURE(tile);
+    CHECK(holds(widths_of(f16), tile));
+  }
+  // Of attention: 128 rows of two heads each.
+  CHECK(holds(widths_of(f16), 64));
+}
+
+TEST_CASE("steps end on either side of a length and of a width") {
+  const Borders borders{.lengths = {64, 500}, .widths = {8, 128}};
+  const auto steps = border_steps(borders, 512, 1000);
+  CHECK(steps.front() == BorderStep{0, 66});
   CHECK(holds(steps, 63, 1));
   CHECK(holds(steps, 64, 1));
+  CHECK(holds(steps, 498, 4));
+  CHECK(holds(steps, 499, 1));
+  CHECK(holds(steps, 500, 1));
   CHECK(holds(steps, 60, 8));
   CHECK(holds(steps, 60, 9));
   CHECK(holds(steps, 0, 128));
   CHECK(holds(steps, 0, 129));
-  CHECK_FALSE(holds(border_steps(borders, 100, 512), 0, 128));  // so many tokens are not there
-  for (const BorderStep& step : border_steps(borders, 130, 16)) {
+  for (const BorderStep& step : border_steps(borders, 16, 1000)) {
     CHECK(step.n <= 16);
     CHECK(step.at + step.n >= 64);
   }
-  CHECK(border_steps({}, 130, 512).empty());
+  for (const BorderStep& step : border_steps({.lengths = {64}, .widths = {8, 80}}, 512, 81))
+    CHECK(step.at + step.n <= 81);
+  CHECK(border_steps({}, 512, 1000).empty());
+  CHECK(holds(border_steps({.widths = {8}}, 512, 1000), 0, 9));  // a context of less than a block
+}
+
+TEST_CASE("passes have every width and one token more, and all tokens") {
+  const Borders borders{.widths = {4, 8, 12, 16, 32, 80}};
+  const auto passes = passes_across_widths(borders, 66, 40);
+  std::vector<std::size_t> sizes;
+  for (const auto& pass : passes) {
+    CHECK(std::accumulate(pass.begin(), pass.end(), std::size_t{0}) == 66);
+    sizes.insert(sizes.end(), pass.begin(), pass.end());
+  }
+  for (const std::size_t size : {4u, 5u, 8u, 9u, 12u, 13u, 16u, 17u, 32u, 33u}) {
+    CAPTURE(size);
+    CHECK(std::ranges::find(sizes, size) != sizes.end());
+  }
+  CHECK(std::ranges::max(sizes) <= 40);
+  CHECK(passes.size() == 3);
+  CHECK(passes_across_widths({}, 5, 2) == std::vector<std::vector<std::size_t>>{{2, 2, 1}});
 }
 
 TEST_CASE("enough tokens to cross borders, and no more than the context holds") {
   const auto model = tiny_model();
-  CHECK(tokens_across_borders(*model, {}) == model->facts().context);
-  CHECK(tokens_across_borders(*model, {.context = 100}) == 100);
-  CHECK(tokens_across_borders(*model, {.prefill_width = 8}) == kCellsPerBlock + kMargin);
+  CHECK(border_inputs(*model, {}).n_tokens == model->facts().context);
+  const BorderInputs few = border_inputs(*model, {.context = 100});
+  CHECK(few.n_tokens == 100);
+  CHECK(few.context == 100);
+  CHECK(few.borders.widths.back() <= 100);
+  CHECK(border_inputs(*model, {.prefill_width = 8}).n_tokens == kCellsPerBlock + kMargin);
   CHECK(random_ids(*model, 70) == random_ids(*model, 70));
+}
+
+TEST_CASE("lengths beyond the tokens need a context that holds them") {
+  const SessionOptions options{.prefill_width = 8};
+  const BorderInputs inputs = border_inputs(*bordered_model(), options);
+  CHECK(inputs.n_tokens == kCellsPerBlock + kMargin);
+  CHECK(inputs.borders.lengths.back() == kFarWindow);
+  CHECK(inputs.context == kFarWindow + kMargin);
+  SessionOptions tight = options;
+  tight.context = kFarWindow + kMargin - 1;
+  CHECK(border_inputs(*bordered_model(), tight).borders.lengths.back() < kFarWindow);
 }
 
 }  // namespace weft::test

@@ -27,7 +27,6 @@ namespace {
 
 using namespace checks;
 
-const std::vector<std::int32_t> kIds = {7, 3, 11, 3, 42, 9, 1};
 const std::string kNode = "blk.1.ffn_residual";
 
 std::shared_ptr<const Model> model() {

@@ -1,7 +1,6 @@
 // Kernels with one mistake each, of the kinds that people make: the proof has to name the node.
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -9,9 +8,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/check/bisect.h"
-#include "weft/check/selftest.h"
 #include "weft/check/verify_model.h"
-#include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/rms_norm.h"
@@ -23,28 +20,6 @@
 
 namespace weft::test {
 namespace {
-
-// Inputs that a kernel may spoil without the graph's noticing.
-struct Spoilt {
-  std::vector<View> in;
-  std::vector<std::vector<std::byte>> copies;
-  const KernelArgs& args;
-
-  explicit Spoilt(const KernelArgs& a) : in(a.in.begin(), a.in.end()), args(a) {}
-  // Input i, from now on a copy, rows back to back.
-  View& own(std::size_t i) {
-    View& view = in[i];
-    const std::int64_t row = view.dtype.bytes(view.cols());
-    auto& bytes = copies.emplace_back(static_cast<std::size_t>(row * view.rows()));
-    for (std::int64_t r = 0; r < view.rows(); ++r)
-      std::memcpy(bytes.data() + r * row, view.row<std::byte>(r), static_cast<std::size_t>(row));
-    view.data = bytes.data();
-    view.row_stride = row;
-    return view;
-  }
-  void run() { args.op->reference(*args.attrs, in, args.out); }
-  void run_with(const Attrs& attrs) { args.op->reference(attrs, in, args.out); }
-};
 
 void each_block(const View& view, void (*f)(Q4_0::Block&)) {
   for (std::int64_t r = 0; r < view.rows(); ++r) {
@@ -128,39 +103,6 @@ void mask_off_by_one(const KernelArgs& args, const Region&) noexcept {
   s.run();
 }
 
-// Only if steps have several tokens, and only for those whose last cell ends a block.
-void last_cell_of_a_block_left_out(const KernelArgs& args, const Region&) noexcept {
-  Spoilt s(args);
-  const View& last = s.own(6);
-  for (std::int64_t i = 0; args.out.rows() > 1 && i < last.cols(); ++i) {
-    std::int32_t& cell = last.row<std::int32_t>(0)[i];
-    if ((cell + 1) % kCellsPerBlock == 0) --cell;
-  }
-  s.run();
-}
-
-// Likewise one token later: the first cell of the next block.
-void first_cell_of_a_block_left_out(const KernelArgs& args, const Region&) noexcept {
-  Spoilt s(args);
-  const View& last = s.own(6);
-  for (std::int64_t i = 0; args.out.rows() > 1 && i < last.cols(); ++i) {
-    std::int32_t& cell = last.row<std::int32_t>(0)[i];
-    if (cell > 0 && cell % kCellsPerBlock == 0) --cell;
-  }
-  s.run();
-}
-
-// The token after those that fill a width class takes the values of the one before it.
-void one_token_too_many(const KernelArgs& args, const Region&) noexcept {
-  Spoilt s(args);
-  const View& x = s.own(0);
-  const std::int64_t n = x.rows();
-  if (n == 9)
-    std::memcpy(x.row<std::byte>(n - 1), x.row<std::byte>(n - 2),
-                static_cast<std::size_t>(x.dtype.bytes(x.cols())));
-  s.run();
-}
-
 void other_pairs_rotated(const KernelArgs& args, const Region&) noexcept {
   const auto& attrs = args.attrs->as<RopeApplyAttrs>();
   const bool adjacent = attrs.pairs == RopePairs::adjacent;
@@ -204,11 +146,6 @@ void sums_in_half_precision(const KernelArgs& args, const Region&) noexcept {
   }
 }
 
-struct Bug {
-  const char* name;
-  const char* path;
-  KernelFn run;
-};
 constexpr Bug kBugs[] = {
     {"swapped nibbles", "output", swapped_nibbles},
     {"missing scale", "blk.1.ffn_act", missing_scale},
@@ -226,34 +163,19 @@ constexpr Bug kBugs[] = {
     {"sums in half precision", "output", sums_in_half_precision},
 };
 
-const std::vector<std::int32_t> kIds = {7, 3, 11, 3, 42, 9, 1};
-
-std::shared_ptr<const Model> model() {
-  static const auto one = tiny_model({.matrices = q4_0});
-  return one;
-}
-
-SessionOptions with(const Backend& engine) {
-  return {.context = 16,
-          .engine = &engine,
-          .cache_k = f32,
-          .cache_v = f32,
-          .weights = WeightMode::mapped};
-}
-
 }  // namespace
 
 TEST_CASE("without a bug every node passes and there is no culprit") {
   const Seeded right("", nullptr);
-  const ModelVerification result =
-      verify_model(model(), {.session = with(right), .tokens = kIds, .plain = true});
+  const ModelVerification result = verify_model(
+      seeded_model(), {.session = seeded_session(right), .tokens = kIds, .plain = true});
   INFO(result.to_text());
   CHECK(result.passed());
   CHECK(result.steps.size() == 2);
   CHECK(result.nmse_from_plain >= 0);
   CHECK(result.nmse_from_plain < 1e-9);  // fused sums round apart
   CHECK(result.same_best == result.logits_rows);
-  CHECK(bisect(model(), {.session = with(right), .tokens = kIds}).culprit ==
+  CHECK(bisect(seeded_model(), {.session = seeded_session(right), .tokens = kIds}).culprit ==
         Bisection::Culprit::none);
 }
 
@@ -261,8 +183,8 @@ TEST_CASE("verify names the node of every seeded bug, and no other") {
   for (const Bug& bug : kBugs) {
     CAPTURE(bug.name);
     const Seeded wrong(bug.path, bug.run);
-    const ModelVerification result =
-        verify_model(model(), {.session = with(wrong), .tokens = kIds, .plain = false});
+    const ModelVerification result = verify_model(
+        seeded_model(), {.session = seeded_session(wrong), .tokens = kIds, .plain = false});
     REQUIRE(result.first_bad());
     CHECK(result.first_bad()->path == bug.path);
     CHECK(result.first_bad()->kernel == "seeded");
@@ -277,41 +199,12 @@ TEST_CASE("verify names the node of every seeded bug, and no other") {
   }
 }
 
-// Mistakes that only inputs of the right length show.
-constexpr Bug kBorderBugs[] = {
-    {"last cell of a block left out by the tile path", "blk.1.attn", last_cell_of_a_block_left_out},
-    {"first cell of the next block left out", "blk.0.attn", first_cell_of_a_block_left_out},
-    {"one token more than a width class", "blk.1.ffn_act", one_token_too_many},
-};
-
-TEST_CASE("default inputs cross the borders at which these mistakes are") {
-  for (const Bug& bug : kBorderBugs) {
-    CAPTURE(bug.name);
-    const Seeded wrong(bug.path, bug.run);
-    SessionOptions session = with(wrong);
-    session.context = 0;
-    VerifyOptions options{.session = session, .tokens = kIds, .plain = false};
-    CHECK(verify_model(model(), options).passed());
-    options.borders = true;
-    const ModelVerification result = verify_model(model(), options);
-    INFO(result.to_text());
-    REQUIRE(result.first_bad());
-    CHECK(result.first_bad()->path == bug.path);
-
-    SelftestOptions given{.session = session, .tokens = kIds};
-    CHECK(selftest(model(), given).passed());
-    given.tokens.clear();
-    const SelfReport report = selftest(model(), given);
-    INFO(report.to_text());
-    CHECK_FALSE(report.passed());
-  }
-}
-
 TEST_CASE("bisect blames the kernel and finds the first node that is enough") {
   for (const Bug& bug : kBugs) {
     CAPTURE(bug.name);
     const Seeded wrong(bug.path, bug.run);
-    const Bisection found = bisect(model(), {.session = with(wrong), .tokens = kIds});
+    const Bisection found =
+        bisect(seeded_model(), {.session = seeded_session(wrong), .tokens = kIds});
     INFO(found.to_text());
     CHECK(found.culprit == Bisection::Culprit::kernel);
     CHECK(found.rows == std::vector<std::string>{"seeded"});
@@ -324,7 +217,8 @@ TEST_CASE("bisect blames the kernel and finds the first node that is enough") {
 TEST_CASE("bisect finds the only node that a kernel computes wrong") {
   // The same row everywhere, wrong in one place.
   const Seeded wrong("blk.1.attn_residual", tail_of_sums_left_out, "reference");
-  const Bisection found = bisect(model(), {.session = with(wrong), .tokens = kIds});
+  const Bisection found =
+      bisect(seeded_model(), {.session = seeded_session(wrong), .tokens = kIds});
   INFO(found.to_text());
   CHECK(found.culprit == Bisection::Culprit::kernel);
   CHECK(found.nodes.size() > 1);
@@ -354,9 +248,9 @@ class WrongCpu final : public Backend {
 TEST_CASE("bisect tries the rows of other instruction sets in place of the wrong one") {
   const WrongCpu wrong;
   for (const WeightMode weights : {WeightMode::mapped, WeightMode::resident}) {
-    SessionOptions session = with(wrong);
+    SessionOptions session = seeded_session(wrong);
     session.weights = weights;
-    const Bisection found = bisect(model(), {.session = session, .tokens = kIds});
+    const Bisection found = bisect(seeded_model(), {.session = session, .tokens = kIds});
     INFO(found.to_text());
     CHECK(found.culprit == Bisection::Culprit::kernel);
     CHECK(found.rows == std::vector<std::string>{"wrong row"});
@@ -385,8 +279,11 @@ TEST_CASE("bisect blames a pass that makes another graph, which verify cannot se
         return rewriter.finish();
       }};
   const Seeded wrong("", nullptr, "seeded", &sloppy);
-  CHECK(verify_model(model(), {.session = with(wrong), .tokens = kIds, .plain = false}).passed());
-  const Bisection found = bisect(model(), {.session = with(wrong), .tokens = kIds});
+  CHECK(verify_model(seeded_model(),
+                     {.session = seeded_session(wrong), .tokens = kIds, .plain = false})
+            .passed());
+  const Bisection found =
+      bisect(seeded_model(), {.session = seeded_session(wrong), .tokens = kIds});
   INFO(found.to_text());
   CHECK(found.culprit == Bisection::Culprit::pass);
   CHECK(found.passes == std::vector<std::string>{"sloppy_norms"});

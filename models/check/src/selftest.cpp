@@ -7,10 +7,10 @@
 #include <span>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/ops/cache_cells.h"
 
 #include "borders.h"
 #include "capture.h"
@@ -47,7 +47,8 @@ class Checks {
   Checks(const std::shared_ptr<const Model>& model, const SelftestOptions& options)
       : model_(model), options_(options), tokens_(options.tokens) {
     if (options.tokens.empty()) {
-      tokens_ = random_ids(*model, tokens_across_borders(*model, options.session));
+      inputs_ = border_inputs(*model, options.session);
+      tokens_ = random_ids(*model, inputs_.n_tokens);
       return;
     }
     constexpr std::int64_t kFewest = 3, kMaxTokens = 512;
@@ -104,16 +105,20 @@ class Checks {
                  const std::string& what) const;
   std::size_t decode_windows(Session& session, const std::string& what) const;
   std::string chunks(Session& session) const;
+  std::vector<std::int64_t> far_lengths() const;
+  std::string far_positions() const;
   std::string workers() const;
   std::string batches() const;
   void side_by_side(Session& session, const Window& window) const;
   std::string prefix(Session& session) const;
+  std::size_t reuse(Session& session, std::size_t same) const;
   std::string finite() const;
 
   std::shared_ptr<const Model> model_;
   const SelftestOptions& options_;
   std::vector<std::int32_t> tokens_;
-  Borders borders_;
+  BorderInputs inputs_;  // empty for tokens that the caller chose
+  Borders borders_;      // of the sessions here
   // Where narrow steps are compared with wide ones, in ascending order: everywhere for tokens that
   // the caller chose, at the beginning and around the boundaries for random tokens.
   std::vector<Window> windows_;
@@ -121,15 +126,19 @@ class Checks {
 };
 
 void Checks::find_windows(const Session& session) {
-  borders_ = borders_of(session, n());
+  borders_ = borders_of(plan_model(*model_, session.options()), n());
   windows_ = {{0, tokens_.size()}};
-  if (!options_.tokens.empty() || borders_.cells.empty()) return;
-  constexpr auto kSide = static_cast<std::size_t>(2 * kMargin);
-  windows_ = {{0, kSide}};
-  for (const std::int64_t cells : {borders_.cells.front(), borders_.cells.back()}) {
-    const auto border = static_cast<std::size_t>(cells);
-    if (border > windows_.back().end)
-      windows_.push_back({border - kSide, std::min(border + kSide, tokens_.size())});
+  if (!options_.tokens.empty() || n() <= kCellsPerBlock) return;
+  windows_ = {{0, 2 * kMargin}};
+  for (const std::int64_t length : borders_.lengths) {
+    if (length + kMargin > n()) break;
+    const auto begin = static_cast<std::size_t>(std::max<std::int64_t>(length - 2 * kMargin, 0));
+    const auto end = static_cast<std::size_t>(std::min(length + 2 * kMargin, n()));
+    if (begin <= windows_.back().end) {
+      windows_.back().end = std::max(windows_.back().end, end);
+    } else {
+      windows_.push_back({begin, end});
+    }
   }
 }
 
@@ -157,32 +166,22 @@ std::size_t Checks::decode_windows(Session& session, const std::string& what) co
   return n_compared;
 }
 
-// Runs with steps that exactly fill each width class, and that are one token too long for it, as
-// far as the tokens go; then with random splits.
+// Runs with steps at the boundaries of widths, then with random splits.
 std::string Checks::chunks(Session& session) const {
-  Steps steps;
-  std::size_t left = tokens_.size();
-  const auto max_width = static_cast<std::size_t>(session.options().prefill_width);
-  const auto take = [&](std::size_t n) {
-    if (n > left || n > max_width) return;
-    steps.push_back(n);
-    left -= n;
-  };
-  for (const std::int64_t width : borders_.widths) {
-    take(static_cast<std::size_t>(width));
-    take(static_cast<std::size_t>(width) + 1);
-  }
-  while (left > 0) take(std::min(left, max_width));
-  require_same(logits(session, steps), want_, n_vocab(),
-               fmt::format("chunks of {}", fmt::join(steps, ",")));
+  const std::int64_t max_width = session.options().prefill_width;
+  for (const Steps& pass : passes_across_widths(borders_, n(), max_width))
+    require_same(logits(session, pass), want_, n_vocab(),
+                 fmt::format("chunks of {}", fmt::join(pass, ",")));
 
+  Steps steps;
   std::mt19937 random(2);
   constexpr int kCuts = 3;
   for (int cut = 0; cut < kCuts; ++cut) {
     for (std::size_t i = windows_.size(); i-- > 0;) {
       steps.clear();
       for (std::size_t rest = windows_[i].end - windows_[i].begin; rest > 0; rest -= steps.back())
-        steps.push_back(std::min(rest, 1 + random() % std::min<std::size_t>(max_width, 9)));
+        steps.push_back(std::min(
+            rest, 1 + random() % std::min<std::size_t>(static_cast<std::size_t>(max_width), 9)));
       recompute(session, windows_[i], steps, fmt::format("chunks of {}", fmt::join(steps, ",")));
     }
     if (windows_.front().end < tokens_.size())
@@ -190,6 +189,34 @@ std::string Checks::chunks(Session& session) const {
   }
   return fmt::format("steps at the boundaries of {} widths, {} random splits, same bits",
                      borders_.widths.size(), kCuts);
+}
+
+// Those that the tokens do not reach.
+std::vector<std::int64_t> Checks::far_lengths() const {
+  std::vector<std::int64_t> far = inputs_.borders.lengths;
+  std::erase_if(far, [&](std::int64_t length) { return length + kMargin <= n(); });
+  return far;
+}
+
+// Single steps and a wide one across each, from the same noise on.
+std::string Checks::far_positions() const {
+  SessionOptions o = base();
+  o.context = inputs_.context;
+  Session session(model_, o);
+  const std::int64_t width = std::min(2 * kMargin, o.prefill_width);
+  const auto ids = std::span(tokens_).first(static_cast<std::size_t>(width));
+  const auto after = [&](std::int64_t position, const Steps& steps) {
+    session.truncate(0, 0);
+    session.fill_with_noise(0, position);
+    return all_logits(session, 0, ids, steps);
+  };
+  for (const std::int64_t length : far_lengths()) {
+    const std::int64_t begin = length + kMargin - width;
+    const Logits want = after(begin, {ids.size()});
+    require_same(after(begin, Steps(ids.size(), 1)), want, n_vocab(), "one by one after noise",
+                 static_cast<std::size_t>(begin));
+  }
+  return fmt::format("at {}, same bits", fmt::join(far_lengths(), ", "));
 }
 
 std::string Checks::workers() const {
@@ -245,11 +272,8 @@ void Checks::side_by_side(Session& session, const Window& window) const {
                  fmt::format("sequence {} of a batch of two", s), seen[s].begin);
 }
 
-std::string Checks::prefix(Session& session) const {
-  // Reuse that ends within a block of cells; cells of another text follow.
-  const std::size_t same = borders_.cells.empty()
-                               ? tokens_.size() / 2
-                               : static_cast<std::size_t>(borders_.cells.front() - 1);
+// Reuses the first tokens, as many as are the same. Returns how many that were.
+std::size_t Checks::reuse(Session& session, std::size_t same) const {
   std::vector<std::int32_t> other = tokens_;
   for (std::size_t i = same; i < other.size(); ++i)
     other[i] = static_cast<std::int32_t>((static_cast<std::size_t>(other[i]) + 1) % n_vocab());
@@ -264,7 +288,19 @@ std::string Checks::prefix(Session& session) const {
   const Logits got = all_logits(session, 0, rest, steps);
   const Logits want(want_.begin() + static_cast<std::ptrdiff_t>(kept * n_vocab()), want_.end());
   require_same(got, want, n_vocab(), fmt::format("{} positions kept, then", kept));
-  return fmt::format("{} of {} positions reused, same bits as without reuse", kept, tokens_.size());
+  return kept;
+}
+
+// Reuse that ends within a block of cells, where cells of another text follow; and just past a
+// block, where recurrent states continue from a checkpoint.
+std::string Checks::prefix(Session& session) const {
+  std::vector<std::int64_t> same{kCellsPerBlock - 1, kCellsPerBlock + 1};
+  if (n() <= same.back()) same = {n() / 2};
+  std::vector<std::size_t> kept;
+  for (const std::int64_t length : same)
+    kept.push_back(reuse(session, static_cast<std::size_t>(length)));
+  return fmt::format("{} of {} positions reused, same bits as without reuse",
+                     fmt::join(kept, " and "), tokens_.size());
 }
 
 // NaN and Inf in any node, of a prefill and a decode step.
@@ -324,6 +360,7 @@ void Checks::sessions() {
   });
   if (want_.empty()) return;  // nothing to compare with
   run("chunks", [&] { return chunks(*session); });
+  if (!far_lengths().empty()) run("far positions", [&] { return far_positions(); });
   run("prefix reuse = fresh", [&] { return prefix(*session); });
   run("batched = alone", [&] { return batches(); });
   run("workers", [&] { return workers(); });
@@ -337,11 +374,6 @@ std::string describe(const Model& model, const SelftestOptions& options) {
       "backend: {}\n",
       f.architecture, printable(f.name), f.n_layers, f.n_embd, f.n_vocab, f.n_params,
       human_bytes(f.weight_bytes), routes_of(options.session).description());
-}
-
-std::string_view to_string(Verdict v) {
-  constexpr std::string_view kNames[] = {"passed", "FAILED", "skipped"};
-  return kNames[static_cast<std::size_t>(v)];
 }
 
 }  // namespace
@@ -361,28 +393,6 @@ SelfReport selftest(const std::shared_ptr<const Model>& model, const SelftestOpt
   checks.sessions();
   checks.run("tokenizer", [&] { return check_round_trip(*model); });
   return {.about = describe(*model, options) + checks.about, .checks = std::move(checks.all)};
-}
-
-bool SelfReport::passed() const {
-  return std::ranges::none_of(checks,
-                              [](const SelfCheck& c) { return c.verdict == Verdict::failed; });
-}
-
-std::string SelfReport::to_text() const {
-  std::string text = about;
-  for (const SelfCheck& c : checks)
-    text += fmt::format("{:<8} {:<22} {}\n", to_string(c.verdict), c.name, c.detail);
-  const auto n = [&](Verdict v) { return std::ranges::count(checks, v, &SelfCheck::verdict); };
-  return text + fmt::format("{} passed, {} failed, {} skipped\n", n(Verdict::passed),
-                            n(Verdict::failed), n(Verdict::skipped));
-}
-
-std::string SelfReport::to_json() const {
-  nlohmann::ordered_json json{{"passed", passed()}, {"about", about}};
-  auto& all = json["checks"] = nlohmann::ordered_json::array();
-  for (const SelfCheck& c : checks)
-    all.push_back({{"name", c.name}, {"verdict", to_string(c.verdict)}, {"detail", c.detail}});
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace weft

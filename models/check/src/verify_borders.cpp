@@ -3,19 +3,44 @@
 
 #include "weft/base/error.h"
 
+#include "border_nodes.h"
 #include "borders.h"
 
 namespace weft::checks {
 namespace {
 
-// Makes the sequence hold the ids up to this position.
-void move_to(Session& session, const std::vector<std::int32_t>& ids, std::int64_t position) {
-  if (session.length(0) > position) session.truncate(0, session.resume_point(0, position));
-  const std::int64_t held = session.length(0);
-  if (held == position) return;
-  session.feed(0, std::span(ids).subspan(static_cast<std::size_t>(held),
-                                         static_cast<std::size_t>(position - held)));
-}
+// A sequence of ids, or of noise at positions that are too many tokens away.
+class Sequence {
+ public:
+  Sequence(Session& session, std::vector<std::int32_t> ids)
+      : session_(session), ids_(std::move(ids)) {
+    session.truncate(0, 0);
+  }
+
+  // Makes the session hold everything before the step, and returns the ids of its tokens.
+  std::span<const std::int32_t> move_to(const BorderStep& step) {
+    const bool far = step.at + step.n > std::ssize(ids_);
+    if (far || is_noise_) session_.truncate(0, 0);
+    if (far && step.at > 0) session_.fill_with_noise(0, step.at);
+    if (!far) feed_up_to(step.at);
+    is_noise_ = far;
+    return std::span(ids_).subspan(far ? 0 : static_cast<std::size_t>(step.at),
+                                   static_cast<std::size_t>(step.n));
+  }
+
+ private:
+  void feed_up_to(std::int64_t position) {
+    if (session_.length(0) > position) session_.truncate(0, session_.resume_point(0, position));
+    const std::int64_t held = session_.length(0);
+    if (held == position) return;
+    session_.feed(0, std::span(ids_).subspan(static_cast<std::size_t>(held),
+                                             static_cast<std::size_t>(position - held)));
+  }
+
+  Session& session_;
+  std::vector<std::int32_t> ids_;
+  bool is_noise_ = false;
+};
 
 // Returns why the step ended early; empty if it did not.
 std::string verify_step(Session& session, std::span<const std::int32_t> ids, VerifiedStep& step) {
@@ -24,7 +49,7 @@ std::string verify_step(Session& session, std::span<const std::int32_t> ids, Ver
   tokens.back().logits = true;
   const std::size_t i = session.plan_for(std::ssize(tokens));
   Verifier verifier(session.graph(i), session.plan(i));
-  LastRows observer(session.graph(i), verifier, kMargin);
+  BorderNodes observer(session.graph(i), verifier, kMargin);
   std::string stopped;
   try {
     session.step(tokens, nullptr, &observer);
@@ -41,24 +66,19 @@ std::string verify_step(Session& session, std::span<const std::int32_t> ids, Ver
 
 }  // namespace
 
-void verify_across_borders(Session& session, ModelVerification& result) {
+void verify_across_borders(Session& session, const BorderInputs& inputs,
+                           ModelVerification& result) {
   const Model& model = session.model();
-  const std::int64_t n_tokens = tokens_across_borders(model, session.options());
-  const std::vector<std::int32_t> ids = random_ids(model, n_tokens);
-  auto steps =
-      border_steps(borders_of(session, n_tokens), n_tokens, session.options().prefill_width);
+  std::vector<BorderStep> steps =
+      border_steps(inputs.borders, session.options().prefill_width, session.options().context);
   if (!model.facts().causal) std::erase_if(steps, [](const BorderStep& s) { return s.at > 0; });
-  std::int64_t left = affordable_definitions(model);
-  session.truncate(0, 0);
-  for (std::size_t i = 0; i < steps.size() && result.stopped.empty(); ++i) {
-    left -= 1 + std::min(steps[i].n, kMargin);  // decoding the weights, then row by row
-    if (left < 0 && i >= kBestBorderSteps) break;
-    move_to(session, ids, steps[i].at);
+  std::int64_t n_ids = inputs.n_tokens;
+  for (const BorderStep& step : steps) n_ids = std::max(n_ids, step.n);
+  Sequence sequence(session, random_ids(model, n_ids));
+  const std::size_t n_steps = n_affordable(model, steps);
+  for (std::size_t i = 0; i < n_steps && result.stopped.empty(); ++i) {
     VerifiedStep step{.n_tokens = steps[i].n, .position = steps[i].at};
-    result.stopped = verify_step(session,
-                                 std::span(ids).subspan(static_cast<std::size_t>(steps[i].at),
-                                                        static_cast<std::size_t>(steps[i].n)),
-                                 step);
+    result.stopped = verify_step(session, sequence.move_to(steps[i]), step);
     result.steps.push_back(std::move(step));
   }
 }

@@ -52,13 +52,11 @@ std::int64_t best(std::span<const float> row) {
   return std::ranges::max_element(row) - row.begin();
 }
 
-SessionOptions one_lane(const Model& model, const VerifyOptions& options) {
+SessionOptions one_lane(const VerifyOptions& options, const BorderInputs& across) {
   SessionOptions o = options.session;
   o.workers = 1;
-  if (o.context == 0) {
-    const std::int64_t across = options.borders ? tokens_across_borders(model, o) : 0;
-    o.context = std::max<std::int64_t>(std::ssize(options.tokens), across);
-  }
+  if (o.context == 0)
+    o.context = std::max<std::int64_t>(std::ssize(options.tokens), across.context);
   if (options.dump) o.logits_rows = std::max<std::int64_t>(o.prefill_width, 1);
   return o;
 }
@@ -90,10 +88,12 @@ std::int64_t kept_bytes(const Session& session, std::int64_t n) {
 class ModelVerifier {
  public:
   ModelVerifier(const std::shared_ptr<const Model>& model, const VerifyOptions& options)
-      : options_(options), session_(model, one_lane(*model, options)) {
+      : options_(options),
+        across_(options.borders ? border_inputs(*model, options.session) : BorderInputs()),
+        session_(model, one_lane(options, across_)) {
     const SessionOptions& resolved = session_.options();
     if (options.plain) {
-      SessionOptions o = plain_options(*model, one_lane(*model, options));
+      SessionOptions o = plain_options(*model, one_lane(options, {}));
       o.cache_k = resolved.cache_k;
       o.cache_v = resolved.cache_v;
       o.prefill_width = resolved.prefill_width;
@@ -114,7 +114,8 @@ class ModelVerifier {
       done += n;
     }
     if (power_plain_ > 0) result_.nmse_from_plain = error_plain_ / power_plain_;
-    if (options_.borders && result_.stopped.empty()) verify_across_borders(session_, result_);
+    if (options_.borders && result_.stopped.empty())
+      verify_across_borders(session_, across_, result_);
     return std::move(result_);
   }
 
@@ -133,6 +134,7 @@ class ModelVerifier {
   const NamedTensor* in_dump(const std::string& path) const;
 
   const VerifyOptions& options_;
+  BorderInputs across_;
   Session session_;
   std::optional<Session> plain_;
   Capture plain_values_;

@@ -1,7 +1,6 @@
 // Sessions on backends from shared libraries: bytes, allocations, what a failure leaves behind.
 
 #include <cstdlib>
-#include <random>
 
 #include <doctest/doctest.h>
 
@@ -11,9 +10,12 @@
 #include "weft/run/session.h"
 
 #include "support/allocations.h"
+#include "support/session_steps.h"
 #include "support/tiny_model.h"
 
 using namespace weft;
+using test::some_tokens;
+using test::text_of;
 using test::tiny_model;
 
 namespace {
@@ -24,26 +26,9 @@ const bool kLoaded = [] {
   return true;
 }();
 
-std::vector<std::int32_t> some_tokens(std::size_t n) {
-  std::mt19937 random(1);
-  std::vector<std::int32_t> ids(n);
-  for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % 50);
-  return ids;
-}
-
 std::vector<float> logits_of(Session& session, std::size_t n) {
   session.feed(0, some_tokens(n));
   return {session.logits().begin(), session.logits().end()};
-}
-
-template <class F>
-std::string text_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 struct Fault {

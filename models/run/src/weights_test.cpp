@@ -23,35 +23,25 @@
 
 #include "model_impl.h"
 #include "session_plan.h"
+#include "support/session_steps.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"
 
 using namespace weft;
 using namespace weft::run;
+using test::same_bits;
+using test::text_of;
 using test::tiny_model;
 
 namespace {
 
 const SessionOptions kResident{.workers = 2, .weights = WeightMode::resident};
 
-std::string text_of(auto f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 std::vector<float> logits_of(Session& session) {
   std::vector<std::int32_t> ids(40);
   std::iota(ids.begin(), ids.end(), 3);
   session.feed(0, ids);
   return {session.logits().begin(), session.logits().end()};
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 bool has_panels(const Model& model) {

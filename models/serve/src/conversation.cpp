@@ -1,22 +1,16 @@
 #include "weft/serve/conversation.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/serve/prompt.h"
 
 namespace weft {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::shared_ptr<const ChatTemplate> template_of(const Vocabulary& vocabulary) {
   if (vocabulary.chat_template().empty())

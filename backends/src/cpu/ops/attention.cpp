@@ -93,7 +93,8 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   return with_row(
       name_of(q.dtype, k.dtype, v.dtype), kRows, has,
       {.scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),
-       .granule = per_group * node.spec.shape.last()});
+       .granule = per_group * node.spec.shape.last(),
+       .token_tiles = {tile_tokens(per_group)}});
 }
 
 }  // namespace

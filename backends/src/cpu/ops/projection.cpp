@@ -1,6 +1,7 @@
 #include "cpu/ops/projection.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/ranges.h>
 
@@ -13,6 +14,13 @@
 namespace weft::cpu {
 
 namespace {
+
+// Kernel::token_tiles of the kernels in kernels/linear_*.inl.h, for every instruction set: tokens
+// whose sums stay in registers, tokens for which weights are decoded on the fly, and a block.
+std::vector<std::int64_t> token_tiles(DType x) {
+  if (x == q8a) return {4, 12, 16, kPanelTokens};
+  return {3, 4, 12, 32, kPanelTokens};
+}
 
 // Empty if there is none.
 WeightRow row_for(const TensorSpec& x, const TensorSpec& w, FeatureSet has) {
@@ -46,7 +54,8 @@ std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x
       fmt::format("{} {} x {}", op, to_lower(x.dtype.name()), fmt::join(names, "+"));
   return Kernel{.row = row_name(what, *used),
                 .scratch_bytes = scratch_for(x, weights),
-                .granule = kProjectionGranule};
+                .granule = kProjectionGranule,
+                .token_tiles = token_tiles(x.dtype)};
 }
 
 std::unique_ptr<PreparedKernel> prepare_projection(FeatureSet has, const Graph& graph,

@@ -5,6 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/text.h"
 #include "weft/files/checkpoint.h"
 
 namespace weft::safetensors {
@@ -21,7 +22,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
 
 bool is_layer_number(std::string_view text) {
   return !text.empty() && text.size() <= 4 && (text.size() == 1 || text.front() != '0') &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+         std::ranges::all_of(text, is_digit);
 }
 
 }  // namespace

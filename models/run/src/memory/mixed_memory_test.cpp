@@ -1,7 +1,6 @@
 // A model whose layers remember in different ways: its bits do not depend on how it is fed, forked,
 // cut, saved and restored.
-#include <cstring>
-#include <random>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -10,24 +9,17 @@
 #include "weft/run/session.h"
 
 #include "support/mixed_model.h"
+#include "support/session_steps.h"
 #include "support/temp_folder.h"
 
 namespace weft {
 namespace {
 
 using test::mixed_model;
-
-std::vector<std::int32_t> some_tokens(std::size_t n, std::uint32_t seed = 1) {
-  std::mt19937 random(seed);
-  std::vector<std::int32_t> ids(n);
-  for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random() % 50);
-  return ids;
-}
+using test::same_bits;
+using test::some_tokens;
 
 using Floats = std::vector<float>;
-bool same_bits(const Floats& a, const Floats& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
 
 SessionOptions options(int workers = 2, const std::string& backend = "cpu") {
   return {.context = 400,

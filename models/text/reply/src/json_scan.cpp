@@ -13,10 +13,6 @@ namespace {
 constexpr std::size_t kMaxDepth = 256;
 constexpr std::size_t kMaxScalar = 512;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 }  // namespace
 
 bool JsonScan::scalar_is_good() const {

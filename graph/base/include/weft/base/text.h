@@ -9,6 +9,9 @@
 
 namespace weft {
 
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 // Space, tab, newline, carriage return.
 constexpr bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';

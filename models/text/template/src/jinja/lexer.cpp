@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "weft/base/text.h"
 #include "weft/base/utf8.h"
 
 #include "jinja/ast.h"
@@ -9,9 +10,6 @@ namespace {
 
 using Type = Token::Type;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;

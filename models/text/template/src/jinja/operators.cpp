@@ -8,10 +8,6 @@
 namespace weft::jinja {
 namespace {
 
-std::int64_t whole(const Value& v) {
-  return v.is(Kind::boolean) ? static_cast<std::int64_t>(v.boolean) : v.integer;
-}
-
 [[noreturn]] void too_large(Renderer& r) {
   r.heap.fail("the number does not fit 64 bits");
 }

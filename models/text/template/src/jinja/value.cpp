@@ -40,10 +40,6 @@ double number(const Value& v) {
          : v.is(Kind::boolean) ? static_cast<double>(v.boolean)
                                : static_cast<double>(v.integer);
 }
-std::int64_t whole(const Value& v) {
-  return v.is(Kind::boolean) ? static_cast<std::int64_t>(v.boolean) : v.integer;
-}
-
 void check_depth(const Heap& heap, int depth) {
   if (depth > kMaxValueDepth) heap.fail("a value is nested more than {} deep", kMaxValueDepth);
 }

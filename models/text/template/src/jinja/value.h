@@ -106,6 +106,11 @@ struct Value {
   }
 };
 
+// REQUIRES: a boolean or an integer.
+inline std::int64_t whole(const Value& v) {
+  return v.is(Kind::boolean) ? static_cast<std::int64_t>(v.boolean) : v.integer;
+}
+
 // A text that records which of its bytes came from messages. Immutable.
 struct Str {
   std::string text;

@@ -1,0 +1,14 @@
+#pragma once
+// Time that has passed.
+
+#include <chrono>
+
+namespace weft {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace weft

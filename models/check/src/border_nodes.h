@@ -1,0 +1,42 @@
+#pragma once
+// The nodes of a step across a boundary that are compared with their definitions.
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "weft/scheduler/executor.h"
+
+namespace weft::checks {
+
+// Passes nodes on to `next`. Of nodes whose output rows depend only on the same row of the inputs
+// (projections, norms), only the last `max_rows` rows, so that the definition of a wide step costs
+// no more than that of a narrow one. If they read a matrix of weights, one node for each kernel and
+// shape, and only in steps of several rows: their definitions take most of the time, other layers
+// run the same code, and single rows are like those of any decode step. Nodes that use other rows,
+// such as attention, are passed completely.
+class BorderNodes final : public NodeObserver {
+ public:
+  // For one step. REQUIRES: graph and next outlive it.
+  BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t max_rows);
+  void before(const PlanStep& step, int worker, const KernelArgs& args,
+              const Region& region) noexcept override;
+  void after(const PlanStep& step, int worker, const KernelArgs& args,
+             const Region& region) noexcept override;
+
+ private:
+  bool by_row(const PlanStep& step, const KernelArgs& args) const;
+  bool reads_matrix(const Node& node) const;
+  std::string kind_of(const PlanStep& step) const;
+  const KernelArgs& narrowed(const PlanStep& step, const KernelArgs& args);
+
+  const Graph& graph_;
+  NodeObserver& next_;
+  std::int64_t max_rows_;
+  std::unordered_set<std::string> seen_;  // kinds of nodes that were passed on
+  bool passes_ = true;                    // the node that before() was called for
+  std::vector<View> in_;
+  KernelArgs args_;
+};
+
+}  // namespace weft::checks
