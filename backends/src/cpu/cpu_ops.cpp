@@ -6,17 +6,39 @@
 
 namespace weft::cpu {
 
-extern const CpuOp kCpuAdd, kCpuAttention, kCpuCacheWrite, kCpuConcat, kCpuGatedLinear, kCpuGetRows,
-    kCpuKeepRows, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuQuantize, kCpuRecurrence, kCpuRmsNorm,
-    kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuScale, kCpuSilu;
+extern const CpuOp kCpuAdd, kCpuAttention, kCpuCacheWrite, kCpuConcat, kCpuExpertLinear,
+    kCpuGatedLinear, kCpuGetRows, kCpuHeadLinear, kCpuKeepRows, kCpuLinear, kCpuLinearConcat,
+    kCpuMul, kCpuQuantize, kCpuRecurrence, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles,
+    kCpuScale, kCpuSilu;
+
+namespace {
+
+constexpr const CpuOp* kOps[] = {
+    &kCpuAdd,           //
+    &kCpuAttention,     //
+    &kCpuCacheWrite,    //
+    &kCpuConcat,        //
+    &kCpuExpertLinear,  //
+    &kCpuGatedLinear,   //
+    &kCpuGetRows,       //
+    &kCpuHeadLinear,    //
+    &kCpuKeepRows,      //
+    &kCpuLinear,        //
+    &kCpuLinearConcat,  //
+    &kCpuMul,           //
+    &kCpuQuantize,      //
+    &kCpuRecurrence,    //
+    &kCpuRmsNorm,       //
+    &kCpuRmsNormMul,    //
+    &kCpuRope,          //
+    &kCpuRopeAngles,    //
+    &kCpuScale,         //
+    &kCpuSilu,          //
+};
+
+}  // namespace
 
 std::span<const CpuOp* const> cpu_ops() {
-  static constexpr const CpuOp* kOps[] = {
-      &kCpuAdd,        &kCpuAttention,  &kCpuCacheWrite, &kCpuConcat,       &kCpuGatedLinear,
-      &kCpuGetRows,    &kCpuKeepRows,   &kCpuLinear,     &kCpuLinearConcat, &kCpuMul,
-      &kCpuQuantize,   &kCpuRecurrence, &kCpuRmsNorm,    &kCpuRmsNormMul,   &kCpuRope,
-      &kCpuRopeAngles, &kCpuScale,      &kCpuSilu,
-  };
   return kOps;
 }
 
