@@ -6,10 +6,12 @@
 
 namespace weft::cpu {
 
-extern const CpuOp kCpuAdd, kCpuAttention, kCpuCacheWrite, kCpuConcat, kCpuExpertLinear,
-    kCpuGatedLinear, kCpuGetRows, kCpuHeadLinear, kCpuKeepRows, kCpuLinear, kCpuLinearConcat,
-    kCpuMul, kCpuQuantize, kCpuRecurrence, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles,
-    kCpuScale, kCpuSilu;
+extern const CpuOp kCpuAdd, kCpuAttention, kCpuCacheWrite, kCpuClamp, kCpuConcat, kCpuConcatHeads,
+    kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGelu, kCpuGetRows, kCpuHeadLinear,
+    kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNormalizeSum,
+    kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles,
+    kCpuScale, kCpuScaleHeads, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus,
+    kCpuTanh, kCpuTopK, kCpuWeightedSum;
 
 namespace {
 
@@ -17,23 +19,38 @@ constexpr const CpuOp* kOps[] = {
     &kCpuAdd,           //
     &kCpuAttention,     //
     &kCpuCacheWrite,    //
+    &kCpuClamp,         //
     &kCpuConcat,        //
+    &kCpuConcatHeads,   //
     &kCpuExpertLinear,  //
     &kCpuGatedLinear,   //
+    &kCpuGather,        //
+    &kCpuGelu,          //
     &kCpuGetRows,       //
     &kCpuHeadLinear,    //
     &kCpuKeepRows,      //
+    &kCpuLayerNorm,     //
     &kCpuLinear,        //
     &kCpuLinearConcat,  //
     &kCpuMul,           //
+    &kCpuNormalizeSum,  //
     &kCpuQuantize,      //
     &kCpuRecurrence,    //
+    &kCpuRelu,          //
     &kCpuRmsNorm,       //
     &kCpuRmsNormMul,    //
     &kCpuRope,          //
     &kCpuRopeAngles,    //
     &kCpuScale,         //
+    &kCpuScaleHeads,    //
+    &kCpuSigmoid,       //
     &kCpuSilu,          //
+    &kCpuSliceHeads,    //
+    &kCpuSoftmax,       //
+    &kCpuSoftplus,      //
+    &kCpuTanh,          //
+    &kCpuTopK,          //
+    &kCpuWeightedSum,   //
 };
 
 }  // namespace
