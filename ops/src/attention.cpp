@@ -3,12 +3,22 @@
 #include <algorithm>
 #include <bit>
 
+#include "weft/ops/alibi.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q8a.h"
 
 #include "op_support.h"
 
 namespace weft {
+
+double alibi_slope(double alibi, std::int64_t h, std::int64_t n_heads) {
+  const auto n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n_heads)));
+  const auto of = [&](std::int64_t step, std::int64_t steps) {
+    return std::exp2(-alibi * static_cast<double>(step) / static_cast<double>(steps));
+  };
+  return h < n ? of(h + 1, n) : of(2 * (h - n) + 1, 2 * n);
+}
+
 namespace {
 
 using namespace ops;
@@ -68,6 +78,7 @@ TensorSpec infer_biased(const Attrs& attrs, Specs in) {
 // One token and one query head: the softmax weights of its keys, and the parts of their errors.
 struct Head {
   std::vector<double> p;   // softmax over the run of cells
+  double sink = 0;         // the part of the sink
   double score_error = 0;  // the error bound of a score in f32
 };
 
@@ -79,15 +90,6 @@ struct Bias {
     magnitude += std::fabs(part);
   }
 };
-
-// By how much the scores of head h fall with each position of distance.
-double alibi_slope(double m, std::int64_t h, std::int64_t n_heads) {
-  const auto n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n_heads)));
-  const auto of = [&](std::int64_t step, std::int64_t steps) {
-    return std::exp2(-m * static_cast<double>(step) / static_cast<double>(steps));
-  };
-  return h < n ? of(h + 1, n) : of(2 * (h - n) + 1, 2 * n);
-}
 
 class Lookup {
  public:
@@ -132,9 +134,11 @@ class Lookup {
       largest = std::max(largest, head.p.back());
       magnitude = std::max(magnitude, std::fabs(a_.scale) * total + b.magnitude);
     }
-    double sum = sinks_ ? std::exp(sinks_[h] - largest) : 0;
+    head.sink = sinks_ ? std::exp(sinks_[h] - largest) : 0;
+    double sum = head.sink;
     for (double& p : head.p) sum += p = std::exp(p - largest);
     for (double& p : head.p) p /= sum;
+    head.sink /= sum;
     // Four more roundings in the slope of a bias, eight in tanh, whose slope is at most 1.
     const bool plain = a_.softcap == 0 && a_.alibi == 0 && !sinks_ && !distances_;
     if (sinks_) magnitude = std::max(magnitude, std::fabs(static_cast<double>(sinks_[h])));
@@ -205,10 +209,10 @@ void reference(const Attrs& attrs, Views in, View out) {
 // to a multiple of (largest p times largest scale in the block of cells) / (2^15 - 1). The error is
 // at most half of that, times the largest code. This assumes caches as encoders write them, with a
 // code at the end of its range in every block. Blocks of cells whose p are all below 2^-60 of the
-// largest may be skipped.
+// largest, or of the part of the sink, may be skipped.
 double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t, std::int64_t h,
                        std::int64_t width) {
-  double peaks = 0, largest = 0, top = 0;
+  double peaks = 0, largest = 0, top = head.sink;
   std::vector<double> peak(head.p.size() / kCellsPerBlock + 2);
   const std::int64_t first = lookup.first(t);
   const auto peak_of = [&](std::size_t n) -> double& {

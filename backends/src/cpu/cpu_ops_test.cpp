@@ -17,8 +17,10 @@ namespace weft::cpu {
 namespace {
 
 // Ops without kernels, which the backend computes by their definitions. A kernel removes its row.
-constexpr std::string_view kByDefinition[] = {"attention_temperature", "biased_attention",
-                                              "shift_positions"};
+constexpr std::string_view kByDefinition[] = {
+    "attention_temperature",
+    "shift_positions",
+};
 
 TEST_CASE("every op has kernels or is computed by its definition") {
   for (const OpDef* op : all_ops()) {
