@@ -80,7 +80,7 @@ void OneNode::fill(NodeId id, const std::vector<Counting>& counts) {
       numbers[i] = count->start + static_cast<std::int32_t>(i) * count->step;
   } else if (const RowLayout* layout = spec.dtype.layout()) {
     const Buffer plain(spec.bytes());
-    const std::int64_t n_rows = spec.shape.rows().bound;
+    const std::int64_t n_rows = spec.shape.elems() / spec.shape.last();
     fill_rows(spec.dtype.plain(), spec.bytes(), plain.data());
     layout->pack(spec.dtype, plain.data(), to.data(), n_rows, spec.bytes() / n_rows, 0, n_rows);
   } else {

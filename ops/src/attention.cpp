@@ -1,8 +1,21 @@
 #include "weft/ops/attention.h"
 
+#include <bit>
+
+#include "weft/ops/alibi.h"
+
 #include "attention_definition.h"
 
 namespace weft {
+
+double alibi_slope(double alibi, std::int64_t h, std::int64_t n_heads) {
+  const auto n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n_heads)));
+  const auto of = [&](std::int64_t step, std::int64_t steps) {
+    return std::exp2(-alibi * static_cast<double>(step) / static_cast<double>(steps));
+  };
+  return h < n ? of(h + 1, n) : of(2 * (h - n) + 1, 2 * n);
+}
+
 namespace {
 
 using namespace ops;

@@ -3,11 +3,11 @@
 // their Extras; inputs 0 to 6 are the same.
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <vector>
 
+#include "weft/ops/alibi.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q8a.h"
@@ -43,6 +43,7 @@ inline TensorSpec infer_runs(Specs in) {
 struct Head {
   std::vector<std::int64_t> positions = {};
   std::vector<double> p = {};  // softmax over the positions
+  double sink = 0;             // the part of the sink
   double score_error = 0;      // the error bound of a score in f32
 };
 
@@ -54,15 +55,6 @@ struct Bias {
     magnitude += std::fabs(part);
   }
 };
-
-// By how much the scores of head h fall with each position of distance.
-inline double alibi_slope(double m, std::int64_t h, std::int64_t n_heads) {
-  const auto n = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n_heads)));
-  const auto of = [&](std::int64_t step, std::int64_t steps) {
-    return std::exp2(-m * static_cast<double>(step) / static_cast<double>(steps));
-  };
-  return h < n ? of(h + 1, n) : of(2 * (h - n) + 1, 2 * n);
-}
 
 // What the three ops have besides the inputs that they share.
 struct Extras {
@@ -115,9 +107,11 @@ class Lookup {
       largest = std::max(largest, head.p.back());
       magnitude = std::max(magnitude, std::fabs(a_.scale) * total + b.magnitude);
     }
-    double sum = sinks_ ? std::exp(sinks_[h] - largest) : 0;
+    head.sink = sinks_ ? std::exp(sinks_[h] - largest) : 0;
+    double sum = head.sink;
     for (double& p : head.p) sum += p = std::exp(p - largest);
     for (double& p : head.p) p /= sum;
+    head.sink /= sum;
     // Four more roundings in the slope of a bias, eight in tanh, whose slope is at most 1.
     const bool plain = a_.softcap == 0 && a_.alibi == 0 && !sinks_ && !distances_;
     if (sinks_) magnitude = std::max(magnitude, std::fabs(static_cast<double>(sinks_[h])));
@@ -209,10 +203,10 @@ void reference(const Attrs& attrs, Views in, View out) {
 // to a multiple of (largest p times largest scale in the block of cells) / (2^15 - 1). The error is
 // at most half of that, times the largest code. This assumes caches as encoders write them, with a
 // code at the end of its range in every block. Blocks of cells whose p are all below 2^-60 of the
-// largest may be skipped.
+// largest, or of the part of the sink, may be skipped.
 inline double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t,
                               std::int64_t h, std::int64_t width) {
-  double peaks = 0, largest = 0, top = 0;
+  double peaks = 0, largest = 0, top = head.sink;
   std::map<std::int64_t, double> peak;  // by block of cells
   const auto peak_of = [&](std::size_t n) -> double& {
     return peak[head.positions[n] / kCellsPerBlock];

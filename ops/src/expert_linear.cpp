@@ -88,6 +88,15 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
           .multiply_adds = elems_at(out, extents) * in[1].shape.last()};
 }
 
+// The results of one choice. Every lane computes a part of each, so that lanes have the same work
+// however uneven the choices are.
+std::vector<std::int64_t> col_segments(const Attrs&, Specs in) {
+  std::vector<std::int64_t> ends;
+  const std::int64_t n = in[1].shape[1].bound, n_choices = in[2].shape[1].bound;
+  for (std::int64_t k = 1; k <= n_choices; ++k) ends.push_back(k * n);
+  return ends;
+}
+
 constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}, {"ids", Reach::row}};
 
 }  // namespace
@@ -97,7 +106,8 @@ const OpDef kExpertLinear{.name = "expert_linear",
                           .infer = infer,
                           .reference = reference,
                           .bound = bound,
-                          .cost = cost};
+                          .cost = cost,
+                          .col_segments = col_segments};
 
 Tensor expert_linear(Tensor x, Tensor w, Tensor ids, std::source_location where) {
   return add_node(kExpertLinear, {x, w, ids}, {}, where, named_after(w));

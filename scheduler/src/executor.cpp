@@ -55,6 +55,7 @@ struct Executor::Impl final : ReplayJob {
 
   void set_extents(const Extents& wanted);
   void run_calls(std::span<const Call> calls, int worker) noexcept;
+  void run_cols(const Call& call, int worker) noexcept;
   void run_observed(const Call& call, int worker, const Region& region) noexcept;
   View sized(View view, const Shape& shape) const;
 };
@@ -82,6 +83,10 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
       stopped.store(true, std::memory_order_relaxed);
       return;
     }
+    if (call.run_cols && !poison && !(observer && observer->reads_values())) {
+      run_cols(call, worker);
+      continue;
+    }
     for_each_region(call, [&](const Region& region) {
       if (observer && call.device) return run_observed(call, worker, region);
       if (poison && !call.device) Poison::before_call(call.args);
@@ -92,6 +97,14 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
     });
     if (call.args.prepared && failure.raised()) stopped.store(true, std::memory_order_relaxed);
   }
+}
+
+// All ranges of columns in one call. The observer sees what they span.
+void Executor::Impl::run_cols(const Call& call, int worker) noexcept {
+  const Region span{0, call.args.out.rows(), call.cols.front().begin, call.cols.back().end};
+  if (observer) observer->before(*call.step, worker, call.args, span);
+  call.run_cols(call.args, call.cols);
+  if (observer) observer->after(*call.step, worker, call.args, span);
 }
 
 // For a node on a device, the observer is called when the work is done, not when it is queued.

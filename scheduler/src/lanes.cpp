@@ -53,10 +53,28 @@ std::int64_t col_granule(const Graph& graph, const Node& node) {
   return std::max<std::int64_t>(1, node.op->col_granule(node.attrs, specs, node.spec));
 }
 
+namespace {
+
+// An op that reads an input element by element has that input's segments, so that a lane keeps its
+// columns. Looks back over a few such ops only.
+std::vector<std::int64_t> segments_of(const Graph& graph, const Node& node, int steps_back) {
+  if (node.op->col_segments) return node.op->col_segments(node.attrs, graph.input_specs(node));
+  for (std::size_t i = 0; steps_back > 0 && !node.op->map_cols && i < node.inputs.size(); ++i) {
+    const NodeId input = node.inputs[i];
+    if (input == kNoNode || !graph[input].op || node.op->input(i).reach != Reach::same ||
+        graph[input].op->storage != Storage::fresh || graph[input].spec.shape != node.spec.shape)
+      continue;
+    auto segments = segments_of(graph, graph[input], steps_back - 1);
+    if (segments.size() > 1) return segments;
+  }
+  return {node.spec.shape.cols()};
+}
+
+}  // namespace
+
 std::vector<std::int64_t> col_segments(const Graph& graph, const Node& node) {
-  if (!node.op->col_segments) return {node.spec.shape.cols()};
-  const auto specs = graph.input_specs(node);
-  return node.op->col_segments(node.attrs, specs);
+  constexpr int kStepsBack = 8;
+  return segments_of(graph, node, kStepsBack);
 }
 
 Source source_of(const Graph& graph, NodeId id) {

@@ -37,7 +37,7 @@ inline std::int64_t row_cut(std::int64_t rows, int lane, int lanes) {
   return rows * lane / lanes;
 }
 
-// The columns of a row at the bounds, and multiples at which they can be split.
+// Multiples at which a row can be split, and the ends of its segments (OpDef::col_segments).
 std::int64_t col_granule(const Graph& graph, const Node& node);
 std::vector<std::int64_t> col_segments(const Graph& graph, const Node& node);
 

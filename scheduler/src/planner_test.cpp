@@ -4,9 +4,12 @@
 
 #include "weft/base/error.h"
 #include "weft/ops/attention.h"
+#include "weft/ops/expert_linear.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/linear.h"
+#include "weft/ops/mul.h"
 #include "weft/ops/quantize.h"
+#include "weft/ops/silu.h"
 #include "weft/ops/views.h"
 #include "weft/scheduler/passes.h"
 
@@ -69,6 +72,33 @@ TEST_CASE("a lane keeps its heads from the projections through attention") {
   CHECK(step_of(plan, "blk.0.attention").stage == qkv.stage);
   CHECK(step_of(plan, "blk.0.attn_norm").split == Split::copies);
   CHECK(step_of(plan, "blk.0.attn_norm").stage == qkv.stage);
+}
+
+TEST_CASE("every lane gets a part of each chosen expert, and keeps it in elementwise ops") {
+  using Cols = std::vector<std::vector<ColRange>>;
+  for (const std::int64_t n_tokens : {1, 64}) {
+    CAPTURE(n_tokens);
+    Graph graph;
+    const Dim t = graph.variable("T", n_tokens);
+    const Tensor x = graph.input("x", {f32, {t, 512}}), ids = graph.input("ids", {i32, {t, 3}});
+    const Tensor gate = expert_linear(x, graph.weight("gate.weight", {f32, {8, 1024, 512}}), ids);
+    const Tensor up = expert_linear(x, graph.weight("up.weight", {f32, {8, 1024, 512}}), ids);
+    const Tensor y = quantize(mul(silu(gate).named("act"), up).named("mul")).named("q8a");
+    const Tensor w = graph.weight("down.weight", {q8_0, {8, 256, 1024}});
+    graph.output("y", expert_linear(y, w, ids));
+    const Plan plan = make_plan(graph, kRegions, {.lanes = 2});
+    INFO(plan.to_text());
+    check(plan, graph);
+    const Cols halves{{{0, 512}, {1024, 1536}, {2048, 2560}},
+                      {{512, 1024}, {1536, 2048}, {2560, 3072}}};
+    for (const char* path : {"gate", "up", "act", "mul", "q8a"}) {
+      CAPTURE(path);
+      CHECK(step_of(plan, path).cols == halves);
+      CHECK(step_of(plan, path).stage == step_of(plan, "gate").stage);
+    }
+    CHECK(step_of(plan, "down").cols ==
+          Cols{{{0, 128}, {256, 384}, {512, 640}}, {{128, 256}, {384, 512}, {640, 768}}});
+  }
 }
 
 TEST_CASE("wide plans cut norms by rows and projections by columns") {

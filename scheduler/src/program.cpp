@@ -93,6 +93,7 @@ void Program::add(const Source& from, std::size_t index, int lane, int part, int
   if (step.split == Split::cols) {
     const auto& cols = std::ssize(step.cols) == parts ? step.cols : step.parts;
     call.cols = cols[static_cast<std::size_t>(part)];
+    if (call.cols.size() > 1) call.run_cols = kernel.run_cols;
   }
   std::vector<View> in;
   for (const NodeId id : node.inputs) in.push_back(from.memory.view(id, lane, memory));

@@ -22,6 +22,7 @@ namespace weft::scheduler {
 
 struct Call {
   KernelFn run = nullptr;
+  KernelColsFn run_cols = nullptr;  // not null if one call computes all of `cols`
   KernelArgs args;
   const PlanStep* step = nullptr;
   std::span<const ColRange> cols;  // Split::cols

@@ -6,21 +6,31 @@
 #include "weft/ops/attention.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"
+#include "weft/ops/clamp.h"
 #include "weft/ops/concat.h"
+#include "weft/ops/expert_linear.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/gated_linear.h"
+#include "weft/ops/gelu.h"
 #include "weft/ops/get_rows.h"
+#include "weft/ops/layer_norm.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
 #include "weft/ops/mul.h"
+#include "weft/ops/normalize_sum.h"
 #include "weft/ops/quantize.h"
+#include "weft/ops/relu.h"
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/rms_norm_mul.h"
 #include "weft/ops/rope.h"
 #include "weft/ops/rope_angles.h"
 #include "weft/ops/scale.h"
+#include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
+#include "weft/ops/softmax.h"
+#include "weft/ops/softplus.h"
+#include "weft/ops/tanh.h"
 
 namespace weft::conform {
 namespace {
@@ -55,6 +65,11 @@ void add_plain_rows(Cases& cases, std::int64_t t, std::int64_t d) {
   plain(kAdd, 2, {});
   plain(kMul, 2, {});
   plain(kSilu, 1, {});
+  for (const OpDef* op : {&kGelu, &kRelu, &kSigmoid, &kSoftmax, &kSoftplus, &kTanh})
+    plain(*op, 1, {});
+  plain(kClamp, 1, ClampAttrs{-0.5f, 0.25f});
+  plain(kLayerNorm, 1, LayerNormAttrs{1e-5f});
+  plain(kNormalizeSum, 1, NormalizeSumAttrs{});
   plain(kScale, 1, ScaleAttrs{0.37f});
   plain(kRmsNorm, 1, RmsNormAttrs{1e-5f});
   cases.push_back({"rms_norm_mul", "F32", shape, [=](Graph& g) {
@@ -131,12 +146,28 @@ void add_projections(Cases& cases, DType x, DType w, const Projection& p) {
                    }});
 }
 
+// t tokens, each with two of five matrices.
+void add_experts(Cases& cases, DType x, DType w, std::int64_t t, std::int64_t d) {
+  constexpr std::int64_t kExperts = 5, kWidth = 48;
+  const std::string types =
+      x == f32 ? std::string(w.name()) : fmt::format("{} x {}", x.name(), w.name());
+  cases.push_back({"expert_linear", types, fmt::format("{} x {} -> 2 x {}", t, d, kWidth),
+                   [=](Graph& g) {
+                     done(g, apply(g, kExpertLinear,
+                                   {g.input("x", {x, {rows(g, t), d}}),
+                                    g.weight("w", {w, {kExperts, kWidth, d}}),
+                                    g.input("ids", {i32, {rows(g, t), 2}})}));
+                   },
+                   kExperts});
+}
+
 void add_type(Cases& cases, DType w) {
   const std::int64_t block = std::max<std::int64_t>(32, w.block_elems());
   for (const DType x : {f32, q8a}) {
     add_projections(cases, x, w, {1, block, 1});
     add_projections(cases, x, w, {7, block * 3, 37});
     add_projections(cases, x, w, {33, 512, 100});
+    for (const std::int64_t t : kFew) add_experts(cases, x, w, t, block * 2);
     add_projections(cases, x, w, {1, 1024, 256, true});
     add_projections(cases, x, w, {16, 1024, 256, true});
   }

@@ -6,17 +6,57 @@
 
 namespace weft::cpu {
 
-extern const CpuOp kCpuAdd, kCpuAttention, kCpuCacheWrite, kCpuConcat, kCpuGatedLinear, kCpuGetRows,
-    kCpuKeepRows, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuQuantize, kCpuRecurrence, kCpuRmsNorm,
-    kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuScale, kCpuSilu;
+extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuClamp,
+    kCpuConcat, kCpuConcatHeads, kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGelu,
+    kCpuGetRows, kCpuHeadLinear, kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul,
+    kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope,
+    kCpuRopeAngles, kCpuScale, kCpuScaleHeads, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax,
+    kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum;
+
+namespace {
+
+constexpr const CpuOp* kOps[] = {
+    &kCpuAdd,              //
+    &kCpuAttention,        //
+    &kCpuBiasedAttention,  //
+    &kCpuCacheWrite,       //
+    &kCpuClamp,            //
+    &kCpuConcat,           //
+    &kCpuConcatHeads,      //
+    &kCpuExpertLinear,     //
+    &kCpuGatedLinear,      //
+    &kCpuGather,           //
+    &kCpuGelu,             //
+    &kCpuGetRows,          //
+    &kCpuHeadLinear,       //
+    &kCpuKeepRows,         //
+    &kCpuLayerNorm,        //
+    &kCpuLinear,           //
+    &kCpuLinearConcat,     //
+    &kCpuMul,              //
+    &kCpuNormalizeSum,     //
+    &kCpuQuantize,         //
+    &kCpuRecurrence,       //
+    &kCpuRelu,             //
+    &kCpuRmsNorm,          //
+    &kCpuRmsNormMul,       //
+    &kCpuRope,             //
+    &kCpuRopeAngles,       //
+    &kCpuScale,            //
+    &kCpuScaleHeads,       //
+    &kCpuSigmoid,          //
+    &kCpuSilu,             //
+    &kCpuSliceHeads,       //
+    &kCpuSoftmax,          //
+    &kCpuSoftplus,         //
+    &kCpuTanh,             //
+    &kCpuTopK,             //
+    &kCpuWeightedSum,      //
+};
+
+}  // namespace
 
 std::span<const CpuOp* const> cpu_ops() {
-  static constexpr const CpuOp* kOps[] = {
-      &kCpuAdd,        &kCpuAttention,  &kCpuCacheWrite, &kCpuConcat,       &kCpuGatedLinear,
-      &kCpuGetRows,    &kCpuKeepRows,   &kCpuLinear,     &kCpuLinearConcat, &kCpuMul,
-      &kCpuQuantize,   &kCpuRecurrence, &kCpuRmsNorm,    &kCpuRmsNormMul,   &kCpuRope,
-      &kCpuRopeAngles, &kCpuScale,      &kCpuSilu,
-  };
   return kOps;
 }
 

@@ -106,19 +106,29 @@ class Runner {
     const Guarded scratch(align_up(kernel_->scratch_bytes));
     std::memset(scratch.data(), 0xff, static_cast<std::size_t>(kernel_->scratch_bytes));
     for (const Region& region : regions) {
-      kernel_->run({.op = node_.op,
-                    .attrs = &node_.attrs,
-                    .in = in,
-                    .out = result_.view,
-                    .scratch = {scratch.data(), static_cast<std::size_t>(kernel_->scratch_bytes)},
-                    .prepared = prepared_.get()},
-                   region);
+      kernel_->run(args(in, scratch), region);
     }
     return result_.view;
   }
   View run_whole(int over = -1) {
     const Region whole = Region::whole(out_);
     return run({&whole, 1}, over);
+  }
+
+  // Computes all columns in two calls of run_cols: every second range of `cols`, then the others.
+  View run_cols(std::span<const ColRange> cols) {
+    std::vector<View> in;
+    for (const Copy& c : inputs_) in.push_back(c.view);
+    result_ = copy_of(out_);
+    clear(result_.view);
+    const Guarded scratch(align_up(kernel_->scratch_bytes));
+    for (std::size_t half = 0; half < 2; ++half) {
+      std::vector<ColRange> mine;
+      for (std::size_t i = half; i < cols.size(); i += 2) mine.push_back(cols[i]);
+      std::memset(scratch.data(), 0xff, static_cast<std::size_t>(kernel_->scratch_bytes));
+      kernel_->run_cols(args(in, scratch), mine);
+    }
+    return result_.view;
   }
 
   // A partition of the output into rectangles, in random order.
@@ -145,6 +155,14 @@ class Runner {
   }
 
  private:
+  KernelArgs args(const std::vector<View>& in, const Guarded& scratch) const {
+    return {.op = node_.op,
+            .attrs = &node_.attrs,
+            .in = in,
+            .out = result_.view,
+            .scratch = {scratch.data(), static_cast<std::size_t>(kernel_->scratch_bytes)},
+            .prepared = prepared_.get()};
+  }
   static void clear(const View& v) {
     for (std::int64_t r = 0; r < v.rows(); ++r)
       std::memset(v.row<std::byte>(r), 0xff, static_cast<std::size_t>(row_bytes(v)));
@@ -186,6 +204,14 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
       CHECK(gaps_untouched(parts));
     }
   }
+  if (runner.kernel().run_cols) {
+    for (const std::int64_t step : {16, 17, 40}) {
+      std::vector<ColRange> cols;
+      for (std::int64_t c = 0; c < whole.cols(); c += step)
+        cols.push_back({c, std::min(c + step, whole.cols())});
+      CHECK_MESSAGE(bytes_of(runner.run_cols(cols)) == bits, "ranges of columns differ");
+    }
+  }
   const int over = runner.node().op->in_place_over;
   if (over >= 0 && runner.node().inputs[static_cast<std::size_t>(over)] != kNoNode) {
     CHECK_MESSAGE(bytes_of(runner.run_whole(over)) == bits, "in place differs");
@@ -199,13 +225,18 @@ Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view pa
 }
 
 void run_on(const Graph& graph, const Node& node, const std::vector<View>& in, const View& out,
-            const Region& region) {
+            const Region& region, std::span<std::byte> scratch) {
   KernelFailure failure;
   const auto prepared = cpu_backend().prepare(graph, node, {}, failure);
-  cpu_backend()
-      .find(graph, node)
-      ->run({.op = node.op, .attrs = &node.attrs, .in = in, .out = out, .prepared = prepared.get()},
-            region);
+  const auto kernel = cpu_backend().find(graph, node);
+  REQUIRE(kernel->scratch_bytes <= std::ssize(scratch));
+  kernel->run({.op = node.op,
+               .attrs = &node.attrs,
+               .in = in,
+               .out = out,
+               .scratch = scratch,
+               .prepared = prepared.get()},
+              region);
 }
 
 namespace {

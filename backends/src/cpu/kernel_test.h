@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,9 +37,9 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
 // The output of the node by its kernel, whole, as floats.
 Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path);
 
-// Runs the kernel of `node` on these very tensors. It takes no scratch.
+// Runs the kernel of `node` on these very tensors, with as much scratch as it needs.
 void run_on(const Graph& graph, const Node& node, const std::vector<View>& in, const View& out,
-            const Region& region);
+            const Region& region, std::span<std::byte> scratch = {});
 
 // `n_rows` rows of random blocks with sane scales, any codes.
 std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int64_t n_cols,

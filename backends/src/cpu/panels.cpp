@@ -340,10 +340,10 @@ void pack_rows(DType type, const std::byte* from, std::byte* to, std::int64_t n_
   }
 }
 
-// As RowLayout::read_row.
-void read_row(const View& tensor, std::int64_t r, std::byte* row) noexcept {
-  const std::int64_t row_bytes = tensor.dtype.bytes(tensor.cols());
-  if (!in_panel(r, tensor.rows())) {
+// Row `r` of a matrix of `n_rows` rows.
+void read_matrix_row(const View& tensor, std::int64_t n_rows, std::int64_t r, std::byte* row) {
+  const std::int64_t row_bytes = tensor.dtype.bytes(tensor.dim(-1));
+  if (!in_panel(r, n_rows)) {
     std::memcpy(row, tensor.data + r * row_bytes, static_cast<std::size_t>(row_bytes));
     return;
   }
@@ -353,6 +353,14 @@ void read_row(const View& tensor, std::int64_t r, std::byte* row) noexcept {
   each_unit(l, row_bytes, [&]<int kSize>(std::int64_t to, std::int64_t from, bool swapped) {
     copy<kSize>(panel + from + r_in * kSize, row + to, swapped ? &l.swaps : nullptr);
   });
+}
+
+// As RowLayout::read_row.
+void read_row(const View& tensor, std::int64_t r, std::byte* row) noexcept {
+  const std::int64_t n = tensor.cols() / tensor.dim(-1);  // rows of a matrix [N, K]; else 1
+  const std::int64_t row_bytes = tensor.dtype.bytes(tensor.dim(-1));
+  for (std::int64_t i = 0; i < n; ++i)
+    read_matrix_row(tensor, tensor.rows() * n, r * n + i, row + i * row_bytes);
 }
 
 }  // namespace

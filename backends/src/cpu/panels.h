@@ -4,7 +4,7 @@
 // so it takes as many bytes. Q4_K in panels is called Q4_K_R16.
 //
 //   tensor   panel 0 (rows 0-15), panel 1, ..., then the N mod 16 rows that fill no panel, in plain
-//            form
+//            form. A tensor [X, N, K] is stored as [X * N, K]; N is a multiple of 16
 //   panel    16 rows: their blocks in the order of K
 //   block    a block of the plain form is divided into units of `unit` bytes. In formats of 4k + 2
 //            bytes there is also a half of 2 bytes (the scale), which is not part of the units; in

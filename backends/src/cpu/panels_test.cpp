@@ -7,7 +7,13 @@
 #include <doctest/doctest.h>
 
 #include "weft/backends/backend.h"
+#include "weft/graph/graph.h"
+#include "weft/ops/expert_linear.h"
+#include "weft/ops/formats/f32.h"
 #include "weft/ops/formats/format.h"
+
+#include "cpu/isa.h"
+#include "cpu/passes/pack_weights.h"
 
 namespace weft::cpu {
 namespace {
@@ -55,6 +61,34 @@ TEST_CASE("panels: the same bytes in another order, every row can be read back")
     }
   }
   CHECK(panel_types().size() == 21);
+}
+
+TEST_CASE("panels: a tensor of matrices is stored like one of all their rows") {
+  const DType panels = panel_types().front();
+  const std::int64_t n_matrices = 3, n = 32, k = 5, row_bytes = panels.bytes(k);
+  const Bytes from = numbered(n_matrices * n * row_bytes);
+  Bytes to(from.size());
+  kPanels.pack(panels, from.data(), to.data(), n_matrices * n, row_bytes, 0, n_matrices * n);
+  const View view{.data = to.data(),
+                  .dtype = panels,
+                  .rank = 3,
+                  .dims = {n_matrices, n, k},
+                  .row_stride = n * row_bytes};
+  Bytes matrix(static_cast<std::size_t>(n * row_bytes));
+  for (std::int64_t m = 0; m < n_matrices; ++m) {
+    kPanels.read_row(view, m, matrix.data());
+    CHECK(std::memcmp(matrix.data(), from.data() + m * n * row_bytes, matrix.size()) == 0);
+  }
+}
+
+TEST_CASE("pack_weights: matrices of experts whose rows fill panels") {
+  for (const std::int64_t n : {40, 48}) {
+    Graph g;
+    const Tensor x = g.input("x", {f32, {2, 8}}), ids = g.input("ids", {i32, {2, 2}});
+    g.output("y", expert_linear(x, g.weight("w", {f32, {3, n, 8}}), ids));
+    const Graph packed = pack_weights(best_instruction_set(machine_features())).apply(g);
+    CHECK(in_panels(packed[packed.find("w")].spec.dtype) == (n == 48));
+  }
 }
 
 TEST_CASE("panels: units of 16 rows side by side, halves before two blocks, odd rows last") {

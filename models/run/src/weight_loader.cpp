@@ -39,7 +39,8 @@ struct Chunk {
 };
 
 void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
-  const std::int64_t row_bytes = weight.tensor->spec.row_bytes();
+  const TensorSpec& spec = weight.tensor->spec;
+  const std::int64_t row_bytes = spec.dtype.bytes(spec.shape.last());  // a row of a matrix
   const std::int64_t n_rows = weight.tensor->n_bytes / row_bytes;
   const RowLayout* layout = weight.dtype.layout();
   const std::int64_t granule = layout ? layout->granule : 1;

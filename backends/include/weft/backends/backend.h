@@ -47,11 +47,17 @@ struct KernelArgs {
 // REQUIRES: the region is within the output, and its columns are multiples of the op's col_granule.
 using KernelFn = void (*)(const KernelArgs& args, const Region& region) noexcept;
 
+// Computes several ranges of columns of all rows of the output, with the bits that KernelFn gives
+// for each range. REQUIRES: the ranges are sorted and do not overlap.
+using KernelColsFn = void (*)(const KernelArgs& args, std::span<const ColRange> cols) noexcept;
+
 struct Kernel {
   std::string_view row;  // its name in plans and profiles, "linear q8a q4_k avx512vnni"; lives as
                          // long as the program
   KernelFn run = nullptr;
-  std::int64_t scratch_bytes = 0;  // per lane, for extents up to the bounds
+  KernelColsFn run_cols = nullptr;  // for kernels that save work if they see all ranges of a lane;
+                                    // null: run() is called for each range
+  std::int64_t scratch_bytes = 0;   // per lane, for extents up to the bounds
   std::int64_t granule = 1;  // preferred multiple of columns (a tile's height); any region works
   bool splits = true;        // false: must compute the whole output in one call
   // Numbers of tokens that fill a tile or a path for few tokens: with one more, the kernel computes

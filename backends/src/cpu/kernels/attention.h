@@ -70,6 +70,18 @@ struct AttentionCells {
                       AttentionAhead& ahead) noexcept = nullptr;
 };
 
+// What biased_attention does with scores (ops/attention.h). Heads are counted from the first one of
+// the call.
+struct ScoreBias {
+  float softcap = 0;                  // 0: none
+  const float* slopes = nullptr;      // [n_heads] of the distance; null: none
+  const float* sinks = nullptr;       // [n_heads]; null: none
+  const std::int32_t* pos = nullptr;  // [n_tokens]
+  // [2 reach + 1] rows of a value per head, for the distances -reach .. reach; null: none.
+  const float* distances = nullptr;
+  std::int64_t distance_stride = 0, reach = 0;  // floats between rows
+};
+
 // Some query heads of one group, for tokens of a sequence whose runs begin at the same position. A
 // *row* is one head of one token. Strides are in bytes.
 struct AttentionArgs {
@@ -88,7 +100,8 @@ struct AttentionArgs {
   const std::int32_t* last = nullptr;  // [n_tokens], each >= first
   std::int64_t n_tokens = 0, n_heads = 0, e = 0, e_out = 0;
   float scale = 1;
-  float* scratch = nullptr;  // AttentionScratch(...).total floats, aligned to 64
+  const ScoreBias* bias = nullptr;  // null: none
+  float* scratch = nullptr;         // AttentionScratch(...).total floats, aligned to 64
 };
 
 struct AttentionKernels {

@@ -10,6 +10,7 @@
 // quantized blocks are multiplied as integers instead: keys always through a tile (CodeKeys),
 // values directly (CodeValues), with one FMA per block in each chain.
 
+#include "cpu/kernels/attention_bias.inl.h"
 #include "cpu/kernels/attention_steps.inl.h"
 #include "cpu/simd/exp.inl.h"
 #include "cpu/simd/simd.inl.h"
@@ -154,6 +155,7 @@ struct AttentionBlocks {
     for (std::int64_t r = 0; r < n_rows; ++r) {
       state.largest[r] = kMinusInfinity;
       V(0.0f).store_aligned(state.sums + r * kLanes);
+      if (a.bias) AddBias<Arch>::start(a, r, state.largest[r], state.sums[r * kLanes]);
       for (std::int64_t i = 0; i < state.at.padded_e_out; i += kLanes)
         V(0.0f).store_aligned(state.y + r * state.at.padded_e_out + i);
     }
@@ -216,6 +218,8 @@ struct AttentionBlocks {
     }
     if (max_n == 0) return;
     score<R>(state, r0, max_n);
+    if (state.a.bias)
+      AddBias<Arch>::run(state.a, r0, R, first_of_block(state.a) + state.s, max_n, state.p);
     alignas(64) float rescale[16], peaks[16];
     softmax<R>(state, r0, n, rescale, peaks);
     if (state.values_in_codes) {

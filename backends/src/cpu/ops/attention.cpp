@@ -1,10 +1,12 @@
 #include "weft/ops/attention.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "weft/backends/memory.h"
+#include "weft/ops/alibi.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/formats/q8a.h"
 
@@ -29,21 +31,46 @@ std::int64_t same_run(const std::int32_t* slot, const std::int32_t* first, std::
   return count;
 }
 
+// The slopes of the heads of a node.
+struct Slopes : PreparedKernel {
+  std::vector<float> of_heads;
+};
+
+// What is added to scores, for tokens from t on and heads from h on.
+ScoreBias bias_at(const KernelArgs& args, std::int64_t t, std::int64_t h) {
+  const auto& attrs = args.attrs->as<BiasedAttentionAttrs>();
+  const View &last = args.in[6], &pos = args.in[7], &sinks = args.in[8], &distances = args.in[9];
+  ScoreBias bias{.softcap = attrs.softcap};
+  bias.pos = (pos ? pos : last).row<const std::int32_t>(0) + t;
+  if (attrs.alibi != 0)
+    bias.slopes = static_cast<const Slopes*>(args.prepared)->of_heads.data() + h;
+  if (sinks) bias.sinks = sinks.row<const float>(0) + h;
+  if (distances) {
+    bias.distances = distances.row<const float>(0) + h;
+    bias.distance_stride = distances.row_stride / static_cast<std::int64_t>(sizeof(float));
+    bias.reach = distances.rows() / 2;
+  }
+  return bias;
+}
+
+float scale_of(const Attrs& attrs, bool biased) {
+  return biased ? attrs.as<BiasedAttentionAttrs>().scale : attrs.as<AttentionAttrs>().scale;
+}
+
 // Loops over groups, and within each over tiles of tokens.
-template <class Arch>
+template <class Arch, bool kBiased>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const View &q = args.in[0], &k = args.in[1], &v = args.in[2];
-  const auto* slot = args.in[4].row<const std::int32_t>(0);
-  const auto* first = args.in[5].row<const std::int32_t>(0);
-  const auto* last = args.in[6].row<const std::int32_t>(0);
+  const auto row = [&](std::size_t i) { return args.in[i].row<const std::int32_t>(0); };
+  const auto *slot = row(4), *first = row(5), *last = row(6);
   const std::int64_t e = q.dim(-1), e_out = v.dim(-1), per_group = q.dim(1) / k.dim(1);
   const AttentionKernels kernels = Attention<Arch>::run();
-  const std::int64_t h1 = region.col1 / e_out;
-  for (std::int64_t h = region.col0 / e_out; h < h1;) {
+  for (std::int64_t h = region.col0 / e_out, h1 = region.col1 / e_out; h < h1;) {
     const std::int64_t group = h / per_group, end = std::min(h1, (group + 1) * per_group);
     for (std::int64_t t = region.row0; t < region.row1;) {
-      const std::int64_t max_tokens = std::min(tile_tokens(end - h), region.row1 - t);
-      const std::int64_t n = same_run(slot, first, t, max_tokens);
+      const std::int64_t n =
+          same_run(slot, first, t, std::min(tile_tokens(end - h), region.row1 - t));
+      const ScoreBias bias = kBiased ? bias_at(args, t, h) : ScoreBias{};
       kernels.run({.q = q.row<const std::byte>(t) + q.dtype.bytes(h * e),
                    .q_stride = q.row_stride,
                    .q_in_blocks = q.dtype == q8a,
@@ -64,7 +91,8 @@ void run(const KernelArgs& args, const Region& region) noexcept {
                    .n_heads = end - h,
                    .e = e,
                    .e_out = e_out,
-                   .scale = args.attrs->as<AttentionAttrs>().scale,
+                   .scale = scale_of(*args.attrs, kBiased),
+                   .bias = kBiased ? &bias : nullptr,
                    .scratch = reinterpret_cast<float*>(args.scratch.data())});
       t += n;
     }
@@ -73,13 +101,16 @@ void run(const KernelArgs& args, const Region& region) noexcept {
 }
 
 // "attention f16", "attention q8_0 f16", "attention q8a q8_0"
-std::string name_of(DType q, DType k, DType v) {
+std::string name_of(std::string_view op, DType q, DType k, DType v) {
   const std::string name =
-      fmt::format("attention {}{}", q == q8a ? "q8a " : "", find_cache_kernels(k)->name);
+      fmt::format("{} {}{}", op, q == q8a ? "q8a " : "", find_cache_kernels(k)->name);
   return k == v ? name : fmt::format("{} {}", name, find_cache_kernels(v)->name);
 }
 
-constexpr auto kRows = rows_of<Attention>([]<class Arch>() -> KernelFn { return run<Arch>; });
+constexpr auto kRows =
+    rows_of<Attention>([]<class Arch>() -> KernelFn { return run<Arch, false>; });
+constexpr auto kBiasedRows =
+    rows_of<Attention>([]<class Arch>() -> KernelFn { return run<Arch, true>; });
 
 std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node) {
   const TensorSpec &q = graph[node.inputs[0]].spec, &k = graph[node.inputs[1]].spec;
@@ -91,14 +122,26 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
       std::min(std::max(AttentionKernels::kTileRows, per_group), per_group * q.shape[0].bound);
   const AttentionScratch scratch(max_rows, q.shape[2].bound, node.spec.shape.last());
   return with_row(
-      name_of(q.dtype, k.dtype, v.dtype), kRows, has,
+      name_of(node.op->name, q.dtype, k.dtype, v.dtype),
+      node.op == &kBiasedAttention ? std::span(kBiasedRows) : std::span(kRows), has,
       {.scratch_bytes = align_up(scratch.total * static_cast<std::int64_t>(sizeof(float))),
        .granule = per_group * node.spec.shape.last(),
        .token_tiles = {tile_tokens(per_group)}});
 }
 
+std::unique_ptr<PreparedKernel> prepare_slopes(FeatureSet, const Graph&, const Node& node) {
+  const float alibi = node.attrs.as<BiasedAttentionAttrs>().alibi;
+  if (alibi == 0) return nullptr;
+  auto slopes = std::make_unique<Slopes>();
+  const std::int64_t n_heads = node.spec.shape[1].bound;
+  for (std::int64_t h = 0; h < n_heads; ++h)
+    slopes->of_heads.push_back(static_cast<float>(alibi_slope(alibi, h, n_heads)));
+  return slopes;
+}
+
 }  // namespace
 
 extern const CpuOp kCpuAttention{&kAttention, find};
+extern const CpuOp kCpuBiasedAttention{&kBiasedAttention, find, prepare_slopes};
 
 }  // namespace weft::cpu

@@ -25,7 +25,35 @@ struct Case {
   DType k = f32, v = f32;
   std::int64_t t = 1, s = 1, heads = 1, groups = 1, e = 8, e_out = 8;
   bool q_in_blocks = false;
+  float softcap = 0, alibi = 0;  // these make it biased_attention
+  bool pos = false, sinks = false;
+  std::int64_t reach = 0;  // of distances; 0: none
 };
+
+// Adds the inputs of biased_attention.
+AttentionBias bias_inputs(Graph& g, const Case& c) {
+  AttentionBias bias{
+      .softcap = c.softcap, .alibi = c.alibi, .pos = {}, .sinks = {}, .distances = {}};
+  if (c.pos) bias.pos = g.input("pos", {i32, {c.t}});
+  if (c.sinks) bias.sinks = g.weight("sinks", {f32, {c.heads}});
+  if (c.reach > 0) bias.distances = g.weight("distances", {f32, {2 * c.reach + 1, c.heads}});
+  return bias;
+}
+
+void fill_bias(Evaluator& eval, const Case& c, std::uint32_t seed) {
+  std::mt19937 rng(seed);
+  if (c.pos) {
+    std::vector<std::int32_t> pos;
+    for (std::int64_t t = 0; t < c.t; ++t)
+      pos.push_back(static_cast<std::int32_t>(rng() % static_cast<std::uint32_t>(c.s)));
+    eval.ints("pos", pos);
+  }
+  if (c.sinks) eval.floats("sinks", noise(static_cast<std::size_t>(c.heads), seed + 4));
+  if (c.reach > 0) {
+    const std::int64_t n = (2 * c.reach + 1) * c.heads;
+    eval.floats("distances", noise(static_cast<std::size_t>(n), seed + 5));
+  }
+}
 
 void check_attention(const Case& c, std::uint32_t seed) {
   CAPTURE(c.t);
@@ -40,8 +68,9 @@ void check_attention(const Case& c, std::uint32_t seed) {
                v = g.state("v", {c.v, cache_shape(n_cells, c.groups, c.e_out)});
   const AttentionRuns runs = runs_inputs(g, c.t, c.s, 2);
   g.output("y", attention(c.q_in_blocks ? quantize(q) : q, k, v, runs,
-                          {.scale = 1.0f / std::sqrt(static_cast<float>(c.e))}));
+                          {.scale = 1.0f / std::sqrt(static_cast<float>(c.e))}, bias_inputs(g, c)));
   Evaluator eval(g, kOddRows);
+  fill_bias(eval, c, seed);
   const auto fill = [&](const char* path, std::int64_t n, std::uint32_t from, float scale) {
     Floats values = noise(static_cast<std::size_t>(n), from);
     for (float& x : values) x *= scale;
@@ -169,6 +198,50 @@ TEST_CASE("integer attention: numbers of cells around the block, groups of every
 }
 
 // Causal tokens of two sequences, some after others, in blocks here and there.
+TEST_CASE("biased_attention: softcap, slopes, sinks and distances, each alone and all together") {
+  std::uint32_t seed = 500;
+  for (const DType cache : {f32, f16, q8_0}) {
+    for (const std::int64_t t : {1, 5, 40}) {
+      const Case plain{
+          .k = cache, .v = cache, .t = t, .s = 150, .heads = 12, .groups = 2, .e = 32, .e_out = 32};
+      std::vector<Case> cases(5, plain);
+      cases[0].softcap = 3;
+      cases[1].alibi = 8;
+      cases[1].pos = t == 5;
+      cases[2].sinks = true;
+      cases[3].reach = 20;
+      cases[4].softcap = 50;
+      cases[4].alibi = 2;
+      cases[4].pos = cases[4].sinks = true;
+      cases[4].reach = 3;
+      for (Case& c : cases) {
+        CAPTURE(cache.name());
+        check_attention(c, ++seed);
+        c.q_in_blocks = cache == q8_0;
+        check_attention(c, ++seed);
+      }
+    }
+  }
+}
+
+TEST_CASE("biased_attention: a sink larger than all scores takes nearly all of the weight") {
+  for (const float sink : {40.0f, -40.0f, -std::numeric_limits<float>::infinity()}) {
+    Graph g;
+    const Tensor q = g.input("q", {f32, {1, 2, 8}});
+    const Tensor k = g.state("k", {f32, cache_shape(64, 1, 8)}),
+                 v = g.state("v", {f32, cache_shape(64, 1, 8)});
+    AttentionBias bias{.pos = {}, .sinks = g.weight("sinks", {f32, {2}}), .distances = {}};
+    g.output("y", attention(q, k, v, runs_inputs(g, 1, 64), {.scale = 1}, bias));
+    Evaluator eval(g);
+    eval.floats("q", noise(16, 1)).floats("k", noise(512, 2)).floats("v", Floats(512, 1.0f));
+    eval.floats("sinks", {sink, 0}).ints("table", {0}).ints("slot", {0});
+    eval.ints("first", {0}).ints("last", {9}).run();
+    const Floats y = run_kernel(g, eval, "y");
+    CHECK((sink > 0 ? y[0] < 1e-10f : y[0] > 0.999f));
+    CHECK((y[8] > 0.1f && y[8] < 0.999f));
+  }
+}
+
 TEST_CASE("attention: a token has the same bits alone and in a batch") {
   constexpr std::int64_t kTokens = 150, kRoom = 320;
   for (const DType cache : {f32, f16, q8_0, q4_0}) {

@@ -22,14 +22,17 @@ std::vector<std::int64_t> token_tiles(DType x) {
   return {3, 4, 12, 32, kPanelTokens};
 }
 
-// Empty if there is none.
-WeightRow row_for(const TensorSpec& x, const TensorSpec& w, FeatureSet has) {
+}  // namespace
+
+WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, FeatureSet has) {
   const DType plain = w.dtype.plain();
   const WeightRow row = find_weight_row(plain, has);
   if (!row || (in_panels(w.dtype) && !has_panel_row(x.dtype, plain, has))) return {};
   const bool fits = x.dtype == q8a ? row.kernels.from_q8a != nullptr : x.dtype == f32;
   return fits ? row : WeightRow{};
 }
+
+namespace {
 
 std::int64_t scratch_for(const TensorSpec& x, std::span<const TensorSpec> weights) {
   const bool panels =
@@ -44,7 +47,7 @@ std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x
   std::vector<std::string> names;
   const InstructionSet* used = nullptr;
   for (const TensorSpec& w : weights) {
-    const WeightRow row = row_for(x, w, has);
+    const WeightRow row = projection_row(x, w, has);
     if (!row) return std::nullopt;
     const std::string name = to_lower(w.dtype.name());
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -62,7 +65,7 @@ std::unique_ptr<PreparedKernel> prepare_projection(FeatureSet has, const Graph& 
                                                    const Node& node) {
   auto rows = std::make_unique<ProjectionRows>();
   for (const NodeId w : projection_weights(node))
-    rows->weights.push_back(row_for(graph[node.inputs[0]].spec, graph[w].spec, has));
+    rows->weights.push_back(projection_row(graph[node.inputs[0]].spec, graph[w].spec, has));
   return rows;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Shared by linear, linear_concat and gated_linear: finding and calling the kernel for given types
-// of activations and weights.
+// Shared by linear, linear_concat, gated_linear and expert_linear: finding and calling the kernel
+// for given types of activations and weights.
 
 #include <optional>
 #include <string>
@@ -23,6 +23,9 @@ struct ProjectionRows : PreparedKernel {
 };
 std::unique_ptr<PreparedKernel> prepare_projection(FeatureSet has, const Graph& graph,
                                                    const Node& node);
+
+// The row for these activations and weights; empty if there is none.
+WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, FeatureSet has);
 
 // The name and scratch of a kernel that multiplies x by these weights; nullopt if there is no row
 // for one of them. The name is "linear q8a x q4_k avx512vnni". Several weight types are joined by

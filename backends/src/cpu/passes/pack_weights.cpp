@@ -26,6 +26,12 @@ bool reads_panels(const Graph& graph, const Node& user, NodeId id, FeatureSet ha
          has_panel_row(graph[user.inputs[0]].spec.dtype, graph[id].spec.dtype, has);
 }
 
+// Whether panels hold rows of one matrix only, and there is one.
+bool has_panels(const Shape& shape) {
+  const std::int64_t n = shape.rank() > 2 ? shape[-2].bound : shape.rows().bound;
+  return n >= kPanelRows && (shape.rank() <= 2 || n % kPanelRows == 0);
+}
+
 // Every user reads panels, at least one of them all of the weight, and there is a panel to read.
 PerNode<bool> packable(const Graph& graph, FeatureSet has) {
   PerNode<bool> all(graph, true), any(graph);
@@ -37,7 +43,7 @@ PerNode<bool> packable(const Graph& graph, FeatureSet has) {
     }
   }
   for (NodeId id = 0; id < graph.size(); ++id)
-    all[id] = all[id] && any[id] && graph[id].spec.shape.rows().bound >= kPanelRows;
+    all[id] = all[id] && any[id] && has_panels(graph[id].spec.shape);
   for (const Graph::Output& output : graph.outputs()) all[output.node] = false;
   return all;
 }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "weft/graph/graph.h"
+#include "weft/ops/expert_linear.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
@@ -13,7 +14,7 @@ namespace weft::cpu {
 // Weights of a projection; empty for other ops. Its activations are input 0.
 inline std::span<const NodeId> projection_weights(const Node& node) {
   const std::span<const NodeId> inputs = node.inputs;
-  if (node.op == &kLinear) return inputs.subspan(1, 1);
+  if (node.op == &kLinear || node.op == &kExpertLinear) return inputs.subspan(1, 1);
   if (node.op == &kGatedLinear) return inputs.subspan(1, 2);
   if (node.op == &kLinearConcat)
     return inputs.subspan(1, static_cast<std::size_t>(node.attrs.as<LinearConcatAttrs>().count));

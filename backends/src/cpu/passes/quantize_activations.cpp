@@ -16,7 +16,8 @@ namespace {
 
 // The inputs that input 0 is multiplied by.
 std::span<const NodeId> factors(const Node& node) {
-  if (node.op == &kAttention) return std::span(node.inputs).subspan(1, 1);
+  if (node.op == &kAttention || node.op == &kBiasedAttention)
+    return std::span(node.inputs).subspan(1, 1);
   return projection_weights(node);
 }
 

@@ -5,6 +5,7 @@
 #include "weft/backends/backend.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/cache_cells.h"
+#include "weft/ops/expert_linear.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/formats/q8a.h"
@@ -75,6 +76,21 @@ TEST_CASE("queries are quantized if keys are stored in quantized blocks") {
   CHECK(queries(q8_0, 64) == "Q8A");
   CHECK(queries(q4_0, 32) == "Q8A");
   CHECK(queries(f16, 64) == "F32");
+}
+
+TEST_CASE("activations of experts are quantized, and biased queries") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {2, 64}}), ids = g.input("ids", {i32, {2, 3}});
+  const Tensor up = expert_linear(x, g.weight("up.weight", {q8_0, {5, 32, 64}}), ids);
+  g.output("down", expert_linear(up, g.weight("down.weight", {q4_0, {5, 64, 32}}), ids));
+  const Tensor q = g.input("q", {f32, {2, 4, 32}});
+  const Tensor k = g.state("k", {q8_0, cache_shape(64, 2, 32)});
+  const AttentionBias bias{.softcap = 30, .pos = {}, .sinks = {}, .distances = {}};
+  g.output("y", attention(q, k, k, test::runs_inputs(g, 2, 64), {.scale = 1}, bias).named("attn"));
+  const Graph low = kQuantizeActivations.apply(g);
+  check(low);
+  for (const char* path : {"up", "down", "attn"})
+    CHECK(low[at(low, path).inputs[0]].spec.dtype == q8a);
 }
 
 TEST_CASE("weights without an integer row keep float activations, even next to ones with it") {

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/isa_tags.h"
+
+namespace weft::cpu {
+
+// Over n floats; y may be x. Special values as in the scalar definitions (ops/src).
+struct ActivationKernels {
+  using Fn = void (*)(const float* x, float* y, std::int64_t n) noexcept;
+  Fn gelu = nullptr, relu = nullptr, sigmoid = nullptr, softplus = nullptr, tanh = nullptr;
+  void (*clamp)(const float* x, float low, float high, float* y, std::int64_t n) noexcept = nullptr;
+};
+
+template <class Arch>
+struct Activations {
+  static ActivationKernels run() noexcept;
+};
+
+}  // namespace weft::cpu

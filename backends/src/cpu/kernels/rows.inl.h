@@ -1,0 +1,101 @@
+#pragma once
+
+#include "cpu/kernels/rows.h"
+#include "cpu/simd/exp.inl.h"
+#include "cpu/simd/simd.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct RowFunctions {
+  using V = typename Simd<Arch>::V;
+  using P = Part<Arch>;
+  static constexpr int kLanes = Simd<Arch>::kLanes;
+
+  // Sum of term(x). Four vectors of sums, so that additions do not wait for each other; which
+  // element goes where depends on d alone. `term` is 0 for the zeros after the end.
+  template <class F>
+  static WEFT_INLINE float sum(const float* x, std::int64_t d, F term) {
+    V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
+    std::int64_t i = 0;
+    for (; i + 4 * kLanes <= d; i += 4 * kLanes) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) sums[k] = sums[k] + term(V::load_unaligned(x + i + k * kLanes));
+    }
+    for (; i + kLanes <= d; i += kLanes) sums[0] = sums[0] + term(V::load_unaligned(x + i));
+    float rest = 0;
+    if (i < d) {
+      alignas(64) float last[kLanes];
+      term(P::load(x + i, d - i)).store_aligned(last);
+      for (std::int64_t k = 0; k < d - i; ++k) rest += last[k];
+    }
+    return Simd<Arch>::sum((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
+  }
+
+  static void layer_norm(const float* x, float* y, std::int64_t d, float eps) noexcept {
+    const auto n = static_cast<float>(d);
+    const V mean(sum(
+                     x, d, [](V v) __attribute__((always_inline)) { return v; }) /
+                 n);
+    const float squares = sum(
+        x, d, [&](V v) __attribute__((always_inline)) { return (v - mean) * (v - mean); });
+    const V factor(1.0f / Simd<Arch>::root(squares / n + eps));
+    P::map(
+        d, x, y, [&](V v) __attribute__((always_inline)) { return (v - mean) * factor; });
+  }
+
+  static WEFT_INLINE float largest(const float* x, std::int64_t d) {
+    V top(-__builtin_inff());
+    std::int64_t i = 0;
+    for (; i + kLanes <= d; i += kLanes) top = xsimd::max(top, V::load_unaligned(x + i));
+    float max = Simd<Arch>::max(top);
+    for (; i < d; ++i) max = x[i] > max ? x[i] : max;
+    return max;
+  }
+
+  static void softmax(const float* x, float* y, std::int64_t d) noexcept {
+    const V max(largest(x, d));
+    P::map(
+        d, x,
+        y, [&](V v) __attribute__((always_inline)) { return Exp<Arch>::of_negative(v - max); });
+    const V total(sum(
+        y, d, [](V v) __attribute__((always_inline)) { return v; }));
+    P::map(
+        d, y, y, [&](V v) __attribute__((always_inline)) { return v / total; });
+  }
+
+  static void normalize_sum(const float* x, float* y, std::int64_t d, float min) noexcept {
+    const float total = sum(
+        x, d, [](V v) __attribute__((always_inline)) { return v; });
+    const V divisor(total < min ? min : total);
+    P::map(
+        d, x, y, [&](V v) __attribute__((always_inline)) { return v / divisor; });
+  }
+
+  static void weighted_sum(const float* x, std::int64_t stride, const float* weights,
+                           std::int64_t n, float* y, std::int64_t d) noexcept {
+    std::int64_t i = 0;
+    for (; i + kLanes <= d; i += kLanes) {
+      V total(0.0f);
+      for (std::int64_t k = 0; k < n; ++k)
+        total = Simd<Arch>::fma(V(weights[k]), V::load_unaligned(x + k * stride + i), total);
+      total.store_unaligned(y + i);
+    }
+    if (i == d) return;
+    V total(0.0f);
+    for (std::int64_t k = 0; k < n; ++k)
+      total = Simd<Arch>::fma(V(weights[k]), P::load(x + k * stride + i, d - i), total);
+    P::store(total, y + i, d - i);
+  }
+};
+
+template <class Arch>
+RowKernels Rows<Arch>::run() noexcept {
+  using F = RowFunctions<Arch>;
+  return {.layer_norm = &F::layer_norm,
+          .softmax = &F::softmax,
+          .normalize_sum = &F::normalize_sum,
+          .weighted_sum = &F::weighted_sum};
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,67 @@
+// Activations of one input: gelu, relu, sigmoid, softplus, tanh; and clamp.
+
+#include "cpu/kernels/activations.h"
+
+#include "weft/ops/clamp.h"
+#include "weft/ops/gelu.h"
+#include "weft/ops/relu.h"
+#include "weft/ops/sigmoid.h"
+#include "weft/ops/softplus.h"
+#include "weft/ops/tanh.h"
+
+#include "cpu/ops/binary.h"
+
+namespace weft::cpu {
+namespace {
+
+template <class Arch>
+const ActivationKernels& activations() noexcept {
+  static const ActivationKernels kKernels = Activations<Arch>::run();
+  return kKernels;
+}
+
+// One op, given by its kernel.
+template <ActivationKernels::Fn ActivationKernels::*kKernel>
+struct Activation {
+  template <class Arch>
+  static void run(const KernelArgs& args, const Region& region) noexcept {
+    const auto row = activations<Arch>().*kKernel;
+    for (std::int64_t r = region.row0; r < region.row1; ++r) {
+      row(floats(args.in[0], r, region.col0), floats(args.out, r, region.col0),
+          region.col1 - region.col0);
+    }
+  }
+  static constexpr auto kRows =
+      rows_of<Activations>([]<class Arch>() -> KernelFn { return run<Arch>; });
+
+  static std::optional<Kernel> find(FeatureSet has, const Graph&, const Node& node) {
+    return with_row(node.op->name, kRows, has, {.granule = kElementwiseGranule});
+  }
+};
+
+template <class Arch>
+void run_clamp(const KernelArgs& args, const Region& region) noexcept {
+  const auto& attrs = args.attrs->as<ClampAttrs>();
+  for (std::int64_t r = region.row0; r < region.row1; ++r) {
+    activations<Arch>().clamp(floats(args.in[0], r, region.col0), attrs.low, attrs.high,
+                              floats(args.out, r, region.col0), region.col1 - region.col0);
+  }
+}
+
+constexpr auto kClampRows =
+    rows_of<Activations>([]<class Arch>() -> KernelFn { return run_clamp<Arch>; });
+
+std::optional<Kernel> find_clamp(FeatureSet has, const Graph&, const Node&) {
+  return with_row("clamp", kClampRows, has, {.granule = kElementwiseGranule});
+}
+
+}  // namespace
+
+extern const CpuOp kCpuClamp{&kClamp, find_clamp};
+extern const CpuOp kCpuGelu{&kGelu, Activation<&ActivationKernels::gelu>::find};
+extern const CpuOp kCpuRelu{&kRelu, Activation<&ActivationKernels::relu>::find};
+extern const CpuOp kCpuSigmoid{&kSigmoid, Activation<&ActivationKernels::sigmoid>::find};
+extern const CpuOp kCpuSoftplus{&kSoftplus, Activation<&ActivationKernels::softplus>::find};
+extern const CpuOp kCpuTanh{&kTanh, Activation<&ActivationKernels::tanh>::find};
+
+}  // namespace weft::cpu
