@@ -4,8 +4,8 @@
 // a type takes as many bytes as one of DType::plain(). No file holds such types. Backends declare
 // them (Backend::layouts()); code that fills, reads or checks tensors finds the layout in the type.
 //
-// A tensor [X, N, K] is X matrices in this order, stored like one matrix [X * N, K]. N is a multiple
-// of the granule.
+// A tensor [X, N, K] is X matrices in this order, stored like one matrix [X * N, K]. N is a
+// multiple of the granule.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,10 @@ struct RowLayout {
   // pack() can start at multiples of this many rows.
   std::int64_t granule = 1;
 
-  // Copies rows [first, last), of K elements each, of the tensor `from` into the tensor `to`. `from` is of the plain
-  // type and has `n_rows` rows of `row_bytes` bytes; `to` is of `type`. The two must not overlap.
-  // Several threads may write different rows of one tensor. REQUIRES: `first` is a multiple of
-  // `granule`; `last` is one too, or equals n_rows.
+  // Copies rows [first, last), of K elements each, of the tensor `from` into the tensor `to`.
+  // `from` is of the plain type and has `n_rows` rows of `row_bytes` bytes; `to` is of `type`. The
+  // two must not overlap. Several threads may write different rows of one tensor. REQUIRES: `first`
+  // is a multiple of `granule`; `last` is one too, or equals n_rows.
   void (*pack)(DType type, const std::byte* from, std::byte* to, std::int64_t n_rows,
                std::int64_t row_bytes, std::int64_t first, std::int64_t last) noexcept = nullptr;
 
