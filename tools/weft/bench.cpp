@@ -178,24 +178,27 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->expected(3)
       ->type_name("SHAPE TYPE FILE");
   app.get_option("--model")->required(false);
-  app.footer(
-      "Columns: workers and who runs them (flow, crew, or the caller alone); the median of the\n"
-      "repetitions and the median distance from it; the bytes of weights and cache that a token\n"
-      "must read, and the share of the speed at which memory can be read; the model's\n"
-      "multiply-adds and their share of the peak (int8 if weights are quantized, f32 otherwise);\n"
-      "joins per token; nanoseconds per node; peak RSS so far.\n\n"
-      "Shapes of --make-model: a name, or dimensions as in these lines (E and tied are "
-      "optional):\n" +
-      known_shapes() +
-      "Types: Q4_K_M, or any type of `weft codec` for all matrices\n\n"
-      "Examples:\n"
-      "  weft bench -m model.gguf\n"
-      "  weft bench -m model.gguf -p 512,2048 -n 128 -d 0,4096 -r 3 -t 1,2 --json\n"
-      "  weft bench -m model.gguf -p 0 -n 64 --executor flow,crew\n"
-      "  weft bench -m model.gguf -p 0 -n 0 --widths 1,2,4,8,16,32,64\n"
-      "  weft bench --limits -t 1,2\n"
-      "  weft bench --make-model 1.1b Q4_K_M random.gguf\n"
-      "  weft bench --make-model D=512,F=1536,L=8,H=8,G=2,V=32000 Q8_0 random.gguf");
+  app.footer([] {
+    return std::string(
+        "Columns: workers and who runs them (flow, crew, or the caller alone); the median of the\n"
+        "repetitions and the median distance from it; the bytes of weights and cache that a token\n"
+        "must read, and the share of the speed at which memory can be read; the model's\n"
+        "multiply-adds and their share of the peak (int8 if weights are quantized, f32 "
+        "otherwise);\n"
+        "joins per token; nanoseconds per node; peak RSS so far.\n\n"
+        "Shapes of --make-model: a name, or dimensions as in these lines (E and tied are "
+        "optional):\n" +
+        known_shapes() +
+        "Types: Q4_K_M, or any type of `weft codec` for all matrices\n\n"
+        "Examples:\n"
+        "  weft bench -m model.gguf\n"
+        "  weft bench -m model.gguf -p 512,2048 -n 128 -d 0,4096 -r 3 -t 1,2 --json\n"
+        "  weft bench -m model.gguf -p 0 -n 64 --executor flow,crew\n"
+        "  weft bench -m model.gguf -p 0 -n 0 --widths 1,2,4,8,16,32,64\n"
+        "  weft bench --limits -t 1,2\n"
+        "  weft bench --make-model 1.1b Q4_K_M random.gguf\n"
+        "  weft bench --make-model D=512,F=1536,L=8,H=8,G=2,V=32000 Q8_0 random.gguf");
+  });
 }
 
 int bench(int argc, char** argv) {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
@@ -12,22 +12,13 @@
 #include "weft/files/made_model.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q5_0.h"
 #include "weft/ops/formats/q6_k.h"
+#include "weft/ops/formats/q8_0.h"
 #include "weft/quantize/quantize.h"
 
 namespace weft::tools {
 namespace {
-
-// Those of stories15M, TinyLlama 1.1B, Mistral 7B and Llama 3 8B, and one of 9e9 parameters.
-const MadeShape kShapes[] = {
-    {.name = "15m", .D = 288, .F = 768, .L = 6, .H = 6, .G = 6, .V = 32000, .tied = true},
-    {.name = "1.1b", .D = 2048, .F = 5632, .L = 22, .H = 32, .G = 4, .V = 32000},
-    {.name = "7b", .D = 4096, .F = 14336, .L = 32, .H = 32, .G = 8, .V = 32000},
-    {.name = "8b", .D = 4096, .F = 14336, .L = 32, .H = 32, .G = 8, .V = 128256},
-    {.name = "9b", .D = 3584, .F = 14336, .L = 42, .H = 32, .G = 8, .V = 128256, .E = 128},
-};
-
-constexpr std::int64_t kContext = 131072;
 
 // Sizes up to `max`: with these no count of parameters or bytes leaves 64 bits.
 struct Letter {
@@ -53,11 +44,13 @@ void put_letter(MadeShape& shape, std::string_view part) {
   const std::int64_t max = name == "tied" ? 1 : known ? letter->max : 0;
   if (!known || !whole || value < min || value > max) {
     std::string letters;
+    std::vector<std::string_view> names;
+    for (const MadeShape& shape_of_name : named_shapes()) names.push_back(shape_of_name.name);
     for (const Letter& l : kLetters) letters += fmt::format(" {} to {},", l.name, l.max);
     fail<ValueError>(
-        "'{}' is neither one of the shapes 15m, 1.1b, 7b, 8b, 9b nor a letter with a number from 1 "
-        "on, as in D=512:{} or tied=1",
-        printable(part), letters);
+        "'{}' is neither one of the shapes {} nor a letter with a number from 1 on, as in "
+        "D=512:{} or tied=1",
+        printable(part), fmt::join(names, ", "), letters);
   }
   if (name == "tied") {
     shape.tied = value != 0;
@@ -113,12 +106,24 @@ std::int64_t layer_of(std::string_view name) {
   return layer;
 }
 
-DType choose(const TypeChoice& type, std::int64_t n_layers, std::string_view name,
+// Tensors that files have in F32 in any type.
+bool stays_f32(std::string_view name, const Shape& shape) {
+  constexpr std::string_view kEndings[] = {".bias", "ffn_gate_inp.weight", "position_embd.weight",
+                                           "token_types.weight"};
+  return shape.rank() < 2 || std::ranges::any_of(kEndings, [&](std::string_view ending) {
+           return name.ends_with(ending);
+         });
+}
+
+DType choose(const TypeChoice& type, const MadeShape& made, std::string_view name,
              const Shape& shape) {
-  if (shape.rank() < 2) return f32;
-  const bool sensitive = (name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight")) &&
-                         has_more_bits(layer_of(name), n_layers);
-  const DType dtype = (sensitive ? type.better : type.common)->dtype;
+  if (stays_f32(name, shape)) return f32;
+  const bool sensitive = (name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight") ||
+                          name.ends_with("ffn_down_exps.weight")) &&
+                         has_more_bits(layer_of(name), made.L);
+  DType dtype = (sensitive ? type.better : type.common)->dtype;
+  const bool is_named = std::ranges::count(named_shapes(), made.name, &MadeShape::name) > 0;
+  if (is_named && shape.last() % dtype.block_elems() != 0) dtype = dtype == q4_k ? q5_0 : q8_0;
   if (shape.last() % dtype.block_elems() != 0)
     fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks of {}", name,
                      to_string(shape), dtype.name());
@@ -127,32 +132,47 @@ DType choose(const TypeChoice& type, std::int64_t n_layers, std::string_view nam
 
 MadeSource source_of(const MadeShape& s, const TypeChoice& type) {
   MadeSource source(
-      "llama", {.L = s.L, .D = s.D, .H = s.H, .G = s.G, .F = s.F, .V = s.V, .context = kContext});
-  source.keys["general.name"] = fmt::format("random weights, {}", s.name);
+      std::string(s.architecture),
+      {.L = s.L, .D = s.D, .H = s.H, .G = s.G, .F = s.F, .V = s.V, .context = s.context});
+  source.keys["general.name"] =
+      fmt::format("random weights, {}{}{}", s.name, s.note.empty() ? "" : ", ", s.note);
   source.keys["general.file_type"] = std::int64_t{type.file_type};
   source.keys["general.quantization_version"] = std::int64_t{2};
-  for (const char* key : {"attention.key_length", "attention.value_length", "rope.dimension_count"})
-    source.keys[fmt::format("llama.{}", key)] = s.E;
-  source.keys["llama.rope.freq_base"] = 500000.0;
-  source.type_of = [&type, n_layers = s.L](std::string_view name, const Shape& shape) {
-    return choose(type, n_layers, name, shape);
+  const auto set = [&](std::string_view key, MadeSource::Value value) {
+    source.keys[fmt::format("{}.{}", s.architecture, key)] = std::move(value);
+  };
+  set("attention.key_length", s.E);
+  set("attention.value_length", s.Ev > 0 ? s.Ev : s.E);
+  set("rope.dimension_count", s.R > 0 ? s.R : s.E);
+  set("rope.freq_base", s.rope_base);
+  if (s.layer_norm) set("attention.layer_norm_epsilon", 1e-5);
+  for (const auto& [key, value] : s.keys) set(key, value);
+  source.optional_endings = s.optional;
+  source.type_of = [&type, &s](std::string_view name, const Shape& shape) {
+    return choose(type, s, name, shape);
   };
   source.learn();
-  if (!s.tied) source.add("output.weight", {type.better->dtype, {s.V, s.D}});
+  if (!s.tied)
+    source.add("output.weight",
+               {choose(type, s, "output.weight", {s.V, s.D}) == f32 ? f32 : type.better->dtype,
+                {s.V, s.D}});
   return source;
 }
 
 }  // namespace
 
 std::int64_t MadeShape::parameters() const {
-  const std::int64_t attention = 2 * D * H * E + 2 * D * G * E;
-  return (tied ? 1 : 2) * V * D + L * (attention + 3 * D * F + 2 * D) + D;
+  const TypeChoice any = choose_type("F32");
+  std::int64_t n = 0;
+  const MadeSource source = source_of(*this, any);
+  for (const MadeSource::Tensor& tensor : source.tensors()) n += tensor.spec.shape.elems();
+  return n;
 }
 
 MadeShape parse_shape(std::string_view text) {
   MadeShape shape;
-  const auto* known = std::ranges::find(kShapes, text, &MadeShape::name);
-  if (known != std::end(kShapes)) {
+  const auto known = std::ranges::find(named_shapes(), text, &MadeShape::name);
+  if (known != named_shapes().end()) {
     shape = *known;
   } else {
     shape.name = text;
@@ -173,11 +193,13 @@ MadeShape parse_shape(std::string_view text) {
 
 std::string known_shapes() {
   std::string text;
-  for (const MadeShape& named : kShapes) {
+  for (const MadeShape& named : named_shapes()) {
     const MadeShape s = parse_shape(named.name);
-    text += fmt::format("  {:<5} D={},F={},L={},H={},G={},V={},E={}{}  {:.2f}e9 parameters\n",
-                        s.name, s.D, s.F, s.L, s.H, s.G, s.V, s.E, s.tied ? ",tied=1" : "",
-                        static_cast<double>(s.parameters()) / 1e9);
+    const std::string sizes = fmt::format("D={},F={},L={},H={},G={},V={},E={}{}", s.D, s.F, s.L,
+                                          s.H, s.G, s.V, s.E, s.tied ? ",tied=1" : "");
+    text +=
+        fmt::format("  {:<15}{:<57}{:6.2f}e9 parameters{}{}\n", s.name, sizes,
+                    static_cast<double>(s.parameters()) / 1e9, s.note.empty() ? "" : ", ", s.note);
   }
   return text;
 }

@@ -6,18 +6,35 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/arch/made_source.h"
 
 namespace weft::tools {
 
-// A decoder of architecture `llama`. Letters as in docs/glossary.md.
+// The sizes of a model. Letters as in docs/glossary.md.
 struct MadeShape {
   std::string name;
+  std::string_view note = {};
+  std::string_view architecture = "llama";
   std::int64_t D = 0, F = 0, L = 0, H = 0, G = 0, V = 0;
-  std::int64_t E = 0;  // width of a head; default: D / H
-  bool tied = false;   // the token embedding serves as output matrix
+  std::int64_t E = 0;   // width of a head; default: D / H
+  std::int64_t Ev = 0;  // of its values; default: E
+  std::int64_t R = 0;   // of the part that rope rotates; default: E
+  bool tied = false;    // the token embedding serves as output matrix
+  std::int64_t context = 131072;
+  double rope_base = 500000;
+  bool layer_norm = false;
+  // Further keys, without the architecture, and endings of the optional tensors that the model has.
+  std::vector<std::pair<std::string, MadeSource::Value>> keys = {};
+  std::vector<std::string> optional = {};
 
   std::int64_t parameters() const;
 };
+
+// Those with names (made_shapes.cpp).
+const std::vector<MadeShape>& named_shapes();
 
 // "1.1b", or free form "D=2048,F=5632,L=22,H=32,G=4,V=32000" with E=.. and tied=1 if wanted.
 // Throws ValueError that names the known shapes or the letter that is wrong.
@@ -27,7 +44,8 @@ MadeShape parse_shape(std::string_view text);
 std::string known_shapes();
 
 // Writes the model (weft/files/made_model.h). `type` is a format's name, or Q4_K_M: Q4_K, and Q6_K
-// for the output matrix and, in half of the layers, for attn_v and ffn_down. The same arguments
+// for the output matrix and, in half of the layers, for attn_v and ffn_down. Matrices of named
+// shapes whose rows are not whole blocks are Q5_0 in place of Q4_K, else Q8_0. The same arguments
 // give the same bytes. `progress` gets 0..1 and returns false to stop. Throws
 // ValueError for an unknown type, ShapeError if rows are not whole blocks, IoError, CancelledError.
 void make_model(const MadeShape& shape, std::string_view type, const std::string& path,

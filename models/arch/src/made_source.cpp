@@ -195,7 +195,11 @@ std::vector<std::string_view> MadeSource::tensor_names() const {
 const TensorSpec* MadeSource::declare(std::string_view name, const Shape& shape,
                                       bool optional) const {
   const TensorSpec* known = find_tensor(name);
-  if (known || !learning_ || (optional && !optional_tensors)) return known;
+  const bool wanted = !optional || optional_tensors ||
+                      std::ranges::any_of(optional_endings, [&](std::string_view ending) {
+                        return name.ends_with(ending);
+                      });
+  if (known || !learning_ || !wanted) return known;
   tensors_.push_back({std::string(name), {f32, shape}});
   return &tensors_.back().spec;
 }

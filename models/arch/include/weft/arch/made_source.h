@@ -34,6 +34,8 @@ class MadeSource final : public ModelSource {
   std::function<DType(std::string_view name, const Shape& shape)> type_of;
   // Whether it also has optional tensors.
   bool optional_tensors = false;
+  // The endings of the names of optional tensors that it has in any case: ".bias".
+  std::vector<std::string> optional_endings;
 
   // Builds a graph of the architecture and adds every key and tensor that it requires. Afterwards
   // the source behaves like a file: only add() adds tensors. Throws what find_architecture(),
