@@ -67,7 +67,7 @@ class Beams(Generate):
         schema = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 1,
                                                            "maximum": 99}},
                   "required": ["age"], "additionalProperties": False}
-        text, _ = self.generate("-n", "60", "--beams", "3", "--json-schema", json.dumps(schema))
+        text, _ = self.generate("-n", "120", "--beams", "3", "--json-schema", json.dumps(schema))
         self.assertTrue(1 <= json.loads(text)["age"] <= 99)
 
     def test_stop_and_ban(self):

@@ -313,7 +313,8 @@ class MakeModel(SystemTest):
                                   ("lacks L=", "D=64,F=64,H=2,G=2,V=9", "F16"),
                                   ("G must divide H", "D=64,F=64,H=2,G=3,V=9,L=1", "F16"),
                                   ("type 'Q9'", "15m", "Q9"),
-                                  ("not fixed rows of whole blocks", "15m", "Q4_K")):
+                                  ("not fixed rows of whole blocks",
+                                   "D=288,F=768,H=6,G=6,V=9,L=1", "Q4_K")):
             self.refuses(1, text, "weft", "bench", "--make-model", shape, kind, out)
         self.refuses(1, "cannot create", "weft", "bench", "--make-model", self.SHAPE, "F16",
                      self.folder / "no" / "x")

@@ -190,7 +190,9 @@ bool Search::find_pass(const Logits& plain) {
   if (!rewrites) {
     limit = limit_of(kRoundingLimit);
     if (with_all <= limit) {
-      result_.limit = limit_of(std::max(kKernelLimit, with_all / 4));
+      // Sums that differ in the last bit may round a code of 8 bits the other way, and a single
+      // code can be a large part of the error of all.
+      result_.limit = limit_of(std::max(kKernelLimit, with_all));
       return false;
     }
   }

@@ -15,8 +15,8 @@ struct BisectOptions {
   SessionOptions session;            // the configuration to examine; workers are always one
   std::vector<std::int32_t> tokens;  // at least one
   // The normalized squared error of logits above which they count as wrong. 0: 1e-8 for passes that
-  // only rewrite; 1e-2 for lowerings, which may round; for kernels a quarter of the error of the
-  // lowerings alone, at least 1e-9. Kernels are compared with the definitions of the same nodes.
+  // only rewrite; 1e-2 for lowerings, which may round; for kernels the error of the lowerings
+  // alone, at least 1e-9. Kernels are compared with the definitions of the same nodes.
   double max_nmse = 0;
   std::function<void(const std::string&)> progress;  // a line per trial; may be empty. An exception
                                                      // that it throws ends the search
