@@ -83,7 +83,7 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
       stopped.store(true, std::memory_order_relaxed);
       return;
     }
-    if (call.run_cols && !poison && !(observer && observer->reads_values())) {
+    if (call.run_cols && !call.device && !poison && !(observer && observer->reads_values())) {
       run_cols(call, worker);
       continue;
     }

@@ -33,7 +33,11 @@ void HostCopies::fetch_inputs() {
 }
 
 void HostCopies::fetch_output() {
-  if (wanted_) fetch(call_.args.out, args_.out, memories_.back());
+  if (!wanted_) return;
+  fetch(call_.args.out, args_.out, memories_.back());
+  if (call_.args.op->updates < 0) return;
+  const auto i = static_cast<std::size_t>(call_.args.op->updates);
+  fetch(call_.args.in[i], in_[i], memories_[i]);
 }
 
 }  // namespace weft::scheduler

@@ -65,7 +65,9 @@ std::vector<std::int64_t> segments_of(const Graph& graph, const Node& node, int 
         graph[input].op->storage != Storage::fresh || graph[input].spec.shape != node.spec.shape)
       continue;
     auto segments = segments_of(graph, graph[input], steps_back - 1);
-    if (segments.size() > 1) return segments;
+    const std::int64_t granule = col_granule(graph, node);
+    const auto fits = [&](std::int64_t end) { return end % granule == 0; };
+    if (segments.size() > 1 && std::ranges::all_of(segments, fits)) return segments;
   }
   return {node.spec.shape.cols()};
 }

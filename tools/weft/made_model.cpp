@@ -152,10 +152,12 @@ MadeSource source_of(const MadeShape& s, const TypeChoice& type) {
     return choose(type, s, name, shape);
   };
   source.learn();
-  if (!s.tied)
-    source.add("output.weight",
-               {choose(type, s, "output.weight", {s.V, s.D}) == f32 ? f32 : type.better->dtype,
-                {s.V, s.D}});
+  if (!s.tied) {
+    TypeChoice of_output = type;
+    of_output.common = type.better;
+    const Shape shape{s.V, s.D};
+    source.add("output.weight", {choose(of_output, s, "output.weight", shape), shape});
+  }
   return source;
 }
 

@@ -4,6 +4,7 @@
 
 #include "weft/arch/decoder.h"
 #include "weft/arch/latent_attention.h"
+#include "weft/base/error.h"
 #include "weft/ops/add.h"
 #include "weft/ops/layer_norm.h"
 #include "weft/ops/mul.h"
@@ -24,6 +25,9 @@ struct Sparse : Hparams {
 Chosen choose(const Layer& l, const Sparse& c, HeadStep rope, Tensor x, Tensor q_latent) {
   constexpr float kEps = 1e-6f;
   const Shape width{c.E};
+  if (!q_latent)
+    fail<ValueError>("layer {}: the indexer needs attn_q_a and attn_q_b, but the file has attn_q",
+                     l.index);
   Tensor q = project(l.w, "indexer.attn_q_b", c.H * c.E, c.latent.q_rank, q_latent);
   Tensor k = layer_norm(project(l.w, "indexer.attn_k", c.E, c.D, x), kEps);
   k = add(mul(k, l.w("indexer.k_norm.weight", width)), l.w("indexer.k_norm.bias", width));

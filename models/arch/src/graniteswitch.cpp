@@ -33,8 +33,9 @@ struct Switch : arch::Granite {
 // The number of the adapter of every token [T, 1]: the rounded mean of those switched on before.
 // The keys of tokens that switch are so much larger that softmax sees no others.
 Tensor adapter_ids(const Switch& c, const Inputs& in) {
-  const std::int64_t E = c.layer(0).E;                            // every element is the same
-  Tensor numbers = shift_positions(in.pos, {.step = INT32_MAX});  // 0
+  const std::int64_t E = c.layer(0).E;  // every element is the same
+  // Zeros: all positions are in the first chunk.
+  Tensor numbers = shift_positions(in.pos, {.step = INT32_MAX});
   for (std::size_t i = 0; i < c.adapters.size(); ++i) {
     const auto number = static_cast<std::int32_t>(i + 1);
     numbers = replace_id(in.tokens, numbers, {.from = c.adapters[i].token, .to = number});
@@ -111,7 +112,8 @@ std::vector<std::int64_t> token_ids(const Keys& keys, const Hparams& c, std::str
 }
 
 Switch read(const Keys& keys) {
-  constexpr std::int64_t kMaxAdapters = 4096, kMaxRank = 4096;
+  // The cache averages the numbers of adapters: F16 and Q8_0 distinguish them up to 1023.
+  constexpr std::int64_t kMaxAdapters = 1023, kMaxRank = 4096;
   Switch c{arch::read_granite(keys)};
   require_dense(keys, c);
   const std::int64_t n = keys.count("adapters.count", kMaxAdapters);

@@ -25,11 +25,11 @@ struct Grove : Hparams {
 
 // As in the files' engines, the weight of a group is that of the expert with the number of the
 // group.
-Tensor group_experts(const Layer& l, Tensor x, Tensor logits, Tensor probabilities) {
+Tensor group_experts(const Layer& l, Tensor x, Tensor scores, Tensor probabilities) {
   const auto& c = static_cast<const Grove&>(l.c);
   const std::int64_t n = c.experts.X / c.group_size;
   const auto k = static_cast<std::int32_t>(std::min(c.experts.K, n));
-  const Tensor ids = divide_ids(top_k(logits, {.k = k}), static_cast<std::int32_t>(c.group_size));
+  const Tensor ids = divide_ids(top_k(scores, {.k = k}), static_cast<std::int32_t>(c.group_size));
   const auto product = [&](std::string_view name, std::int64_t N, std::int64_t K, Tensor y) {
     return expert_linear(y, l.w(std::string(name) + ".weight", {n, N, K}), ids);
   };
@@ -61,7 +61,7 @@ Grove read(const Keys& keys) {
   Grove c{read_hparams(keys, {.min_F = 0})};
   read_experts(keys, c, {.required = true});
   const std::int64_t X = c.experts.X;
-  if (X == 0) keys.refuse("expert_count", X, "at least 1");
+  if (c.experts.n_groups > 1) keys.refuse("expert_group_count", c.experts.n_groups, "1");
   c.group_size = keys.count("experts_per_group", X);
   if (X % c.group_size != 0)
     keys.refuse("experts_per_group", c.group_size, fmt::format("a divisor of {} experts", X));

@@ -228,6 +228,10 @@ void read_expert_limits(const Keys& keys, Hparams& c) {
       if (!(limit >= 0)) keys.refuse(key, limit, "0 or a positive limit");
     }
     if (limits.size() == 1) limits.resize(static_cast<std::size_t>(c.L), limits.front());
+    const std::int64_t n = std::ssize(limits);
+    if (n > 0 && n != c.L && n != c.L + c.n_nextn)
+      keys.refuse(key, fmt::format("{} limits", n),
+                  fmt::format("one, or one for each of the {} layers", c.L));
     return limits;
   };
   c.experts.limits = read("swiglu_clamp_exp");

@@ -94,6 +94,7 @@ Tensor encode(const Weights& w, const T5& c, const Inputs& in) {
   const Tensor h =
       encoder_layers(w, c, in, in.memory.both_ways(), get_rows(embeddings(w, c), in.tokens));
   const Tensor rows = norm(w, "enc.output_norm", c, h);  // [T, D]
+  const Tensor out = get_rows(rows, in.out_rows);
   w.ignore_part("dec");
   w.ignore_part("output");
   const Weights dec = w.part("dec");
@@ -104,7 +105,7 @@ Tensor encode(const Weights& w, const T5& c, const Inputs& in) {
     in.memory.keep_encoded(i, heads(l, "cross_attn_k", n.G, n.E, rows),
                            heads(l, "cross_attn_v", n.G, n.Ev, rows));
   }
-  return get_rows(rows, in.out_rows);
+  return out;
 }
 
 Tensor decode(const Weights& w, const T5& c, const Inputs& in) {

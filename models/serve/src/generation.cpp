@@ -49,11 +49,14 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   std::optional<TokenHealing> heal;
   if (options.token_healing && tokenizer) heal.emplace(*tokenizer, prompt);
   if (prompt.empty()) fail<ValueError>("a prompt needs at least one token");
-  if (std::ssize(prompt) > session.options().context) {
-    fail<ValueError>("the prompt has {} tokens, the context holds {}", prompt.size(),
-                     session.options().context);
-  }
-  if (session.model().facts().encodes) {  // the decoder's text begins after its start token
+  const SessionOptions& o = session.options();
+  if (std::ssize(prompt) > o.context)
+    fail<ValueError>("the prompt has {} tokens, the context holds {}", prompt.size(), o.context);
+  const bool encodes = session.model().facts().encodes;
+  if (encodes && std::ssize(prompt) > o.prefill_width)
+    fail<ValueError>("the prompt has {} tokens, the encoder reads at most {} in one step",
+                     prompt.size(), o.prefill_width);
+  if (encodes) {  // the decoder's text begins after its start token
     const bool same_text = !must_encode && source == prompt && session.text_length(sequence) > 0;
     must_encode = !same_text;
     source = std::exchange(prompt, {session.model().facts().start});
