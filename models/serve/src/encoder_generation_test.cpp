@@ -94,6 +94,17 @@ TEST_CASE("encoder: a batch, and a fork") {
   CHECK(rest(fork) == rest(a));
 }
 
+TEST_CASE("encoder: a prompt that is longer than a step is refused, and changes nothing") {
+  const auto model = test::tiny_model({.arch = "t5"});
+  Session session(model, {.context = 64, .prefill_width = 8});
+  Generation generation(session, 0, kGreedy);
+  const Ids prompt{7, 3, 11, 42};
+  generation.begin(prompt);
+  CHECK(text_of([&] { generation.begin(Ids(9, 5)); }) ==
+        "the prompt has 9 tokens, the encoder reads at most 8 in one step");
+  CHECK(rest(generation) == generate(model, prompt));
+}
+
 TEST_CASE("encoder: what is not supported is refused by name") {
   const auto model = test::tiny_model({.arch = "t5"});
   const std::string file = model->file().path();

@@ -89,8 +89,8 @@ class Generation {
   // Begins a new text after a prompt. The prefix of the prompt that the sequence already holds is
   // reused; prefill() or the first next() computes the rest. Throws ValueError, and changes
   // nothing, for an empty prompt and for one that is longer than the context. The prompt of a model
-  // with an encoder (ModelFacts::encodes) is the encoder's text; the new tokens then follow the
-  // model's start token, which is what tokens() and n_prompt() count as the prompt.
+  // with an encoder (ModelFacts::encodes) is the encoder's text, of at most one step; new tokens
+  // then follow the model's start token, which tokens() and n_prompt() count as the prompt.
   void begin(std::span<const TokenId> prompt, SamplerStart start = SamplerStart::restart);
   // The same for encode_prompt() of a text (weft/serve/prompt.h). Throws UnsupportedError if the
   // model has no tokenizer.
