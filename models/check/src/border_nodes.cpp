@@ -6,8 +6,9 @@
 
 namespace weft::checks {
 
-BorderNodes::BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t max_rows)
-    : graph_(graph), next_(next), max_rows_(max_rows) {
+BorderNodes::BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t max_rows,
+                         bool all_layers)
+    : graph_(graph), next_(next), max_rows_(max_rows), all_layers_(all_layers) {
   std::size_t max_inputs = 0;
   for (NodeId id = 0; id < graph.size(); ++id)
     max_inputs = std::max(max_inputs, graph[id].inputs.size());
@@ -42,7 +43,19 @@ std::string BorderNodes::kind_of(const PlanStep& step) const {
   std::string kind = fmt::format("{} {} {}", step.op, step.kernel, node.attrs.to_json());
   for (const TensorSpec& spec : graph_.input_specs(node))
     kind += spec.present() ? ' ' + to_string(spec) : " -";
+  // A number per token, such as "first.w512": attention with another window or chunk.
+  for (const NodeId in : node.inputs) {
+    if (in != kNoNode && graph_[in].kind != NodeKind::weight && graph_[in].spec.shape.rank() < 2)
+      kind += ' ' + graph_[in].path;
+  }
   return kind;
+}
+
+bool BorderNodes::wanted(const PlanStep& step, const KernelArgs& args) {
+  const auto is_new_kind = [&] { return seen_.insert(kind_of(step)).second; };
+  const bool wide = args.out.rows() > 1;
+  if (!by_row(step, args)) return all_layers_ || !wide || is_new_kind();
+  return !reads_matrix(graph_[step.node]) || (wide && is_new_kind());
 }
 
 const KernelArgs& BorderNodes::narrowed(const PlanStep& step, const KernelArgs& args) {
@@ -67,11 +80,9 @@ const KernelArgs& BorderNodes::narrowed(const PlanStep& step, const KernelArgs& 
 
 void BorderNodes::before(const PlanStep& step, int worker, const KernelArgs& args,
                          const Region& region) noexcept {
-  const bool rows = by_row(step, args);
-  passes_ = !rows || !reads_matrix(graph_[step.node]) ||
-            (args.out.rows() > 1 && seen_.insert(kind_of(step)).second);
+  passes_ = wanted(step, args);
   if (!passes_) return;
-  const bool narrow = rows && args.out.rows() > max_rows_;
+  const bool narrow = by_row(step, args) && args.out.rows() > max_rows_;
   next_.before(step, worker, narrow ? narrowed(step, args) : args, region);
 }
 

@@ -14,17 +14,19 @@ namespace weft::checks {
 // no more than that of a narrow one. If they read a matrix of weights, one node for each kernel and
 // shape, and only in steps of several rows: their definitions take most of the time, other layers
 // run the same code, and single rows are like those of any decode step. Nodes that use other rows,
-// such as attention, are passed completely.
+// such as attention, are passed completely: all of them, or in steps of several rows one for each
+// kernel, shape, window and chunk.
 class BorderNodes final : public NodeObserver {
  public:
   // For one step. REQUIRES: graph and next outlive it.
-  BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t max_rows);
+  BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t max_rows, bool all_layers);
   void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;
   void after(const PlanStep& step, int worker, const KernelArgs& args,
              const Region& region) noexcept override;
 
  private:
+  bool wanted(const PlanStep& step, const KernelArgs& args);
   bool by_row(const PlanStep& step, const KernelArgs& args) const;
   bool reads_matrix(const Node& node) const;
   std::string kind_of(const PlanStep& step) const;
@@ -33,6 +35,7 @@ class BorderNodes final : public NodeObserver {
   const Graph& graph_;
   NodeObserver& next_;
   std::int64_t max_rows_;
+  bool all_layers_;
   std::unordered_set<std::string> seen_;  // kinds of nodes that were passed on
   bool passes_ = true;                    // the node that before() was called for
   std::vector<View> in_;

@@ -15,10 +15,10 @@ namespace {
 
 // The number of multiplications with weights that take about a second, and that all steps across
 // boundaries may take together.
-constexpr std::int64_t kPerSecond = 100'000'000'000, kMaxMultiplications = 10 * kPerSecond;
+constexpr std::int64_t kPerSecond = 100'000'000'000, kMaxMultiplications = 25 * kPerSecond;
 
 // The time of the scalar definition of a projection, relative to its kernel.
-constexpr std::int64_t kDefinitionCost = 500;
+constexpr std::int64_t kDefinitionCost = 1000;
 
 constexpr std::int64_t kFirstBlock = kCellsPerBlock + kMargin;
 
