@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "op_support.h"
+#include "row_groups.h"
 
 namespace weft {
 namespace {
@@ -31,22 +31,11 @@ struct Moments {
   double magnitude = 0;  // the largest |x|
 };
 
-// Calls f(x, y, moments) for every group of the last dimension.
-template <class F>
-void for_each_group(Views in, View out, F f) {
-  const std::int64_t d = out.dim(-1);
-  for (std::int64_t r = 0; r < out.rows(); ++r) {
-    for (std::int64_t c = 0; c < out.cols(); c += d) {
-      const float* x = in[0].row<const float>(r) + c;
-      f(x, out.row<float>(r) + c, Moments(x, d));
-    }
-  }
-}
-
 void reference(const Attrs& attrs, Views in, View out) {
   const double deviations = attrs.as<GaussianTopKAttrs>().deviations;
   const std::int64_t d = out.dim(-1);
-  for_each_group(in, out, [&](const float* x, float* y, const Moments& m) {
+  for_each_group(in[0], out, [&](const float* x, float* y) {
+    const Moments m(x, d);
     const double cutoff = m.mean + deviations * m.deviation;
     for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(std::max(x[i] - cutoff, 0.0));
   });
@@ -59,7 +48,8 @@ void bound(const Attrs& attrs, Views in, View bounds) {
   const double deviations = std::fabs(attrs.as<GaussianTopKAttrs>().deviations);
   const std::int64_t d = bounds.dim(-1);
   const auto n = static_cast<double>(d);
-  for_each_group(in, bounds, [&](const float* x, float* b, const Moments& m) {
+  for_each_group(in[0], bounds, [&](const float* x, float* b) {
+    const Moments m(x, d);
     const double off = rounding(n + 2) * m.magnitude;
     const double spread =
         off * std::sqrt(n / (n - 1)) + rounding(n / 2 + 8) * m.deviation + std::sqrt(2 * kFlushed);
@@ -77,10 +67,6 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return c;
 }
 
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[0].shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"x"}};
 
 }  // namespace
@@ -92,7 +78,7 @@ const OpDef kGaussianTopK{.name = "gaussian_top_k",
                           .reference = reference,
                           .bound = bound,
                           .cost = cost,
-                          .col_granule = granule,
+                          .col_granule = group_granule,
                           .in_place_over = 0};
 
 Tensor gaussian_top_k(Tensor x, float deviations, std::source_location where) {

@@ -1,5 +1,5 @@
 #pragma once
-// Where it is written that a processor has a feature.
+// The bits in which a processor, or the operating system, reports features.
 
 #include <cstdint>
 

@@ -5,14 +5,15 @@
 
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "weft/arch/decoder.h"
 #include "weft/arch/delta_net.h"
 #include "weft/ops/add.h"
 #include "weft/ops/concat.h"
-#include "weft/ops/concat_heads.h"
 #include "weft/ops/exp.h"
 #include "weft/ops/mul.h"
+#include "weft/ops/repeat_heads.h"
 #include "weft/ops/slice_heads.h"
 #include "weft/ops/views.h"
 
@@ -83,11 +84,9 @@ Projections projections(const Layer& l, const Hybrid& c, Tensor x) {
 
 // The key head of every value head: x [T, key_heads * N] -> [T, value_heads, N].
 Tensor spread(const Hybrid& c, Tensor x) {
-  const Tensor heads = split_heads(x, c.neighbours ? c.key_heads : 1);
-  Tensor y = heads;
-  for (std::int64_t i = c.key_heads; i < c.value_heads; i += c.key_heads)
-    y = concat_heads(y, heads);
-  return split_heads(merge_heads(y), c.value_heads);
+  if (c.neighbours) return repeat_heads(split_heads(x, c.key_heads), c.value_heads);
+  const auto n = static_cast<std::size_t>(c.value_heads / c.key_heads);
+  return split_heads(concat(std::vector<Tensor>(n, x)), c.value_heads);
 }
 
 Tensor delta_net(const Layer& l, Tensor x) {
@@ -115,12 +114,13 @@ Decoder describe(const Hybrid& c) {
 }
 
 Hybrid read(const Keys& keys, std::int64_t min_F) {
+  constexpr std::int64_t kMaxHeads = 4096;
   Hybrid c{read_hparams(keys, {.min_G = 0, .min_F = min_F})};
   read_recurrent_layers(keys, c, 4);
   c.taps = read_taps(keys, "ssm.conv_kernel");
   c.N = read_state_width(keys, "ssm.state_size");
-  c.key_heads = read_state_width(keys, "ssm.group_count");
-  c.value_heads = read_state_width(keys, "ssm.time_step_rank");
+  c.key_heads = keys.count("ssm.group_count", kMaxHeads);
+  c.value_heads = keys.count("ssm.time_step_rank", kMaxHeads);
   const std::int64_t width = keys.count("ssm.inner_size", std::int64_t{1} << 24);
   if (c.value_heads % c.key_heads != 0)
     keys.refuse("ssm.group_count", c.key_heads,

@@ -28,14 +28,14 @@ struct Pair {
 // The parts of scratch memory after that of the kernels of linear, in bytes.
 struct Layout {
   std::int64_t group;  // max pairs of one call of such a kernel
-  std::int64_t choices, starts, pairs, x, results, total;
+  std::int64_t choices, ends, pairs, x, results, total;
 
   Layout(const TensorSpec& x_spec, const TensorSpec& w, const TensorSpec& ids, std::int64_t begin) {
     const std::int64_t n_tokens = ids.shape[0].bound, n_choices = ids.shape[1].bound;
     group = std::min(n_tokens, kPanelTokens);
     choices = align_up(begin);
-    starts = choices + align_up(n_choices * 4);
-    pairs = starts + align_up((w.shape[0].bound + 1) * 4);
+    ends = choices + align_up(n_choices * 4);
+    pairs = ends + align_up((w.shape[0].bound + 1) * 4);
     x = pairs + align_up(n_tokens * n_choices * static_cast<std::int64_t>(sizeof(Pair)));
     results = x + align_up(group * x_spec.dtype.bytes(x_spec.shape.last()));
     total = results + align_up(group * std::min(kResultCols, w.shape[1].bound) * kFloat);
@@ -73,12 +73,12 @@ class Experts {
       return;
     }
     const std::int64_t n_experts = args_.in[1].rows();
-    auto* const starts = at<std::int32_t>(l_.starts);
+    auto* const ends = at<std::int32_t>(l_.ends);
     auto* const pairs = at<Pair>(l_.pairs);
-    sort(row0, row1, choices, starts, pairs);
+    sort(row0, row1, choices, ends, pairs);
     std::int32_t begin = 0;
-    for (std::int64_t e = 0; e <= n_experts; ++e) {  // starts[e] became the end of expert e
-      const std::int32_t end = starts[e];
+    for (std::int64_t e = 0; e <= n_experts; ++e) {
+      const std::int32_t end = ends[e];
       for (std::int64_t i = begin; i < end; i += l_.group) {
         const std::int64_t n = std::min(end - i, l_.group);
         compute(e == n_experts ? -1 : e, {pairs + i, static_cast<std::size_t>(n)}, cols);

@@ -1,6 +1,6 @@
 #pragma once
-// Shared by linear, linear_concat, gated_linear and expert_linear: finding and calling the kernel
-// for given types of activations and weights.
+// Shared by linear, linear_concat, gated_linear, expert_linear and head_linear: finding and calling
+// the kernel for given types of activations and weights.
 
 #include <optional>
 #include <string>

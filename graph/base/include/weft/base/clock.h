@@ -1,5 +1,5 @@
 #pragma once
-// Time that has passed.
+// Elapsed time.
 
 #include <chrono>
 

@@ -71,9 +71,9 @@ class Recurrent {
   // the value before the first token is 0. Keeps the last value of each sequence as its state.
   Tensor scan(Tensor a, Tensor x,
               std::source_location where = std::source_location::current()) const;
-  // The row of the previous token of each sequence, 0 before the first (ops/token_shift.h): x [T,
-  // D]
-  // -> [T, D]. The state is [D].
+  // For each token, the row of the previous token of its sequence, or 0 before the first
+  // (ops/token_shift.h):
+  // x [T, D] -> [T, D]. The state is [D].
   Tensor token_shift(Tensor x, std::source_location where = std::source_location::current()) const;
   // A convolution along the tokens, per channel (ops/causal_conv.h): x [T, C], w [C, K], bias [C]
   // or absent -> [T, C]. The state is [C, K - 1].
@@ -124,10 +124,10 @@ class Memory {
   // Memory in which a token attends to the last n tokens, including itself. Older ones are dropped.
   // Throws ValueError if n < 1.
   Memory window(std::int64_t n) const;
-  // Memory of which a token sees every token of its sequence; or, with n > 0, those at most n / 2
+  // Memory in which a token sees every token of its sequence; or, with n > 0, those at most n / 2
   // positions away. The whole sequence must come in one step. Throws ValueError if n < 0.
   Memory both_ways(std::int64_t n = 0) const;
-  // Memory of which a token sees the tokens of its own chunk of n positions, up to itself. Throws
+  // Memory in which a token sees the tokens of its own chunk of n positions, up to itself. Throws
   // ValueError if n < 1.
   Memory chunks(std::int64_t n) const;
   // Stores the keys k [T, 1, E] of an indexer, and chooses what the step's tokens attend to by its
@@ -135,7 +135,7 @@ class Memory {
   Chosen choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositionsAttrs& attrs,
                 Tensor weights = {},
                 std::source_location where = std::source_location::current()) const;
-  // Memory of which a token sees only what was chosen. Its attend() takes no softcap and no biases.
+  // Memory in which a token sees only what was chosen. Its attend() takes no softcap and no biases.
   Memory chosen(const Chosen& chosen) const;
   // A state of this shape, zero before the first token. Names are unique in a graph.
   Recurrent recurrent(std::string_view name, const Shape& shape,
