@@ -36,10 +36,11 @@ class Weights {
   // The weight of this name. block() adds a prefix: block(3)("attn_q.weight", ..) is
   // "blk.3.attn_q.weight". The same name gives the same tensor. Throws FormatError "FILE: tensor
   // 'NAME' is missing (models/arch/src/llama.cpp:41)" and ShapeError "FILE: tensor 'NAME' must be
-  // [64, 64], got [64, 32] (...)". A vector [N] of the file can be declared as [N, 1].
+  // [64, 64], got [64, 32] (...)".
   Tensor operator()(std::string_view name, const Shape& shape,
                     Where where = Where::current()) const;
-  // The same for a weight whose dimensions of 1 vary from file to file: [1, C, 1, K] for [C, K].
+  // The same for a weight whose dimensions of 1 vary from file to file: [1, C, 1, K] for [C, K], or
+  // [N] for [N, 1].
   Tensor squeezed(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   // As operator(), but no tensor if the file does not have it.
   Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
