@@ -53,6 +53,7 @@ function(weft_layer name)
   target_link_libraries(weft_${name}
     PUBLIC ${dependencies} ${ARG_PUBLIC_LIBRARIES}
     PRIVATE $<BUILD_INTERFACE:weft_compile_options> ${ARG_PRIVATE_LIBRARIES})
+  weft_precompile(weft_${name})
   weft_check_headers(${name})
   set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_LAYERS ${name})
   set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/include/weft)
@@ -100,6 +101,7 @@ function(weft_tests name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} weft_test_main)
+  weft_precompile(${name})
   set(timeout 300)
   if(WEFT_SANITIZE)
     set(timeout 1200)  # ThreadSanitizer on the scalar reference

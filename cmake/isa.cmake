@@ -13,6 +13,7 @@
 #     Generates the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h,
 #     isa_table.h, simd/simd.inl.h, kernel_list.h, weight_tags.h and weight_format_list.h.
 include_guard(DIRECTORY)
+include(Precompiled)
 
 set(WEFT_ISAS)
 set(WEFT_FEATURES)  # of all sources
@@ -77,6 +78,26 @@ if(WEFT_COVERAGE)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-profile-arcs -fno-test-coverage)
 endif()
 
+# The object library of `target` for all kernels of one set; they share flags and precompiled headers.
+function(weft_isa_library target isa out)
+  set(library ${target}_${isa})
+  set(${out} ${library} PARENT_SCOPE)
+  if(TARGET ${library})
+    return()
+  endif()
+  add_library(${library} OBJECT)
+  target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
+  target_link_libraries(${library} PRIVATE fmt::fmt $<TARGET_NAME_IF_EXISTS:weft_compile_options>)
+  # Unoptimized, these objects would contain copies of inline functions whose names do not say the
+  # instruction set, and the linker may use such a copy everywhere. Therefore always -O2, and no
+  # link-time optimization. GCC 12 warns about the undefined registers in its own AVX-512 headers.
+  target_compile_options(${library} PRIVATE
+    $<$<NOT:$<CONFIG:Release>>:-O2> -fno-lto -fno-exceptions -Wno-maybe-uninitialized -Wno-uninitialized
+    ${WEFT_ISA_SANITIZER_FLAGS} ${WEFT_ISA_${isa}_FLAGS})
+  weft_precompile_own(${library} <cstddef> <cstdint> <cstring> <xsimd/xsimd.hpp>)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+endfunction()
+
 # Adds a source for every set of `group`. It instantiates `class`, in which @ARCH@ is the tag, from
 # the header `kernel` and any further ones.
 function(weft_isa_sources target kernel class group)
@@ -93,12 +114,8 @@ function(weft_isa_sources target kernel class group)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${kernel}.${isa}.cpp)
     file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
       "${includes}template struct weft::cpu::${instance};\n")
-    # Unoptimized, these objects would contain copies of inline functions whose names do not say the
-    # instruction set, and the linker may use such a copy everywhere. Therefore always -O2, and no
-    # link-time optimization. GCC 12 warns about the undefined registers in its own AVX-512 headers.
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "$<$<NOT:$<CONFIG:Release>>:-O2>;-fno-lto;-fno-exceptions;-Wno-maybe-uninitialized;-Wno-uninitialized;${WEFT_ISA_SANITIZER_FLAGS};${WEFT_ISA_${isa}_FLAGS}")
-    target_sources(${target} PRIVATE ${source})
+    weft_isa_library(${target} ${isa} library)
+    target_sources(${library} PRIVATE ${source})
   endforeach()
 endfunction()
 
