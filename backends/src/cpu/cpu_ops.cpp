@@ -6,8 +6,8 @@
 
 namespace weft::cpu {
 
-extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuClamp,
-    kCpuConcat, kCpuConcatHeads, kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGelu,
+extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuCausalConv,
+    kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGelu,
     kCpuGetRows, kCpuHeadLinear, kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul,
     kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope,
     kCpuRopeAngles, kCpuScale, kCpuScaleHeads, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax,
@@ -20,6 +20,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuAttention,        //
     &kCpuBiasedAttention,  //
     &kCpuCacheWrite,       //
+    &kCpuCausalConv,       //
     &kCpuClamp,            //
     &kCpuConcat,           //
     &kCpuConcatHeads,      //

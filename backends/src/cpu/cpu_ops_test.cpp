@@ -19,7 +19,6 @@ namespace {
 // Ops without kernels, which the backend computes by their definitions. A kernel removes its row.
 constexpr std::string_view kByDefinition[] = {"attention_temperature",
                                               "bucket_distances",
-                                              "causal_conv",
                                               "choose_positions",
                                               "chosen_attention",
                                               "delta_rule",

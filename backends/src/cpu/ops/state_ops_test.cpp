@@ -1,0 +1,130 @@
+// The ops that update a state (weft/ops/state_rows.h).
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "weft/ops/causal_conv.h"
+#include "weft/ops/formats/f16.h"
+
+#include "cpu/kernel_test.h"
+
+namespace weft::test {
+namespace {
+
+constexpr std::int64_t kRows = 4;  // of the state
+
+// Adds the node "y" for n_tokens tokens to a graph. Inputs that vary by token have n_tokens rows.
+using Build = std::function<Tensor(Graph& g, std::int64_t n_tokens, const StateRows& rows)>;
+
+struct Case {
+  std::vector<std::int64_t> state;  // shape of a row
+  Build build;
+};
+
+Graph graph_of(const Case& c, std::int64_t n_tokens) {
+  Graph g;
+  std::vector<Dim> dims{kRows};
+  for (const std::int64_t n : c.state) dims.emplace_back(n);
+  const StateRows rows{g.state("state", {f32, Shape(dims)}), g.input("from", {i32, {n_tokens}}),
+                       g.input("before", {i32, {n_tokens}}), g.input("to", {i32, {n_tokens}})};
+  g.output("y", c.build(g, n_tokens, rows));
+  return g;
+}
+
+// Fills weights with noise, and inputs with that of tokens [first, first + n_tokens). Inputs named
+// "decay" get factors in [0, 1), others whose name ends in '/N' noise in [-1 / N, 1 / N).
+void fill(Evaluator& eval, const Graph& g, std::int64_t first, std::int64_t n_tokens) {
+  for (NodeId id = 0; id < g.size(); ++id) {
+    const Node& node = g[id];
+    if (node.op || node.spec.dtype == i32 || node.path == "state") continue;
+    const bool by_token = node.kind == NodeKind::input;
+    const std::int64_t n = by_token ? node.spec.shape.cols() : node.spec.shape.elems();
+    Floats all = noise(static_cast<std::size_t>(n * (by_token ? first + n_tokens : 1)), id + 1);
+    if (by_token) all.erase(all.begin(), all.begin() + first * n);
+    const std::size_t slash = node.path.find('/');
+    const float scale = slash == std::string::npos ? 1 : 1 / std::stof(node.path.substr(slash + 1));
+    for (float& x : all) x = node.path == "decay" ? std::fabs(x) : x * scale;
+    eval.floats(node.path, all);
+  }
+}
+
+// Three sequences by turns: one without a state, the others with those of rows 0 and 1. The states
+// after the middle token and after the last one are kept.
+void check_turns(const Case& c, std::int64_t n_tokens, std::uint32_t seed) {
+  const Graph g = graph_of(c, n_tokens);
+  Evaluator eval(g, kOddRows);
+  fill(eval, g, 0, n_tokens);
+  eval.floats("state", noise(eval.floats("state").size(), seed));
+  std::vector<std::int32_t> from, before, to(static_cast<std::size_t>(n_tokens), -1);
+  for (std::int32_t t = 0; t < n_tokens; ++t) {
+    from.push_back(t < 3 ? t - 1 : -1);
+    before.push_back(t < 3 ? -1 : t - 3);
+  }
+  to[to.size() / 2] = 2;
+  to.back() = 3;
+  eval.ints("from", from).ints("before", before).ints("to", to).run();
+  check_kernel(g, eval, "y", seed);
+}
+
+struct Result {
+  Floats y, state;  // all outputs, and the state after the last token
+};
+
+// One sequence in steps of these numbers of tokens, each from the state that the one before kept.
+Result in_steps(const Case& c, const std::vector<std::int64_t>& steps) {
+  Result r;
+  alignas(64) static std::byte scratch[1 << 20];
+  std::int64_t first = 0;
+  for (const std::int64_t n : steps) {
+    const Graph g = graph_of(c, n);
+    Evaluator eval(g, kOddRows);
+    fill(eval, g, first, n);
+    const std::size_t size = eval.floats("state").size() / kRows;
+    Floats rows(size * kRows);
+    if (first > 0) std::ranges::copy(r.state, rows.begin());
+    std::vector<std::int32_t> before, to(static_cast<std::size_t>(n), -1);
+    for (std::int32_t t = 0; t < n; ++t) before.push_back(t - 1);
+    to.back() = 1;
+    const std::vector<std::int32_t> from(to.size(), first > 0 ? 0 : -1);
+    eval.floats("state", rows).ints("from", from).ints("before", before).ints("to", to).run();
+    const NodeId id = eval.node("y");
+    run_on(g, g[id], eval.inputs(id), eval.view(id), Region::whole(eval.view(id)), scratch);
+    const Floats y = eval.floats("y"), state = eval.floats("state");
+    r.y.insert(r.y.end(), y.begin(), y.end());
+    r.state.assign(state.begin() + static_cast<std::ptrdiff_t>(size),
+                   state.begin() + static_cast<std::ptrdiff_t>(2 * size));
+    first += n;
+  }
+  return r;
+}
+
+void check_case(const Case& c) {
+  for (const std::int64_t n : {1, 4, 7, 70}) check_turns(c, n, static_cast<std::uint32_t>(n));
+  const Result whole = in_steps(c, {70});
+  for (const std::vector<std::int64_t>& steps :
+       {std::vector<std::int64_t>(70, 1), {33, 1, 36}, {2, 67, 1}}) {
+    const Result parts = in_steps(c, steps);
+    CHECK(parts.y == whole.y);
+    CHECK(parts.state == whole.state);
+  }
+}
+
+TEST_CASE("causal_conv: within the bounds, split anywhere, the same bits in steps of any size") {
+  for (const std::int64_t width : {1, 15, 33, 150}) {
+    for (const std::int64_t taps : {2, 4, 19}) {
+      for (const DType type : {f32, f16}) {
+        CAPTURE(width);
+        CAPTURE(taps);
+        check_case({{width, taps - 1}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
+                      const Tensor bias = taps == 4 ? Tensor{} : g.weight("bias", {f32, {width}});
+                      return causal_conv(g.input("x", {f32, {n, width}}),
+                                         g.weight("w", {type, {width, taps}}), bias, rows);
+                    }});
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
