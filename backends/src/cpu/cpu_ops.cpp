@@ -7,11 +7,11 @@
 namespace weft::cpu {
 
 extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuCausalConv,
-    kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGelu,
-    kCpuGetRows, kCpuHeadLinear, kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul,
-    kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope,
-    kCpuRopeAngles, kCpuScale, kCpuScaleHeads, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax,
-    kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum;
+    kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuExpertLinear, kCpuGatedLinear,
+    kCpuGather, kCpuGelu, kCpuGetRows, kCpuHeadLinear, kCpuKeepRows, kCpuLayerNorm, kCpuLinear,
+    kCpuLinearConcat, kCpuMul, kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu,
+    kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuScale, kCpuScaleHeads, kCpuSigmoid,
+    kCpuSilu, kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum;
 
 namespace {
 
@@ -24,6 +24,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuClamp,            //
     &kCpuConcat,           //
     &kCpuConcatHeads,      //
+    &kCpuDeltaRule,        //
     &kCpuExpertLinear,     //
     &kCpuGatedLinear,      //
     &kCpuGather,           //

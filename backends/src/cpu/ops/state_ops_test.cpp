@@ -4,7 +4,10 @@
 #include <cmath>
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "weft/ops/causal_conv.h"
+#include "weft/ops/delta_rule.h"
 #include "weft/ops/formats/f16.h"
 
 #include "cpu/kernel_test.h"
@@ -122,6 +125,36 @@ TEST_CASE("causal_conv: within the bounds, split anywhere, the same bits in step
                                          g.weight("w", {type, {width, taps}}), bias, rows);
                     }});
       }
+    }
+  }
+}
+
+struct HeadSizes {
+  std::int64_t heads, n, p;
+};
+constexpr HeadSizes kHeadSizes[] = {{1, 1, 1}, {3, 5, 7}, {2, 16, 16}, {2, 19, 150}, {1, 64, 64}};
+
+Tensor decay_of(Graph& g, std::int64_t n_tokens, const HeadSizes& s, bool by_row) {
+  return g.input("decay", {f32, by_row ? Shape{n_tokens, s.heads, s.n} : Shape{n_tokens, s.heads}});
+}
+
+TEST_CASE("delta_rule: within the bounds, split anywhere, the same bits in steps of any size") {
+  for (const HeadSizes& s : kHeadSizes) {
+    for (const bool by_row : {false, true}) {
+      CAPTURE(s.n);
+      CAPTURE(s.p);
+      CAPTURE(by_row);
+      check_case({{s.heads, s.n, s.p}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
+                    const TensorSpec keys{f32, {n, s.heads, s.n}};
+                    const std::string small = fmt::format("/{}", s.n);
+                    return delta_rule({.q = g.input("q", keys),
+                                       .k = g.input("k", keys),
+                                       .v = g.input("v", {f32, {n, s.heads, s.p}}),
+                                       .decay = decay_of(g, n, s, by_row),
+                                       .remove = g.input("remove" + small, keys),
+                                       .write = g.input("write", keys)},
+                                      rows);
+                  }});
     }
   }
 }
