@@ -89,15 +89,17 @@ struct DeltaRuleFunctions {
         sums[v] = next_removed[v] = V(0.0f);
       }
       for (std::int64_t r = 0; r < b.n; ++r) {
-        const V factor(decay[kDecayByRow ? r : 0]);
+        // Before the stores, so that each is loaded once.
+        const V d(decay[kDecayByRow ? r : 0]), w(write[r]), key(k[r]), query(q[r]);
+        const V back(kNext ? next[r] : 0.0f);
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
-          V cell = P::load(s.data + r * s.stride + v * kLanes, n) * factor;
-          cell = Simd<Arch>::fma(V(write[r]), removed[v], cell);
-          cell = Simd<Arch>::fma(V(k[r]), values[v], cell);
+          V cell = P::load(s.data + r * s.stride + v * kLanes, n) * d;
+          cell = Simd<Arch>::fma(w, removed[v], cell);
+          cell = Simd<Arch>::fma(key, values[v], cell);
           P::store(cell, to.data + r * to.stride + v * kLanes, n);
-          sums[v] = Simd<Arch>::fma(V(q[r]), cell, sums[v]);
-          if constexpr (kNext) next_removed[v] = Simd<Arch>::fma(V(next[r]), cell, next_removed[v]);
+          sums[v] = Simd<Arch>::fma(query, cell, sums[v]);
+          if constexpr (kNext) next_removed[v] = Simd<Arch>::fma(back, cell, next_removed[v]);
         }
       }
 #pragma GCC unroll 4
