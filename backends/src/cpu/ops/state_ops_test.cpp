@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "weft/ops/causal_conv.h"
 #include "weft/ops/delta_rule.h"
 #include "weft/ops/formats/f16.h"
+#include "weft/ops/gated_linear_attention.h"
 
 #include "cpu/kernel_test.h"
 
@@ -155,6 +157,31 @@ TEST_CASE("delta_rule: within the bounds, split anywhere, the same bits in steps
                                        .write = g.input("write", keys)},
                                       rows);
                   }});
+    }
+  }
+}
+
+TEST_CASE(
+    "gated_linear_attention: within the bounds, split anywhere, the same bits in steps of any "
+    "size") {
+  for (const HeadSizes& s : kHeadSizes) {
+    for (const bool by_row : {false, true}) {
+      for (const bool with_bonus : {false, true}) {
+        CAPTURE(s.n);
+        CAPTURE(s.p);
+        CAPTURE(by_row);
+        CAPTURE(with_bonus);
+        check_case(
+            {{s.heads, s.n, s.p}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
+               // Heads share a q; without a bonus, they also share a k.
+               const TensorSpec one{f32, {n, 1, s.n}}, own{f32, {n, s.heads, s.n}};
+               const Tensor q = g.input("q", one), v = g.input("v", {f32, {n, s.heads, s.p}});
+               const Tensor k = g.input("k", with_bonus ? own : one);
+               const Tensor bonus =
+                   with_bonus ? g.weight("bonus", {f32, {s.heads, s.n}}) : Tensor{};
+               return gated_linear_attention(q, k, v, decay_of(g, n, s, by_row), bonus, rows);
+             }});
+      }
     }
   }
 }
