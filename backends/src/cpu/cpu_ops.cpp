@@ -11,8 +11,8 @@ extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, 
     kCpuGatedLinearAttention, kCpuGather, kCpuGelu, kCpuGetRows, kCpuHeadLinear, kCpuKeepRows,
     kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNormalizeSum, kCpuQuantize,
     kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuScale,
-    kCpuScaleHeads, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuTanh,
-    kCpuTopK, kCpuWeightedSum;
+    kCpuScaleHeads, kCpuSelectiveScan, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax,
+    kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum;
 
 namespace {
 
@@ -48,6 +48,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuRopeAngles,            //
     &kCpuScale,                 //
     &kCpuScaleHeads,            //
+    &kCpuSelectiveScan,         //
     &kCpuSigmoid,               //
     &kCpuSilu,                  //
     &kCpuSliceHeads,            //

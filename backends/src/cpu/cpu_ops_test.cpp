@@ -31,7 +31,6 @@ constexpr std::string_view kByDefinition[] = {"attention_temperature",
                                               "repeat_heads",
                                               "replace_id",
                                               "round_to_ids",
-                                              "selective_scan",
                                               "shift_positions",
                                               "token_shift",
                                               "xielu"};

@@ -11,6 +11,7 @@
 #include "weft/ops/delta_rule.h"
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/gated_linear_attention.h"
+#include "weft/ops/selective_scan.h"
 
 #include "cpu/kernel_test.h"
 
@@ -183,6 +184,46 @@ TEST_CASE(
              }});
       }
     }
+  }
+}
+
+TEST_CASE("selective_scan: within the bounds, split anywhere, the same bits in steps of any size") {
+  for (const std::int64_t width : {1, 15, 33}) {
+    for (const std::int64_t n_state : {1, 5, 16, 17}) {
+      CAPTURE(width);
+      CAPTURE(n_state);
+      // Rates and steps of both signs: exponents are in (-1, 1).
+      check_case({{width, n_state}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
+                    const TensorSpec channels{f32, {n, width}}, states{f32, {n, n_state}};
+                    return selective_scan(g.input("x", channels), g.input("dt", channels),
+                                          g.weight("a", {f32, {width, n_state}}),
+                                          g.input("b", states), g.input("c", states), rows);
+                  }});
+    }
+  }
+}
+
+TEST_CASE("selective_scan: exponents of any size") {
+  constexpr std::int64_t kChannels = 40;
+  Graph g;
+  const TensorSpec channels{f32, {1, kChannels}}, states{f32, {1, 1}};
+  const StateRows rows{g.state("state", {f32, {2, kChannels, 1}}), g.input("from", {i32, {1}}),
+                       g.input("before", {i32, {1}}), g.input("to", {i32, {1}})};
+  g.output("y", selective_scan(g.input("x", channels), g.input("dt", channels),
+                               g.weight("a", {f32, {kChannels, 1}}), g.input("b", states),
+                               g.input("c", states), rows));
+  const float inf = std::numeric_limits<float>::infinity();
+  const Floats exponents{0,     -0.0f, 1,      -1,     10,    -10,   80,     -80, 86,    -86,
+                         87,    -87,   -87.3f, -87.4f, -88,   -89,   -100,   88,  88.3f, 88.4f,
+                         88.5f, 88.7f, 88.8f,  89,     90,    100,   128,    200, 1e30f, -1e30f,
+                         inf,   -inf,  NAN,    0.3f,   -0.3f, 0.35f, -0.35f, 5,   -5,    20};
+  for (const float scale : {1.0f, -1.0f}) {
+    Evaluator eval(g, kOddRows);
+    eval.floats("x", Floats(kChannels, 0)).floats("dt", Floats(kChannels, 1));
+    eval.floats("a", exponents).floats("b", {1}).floats("c", {1});
+    eval.floats("state", Floats(2 * kChannels, scale));
+    eval.ints("from", {0}).ints("before", {-1}).ints("to", {1}).run();
+    check_kernel(g, eval, "y", 1);
   }
 }
 
