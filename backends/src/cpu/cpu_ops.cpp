@@ -8,11 +8,11 @@ namespace weft::cpu {
 
 extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuCausalConv,
     kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuExpertLinear, kCpuGatedLinear,
-    kCpuGatedLinearAttention, kCpuGather, kCpuGelu, kCpuGetRows, kCpuHeadLinear, kCpuKeepRows,
-    kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNormalizeSum, kCpuQuantize,
-    kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuScale,
-    kCpuScaleHeads, kCpuSelectiveScan, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax,
-    kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum;
+    kCpuGatedLinearAttention, kCpuGather, kCpuGelu, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear,
+    kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNormalizeSum,
+    kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles,
+    kCpuScale, kCpuScaleHeads, kCpuSelectiveScan, kCpuSigmoid, kCpuSilu, kCpuSliceHeads,
+    kCpuSoftmax, kCpuSoftplus, kCpuTanh, kCpuTokenShift, kCpuTopK, kCpuWeightedSum;
 
 namespace {
 
@@ -32,6 +32,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuGather,                //
     &kCpuGelu,                  //
     &kCpuGetRows,               //
+    &kCpuHeadDecay,             //
     &kCpuHeadLinear,            //
     &kCpuKeepRows,              //
     &kCpuLayerNorm,             //
@@ -55,6 +56,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuSoftmax,               //
     &kCpuSoftplus,              //
     &kCpuTanh,                  //
+    &kCpuTokenShift,            //
     &kCpuTopK,                  //
     &kCpuWeightedSum,           //
 };

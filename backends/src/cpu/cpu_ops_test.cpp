@@ -25,14 +25,12 @@ constexpr std::string_view kByDefinition[] = {"attention_temperature",
                                               "dot_heads",
                                               "exp",
                                               "gaussian_top_k",
-                                              "head_decay",
                                               "ids_to_floats",
                                               "lerp",
                                               "repeat_heads",
                                               "replace_id",
                                               "round_to_ids",
                                               "shift_positions",
-                                              "token_shift",
                                               "xielu"};
 
 TEST_CASE("every op has kernels or is computed by its definition") {

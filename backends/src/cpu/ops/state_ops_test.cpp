@@ -11,7 +11,9 @@
 #include "weft/ops/delta_rule.h"
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/gated_linear_attention.h"
+#include "weft/ops/head_decay.h"
 #include "weft/ops/selective_scan.h"
+#include "weft/ops/token_shift.h"
 
 #include "cpu/kernel_test.h"
 
@@ -224,6 +226,25 @@ TEST_CASE("selective_scan: exponents of any size") {
     eval.floats("state", Floats(2 * kChannels, scale));
     eval.ints("from", {0}).ints("before", {-1}).ints("to", {1}).run();
     check_kernel(g, eval, "y", 1);
+  }
+}
+
+TEST_CASE("token_shift: copies, split anywhere, the same in steps of any size") {
+  for (const std::int64_t width : {1, 33}) {
+    check_case({{width}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
+                  return token_shift(g.input("x", {f32, {n, width}}), rows);
+                }});
+  }
+}
+
+TEST_CASE("head_decay: the factors of the definition, split anywhere") {
+  for (const std::int32_t heads : {1, 7, 40}) {
+    Graph g;
+    g.output("y", head_decay(g.input("pos", {i32, {9}}), {.heads = heads, .rate = 0.7f}));
+    Evaluator eval(g, kOddRows);
+    eval.ints("pos", std::vector<std::int32_t>(9, 3)).run();
+    check_kernel(g, eval, "head_decay", 1);
+    CHECK(run_kernel(g, eval, "head_decay") == eval.floats("y"));
   }
 }
 
