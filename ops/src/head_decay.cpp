@@ -31,7 +31,7 @@ void by_head(View out, F value) {
 
 void reference(const Attrs& attrs, Views, View out) {
   const auto& a = attrs.as<HeadDecayAttrs>();
-  by_head(out, [&](std::int64_t h) { return static_cast<float>(std::exp(exponent(a, h))); });
+  by_head(out, [&](std::int64_t h) { return head_decay_factor(a, h); });
 }
 
 // The exponent is a product, a quotient and a power good to 2 ulp, whose own exponent is at most 8;
@@ -47,6 +47,10 @@ void bound(const Attrs& attrs, Views, View bounds) {
 constexpr OpInput kInputs[] = {{"pos", Reach::all}};
 
 }  // namespace
+
+float head_decay_factor(const HeadDecayAttrs& attrs, std::int64_t h) {
+  return static_cast<float>(std::exp(exponent(attrs, h)));
+}
 
 const OpDef kHeadDecay{.name = "head_decay",
                        .inputs = kInputs,

@@ -32,6 +32,8 @@
 #include "weft/ops/softplus.h"
 #include "weft/ops/tanh.h"
 
+#include "conform/state_cases.h"
+
 namespace weft::conform {
 namespace {
 
@@ -259,6 +261,7 @@ std::vector<Case> all_cases(std::span<const DType> layouts) {
   add_elementwise(cases);
   add_rope(cases);
   add_caches(cases);
+  add_state_cases(cases);
   add_weights(cases, layouts);
   return cases;
 }

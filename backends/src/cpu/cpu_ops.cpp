@@ -6,52 +6,59 @@
 
 namespace weft::cpu {
 
-extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuClamp,
-    kCpuConcat, kCpuConcatHeads, kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGelu,
-    kCpuGetRows, kCpuHeadLinear, kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul,
-    kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope,
-    kCpuRopeAngles, kCpuScale, kCpuScaleHeads, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax,
-    kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum;
+extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuCausalConv,
+    kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuExpertLinear, kCpuGatedLinear,
+    kCpuGatedLinearAttention, kCpuGather, kCpuGelu, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear,
+    kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNormalizeSum,
+    kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles,
+    kCpuScale, kCpuScaleHeads, kCpuSelectiveScan, kCpuSigmoid, kCpuSilu, kCpuSliceHeads,
+    kCpuSoftmax, kCpuSoftplus, kCpuTanh, kCpuTokenShift, kCpuTopK, kCpuWeightedSum;
 
 namespace {
 
 constexpr const CpuOp* kOps[] = {
-    &kCpuAdd,              //
-    &kCpuAttention,        //
-    &kCpuBiasedAttention,  //
-    &kCpuCacheWrite,       //
-    &kCpuClamp,            //
-    &kCpuConcat,           //
-    &kCpuConcatHeads,      //
-    &kCpuExpertLinear,     //
-    &kCpuGatedLinear,      //
-    &kCpuGather,           //
-    &kCpuGelu,             //
-    &kCpuGetRows,          //
-    &kCpuHeadLinear,       //
-    &kCpuKeepRows,         //
-    &kCpuLayerNorm,        //
-    &kCpuLinear,           //
-    &kCpuLinearConcat,     //
-    &kCpuMul,              //
-    &kCpuNormalizeSum,     //
-    &kCpuQuantize,         //
-    &kCpuRecurrence,       //
-    &kCpuRelu,             //
-    &kCpuRmsNorm,          //
-    &kCpuRmsNormMul,       //
-    &kCpuRope,             //
-    &kCpuRopeAngles,       //
-    &kCpuScale,            //
-    &kCpuScaleHeads,       //
-    &kCpuSigmoid,          //
-    &kCpuSilu,             //
-    &kCpuSliceHeads,       //
-    &kCpuSoftmax,          //
-    &kCpuSoftplus,         //
-    &kCpuTanh,             //
-    &kCpuTopK,             //
-    &kCpuWeightedSum,      //
+    &kCpuAdd,                   //
+    &kCpuAttention,             //
+    &kCpuBiasedAttention,       //
+    &kCpuCacheWrite,            //
+    &kCpuCausalConv,            //
+    &kCpuClamp,                 //
+    &kCpuConcat,                //
+    &kCpuConcatHeads,           //
+    &kCpuDeltaRule,             //
+    &kCpuExpertLinear,          //
+    &kCpuGatedLinear,           //
+    &kCpuGatedLinearAttention,  //
+    &kCpuGather,                //
+    &kCpuGelu,                  //
+    &kCpuGetRows,               //
+    &kCpuHeadDecay,             //
+    &kCpuHeadLinear,            //
+    &kCpuKeepRows,              //
+    &kCpuLayerNorm,             //
+    &kCpuLinear,                //
+    &kCpuLinearConcat,          //
+    &kCpuMul,                   //
+    &kCpuNormalizeSum,          //
+    &kCpuQuantize,              //
+    &kCpuRecurrence,            //
+    &kCpuRelu,                  //
+    &kCpuRmsNorm,               //
+    &kCpuRmsNormMul,            //
+    &kCpuRope,                  //
+    &kCpuRopeAngles,            //
+    &kCpuScale,                 //
+    &kCpuScaleHeads,            //
+    &kCpuSelectiveScan,         //
+    &kCpuSigmoid,               //
+    &kCpuSilu,                  //
+    &kCpuSliceHeads,            //
+    &kCpuSoftmax,               //
+    &kCpuSoftplus,              //
+    &kCpuTanh,                  //
+    &kCpuTokenShift,            //
+    &kCpuTopK,                  //
+    &kCpuWeightedSum,           //
 };
 
 }  // namespace

@@ -100,6 +100,7 @@ class Runner {
   View run(std::span<const Region> regions, int over = -1) {
     std::vector<View> in;
     for (const Copy& c : inputs_) in.push_back(c.view);
+    spoil_updated_rows();
     result_ = copy_of(over >= 0 ? inputs_[static_cast<std::size_t>(over)].view : out_);
     if (over < 0) clear(result_.view);
     if (over >= 0) in[static_cast<std::size_t>(over)] = result_.view;
@@ -109,6 +110,11 @@ class Runner {
       kernel_->run(args(in, scratch), region);
     }
     return result_.view;
+  }
+  // The state that the node updates; no data if it updates none.
+  View updated() const {
+    const int i = node_.op->updates;
+    return i < 0 ? View{} : inputs_[static_cast<std::size_t>(i)].view;
   }
   View run_whole(int over = -1) {
     const Region whole = Region::whole(out_);
@@ -164,8 +170,19 @@ class Runner {
             .prepared = prepared_.get()};
   }
   static void clear(const View& v) {
-    for (std::int64_t r = 0; r < v.rows(); ++r)
-      std::memset(v.row<std::byte>(r), 0xff, static_cast<std::size_t>(row_bytes(v)));
+    for (std::int64_t r = 0; r < v.rows(); ++r) clear_row(v, r);
+  }
+  static void clear_row(const View& v, std::int64_t r) {
+    std::memset(v.row<std::byte>(r), 0xff, static_cast<std::size_t>(row_bytes(v)));
+  }
+  // The rows of a state that the node writes: those that its last input names (ops/state_rows.h).
+  void spoil_updated_rows() {
+    if (node_.op->updates < 0) return;
+    const View& to = inputs_.back().view;
+    for (std::int64_t t = 0; t < to.cols(); ++t) {
+      if (const std::int32_t row = to.row<const std::int32_t>(0)[t]; row >= 0)
+        clear_row(updated(), row);
+    }
   }
 
   const Node& node_;
@@ -177,6 +194,29 @@ class Runner {
   Copy result_;
   std::int64_t granule_ = 1;
 };
+
+}  // namespace
+
+namespace {
+
+// The output and the state that the node updates, if any.
+std::vector<std::byte> written(const Runner& runner, const View& out) {
+  std::vector<std::byte> bytes = bytes_of(out);
+  if (!runner.updated()) return bytes;
+  const std::vector<std::byte> state = bytes_of(runner.updated());
+  bytes.insert(bytes.end(), state.begin(), state.end());
+  return bytes;
+}
+
+void check_update(const Graph& graph, const Evaluator& eval, const Runner& runner) {
+  const Node& node = runner.node();
+  if (node.op->updates < 0) return;
+  const NodeId state = node.inputs[static_cast<std::size_t>(node.op->updates)];
+  CHECK(gaps_untouched(runner.updated()));
+  const std::string_view path = graph[state].path;
+  const Worst worst = worst_of(floats_of(runner.updated()), eval.floats(path), eval.bounds(path));
+  CHECK_MESSAGE(worst.excess <= 1, "state: " << worst.text());
+}
 
 }  // namespace
 
@@ -193,13 +233,15 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
   const Worst worst = worst_of(got, expected, bounds);
   CHECK_MESSAGE(worst.excess <= 1, worst.text());
 
-  const std::vector<std::byte> bits = bytes_of(whole);
+  check_update(graph, eval, runner);
+
+  const std::vector<std::byte> bits = written(runner, whole);
   std::mt19937 rng(seed);
   if (runner.kernel().splits) {
     for (int i = 0; i < 3; ++i) {
       const std::vector<Region> cuts = runner.cuts(rng);
       const View parts = runner.run(cuts);
-      CHECK_MESSAGE(bytes_of(parts) == bits,
+      CHECK_MESSAGE(written(runner, parts) == bits,
                     fmt::format("{} parts differ from the whole", cuts.size()));
       CHECK(gaps_untouched(parts));
     }
