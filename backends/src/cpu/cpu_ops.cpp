@@ -6,52 +6,66 @@
 
 namespace weft::cpu {
 
-extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuClamp,
-    kCpuConcat, kCpuConcatHeads, kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGelu,
-    kCpuGetRows, kCpuHeadLinear, kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul,
-    kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope,
-    kCpuRopeAngles, kCpuScale, kCpuScaleHeads, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax,
-    kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum;
+extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedAttention,
+    kCpuCacheWrite, kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDivideIds, kCpuDotHeads, kCpuExp,
+    kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGaussianTopK, kCpuGelu, kCpuGetRows,
+    kCpuHeadLinear, kCpuIdsToFloats, kCpuKeepRows, kCpuLayerNorm, kCpuLerp, kCpuLinear,
+    kCpuLinearConcat, kCpuMul, kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu,
+    kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles,
+    kCpuRoundToIds, kCpuScale, kCpuScaleHeads, kCpuShiftPositions, kCpuSigmoid, kCpuSilu,
+    kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum, kCpuXielu;
 
 namespace {
 
 constexpr const CpuOp* kOps[] = {
-    &kCpuAdd,              //
-    &kCpuAttention,        //
-    &kCpuBiasedAttention,  //
-    &kCpuCacheWrite,       //
-    &kCpuClamp,            //
-    &kCpuConcat,           //
-    &kCpuConcatHeads,      //
-    &kCpuExpertLinear,     //
-    &kCpuGatedLinear,      //
-    &kCpuGather,           //
-    &kCpuGelu,             //
-    &kCpuGetRows,          //
-    &kCpuHeadLinear,       //
-    &kCpuKeepRows,         //
-    &kCpuLayerNorm,        //
-    &kCpuLinear,           //
-    &kCpuLinearConcat,     //
-    &kCpuMul,              //
-    &kCpuNormalizeSum,     //
-    &kCpuQuantize,         //
-    &kCpuRecurrence,       //
-    &kCpuRelu,             //
-    &kCpuRmsNorm,          //
-    &kCpuRmsNormMul,       //
-    &kCpuRope,             //
-    &kCpuRopeAngles,       //
-    &kCpuScale,            //
-    &kCpuScaleHeads,       //
-    &kCpuSigmoid,          //
-    &kCpuSilu,             //
-    &kCpuSliceHeads,       //
-    &kCpuSoftmax,          //
-    &kCpuSoftplus,         //
-    &kCpuTanh,             //
-    &kCpuTopK,             //
-    &kCpuWeightedSum,      //
+    &kCpuAdd,                   //
+    &kCpuAttention,             //
+    &kCpuAttentionTemperature,  //
+    &kCpuBiasedAttention,       //
+    &kCpuCacheWrite,            //
+    &kCpuClamp,                 //
+    &kCpuConcat,                //
+    &kCpuConcatHeads,           //
+    &kCpuDivideIds,             //
+    &kCpuDotHeads,              //
+    &kCpuExp,                   //
+    &kCpuExpertLinear,          //
+    &kCpuGatedLinear,           //
+    &kCpuGather,                //
+    &kCpuGaussianTopK,          //
+    &kCpuGelu,                  //
+    &kCpuGetRows,               //
+    &kCpuHeadLinear,            //
+    &kCpuIdsToFloats,           //
+    &kCpuKeepRows,              //
+    &kCpuLayerNorm,             //
+    &kCpuLerp,                  //
+    &kCpuLinear,                //
+    &kCpuLinearConcat,          //
+    &kCpuMul,                   //
+    &kCpuNormalizeSum,          //
+    &kCpuQuantize,              //
+    &kCpuRecurrence,            //
+    &kCpuRelu,                  //
+    &kCpuRepeatHeads,           //
+    &kCpuReplaceId,             //
+    &kCpuRmsNorm,               //
+    &kCpuRmsNormMul,            //
+    &kCpuRope,                  //
+    &kCpuRopeAngles,            //
+    &kCpuRoundToIds,            //
+    &kCpuScale,                 //
+    &kCpuScaleHeads,            //
+    &kCpuShiftPositions,        //
+    &kCpuSigmoid,               //
+    &kCpuSilu,                  //
+    &kCpuSliceHeads,            //
+    &kCpuSoftmax,               //
+    &kCpuSoftplus,              //
+    &kCpuTanh,                  //
+    &kCpuTopK,                  //
+    &kCpuWeightedSum,           //
+    &kCpuXielu,                 //
 };
 
 }  // namespace

@@ -17,27 +17,9 @@ namespace weft::cpu {
 namespace {
 
 // Ops without kernels, which the backend computes by their definitions. A kernel removes its row.
-constexpr std::string_view kByDefinition[] = {"attention_temperature",
-                                              "bucket_distances",
-                                              "causal_conv",
-                                              "choose_positions",
-                                              "chosen_attention",
-                                              "delta_rule",
-                                              "divide_ids",
-                                              "dot_heads",
-                                              "exp",
-                                              "gated_linear_attention",
-                                              "gaussian_top_k",
-                                              "head_decay",
-                                              "ids_to_floats",
-                                              "lerp",
-                                              "repeat_heads",
-                                              "replace_id",
-                                              "round_to_ids",
-                                              "selective_scan",
-                                              "shift_positions",
-                                              "token_shift",
-                                              "xielu"};
+constexpr std::string_view kByDefinition[] = {
+    "bucket_distances",       "causal_conv", "choose_positions", "chosen_attention", "delta_rule",
+    "gated_linear_attention", "head_decay",  "selective_scan",   "token_shift"};
 
 TEST_CASE("every op has kernels or is computed by its definition") {
   for (const OpDef* op : all_ops()) {
