@@ -7,13 +7,14 @@
 namespace weft::cpu {
 
 extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedAttention,
-    kCpuCacheWrite, kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDivideIds, kCpuDotHeads, kCpuExp,
-    kCpuExpertLinear, kCpuGatedLinear, kCpuGather, kCpuGaussianTopK, kCpuGelu, kCpuGetRows,
-    kCpuHeadLinear, kCpuIdsToFloats, kCpuKeepRows, kCpuLayerNorm, kCpuLerp, kCpuLinear,
-    kCpuLinearConcat, kCpuMul, kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu,
-    kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles,
-    kCpuRoundToIds, kCpuScale, kCpuScaleHeads, kCpuShiftPositions, kCpuSigmoid, kCpuSilu,
-    kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum, kCpuXielu;
+    kCpuBucketDistances, kCpuCacheWrite, kCpuChoosePositions, kCpuChosenAttention, kCpuClamp,
+    kCpuConcat, kCpuConcatHeads, kCpuDivideIds, kCpuDotHeads, kCpuExp, kCpuExpertLinear,
+    kCpuGatedLinear, kCpuGather, kCpuGaussianTopK, kCpuGelu, kCpuGetRows, kCpuHeadLinear,
+    kCpuIdsToFloats, kCpuKeepRows, kCpuLayerNorm, kCpuLerp, kCpuLinear, kCpuLinearConcat, kCpuMul,
+    kCpuNormalizeSum, kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRepeatHeads, kCpuReplaceId,
+    kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale,
+    kCpuScaleHeads, kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax,
+    kCpuSoftplus, kCpuTanh, kCpuTopK, kCpuWeightedSum, kCpuXielu;
 
 namespace {
 
@@ -22,7 +23,10 @@ constexpr const CpuOp* kOps[] = {
     &kCpuAttention,             //
     &kCpuAttentionTemperature,  //
     &kCpuBiasedAttention,       //
+    &kCpuBucketDistances,       //
     &kCpuCacheWrite,            //
+    &kCpuChoosePositions,       //
+    &kCpuChosenAttention,       //
     &kCpuClamp,                 //
     &kCpuConcat,                //
     &kCpuConcatHeads,           //

@@ -18,8 +18,8 @@ namespace {
 
 // Ops without kernels, which the backend computes by their definitions. A kernel removes its row.
 constexpr std::string_view kByDefinition[] = {
-    "bucket_distances",       "causal_conv", "choose_positions", "chosen_attention", "delta_rule",
-    "gated_linear_attention", "head_decay",  "selective_scan",   "token_shift"};
+    "causal_conv", "delta_rule",     "gated_linear_attention",
+    "head_decay",  "selective_scan", "token_shift"};
 
 TEST_CASE("every op has kernels or is computed by its definition") {
   for (const OpDef* op : all_ops()) {
