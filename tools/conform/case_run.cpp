@@ -44,17 +44,19 @@ class Contents {
                   static_cast<std::size_t>(size));
   }
 
-  // first <= last, all cells and blocks different, two alternating sequences, all else random.
+  // first <= last, all cells and blocks different, two alternating sequences, chosen numbers that
+  // ascend in rows of seven, all else random.
   void whole(std::string_view name, std::int64_t limit, std::span<std::int32_t> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
       const auto step = static_cast<std::int64_t>(i);
-      const std::int64_t v = name == "first"   ? step % 2 * kShift
-                             : name == "last"  ? (step * 61 + kShift) % (limit - kShift) + kShift
-                             : name == "cells" ? (step * 7 + 3) % limit
-                             : name == "table" ? (step * 5 + 2) % std::ssize(values)
-                             : name == "slot"  ? step / 3 % 2
-                                               : chance;
+      const std::int64_t v = name == "first"    ? step % 2 * kShift
+                             : name == "last"   ? (step * 61 + kShift) % (limit - kShift) + kShift
+                             : name == "cells"  ? (step * 7 + 3) % limit
+                             : name == "table"  ? (step * 5 + 2) % std::ssize(values)
+                             : name == "slot"   ? step / 3 % 2
+                             : name == "chosen" ? step % 7 * 2
+                                                : chance;
       values[i] = static_cast<std::int32_t>(v);
     }
   }

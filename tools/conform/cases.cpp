@@ -260,6 +260,7 @@ std::vector<Case> all_cases(std::span<const DType> layouts) {
   add_rope(cases);
   add_caches(cases);
   add_weights(cases, layouts);
+  add_op_cases(cases);
   return cases;
 }
 
