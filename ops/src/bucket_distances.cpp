@@ -50,11 +50,8 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
 void reference(const Attrs& attrs, Views in, View out) {
   const auto& a = attrs.as<BucketAttrs>();
   RowReader rows(in[0]);
-  const Side side = side_of(a, in[0].rows());
   for (std::int64_t i = 0; i < out.rows(); ++i) {
-    const std::int64_t d = i - a.max_distance;
-    const std::int64_t far = a.both_ways ? std::abs(d) : std::max<std::int64_t>(-d, 0);
-    const std::int64_t bucket = side.bucket(far) + (a.both_ways && d > 0 ? side.n : 0);
+    const std::int64_t bucket = distance_bucket(a, in[0].rows(), i - a.max_distance);
     std::copy_n(rows[bucket], out.cols(), out.row<float>(i));
   }
 }
@@ -75,6 +72,12 @@ const OpDef kBucketDistances{.name = "bucket_distances",
                              .bound = exact,
                              .col_granule = granule,
                              .splits_rows = false};
+
+std::int64_t distance_bucket(const BucketAttrs& a, std::int64_t n_buckets, std::int64_t d) {
+  const Side side = side_of(a, n_buckets);
+  const std::int64_t far = a.both_ways ? std::abs(d) : std::max<std::int64_t>(-d, 0);
+  return side.bucket(far) + (a.both_ways && d > 0 ? side.n : 0);
+}
 
 Tensor bucket_distances(Tensor table, const BucketAttrs& attrs, std::source_location where) {
   return add_node(kBucketDistances, {table}, attrs, where);

@@ -49,11 +49,11 @@ void reference(const Attrs&, Views in, View out) {
        [](double a, double b, double w, float& y) { y = static_cast<float>(a + (b - a) * w); });
 }
 
-// A difference, a product and a sum.
+// A difference, a product and a sum, and the rounding of the result.
 void bound(const Attrs&, Views in, View bounds) {
   each(in, bounds, [](double a, double b, double w, float& y) {
     const double largest = std::fabs(a) + (std::fabs(a) + std::fabs(b)) * std::fabs(w);
-    y = bound_up(rounding(3) * largest + 2 * kFlushed * (1 + std::fabs(w)));
+    y = bound_up(rounding(4) * largest + 2 * kFlushed * (1 + std::fabs(w)));
   });
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // For graphs in tests: the inputs of attention that define which cells each token sees.
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "weft/graph/graph.h"
@@ -30,6 +32,25 @@ inline Evaluator& set_runs(Evaluator& eval, const std::vector<std::int32_t>& fir
   std::vector<std::int32_t> blocks(static_cast<std::size_t>(eval.view(eval.node("table")).dim(1)));
   std::iota(blocks.begin(), blocks.end(), 0);
   const std::vector<std::int32_t> slot(first.size());
+  return eval.ints("table", blocks).ints("slot", slot).ints("first", first).ints("last", last);
+}
+
+// Two sequences of at most `n_positions` positions, which share the blocks of the pool in random
+// order, and tokens that take turns of two; the first token sees all positions, others some.
+inline Evaluator& set_random_runs(Evaluator& eval, std::int64_t n_positions, std::uint32_t seed) {
+  std::mt19937 rng(seed);
+  const View table = eval.view(eval.node("table")), tokens = eval.view(eval.node("slot"));
+  std::vector<std::int32_t> first, last, slot;
+  std::vector<std::int32_t> blocks(static_cast<std::size_t>(table.dim(0) * table.dim(1)));
+  std::iota(blocks.begin(), blocks.end(), 0);
+  std::shuffle(blocks.begin(), blocks.end(), rng);
+  for (std::int64_t t = 0; t < tokens.dim(0); ++t) {
+    const auto a = static_cast<std::int32_t>(rng() % static_cast<std::uint32_t>(n_positions));
+    const auto b = static_cast<std::int32_t>(rng() % static_cast<std::uint32_t>(n_positions));
+    first.push_back(t == 0 ? 0 : std::min(a, b));
+    last.push_back(t == 0 ? static_cast<std::int32_t>(n_positions - 1) : std::max(a, b));
+    slot.push_back(static_cast<std::int32_t>(t / 2 % 2));
+  }
   return eval.ints("table", blocks).ints("slot", slot).ints("first", first).ints("last", last);
 }
 

@@ -44,9 +44,10 @@ class Contents {
                   static_cast<std::size_t>(size));
   }
 
-  // first <= last, all cells and blocks different, two alternating sequences, all else random. Rows
-  // of a state: three sequences by turns, the first one without a state, those of the others in
-  // rows 0 and 1; the states after the middle token and the last one go to rows 2 and 3.
+  // first <= last, all cells and blocks different, two alternating sequences, chosen numbers that
+  // ascend in rows of seven, all else random. Rows of a state: three sequences by turns, the first
+  // one without a state, those of the others in rows 0 and 1; the states after the middle token and
+  // the last one go to rows 2 and 3.
   void whole(std::string_view name, std::int64_t limit, std::span<std::int32_t> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
@@ -59,6 +60,7 @@ class Contents {
                              : name == "from"   ? (step < 3 ? step - 1 : -1)
                              : name == "before" ? (step < 3 ? -1 : step - 3)
                              : name == "to"     ? kept_in(step, std::ssize(values))
+                             : name == "chosen" ? step % 7 * 2
                                                 : chance;
       values[i] = static_cast<std::int32_t>(v);
     }

@@ -263,6 +263,7 @@ std::vector<Case> all_cases(std::span<const DType> layouts) {
   add_caches(cases);
   add_state_cases(cases);
   add_weights(cases, layouts);
+  add_op_cases(cases);
   return cases;
 }
 

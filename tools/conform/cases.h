@@ -20,6 +20,9 @@ struct Case {
   bool timed = false;                 // large enough for a meaningful time
 };
 
+// Adds the cases of op_cases.cpp.
+void add_op_cases(std::vector<Case>& cases);
+
 // `layouts`: Backend::layouts().
 std::vector<Case> all_cases(std::span<const DType> layouts);
 

@@ -6,36 +6,49 @@
 
 namespace weft::cpu {
 
-extern const CpuOp kCpuAdd, kCpuAttention, kCpuBiasedAttention, kCpuCacheWrite, kCpuCausalConv,
-    kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuExpertLinear, kCpuGatedLinear,
-    kCpuGatedLinearAttention, kCpuGather, kCpuGelu, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear,
-    kCpuKeepRows, kCpuLayerNorm, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNormalizeSum,
-    kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles,
-    kCpuScale, kCpuScaleHeads, kCpuSelectiveScan, kCpuSigmoid, kCpuSilu, kCpuSliceHeads,
-    kCpuSoftmax, kCpuSoftplus, kCpuTanh, kCpuTokenShift, kCpuTopK, kCpuWeightedSum;
+extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedAttention,
+    kCpuBucketDistances, kCpuCacheWrite, kCpuCausalConv, kCpuChoosePositions, kCpuChosenAttention,
+    kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuDivideIds, kCpuDotHeads, kCpuExp,
+    kCpuExpertLinear, kCpuGatedLinear, kCpuGatedLinearAttention, kCpuGather, kCpuGaussianTopK,
+    kCpuGelu, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear, kCpuIdsToFloats, kCpuKeepRows,
+    kCpuLayerNorm, kCpuLerp, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNormalizeSum, kCpuQuantize,
+    kCpuRecurrence, kCpuRelu, kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope,
+    kCpuRopeAngles, kCpuRoundToIds, kCpuScale, kCpuScaleHeads, kCpuSelectiveScan,
+    kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuTanh,
+    kCpuTokenShift, kCpuTopK, kCpuWeightedSum, kCpuXielu;
 
 namespace {
 
 constexpr const CpuOp* kOps[] = {
     &kCpuAdd,                   //
     &kCpuAttention,             //
+    &kCpuAttentionTemperature,  //
     &kCpuBiasedAttention,       //
+    &kCpuBucketDistances,       //
     &kCpuCacheWrite,            //
     &kCpuCausalConv,            //
+    &kCpuChoosePositions,       //
+    &kCpuChosenAttention,       //
     &kCpuClamp,                 //
     &kCpuConcat,                //
     &kCpuConcatHeads,           //
     &kCpuDeltaRule,             //
+    &kCpuDivideIds,             //
+    &kCpuDotHeads,              //
+    &kCpuExp,                   //
     &kCpuExpertLinear,          //
     &kCpuGatedLinear,           //
     &kCpuGatedLinearAttention,  //
     &kCpuGather,                //
+    &kCpuGaussianTopK,          //
     &kCpuGelu,                  //
     &kCpuGetRows,               //
     &kCpuHeadDecay,             //
     &kCpuHeadLinear,            //
+    &kCpuIdsToFloats,           //
     &kCpuKeepRows,              //
     &kCpuLayerNorm,             //
+    &kCpuLerp,                  //
     &kCpuLinear,                //
     &kCpuLinearConcat,          //
     &kCpuMul,                   //
@@ -43,13 +56,17 @@ constexpr const CpuOp* kOps[] = {
     &kCpuQuantize,              //
     &kCpuRecurrence,            //
     &kCpuRelu,                  //
+    &kCpuRepeatHeads,           //
+    &kCpuReplaceId,             //
     &kCpuRmsNorm,               //
     &kCpuRmsNormMul,            //
     &kCpuRope,                  //
     &kCpuRopeAngles,            //
+    &kCpuRoundToIds,            //
     &kCpuScale,                 //
     &kCpuScaleHeads,            //
     &kCpuSelectiveScan,         //
+    &kCpuShiftPositions,        //
     &kCpuSigmoid,               //
     &kCpuSilu,                  //
     &kCpuSliceHeads,            //
@@ -59,6 +76,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuTokenShift,            //
     &kCpuTopK,                  //
     &kCpuWeightedSum,           //
+    &kCpuXielu,                 //
 };
 
 }  // namespace

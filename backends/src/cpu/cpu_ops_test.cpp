@@ -16,31 +16,11 @@
 namespace weft::cpu {
 namespace {
 
-// Ops without kernels, which the backend computes by their definitions. A kernel removes its row.
-constexpr std::string_view kByDefinition[] = {"attention_temperature",
-                                              "bucket_distances",
-                                              "choose_positions",
-                                              "chosen_attention",
-                                              "divide_ids",
-                                              "dot_heads",
-                                              "exp",
-                                              "gaussian_top_k",
-                                              "ids_to_floats",
-                                              "lerp",
-                                              "repeat_heads",
-                                              "replace_id",
-                                              "round_to_ids",
-                                              "shift_positions",
-                                              "xielu"};
-
-TEST_CASE("every op has kernels or is computed by its definition") {
+TEST_CASE("every op has kernels") {
   for (const OpDef* op : all_ops()) {
     if (op->storage == Storage::view || op == &kCopy) continue;  // copies are the devices' own
     CAPTURE(op->name);
-    const bool by_definition =
-        std::ranges::find(kByDefinition, op->name) != std::end(kByDefinition);
-    CHECK(std::ranges::count(cpu_ops(), op, [](const CpuOp* entry) { return entry->op; }) ==
-          !by_definition);
+    CHECK(std::ranges::count(cpu_ops(), op, [](const CpuOp* entry) { return entry->op; }) == 1);
   }
 }
 

@@ -26,7 +26,7 @@ inline constexpr EvaluatorOptions kOddRows{.row_padding = 4};
 // Runs the kernel of node `path` on copies of the inputs that `eval`, after run(), holds for it.
 // Each copy ends at a page that cannot be touched. Checks that
 //   - the result, and the state that the node updates, lie within the op's bounds of the
-//   definition,
+//   definition, and integers are those of the definition,
 //   - cutting rows and columns anywhere (in granules of the op) and computing the parts in any
 //   order gives the same bits,
 //   - computing in place, if the op allows it, gives the same bits,

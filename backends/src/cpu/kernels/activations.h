@@ -6,10 +6,17 @@
 
 namespace weft::cpu {
 
+// The attributes of xielu (ops/xielu.h).
+struct Xielu {
+  float positive = 0, negative = 0, beta = 0, limit = 0;
+};
+
 // Over n floats; y may be x. Special values as in the scalar definitions (ops/src).
 struct ActivationKernels {
   using Fn = void (*)(const float* x, float* y, std::int64_t n) noexcept;
-  Fn gelu = nullptr, relu = nullptr, sigmoid = nullptr, softplus = nullptr, tanh = nullptr;
+  Fn exp = nullptr, gelu = nullptr, relu = nullptr, sigmoid = nullptr, softplus = nullptr,
+     tanh = nullptr;
+  void (*xielu)(const float* x, const Xielu& attrs, float* y, std::int64_t n) noexcept = nullptr;
   void (*clamp)(const float* x, float low, float high, float* y, std::int64_t n) noexcept = nullptr;
 };
 

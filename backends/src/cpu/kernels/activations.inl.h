@@ -23,6 +23,14 @@ struct ActivationFunctions {
           return xsimd::min(V(high), xsimd::max(V(low), v));
         });
   }
+  // The square of the root: xsimd's exp overflows too early, above 88.37.
+  static void exp(const float* x, float* y, std::int64_t n) noexcept {
+    P::map(
+        n, x, y, [](V v) __attribute__((always_inline)) {
+          const V root = xsimd::exp(v * V(0.5f));
+          return root * root;
+        });
+  }
   static void sigmoid(const float* x, float* y, std::int64_t n) noexcept {
     P::map(
         n, x, y, [](V v) __attribute__((always_inline)) { return H::sigmoid(v); });
@@ -37,6 +45,17 @@ struct ActivationFunctions {
         n, x, y, [](V v) __attribute__((always_inline)) {
           const V cubic = Simd<Arch>::fma(v * v * v, V(0.044715f), v);
           return v * H::sigmoid(cubic * V(1.5957691216f));  // 2 sqrt(2 / pi)
+        });
+  }
+  // One of the two sides is selected: for x > 0 the exponential is that of 0.
+  static void xielu(const float* x, const Xielu& a, float* y, std::int64_t n) noexcept {
+    const V positive(a.positive), negative(a.negative), beta(a.beta), limit(a.limit), zero(0.0f);
+    P::map(
+        n, x, y, [&](V v) __attribute__((always_inline)) {
+          const V e = Exp<Arch>::minus_1_of_negative(xsimd::min(zero, xsimd::min(limit, v)));
+          const V above = v * Simd<Arch>::fma(positive, v, beta);
+          const V below = Simd<Arch>::fma(negative, e - v, beta * v);
+          return xsimd::select(v > zero, above, below);
         });
   }
   static void softplus(const float* x, float* y, std::int64_t n) noexcept {
@@ -66,11 +85,13 @@ struct ActivationFunctions {
 template <class Arch>
 ActivationKernels Activations<Arch>::run() noexcept {
   using F = ActivationFunctions<Arch>;
-  return {.gelu = &F::gelu,
+  return {.exp = &F::exp,
+          .gelu = &F::gelu,
           .relu = &F::relu,
           .sigmoid = &F::sigmoid,
           .softplus = &F::softplus,
           .tanh = &F::tanh,
+          .xielu = &F::xielu,
           .clamp = &F::clamp};
 }
 

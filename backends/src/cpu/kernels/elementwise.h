@@ -10,6 +10,8 @@ namespace weft::cpu {
 struct ElementwiseKernels {
   void (*add)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;
   void (*mul)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;
+  void (*lerp)(const float* a, const float* b, const float* w, float* y,
+               std::int64_t n) noexcept = nullptr;  // a + (b - a) * w
   void (*silu_mul)(const float* a, const float* b, float* y,
                    std::int64_t n) noexcept = nullptr;  // silu(a) * b
   void (*silu)(const float* x, float* y, std::int64_t n) noexcept = nullptr;

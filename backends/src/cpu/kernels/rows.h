@@ -10,6 +10,10 @@ namespace weft::cpu {
 struct RowKernels {
   // (x - mean) / sqrt(variance + eps)
   void (*layer_norm)(const float* x, float* y, std::int64_t d, float eps) noexcept = nullptr;
+  // max(x - (mean + deviations * standard deviation), 0), d at least 2
+  void (*gaussian_top_k)(const float* x, float* y, std::int64_t d,
+                         float deviations) noexcept = nullptr;
+  float (*dot)(const float* a, const float* b, std::int64_t d) noexcept = nullptr;
   void (*softmax)(const float* x, float* y, std::int64_t d) noexcept = nullptr;
   // x / max(sum of x, min)
   void (*normalize_sum)(const float* x, float* y, std::int64_t d, float min) noexcept = nullptr;

@@ -12,36 +12,73 @@ struct RowFunctions {
   using P = Part<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
-  // Sum of term(x). Four vectors of sums, so that additions do not wait for each other; which
-  // element goes where depends on d alone. `term` is 0 for the zeros after the end.
+  // Sum of the elements of term(i, n): of the n elements from i on, a whole vector or, at the end,
+  // a part of one. Four vectors of sums, so that additions do not wait for each other; which
+  // element goes where depends on d alone.
   template <class F>
-  static WEFT_INLINE float sum(const float* x, std::int64_t d, F term) {
+  static WEFT_INLINE float sum_of(std::int64_t d, F term) {
     V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
     std::int64_t i = 0;
     for (; i + 4 * kLanes <= d; i += 4 * kLanes) {
 #pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) sums[k] = sums[k] + term(V::load_unaligned(x + i + k * kLanes));
+      for (int k = 0; k < 4; ++k) sums[k] = sums[k] + term(i + k * kLanes, kLanes);
     }
-    for (; i + kLanes <= d; i += kLanes) sums[0] = sums[0] + term(V::load_unaligned(x + i));
+    for (; i + kLanes <= d; i += kLanes) sums[0] = sums[0] + term(i, kLanes);
     float rest = 0;
     if (i < d) {
       alignas(64) float last[kLanes];
-      term(P::load(x + i, d - i)).store_aligned(last);
+      term(i, d - i).store_aligned(last);
       for (std::int64_t k = 0; k < d - i; ++k) rest += last[k];
     }
     return Simd<Arch>::sum((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
   }
 
-  static void layer_norm(const float* x, float* y, std::int64_t d, float eps) noexcept {
-    const auto n = static_cast<float>(d);
-    const V mean(sum(
-                     x, d, [](V v) __attribute__((always_inline)) { return v; }) /
-                 n);
-    const float squares = sum(
+  // n is a constant for whole vectors.
+  static WEFT_INLINE V load(const float* x, std::int64_t n) {
+    return n == kLanes ? V::load_unaligned(x) : P::load(x, n);
+  }
+
+  // Sum of term(x).
+  template <class F>
+  static WEFT_INLINE float sum(const float* x, std::int64_t d, F term) {
+    return sum_of(
+        d, [&](std::int64_t i, std::int64_t n)
+               __attribute__((always_inline)) { return term(load(x + i, n)); });
+  }
+
+  static float dot(const float* a, const float* b, std::int64_t d) noexcept {
+    return sum_of(
+        d, [&](std::int64_t i, std::int64_t n)
+               __attribute__((always_inline)) { return load(a + i, n) * load(b + i, n); });
+  }
+
+  static WEFT_INLINE float mean_of(const float* x, std::int64_t d) {
+    return sum(
+               x, d, [](V v) __attribute__((always_inline)) { return v; }) /
+           static_cast<float>(d);
+  }
+  // The sum of the squares of the differences from `mean`.
+  static WEFT_INLINE float squares_around(V mean, const float* x, std::int64_t d) {
+    return sum(
         x, d, [&](V v) __attribute__((always_inline)) { return (v - mean) * (v - mean); });
-    const V factor(1.0f / Simd<Arch>::root(squares / n + eps));
+  }
+
+  static void layer_norm(const float* x, float* y, std::int64_t d, float eps) noexcept {
+    const V mean(mean_of(x, d));
+    const float variance = squares_around(mean, x, d) / static_cast<float>(d);
+    const V factor(1.0f / Simd<Arch>::root(variance + eps));
     P::map(
         d, x, y, [&](V v) __attribute__((always_inline)) { return (v - mean) * factor; });
+  }
+
+  // x86 returns the second operand of max if one is a NaN, so the difference comes second.
+  static void gaussian_top_k(const float* x, float* y, std::int64_t d, float deviations) noexcept {
+    const float mean = mean_of(x, d);
+    const float variance = squares_around(V(mean), x, d) / static_cast<float>(d - 1);
+    const V cutoff(mean + deviations * Simd<Arch>::root(variance));
+    P::map(
+        d, x,
+        y, [&](V v) __attribute__((always_inline)) { return xsimd::max(V(0.0f), v - cutoff); });
   }
 
   static WEFT_INLINE float largest(const float* x, std::int64_t d) {
@@ -93,6 +130,8 @@ template <class Arch>
 RowKernels Rows<Arch>::run() noexcept {
   using F = RowFunctions<Arch>;
   return {.layer_norm = &F::layer_norm,
+          .gaussian_top_k = &F::gaussian_top_k,
+          .dot = &F::dot,
           .softmax = &F::softmax,
           .normalize_sum = &F::normalize_sum,
           .weighted_sum = &F::weighted_sum};

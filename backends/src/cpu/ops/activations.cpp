@@ -1,13 +1,15 @@
-// Activations of one input: gelu, relu, sigmoid, softplus, tanh; and clamp.
+// Activations of one input: exp, gelu, relu, sigmoid, softplus, tanh, xielu; and clamp.
 
 #include "cpu/kernels/activations.h"
 
 #include "weft/ops/clamp.h"
+#include "weft/ops/exp.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/relu.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/softplus.h"
 #include "weft/ops/tanh.h"
+#include "weft/ops/xielu.h"
 
 #include "cpu/ops/binary.h"
 
@@ -48,20 +50,37 @@ void run_clamp(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
+template <class Arch>
+void run_xielu(const KernelArgs& args, const Region& region) noexcept {
+  const auto& a = args.attrs->as<XieluAttrs>();
+  const Xielu attrs{a.positive, a.negative, a.beta, a.limit};
+  for (std::int64_t r = region.row0; r < region.row1; ++r) {
+    activations<Arch>().xielu(floats(args.in[0], r, region.col0), attrs,
+                              floats(args.out, r, region.col0), region.col1 - region.col0);
+  }
+}
+
 constexpr auto kClampRows =
     rows_of<Activations>([]<class Arch>() -> KernelFn { return run_clamp<Arch>; });
+constexpr auto kXieluRows =
+    rows_of<Activations>([]<class Arch>() -> KernelFn { return run_xielu<Arch>; });
 
 std::optional<Kernel> find_clamp(FeatureSet has, const Graph&, const Node&) {
   return with_row("clamp", kClampRows, has, {.granule = kElementwiseGranule});
+}
+std::optional<Kernel> find_xielu(FeatureSet has, const Graph&, const Node&) {
+  return with_row("xielu", kXieluRows, has, {.granule = kElementwiseGranule});
 }
 
 }  // namespace
 
 extern const CpuOp kCpuClamp{&kClamp, find_clamp};
+extern const CpuOp kCpuExp{&kExp, Activation<&ActivationKernels::exp>::find};
 extern const CpuOp kCpuGelu{&kGelu, Activation<&ActivationKernels::gelu>::find};
 extern const CpuOp kCpuRelu{&kRelu, Activation<&ActivationKernels::relu>::find};
 extern const CpuOp kCpuSigmoid{&kSigmoid, Activation<&ActivationKernels::sigmoid>::find};
 extern const CpuOp kCpuSoftplus{&kSoftplus, Activation<&ActivationKernels::softplus>::find};
 extern const CpuOp kCpuTanh{&kTanh, Activation<&ActivationKernels::tanh>::find};
+extern const CpuOp kCpuXielu{&kXielu, find_xielu};
 
 }  // namespace weft::cpu

@@ -63,7 +63,7 @@ void check_attention(const Case& c, std::uint32_t seed) {
   Graph g;
   const Tensor q = g.input("q", {f32, {c.t, c.heads, c.e}});
   // Twice as many blocks as a sequence can have: of two sequences, each has some.
-  const std::int64_t n_cells = 2 * round_up_to_blocks(c.s), n_blocks = n_cells / kCellsPerBlock;
+  const std::int64_t n_cells = 2 * round_up_to_blocks(c.s);
   const Tensor k = g.state("k", {c.k, cache_shape(n_cells, c.groups, c.e)}),
                v = g.state("v", {c.v, cache_shape(n_cells, c.groups, c.e_out)});
   const AttentionRuns runs = runs_inputs(g, c.t, c.s, 2);
@@ -79,18 +79,7 @@ void check_attention(const Case& c, std::uint32_t seed) {
   fill("q", c.t * c.heads * c.e, seed, 4);
   fill("k", n_cells * c.groups * c.e, seed + 1, 4);
   fill("v", n_cells * c.groups * c.e_out, seed + 2, 1);
-  std::mt19937 rng(seed);
-  std::vector<std::int32_t> begin, end, slot, table(static_cast<std::size_t>(n_blocks));
-  std::iota(table.begin(), table.end(), 0);
-  std::shuffle(table.begin(), table.end(), rng);
-  for (std::int64_t t = 0; t < c.t; ++t) {
-    const auto a = static_cast<std::int32_t>(rng() % static_cast<std::uint32_t>(c.s));
-    const auto b = static_cast<std::int32_t>(rng() % static_cast<std::uint32_t>(c.s));
-    begin.push_back(t == 0 ? 0 : std::min(a, b));
-    end.push_back(t == 0 ? static_cast<std::int32_t>(c.s - 1) : std::max(a, b));
-    slot.push_back(static_cast<std::int32_t>(t / 2 % 2));
-  }
-  eval.ints("table", table).ints("slot", slot).ints("first", begin).ints("last", end).run();
+  set_random_runs(eval, c.s, seed).run();
   check_kernel(g, eval, "y", seed);
 }
 

@@ -1,9 +1,15 @@
+// Rows of a table of weights: get_rows, and bucket_distances, whose rows are known beforehand.
+
 #include "weft/ops/get_rows.h"
 
 #include <algorithm>
 #include <limits>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "weft/base/text.h"
+#include "weft/ops/bucket_distances.h"
 
 #include "cpu/ops/projection.h"
 #include "cpu/panels.h"
@@ -13,6 +19,7 @@ namespace {
 
 struct TableRow : PreparedKernel {
   WeightRow row;
+  std::vector<std::int32_t> buckets;  // of bucket_distances, by distance
 };
 
 // Columns [begin, end) of row `id` of the table.
@@ -44,14 +51,23 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
+void run_buckets(const KernelArgs& args, const Region& region) noexcept {
+  const auto& buckets = static_cast<const TableRow*>(args.prepared)->buckets;
+  for (std::int64_t r = region.row0; r < region.row1; ++r) {
+    look_up(args, buckets[static_cast<std::size_t>(r)], region.col0, region.col1,
+            floats(args.out, r, region.col0));
+  }
+}
+
 std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node) {
   const TensorSpec& table = graph[node.inputs[0]].spec;
   const WeightRow row = find_weight_row(table.dtype.plain(), has);
   if (!row) return std::nullopt;
-  return Kernel{.row = row_name("get_rows " + to_lower(table.dtype.name()), *row.isa),
-                .run = run,
-                .scratch_bytes = in_panels(table.dtype) ? table.row_bytes() : 0,
-                .granule = std::max<std::int64_t>(kProjectionGranule, table.dtype.block_elems())};
+  return Kernel{
+      .row = row_name(fmt::format("{} {}", node.op->name, to_lower(table.dtype.name())), *row.isa),
+      .run = node.op == &kBucketDistances ? run_buckets : run,
+      .scratch_bytes = in_panels(table.dtype) ? table.row_bytes() : 0,
+      .granule = std::max<std::int64_t>(kProjectionGranule, table.dtype.block_elems())};
 }
 
 std::unique_ptr<PreparedKernel> prepare(FeatureSet has, const Graph& graph, const Node& node) {
@@ -60,8 +76,22 @@ std::unique_ptr<PreparedKernel> prepare(FeatureSet has, const Graph& graph, cons
   return table;
 }
 
+std::unique_ptr<PreparedKernel> prepare_buckets(FeatureSet has, const Graph& graph,
+                                                const Node& node) {
+  const TensorSpec& spec = graph[node.inputs[0]].spec;
+  const auto& attrs = node.attrs.as<BucketAttrs>();
+  auto table = std::make_unique<TableRow>();
+  table->row = find_weight_row(spec.dtype.plain(), has);
+  for (std::int64_t d = -attrs.max_distance; d <= attrs.max_distance; ++d) {
+    table->buckets.push_back(
+        static_cast<std::int32_t>(distance_bucket(attrs, spec.shape[0].bound, d)));
+  }
+  return table;
+}
+
 }  // namespace
 
+extern const CpuOp kCpuBucketDistances{&kBucketDistances, find, prepare_buckets};
 extern const CpuOp kCpuGetRows{&kGetRows, find, prepare};
 
 }  // namespace weft::cpu

@@ -1,13 +1,17 @@
-// Ops that move or scale parts of heads: concat_heads, slice_heads, scale_heads.
+// Ops that move, scale or multiply heads: concat_heads, dot_heads, repeat_heads, scale_heads,
+// slice_heads.
 
 #include <algorithm>
 
 #include "weft/ops/concat_heads.h"
+#include "weft/ops/dot_heads.h"
+#include "weft/ops/repeat_heads.h"
 #include "weft/ops/scale_heads.h"
 #include "weft/ops/slice_heads.h"
 
 #include "cpu/cpu_ops.h"
 #include "cpu/ops/elementwise_rows.h"
+#include "cpu/ops/row_kernels.h"
 
 namespace weft::cpu {
 namespace {
@@ -40,6 +44,25 @@ void run_slice(const KernelArgs& args, const Region& region) noexcept {
   });
 }
 
+void run_repeat(const KernelArgs& args, const Region& region) noexcept {
+  const std::int64_t e = args.out.dim(-1), n_times = args.out.dim(1) / args.in[0].dim(1);
+  for_each_head(args, region, [&](std::int64_t r, std::int64_t h) {
+    std::copy_n(floats(args.in[0], r, h / n_times * e), e, floats(args.out, r, h * e));
+  });
+}
+
+// A number for each head: its columns are heads.
+template <class Arch>
+void run_dot(const KernelArgs& args, const Region& region) noexcept {
+  const std::int64_t e = args.in[0].dim(-1);
+  for (std::int64_t r = region.row0; r < region.row1; ++r) {
+    for (std::int64_t h = region.col0; h < region.col1; ++h) {
+      *floats(args.out, r, h) =
+          row_kernels<Arch>().dot(floats(args.in[0], r, h * e), floats(args.in[1], r, h * e), e);
+    }
+  }
+}
+
 template <class Arch>
 void run_scale(const KernelArgs& args, const Region& region) noexcept {
   const std::int64_t e = args.out.dim(-1);
@@ -49,11 +72,18 @@ void run_scale(const KernelArgs& args, const Region& region) noexcept {
   });
 }
 
+constexpr auto kDotRows = rows_of<Rows>([]<class Arch>() -> KernelFn { return run_dot<Arch>; });
 constexpr auto kScaleRows =
     rows_of<Elementwise>([]<class Arch>() -> KernelFn { return run_scale<Arch>; });
 
 std::optional<Kernel> find_concat(FeatureSet, const Graph&, const Node& node) {
   return Kernel{.row = "concat_heads copy", .run = run_concat, .granule = node.spec.shape.last()};
+}
+std::optional<Kernel> find_dot(FeatureSet has, const Graph&, const Node&) {
+  return with_row("dot_heads", kDotRows, has, {});
+}
+std::optional<Kernel> find_repeat(FeatureSet, const Graph&, const Node& node) {
+  return Kernel{.row = "repeat_heads copy", .run = run_repeat, .granule = node.spec.shape.last()};
 }
 std::optional<Kernel> find_slice(FeatureSet, const Graph&, const Node& node) {
   return Kernel{.row = "slice_heads copy", .run = run_slice, .granule = node.spec.shape.last()};
@@ -65,6 +95,8 @@ std::optional<Kernel> find_scale(FeatureSet has, const Graph&, const Node& node)
 }  // namespace
 
 extern const CpuOp kCpuConcatHeads{&kConcatHeads, find_concat};
+extern const CpuOp kCpuDotHeads{&kDotHeads, find_dot};
+extern const CpuOp kCpuRepeatHeads{&kRepeatHeads, find_repeat};
 extern const CpuOp kCpuScaleHeads{&kScaleHeads, find_scale};
 extern const CpuOp kCpuSliceHeads{&kSliceHeads, find_slice};
 

@@ -1,22 +1,17 @@
-// Ops that combine the elements of a row or a head: layer_norm, softmax, normalize_sum,
-// weighted_sum.
+// Ops that combine the elements of a row or a head: gaussian_top_k, layer_norm, normalize_sum,
+// softmax, weighted_sum.
 
+#include "weft/ops/gaussian_top_k.h"
 #include "weft/ops/layer_norm.h"
 #include "weft/ops/normalize_sum.h"
 #include "weft/ops/softmax.h"
 #include "weft/ops/weighted_sum.h"
 
-#include "cpu/kernels/rows.h"
 #include "cpu/ops/binary.h"
+#include "cpu/ops/row_kernels.h"
 
 namespace weft::cpu {
 namespace {
-
-template <class Arch>
-const RowKernels& row_kernels() noexcept {
-  static const RowKernels kKernels = Rows<Arch>::run();
-  return kKernels;
-}
 
 // An op that maps groups of the last dimension, by Op::group<Arch>(attrs, x, y, d).
 template <class Op>
@@ -36,6 +31,12 @@ struct Groups {
   }
 };
 
+struct GaussianTopK {
+  template <class Arch>
+  static void group(const Attrs& attrs, const float* x, float* y, std::int64_t d) noexcept {
+    row_kernels<Arch>().gaussian_top_k(x, y, d, attrs.as<GaussianTopKAttrs>().deviations);
+  }
+};
 struct LayerNorm {
   template <class Arch>
   static void group(const Attrs& attrs, const float* x, float* y, std::int64_t d) noexcept {
@@ -74,6 +75,7 @@ std::optional<Kernel> find_weighted_sum(FeatureSet has, const Graph&, const Node
 
 }  // namespace
 
+extern const CpuOp kCpuGaussianTopK{&kGaussianTopK, Groups<GaussianTopK>::find};
 extern const CpuOp kCpuLayerNorm{&kLayerNorm, Groups<LayerNorm>::find};
 extern const CpuOp kCpuNormalizeSum{&kNormalizeSum, Groups<NormalizeSum>::find};
 extern const CpuOp kCpuSoftmax{&kSoftmax, Groups<Softmax>::find};

@@ -5,13 +5,19 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/ops/attention_temperature.h"
 #include "weft/ops/clamp.h"
 #include "weft/ops/concat_heads.h"
+#include "weft/ops/dot_heads.h"
+#include "weft/ops/exp.h"
 #include "weft/ops/gather.h"
+#include "weft/ops/gaussian_top_k.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/layer_norm.h"
+#include "weft/ops/lerp.h"
 #include "weft/ops/normalize_sum.h"
 #include "weft/ops/relu.h"
+#include "weft/ops/repeat_heads.h"
 #include "weft/ops/scale_heads.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/slice_heads.h"
@@ -20,6 +26,7 @@
 #include "weft/ops/tanh.h"
 #include "weft/ops/top_k.h"
 #include "weft/ops/weighted_sum.h"
+#include "weft/ops/xielu.h"
 
 #include "cpu/kernel_test.h"
 
@@ -28,7 +35,8 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr const char* kActivations[] = {"gelu", "relu", "sigmoid", "softplus", "tanh", "clamp"};
+constexpr const char* kActivations[] = {"exp",      "gelu", "relu",  "sigmoid",
+                                        "softplus", "tanh", "xielu", "clamp"};
 
 // 1 .. 35 and the edges of larger multiples.
 std::vector<std::int64_t> widths() {
@@ -45,11 +53,13 @@ Floats scaled_noise(std::int64_t n, std::uint32_t seed, float scale) {
 }
 
 void add_activations(Graph& g, Tensor x) {
+  g.output("exp", exp(x));
   g.output("gelu", gelu(x));
   g.output("relu", relu(x));
   g.output("sigmoid", sigmoid(x));
   g.output("softplus", softplus(x));
   g.output("tanh", tanh(x));
+  g.output("xielu", xielu(x, {.positive = 0.8f, .negative = 0.6f, .beta = 0.5f, .limit = -1e-6f}));
   g.output("clamp", clamp(x, -0.5f, 0.75f));
 }
 
@@ -103,6 +113,19 @@ TEST_CASE("activations: NaN stays NaN, minus infinity goes to the limit") {
   }
 }
 
+TEST_CASE("xielu: parameters of either sign, a limit in the range, little besides exp - 1") {
+  Floats x = scaled_noise(300, 1, 6);
+  for (float v = 1e-38f; v < 1; v *= 1.3f) x.push_back(-v);
+  for (const XieluAttrs& attrs : {XieluAttrs{-2, 3, 0, 4}, XieluAttrs{1e-3f, -0.1f, -0.5f, -2},
+                                  XieluAttrs{0, 1, 1, 0}, XieluAttrs{1, 0, 0, -1e-6f}}) {
+    Graph g;
+    g.output("y", xielu(g.input("x", {f32, {std::ssize(x)}}), attrs));
+    Evaluator eval(g);
+    eval.floats("x", x).run();
+    check_kernel(g, eval, "y", 1);
+  }
+}
+
 TEST_CASE("layer_norm, softmax and normalize_sum: every width, heads") {
   std::uint32_t seed = 1;
   for (const std::int64_t d : widths()) {
@@ -132,6 +155,25 @@ TEST_CASE("layer_norm: a mean far from zero, a row of one value") {
     check_kernel(g, eval, "y", 1);
     const Floats y = run_kernel(g, eval, "y");
     CHECK(y[200] == 0);
+  }
+}
+
+TEST_CASE("gaussian_top_k: every width, heads, deviations of either sign") {
+  std::uint32_t seed = 1;
+  for (const std::int64_t d : widths()) {
+    if (d < 2) continue;
+    Graph g;
+    const Tensor x = g.input("x", {f32, {3, 2, d}});
+    g.output("few", gaussian_top_k(x, 1.6f));
+    g.output("many", gaussian_top_k(x, -0.7f));
+    Evaluator eval(g, kOddRows);
+    eval.floats("x", scaled_noise(6 * d, ++seed, 5)).run();
+    for (const char* path : {"few", "many"}) check_kernel(g, eval, path, ++seed);
+    Floats noisy = scaled_noise(6 * d, ++seed, 5);
+    noisy[0] = kNaN;
+    eval.floats("x", noisy).run();
+    for (const float y : run_kernel(g, eval, "many")) CHECK((std::isnan(y) || y >= 0));
+    CHECK(std::isnan(run_kernel(g, eval, "many")[0]));
   }
 }
 
@@ -171,20 +213,64 @@ TEST_CASE("weighted_sum: every width, cut anywhere") {
   }
 }
 
-TEST_CASE("concat_heads, slice_heads and scale_heads: any widths") {
+TEST_CASE("lerp: weights like a, of heads, of all rows; several ways for one head") {
+  std::uint32_t seed = 1;
+  for (const std::int64_t d : widths()) {
+    Graph g;
+    const TensorSpec heads{f32, {3, 2, d}}, rows{f32, {3, d}}, one{f32, {3, 1, d}};
+    const Tensor a = g.input("a", heads), b = g.input("b", heads), c = g.input("c", rows),
+                 e = g.input("e", rows), p = g.input("p", one), q = g.input("q", one),
+                 w = g.input("w", heads), by_head = g.weight("by_head", {f32, {2, d}}),
+                 shared = g.weight("shared", {f32, {d}});
+    g.output("same", lerp(a, b, w));
+    g.output("heads", lerp(a, b, by_head));
+    g.output("all", lerp(a, b, shared));
+    g.output("rows", lerp(c, e, shared));
+    g.output("rows_same", lerp(c, e, c));
+    g.output("ways", lerp(p, q, by_head));
+    g.output("ways_of_rows", lerp(p, q, w));
+    Evaluator eval(g, kOddRows);
+    for (const char* input : {"a", "b", "w"}) eval.floats(input, scaled_noise(6 * d, ++seed, 3));
+    for (const char* input : {"c", "e", "p", "q"})
+      eval.floats(input, scaled_noise(3 * d, ++seed, 3));
+    eval.floats("by_head", scaled_noise(2 * d, ++seed, 1)).floats("shared", scaled_noise(d, 1, 1));
+    eval.run();
+    for (const char* path : {"same", "heads", "all", "rows", "rows_same", "ways", "ways_of_rows"})
+      check_kernel(g, eval, path, ++seed);
+  }
+}
+
+TEST_CASE("attention_temperature: positions on both sides of the steps") {
+  std::uint32_t seed = 1;
+  for (const std::int64_t e : {1, 5, 33}) {
+    Graph g;
+    const Tensor x = g.input("x", {f32, {5, 2, e}}), pos = g.input("pos", {i32, {5}});
+    g.output("y", attention_temperature(x, pos, {.scale = 0.1f, .length = 8192, .offset = 1}));
+    g.output("falling", attention_temperature(x, pos, {.scale = -0.3f, .length = 7}));
+    Evaluator eval(g, kOddRows);
+    eval.floats("x", scaled_noise(10 * e, ++seed, 3));
+    eval.ints("pos", {0, 8190, 8191, 100000, INT32_MAX}).run();
+    for (const char* path : {"y", "falling"}) check_kernel(g, eval, path, ++seed);
+  }
+}
+
+TEST_CASE("concat_heads, dot_heads, repeat_heads, slice_heads and scale_heads: any widths") {
   std::uint32_t seed = 1;
   for (const std::int64_t e : {2, 5, 16, 33, 64}) {
     Graph g;
     const Tensor a = g.input("a", {f32, {3, 4, e}}), b = g.input("b", {f32, {3, 4, 7}}),
-                 one = g.input("one", {f32, {3, 1, 3}}), f = g.input("f", {f32, {3, 4}});
+                 c = g.input("c", {f32, {3, 2, e}}), one = g.input("one", {f32, {3, 1, 3}}),
+                 f = g.input("f", {f32, {3, 4}});
     g.output("concat", concat_heads(a, b));
     g.output("concat_one", concat_heads(a, one));
+    g.output("dot", dot_heads(a, repeat_heads(c, 4).named("repeat")));
     g.output("slice", slice_heads(a, 1, e));
     g.output("scale", scale_heads(a, f));
     Evaluator eval(g, kOddRows);
     eval.floats("a", noise(static_cast<std::size_t>(12 * e), ++seed)).floats("b", noise(84, 1));
+    eval.floats("c", noise(static_cast<std::size_t>(6 * e), ++seed));
     eval.floats("one", noise(9, 2)).floats("f", noise(12, 3)).run();
-    for (const char* path : {"concat", "concat_one", "slice", "scale"})
+    for (const char* path : {"concat", "concat_one", "dot", "repeat", "slice", "scale"})
       check_kernel(g, eval, path, ++seed);
   }
 }

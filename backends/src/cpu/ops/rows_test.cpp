@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/ops/add.h"
+#include "weft/ops/bucket_distances.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"
 #include "weft/ops/concat.h"
@@ -287,6 +288,19 @@ TEST_CASE("get_rows: K ids for each token, rows of any width, cut anywhere") {
       eval.bytes("table", random_weights(table, 5, d, ++seed));
       eval.ints("ids", {4, 0, -1, 2, 5, 4, 1, 1}).run();
       check_kernel(g, eval, "y", seed);
+    }
+  }
+}
+
+TEST_CASE("bucket_distances: the rows of the definition, in every kind of table") {
+  for (const DType table : {f32, f16, q8_0}) {
+    for (const bool both_ways : {false, true}) {
+      Graph g;
+      g.output("y", bucket_distances(g.weight("table", {table, {32, 64}}),
+                                     {.max_distance = 100, .both_ways = both_ways}));
+      Evaluator eval(g, kOddRows);
+      eval.bytes("table", random_weights(table, 32, 64, 7)).run();
+      check_kernel(g, eval, "y", 1);
     }
   }
 }

@@ -28,6 +28,9 @@ struct BucketAttrs {
   }
 };
 
+// bucket(d) for a table of `n_buckets` rows that fits `attrs`, |d| <= max_distance.
+std::int64_t distance_bucket(const BucketAttrs& attrs, std::int64_t n_buckets, std::int64_t d);
+
 extern const OpDef kBucketDistances;  // inputs: table
 Tensor bucket_distances(Tensor table, const BucketAttrs& attrs,
                         std::source_location where = std::source_location::current());
