@@ -12,8 +12,8 @@ struct RowFunctions {
   using P = Part<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
-  // Sum of term(x). Four vectors of sums, so that additions do not wait for each other; which
-  // element goes where depends on d alone. `term` is 0 for the zeros after the end.
+  // Sum of term(x). Four vectors of sums, so that additions do not wait for each other. The
+  // order of additions depends on d alone. `term` is 0 for the zeros after the end.
   template <class F>
   static WEFT_INLINE float sum(const float* x, std::int64_t d, F term) {
     V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
