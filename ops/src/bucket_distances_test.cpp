@@ -31,7 +31,7 @@ TEST_CASE("bucket_distances: the buckets of T5's encoder") {
     CHECK(at(-d) == static_cast<float>(d));
     CHECK(at(d) == static_cast<float>(16 + d));
   }
-  // From 8 on, a bucket ends where the distance has grown by the square root of 2.
+  // From 8 on, the ends of buckets grow by the square root of 2: 8, 11.3, 16, ..
   const std::pair<std::int64_t, float> far[] = {
       {8, 8},   {11, 8},  {12, 9},  {15, 9},  {16, 10}, {22, 10}, {23, 11},  {31, 11}, {32, 12},
       {45, 12}, {46, 13}, {63, 13}, {64, 14}, {90, 14}, {91, 15}, {127, 15}, {128, 15}};

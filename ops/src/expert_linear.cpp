@@ -34,7 +34,7 @@ TensorSpec infer(const Attrs&, Specs in) {
 }
 
 // Calls f(y, x, w) for every token and choice: where the N results go, the D values of x, and the
-// matrix, or null if there is no such expert.
+// matrix, or null if the id is out of range.
 template <class F>
 void for_each_choice(Views in, View out, F f) {
   const View &x = in[0], &w = in[1];

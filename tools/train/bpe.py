@@ -104,7 +104,8 @@ class Tokenizer:
 
     @classmethod
     def train(cls, texts, size: int, favourites=()) -> "Tokenizer":
-        """Learns merges until there are `size` tokens. A favourite word is sure to become one token."""
+        """Learns merges until there are `size` tokens. A favourite word is sure to become one
+        token."""
         counts = Counter()
         for word in favourites:
             counts.update({piece: 1_000_000 for piece in pieces(" " + word)})

@@ -14,13 +14,17 @@ import gguf_writer
 import wishes
 from bpe import Tokenizer
 
-PROMPTS = ("Once upon a time",
-           "<|im_start|>user\nTell me a story about a fox named Pip.<|im_end|>\n<|im_start|>assistant\n",
-           "<|im_start|>user\nWhat is your name?<|im_end|>\n<|im_start|>assistant\n")
-LOOKS = ("", "Once upon a time", "One day",
-         "<|im_start|>user\nTell me a story about a rabbit named Sarah.<|im_end|>\n<|im_start|>assistant\n",
-         "<|im_start|>user\nA story about a girl and a red kite, please.<|im_end|>\n<|im_start|>assistant\n",
-         "<|im_start|>user\nHello!<|im_end|>\n<|im_start|>assistant\n")
+PROMPTS = (
+    "Once upon a time",
+    "<|im_start|>user\nTell me a story about a fox named Pip.<|im_end|>\n<|im_start|>assistant\n",
+    "<|im_start|>user\nWhat is your name?<|im_end|>\n<|im_start|>assistant\n")
+LOOKS = (
+    "", "Once upon a time", "One day",
+    "<|im_start|>user\nTell me a story about a rabbit named Sarah.<|im_end|>\n"
+    "<|im_start|>assistant\n",
+    "<|im_start|>user\nA story about a girl and a red kite, please.<|im_end|>\n"
+    "<|im_start|>assistant\n",
+    "<|im_start|>user\nHello!<|im_end|>\n<|im_start|>assistant\n")
 
 
 def softmax(x):
@@ -42,7 +46,7 @@ class NumpyModel:
         self.eps, self.context = key("attention.layer_norm_rms_epsilon"), key("context_length")
         self.size = self.dim // self.heads
         half = np.arange(0, self.size, 2) / self.size
-        angles = np.outer(np.arange(self.context), key("rope.freq_base") ** -half)
+        angles = np.outer(np.arange(self.context), key("rope.freq_base")**-half)
         self.cos, self.sin = np.cos(angles), np.sin(angles)
         self.tokenizer = Tokenizer([m.split(" ") for m in self.keys["tokenizer.ggml.merges"]])
         assert self.tokenizer.tokens == self.keys["tokenizer.ggml.tokens"]
@@ -87,7 +91,8 @@ class NumpyModel:
             x = x + self.attention(self.norm(x, b + "attn_norm.weight"), i)
             y = self.norm(x, b + "ffn_norm.weight")
             gate = y @ w[b + "ffn_gate.weight"].T
-            x = x + (gate / (1 + np.exp(-gate)) * (y @ w[b + "ffn_up.weight"].T)) @ w[b + "ffn_down.weight"].T
+            x = x + (gate / (1 + np.exp(-gate)) *
+                     (y @ w[b + "ffn_up.weight"].T)) @ w[b + "ffn_down.weight"].T
         self.length += len(ids)
         return self.norm(x[-1], "output_norm.weight") @ w["token_embd.weight"].T
 
@@ -139,25 +144,40 @@ def expected(model: NumpyModel, path) -> dict:
     for text in PROMPTS:
         ids = model.prompt(text)
         out, margins = model.generate(ids, 48)
-        runs.append({"prompt": text, "prompt_ids": ids, "ids": out, "text": model.tokenizer.decode(out),
-                     "margins": [round(m, 4) for m in margins]})
-    return {"file": "weft-stories.gguf", "sha256": digest, "arithmetic": "float64 over dequantized weights",
-            "runs": runs}
+        runs.append({
+            "prompt": text,
+            "prompt_ids": ids,
+            "ids": out,
+            "text": model.tokenizer.decode(out),
+            "margins": [round(m, 4) for m in margins]
+        })
+    return {
+        "file": "weft-stories.gguf",
+        "sha256": digest,
+        "arithmetic": "float64 over dequantized weights",
+        "runs": runs
+    }
 
 
 def main():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("model", nargs="?", default="examples/models/weft-stories.gguf")
     args.add_argument("--expected", metavar="JSON", help="write the expected answers to this file")
-    args.add_argument("--score", type=int, metavar="N", help="count over N wishes what the model gets right")
-    args.add_argument("--verbose", action="store_true", help="with --score: print every story and answer")
+    args.add_argument("--score",
+                      type=int,
+                      metavar="N",
+                      help="count over N wishes what the model gets right")
+    args.add_argument("--verbose",
+                      action="store_true",
+                      help="with --score: print every story and answer")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--temperature", type=float, default=0.3)
     o = args.parse_args()
     model = NumpyModel(o.model)
     if o.expected:
         text = json.dumps(expected(model, o.model), ensure_ascii=False, indent=1)
-        text = re.sub(r"\s*\n\s*(?=[-\d\]])", " ", text).replace("[ ", "[").replace(" ]", "]")  # a list on a line
+        text = re.sub(r"\s*\n\s*(?=[-\d\]])", " ",
+                      text).replace("[ ", "[").replace(" ]", "]")  # a list on a line
         with open(o.expected, "w", encoding="utf-8") as f:
             f.write(text + "\n")
     elif o.score:

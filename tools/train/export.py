@@ -10,10 +10,11 @@ import torch
 import gguf_writer
 from bpe import SPECIALS, Tokenizer
 
-CHAT_TEMPLATE = ("{% for message in messages %}"
-                 "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"
-                 "{% endfor %}"
-                 "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
+CHAT_TEMPLATE = (
+    "{% for message in messages %}"
+    "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
 NORMAL, CONTROL = 1, 3
 MOSTLY_Q8_0 = 7
 
@@ -23,7 +24,8 @@ def keys_for(cfg: dict, tokenizer: Tokenizer) -> dict:
     return {
         "general.architecture": "llama",
         "general.name": "Weft Stories",
-        "general.description": "A very small story teller, trained on stories and chats composed by its own grammar.",
+        "general.description":
+        "A very small story teller, trained on stories and chats composed by its own grammar.",
         "general.license": "apache-2.0",
         "general.languages": ["en"],
         "general.file_type": MOSTLY_Q8_0,
@@ -41,7 +43,8 @@ def keys_for(cfg: dict, tokenizer: Tokenizer) -> dict:
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "gpt-2",
         "tokenizer.ggml.tokens": tokenizer.tokens,
-        "tokenizer.ggml.token_type": [CONTROL if t in SPECIALS else NORMAL for t in tokenizer.tokens],
+        "tokenizer.ggml.token_type":
+        [CONTROL if t in SPECIALS else NORMAL for t in tokenizer.tokens],
         "tokenizer.ggml.merges": [f"{a} {b}" for a, b in tokenizer.merges],
         "tokenizer.ggml.bos_token_id": tokenizer.end,
         "tokenizer.ggml.eos_token_id": tokenizer.end,
@@ -59,7 +62,8 @@ def tensors_for(state: dict) -> dict:
     """Matrices become Q8_0; the weights of the norms stay whole."""
     out = {}
     for name, p in state.items():
-        out[gguf_name(name)] = (p.float().numpy(), gguf_writer.Q8_0 if p.ndim == 2 else gguf_writer.F32)
+        out[gguf_name(name)] = (p.float().numpy(),
+                                gguf_writer.Q8_0 if p.ndim == 2 else gguf_writer.F32)
     return out
 
 
@@ -72,7 +76,10 @@ def main():
     tokenizer = Tokenizer.load(Path(o.dir) / "merges.json")
     assert len(tokenizer.tokens) == state["config"]["vocab"]
     gguf_writer.write(o.out, keys_for(state["config"], tokenizer), tensors_for(state["model"]))
-    print(f"{o.out}: {Path(o.out).stat().st_size} bytes, step {state['step']}, {state['tokens']} tokens")
+    print(
+        f"{o.out}: {Path(o.out).stat().st_size} bytes, step {state['step']}, {state['tokens']} "
+        "tokens"
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ def _string(text: str) -> bytes:
 
 
 def _value(value) -> bytes:
-    """A value with its type in front. bool, int (as u32), float (as f32), str, lists of str or int."""
+    """A value with its type in front. bool, int (as u32), float (as f32), str, lists of str or
+    int."""
     if isinstance(value, bool):
         return struct.pack("<IB", _BOOL, value)
     if isinstance(value, int):
@@ -57,7 +58,8 @@ def dequantize_q8_0(data: bytes, shape) -> np.ndarray:
 
 
 def write(path, keys: dict, tensors: dict):
-    """Writes the file. `tensors` maps a name to (array, F32 or Q8_0); shapes are in row-major order."""
+    """Writes the file. `tensors` maps a name to (array, F32 or Q8_0); shapes are in row-major
+    order."""
     head = struct.pack("<IIQQ", 0x46554747, 3, len(tensors), len(keys))
     for name, value in keys.items():
         head += _string(name) + _value(value)
@@ -119,6 +121,6 @@ def read(path):
         count = int(np.prod(shape))
         size = count * 4 if kind == F32 else count // BLOCK * 34
         data = r.data[base + offset:base + offset + size]
-        tensors[name] = (np.frombuffer(data, "<f4").astype(np.float64).reshape(shape) if kind == F32
-                         else dequantize_q8_0(data, shape))
+        tensors[name] = (np.frombuffer(data, "<f4").astype(np.float64).reshape(shape)
+                         if kind == F32 else dequantize_q8_0(data, shape))
     return keys, tensors

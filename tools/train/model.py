@@ -50,7 +50,7 @@ def rope_tables(cfg: Config, length: int):
     """Cosines and sines of shape [length, head_dim / 2]."""
     half = torch.arange(0, cfg.head_dim, 2, dtype=torch.float64)
     angles = torch.outer(torch.arange(length, dtype=torch.float64),
-                         cfg.rope_base ** (-half / cfg.head_dim))
+                         cfg.rope_base**(-half / cfg.head_dim))
     return angles.cos().float(), angles.sin().float()
 
 
@@ -97,14 +97,15 @@ class Block(nn.Module):
         def split(y, heads):
             return y.view(batch, length, heads, cfg.head_dim).transpose(1, 2)
 
-        q = rotate(split(self.attn_q(x), cfg.heads), cos, sin) * cfg.head_dim ** -0.5
+        q = rotate(split(self.attn_q(x), cfg.heads), cos, sin) * cfg.head_dim**-0.5
         k = rotate(split(self.attn_k(x), cfg.kv_heads), cos, sin)
         v = split(self.attn_v(x), cfg.kv_heads)
         # Heads of one group share a key: fold the group into the rows instead of
         # repeating the keys, which saves both memory and time.
         q = q.reshape(batch, cfg.kv_heads, group * length, cfg.head_dim)
         scores = (q @ k.transpose(-1, -2)).view(batch, cfg.kv_heads, group, length, length)
-        with torch.autocast("cpu", enabled=False):  # stay in the narrow type: half the memory traffic
+        with torch.autocast("cpu",
+                            enabled=False):  # stay in the narrow type: half the memory traffic
             weights = torch.softmax(scores.add_(mask.to(scores.dtype)), -1)
         weights = weights.view(batch, cfg.kv_heads, group * length, length)
         y = (weights @ v).view(batch, cfg.heads, length, cfg.head_dim)
@@ -129,21 +130,22 @@ class Model(nn.Module):
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
         self.apply(self._init)
-        # A part that all embeddings share changes no probability, and gives the layers a constant to read.
+        # A part that all embeddings share changes no probability, and gives the layers a constant
+        # to read.
         shared = torch.nn.functional.normalize(torch.randn(cfg.dim), dim=0)
         self.token_embd.weight.data.add_(6 * shared)
         # Embeddings are large, so that a token stays visible beside what the layers
         # add to it; the small weight of the last norm keeps the first logits small.
         self.output_norm.weight.data.fill_(0.05)
         for i, block in enumerate(self.blocks):
-            block.ffn_down.weight.data.mul_((2 * cfg.layers) ** -0.5)
+            block.ffn_down.weight.data.mul_((2 * cfg.layers)**-0.5)
             if i > 0:
                 block.begin_as_copy(0.5)
 
     @staticmethod
     def _init(module):
         if isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, std=module.in_features ** -0.5)
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=0.5)
 

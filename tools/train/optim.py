@@ -10,7 +10,8 @@ import torch
 
 
 def orthogonal(g):
-    """The nearest (half-)orthogonal matrices to a batch of matrices, by five Newton-Schulz steps."""
+    """The nearest (half-)orthogonal matrices to a batch of matrices, by five Newton-Schulz
+    steps."""
     a, b, c = 3.4445, -4.7750, 2.0315
     x = g.bfloat16()
     x = x / (x.float().flatten(1).norm(dim=1).view(-1, 1, 1).bfloat16() + 1e-7)
@@ -42,13 +43,14 @@ class Muon(torch.optim.Optimizer):
                     buffer.lerp_(p.grad, 1 - beta)
                     pushes.append(p.grad.lerp(buffer, beta))
                 updates = orthogonal(torch.stack(pushes))
-                scale = max(1.0, rows / cols) ** 0.5
+                scale = max(1.0, rows / cols)**0.5
                 for p, update in zip(params, updates):
                     p.mul_(1 - lr * group["decay"]).add_(update, alpha=-lr * scale)
 
 
 def make_optimizers(model, matrix_lr: float, other_lr: float, rank: int, workers: int):
     """The two optimizers for a worker's share of the layers; each group remembers its peak rate."""
+
     def layer(name):
         return int(name.split(".")[1]) if name.startswith("blocks.") else 0
 
@@ -57,9 +59,11 @@ def make_optimizers(model, matrix_lr: float, other_lr: float, rank: int, workers
     # What a layer adds grows more slowly than what it reads, or else the embeddings drown in it.
     adding = {id(p) for n, p in mine if "output.weight" in n or "down" in n}
     others = [p for n, p in mine if p.ndim != 2 or "token_embd" in n]
-    optimizers = [Muon([p for p in matrices if id(p) not in adding], matrix_lr),
-                  Muon([p for p in matrices if id(p) in adding], matrix_lr / 2),
-                  torch.optim.AdamW(others, other_lr, betas=(0.9, 0.98), eps=1e-10, weight_decay=0.0)]
+    optimizers = [
+        Muon([p for p in matrices if id(p) not in adding], matrix_lr),
+        Muon([p for p in matrices if id(p) in adding], matrix_lr / 2),
+        torch.optim.AdamW(others, other_lr, betas=(0.9, 0.98), eps=1e-10, weight_decay=0.0)
+    ]
     for o in optimizers:
         for g in o.param_groups:
             g["peak"] = g["lr"]

@@ -16,9 +16,17 @@ import tale
 import words
 
 _PARTS = "name kind look he him his He His".split()
-_KINDS = sorted({*words.ANIMALS, *words.MORE_ANIMALS, *words.ELDERS, *words.WORKERS, "girl", "boy"}, key=len, reverse=True)
-_FREE = {"full": r"[a-z]+(?: [a-z]+)?(?: [a-z]+)?", "noun": r"[a-z]+(?: [a-z]+)?", "use": r"[a-z ]+", "trait": "[a-z]+",
-         "colour": "[a-z]+", "food": "[a-z ]+"}
+_KINDS = sorted({*words.ANIMALS, *words.MORE_ANIMALS, *words.ELDERS, *words.WORKERS, "girl", "boy"},
+                key=len,
+                reverse=True)
+_FREE = {
+    "full": r"[a-z]+(?: [a-z]+)?(?: [a-z]+)?",
+    "noun": r"[a-z]+(?: [a-z]+)?",
+    "use": r"[a-z ]+",
+    "trait": "[a-z]+",
+    "colour": "[a-z]+",
+    "food": "[a-z ]+"
+}
 NAME = re.compile(r"\b[A-Z][a-z]+\b")
 
 
@@ -54,8 +62,16 @@ def _pattern(text: str):
             out += re.escape(piece)
         elif "." in piece:
             role, part = piece[1:-1].split(".")
-            form = {"name": "[A-Z][a-z]+", "kind": _any(_KINDS), "look": "[a-z]+(?: [a-z]+)?", "he": "he|she",
-                    "him": "him|her", "his": "his|her", "He": "He|She", "His": "His|Her"}[part]
+            form = {
+                "name": "[A-Z][a-z]+",
+                "kind": _any(_KINDS),
+                "look": "[a-z]+(?: [a-z]+)?",
+                "he": "he|she",
+                "him": "him|her",
+                "his": "his|her",
+                "He": "He|She",
+                "His": "His|Her"
+            }[part]
             out += f"(?P<{role}_{part}_{count}>{form})"
         else:
             mark = piece[1:-1].rstrip("0123456789")
@@ -96,11 +112,13 @@ class _Listener:
             t.thing = "<full>"
             return "<noun>", "<full>", "<use>"
 
-        with mock.patch.multiple(words, make_hero=lambda _: people[0], make_friend=lambda *_: next(friends),
+        with mock.patch.multiple(words, make_hero=lambda _: people[0],
+                                 make_friend=lambda *_: next(friends),
                                  FOODS=("<food>", ), TIMES=("<when>", ), TRAITS=("<trait>", ),
                                  COLOURS=("<colour>", ), SIZES=("<h.look>", )), \
              mock.patch.multiple(tale.Tale, say=note, choose_thing=choose_thing,
-                                 places=lambda t, n: [(f"<place{i}>", f"<at{i}>") for i in range(n)]):
+                                 places=lambda t, n: [(f"<place{i}>", f"<at{i}>")
+                                                      for i in range(n)]):
             told = plot(rng)
             return told, tale.epilogue(told)
 
@@ -110,7 +128,8 @@ class Reading:
     """What was understood: who is who, and what did not agree with it."""
 
     known: dict = field(default_factory=dict)  # (role, "name" | "kind" | "girl" | "look") -> value
-    told: dict = field(default_factory=dict)  # likewise, but as the text first says it, whatever was known before
+    told: dict = field(
+        default_factory=dict)  # likewise, but as the text first says it, whatever was known before
     faults: list = field(default_factory=list)  # (part, sentence)
     read: int = 0  # sentences that a plot could say
     unread: list = field(default_factory=list)

@@ -51,7 +51,10 @@ class Lessons:
         """
         rng = random.Random(f"{self.seed} {self.index} {length} {len(self.ready)} {number}")
         ids, weights, seen = [self.tokenizer.end], [], set()
-        known = [rng.choices(range(3, len(self.tokenizer.tokens)), k=rng.randint(2, 5)) for _ in range(20)]
+        known = [
+            rng.choices(range(3, len(self.tokenizer.tokens)), k=rng.randint(2, 5))
+            for _ in range(20)
+        ]
         while len(weights) < length:
             n = rng.randrange(len(known))
             ids += known[n]
@@ -69,7 +72,8 @@ class Lessons:
         return torch.tensor(rows + [text[at:at + 256] for at in range(0, 8 * 256, 256)])
 
     def batch(self, tokens: int, longest: int):
-        """About `tokens` tokens: ids [rows, length + 1], and the weights of all but the first ids."""
+        """About `tokens` tokens: ids [rows, length + 1], and the weights of all but the first
+        ids."""
         if not self.ready:
             pool = sorted((self._document() for _ in range(self.POOL)), key=lambda d: len(d[1]))
             rows = []
@@ -80,7 +84,9 @@ class Lessons:
                     rows = []
             random.Random(self.index).shuffle(self.ready)  # the short rest of the pool is left out
         rows = self.ready.pop()
-        rows = rows + [self._drill(len(rows[0][1]), n) for n in range(round(len(rows) * self.drills))]
+        rows = rows + [
+            self._drill(len(rows[0][1]), n) for n in range(round(len(rows) * self.drills))
+        ]
         length = min(longest, max(len(weights) for _, weights in rows))
         ids = torch.full((len(rows), length + 1), self.tokenizer.end)
         weights = torch.zeros(len(rows), length)
@@ -91,7 +97,8 @@ class Lessons:
 
 
 def loss_of(model, batch):
-    """The weighted mean loss over the tokens that have a weight; no logits are made for the others."""
+    """The weighted mean loss over the tokens that have a weight; no logits are made for the
+    others."""
     ids, weights = batch
     chosen = weights > 0
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -125,7 +132,9 @@ def take_tokenizer(path: str, folder: Path):
 def begin_from(path: str, model):
     """Takes the weights of a model file of the same shape."""
     _, tensors = gguf_writer.read(path)
-    model.load_state_dict({name.replace("blk.", "blocks."): torch.tensor(w).float() for name, w in tensors.items()})
+    model.load_state_dict(
+        {name.replace("blk.", "blocks."): torch.tensor(w).float()
+         for name, w in tensors.items()})
 
 
 def save(path: Path, **state):
@@ -145,20 +154,30 @@ def note(log, **entry):
 def options():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("--dir", default=os.environ.get("WEFT_TRAIN_DIR", "build/train"))
-    args.add_argument("--from", dest="origin", metavar="GGUF", help="begin with the weights of this model file")
+    args.add_argument("--from",
+                      dest="origin",
+                      metavar="GGUF",
+                      help="begin with the weights of this model file")
     args.add_argument("--tokenizer", metavar="GGUF", help="use the tokenizer of this model file")
     args.add_argument("--batch", type=int, default=2048, help="tokens in a step")
-    args.add_argument("--drills", type=float, default=0.12, help="rows of copying drill for each row of text")
+    args.add_argument("--drills",
+                      type=float,
+                      default=0.12,
+                      help="rows of copying drill for each row of text")
     args.add_argument("--matrix-lr", type=float, default=0.02)
     args.add_argument("--other-lr", type=float, default=0.006)
     args.add_argument("--schedule",
                       default="-1:0 40:1 3000:1 5400:0",
                       help="step:share of the peak rate ...")
     args.add_argument("--check-every", type=int, default=50)
-    args.add_argument("--stop-at", type=int, default=0, help="stop after this step, as if interrupted")
+    args.add_argument("--stop-at",
+                      type=int,
+                      default=0,
+                      help="stop after this step, as if interrupted")
     args.add_argument("--workers", type=int, default=2, help="processes of one thread each")
     o = args.parse_args()
-    o.knots = [(int(step), float(share)) for step, share in (k.split(":") for k in o.schedule.split())]
+    o.knots = [(int(step), float(share))
+               for step, share in (k.split(":") for k in o.schedule.split())]
     o.steps = o.knots[-1][0]
     return o
 
@@ -221,7 +240,10 @@ class Crew:
 
     def run(self, work):
         """Calls work(rank) in all workers, rank 0 being this process."""
-        others = [self.context.Process(target=work, args=(rank, ), daemon=True) for rank in range(1, self.workers)]
+        others = [
+            self.context.Process(target=work, args=(rank, ), daemon=True)
+            for rank in range(1, self.workers)
+        ]
         for other in others:
             other.start()
         work(0)
@@ -246,15 +268,29 @@ def train(o, crew, rank: int, model, tokenizer):
             recent.append(train_step(crew, rank, model, optimizers, batch, share))
             step, tokens = step + 1, tokens + batch[1].numel()
             if rank == 0 and step % 20 == 0:
-                print(step, round(sum(recent[-20:]) / len(recent[-20:]), 4), f"{time.time() - started:.0f}s", flush=True)
+                print(step,
+                      round(sum(recent[-20:]) / len(recent[-20:]), 4),
+                      f"{time.time() - started:.0f}s",
+                      flush=True)
             if step % o.check_every == 0 or step in (o.steps, o.stop_at):
-                save(folder / f"optimizer-{rank}.pt", step=step, optimizers=[x.state_dict() for x in optimizers])
+                save(folder / f"optimizer-{rank}.pt",
+                     step=step,
+                     optimizers=[x.state_dict() for x in optimizers])
                 crew.barrier.wait()
                 if rank == 0:
-                    note(log, step=step, tokens=tokens, loss=sum(recent) / len(recent),
-                         validation=validate(model, checks), share=share, seconds=time.time() - started)
-                    save(folder / "checkpoint.pt", step=step, tokens=tokens, index=rows.index,
-                         config=model.cfg.as_dict(), model=model.state_dict())
+                    note(log,
+                         step=step,
+                         tokens=tokens,
+                         loss=sum(recent) / len(recent),
+                         validation=validate(model, checks),
+                         share=share,
+                         seconds=time.time() - started)
+                    save(folder / "checkpoint.pt",
+                         step=step,
+                         tokens=tokens,
+                         index=rows.index,
+                         config=model.cfg.as_dict(),
+                         model=model.state_dict())
                 recent = []
             if step == o.stop_at:
                 break

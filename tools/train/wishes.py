@@ -10,9 +10,10 @@ from collections import Counter
 import words
 from reader import NAME, Reader
 
-QUESTIONS = ("Who was the story about?", "Who else was in the story?", "How did it end?", "What happened next?")
-FORMS = ("Tell me a story about {}.", "A story about {}, please.", "Please tell me a story about {}.",
-         "I would like a story about {}.")
+QUESTIONS = ("Who was the story about?", "Who else was in the story?", "How did it end?",
+             "What happened next?")
+FORMS = ("Tell me a story about {}.", "A story about {}, please.",
+         "Please tell me a story about {}.", "I would like a story about {}.")
 # Names in no list of words.py, which the corpus can hardly ever contain.
 UNKNOWN_GIRLS = "Sarah Bianca Lotte Priya Annika Odette Carmen Heidi Fiona Philippa".split()
 UNKNOWN_BOYS = "Marvin Zeno Quill Rajesh Bjorn Dominic Cedric Igor Pascal Timothy".split()
@@ -22,7 +23,9 @@ LOOKS = {*words.TRAITS, *words.SIZES, "old", "wise", "grey", "shy", "merry", "ge
 
 
 def wishes(count: int = 40):
-    """(text, hero's name, kind, girl or None when the wish does not say, thing or "") for each wish.
+    """For each wish: (text, hero's name, kind, girl, thing).
+
+    girl is None when the wish does not say, thing is "" when it has none.
 
     Half the names are in the lists, half in none; half the wishes name a thing.
     """
@@ -32,7 +35,8 @@ def wishes(count: int = 40):
         girl, pool = i % 2 == 0, unknown if i // 2 % 2 else listed
         # Steps of 3 pairs through the lists, so that the choice is not their beginning alone.
         name = pool[(i // 4 * 6 + i % 2) % (len(pool) - len(pool) % 2)]
-        kind = ("girl" if girl else "boy") if i % 10 >= 8 else words.ANIMALS[i * 7 % len(words.ANIMALS)]
+        kind = ("girl" if girl else "boy") if i % 10 >= 8 else words.ANIMALS[i * 7 %
+                                                                             len(words.ANIMALS)]
         noun, looks, _ = words.THINGS[i * 5 % len(words.THINGS)]
         thing = f"{looks[i % len(looks)]} {noun}" if i % 8 >= 4 else ""
         sure = girl if name in listed or kind in ("girl", "boy") else None
@@ -41,12 +45,16 @@ def wishes(count: int = 40):
 
 
 def _strangers(sentence: str, known: dict) -> set:
-    """The parts that a sentence outside the plots gets wrong: names and "the <kind>" of nobody in the story."""
+    """The parts that a sentence outside the plots gets wrong: names and "the <kind>" of nobody in
+    the story."""
     names = {v for (_, part), v in known.items() if part == "name"}
     kinds = {v for (_, part), v in known.items() if part == "kind"}
     listed = {*words.GIRLS, *words.BOYS, *words.MORE_GIRLS, *words.MORE_BOYS}
     wrong = {"name" for n in NAME.findall(sentence) if n in listed and n not in names}
-    return wrong | {"kind" for k in re.findall(r"[Tt]he ([a-z]+)", sentence) if k in KINDS and k not in kinds}
+    return wrong | {
+        "kind"
+        for k in re.findall(r"[Tt]he ([a-z]+)", sentence) if k in KINDS and k not in kinds
+    }
 
 
 class Judge:
@@ -89,15 +97,21 @@ class Judge:
         return reading, wrong
 
     def about(self, answer: str, reading, roles) -> bool:
-        """Whether the answer names someone with one of the roles, and nothing that is untrue of them."""
+        """Whether the answer names someone with one of the roles, and nothing that is untrue of
+        them."""
         known = reading.told
         names = [n for n in NAME.findall(answer) if n in known.values()]
         role = next((r for r in roles if known.get((r, "name")) in names), None)
-        if role is None or set(NAME.findall(answer)) - {*known.values(), "It", "The", "There", "She", "He"}:
+        if role is None or set(
+                NAME.findall(answer)) - {*known.values(), "It", "The", "There", "She", "He"}:
             return False
         text = set(re.findall(r"[a-z]+", answer.lower()))
         looks = set(str(known.get((role, "look"), "")).split())
-        pronouns = {True: {"he", "his", "him"}, False: {"she"}, None: set()}[known.get((role, "girl"))]
+        pronouns = {
+            True: {"he", "his", "him"},
+            False: {"she"},
+            None: set()
+        }[known.get((role, "girl"))]
         kind = known.get((role, "kind"))
         return kind in text and text & KINDS <= {kind} and text & LOOKS <= looks | {"kind"} \
             and not text & pronouns
@@ -118,15 +132,18 @@ class Judge:
     def answer(self, question: str, answer: str, story: str, reading) -> bool:
         """Notes whether an answer fits the story."""
         right = (self.about(answer, reading, "h") if question == QUESTIONS[0] else
-                 self.about(answer, reading, "of") if question == QUESTIONS[1] else
-                 self.ending(answer, story) if question == QUESTIONS[2] else self.sequel(answer, reading))
+                 self.about(answer, reading, "of") if question == QUESTIONS[1] else self.ending(
+                     answer, story) if question == QUESTIONS[2] else self.sequel(answer, reading))
         self.note("answers", right)
         return self.note(question, right)
 
     def report(self):
         """Prints the counts."""
         for what, asked in self.asked.items():
-            print(f"{what:30} {self.right[what]:4} of {asked:4}  {100 * self.right[what] / asked:5.1f} %")
+            print(
+                f"{what:30} {self.right[what]:4} of {asked:4}  "
+                f"{100 * self.right[what] / asked:5.1f} %"
+            )
         print(f"sentences which no plot can say: {self.unread} of {self.read + self.unread}")
 
 
@@ -147,7 +164,8 @@ def score(model, count: int, temperature: float, rng, verbose: bool):
         story = told.replace("<|im_end|>", "")
         reading, wrong = judge.story(story, name, kind, girl, thing)
         if verbose:
-            print(f"=== {text}\n{story}\n  wrong: {sorted(wrong)} {reading.faults} {reading.unread}")
+            print(
+                f"=== {text}\n{story}\n  wrong: {sorted(wrong)} {reading.faults} {reading.unread}")
         chat += told
         for question in QUESTIONS:
             chat += f"\n<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"

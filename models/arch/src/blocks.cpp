@@ -1,6 +1,7 @@
 #include "weft/arch/blocks.h"
 
 #include <cmath>
+#include <cstdint>
 
 #include "weft/ops/add.h"
 #include "weft/ops/clamp.h"
@@ -12,6 +13,7 @@
 #include "weft/ops/rope.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
+#include "weft/ops/shift_positions.h"
 #include "weft/ops/tanh.h"
 #include "weft/ops/views.h"
 
@@ -192,6 +194,28 @@ Tensor Ffn::operator()(const Layer& l, Tensor x) const {
 
 Tensor swiglu(const Layer& l, Tensor x) {
   return Ffn{}(l, x);
+}
+
+Tensor gated_ffn(const Layer& l, Tensor x, const Unit& unit) {
+  const std::int64_t D = l.c.D, F = l.hparams().F;
+  const Tensor gate = project(l.w, "ffn_gate", F, D, x), up = project(l.w, "ffn_up", F, D, x);
+  return project(l.w, "ffn_down", D, F, unit(l, gate, up));
+}
+
+Tensor unit_heads(Tensor x, float eps, float factor) {
+  const float E = static_cast<float>(x.shape().last());
+  return scale(rms_norm(x, eps), factor / std::sqrt(E));
+}
+
+// All positions are in the first chunk.
+Tensor zero_ids(const Inputs& in) {
+  return shift_positions(in.pos, {.step = INT32_MAX});
+}
+
+Tensor short_convolution(const Layer& l, std::string_view state, Tensor x, Tensor w, Tensor bias) {
+  const std::int64_t C = w.shape()[0].bound, taps = w.shape()[1].bound;
+  const Recurrent kept = l.in.memory.recurrent(fmt::format("{}.{}", state, l.index), {C, taps - 1});
+  return act::silu(kept.causal_conv(x, w, bias));
 }
 
 }  // namespace weft

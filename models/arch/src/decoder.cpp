@@ -3,7 +3,6 @@
 #include "weft/ops/add.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/scale.h"
-#include "weft/ops/shift_positions.h"
 
 namespace weft {
 namespace {
@@ -54,8 +53,7 @@ Tensor first_type(const Weights& w, const Hparams& c, const Inputs& in, std::str
   const Shape* shape = w.shape_of(name);
   if (shape && shape->rank() == 1) return w(name, {c.D});
   const std::int64_t n = shape && shape->rank() == 2 ? (*shape)[0].bound : 2;
-  const Tensor zeros = shift_positions(in.pos, {.step = INT32_MAX}).named("token_type_ids");
-  return get_rows(w(name, {n, c.D}), zeros);
+  return get_rows(w(name, {n, c.D}), zero_ids(in).named("token_type_ids"));
 }
 
 Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder,

@@ -7,7 +7,6 @@
 #include "weft/ops/add.h"
 #include "weft/ops/exp.h"
 #include "weft/ops/mul.h"
-#include "weft/ops/rms_norm.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
 #include "weft/ops/views.h"
@@ -22,16 +21,14 @@ constexpr std::int64_t kMaxTaps = 256, kMaxStateWidth = 4096;
 // as sqrt(|x|^2 + eps^2).
 Tensor unit_length(Tensor x, float eps, float factor) {
   const float N = static_cast<float>(x.shape().last());
-  return scale(rms_norm(x, std::max(eps * eps / N, FLT_MIN)), factor / std::sqrt(N));
+  return unit_heads(x, std::max(eps * eps / N, FLT_MIN), factor);
 }
 
 }  // namespace
 
-Tensor short_convolution(const Layer& l, std::string_view name, std::int64_t taps, Tensor x) {
+Tensor convolve(const Layer& l, std::string_view name, std::int64_t taps, Tensor x) {
   const std::int64_t C = x.shape()[1].bound;
-  const Tensor w = l.w.squeezed(std::string(name) + ".weight", {C, taps});
-  const Recurrent state = l.in.memory.recurrent(fmt::format("{}.{}", name, l.index), {C, taps - 1});
-  return act::silu(state.causal_conv(x, w));
+  return short_convolution(l, name, x, l.w.squeezed(std::string(name) + ".weight", {C, taps}));
 }
 
 Tensor delta_attention(const Layer& l, const DeltaStep& step) {
@@ -67,7 +64,7 @@ Tensor ChannelDeltaNet::operator()(const Layer& l, Tensor x) const {
   const std::int64_t H = l.hparams().H, width = H * N;
   const auto heads = [&](std::string_view projection, std::string_view convolution) {
     const Tensor y = project(l.w, projection, width, l.c.D, x);
-    return split_heads(short_convolution(l, convolution, taps, y), H);
+    return split_heads(convolve(l, convolution, taps, y), H);
   };
   DeltaStep step;
   step.q = heads("attn_q", "ssm_conv1d_q");

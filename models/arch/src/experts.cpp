@@ -90,6 +90,11 @@ Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit) {
   return weighted_sum(split_heads(y, 1), share);
 }
 
+Tensor limited_experts(const Layer& l, Tensor x) {
+  return add(experts(l, x, route(l, x), unit::limited_swiglu),
+             shared_expert(l, x, unit::limited_shared_swiglu));
+}
+
 Tensor Moe::operator()(const Layer& l, Tensor x) const {
   if (!l.hparams().experts) return dense(l, x);
   Tensor y = experts(l, x, route(l, x), unit);

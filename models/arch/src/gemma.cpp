@@ -5,21 +5,19 @@
 // The "+ 1" of their norms is in the weights of the files.
 // Sources: Gemma Team 2024, arXiv:2403.08295; 2024, arXiv:2408.00118; 2025, arXiv:2503.19786.
 
-#include <cmath>
-
 #include "weft/arch/decoder.h"
+
+#include "root.h"
 
 namespace weft {
 namespace {
+
+using arch::root;
 
 struct Gemma : Hparams {
   float score_scale = 0, score_cap = 0, logits_cap = 0;
   RopeAttrs local_rope = {};
 };
-
-float root(std::int64_t n) {
-  return std::sqrt(static_cast<float>(n));
-}
 
 Decoder gemma(const Gemma& c) {
   return {.rope = {.attrs = c.rope},

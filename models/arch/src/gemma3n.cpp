@@ -4,8 +4,6 @@
 // that the last layers share. Sources: Google DeepMind 2025, Gemma 3n model card; Baykal et al.
 // 2023, arXiv:2301.13310 (AltUp); Menghani et al. 2024, arXiv:2411.07501 (Laurel).
 
-#include <cmath>
-
 #include "weft/arch/decoder.h"
 #include "weft/ops/add.h"
 #include "weft/ops/gaussian_top_k.h"
@@ -15,10 +13,12 @@
 
 #include "altup.h"
 #include "layer_inputs.h"
+#include "root.h"
 
 namespace weft {
 namespace {
 
+using arch::root;
 using arch::Streams;
 
 constexpr std::int64_t kRank = 64;
@@ -30,10 +30,6 @@ struct Gemma3n : Hparams {
   RopeAttrs local_rope = {};
   std::int64_t P = 0;  // width of the vectors per token and layer
 };
-
-float root(std::int64_t n) {
-  return std::sqrt(static_cast<float>(n));
-}
 
 Tensor laurel(const Layer& l, Tensor x) {
   const Tensor inner = project(l.w, "laurel_l", kRank, l.c.D, x);

@@ -3,8 +3,6 @@
 // per token and layer, share keys and values between layers, use keys as values, or add experts to
 // the ffn. Source: Google DeepMind 2026, https://ai.google.dev/gemma/docs/core.
 
-#include <cmath>
-
 #include "weft/arch/decoder.h"
 #include "weft/ops/add.h"
 #include "weft/ops/get_rows.h"
@@ -15,19 +13,18 @@
 #include "weft/ops/views.h"
 
 #include "layer_inputs.h"
+#include "root.h"
 
 namespace weft {
 namespace {
+
+using arch::root;
 
 struct Gemma4 : Hparams {
   RopeAttrs local_rope = {};
   float logits_cap = 0;
   std::int64_t P = 0;  // width of the vectors per token and layer; 0: there are none
 };
-
-float root(std::int64_t n) {
-  return std::sqrt(static_cast<float>(n));
-}
 
 // Without a matrix for values, they are the keys before norm and rope.
 Heads heads(const Layer& l, Tensor x) {

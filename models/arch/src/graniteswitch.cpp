@@ -12,7 +12,6 @@
 #include "weft/ops/replace_id.h"
 #include "weft/ops/round_to_ids.h"
 #include "weft/ops/scale.h"
-#include "weft/ops/shift_positions.h"
 #include "weft/ops/slice_heads.h"
 #include "weft/ops/views.h"
 
@@ -34,8 +33,7 @@ struct Switch : arch::Granite {
 // The keys of tokens that switch are so much larger that softmax sees no others.
 Tensor adapter_ids(const Switch& c, const Inputs& in) {
   const std::int64_t E = c.layer(0).E;  // every element is the same
-  // Zeros: all positions are in the first chunk.
-  Tensor numbers = shift_positions(in.pos, {.step = INT32_MAX});
+  Tensor numbers = zero_ids(in);
   for (std::size_t i = 0; i < c.adapters.size(); ++i) {
     const auto number = static_cast<std::int32_t>(i + 1);
     numbers = replace_id(in.tokens, numbers, {.from = c.adapters[i].token, .to = number});

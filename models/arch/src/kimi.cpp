@@ -7,7 +7,6 @@
 #include "weft/arch/delta_net.h"
 #include "weft/arch/latent_attention.h"
 #include "weft/base/error.h"
-#include "weft/ops/add.h"
 #include "weft/ops/mul.h"
 #include "weft/ops/scale.h"
 
@@ -28,13 +27,7 @@ Decoder kimi(const Kimi& c) {
 }
 
 Tensor limited_ffn(const Layer& l, Tensor x) {
-  if (l.hparams().experts) {
-    return add(experts(l, x, route(l, x), unit::limited_swiglu),
-               shared_expert(l, x, unit::limited_shared_swiglu));
-  }
-  const std::int64_t D = l.c.D, F = l.hparams().F;
-  const Tensor gate = project(l.w, "ffn_gate", F, D, x), up = project(l.w, "ffn_up", F, D, x);
-  return project(l.w, "ffn_down", D, F, unit::limited_shared_swiglu(l, gate, up));
+  return l.hparams().experts ? limited_experts(l, x) : gated_ffn(l, x, unit::limited_shared_swiglu);
 }
 
 Decoder ling(const Kimi& c) {

@@ -37,14 +37,8 @@ Tensor unit(const Layer& l, Tensor gate, Tensor up) {
   return mul(y, c.up_limit > 0 ? softcap(up, c.up_limit) : up);
 }
 
-Tensor dense_ffn(const Layer& l, Tensor x) {
-  const std::int64_t D = l.c.D, F = l.hparams().F;
-  const Tensor gate = project(l.w, "ffn_gate", F, D, x), up = project(l.w, "ffn_up", F, D, x);
-  return project(l.w, "ffn_down", D, F, unit(l, gate, up));
-}
-
 Tensor ffn(const Layer& l, Tensor x) {
-  if (!l.hparams().experts) return dense_ffn(l, x);
+  if (!l.hparams().experts) return gated_ffn(l, x, unit);
   const std::int64_t D = l.c.D, width = static_cast<const K3&>(l.c).expert_width;
   const Tensor narrow = width > 0 ? project(l.w, "ffn_routed_down", width, D, x) : x;
   Tensor y = experts(l, narrow, route(l, x), unit);

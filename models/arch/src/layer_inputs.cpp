@@ -1,7 +1,5 @@
 #include "layer_inputs.h"
 
-#include <cmath>
-
 #include "weft/ops/add.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/linear.h"
@@ -9,14 +7,9 @@
 #include "weft/ops/scale.h"
 #include "weft/ops/views.h"
 
+#include "root.h"
+
 namespace weft::arch {
-namespace {
-
-float root(std::int64_t n) {
-  return std::sqrt(static_cast<float>(n));
-}
-
-}  // namespace
 
 Tensor layer_inputs(const Weights& w, const Hparams& c, const Inputs& in, std::int64_t P,
                     Tensor h) {

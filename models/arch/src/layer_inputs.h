@@ -10,8 +10,7 @@ namespace weft::arch {
 Tensor layer_inputs(const Weights& w, const Hparams& c, const Inputs& in, std::int64_t P, Tensor h);
 
 // The vector of layer l, each element gated by x [T, D], projected to the width of the stream and
-// normalized: [T, D].
-// `inputs` is the result of layer_inputs().
+// normalized: [T, D]. `inputs` is the result of layer_inputs().
 Tensor gated_layer_input(const Layer& l, Tensor x, Tensor inputs);
 
 }  // namespace weft::arch

@@ -42,18 +42,17 @@ StateSpace read_state_space(const Keys& keys, bool heads) {
   return s;
 }
 
-Tensor short_convolution(const Layer& l, std::int64_t taps, Tensor x) {
+Tensor ssm_convolution(const Layer& l, std::int64_t taps, Tensor x) {
   const std::int64_t width = x.shape()[1].bound;
   const Tensor w = l.w("ssm_conv1d.weight", {width, taps});
-  const Tensor bias = l.w.optional("ssm_conv1d.bias", {width});
-  return silu(state_of(l, "conv", {width, taps - 1}).causal_conv(x, w, bias));
+  return short_convolution(l, "conv", x, w, l.w.optional("ssm_conv1d.bias", {width}));
 }
 
 Tensor Mamba::operator()(const Layer& l, Tensor x) const {
   const std::int64_t I = ssm.I, N = ssm.N, R = ssm.dt_rank;
   const Tensor xz = project(l.w, "ssm_in", 2 * I, l.c.D, x);
   const Tensor z = slice(xz, I, 2 * I);
-  const Tensor u = short_convolution(l, ssm.K, slice(xz, 0, I));
+  const Tensor u = ssm_convolution(l, ssm.K, slice(xz, 0, I));
   const Tensor parts = project(l.w, "ssm_x", R + 2 * N, I, u);
   const bool always = ssm.norm_dt_b_c;
   Tensor dt = normed(l, "ssm_dt", always, slice(parts, 0, R));
@@ -78,7 +77,7 @@ Tensor Mamba2::operator()(const Layer& l, Tensor x) const {
   const std::int64_t I = ssm.I, H = ssm.dt_rank, GN = ssm.G * ssm.N, C = I + 2 * GN;
   const Tensor all = project(l.w, "ssm_in", I + C + H, l.c.D, x);
   const Tensor z = slice(all, 0, I), dt = slice(all, I + C, I + C + H);
-  const Tensor xbc = short_convolution(l, ssm.K, slice(all, I, I + C));
+  const Tensor xbc = ssm_convolution(l, ssm.K, slice(all, I, I + C));
   const Tensor heads = split_heads(slice(xbc, 0, I), H);
   const Tensor b = split_heads(slice(xbc, I, I + GN), ssm.G);
   const Tensor c = split_heads(slice(xbc, I + GN, C), ssm.G);

@@ -26,15 +26,9 @@ Memory chosen(const Layer& l, Tensor x) {
       l.in.memory.choose(l.index, heads("indexer.q", G), heads("indexer.k", 1), c.choice));
 }
 
-Tensor dense(const Layer& l, Tensor x) {
-  const std::int64_t D = l.c.D, F = l.hparams().F;
-  Tensor y =
-      unit::clamped_swiglu(l, project(l.w, "ffn_gate", F, D, x), project(l.w, "ffn_up", F, D, x));
-  return project(l.w, "ffn_down", D, F, y);
-}
-
 Tensor ffn(const Layer& l, Tensor x) {
-  return l.hparams().experts ? Moe{unit::clamped_swiglu}(l, x) : dense(l, x);
+  return l.hparams().experts ? Moe{unit::clamped_swiglu}(l, x)
+                             : gated_ffn(l, x, unit::clamped_swiglu);
 }
 
 Decoder minimax_m3(const MiniMaxM3& c) {

@@ -31,7 +31,7 @@ Tensor plamo2_mixer(const StateSpace& ssm, const Layer& l, Tensor x) {
   const std::int64_t R = std::max<std::int64_t>(64, D / 16);
   const Tensor zx = split_heads(project(l.w, "ssm_in", 2 * I, D, x), H);  // [T, H, 2 P]
   const Tensor z = merge_heads(slice_heads(zx, 0, P));
-  const Tensor u = short_convolution(l, ssm.K, merge_heads(slice_heads(zx, P, 2 * P)));
+  const Tensor u = ssm_convolution(l, ssm.K, merge_heads(slice_heads(zx, P, 2 * P)));
   const Tensor parts = project(l.w, "ssm_x", 2 * N + R, I, u);
   const Tensor b = split_heads(norm(l.w, "ssm_b_norm", l.c, slice(parts, 0, N)), 1);
   const Tensor c = split_heads(norm(l.w, "ssm_c_norm", l.c, slice(parts, N, 2 * N)), 1);

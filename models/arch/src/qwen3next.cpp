@@ -93,7 +93,7 @@ Tensor delta_net(const Layer& l, Tensor x) {
   const auto& c = static_cast<const Hybrid&>(l.c);
   const std::int64_t keys = c.key_heads * c.N, values = c.value_heads * c.P;
   const Projections p = projections(l, c, x);
-  const Tensor qkv = short_convolution(l, "ssm_conv1d", c.taps, p.qkv);
+  const Tensor qkv = convolve(l, "ssm_conv1d", c.taps, p.qkv);
   const Tensor log_decay = mul(act::softplus(add(p.alpha, l.w("ssm_dt.bias", {c.value_heads}))),
                                l.w("ssm_a", {c.value_heads}));
   Tensor y =

@@ -13,7 +13,6 @@
 #include "weft/ops/exp.h"
 #include "weft/ops/lerp.h"
 #include "weft/ops/mul.h"
-#include "weft/ops/rms_norm.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
 #include "weft/ops/sigmoid.h"
@@ -25,16 +24,12 @@
 namespace weft {
 namespace {
 
+constexpr float kTiny = 1e-24f;  // keeps heads of zeros at zero
+
 struct Rwkv7 : Hparams {
   std::int64_t decay_rank = 0, rate_rank = 0, value_rank = 0, gate_rank = 0;
   bool complete = true;  // gate and norm of heads are not optional
 };
-
-// Each head of x [T, D], divided by its length: [T, H, E].
-Tensor unit_heads(const LayerHparams& n, Tensor x) {
-  constexpr float kTiny = 1e-24f;  // keeps heads of zeros at zero
-  return scale(rms_norm(split_heads(x, n.H), kTiny), 1 / std::sqrt(static_cast<float>(n.E)));
-}
 
 // low_rank(x) + NAME0.
 Tensor biased_low_rank(const Layer& l, const std::string& name, std::int64_t rank, Act act,
@@ -83,7 +78,8 @@ Tensor time_mix(const Layer& l, Tensor x, Tensor& first_values) {
   const Tensor v = mixed_values(l, in[3], first_values);
   // The rate at which the layer learns: how much of the old value a new one replaces.
   const Tensor a = sigmoid(biased_low_rank(l, "time_mix_a", c.rate_rank, nullptr, in[4]));
-  const Tensor removed = unit_heads(n, mul(k, l.w("time_mix_k_k.weight", {D})));
+  const Tensor removed =
+      unit_heads(split_heads(mul(k, l.w("time_mix_k_k.weight", {D})), n.H), kTiny);
   k = lerp(k, mul(k, a), l.w("time_mix_k_a.weight", {D}));
 
   const Recurrent state = l.in.memory.recurrent(fmt::format("wkv.{}", l.index), {n.H, n.E, n.E});

@@ -3,7 +3,6 @@
 // Source: StepFun 2026, https://huggingface.co/stepfun-ai/Step-3.5-Flash.
 
 #include "weft/arch/decoder.h"
-#include "weft/ops/add.h"
 
 namespace weft {
 namespace {
@@ -13,9 +12,7 @@ struct Step : Hparams {
 };
 
 Tensor ffn(const Layer& l, Tensor x) {
-  if (!l.hparams().experts) return swiglu(l, x);
-  return add(experts(l, x, route(l, x), unit::limited_swiglu),
-             shared_expert(l, x, unit::limited_shared_swiglu));
+  return l.hparams().experts ? limited_experts(l, x) : swiglu(l, x);
 }
 
 Decoder step35(const Step& c) {

@@ -71,11 +71,11 @@ void add_file(const Checkpoint& file, Hash& hash) {
 }
 
 // Increment it if a kernel gives other bits under the same name.
-constexpr int kComputation = 1;
+constexpr int kKernelsVersion = 1;
 
 // Graphs of all widths give the same bits, so one of them is enough.
 void add_computation(const Session& session, Hash& hash) {
-  hash.add(kComputation);
+  hash.add(kKernelsVersion);
   const Graph& graph = session.graph(0);
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];

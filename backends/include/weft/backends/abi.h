@@ -77,7 +77,9 @@ enum {                      /* weft_tensor.kind */
        WEFT_ABSENT = 0,     /* an optional input that the node does not have */
        WEFT_ACTIVATION = 1, /* computed in every step */
        WEFT_WEIGHT = 2,     /* never changes after its upload */
-       WEFT_STATE = 3       /* lives as long as the session: key and value caches */
+       WEFT_STATE = 3       /* lives as long as the session: key and value caches, recurrent
+                             * states. The only kind of input that a node may write: cache_write
+                             * writes its input 0, recurrent ops write rows of their state */
 };
 
 /* Rows of contiguous elements, row-major. The offset of element (r, c) of a tensor of rank >= 2 is

@@ -5,7 +5,7 @@
 
 namespace weft::cpu {
 
-// Four vectors of sums, so that additions do not wait for each other; which element goes where
+// Four vectors of sums, so that additions do not wait for each other. The order of additions
 // depends on d alone.
 template <class Arch>
 struct SumOfSquares {

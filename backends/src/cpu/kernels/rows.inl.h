@@ -13,8 +13,8 @@ struct RowFunctions {
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
   // Sum of the elements of term(i, n): of the n elements from i on, a whole vector or, at the end,
-  // a part of one. Four vectors of sums, so that additions do not wait for each other; which
-  // element goes where depends on d alone.
+  // a part of one. Four vectors of sums, so that additions do not wait for each other. The order of
+  // additions depends on d alone.
   template <class F>
   static WEFT_INLINE float sum_of(std::int64_t d, F term) {
     V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};

@@ -96,7 +96,7 @@ class Experts {
     return reinterpret_cast<T*>(args_.scratch.data() + offset);
   }
 
-  // -1 if there is no such expert.
+  // The id of the expert; -1 if it is out of range.
   std::int64_t expert_of(Pair p) const {
     const std::int32_t id = args_.in[2].row<const std::int32_t>(p.token)[p.choice];
     return id < 0 || id >= args_.in[1].rows() ? -1 : id;

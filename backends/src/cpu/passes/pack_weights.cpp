@@ -64,7 +64,7 @@ Graph apply(const Graph& graph, FeatureSet has) {
 
 // One for each instruction set.
 using Apply = Graph (*)(const Graph&);
-constexpr auto kApply = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+constexpr auto kApplyFor = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
   return std::array<Apply, sizeof...(kIndex)>{
       [](const Graph& graph) { return apply(graph, kInstructionSets[kIndex].needs); }...};
 }
@@ -80,7 +80,7 @@ Pass pack_weights(const InstructionSet* isa) {
   return {
       .name = "pack_weights",
       .summary = "weights of projections become panels of 16 interleaved rows",
-      .apply = isa ? kApply[static_cast<std::size_t>(isa - kInstructionSets.data())] : as_it_is};
+      .apply = isa ? kApplyFor[static_cast<std::size_t>(isa - kInstructionSets.data())] : as_it_is};
 }
 
 }  // namespace weft::cpu

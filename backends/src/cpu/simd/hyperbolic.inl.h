@@ -1,5 +1,5 @@
 #pragma once
-// Functions of exp(x) whose results are bounded.
+// Sigmoid and hyperbolic tangent of vectors of f32.
 
 #include "cpu/simd/exp.inl.h"
 #include "cpu/simd/simd.inl.h"
@@ -10,7 +10,7 @@ template <class Arch>
 struct Hyperbolic {
   using V = typename Simd<Arch>::V;
 
-  // 1 / (1 + exp(-x)), of an exponential that is at most 1.
+  // 1 / (1 + exp(-x)), by exp(-|x|), which cannot overflow.
   static WEFT_INLINE V sigmoid(V x) {
     const V z = Exp<Arch>::of_negative(-xsimd::abs(x));
     return xsimd::select(x >= V(0.0f), V(1.0f), z) / (V(1.0f) + z);

@@ -21,7 +21,7 @@ namespace weft {
 
 struct ChosenAttentionAttrs {
   float scale = 1;
-  std::int32_t span = 1;  // positions that a number stands for, at least 1
+  std::int32_t span = 1;  // consecutive positions per number, at least 1
   static constexpr auto fields() {
     return std::tuple{field("scale", &ChosenAttentionAttrs::scale),
                       field("span", &ChosenAttentionAttrs::span)};

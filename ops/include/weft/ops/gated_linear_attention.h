@@ -7,8 +7,8 @@
 //   y[t, h, :] = q[t, h, :]^T (S before the token + (u[h, :] * k[t, h, :]) v[t, h, :]^T)
 //
 //   q [T, G, N], k [T, G', N] f32: H is a multiple of G and of G', and H / G consecutive heads
-//   share
-//     one; v [T, H, P] f32
+//     share one
+//   v [T, H, P] f32
 //   decay [T, H] (one factor per head) or [T, H, N] f32: factors, not their logarithms
 //   bonus [H, N] f32, optional
 //   state [R, H, N, P] f32, from, before, to [T] i32: state_rows.h

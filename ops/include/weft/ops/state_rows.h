@@ -1,6 +1,8 @@
 #pragma once
-// The state that a recurrent op updates in place, and the rows of it that each token reads and
-// writes.
+// The state that a recurrent op updates in place, and which of its rows the tokens of a step read
+// and write. The tokens may belong to several sequences. Each continues from the state after the
+// token before it in its sequence: if that token is in the step, the op has just computed this
+// state, otherwise it is in a row.
 
 #include "weft/graph/tensor.h"
 
@@ -8,13 +10,15 @@ namespace weft {
 
 struct StateRows {
   Tensor state;  // [R, ..] f32, a state of the graph that no other node uses
-  // [T] i32, below R: the row with the state before the token; -1: zeros.
+  // [T] i32, in -1..R-1: the row with the state before token t; -1: zeros. Only read if before[t]
+  // is -1.
   Tensor from;
-  // [T] i32: the token of the step that precedes the token in its sequence, less than t, and not
-  // that of another token; it replaces `from`. -1: the first one of the sequence in the step.
+  // [T] i32, in -1..t-1: the number, within the step, of the token before token t in its sequence;
+  // -1: token t is the first one of its sequence in this step. Two tokens never have the same token
+  // before them.
   Tensor before;
-  // [T] i32, below R: the row that keeps the state after the token; -1: not kept. Rows that are
-  // written are distinct, and no token of the step reads them.
+  // [T] i32, in -1..R-1: the row that keeps the state after token t; -1: it is not kept. No two
+  // tokens write the same row, and no token of the step reads a row that is written.
   Tensor to;
 };
 

@@ -60,6 +60,10 @@ Tensor norm_width_if_present(const Layer& l, std::string_view name, Tensor x);
 Tensor rope_adjacent(const Layer& l, std::string_view name, Tensor x);  // pairs (0, 1), (2, 3), ..
 Tensor rope_halves(const Layer& l, std::string_view name, Tensor x);    // pairs (0, R / 2), ..
 
+// Every head of x [T, H, E], divided by its length and multiplied by `factor`. `eps` is added to
+// the mean of squares, so that heads of zeros stay zeros.
+Tensor unit_heads(Tensor x, float eps, float factor = 1);
+
 // An activation, elementwise.
 using Act = Tensor (*)(Tensor x);
 namespace act {
@@ -116,6 +120,15 @@ struct Ffn {
 };
 Tensor swiglu(const Layer& l, Tensor x);  // Ffn{act::silu}
 
+// 0 for every token: [T] i32.
+Tensor zero_ids(const Inputs& in);
+
+// The convolution w [C, taps] along the tokens of each sequence, separately for every channel of
+// x [T, C], (+ bias [C]), then silu: [T, C]. Keeps the last inputs of a sequence as its state,
+// whose name begins with `state`.
+Tensor short_convolution(const Layer& l, std::string_view state, Tensor x, Tensor w,
+                         Tensor bias = {});
+
 // The experts that a router chooses for every token of x [T, D].
 struct ExpertChoice {
   Tensor ids;      // [T, K] i32
@@ -130,7 +143,7 @@ Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Te
 struct Unit {
   using Combine = Tensor (*)(const Layer& l, Tensor gate, Tensor up);
   Combine combine;
-  bool gated;  // otherwise there is no gate, and combine() gets no tensor for it
+  bool gated;  // false: there is no gate, and combine() gets no tensor for it
 
   constexpr Unit(Combine f, bool has_gate = true) : combine(f), gated(has_gate) {}
   Tensor operator()(const Layer& l, Tensor gate, Tensor up) const { return combine(l, gate, up); }
@@ -145,11 +158,17 @@ extern const Unit clamped_swiglu;
 extern const Unit limited_swiglu, limited_shared_swiglu;
 }  // namespace unit
 
+// Feed-forward layer of width F without biases of its own: ffn_down(unit(ffn_gate x, ffn_up x)):
+// [T, D] -> [T, D].
+Tensor gated_ffn(const Layer& l, Tensor x, const Unit& unit);
+
 // The weighted sum of the chosen experts' outputs for x [T, D], or x of another width: like x. Gate
 // and up are two tensors, or ffn_gate_up_exps, with the rows of the gate first.
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit);
 // The output of the shared expert, multiplied by its own gate if the file has one.
 Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit);
+// Experts plus the shared expert, each with its limit in c.experts: [T, D] -> [T, D].
+Tensor limited_experts(const Layer& l, Tensor x);
 
 // A mixture of experts (c.experts), plus the shared expert if there is one, in layers with experts;
 // `dense` in the others: [T, D] -> [T, D].

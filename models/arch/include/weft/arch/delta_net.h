@@ -12,9 +12,8 @@
 
 namespace weft {
 
-// The convolution NAME.weight [C, taps] along the tokens of each sequence, separately for every
-// channel of x [T, C], then silu: [T, C]. Keeps the last inputs of a sequence as its state.
-Tensor short_convolution(const Layer& l, std::string_view name, std::int64_t taps, Tensor x);
+// short_convolution() of x [T, C] with NAME.weight [C, taps].
+Tensor convolve(const Layer& l, std::string_view name, std::int64_t taps, Tensor x);
 
 // What a token contributes to the memory, and reads from it.
 struct DeltaStep {

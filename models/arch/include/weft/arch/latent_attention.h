@@ -1,8 +1,8 @@
 #pragma once
-// Multi-head latent attention: keys and values of a token are made of one vector c of width
-// kv_rank, and the part of a key that rope turns is the same for all heads. Files that hold the
-// projections of c per head (attn_k_b, attn_v_b) are computed without making keys and values: the
-// memory keeps c. With attn_kv_b keys and values are made and kept.
+// Multi-head latent attention: keys and values of a token are projections of one vector c of width
+// kv_rank, and the part of a key that rope rotates is the same for all heads. If the file has the
+// projections per head (attn_k_b, attn_v_b), the memory keeps c, and keys and values are never
+// computed. If it has attn_kv_b, keys and values are computed and kept.
 // Source: DeepSeek-AI 2024, arXiv:2405.04434, section 2.1.
 
 #include "weft/arch/blocks.h"
@@ -12,13 +12,13 @@ namespace weft {
 struct LatentHparams {
   std::int64_t q_rank = 0;   // of the projection to queries; 0, or attn_q in the file: one matrix
   std::int64_t kv_rank = 0;  // width of c
-  std::int64_t E = 0;        // elements of a query or key head; the last c.rope.n_rot of them turn
+  std::int64_t E = 0;        // elements of a query or key head; rope rotates the last c.rope.n_rot
   std::int64_t Ev = 0;       // elements of a value head
 };
 
 // The scale of q.k, by rope.scaling.{attn_factor, yarn_log_multiplier}. With YaRN, these keys also
-// set c.rope.attn_factor: rope lengthens what it turns by m(1) / m(log multiplier), where
-// m(x) = 1 + 0.1 x ln(stretch), or not at all if `cancel_rope`. Throws as Keys does.
+// set c.rope.attn_factor: rope multiplies what it rotates by m(1) / m(log multiplier), with
+// m(x) = 1 + 0.1 x ln(stretch), or by 1 if `cancel_rope`. Throws as Keys does.
 float read_score_scale(const Keys& keys, Hparams& c, const LatentHparams& n, bool cancel_rope);
 
 // Reads attention.{q_lora_rank, kv_lora_rank, key_length_mla, value_length_mla}; without the latter
@@ -32,7 +32,7 @@ struct LatentAttention {
   std::optional<float> scale = {};                   // of q.k; default: 1 / sqrt(E)
   std::optional<TemperatureAttrs> temperature = {};  // of q
   std::array<OutputStep, 2> output = {};
-  // What tokens attend to; q [T, q_rank] is what queries are made of. Null: l.in.memory.
+  // What tokens attend to; queries are projections of q [T, q_rank]. Null: l.in.memory.
   std::function<Memory(const Layer& l, Tensor x, Tensor q)> memory = {};
 
   Tensor operator()(const Layer& l, Tensor x) const;  // [T, D] -> [T, D]

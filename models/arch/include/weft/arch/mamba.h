@@ -41,8 +41,8 @@ struct Mamba2 {
   Tensor operator()(const Layer& l, Tensor x) const;
 };
 
-// The silu of the convolution of x [T, C] with ssm_conv1d (+ its bias, if the file has it).
-Tensor short_convolution(const Layer& l, std::int64_t taps, Tensor x);
+// short_convolution() of x [T, C] with ssm_conv1d (+ its bias, if the file has it).
+Tensor ssm_convolution(const Layer& l, std::int64_t taps, Tensor x);
 
 // The heads of Mamba 2: x [T, H, P], dt [T, H] before its bias, b, c [T, G, N] -> [T, H, P].
 Tensor state_space_heads(const Layer& l, Tensor x, Tensor dt, Tensor b, Tensor c);

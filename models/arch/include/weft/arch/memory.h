@@ -141,12 +141,14 @@ class Memory {
   Recurrent recurrent(std::string_view name, const Shape& shape,
                       std::source_location where = std::source_location::current()) const;
 
-  // For models of an encoder and a decoder. The encoder's graph keeps keys [T, G, E] and values
-  // [T, G, Ev] of its text for a layer of the decoder.
+  // For models of an encoder and a decoder (Architecture::encode). The encoder's graph keeps keys
+  // [T, G, E] and values [T, G, Ev] of its text for a layer of the decoder. REQUIRES: once per
+  // layer, in the encoder's graph, with the widths of the KvShape of attend_encoded().
   void keep_encoded(std::int64_t layer, Tensor k, Tensor v,
                     std::source_location where = std::source_location::current()) const;
   // Every token of the decoder's graph attends to all positions of the text of its sequence:
-  // q [T, H, E] -> [T, H, Ev].
+  // q [T, H, E] -> [T, H, Ev]. H is a multiple of kv.G. REQUIRES: once per layer, in the decoder's
+  // graph; the encoder's graph keeps keys and values of the same shape for this layer.
   Tensor attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
                         const AttentionAttrs& attrs,
                         std::source_location where = std::source_location::current()) const;

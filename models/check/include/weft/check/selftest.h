@@ -40,11 +40,10 @@ struct SelftestOptions {
 
 // The checks, in order: memory, every tensor's numbers, prefill = decode, chunks, prefix reuse,
 // batches, workers (1, 2 and 3), NaN and Inf in nodes, the tokenizer's round trip. Models that read
-// a text as a whole have none to divide: a text after a longer one instead of the three before
-// batches. A check that
-// throws, or cannot open its session, has failed with that message; checks that compare with
-// prefill are then omitted. Throws CancelledError, ValueError for an unknown backend, and what
-// `progress` throws.
+// a text as a whole have nothing to divide: a text after a longer one replaces the three checks
+// before batches. A check that throws, or cannot open its session, has failed with that message;
+// checks that compare with prefill are then omitted. Throws CancelledError, ValueError for an
+// unknown backend, and what `progress` throws.
 SelfReport selftest(const std::shared_ptr<const Model>& model, const SelftestOptions& options);
 
 // Only the checks of sessions, for models that were made for checks.

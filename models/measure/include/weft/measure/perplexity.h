@@ -45,7 +45,7 @@ class Mean {
 Estimate perplexity(const Mean& nll);
 
 // Log-probabilities of all tokens after one token, in 16 bits each: minimum + scale * steps[i].
-// Values more than 16 below the best are stored as the minimum.
+// Values more than 16 below the highest one are stored as the minimum.
 struct SavedRow {
   float scale = 0, minimum = 0;
   std::span<const std::uint16_t> steps;
@@ -115,7 +115,7 @@ struct Compared {
   double difference = 0;  // p(token) - base(token)
   bool same_top = false;  // both have the same most likely token
 };
-// REQUIRES: as many logits as steps; 0 <= token < that.
+// REQUIRES: as many logits as base.steps; 0 <= token < logits.size().
 Compared compare(std::span<const float> logits, const SavedRow& base, std::int32_t token);
 
 // Comparison over all tokens.

@@ -26,8 +26,7 @@ std::uint64_t fingerprint(const Session& session);
 
 // Writes the contents of a sequence. `tokens` are those that were fed to it. The file appears when
 // it is complete (OutputFile). Throws ValueError if their number is not the sequence's length,
-// IoError;
-// UnsupportedError if the model has an encoder.
+// IoError, and UnsupportedError if the model has an encoder.
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
                    std::string_view note, const std::string& path);
 

@@ -57,7 +57,7 @@ struct TopK {
   int k = 0;  // 0 or less: all
 };
 
-// The fewest most likely candidates that together have probability p.
+// The smallest set of the most likely candidates with a total probability of at least p.
 // Source: Holtzman et al. 2019, arXiv:1904.09751.
 struct TopP {
   double p = 1;
@@ -71,8 +71,8 @@ struct MinP {
   std::size_t min_keep = 1;
 };
 
-// The candidates whose surprise -log p is closest to the entropy, as many as together have
-// probability p. Source: Meister et al. 2022, arXiv:2202.00666.
+// The candidates whose surprise -log p is closest to the entropy, as many as a total probability
+// of p needs. Source: Meister et al. 2022, arXiv:2202.00666.
 struct Typical {
   double p = 1;
   std::size_t min_keep = 1;
@@ -103,8 +103,8 @@ struct TailFree {
 // a chain: the draw is made from what they leave.
 
 // The surprise (in bits) of a chosen token moves the bound mu towards the target tau. Version 1
-// estimates the exponent of Zipf's law from the m likeliest tokens and keeps as many tokens as give
-// an expected surprise of mu. REQUIRES: tau, eta >= 0.
+// estimates the exponent of Zipf's law from the m most likely tokens, and keeps as many tokens as
+// give an expected surprise of mu. REQUIRES: tau, eta >= 0.
 // Source: Basu et al. 2020, arXiv:2007.14966.
 struct Mirostat1 {
   double tau = 5, eta = 0.1;
@@ -116,8 +116,8 @@ struct Mirostat2 {
 };
 
 // Prefers tokens whose probability is near a target, which moves so that the probabilities of the
-// chosen tokens have the target as their weighted mean; each older one counts `decay` times as
-// much. A target below 0: the stage does nothing.
+// chosen tokens have the target as their weighted mean: the weight of a token is `decay` times
+// that of the next one. A target below 0: the stage does nothing.
 // Source: https://github.com/ggml-org/llama.cpp/pull/17927
 struct AdaptiveP {
   double target = -1, decay = 0.9;
