@@ -47,7 +47,7 @@ class Diffusion(SystemTest):
             self.refuses(code, text, "generate", "-m", self.model, "-n", 12, *args)
         mask = ("--diffusion-mask-token", self.MASK)
         refuses(1, "has no mask token")
-        refuses(1, "2 steps are not enough for 3 blocks", *mask, "--diffusion-steps", 2,
+        refuses(1, "the steps for 3 blocks must be 3..1048576, got 2", *mask, "--diffusion-steps", 2,
                 "--diffusion-block-length", 4)
         refuses(1, "eps must be at least 0 and below 1", *mask, "--diffusion-eps", 2)
         refuses(1, "is outside the vocabulary", "--diffusion-mask-token", 1 << 30)

@@ -117,7 +117,9 @@ int rerank(int argc, char** argv) {
   const std::vector<RankedDocument> ranked = reword_errors<ValueError>(
       hint, [&] { return rank(embedder, pairs.tokens, flags.top_n, &cli::interrupted()); });
   if (flags.json) {
-    print_json(*model, ranked, pairs.all);
+    std::int64_t n_tokens = 0;
+    for (const auto& pair : pairs.tokens) n_tokens += std::ssize(pair);
+    print_json(*model, ranked, n_tokens);
     return 0;
   }
   for (const RankedDocument& d : ranked)

@@ -14,6 +14,8 @@ constexpr std::string_view kNames[] = {"confidence", "entropy", "margin", "rando
 constexpr DiffusionAlgorithm kAll[] = {DiffusionAlgorithm::confidence, DiffusionAlgorithm::entropy,
                                        DiffusionAlgorithm::margin, DiffusionAlgorithm::random};
 
+constexpr std::int64_t kMaxSteps = 1 << 20;
+
 bool file_shifts(const Model& model) {
   const Checkpoint& file = model.file();
   constexpr std::string_view kKey = "diffusion.shift_logits";
@@ -45,9 +47,13 @@ void check_options(const DiffusionOptions& o) {
   if (o.max_tokens < 1 || o.max_tokens > kMaxPrefillWidth)
     fail<ValueError>("a diffusion model writes 1..{} tokens, got {}", kMaxPrefillWidth,
                      o.max_tokens);
-  if (o.block_length < 0) fail<ValueError>("a block must not be negative, got {}", o.block_length);
-  if (o.steps < n_blocks(o))
-    fail<ValueError>("{} steps are not enough for {} blocks", o.steps, n_blocks(o));
+  if (o.block_length < 0 || o.block_length > kMaxPrefillWidth)
+    fail<ValueError>("a block has 1..{} tokens, or 0 for none, got {}", kMaxPrefillWidth,
+                     o.block_length);
+  if (o.steps < n_blocks(o) || o.steps > kMaxSteps)
+    fail<ValueError>("the steps for {} must be {}..{}, got {}",
+                     o.block_length > 0 ? fmt::format("{} blocks", n_blocks(o)) : "a text",
+                     n_blocks(o), kMaxSteps, o.steps);
   if (!(o.eps >= 0 && o.eps < 1))
     fail<ValueError>("eps must be at least 0 and below 1, got {}", o.eps);
   if (!(o.algorithm_temperature >= 0 && std::isfinite(o.algorithm_temperature)))

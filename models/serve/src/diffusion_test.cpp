@@ -218,9 +218,11 @@ TEST_CASE("options out of range, and models that are no diffusion models, are re
     return text_of([&] { Diffusion(session, 0, how); });
   };
   CHECK(refused(greedy(0, 1)) == "a diffusion model writes 1..8192 tokens, got 0");
-  CHECK(refused(greedy(10, 0)) == "0 steps are not enough for 1 blocks");
-  CHECK(refused(greedy(10, 2, 4)) == "2 steps are not enough for 3 blocks");
-  CHECK(refused(greedy(10, 2, -4)) == "a block must not be negative, got -4");
+  CHECK(refused(greedy(10, 0)) == "the steps for a text must be 1..1048576, got 0");
+  CHECK(refused(greedy(10, 2, 4)) == "the steps for 3 blocks must be 3..1048576, got 2");
+  CHECK(refused(greedy(10, 2, -4)) == "a block has 1..8192 tokens, or 0 for none, got -4");
+  CHECK(refused(greedy(10, 2, INT64_MAX)).find("a block has 1..8192 tokens") == 0);
+  CHECK(refused(greedy(10, INT64_MAX)).find("the steps for a text must be 1..1048576") == 0);
   for (const double eps : {-0.1, 1.0, std::nan("")}) {
     DiffusionOptions how = greedy(4, 4);
     how.eps = eps;

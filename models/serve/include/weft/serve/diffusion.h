@@ -68,8 +68,8 @@ SessionOptions diffusion_session(SessionOptions session, std::size_t n_prompt,
 class Diffusion {
  public:
   // Throws UnsupportedError if the model is not a diffusion model or no mask token is known,
-  // ValueError for options out of range (fewer steps than blocks, more tokens than
-  // kMaxPrefillWidth) and for a sequence that the session does not have, and like Sampler.
+  // ValueError for options out of range (fewer steps than blocks or more than 2^20, more tokens
+  // than kMaxPrefillWidth) and for a sequence that the session does not have, and like Sampler.
   Diffusion(Session& session, std::int32_t sequence, const DiffusionOptions& options = {});
   ~Diffusion();
   Diffusion(Diffusion&&) noexcept;
