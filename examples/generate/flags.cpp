@@ -19,14 +19,18 @@ constexpr const char* kExamples =
     "file\n"
     "  generate -m model.gguf -p 'Dear Mr. Wat' --token-healing\n"
     "  generate -m model.gguf -p 'A short poem:' -n 60 --beams 4 --samples 2\n"
-    "  generate -m model.gguf -p 'The capital of France is' -n 3 --logprobs 5 --json";
+    "  generate -m model.gguf -p 'The capital of France is' -n 3 --logprobs 5 --json\n"
+    "  generate -m llada.gguf -p 'A short poem:' -n 64 --diffusion-steps 32 "
+    "--diffusion-block-length 32";
 
 void add_text_flags(CLI::App& app, Options& options) {
   auto* prompt = app.add_option("-p,--prompt", options.prompt, "the text to continue; '' for none");
   app.add_option("-f,--file", options.prompt_file, "read the prompt from a file; - is stdin")
       ->excludes(prompt);
-  app.add_option("-n,--predict,--n-predict", options.predict,
-                 "number of tokens to generate; -1: until the text ends or the context is full")
+  app.add_option(
+         "-n,--predict,--n-predict", options.predict,
+         "number of tokens to generate; -1: until the text ends or the context is full, or 128 "
+         "with a diffusion model")
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
   app.add_flag("--ignore-eos", options.ignore_eos, "continue past the end of the text");
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only the new text");
@@ -65,6 +69,39 @@ void add_beam_flags(CLI::App& app, Options& options) {
   cli::add_cells_flag(app, options.model.session)->needs(beams);
 }
 
+void add_diffusion_flags(CLI::App& app, Options& options) {
+  DiffusionOptions& o = options.diffusion;
+  std::vector<CLI::Option*> flags;
+  const auto add = [&](const char* name, auto& value, const char* what) {
+    flags.push_back(app.add_option(name, value, what)->capture_default_str()->type_name("X"));
+  };
+  add("--diffusion-steps", o.steps, "steps in which a diffusion model fills in the -n tokens");
+  std::vector<std::string> names;
+  for (const DiffusionAlgorithm a : diffusion_algorithms()) names.emplace_back(to_string(a));
+  flags.push_back(
+      app.add_option_function<std::string>(
+             "--diffusion-algorithm",
+             [&o](const std::string& name) {
+               o.algorithm = *std::ranges::find(diffusion_algorithms(), name,
+                                                [](DiffusionAlgorithm a) { return to_string(a); });
+             },
+             "which tokens a step fills in: those of the highest probability (confidence, the "
+             "default), lowest entropy, highest margin between the two best, or random ones")
+          ->check(CLI::IsMember(names))
+          ->type_name("NAME"));
+  add("--diffusion-alg-temp", o.algorithm_temperature,
+      "draw these tokens with this temperature; 0: always the best");
+  add("--diffusion-block-length", o.block_length,
+      "fill in blocks of so many tokens from left to right (LLaDA); 0: the whole text at once");
+  add("--diffusion-eps", o.eps, "without blocks: share of tokens left to the last step");
+  add("--diffusion-mask-token", o.mask_token, "id of the mask token; -1: that of the vocabulary");
+  flags.push_back(app.add_flag("--diffusion-visual", options.diffusion_visual,
+                               "print a line per step to stderr, also if it is not a terminal"));
+  for (CLI::Option* flag : flags)
+    flag->each(
+        [&options, flag](const std::string&) { options.only_with_diffusion = flag->get_name(); });
+}
+
 void add_prompt_cache_flags(CLI::App& app, Options& options) {
   auto* path =
       app.add_option("--prompt-cache", options.cache_path,
@@ -92,6 +129,7 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   cli::add_model_flags(app, options.model);
   add_text_flags(app, options);
   add_beam_flags(app, options);
+  add_diffusion_flags(app, options);
   cli::add_constraint_flags(app, options.constraint);
   add_conversation_flags(app, options);
   add_prompt_cache_flags(app, options);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weft/sample/beam_search.h"
+#include "weft/serve/diffusion.h"
 
 #include "common/constraint_flags.h"
 #include "common/flags.h"
@@ -30,6 +31,10 @@ struct Options {
   std::int32_t beams = 0;  // 0: no search
   BeamOptions search;
   std::string not_with_beams;  // a given flag that cannot be combined with beam search
+
+  DiffusionOptions diffusion;       // of diffusion models
+  bool diffusion_visual = false;    // a line per step
+  std::string only_with_diffusion;  // a given flag that only they have
 
   std::string cache_path;  // --prompt-cache; empty: none
   bool cache_all = false;  // what was generated, too

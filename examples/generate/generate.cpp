@@ -11,6 +11,7 @@
 
 #include "common/program.h"
 #include "common/read_text.h"
+#include "generate/diffusion.h"
 #include "generate/flags.h"
 #include "generate/report.h"
 
@@ -116,6 +117,11 @@ int run(Options options) {
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   const std::vector<TokenId> tokens = encode(*model, options);
+  if (is_diffusion_model(*model)) {
+    std::cerr << generate::diffuse(model, tokens, options);
+    return cli::interrupted() ? cli::kInterrupted : 0;
+  }
+  generate::check_writes(*model, options);
   Session session(model, options.model.session);
   for (const std::string& given_up : session.concessions())
     std::cerr << "to meet the budget: " << given_up << '\n';

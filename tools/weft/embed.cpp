@@ -1,125 +1,199 @@
 #include <algorithm>
 #include <iostream>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
-#include "weft/run/session.h"
-#include "weft/tokenize/tokenizer.h"
+#include "weft/serve/embeddings.h"
+#include "weft/serve/prompt.h"
 
 #include "common/flags.h"
 #include "npy.h"
 #include "subcommand.h"
+#include "text_list.h"
 #include "token_list.h"
 
 namespace weft::tools {
 namespace {
 
-enum class Pooling { none, mean, first, last };
+struct Flags {
+  cli::ModelFlags model;
+  TextList texts;
+  std::string prompt, tokens, out, pooling = "file";
+  std::optional<int> norm;
+  bool has_prompt = false, has_tokens = false, truncate = false, json = false;
+  std::int32_t per_step = 32;
+};
 
-// Numbers of the key ARCH.pooling_type; 4, the score of a classifier, is not an embedding.
-Pooling pooling_of_file(const Model& model) {
-  const std::string key = model.facts().architecture + ".pooling_type";
-  const std::uint64_t type = model.file().find_uint(key).value_or(0);
-  constexpr Pooling kKnown[] = {Pooling::none, Pooling::mean, Pooling::first, Pooling::last};
-  if (type >= std::size(kKnown)) {
-    fail<UnsupportedError>("{}: key '{}' is {} (known: 0 (none), 1 (mean), 2 (first), 3 (last))",
-                           model.file().path(), key, type);
+std::optional<Pooling> pooling_of(const std::string& name) {
+  for (const Pooling p :
+       {Pooling::none, Pooling::mean, Pooling::cls, Pooling::last, Pooling::rank}) {
+    if (name == to_string(p)) return p;
   }
-  return kKnown[type];
+  return std::nullopt;  // as the file says
 }
 
-Pooling parse_pooling(const std::string& name, const Model& model) {
-  if (name == "none") return Pooling::none;
-  if (name == "mean") return Pooling::mean;
-  if (name == "cls") return Pooling::first;
-  if (name == "last") return Pooling::last;
-  return pooling_of_file(model);
+std::vector<std::vector<TokenId>> read_texts(const Flags& flags, const Model& model) {
+  if (flags.has_tokens) return {parse_list("--tokens", flags.tokens)};
+  std::vector<std::string> texts = flags.texts.all();
+  if (flags.has_prompt) texts.insert(texts.begin(), flags.prompt);
+  if (texts.empty()) fail<ValueError>("no texts to embed: pass TEXT, -f FILE or --tokens");
+  std::vector<std::vector<TokenId>> tokens;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
+    tokens.push_back(model.tokenizer().encode(texts[i]));
+  }
+  return tokens;
 }
 
-// Hidden states of all tokens, row by row. Chunks do not change them.
-std::vector<float> hidden_states(const std::shared_ptr<const Model>& model, SessionOptions options,
-                                 std::span<const std::int32_t> ids) {
-  options.embeddings = true;
-  options.logits_rows = options.prefill_width =
-      std::min(options.prefill_width, static_cast<std::int64_t>(ids.size()));
-  Session session(model, options);
-  std::vector<float> rows;
-  std::vector<StepToken> step;
-  for (std::size_t done = 0; done < ids.size(); done += step.size()) {
-    const std::size_t n =
-        std::min(ids.size() - done, static_cast<std::size_t>(session.options().prefill_width));
-    step.clear();
-    for (const std::int32_t id : ids.subspan(done, n)) {
-      step.push_back({.token = id, .logits = true});
-    }
-    const std::span<const float> states = session.step(step);
-    rows.insert(rows.end(), states.begin(), states.end());
+// Steps no wider than all texts together need.
+EmbedderOptions options_of(const Flags& flags, std::span<const std::vector<TokenId>> texts) {
+  EmbedderOptions o{.pooling = pooling_of(flags.pooling),
+                    .norm = flags.norm.value_or(flags.has_tokens ? kNotNormalized : kEuclidean),
+                    .truncate = flags.truncate,
+                    .texts_per_step = flags.per_step,
+                    .session = flags.model.session};
+  std::int64_t all = 0;
+  for (const auto& text : texts) {
+    o.max_tokens = std::max(o.max_tokens, std::ssize(text));
+    all += std::ssize(text);
   }
+  o.session.prefill_width = std::clamp<std::int64_t>(all, 1, o.session.prefill_width);
+  o.texts_per_step = std::min(o.texts_per_step, static_cast<std::int32_t>(std::ssize(texts)));
+  return o;
+}
+
+void write_npy(const std::string& path, std::span<const Embedding> all, std::int64_t width) {
+  std::int64_t n = 0;
+  for (const Embedding& e : all) n += std::ssize(e.values);
+  OutputFile file(path);
+  file.write(npy_header(n / width, width));
+  for (const Embedding& e : all) file.write(std::as_bytes(std::span(e.values)));
+  file.commit();
+}
+
+// The rows of an embedding: one, or one per token.
+std::vector<std::string> rows_of(const Embedding& e, std::int64_t width, const char* separator) {
+  std::vector<std::string> rows;
+  const float* const end = e.values.data() + e.values.size();
+  for (const float* row = e.values.data(); row < end; row += width)
+    rows.push_back(joined(row, row + width, separator));
   return rows;
 }
 
-std::vector<float> pool(const std::vector<float>& rows, std::size_t width, Pooling pooling) {
-  if (pooling == Pooling::none) return rows;
-  const auto size = static_cast<std::ptrdiff_t>(width);
-  if (pooling == Pooling::first) return {rows.begin(), rows.begin() + size};
-  if (pooling == Pooling::last) return {rows.end() - size, rows.end()};
-  std::vector<double> sums(width);
-  for (std::size_t i = 0; i < rows.size(); ++i) sums[i % width] += rows[i];
-  std::vector<float> mean;
-  for (const double sum : sums) {
-    mean.push_back(static_cast<float>(sum / (static_cast<double>(rows.size()) / width)));
+// As in OpenAI's API. With pooling `none` an embedding is a list of rows.
+void print_json(const Embedder& embedder, std::span<const Embedding> all) {
+  const Model& model = embedder.session().model();
+  const std::string& name = model.facts().name.empty() ? model.file().path() : model.facts().name;
+  std::cout << fmt::format("{{\"object\": \"list\", \"model\": {}, \"data\": [", json_string(name));
+  std::int64_t n_tokens = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::string values;
+    for (const std::string& row : rows_of(all[i], embedder.width(), ", "))
+      values += fmt::format("{}[{}]", values.empty() ? "" : ", ", row);
+    if (embedder.pooling() == Pooling::none) values = fmt::format("[{}]", values);
+    std::cout << fmt::format("{}\n{{\"object\": \"embedding\", \"index\": {}, \"embedding\": {}}}",
+                             i > 0 ? "," : "", i, values);
+    n_tokens += all[i].n_tokens;
   }
-  return mean;
+  std::cout << fmt::format("],\n\"usage\": {{\"prompt_tokens\": {0}, \"total_tokens\": {0}}}}}\n",
+                           n_tokens);
+}
+
+void print_rows(const Embedder& embedder, std::span<const Embedding> all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0 && embedder.pooling() == Pooling::none) std::cout << '\n';
+    for (const std::string& row : rows_of(all[i], embedder.width(), " ")) std::cout << row << '\n';
+  }
+}
+
+void add_text_flags(CLI::App& app, Flags& flags) {
+  flags.texts.add_flags(app, "TEXT", "a text to embed");
+  auto* prompt = app.add_option("-p,--prompt", flags.prompt, "one more text, before all others");
+  auto* tokens = app.add_option("--tokens", flags.tokens,
+                                "one text as token ids, separated by commas, instead of texts");
+  for (const char* text : {"--prompt", "--file", "TEXT"}) tokens->excludes(app.get_option(text));
+  app.add_flag("--truncate", flags.truncate,
+               "cut texts that are too long, instead of refusing them");
+  app.add_option("--texts-per-step", flags.per_step, "max number of texts computed together")
+      ->check(CLI::Range(1, 8192))
+      ->capture_default_str()
+      ->type_name("N");
+  app.parse_complete_callback([&flags, prompt, tokens] {
+    flags.has_prompt = prompt->count() > 0;
+    flags.has_tokens = tokens->count() > 0;
+  });
+}
+
+void add_output_flags(CLI::App& app, Flags& flags) {
+  app.add_option("--pooling", flags.pooling,
+                 "file: as the model file says, or the mean; none: a vector per token; mean: of "
+                 "all tokens; cls: the first token; last: the last one; rank: the outputs of the "
+                 "model's classifier")
+      ->check(CLI::IsMember({"file", "none", "mean", "cls", "last", "rank"}))
+      ->capture_default_str();
+  app.add_option("--normalize", flags.norm,
+                 "norm that becomes 1: 2: Euclidean (the default); any p from 1 on: p-norm; 0: the "
+                 "largest magnitude becomes 32760; -1: no change (the default with --tokens)")
+      ->check(CLI::Range(-1, 1 << 20))
+      ->type_name("P");
+  auto* json = app.add_flag("--json", flags.json, "print JSON, as in OpenAI's API");
+  app.add_option("-o,--output", flags.out,
+                 "write a .npy file, float32 [rows, width], instead of printing numbers")
+      ->excludes(json)
+      ->type_name("FILE");
+}
+
+int run(const Flags& flags) {
+  const auto model = cli::load_model(flags.model);
+  const std::vector<std::vector<TokenId>> texts = read_texts(flags, *model);
+  Embedder embedder(model, options_of(flags, texts));
+  const auto hint = [](std::string_view message) {
+    return fmt::format("{}{}", message,
+                       message.ends_with(" fit") ? " (--truncate cuts texts)" : "");
+  };
+  const std::vector<Embedding> all =
+      reword_errors<ValueError>(hint, [&] { return embedder.embed(texts, &cli::interrupted()); });
+  if (!flags.out.empty())
+    write_npy(flags.out, all, embedder.width());
+  else if (flags.json)
+    print_json(embedder, all);
+  else
+    print_rows(embedder, all);
+  return 0;
 }
 
 int embed(int argc, char** argv) {
-  CLI::App app("Writes embeddings, the last hidden states, as float32 [rows, width].",
-               "weft embed");
-  cli::ModelFlags flags;
-  flags.session.cache_k = flags.session.cache_v = f32;
-  std::string tokens, prompt, out, pooling = "file";
-  cli::add_model_flags(app, flags);
-  auto* ids_flag = app.add_option("--tokens", tokens, "token ids, separated by commas");
-  app.add_option("-p,--prompt", prompt, "a text instead of token ids")->excludes(ids_flag);
-  app.add_option("--pooling", pooling,
-                 "file: as the model file says; none: a row per token; mean; cls: the first "
-                 "token; last")
-      ->check(CLI::IsMember({"file", "none", "mean", "cls", "last"}))
-      ->capture_default_str();
-  app.add_option("-o,--output", out, ".npy file to write")->required();
+  CLI::App app(
+      "Prints embeddings: texts as vectors, one line of numbers per text. Texts are computed\n"
+      "together; the numbers of a text do not depend on the others.",
+      "weft embed");
+  Flags flags;
+  flags.model.session.cache_k = flags.model.session.cache_v = f32;
+  cli::add_model_flags(app, flags.model);
+  add_text_flags(app, flags);
+  add_output_flags(app, flags);
   app.footer(
       "Examples:\n"
-      "  weft embed -m model.gguf -p 'a red fox' -o fox.npy\n"
+      "  weft embed -m bge.gguf 'a red fox' 'a blue bird'\n"
+      "  weft embed -m bge.gguf --json -f texts.txt > vectors.json\n"
+      "  sort -u words.txt | weft embed -m bge.gguf -f - -o words.npy\n"
+      "  weft embed -m model.gguf --pooling last --normalize -1 'a red fox'\n"
       "  weft embed -m model.gguf --tokens 1,2,3 --pooling none -o rows.npy");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const auto model = cli::load_model(flags);
-  if (model->facts().encodes) {
-    fail<UnsupportedError>(
-        "{}: embeddings of a model with an encoder and a decoder are not supported; convert the "
-        "encoder alone (architecture t5encoder)",
-        model->file().path());
-  }
-  const std::vector<std::int32_t> ids =
-      ids_flag->count() > 0 ? parse_list("--tokens", tokens) : model->tokenizer().encode(prompt);
-  if (ids.empty()) fail<ValueError>("nothing to embed: pass --tokens or --prompt");
-  const auto width = static_cast<std::size_t>(model->facts().n_embd);
-  const std::vector<float> rows =
-      pool(hidden_states(model, flags.session, ids), width, parse_pooling(pooling, *model));
-  OutputFile file(out);
-  file.write(npy_header(std::ssize(rows) / model->facts().n_embd, model->facts().n_embd));
-  file.write(std::as_bytes(std::span(rows)));
-  file.commit();
-  return 0;
+  cli::catch_interrupts(cli::Interrupts::once);
+  return run(flags);
 }
 
 }  // namespace
 
-const Subcommand kEmbed{"embed", "writes embeddings of a text or of token ids as a .npy file",
+const Subcommand kEmbed{"embed", "texts as vectors: pooled, normalized, as text, JSON or .npy",
                         embed};
 
 }  // namespace weft::tools

@@ -59,6 +59,15 @@ void put_letter(MadeShape& shape, std::string_view part) {
   }
 }
 
+// With E, if it follows from the rest.
+MadeShape with_heads(MadeShape shape) {
+  if (shape.E > 0 || shape.H == 0) return shape;
+  if (shape.D % shape.H != 0)
+    fail<ValueError>("shape '{}': H must divide D if E is not given", shape.name);
+  shape.E = shape.D / shape.H;
+  return shape;
+}
+
 void check_shape(const MadeShape& s) {
   for (const Letter& letter : kLetters) {
     if (s.*letter.member == 0) fail<ValueError>("shape '{}' lacks {}=", s.name, letter.name);
@@ -123,14 +132,16 @@ DType choose(const TypeChoice& type, const MadeShape& made, std::string_view nam
                          has_more_bits(layer_of(name), made.L);
   DType dtype = (sensitive ? type.better : type.common)->dtype;
   const bool is_named = std::ranges::count(named_shapes(), made.name, &MadeShape::name) > 0;
-  if (is_named && shape.last() % dtype.block_elems() != 0) dtype = dtype == q4_k ? q5_0 : q8_0;
-  if (shape.last() % dtype.block_elems() != 0)
+  const auto whole = [&] { return shape.last() % dtype.block_elems() == 0; };
+  if (is_named && !whole()) dtype = dtype == q4_k ? q5_0 : q8_0;
+  if (is_named && !whole()) dtype = f32;  // convolutions of few tokens
+  if (!whole())
     fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks of {}", name,
                      to_string(shape), dtype.name());
   return dtype;
 }
 
-MadeSource source_of(const MadeShape& s, const TypeChoice& type) {
+MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
   MadeSource source(
       std::string(s.architecture),
       {.L = s.L, .D = s.D, .H = s.H, .G = s.G, .F = s.F, .V = s.V, .context = s.context});
@@ -141,10 +152,12 @@ MadeSource source_of(const MadeShape& s, const TypeChoice& type) {
   const auto set = [&](std::string_view key, MadeSource::Value value) {
     source.keys[fmt::format("{}.{}", s.architecture, key)] = std::move(value);
   };
-  set("attention.key_length", s.E);
-  set("attention.value_length", s.Ev > 0 ? s.Ev : s.E);
-  set("rope.dimension_count", s.R > 0 ? s.R : s.E);
-  set("rope.freq_base", s.rope_base);
+  if (s.H > 0) {
+    set("attention.key_length", s.E);
+    set("attention.value_length", s.Ev > 0 ? s.Ev : s.E);
+    set("rope.dimension_count", s.R > 0 ? s.R : s.E);
+    set("rope.freq_base", s.rope_base);
+  }
   if (s.layer_norm) set("attention.layer_norm_epsilon", 1e-5);
   for (const auto& [key, value] : s.keys) set(key, value);
   source.optional_endings = s.optional;
@@ -163,10 +176,16 @@ MadeSource source_of(const MadeShape& s, const TypeChoice& type) {
 
 }  // namespace
 
+MadeSource source_of(const MadeShape& shape, std::string_view type) {
+  const TypeChoice choice = choose_type(type);
+  MadeSource source = made_source(shape, choice);
+  source.type_of = {};  // refers to `choice`
+  return source;
+}
+
 std::int64_t MadeShape::parameters() const {
-  const TypeChoice any = choose_type("F32");
   std::int64_t n = 0;
-  const MadeSource source = source_of(*this, any);
+  const MadeSource source = source_of(*this, "F32");
   for (const MadeSource::Tensor& tensor : source.tensors()) n += tensor.spec.shape.elems();
   return n;
 }
@@ -174,21 +193,14 @@ std::int64_t MadeShape::parameters() const {
 MadeShape parse_shape(std::string_view text) {
   MadeShape shape;
   const auto known = std::ranges::find(named_shapes(), text, &MadeShape::name);
-  if (known != named_shapes().end()) {
-    shape = *known;
-  } else {
-    shape.name = text;
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t comma = std::min(text.find(',', at), text.size());
-      put_letter(shape, text.substr(at, comma - at));
-      at = comma + 1;
-    }
+  if (known != named_shapes().end()) return with_heads(*known);
+  shape.name = text;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    put_letter(shape, text.substr(at, comma - at));
+    at = comma + 1;
   }
-  if (shape.E == 0 && shape.H > 0) {
-    if (shape.D % shape.H != 0)
-      fail<ValueError>("shape '{}': H must divide D if E is not given", shape.name);
-    shape.E = shape.D / shape.H;
-  }
+  shape = with_heads(shape);
   check_shape(shape);
   return shape;
 }
@@ -197,8 +209,12 @@ std::string known_shapes() {
   std::string text;
   for (const MadeShape& named : named_shapes()) {
     const MadeShape s = parse_shape(named.name);
-    const std::string sizes = fmt::format("D={},F={},L={},H={},G={},V={},E={}{}", s.D, s.F, s.L,
-                                          s.H, s.G, s.V, s.E, s.tied ? ",tied=1" : "");
+    std::string sizes;
+    for (const Letter& letter : kLetters) {
+      const std::int64_t value = s.*letter.member;
+      if (value > 0) sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ",", letter.name, value);
+    }
+    if (s.tied) sizes += ",tied=1";
     text +=
         fmt::format("  {:<15}{:<57}{:6.2f}e9 parameters{}{}\n", s.name, sizes,
                     static_cast<double>(s.parameters()) / 1e9, s.note.empty() ? "" : ", ", s.note);
@@ -208,8 +224,7 @@ std::string known_shapes() {
 
 void make_model(const MadeShape& shape, std::string_view type, const std::string& path,
                 const std::function<bool(double)>& progress) {
-  const TypeChoice choice = choose_type(type);
-  write_made_model(source_of(shape, choice), path, {.progress = progress});
+  write_made_model(source_of(shape, type), path, {.progress = progress});
 }
 
 }  // namespace weft::tools

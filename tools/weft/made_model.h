@@ -18,6 +18,7 @@ struct MadeShape {
   std::string name;
   std::string_view note = {};
   std::string_view architecture = "llama";
+  // F, H and G are 0 in models without an ffn or attention.
   std::int64_t D = 0, F = 0, L = 0, H = 0, G = 0, V = 0;
   std::int64_t E = 0;   // width of a head; default: D / H
   std::int64_t Ev = 0;  // of its values; default: E
@@ -33,21 +34,26 @@ struct MadeShape {
   std::int64_t parameters() const;
 };
 
-// Those with names (made_shapes.cpp).
+// Those with names (made_shapes.cpp), of which some are recurrent (made_shapes_recurrent.cpp).
 const std::vector<MadeShape>& named_shapes();
+std::vector<MadeShape> recurrent_shapes();
 
 // "1.1b", or free form "D=2048,F=5632,L=22,H=32,G=4,V=32000" with E=.. and tied=1 if wanted.
 // Throws ValueError that names the known shapes or the letter that is wrong.
 MadeShape parse_shape(std::string_view text);
+
+// The keys and tensors of a model of this shape, with matrices of this type; see make_model().
+MadeSource source_of(const MadeShape& shape, std::string_view type);
 
 // A line per known shape.
 std::string known_shapes();
 
 // Writes the model (weft/files/made_model.h). `type` is a format's name, or Q4_K_M: Q4_K, and Q6_K
 // for the output matrix and, in half of the layers, for attn_v and ffn_down. Matrices of named
-// shapes whose rows are not whole blocks are Q5_0 in place of Q4_K, else Q8_0. The same arguments
-// give the same bytes. `progress` gets 0..1 and returns false to stop. Throws
-// ValueError for an unknown type, ShapeError if rows are not whole blocks, IoError, CancelledError.
+// shapes whose rows are not whole blocks are Q5_0 in place of Q4_K, else Q8_0, or F32 if rows are
+// not whole blocks of these either. The same arguments give the same bytes. `progress` gets 0..1
+// and returns false to stop. Throws ValueError for an unknown type, ShapeError if rows are not whole
+// blocks, IoError, CancelledError.
 void make_model(const MadeShape& shape, std::string_view type, const std::string& path,
                 const std::function<bool(double)>& progress);
 

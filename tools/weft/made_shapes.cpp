@@ -243,10 +243,15 @@ MadeShape nomic_embed() {
 }  // namespace
 
 const std::vector<MadeShape>& named_shapes() {
-  static const std::vector<MadeShape> kShapes = {
-      stories_15m(),    tiny_llama(), mistral_7b(), llama_8b(),      shape_9b(),    gemma3_1b(),
-      gemma3_4b(),      qwen3_0_6b(), phi3_mini(),  qwen3_30b_a3b(), gpt_oss_20b(), mixtral(),
-      deepseek2_lite(), gpt2(),       bert_base(),  nomic_embed()};
+  static const std::vector<MadeShape> kShapes = [] {
+    std::vector<MadeShape> shapes = {
+        stories_15m(),    tiny_llama(), mistral_7b(), llama_8b(),      shape_9b(),    gemma3_1b(),
+        gemma3_4b(),      qwen3_0_6b(), phi3_mini(),  qwen3_30b_a3b(), gpt_oss_20b(), mixtral(),
+        deepseek2_lite(), gpt2(),       bert_base(),  nomic_embed()};
+    const std::vector<MadeShape> recurrent = recurrent_shapes();
+    shapes.insert(shapes.end(), recurrent.begin(), recurrent.end());
+    return shapes;
+  }();
   return kShapes;
 }
 

@@ -58,7 +58,8 @@ Decoder gemma_embedding(const Windowed& c) {
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
           .embedding_scale = std::sqrt(static_cast<float>(c.D)),
-          .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu})};
+          .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu}),
+          .unused = {"dense_2.weight", "dense_3.weight"}};  // they follow pooling
 }
 
 constexpr auto read = read_usual<HparamsRules{.causal = false}>;

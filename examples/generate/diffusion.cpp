@@ -1,0 +1,119 @@
+#include "generate/diffusion.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "weft/base/printable.h"
+#include "weft/serve/diffusion.h"
+
+#include "common/program.h"
+#include "generate/report.h"
+
+namespace weft::generate {
+namespace {
+
+constexpr std::int64_t kUsualTokens = 128;
+
+void check(const Model& model, const Options& o) {
+  const TextRulesOptions rules = cli::text_rules(model, o.constraint);
+  const std::pair<const char*, bool> given[] = {{"--beams", o.beams > 0},
+                                                {"--logprobs", o.logprobs >= 0},
+                                                {"--prompt-cache", !o.cache_path.empty()},
+                                                {"--token-healing", o.token_healing},
+                                                {"--ignore-eos", o.ignore_eos},
+                                                {"a grammar", rules.grammar != nullptr},
+                                                {"stop strings", !rules.stops.empty()},
+                                                {"banned strings", !rules.banned.empty()}};
+  for (const auto& [name, is_given] : given) {
+    if (is_given)
+      fail<cli::UsageError>(
+          "{}: a diffusion model does not write from left to right, so {} cannot "
+          "be used",
+          model.file().path(), name);
+  }
+}
+
+std::size_t columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// The first characters of a line of UTF-8.
+std::string clipped(std::string line, std::size_t n) {
+  std::size_t at = 0;
+  for (; at < line.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(line[at]) & 0xC0) != 0x80;
+    if (begins && n-- == 0) break;
+  }
+  return line.substr(0, at);
+}
+
+// Shows the text as it is filled in: one line that changes on a terminal; elsewhere a line per step
+// if it is asked for.
+class Canvas {
+ public:
+  explicit Canvas(bool every_step) : terminal_(isatty(STDERR_FILENO)), lines_(every_step) {}
+
+  void show(const Diffusion& text) const {
+    if (!terminal_ && !lines_) return;
+    const std::string line =
+        fmt::format("step {}/{}: {}", text.steps_done(), text.n_steps(), printable(text.text("_")));
+    std::cerr << (terminal_ ? "\r\x1b[K" + clipped(line, columns() - 1) : line + "\n")
+              << std::flush;
+  }
+  void clear() const {
+    if (terminal_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+
+ private:
+  const bool terminal_, lines_;
+};
+
+}  // namespace
+
+void check_writes(const Model& model, const Options& options) {
+  if (!model.facts().causal && !model.facts().encodes)
+    fail<UnsupportedError>("{}: the model makes embeddings, not text (see weft embed)",
+                           model.file().path());
+  if (!options.only_with_diffusion.empty())
+    fail<cli::UsageError>("{}: not a diffusion model, so {} cannot be used", model.file().path(),
+                          options.only_with_diffusion);
+}
+
+std::string diffuse(const std::shared_ptr<const Model>& model, std::span<const TokenId> prompt,
+                    const Options& options) {
+  check(*model, options);
+  DiffusionOptions how = options.diffusion;
+  how.max_tokens = options.predict < 0 ? kUsualTokens : options.predict;
+  how.sampler = cli::sampler_options(*model, options.sampler);
+  how.cancel = &cli::interrupt_flag();
+  Session session(model, diffusion_session(options.model.session, prompt.size(), how));
+  Diffusion text(session, 0, how);
+  const Canvas canvas(options.diffusion_visual);
+  Stage generated;
+  std::int64_t n_steps = 0;
+  for (std::int64_t i = 0; i < options.samples && !cli::interrupted(); ++i) {
+    text.set_seed(how.sampler.seed + static_cast<std::uint64_t>(i));
+    text.begin(prompt);
+    const auto start = cli::Clock::now();
+    while (text.step()) canvas.show(text);
+    generated.seconds += cli::seconds_since(start);
+    generated.tokens += text.n_text();
+    n_steps += text.n_computed();
+    canvas.clear();
+    if (i > 0) cli::print_now(fmt::format("\n--- {}\n", i + 1));
+    cli::print_now((i > 0 || options.hide_prompt ? "" : options.prompt) + text.text());
+  }
+  cli::print_now("\n");
+  generated.fed = generated.tokens;
+  return fmt::format("\n{}{}steps     {:>6} in {:.2f} s\nmemory    {} in all, seed {}\n",
+                     cli::interrupted() ? remark(StopReason::cancelled) : "",
+                     generated.to_text("generated"), n_steps, generated.seconds,
+                     human_bytes(session.memory().total()), how.sampler.seed);
+}
+
+}  // namespace weft::generate

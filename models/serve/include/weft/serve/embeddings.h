@@ -1,0 +1,101 @@
+#pragma once
+// Embeddings: texts as vectors, pooled from the model's last hidden states.
+//
+//   weft::Embedder embedder(model, {});
+//   const std::vector<weft::Embedding> all = embedder.embed(texts);  // token ids of each text
+//
+// Texts are computed together: a step of the session holds as many whole texts as fit, and the
+// beginning of the next one if the model is causal. The numbers of a text are the same bits
+// whatever other texts are computed with it.
+//
+// One thread at a time per embedder, except for the flag that cancels.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/run/session.h"
+#include "weft/tokenize/vocabulary.h"
+
+namespace weft {
+
+// The numbers are those of the key ARCH.pooling_type.
+enum class Pooling : std::uint8_t {
+  none = 0,  // a vector per token
+  mean = 1,  // of all tokens
+  cls = 2,   // the first token
+  last = 3,  // the last token
+  rank = 4,  // the outputs of the model's classifier: scores, not a vector
+};
+std::string_view to_string(Pooling pooling);  // "none", "mean", "cls", "last", "rank"
+
+// The pooling that the file asks for; the mean if it does not say. Throws UnsupportedError for
+// other numbers.
+Pooling file_pooling(const Model& model);
+
+// Throws UnsupportedError unless the model has a classifier, which Pooling::rank needs.
+void check_ranks(const Model& model);
+
+// Scales a vector so that its norm is 1: kEuclidean, or the p-norm for any p >= 1. kNotNormalized
+// leaves it as it is, kMaxInt16 makes the largest magnitude 32760. A vector of zeros stays as it
+// is. Throws ValueError for other norms (below -1).
+inline constexpr int kNotNormalized = -1, kMaxInt16 = 0, kEuclidean = 2;
+void normalize(std::span<float> vector, int norm);
+
+struct EmbedderOptions {
+  std::optional<Pooling> pooling = {};  // default: file_pooling()
+  int norm = kEuclidean;                // of each vector; see normalize(). Never of scores
+  bool truncate = false;                // cut texts that are too long instead of refusing them
+  // The longest text that must fit, in tokens; longer ones may be refused. 0: as many as the
+  // context has and, if the model is not causal, a step. Memory grows with it.
+  std::int64_t max_tokens = 0;
+  std::int32_t texts_per_step = 32;  // max texts that are computed together
+  // `embeddings`, `sequences`, `cells` and `logits_rows` are set by the embedder. The context is
+  // never longer than the model's. Caches are F32 unless they are given. If the model is not
+  // causal, steps are wide enough for a text of max_tokens.
+  SessionOptions session = {};
+};
+
+struct Embedding {
+  std::vector<float> values;  // [W], or [n_tokens, W] with Pooling::none
+  std::int64_t n_tokens = 0;  // that were read
+};
+
+class Embedder {
+ public:
+  // Throws UnsupportedError for models of an encoder and a decoder, and for Pooling::rank if the
+  // model has no classifier; ValueError for a norm that normalize() refuses, ShapeError and
+  // FormatError for wrong layers after pooling, and like Session.
+  Embedder(std::shared_ptr<const Model> model, const EmbedderOptions& options);
+  ~Embedder();
+  Embedder(Embedder&&) noexcept;
+
+  // The embeddings of texts, in their order. Throws ValueError "text 2 of 3 ..." for a text that
+  // has no tokens or too many (unless options.truncate), CancelledError if `cancel` becomes true,
+  // NanError if numbers are not finite, and like Session::step(). The embedder can be used again
+  // after an exception.
+  std::vector<Embedding> embed(std::span<const std::vector<TokenId>> texts,
+                               const std::atomic<bool>* cancel = nullptr);
+  // Likewise of texts as they are written, with the tokens that the vocabulary adds. An empty text
+  // is refused. Throws UnsupportedError if the model has no tokenizer.
+  std::vector<Embedding> embed(std::span<const std::string> texts,
+                               const std::atomic<bool>* cancel = nullptr);
+
+  Pooling pooling() const;
+  bool truncates() const;           // EmbedderOptions::truncate
+  std::int64_t max_tokens() const;  // of a text
+  std::int64_t width() const;       // W
+  std::int64_t n_steps() const;     // that were computed so far
+  const Session& session() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft

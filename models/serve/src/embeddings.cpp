@@ -1,0 +1,316 @@
+#include "weft/serve/embeddings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/base/error.h"
+#include "weft/ops/cache_cells.h"
+#include "weft/run/nan_error.h"
+#include "weft/tokenize/tokenizer.h"
+
+#include "pooled_head.h"
+
+namespace weft {
+namespace {
+
+using namespace serve;
+
+constexpr std::string_view kNames[] = {"none", "mean", "cls", "last", "rank"};
+// Of a text, unless the caller names a limit.
+constexpr std::int64_t kUsualTokens = 4096;
+// Of a session, unless the caller names a context.
+constexpr std::int64_t kMaxContext = 131072;
+
+double norm_of(std::span<const float> vector, double max, int norm) {
+  if (norm == kMaxInt16) return max / 32760;
+  double sum = 0;
+  for (const float v : vector) sum += std::pow(std::fabs(v) / max, norm);
+  return max * std::pow(sum, 1.0 / norm);
+}
+
+void check_norm(int norm) {
+  if (norm < kNotNormalized)
+    fail<ValueError>("the norm must be -1 (none), 0 (max) or 1, 2, .. (p-norm), got {}", norm);
+}
+
+// The token that closes a text of its own; kNoToken if the vocabulary adds none.
+TokenId closing_token(const Model& model) {
+  if (!model.has_tokenizer()) return kNoToken;
+  const std::vector<TokenId> around = model.tokenizer().encode("");
+  const bool opens = model.vocabulary().flags().add_bos;
+  return around.size() > (opens ? 1U : 0U) ? around.back() : kNoToken;
+}
+
+std::int64_t context_of(const Model& model, const SessionOptions& session) {
+  const std::int64_t context = model.facts().context;
+  return std::min(session.context > 0 ? session.context : kMaxContext, context);
+}
+
+// Of a text.
+std::int64_t max_tokens_of(const Model& model, const EmbedderOptions& o) {
+  const std::int64_t context = context_of(model, o.session);
+  if (model.facts().causal)
+    return std::min(context, o.max_tokens > 0 ? o.max_tokens : kUsualTokens);
+  const std::int64_t width = std::max(o.session.prefill_width, o.max_tokens);
+  return std::min({context, width, kMaxPrefillWidth});
+}
+
+// `all_rows`: pooling needs the row of every token.
+SessionOptions session_options(const Model& model, const EmbedderOptions& o, bool all_rows) {
+  SessionOptions s = o.session;
+  const std::int64_t max_tokens = max_tokens_of(model, o);
+  s.context = context_of(model, s);
+  if (!model.facts().causal) s.prefill_width = std::max(s.prefill_width, max_tokens);
+  const std::int64_t n = std::clamp<std::int64_t>(o.texts_per_step, 1, s.prefill_width);
+  s.sequences = static_cast<std::int32_t>(n);
+  s.logits_rows = all_rows ? s.prefill_width : n;
+  s.embeddings = true;
+  // Of the texts of a step, each of which may begin a block, and of one that began earlier.
+  const std::int64_t earlier = model.facts().causal ? blocks_for(max_tokens) : 0;
+  const std::int64_t blocks = earlier + blocks_for(s.prefill_width) + n;
+  s.cells = kCellsPerBlock * std::min(blocks, n * blocks_for(s.context));
+  if (!s.cache_k.valid()) s.cache_k = f32;
+  if (!s.cache_v.valid()) s.cache_v = f32;
+  return s;
+}
+
+const Model& check_model(const Model& model) {
+  if (!model.facts().encodes) return model;
+  fail<UnsupportedError>(
+      "{}: embeddings of a model with an encoder and a decoder are not supported; convert the "
+      "encoder alone (architecture t5encoder)",
+      model.file().path());
+}
+
+}  // namespace
+
+std::string_view to_string(Pooling pooling) {
+  return kNames[static_cast<std::size_t>(pooling)];
+}
+
+Pooling file_pooling(const Model& model) {
+  const std::string key = model.facts().architecture + ".pooling_type";
+  const std::uint64_t type = model.file().find_uint(key).value_or(1);
+  if (type >= std::size(kNames)) {
+    fail<UnsupportedError>(
+        "{}: key '{}' is {} (known: 0 (none), 1 (mean), 2 (cls), 3 (last), 4 (rank))",
+        model.file().path(), key, type);
+  }
+  return static_cast<Pooling>(type);
+}
+
+void check_ranks(const Model& model) {
+  Classifier{check_model(model)};
+}
+
+void normalize(std::span<float> vector, int norm) {
+  check_norm(norm);
+  double max = 0;
+  for (const float v : vector) max = std::max(max, std::fabs(static_cast<double>(v)));
+  if (norm == kNotNormalized || max == 0) return;
+  const double divisor = norm_of(vector, max, norm);
+  for (float& v : vector) v = static_cast<float>(v / divisor);
+}
+
+struct Embedder::Impl {
+  // What a step has of a text.
+  struct Part {
+    std::size_t text = 0, n_tokens = 0, n_rows = 0;
+    bool ends = false;
+  };
+  using Texts = std::span<const std::span<const TokenId>>;
+
+  Impl(std::shared_ptr<const Model> shared, const EmbedderOptions& o)
+      : options(o),
+        pooling(o.pooling ? *o.pooling : file_pooling(check_model(*shared))),
+        layers(*shared),
+        max_tokens(max_tokens_of(*shared, o)),
+        closing(closing_token(*shared)) {
+    check_norm(o.norm);
+    if (pooling == Pooling::rank) classifier.emplace(check_model(*shared));
+    rows = classifier ? classifier->reads() : pooling;
+    session.emplace(shared, session_options(check_model(*shared), o, all_rows()));
+  }
+
+  bool all_rows() const { return rows == Pooling::none || rows == Pooling::mean; }
+  bool wants_row(std::size_t i, std::size_t n) const {
+    return all_rows() || (rows == Pooling::cls ? i == 0 : i + 1 == n);
+  }
+  std::int32_t sequence_of(std::size_t text) const {
+    return static_cast<std::int32_t>(text % static_cast<std::size_t>(session->options().sequences));
+  }
+  void check(Texts texts) const;
+  void run(Texts texts, const std::atomic<bool>* cancel);
+  void fill_step(Texts texts);
+  void collect(const Part& part, std::span<const float> part_rows);
+  void finish(Embedding& embedding, std::size_t text);
+  void clear() {
+    for (std::int32_t s = 0; s < session->options().sequences; ++s) session->truncate(s, 0);
+  }
+
+  const EmbedderOptions options;
+  const Pooling pooling;
+  const DenseLayers layers;
+  const std::int64_t max_tokens;
+  const TokenId closing;
+  std::optional<Classifier> classifier;
+  Pooling rows = Pooling::mean;  // what is pooled from the rows of a text
+  std::optional<Session> session;
+  std::int64_t n_steps = 0;
+
+  // Of a call of embed().
+  std::vector<Embedding> results;
+  std::vector<double> sums;  // of the rows of the text that is being read, if all are pooled
+  std::size_t next = 0, n_read = 0;  // the text that is being read, and its tokens read so far
+  std::vector<StepToken> step;
+  std::vector<Part> parts;
+};
+
+void Embedder::Impl::check(Texts texts) const {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
+    if (std::ssize(texts[i]) > max_tokens) {
+      fail<ValueError>("text {} of {} has {} tokens, at most {} fit", i + 1, texts.size(),
+                       texts[i].size(), max_tokens);
+    }
+  }
+}
+
+// Adds tokens from the current text on, until the step is full. A text that sees what comes later
+// must be in one step.
+void Embedder::Impl::fill_step(Texts texts) {
+  step.clear();
+  parts.clear();
+  const SessionOptions& o = session->options();
+  std::size_t begin = n_read;
+  for (std::size_t i = next; i < texts.size() && std::ssize(parts) < o.sequences; ++i) {
+    const std::size_t size = texts[i].size(), left = size - begin;
+    const std::size_t room = static_cast<std::size_t>(o.prefill_width) - step.size();
+    if (room == 0 || (left > room && !session->model().facts().causal)) break;
+    Part part{.text = i, .n_tokens = std::min(left, room), .ends = left <= room};
+    for (std::size_t t = begin; t < begin + part.n_tokens; ++t) {
+      const bool row = wants_row(t, size);
+      part.n_rows += row;
+      step.push_back({.token = texts[i][t], .sequence = sequence_of(i), .logits = row});
+    }
+    parts.push_back(part);
+    begin = 0;
+  }
+}
+
+void Embedder::Impl::collect(const Part& part, std::span<const float> part_rows) {
+  std::vector<float>& values = results[part.text].values;
+  if (rows != Pooling::mean) {
+    values.insert(values.end(), part_rows.begin(), part_rows.end());
+    return;
+  }
+  const auto width = static_cast<std::size_t>(session->model().facts().n_embd);
+  if (n_read == 0) sums.assign(width, 0);
+  for (std::size_t i = 0; i < part_rows.size(); ++i) sums[i % width] += part_rows[i];
+}
+
+void Embedder::Impl::finish(Embedding& embedding, std::size_t text) {
+  std::vector<float>& values = embedding.values;
+  if (rows == Pooling::mean) {
+    const auto n = static_cast<double>(embedding.n_tokens);
+    for (const double sum : sums) values.push_back(static_cast<float>(sum / n));
+  }
+  if (classifier)
+    values = classifier->scores(values);
+  else
+    layers.apply(values);
+  const bool finite = std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
+  if (!finite) {
+    fail<NanError>(
+        "{}: the embedding of text {} is not finite: weights or file damaged; run weft "
+        "verify",
+        session->model().file().path(), text + 1);
+  }
+  if (classifier) return;
+  const std::size_t width =
+      pooling == Pooling::none ? static_cast<std::size_t>(layers.n_out()) : values.size();
+  for (std::span<float> rest = values; !rest.empty(); rest = rest.subspan(width))
+    normalize(rest.first(width), options.norm);
+}
+
+void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel) {
+  results.assign(texts.size(), {});
+  next = n_read = 0;
+  while (next < texts.size()) {
+    fill_step(texts);
+    std::span<const float> rest = session->step(step, cancel);
+    ++n_steps;
+    const auto width = static_cast<std::size_t>(session->model().facts().n_embd);
+    for (const Part& part : parts) {
+      const std::size_t n = part.n_rows * width;
+      collect(part, rest.first(n));
+      rest = rest.subspan(n);
+      n_read += part.n_tokens;
+      if (!part.ends) continue;
+      results[part.text].n_tokens = static_cast<std::int64_t>(n_read);
+      finish(results[part.text], part.text);
+      session->truncate(sequence_of(part.text), 0);
+      ++next;
+      n_read = 0;
+    }
+  }
+}
+
+Embedder::Embedder(std::shared_ptr<const Model> model, const EmbedderOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(model), options)) {}
+Embedder::~Embedder() = default;
+Embedder::Embedder(Embedder&&) noexcept = default;
+
+std::vector<Embedding> Embedder::embed(std::span<const std::vector<TokenId>> texts,
+                                       const std::atomic<bool>* cancel) {
+  Impl& e = *impl_;
+  const auto max = static_cast<std::size_t>(e.max_tokens);
+  std::vector<std::vector<TokenId>> cut;  // texts that were truncated
+  cut.reserve(texts.size());
+  std::vector<std::span<const TokenId>> all(texts.begin(), texts.end());
+  for (std::span<const TokenId>& text : all) {
+    if (!e.options.truncate || text.size() <= max) continue;
+    cut.emplace_back(text.begin(), text.begin() + std::ptrdiff_t(max));
+    if (text.back() == e.closing) cut.back().back() = e.closing;
+    text = cut.back();
+  }
+  e.check(all);
+  try {
+    e.run(all, cancel);
+  } catch (...) {
+    e.clear();
+    throw;
+  }
+  return std::move(e.results);
+}
+
+std::vector<Embedding> Embedder::embed(std::span<const std::string> texts,
+                                       const std::atomic<bool>* cancel) {
+  std::vector<std::vector<TokenId>> tokens;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
+    tokens.push_back(impl_->session->model().tokenizer().encode(texts[i]));
+  }
+  return embed(tokens, cancel);
+}
+
+Pooling Embedder::pooling() const {
+  return impl_->pooling;
+}
+bool Embedder::truncates() const {
+  return impl_->options.truncate;
+}
+std::int64_t Embedder::max_tokens() const {
+  return impl_->max_tokens;
+}
+std::int64_t Embedder::width() const {
+  return impl_->classifier ? impl_->classifier->n_out() : impl_->layers.n_out();
+}
+std::int64_t Embedder::n_steps() const {
+  return impl_->n_steps;
+}
+const Session& Embedder::session() const {
+  return *impl_->session;
+}
+
+}  // namespace weft

@@ -1,0 +1,152 @@
+#include "pooled_head.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "weft/base/error.h"
+#include "weft/ops/formats/format.h"
+
+namespace weft::serve {
+namespace {
+
+// The numbers of a tensor, row by row.
+std::vector<float> decoded(const Model& model, const CheckpointTensor& tensor) {
+  model.file().require_format(tensor);
+  const std::int64_t n = tensor.spec.shape.elems();
+  std::vector<float> values(static_cast<std::size_t>(n));
+  find_format(tensor.spec.dtype)->decode(tensor.data, values.data(), n);
+  const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
+  if (bad != values.end()) {
+    fail<FormatError>("{}: tensor '{}' holds {} at element {}: the file is damaged",
+                      model.file().path(), tensor.name, *bad, bad - values.begin());
+  }
+  return values;
+}
+
+// The dimensions that are not 1, of which there may be none.
+std::vector<std::int64_t> squeezed(const Shape& shape) {
+  std::vector<std::int64_t> dims;
+  for (const Dim& dim : shape) {
+    if (dim.bound != 1) dims.push_back(dim.bound);
+  }
+  return dims;
+}
+
+std::vector<float> read_vector(const Model& model, const std::string& name, std::int64_t n) {
+  const CheckpointTensor* tensor = model.file().find_tensor(name);
+  if (!tensor) return {};
+  if (squeezed(tensor->spec.shape) != squeezed(Shape{n})) {
+    fail<ShapeError>("{}: tensor '{}' must be {}, got {}", model.file().path(), name,
+                     to_string(Shape{n}), to_string(tensor->spec.shape));
+  }
+  return decoded(model, *tensor);
+}
+
+double gelu(double x) {
+  const double u = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+  return x / 2 * (1 + std::tanh(u));
+}
+
+void layer_norm(std::span<float> x, std::span<const float> weight, double eps) {
+  const auto n = static_cast<double>(x.size());
+  double sum = 0, squares = 0;
+  for (const float v : x) sum += v;
+  const double mean = sum / n;
+  for (const float v : x) squares += (v - mean) * (v - mean);
+  const double scale = 1 / std::sqrt(squares / n + eps);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>((x[i] - mean) * scale * weight[i]);
+}
+
+void softmax(std::span<float> x) {
+  const double max = *std::ranges::max_element(x);
+  double sum = 0;
+  for (const float v : x) sum += std::exp(v - max);
+  for (float& v : x) v = static_cast<float>(std::exp(v - max) / sum);
+}
+
+}  // namespace
+
+std::vector<float> Dense::operator()(std::span<const float> x) const {
+  std::vector<float> y(static_cast<std::size_t>(n_out));
+  const float* w = weight.data();
+  for (std::size_t i = 0; i < y.size(); ++i, w += n_in) {
+    double sum = bias[i];
+    for (std::size_t j = 0; j < x.size(); ++j) sum += static_cast<double>(w[j]) * x[j];
+    y[i] = static_cast<float>(sum);
+  }
+  return y;
+}
+
+std::optional<Dense> read_dense(const Model& model, std::string_view name, std::int64_t n_in) {
+  const std::string weight = std::string(name) + ".weight";
+  const CheckpointTensor* tensor = model.file().find_tensor(weight);
+  if (!tensor) return std::nullopt;
+  const Shape& shape = tensor->spec.shape;
+  if (shape.rank() > 2 || shape.last() != n_in) {
+    fail<ShapeError>("{}: tensor '{}' must have rows of {} elements, got {}", model.file().path(),
+                     weight, n_in, to_string(shape));
+  }
+  Dense dense{.n_in = n_in, .n_out = shape.elems() / n_in, .weight = decoded(model, *tensor)};
+  dense.bias = read_vector(model, std::string(name) + ".bias", dense.n_out);
+  dense.bias.resize(static_cast<std::size_t>(dense.n_out));
+  return dense;
+}
+
+DenseLayers::DenseLayers(const Model& model) : n_in_(model.facts().n_embd), n_out_(n_in_) {
+  for (const char* name : {"dense_2", "dense_3"}) {
+    std::optional<Dense> layer = read_dense(model, name, n_out_);
+    if (!layer) continue;
+    n_out_ = layer->n_out;
+    layers_.push_back(std::move(*layer));
+  }
+}
+
+void DenseLayers::apply(std::vector<float>& rows) const {
+  if (layers_.empty()) return;
+  std::vector<float> all;
+  for (std::span<const float> rest = rows; !rest.empty();) {
+    std::vector<float> row(rest.begin(), rest.begin() + n_in_);
+    for (const Dense& layer : layers_) row = layer(row);
+    all.insert(all.end(), row.begin(), row.end());
+    rest = rest.subspan(static_cast<std::size_t>(n_in_));
+  }
+  rows = std::move(all);
+}
+
+Classifier::Classifier(const Model& model)
+    : hidden_(read_dense(model, "cls", model.facts().n_embd)) {
+  const std::int64_t width = hidden_ ? hidden_->n_out : model.facts().n_embd;
+  output_ = read_dense(model, "cls.output", width);
+  if (!hidden_ && !output_) {
+    fail<UnsupportedError>(
+        "{}: the model has no classifier (tensor cls.weight or cls.output.weight), so it cannot "
+        "rank",
+        model.file().path());
+  }
+  if (hidden_) norm_ = read_vector(model, "cls.norm.weight", width);
+  eps_ = model.file()
+             .find_float(model.facts().architecture + ".attention.layer_norm_epsilon")
+             .value_or(1e-5F);
+  softmax_ = model.facts().causal && n_out() > 1;
+  reads_ = !norm_.empty() ? Pooling::mean : model.facts().causal ? Pooling::last : Pooling::cls;
+}
+
+std::int64_t Classifier::n_out() const {
+  return output_ ? output_->n_out : hidden_->n_out;
+}
+
+std::vector<float> Classifier::scores(std::span<const float> pooled) const {
+  std::vector<float> x(pooled.begin(), pooled.end());
+  if (hidden_) {
+    x = (*hidden_)(x);
+    for (float& v : x) v = static_cast<float>(norm_.empty() ? std::tanh(v) : gelu(v));
+    if (!norm_.empty()) layer_norm(x, norm_, eps_);
+  }
+  if (output_) x = (*output_)(x);
+  if (softmax_) softmax(x);
+  return x;
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,62 @@
+#pragma once
+// The layers that some models have after pooling. They are small and run once per text, so they are
+// computed here from their definitions, outside of the graph, with double accumulators.
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "weft/run/model.h"
+#include "weft/serve/embeddings.h"
+
+namespace weft::serve {
+
+// y = W x + b
+struct Dense {
+  std::int64_t n_in = 0, n_out = 0;
+  std::vector<float> weight;  // [n_out, n_in]
+  std::vector<float> bias;    // [n_out]
+
+  std::vector<float> operator()(std::span<const float> x) const;
+};
+
+// NAME.weight [N, n_in] or, with N = 1, [n_in]; and NAME.bias [N] if the file has it. None if it
+// has no NAME.weight. Throws ShapeError, and FormatError for numbers that are not finite.
+std::optional<Dense> read_dense(const Model& model, std::string_view name, std::int64_t n_in);
+
+// The layers of sentence-transformers that follow pooling: dense_2, dense_3. W = n_out().
+class DenseLayers {
+ public:
+  explicit DenseLayers(const Model& model);
+  std::int64_t n_out() const { return n_out_; }
+  // x [rows, D] -> [rows, W]
+  void apply(std::vector<float>& rows) const;
+
+ private:
+  std::vector<Dense> layers_;
+  std::int64_t n_in_, n_out_;
+};
+
+// The classifier of rerankers:
+//   tanh(cls x), or norm(gelu(cls x)) if the file has cls.norm; then cls.output, if the file has it
+// The scores of a causal model are probabilities (softmax) if there are several.
+class Classifier {
+ public:
+  // Throws UnsupportedError if the file has no classifier.
+  explicit Classifier(const Model& model);
+  std::int64_t n_out() const;
+  // What it reads: the mean if it has a norm (ModernBERT), else the last token of a causal model
+  // and the first one of others.
+  Pooling reads() const { return reads_; }
+  std::vector<float> scores(std::span<const float> pooled) const;
+
+ private:
+  std::optional<Dense> hidden_, output_;
+  std::vector<float> norm_;  // [n_out of hidden_], or empty
+  float eps_ = 0;
+  bool softmax_ = false;
+  Pooling reads_ = Pooling::cls;
+};
+
+}  // namespace weft::serve

@@ -1,0 +1,131 @@
+#include "weft/serve/rerank.h"
+
+#include <algorithm>
+
+#include "weft/base/error.h"
+#include "weft/tokenize/tokenizer.h"
+
+namespace weft {
+namespace {
+
+constexpr std::string_view kTemplateKey = "tokenizer.chat_template.rerank";
+constexpr std::string_view kQuery = "{query}", kDocument = "{document}";
+
+// The template with the texts in it.
+std::vector<TokenId> fill(const Model& model, std::string_view form, std::string_view query,
+                          std::string_view document) {
+  std::string text;
+  std::vector<TextRange> foreign;
+  bool has_query = false, has_document = false;
+  while (!form.empty()) {
+    const std::size_t at = std::min({form.find(kQuery), form.find(kDocument), form.size()});
+    text += form.substr(0, at);
+    form.remove_prefix(at);
+    if (form.empty()) break;
+    const bool is_query = form.starts_with(kQuery);
+    (is_query ? has_query : has_document) = true;
+    const std::string_view value = is_query ? query : document;
+    foreign.push_back({text.size(), text.size() + value.size()});
+    text += value;
+    form.remove_prefix(is_query ? kQuery.size() : kDocument.size());
+  }
+  if (!has_query || !has_document) {
+    fail<FormatError>("{}: key '{}' must contain {} and {}", model.file().path(), kTemplateKey,
+                      kQuery, kDocument);
+  }
+  return model.tokenizer().encode(
+      text, {.add_special = false, .parse_special = true, .foreign = foreign});
+}
+
+std::vector<TokenId> join(const Model& model, std::string_view query, std::string_view document) {
+  const Tokenizer& tokenizer = model.tokenizer();
+  const TokenizerFlags& flags = model.vocabulary().flags();
+  const SpecialTokens& special = model.vocabulary().special();
+  const std::vector<TokenId> around = tokenizer.encode("");  // opening and closing token
+  const bool opens = flags.add_bos && !around.empty();
+  std::vector<TokenId> tokens(around.begin(), around.begin() + opens);
+  const auto add = [&](std::string_view text) {
+    const std::vector<TokenId> ids = tokenizer.encode(text, {.add_special = false});
+    tokens.insert(tokens.end(), ids.begin(), ids.end());
+  };
+  add(query);
+  if (flags.add_eos && special.eos != kNoToken) tokens.push_back(special.eos);
+  if (flags.add_sep && special.sep != kNoToken) tokens.push_back(special.sep);
+  add(document);
+  tokens.insert(tokens.end(), around.begin() + opens, around.end());
+  return tokens;
+}
+
+std::vector<TokenId> encode_whole(const Model& model, std::string_view query,
+                                  std::string_view document) {
+  const auto form = model.file().find_string(kTemplateKey);
+  return form ? fill(model, *form, query, document) : join(model, query, document);
+}
+
+// The first `n` bytes, without an incomplete character at the end.
+std::string_view first_bytes(std::string_view text, std::size_t n) {
+  while (n > 0 && n < text.size() && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) --n;
+  return text.substr(0, n);
+}
+
+// "text 2 of 3 ..." -> "document 2 of 3 ..."
+std::string of_document(std::string_view message) {
+  constexpr std::string_view kText = "text ";
+  return message.starts_with(kText) ? fmt::format("document {}", message.substr(kText.size()))
+                                    : std::string(message);
+}
+
+}  // namespace
+
+std::vector<TokenId> encode_pair(const Model& model, std::string_view query,
+                                 std::string_view document, std::int64_t max_tokens) {
+  std::vector<TokenId> tokens = encode_whole(model, query, document);
+  if (max_tokens == 0 || std::ssize(tokens) <= max_tokens) return tokens;
+  // The longest beginning of the document that fits is between `fits` and `too_long`.
+  tokens = encode_whole(model, query, "");
+  if (std::ssize(tokens) > max_tokens)
+    fail<ValueError>("the query alone has {} tokens, at most {} fit", tokens.size(), max_tokens);
+  std::size_t fits = 0, too_long = document.size();
+  while (too_long - fits > 1) {
+    const std::size_t middle = fits + (too_long - fits) / 2;
+    std::vector<TokenId> cut = encode_whole(model, query, first_bytes(document, middle));
+    if (std::ssize(cut) > max_tokens) {
+      too_long = middle;
+    } else {
+      fits = middle;
+      tokens = std::move(cut);
+    }
+  }
+  return tokens;
+}
+
+std::vector<RankedDocument> rank(Embedder& embedder, std::span<const std::vector<TokenId>> pairs,
+                                 std::size_t top_n, const std::atomic<bool>* cancel) {
+  if (embedder.pooling() != Pooling::rank)
+    fail<ValueError>("ranking needs an embedder with pooling 'rank', not '{}'",
+                     to_string(embedder.pooling()));
+  const auto scored =
+      reword_errors<ValueError>(of_document, [&] { return embedder.embed(pairs, cancel); });
+  std::vector<RankedDocument> ranked;
+  for (std::size_t i = 0; i < scored.size(); ++i)
+    ranked.push_back({i, scored[i].values.front(), scored[i].n_tokens});
+  std::ranges::stable_sort(ranked, std::ranges::greater(), &RankedDocument::score);
+  if (top_n > 0 && top_n < ranked.size()) ranked.resize(top_n);
+  return ranked;
+}
+
+std::vector<RankedDocument> rank(Embedder& embedder, std::string_view query,
+                                 std::span<const std::string> documents, std::size_t top_n,
+                                 const std::atomic<bool>* cancel) {
+  if (query.empty()) fail<ValueError>("the query is empty");
+  std::vector<std::vector<TokenId>> pairs;
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    if (documents[i].empty())
+      fail<ValueError>("document {} of {} is empty", i + 1, documents.size());
+    pairs.push_back(encode_pair(embedder.session().model(), query, documents[i],
+                                embedder.truncates() ? embedder.max_tokens() : 0));
+  }
+  return rank(embedder, pairs, top_n, cancel);
+}
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#include "text_list.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "common/read_text.h"
+
+namespace weft::tools {
+
+void TextList::add_flags(CLI::App& app, const std::string& name, const std::string& what) {
+  app.add_option(name, arguments, what)
+      ->expected(-1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("");
+  app.add_option("-f,--file", file, what + " per line of this file; - is stdin")->type_name("FILE");
+}
+
+std::vector<std::string> TextList::all() const {
+  std::vector<std::string> texts = arguments;
+  if (file.empty()) return texts;
+  const std::string lines = cli::read_text(file);
+  if (lines.empty()) return texts;
+  for (std::size_t at = 0; at <= lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    texts.push_back(lines.substr(at, end - at));
+    if (texts.back().ends_with('\r')) texts.back().pop_back();
+    at = end + 1;
+  }
+  return texts;
+}
+
+std::string joined(const float* begin, const float* end, const char* separator) {
+  return fmt::format("{}", fmt::join(begin, end, separator));
+}
+
+std::string json_string(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace weft::tools

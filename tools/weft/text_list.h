@@ -1,0 +1,30 @@
+#pragma once
+// Lists of texts as arguments, or as the lines of a file.
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace weft::tools {
+
+// TEXT..., -f FILE.
+struct TextList {
+  std::vector<std::string> arguments;
+  std::string file;
+
+  // `name` of an argument: "TEXT", `what` it is: "a text to embed".
+  void add_flags(CLI::App& app, const std::string& name, const std::string& what);
+  // The arguments, then the lines of the file. Throws like cli::read_text().
+  std::vector<std::string> all() const;
+};
+
+// Numbers as JSON or plain text: the shortest digits that give the same float again.
+std::string joined(const float* begin, const float* end, const char* separator);
+// A string as JSON, with its quotes. Bytes that are not UTF-8 become U+FFFD.
+std::string json_string(const std::string& text);
+
+}  // namespace weft::tools
