@@ -159,7 +159,7 @@ TEST_CASE("weights that only merging can adapt") {
   g.output("y", linear(conv, g.weight("other", {f32, {2, 4}})).named("blk.0.mix"));
   CHECK(f.refusal({.weights = {{"blk.0.conv.weight", {64, 4}}}}) ==
         "lora.gguf: adapts 'blk.0.conv.weight', which the model uses in 'blk.0.mix' (linear); only "
-        "weights of linear, expert_linear and get_rows can be adapted");
+        "weights of linear, expert_linear and get_rows of one row per token can be adapted");
   write_merged(f.model(), std::vector<LoraFile>{{f.path("lora.gguf"), 2}}, f.path("merged.gguf"));
   const Checkpoint merged = Checkpoint::open(f.path("merged.gguf")), model = f.model();
   CHECK(merged.tensors().size() == model.tensors().size());

@@ -146,13 +146,13 @@ Uses uses_in(const Graph& graph, NodeId weight, const std::string& file) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != weight) continue;
       const bool product = i == 1 && (node.op == &kLinear || node.op == &kExpertLinear);
-      const bool lookup = i == 0 && node.op == &kGetRows;
+      const bool lookup = i == 0 && node.op == &kGetRows && node.spec.shape.rank() == 2;
       uses.product |= product;
       uses.lookup |= lookup;
       if (product || lookup) continue;
       fail<UnsupportedError>(
           "{}: adapts '{}', which the model uses in '{}' ({}); only weights of linear, "
-          "expert_linear and get_rows can be adapted",
+          "expert_linear and get_rows of one row per token can be adapted",
           printable_path(file), printable(graph[weight].path), node.path, node.op->name);
     }
   }
