@@ -21,6 +21,7 @@ set(WEFT_LAYERS
   arch=models/arch
   files=models/files
   quantize=models/quantize
+  adapters=models/adapters
   run=models/run
   measure=models/measure
   serve=models/serve

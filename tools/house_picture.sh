@@ -20,6 +20,7 @@ boxes=(
   "serve|models/serve|generation, conversations|#dcebf7"
   "measure|models/measure|perplexity, importance matrices|#dcebf7"
   "run|models/run|models, sessions, memory|#dcebf7"
+  "adapters|models/adapters|LoRAs, control vectors|#dcebf7"
   "quantize|models/quantize|converts weights|#dcebf7"
   "arch|models/arch|architectures, one page each|#dcebf7"
   "files|models/files|GGUF and safetensors|#dcebf7"

@@ -19,6 +19,7 @@
 #include "weft/scheduler/budget.h"
 #include "weft/serve/text_rules.h"
 
+#include "common/adapter_flags.h"
 #include "common/program.h"
 
 namespace weft::cli {
@@ -177,6 +178,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   add_step_flags(app, s);
   add_backend_flags(app, s);
   add_memory_flags(app, flags);
+  add_adapter_flags(app, flags.adapters);
   app.add_option("--no-pass", s.passes_off,
                  "skip a graph pass (weft dot --passes lists them), or 'all'")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -195,7 +197,8 @@ CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session) {
 
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress) {
-  return Model::load(flags.path, {.progress = progress, .quantize = flags.quantize});
+  return Model::load(
+      flags.path, {.progress = progress, .quantize = flags.quantize, .adapters = flags.adapters});
 }
 
 namespace {

@@ -26,6 +26,7 @@ struct ModelFlags {
   std::string path;  // never empty after parsing
   SessionOptions session;
   std::string quantize;  // ModelOptions::quantize
+  AdapterFiles adapters;
 };
 // Loads the model that the flags name.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,

@@ -1,5 +1,6 @@
 #include "weft/files/convert.h"
 
+#include <filesystem>
 #include <iostream>
 #include <string>
 
@@ -7,12 +8,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "weft/adapters/merge.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/ops/formats/format.h"
 #include "weft/run/model.h"
 #include "weft/scheduler/budget.h"
 
+#include "common/adapter_flags.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -21,6 +24,7 @@ namespace {
 struct Flags {
   std::string model, out, type = "auto";
   bool allow_nonfinite = false;
+  AdapterFiles adapters;
 };
 
 // Shows the progress and the remaining time on a terminal.
@@ -46,12 +50,20 @@ class Progress {
   cli::Clock::time_point start_ = cli::Clock::now(), shown_ = start_;
 };
 
-void write(const Checkpoint& file, const Flags& flags) {
-  Progress progress;
+void convert_to(const Checkpoint& file, const Flags& flags, Progress& progress) {
   ConvertOptions options{.allow_nonfinite = flags.allow_nonfinite, .progress = std::ref(progress)};
   if (flags.type != "auto") options.matrices = find_format_by_name(flags.type)->dtype;
+  write_gguf(file, flags.out, options);
+}
+
+void write(const Checkpoint& file, const Flags& flags) {
+  Progress progress;
   try {
-    write_gguf(file, flags.out, options);
+    if (flags.adapters.loras.empty()) {
+      convert_to(file, flags, progress);
+    } else {
+      write_merged(file, flags.adapters.loras, flags.out, std::ref(progress));
+    }
   } catch (...) {
     progress.clear();
     throw;
@@ -62,29 +74,54 @@ void write(const Checkpoint& file, const Flags& flags) {
                            progress.seconds());
 }
 
+// "MODEL-LORA.gguf" in the current folder.
+std::string merged_name(const Flags& flags) {
+  const auto stem = [](const std::string& path) {
+    return std::filesystem::path(path).lexically_normal().stem().string();
+  };
+  return stem(flags.model) + "-" + stem(flags.adapters.loras.front().path) + ".gguf";
+}
+
+void check_flags(Flags& flags) {
+  const bool merges = !flags.adapters.loras.empty();
+  if (merges && (flags.type != "auto" || flags.allow_nonfinite))
+    fail<cli::UsageError>("--type and --allow-nonfinite cannot be combined with --lora");
+  if (!flags.out.empty()) return;
+  if (!merges) fail<cli::UsageError>("the name of the GGUF file to write is missing");
+  flags.out = merged_name(flags);
+}
+
 int convert(int argc, char** argv) {
   CLI::App app(
       "Converts a directory with model.safetensors (or its shards), config.json and tokenizer.json "
-      "to a GGUF file. The file appears under its name when it is complete.",
+      "to a GGUF file, or merges LoRAs into the weights of a model. The file appears under its "
+      "name when it is complete.",
       "weft convert");
   Flags flags;
-  app.add_option("model,-m,--model", flags.model, "directory")->required();
-  app.add_option("out,-o,--output", flags.out, "GGUF file to write")->required();
+  app.add_option("model,-m,--model", flags.model, "directory; with --lora also a GGUF file")
+      ->required();
+  app.add_option("out,-o,--output", flags.out,
+                 "GGUF file to write (with --lora, default: MODEL-LORA.gguf)");
   app.add_option("--type", flags.type, "type of the matrices; auto: unchanged")
       ->check(CLI::IsMember({"auto", "F32", "F16", "BF16"}))
       ->capture_default_str();
   app.add_flag("--allow-nonfinite", flags.allow_nonfinite,
                "allow weights that are infinite or NaN");
+  cli::add_lora_flags(app, flags.adapters);
   app.footer(
+      "Merged weights keep their types.\n"
       "Examples:\n"
       "  weft convert Qwen3-0.6B qwen3-0.6b.gguf\n"
-      "  weft convert SmolLM2-135M smollm2.gguf --type F16");
+      "  weft convert SmolLM2-135M smollm2.gguf --type F16\n"
+      "  weft convert -m model.gguf --lora style.gguf -o merged.gguf\n"
+      "  weft convert -m model.gguf --lora-scaled style.gguf:0.5 --lora facts.gguf");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
+  check_flags(flags);
 
   cli::catch_interrupts(cli::Interrupts::once);
   // Loading checks that all weights exist, and no unknown ones.
   const auto model = Model::load(flags.model, {.progress = cli::continue_unless_interrupted});
-  if (!model->file().is_directory()) {
+  if (!model->file().is_directory() && flags.adapters.loras.empty()) {
     fail<cli::UsageError>("{}: already a GGUF file, expected a directory",
                           printable_path(flags.model));
   }

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "weft/adapters/adapters.h"
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
@@ -43,6 +44,27 @@ std::int64_t count_ops(const Graph& graph) {
   return n;
 }
 
+std::int64_t count_made_by(const Graph& graph, std::string_view pass) {
+  std::int64_t n = 0;
+  for (NodeId id = 0; id < graph.size(); ++id)
+    n += graph[id].kind == NodeKind::op && graph[id].made_by == pass;
+  return n;
+}
+
+void print_pass(std::string_view name, std::int64_t n_ops, std::string_view does) {
+  std::cout << fmt::format("{:<24} {:>6}  {}\n", name, n_ops, does);
+}
+
+// The graph as built, then with adapters, which the first graph of a plan has in any case.
+void print_adapter_passes(const Adapters& adapters, const Graph& graph) {
+  std::int64_t n_ops = count_made_by(graph, "");
+  print_pass("(as built)", n_ops, "");
+  for (const AdapterPass& pass : adapters.passes()) {
+    n_ops += count_made_by(graph, pass.name);
+    print_pass(pass.name, n_ops, pass.summary);
+  }
+}
+
 // Prints a line per pass: its name, the number of ops after it, what it does.
 void print_passes(const Model& model, const Flags& flags) {
   SessionOptions options = flags.model.session;
@@ -53,9 +75,9 @@ void print_passes(const Model& model, const Flags& flags) {
   const PlannedModel plain = plan_model(model, options);
   const Graph& plan_graph = plain.graphs[find_phase(plain, flags.phase)];
   std::cout << fmt::format("{:<24} {:>6}  {}\n", "pass", "ops", "does");
-  const auto seen = [](const Pass* pass, const Graph& graph) {
-    std::cout << fmt::format("{:<24} {:>6}  {}\n", pass ? pass->name : "(as built)",
-                             count_ops(graph), pass ? pass->summary : "");
+  const auto seen = [&](const Pass* pass, const Graph& graph) {
+    if (!pass) return print_adapter_passes(model.adapters(), graph);
+    print_pass(pass->name, count_ops(graph), pass->summary);
   };
   const SessionOptions& session = flags.model.session;
   const PassOptions passes{.off = session.passes_off,

@@ -1,5 +1,6 @@
 // Dumps, selftests and traces. The proof of single nodes has its own test.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -19,7 +20,9 @@
 
 #include "capture.h"
 #include "seeded.h"
+#include "support/made_adapter.h"
 #include "support/mixed_model.h"
+#include "support/temp_folder.h"
 #include "support/tiny_model.h"
 
 namespace weft::test {
@@ -91,6 +94,31 @@ void makes_nan(const KernelArgs& args, const Region&) noexcept {
 }
 
 }  // namespace
+
+TEST_CASE("models with adapters are verified and pass their selftest") {
+  const test::TempFolder folder;
+  const std::string lora = (folder / "lora.gguf").string();
+  const std::string vector = (folder / "vector.gguf").string();
+  test::write_lora({.weights = {{"token_embd.weight", {50, 64}},
+                                {"blk.0.attn_q.weight", {64, 64}},
+                                {"blk.1.ffn_up.weight", {96, 64}}}},
+                   lora);
+  test::write_control_vector({}, vector);
+  ModelOptions options;
+  options.adapters = {
+      .loras = {{lora, 0.5F}}, .control_vectors = {{vector, 1}}, .control_layers = {}};
+  const auto model = tiny_model({.matrices = q8_0}, options);
+  const ModelVerification result = verify_model(model, {.tokens = {1, 2, 3, 4, 5}});
+  CHECK(result.passed());
+  const VerifyReport& report = result.steps.front().report;
+  const auto has = [&](const char* path) {
+    return std::ranges::any_of(report.nodes,
+                               [&](const NodeCheck& node) { return node.path == path; });
+  };
+  CHECK(has("blk.1.ffn_up.lora.0.sum"));
+  CHECK(has("blk.1.controlled"));
+  CHECK(selftest(model, {}).passed());
+}
 
 TEST_CASE("a dump of all tokens is a third column, cut by steps") {
   Dump dump = make_dump({kNode, "output"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <utility>
 
@@ -25,6 +26,7 @@ struct Checkpoint::Impl {
 
   files::OpenedFiles files;
   std::vector<std::uint32_t> by_name;
+  std::vector<std::shared_ptr<const Impl>> sources;  // of with(): they own what `files` views
 };
 
 Checkpoint::Checkpoint(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -47,6 +49,45 @@ Checkpoint Checkpoint::parse(std::span<const std::byte> bytes, const std::string
                            .texts = nullptr,
                            .file_bytes = static_cast<std::int64_t>(bytes.size())};
   return Checkpoint(std::make_shared<const Impl>(std::move(files)));
+}
+
+Checkpoint Checkpoint::parse_copy(std::span<const std::byte> bytes, const std::string& name) {
+  files::OpenedFiles files;
+  files.paths.push_back(name);
+  const MappedFile& map = files.maps.emplace_back(MappedFile::anonymous(bytes));
+  files.head = gguf::parse_whole(map.bytes(), name);
+  files.file_bytes = static_cast<std::int64_t>(bytes.size());
+  return Checkpoint(std::make_shared<const Impl>(std::move(files)));
+}
+
+Checkpoint Checkpoint::with(std::span<const AddedTensor> added) const {
+  files::OpenedFiles files{.paths = impl_->files.paths,
+                           .maps = {},
+                           .head = impl_->files.head,
+                           .texts = nullptr,
+                           .is_directory = impl_->files.is_directory,
+                           .file_bytes = impl_->files.file_bytes};
+  auto names = std::make_shared<std::deque<std::string>>();
+  std::vector<std::shared_ptr<const Impl>> sources{impl_};
+  std::vector<std::size_t> first_part{0};  // by source
+  for (const AddedTensor& t : added) {
+    const auto source = std::ranges::find(sources, t.from->impl_);
+    const auto i = static_cast<std::size_t>(source - sources.begin());
+    if (source == sources.end()) {
+      const files::OpenedFiles& more = t.from->impl_->files;
+      sources.push_back(t.from->impl_);
+      first_part.push_back(files.paths.size());
+      files.paths.insert(files.paths.end(), more.paths.begin(), more.paths.end());
+      files.file_bytes += more.file_bytes;
+    }
+    CheckpointTensor& tensor = files.head.tensors.emplace_back(*t.tensor);
+    tensor.name = names->emplace_back(t.name);
+    tensor.part += static_cast<std::int32_t>(first_part[i]);
+  }
+  files.texts = std::move(names);
+  auto impl = std::make_shared<Impl>(std::move(files));
+  impl->sources = std::move(sources);
+  return Checkpoint(std::move(impl));
 }
 
 const std::string& Checkpoint::path() const {

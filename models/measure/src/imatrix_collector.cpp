@@ -81,7 +81,9 @@ struct Watch {
   }
 };
 
+// Weights of LoRAs ("blk.0.attn_q.weight.lora.0.u") are not in the file.
 bool is_collected(const std::string& name, const CollectorOptions& options) {
+  if (name.find(".lora.") != std::string::npos) return false;
   return name.starts_with("blk.") || (options.output && name == "output.weight");
 }
 

@@ -82,10 +82,10 @@ void DeviceMemory::fill(const Model& model, const std::string& path, const Devic
   DeviceBuffer& buffer =
       tensors_.emplace(path, DeviceBuffer(device_, align_up(tensor.spec.bytes()))).first->second;
   if (!tensor.weight) return upload(buffer.data(), std::vector<std::byte>(n_bytes));
-  const CheckpointTensor& from = *model.file().find_tensor(path);
+  const CheckpointTensor& from = *model.weights().find_tensor(path);
   if (from.spec.dtype == tensor.spec.dtype && from.paired_rows == 0)
     return upload(buffer.data(), {from.data, n_bytes});
-  upload(buffer.data(), read_weight(model.file(), from, tensor.spec.dtype));
+  upload(buffer.data(), read_weight(model.weights(), from, tensor.spec.dtype));
 }
 
 void DeviceMemory::upload(std::byte* to, std::span<const std::byte> bytes) {

@@ -95,10 +95,11 @@ void add_computation(const Session& session, Hash& hash) {
 
 }  // namespace
 
-std::uint64_t fingerprint(const Session& session) {
+std::uint64_t fingerprint(const Session& session, std::int32_t sequence) {
   Hash hash;
-  add_file(session.model().file(), hash);
+  add_file(session.model().weights(), hash);
   add_computation(session, hash);
+  for (const float scale : session.lora_scales(sequence)) hash.add(scale);
   return hash.value();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
@@ -95,6 +96,22 @@ void read_text(const Checkpoint& file, Model::Impl& model) {
   }
 }
 
+// `encoder` is null if the model has none.
+void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* encoder,
+                   Model::Impl& model) {
+  if (files.empty()) return;
+  std::vector<const Graph*> graphs{&graph};
+  if (encoder) graphs.push_back(encoder);
+  const Checkpoint& file = model.source.checkpoint();
+  model.adapters = Adapters::open(files, {.file = file,
+                                          .n_layers = model.facts.n_layers,
+                                          .n_embd = model.facts.n_embd,
+                                          .graphs = graphs});
+  model.weights = model.adapters.weights(file);
+  const auto& warnings = model.adapters.warnings();
+  model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
+}
+
 }  // namespace
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
@@ -124,12 +141,14 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
                  .causal = c.causal,
                  .encodes = encodes};
   check_weights(source.checkpoint(), graph, nullptr, impl->facts);
+  std::optional<Graph> encoder;
   if (encodes) {
-    const Graph encoder = build_graph(source, *impl->architecture, c, {.encoder = true});
-    check(encoder);
-    check_weights(source.checkpoint(), encoder, &graph, impl->facts);
+    encoder = build_graph(source, *impl->architecture, c, {.encoder = true});
+    check(*encoder);
+    check_weights(source.checkpoint(), *encoder, &graph, impl->facts);
     impl->facts.start = start_token(source, *impl);
   }
+  open_adapters(options.adapters, graph, encoder ? &*encoder : nullptr, *impl);
   report(options, 1);
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }
@@ -137,9 +156,9 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
 std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayout& layout) const {
   const std::lock_guard lock(regions_mutex_);
   std::erase_if(regions_, [](const auto& region) { return region.expired(); });
-  for (const auto& region : regions_) {
-    auto weights = region.lock();
-    if (weights && weights->layout() == layout) return weights;
+  for (const auto& known : regions_) {
+    auto region = known.lock();
+    if (region && region->layout() == layout) return region;
   }
   return nullptr;
 }
@@ -147,23 +166,23 @@ std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayo
 std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
     const WeightLayout& layout, const LoadOptions& options) const {
   const std::lock_guard loading(loading_mutex_);
-  if (auto weights = find_region(layout)) return weights;
-  auto weights = std::make_shared<const ResidentWeights>(source.checkpoint(), layout, options);
+  if (auto region = find_region(layout)) return region;
+  auto region = std::make_shared<const ResidentWeights>(weights, layout, options);
   const std::lock_guard lock(regions_mutex_);
-  regions_.push_back(weights);
-  return weights;
+  regions_.push_back(region);
+  return region;
 }
 
 std::int64_t Model::Impl::region_bytes(const WeightLayout& layout) const {
-  const auto weights = find_region(layout);
-  return weights ? weights->bytes() : 0;
+  const auto region = find_region(layout);
+  return region ? region->bytes() : 0;
 }
 
 std::int64_t Model::Impl::resident_bytes() const {
   const std::lock_guard lock(regions_mutex_);
   std::int64_t sum = 0;
-  for (const auto& region : regions_) {
-    if (const auto weights = region.lock()) sum += weights->bytes();
+  for (const auto& known : regions_) {
+    if (const auto region = known.lock()) sum += region->bytes();
   }
   return sum;
 }
@@ -173,6 +192,12 @@ Model::~Model() = default;
 
 const Checkpoint& Model::file() const {
   return impl_->source.checkpoint();
+}
+const Checkpoint& Model::weights() const {
+  return impl_->weights;
+}
+const Adapters& Model::adapters() const {
+  return impl_->adapters;
 }
 const ModelFacts& Model::facts() const {
   return impl_->facts;

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "weft/adapters/adapters.h"
 #include "weft/arch/builder.h"
 #include "weft/run/model.h"
 #include "weft/tokenize/tokenizer.h"
@@ -13,9 +14,11 @@
 namespace weft {
 
 struct Model::Impl {
-  explicit Impl(Checkpoint file) : source(std::move(file)) {}
+  explicit Impl(Checkpoint file) : source(std::move(file)), weights(source.checkpoint()) {}
 
   run::CheckpointSource source;
+  Adapters adapters;
+  Checkpoint weights;  // of the file and the adapters
   const Architecture* architecture = nullptr;
   Config hparams;
   ModelFacts facts;

@@ -44,6 +44,7 @@ ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOp
                                         .cache_v = o.cache_v,
                                         .embeddings = o.embeddings,
                                         .encoder = c.encoder});
+  if (!impl.adapters.empty()) built.graph = impl.adapters.apply(built.graph);
   built.graph = fuse(built.graph, passes);
   return built;
 }

@@ -79,7 +79,7 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
   }
   Writer writer(path);
   writer.bytes(std::as_bytes(std::span(kMagic)));
-  writer.number(fingerprint(session));
+  writer.number(fingerprint(session, sequence));
   writer.number(tokens.size());
   writer.bytes(std::as_bytes(tokens));
   writer.block(std::as_bytes(std::span(note)));
@@ -124,12 +124,12 @@ SavedSequence SavedSequence::open(const std::string& path) {
   return s;
 }
 
-bool SavedSequence::matches(const Session& session) const {
-  return fingerprint_ == fingerprint(session);
+bool SavedSequence::matches(const Session& session, std::int32_t sequence) const {
+  return fingerprint_ == fingerprint(session, sequence);
 }
 
 void SavedSequence::restore(Session& session, std::int32_t sequence, std::int64_t n_tokens) const {
-  if (!matches(session)) {
+  if (!matches(session, sequence)) {
     fail<ValueError>("{}: was saved with another model, other cache types or other kernels",
                      printable_path(name_));
   }

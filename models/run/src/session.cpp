@@ -72,6 +72,7 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     Runner::put(r.tokens, i, tokens[i].token);
     Runner::put(r.pos, i, memory.step()[i].position);
+    write_scales(r, i, tokens[i].sequence);
     if (tokens[i].logits) Runner::put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
   }
   if (!r.ends.empty()) write_ends(r, tokens);
@@ -187,6 +188,8 @@ void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) 
     fail<ValueError>("sequence {} has {} tokens, cannot copy {}", from, length(from), new_length);
   }
   impl_->memory.copy(from, to, new_length);
+  impl_->lora_scales[static_cast<std::size_t>(to)] =
+      impl_->lora_scales[static_cast<std::size_t>(from)];
   if (from != to) impl_->encoded.copy(from, to, impl_->encoded.length(from));
 }
 

@@ -37,14 +37,15 @@ void Session::Impl::write_encoded(Runner& r, std::span<const StepToken> tokens) 
 }
 
 // REQUIRES: `text` and `encoded` have begun the step.
-void Session::Impl::encode(std::span<const std::int32_t> tokens, const std::atomic<bool>* cancel,
-                           NodeObserver* observer) {
+void Session::Impl::encode(std::int32_t sequence, std::span<const std::int32_t> tokens,
+                           const std::atomic<bool>* cancel, NodeObserver* observer) {
   Runner& r = runner(plan_for(tokens.size(), true));
   const std::size_t last_token = tokens.size() - 1;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     Runner::put(r.tokens, i, tokens[i]);
     Runner::put(r.pos, i, static_cast<std::int64_t>(i));
     Runner::put(r.ends, i, static_cast<std::int64_t>(last_token));
+    write_scales(r, i, sequence);
   }
   Runner::put(r.out_rows, 0, static_cast<std::int64_t>(last_token));
   text.write_inputs(r.memory);
@@ -66,7 +67,7 @@ void Session::encode(std::int32_t sequence, std::span<const std::int32_t> tokens
   s.text.begin(of_text);
   try {
     s.encoded.begin(of_sequence);
-    s.encode(tokens, cancel, observer);
+    s.encode(sequence, tokens, cancel, observer);
     s.encoded.append();
   } catch (...) {
     s.encoded.rollback();

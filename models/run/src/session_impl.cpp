@@ -56,13 +56,13 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   if (planned.options.weights == WeightMode::resident) return region;
   // If not all of it fits, reading the rest would only evict what was read before.
   if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
-    prefault_mapped(model->file(), layout, options);
+    prefault_mapped(model->weights(), layout, options);
   return region;
 }
 
 const std::byte* Session::Impl::weight(const Node& node) const {
   const std::byte* data = weights ? weights->find(node.path) : nullptr;
-  return data ? data : model->file().find_tensor(node.path)->data;
+  return data ? data : model->weights().find_tensor(node.path)->data;
 }
 
 std::size_t Session::Impl::plan_for(std::size_t n_tokens, bool of_text) const {
@@ -86,9 +86,10 @@ Runner& Session::Impl::runner(std::size_t i) {
       bindings.devices.push_back((*at)->bindings());
     }
     const bool of_text = i >= planned.n_step_plans;
-    runners[i] = std::make_unique<Runner>(
-        planned.graphs[i], planned.plans[i], planned.assignments[i], bindings, workers,
-        (of_text ? text : memory).input_names(), encoded.input_names());
+    runners[i] =
+        std::make_unique<Runner>(planned.graphs[i], planned.plans[i], planned.assignments[i],
+                                 bindings, workers, (of_text ? text : memory).input_names(),
+                                 encoded.input_names(), model->adapters().loras().size());
   }
   return *runners[i];
 }

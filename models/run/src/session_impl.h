@@ -34,7 +34,8 @@ struct Session::Impl {
         encoded(session_memory(MemoryOf::encoded)),
         runners(planned.plans.size()),
         chunk(static_cast<std::size_t>(planned.options.prefill_width)),
-        ends(static_cast<std::size_t>(planned.options.sequences)) {}
+        ends(static_cast<std::size_t>(planned.options.sequences)),
+        lora_scales(static_cast<std::size_t>(planned.options.sequences), default_scales()) {}
 
   std::vector<std::unique_ptr<run::DeviceMemory>> allocate_on_devices() const;
   std::unordered_map<std::string, std::byte*> place_states();
@@ -47,6 +48,8 @@ struct Session::Impl {
   void check_tokens(std::span<const std::int32_t> tokens) const;
   void check_starts(std::int32_t sequence) const;
   void check_step(std::span<const StepToken> tokens) const;
+  std::vector<float> default_scales() const;
+  void write_scales(run::Runner& r, std::size_t token, std::int32_t sequence);
   void write_ends(run::Runner& r, std::span<const StepToken> tokens);
   std::size_t write_inputs(run::Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
@@ -57,8 +60,8 @@ struct Session::Impl {
   void check_text(std::int32_t sequence, std::span<const std::int32_t> tokens) const;
   void check_has_text(std::int32_t sequence) const;
   void write_encoded(run::Runner& r, std::span<const StepToken> tokens);
-  void encode(std::span<const std::int32_t> tokens, const std::atomic<bool>* cancel,
-              NodeObserver* observer);
+  void encode(std::int32_t sequence, std::span<const std::int32_t> tokens,
+              const std::atomic<bool>* cancel, NodeObserver* observer);
 
   std::shared_ptr<const Model> model;
   PlannedModel planned;
@@ -74,6 +77,7 @@ struct Session::Impl {
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
   std::vector<StepToken> chunk;                       // of feed(), so that it does not allocate
   std::vector<std::int64_t> ends;                     // of write_ends(), likewise
+  std::vector<std::vector<float>> lora_scales;        // by sequence, then by LoRA
   std::span<const float> last;                        // in the arena
 };
 

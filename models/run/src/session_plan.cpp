@@ -280,7 +280,7 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   const auto layout_of = [&](std::size_t step, std::size_t text) {
     std::vector<const Graph*> graphs{&planned.graphs[step]};
     if (text < n) graphs.push_back(&planned.graphs[text]);
-    return layout_weights(model.file(), graphs, resident, off_host);
+    return layout_weights(model.weights(), graphs, resident, off_host);
   };
   WeightLayout layout = layout_of(0, n_steps);
   for (std::size_t i = 1; i < n; ++i) {
@@ -294,7 +294,7 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   const SessionOptions& o = planned.options;
   // If the page cache of the file and the copy do not fit together, the system would have to evict
   // a page for every page that is copied.
-  const bool tight = o.mem_budget - planned.memory.total() < model.file().file_bytes();
+  const bool tight = o.mem_budget - planned.memory.total() < model.weights().file_bytes();
   return {.threads = o.workers, .drop_cache = tight, .progress = o.progress};
 }
 

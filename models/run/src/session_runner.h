@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/adapters/lora.h"
 #include "weft/graph/graph.h"
 #include "weft/scheduler/executor.h"
 
@@ -18,7 +19,7 @@ struct Runner {
   // for what the encoder left.
   Runner(const Graph& graph, const Plan& plan, const Assignment& assignment,
          const Bindings& bindings, Workers& workers, std::span<const std::string> memory_inputs,
-         std::span<const std::string> encoded_inputs)
+         std::span<const std::string> encoded_inputs, std::size_t n_loras)
       : executor(graph, plan, assignment, bindings, workers),
         tokens(input(graph, "tokens")),
         pos(input(graph, "pos")),
@@ -30,6 +31,8 @@ struct Runner {
     for (const std::string& name : memory_inputs) memory.push_back(input(graph, name));
     for (const std::string& name : encoded_inputs)  // `memory` has the slots
       encoded.push_back(name == "slot" ? std::span<std::int32_t>() : input(graph, name));
+    for (std::size_t i = 0; i < n_loras; ++i)
+      lora_scales.push_back(floats(graph, lora_scale_name(i)));
   }
 
   static std::size_t index_of(const std::vector<Variable>& variables, std::string_view name) {
@@ -46,10 +49,17 @@ struct Runner {
     return {reinterpret_cast<std::int32_t*>(bytes.data()), bytes.size() / sizeof(std::int32_t)};
   }
 
+  std::span<float> floats(const Graph& graph, const std::string& path) {
+    if (graph.find(path) == kNoNode) return {};
+    const std::span<std::byte> bytes = executor.input(path);
+    return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
+
   Executor executor;
   std::span<std::int32_t> tokens, pos, out_rows, ends, last_encoded;
   std::vector<std::span<std::int32_t>> memory, encoded;
-  std::size_t t, o;  // indices of the variables
+  std::vector<std::span<float>> lora_scales;  // by LoRA, one number per token
+  std::size_t t, o;                           // indices of the variables
   Extents extents{};
 };
 

@@ -34,10 +34,23 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
     for (TokenId id = 0; id < session.model().facts().n_vocab; ++id)
       if (id < vocabulary.size() && vocabulary.ends_generation(id)) end_tokens.push_back(id);
   }
+  if (options.lora_scales) set_lora_scales(*options.lora_scales);
   if (options.shows_control) options.decode.show_special = true;
   if (options.token_healing && session.model().facts().encodes)
     fail<UnsupportedError>("{}: token healing with a model that has an encoder is not supported",
                            session.model().file().path());
+}
+
+void Generation::Impl::set_lora_scales(std::span<const float> scales) {
+  const std::span<const float> old = session.lora_scales(sequence);
+  const bool same = std::ranges::equal(old, scales);
+  session.set_lora_scales(sequence, scales);
+  if (same) return;
+  session.truncate(sequence, 0);
+  n_fed = 0;
+  must_encode = session.model().facts().encodes;
+  has_begun = false;
+  stopped = StopReason::cancelled;
 }
 
 void Generation::Impl::set_sampler(const SamplerOptions& with) {
@@ -267,6 +280,9 @@ void Generation::begin(std::string_view prompt) {
   impl_->begin(encode_prompt(impl_->session.model(), prompt), SamplerStart::restart);
 }
 
+void Generation::set_lora_scales(std::span<const float> scales) {
+  impl_->set_lora_scales(scales);
+}
 void Generation::set_sampler(const SamplerOptions& options) {
   impl_->set_sampler(options);
 }

@@ -15,7 +15,7 @@ namespace weft {
 namespace {
 
 std::optional<SavedSequence> open_cache(const std::string& path, bool read_only,
-                                        const Session& session, std::string& warning) {
+                                        const Generation& generation, std::string& warning) {
   std::error_code none;
   if (std::filesystem::file_size(path, none) == 0 || none == std::errc::no_such_file_or_directory)
     return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<SavedSequence> open_cache(const std::string& path, bool read_only,
     if (!saved.note().empty() && !read_only)
       fail<UnsupportedError>("{}: a conversation, not a prompt cache: not replaced",
                              printable_path(path));
-    if (saved.matches(session)) return saved;
+    if (saved.matches(generation.session(), generation.sequence())) return saved;
     warning = printable_path(path) +
               " was made with another model, other cache types or other kernels: not used";
   } catch (const FormatError& e) {
@@ -55,7 +55,7 @@ std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenI
                            generation.session().model().file().path());
   }
   if (!read_only_) check_writable(path_);
-  const auto saved = open_cache(path_, read_only_, generation.session(), warning);
+  const auto saved = open_cache(path_, read_only_, generation, warning);
   if (!saved) return 0;
   const auto differ = std::ranges::mismatch(saved->tokens(), prompt).in2 - prompt.begin();
   // The last token is fed again, for its logits.

@@ -12,7 +12,8 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
     fail<ValueError>("cannot fork sequence {} to itself", to_sequence);
   GenerationOptions options = from.options;
   if (seed) options.sampler.seed = *seed;
-  options.rules = {};  // the fork follows its text with a copy of these
+  options.lora_scales.reset();  // copied with the sequence
+  options.rules = {};           // the fork follows its text with a copy of these
   auto to = std::make_unique<Impl>(from.session, to_sequence, options);
   to->options.rules = from.options.rules;
   from.session.copy(from.sequence, to_sequence, static_cast<std::int64_t>(from.n_fed));

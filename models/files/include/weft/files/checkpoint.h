@@ -47,11 +47,20 @@ struct CheckpointTensor {
   std::int64_t paired_rows = 0;
 };
 
+class Checkpoint;
+
 // The index within `data` of row `row` of the tensor; a vector has rows of one element.
 std::int64_t stored_row(const CheckpointTensor& tensor, std::int64_t row);
 // Copies the rows first .. last - 1 of a tensor of two or more dimensions, in order.
 void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
                std::byte* out);
+
+// A tensor that Checkpoint::with() adds, under another name.
+struct AddedTensor {
+  std::string name;
+  const Checkpoint* from = nullptr;
+  const CheckpointTensor* tensor = nullptr;  // of `from`
+};
 
 class Checkpoint {
  public:
@@ -60,6 +69,12 @@ class Checkpoint {
   // The same checks over the bytes of a GGUF file in memory, which outlive the object (tests,
   // fuzzing). `name` stands for the path in messages. Split models cannot be parsed this way.
   static Checkpoint parse(std::span<const std::byte> bytes, const std::string& name);
+  // The same for a copy of the bytes, which the object owns, in an unnamed file.
+  static Checkpoint parse_copy(std::span<const std::byte> bytes, const std::string& name);
+
+  // This checkpoint and tensors of others, whose files become further parts. Metadata and path are
+  // those of this one. Throws FormatError if a name is taken.
+  Checkpoint with(std::span<const AddedTensor> added) const;
 
   const std::string& path() const;
   bool is_directory() const;  // of safetensors: its metadata was derived, not read

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "weft/adapters/adapter_files.h"
 #include "weft/files/checkpoint.h"
 #include "weft/graph/graph.h"
 
 namespace weft {
 
+class Adapters;
 class Tokenizer;
 class Vocabulary;
 
@@ -23,6 +25,9 @@ struct ModelOptions {
   // this mix, as if `weft quantize` had written the file. They are converted when a session loads
   // them; its weights are then always resident. Empty: as they are.
   std::string quantize;
+  // LoRAs and control vectors that the graphs of the model apply. Sessions choose the scale of each
+  // LoRA for each sequence (Session::set_lora_scales); control vectors apply to all of them.
+  AdapterFiles adapters;
 };
 
 // Facts about a model that do not depend on its architecture.
@@ -46,12 +51,16 @@ class Model {
  public:
   // Throws IoError, FormatError, UnsupportedError ("FILE: unsupported architecture 'gpt9'; nearest
   // known: gpt2"), ShapeError; ValueError for an unknown mix and UnsupportedError for a mix that
-  // cannot be written. Afterwards every weight that the graph needs is known to exist with the
-  // right shape and a supported type, and the architecture knows every weight of the file.
+  // cannot be written; what Adapters::open throws. Afterwards every weight that the graph needs is
+  // known to exist with the right shape and a supported type, and the architecture knows every
+  // weight of the file.
   static std::shared_ptr<const Model> load(const std::string& path,
                                            const ModelOptions& options = {});
 
-  const Checkpoint& file() const;
+  const Checkpoint& file() const;  // without adapters
+  // Its tensors, and those that its graphs have for adapters.
+  const Checkpoint& weights() const;
+  const Adapters& adapters() const;
   const ModelFacts& facts() const;
   const std::string& quantized_to() const;  // ModelOptions::quantize
   const Vocabulary& vocabulary() const;

@@ -20,9 +20,10 @@ namespace weft {
 class MappedFile;
 
 // A hash of everything that keys and values depend on: metadata of the model, names, types, shapes
-// and a sample of the bytes of its tensors, the kernels that compute it, and the types of the
-// caches. Differs between instruction sets, because their bits differ.
-std::uint64_t fingerprint(const Session& session);
+// and a sample of the bytes of its tensors, the scales of LoRAs in the sequence, the kernels that
+// compute it, and the types of the caches. Differs between instruction sets, because their bits
+// differ.
+std::uint64_t fingerprint(const Session& session, std::int32_t sequence);
 
 // Writes the contents of a sequence. `tokens` are those that were fed to it. The file appears when
 // it is complete (OutputFile). Throws ValueError if their number is not the sequence's length,
@@ -45,8 +46,8 @@ class SavedSequence {
   std::string_view note() const { return note_; }
   const std::string& name() const { return name_; }  // the path, for messages
 
-  // Whether the session has the fingerprint of the one that saved it.
-  bool matches(const Session& session) const;
+  // Whether a sequence of the session has the fingerprint of the one that was saved.
+  bool matches(const Session& session, std::int32_t sequence = 0) const;
 
   // Replaces the contents of the sequence by the first `n_tokens` of tokens(). Throws ValueError if
   // the session does not match or its context is too short, FormatError if the states have the
@@ -54,7 +55,7 @@ class SavedSequence {
   // room. After an exception the sequence is unchanged.
   void restore(Session& session, std::int32_t sequence, std::int64_t n_tokens) const;
   // The largest number of tokens up to n_tokens that restore() accepts: n_tokens itself, except for
-  // models whose memory is limited (Session::resume_point). REQUIRES: matches(session).
+  // models whose memory is limited (Session::resume_point). REQUIRES: matches().
   std::int64_t resume_point(const Session& session, std::int64_t n_tokens) const;
 
  private:

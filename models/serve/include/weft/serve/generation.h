@@ -39,6 +39,8 @@ struct GenerationOptions {
   // Removes the prompt's last token; the first new token then begins with its text, which is not
   // emitted again (weft/tokenize/token_healing.h).
   bool token_healing = false;
+  // The scale of each LoRA of the model for this generation. None: those that the sequence has.
+  std::optional<std::vector<float>> lora_scales = {};
   int logprobs = -1;  // how many of the most likely tokens to report per token; -1: no logprobs
   DecodeOptions decode = {};
   // Which control tokens appear as text. Empty: as `decode` says.
@@ -95,6 +97,10 @@ class Generation {
   // The same for encode_prompt() of a text (weft/serve/prompt.h). Throws UnsupportedError if the
   // model has no tokenizer.
   void begin(std::string_view prompt);
+  // Sets the scales of LoRAs for the texts that begin from now on (Session::set_lora_scales). If
+  // they differ from those that the sequence has, its tokens are removed and the current text ends.
+  // Throws like Session::set_lora_scales(), and then changes nothing.
+  void set_lora_scales(std::span<const float> scales);
   // Takes effect at the next begin(). Throws like Sampler.
   void set_sampler(const SamplerOptions& options);
 

@@ -1,0 +1,50 @@
+#pragma once
+// Control vectors: directions that are added to the residual stream after layers, scaled. Several
+// files are summed.
+//
+//   h' = h + sum_f scale_f * direction_f.N        h [T, D] after layer N     direction.N [D]
+//
+// Source: Zou et al. 2023, arXiv:2310.01405. A file has general.architecture "controlvector" and
+// tensors direction.N of layers 1 <= N < L; layer 0 has none, as in
+// https://github.com/ggml-org/llama.cpp/blob/master/src/llama-adapter.cpp.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weft/adapters/adapter_files.h"
+#include "weft/files/checkpoint.h"
+#include "weft/graph/graph.h"
+
+namespace weft {
+
+class ControlVector {
+ public:
+  // Reads and sums files for a model of `n_layers` layers of width `n_embd`. Throws IoError,
+  // FormatError, ShapeError and UnsupportedError with the file, and the key or the tensor: another
+  // kind of file, a direction of another width, of layer 0 or of a layer that the model does not
+  // have, numbers that are not finite; ValueError for layers that are not 0 <= first <= last <=
+  // n_layers. REQUIRES: at least one file.
+  ControlVector(std::span<const ControlVectorFile> files,
+                const std::optional<ControlLayers>& layers, std::int64_t n_layers,
+                std::int64_t n_embd);
+
+  const std::map<std::int64_t, Shape>& layers() const { return layers_; }  // [D] each
+  const std::string& path() const { return path_; }                        // of the first file
+  // The directions under the names that they have in graphs.
+  std::vector<AddedTensor> tensors() const;
+
+ private:
+  std::string path_;
+  std::map<std::int64_t, Shape> layers_;
+  std::optional<Checkpoint> sums_;
+};
+
+// The pass "control_vector": adds the direction of each layer to what the layer returns, the only
+// [T, D] f32 node of the layer that other nodes read. Throws UnsupportedError if a layer has none
+// or several of them.
+Graph add_control_vector(const Graph& graph, const ControlVector& vector);
+
+}  // namespace weft

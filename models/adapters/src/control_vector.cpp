@@ -1,0 +1,146 @@
+#include "weft/adapters/control_vector.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/gguf_writer.h"
+#include "weft/graph/layer_path.h"
+#include "weft/graph/pass.h"
+#include "weft/ops/add.h"
+
+#include "adapter_values.h"
+
+namespace weft {
+namespace {
+
+using namespace adapters;
+
+constexpr std::string_view kPrefix = "direction.", kWeight = "control_vector";
+
+// The layer that a tensor is for.
+std::int64_t layer_of(const Checkpoint& file, std::string_view name, std::int64_t n_layers) {
+  std::int64_t layer = -1;
+  const char* const end = name.data() + name.size();
+  bool good = name.starts_with(kPrefix);
+  if (good) {
+    const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, layer);
+    good = error == std::errc() && stop == end;
+  }
+  if (!good)
+    fail<FormatError>("{}: tensor '{}' must be 'direction.N'", printable_path(file.path()),
+                      printable(name));
+  if (layer < 1 || layer >= n_layers)
+    fail<FormatError>("{}: tensor '{}': the layer must be 1..{}, as the model has {} layers",
+                      printable_path(file.path()), printable(name), n_layers - 1, n_layers);
+  return layer;
+}
+
+void check_range(const std::optional<ControlLayers>& layers, std::int64_t n_layers) {
+  if (!layers) return;
+  if (layers->first < 0 || layers->first > layers->last || layers->last > n_layers)
+    fail<ValueError>(
+        "layers of control vectors must be 0 <= first <= last <= {}, got first {}, last {}",
+        n_layers, layers->first, layers->last);
+}
+
+using Directions = std::map<std::int64_t, std::vector<float>>;
+
+void add_file(const ControlVectorFile& about, const std::optional<ControlLayers>& layers,
+              std::int64_t n_layers, std::int64_t n_embd, Directions& sums) {
+  const Checkpoint file = open_adapter(about.path);
+  expect_text(file, "general.architecture", "controlvector", "a control vector");
+  if (file.tensors().empty())
+    fail<FormatError>("{}: the control vector has no tensors", printable_path(file.path()));
+  for (const CheckpointTensor& tensor : file.tensors()) {
+    const std::int64_t layer = layer_of(file, tensor.name, n_layers);
+    if (tensor.spec.shape != Shape{n_embd})
+      fail<ShapeError>("{}: tensor '{}' must be [{}], as wide as the model, got {}",
+                       printable_path(file.path()), printable(tensor.name), n_embd,
+                       to_string(tensor.spec.shape));
+    check_values(file, tensor);
+    if (layers && (layer < layers->first || layer > layers->last)) continue;
+    const std::vector<float> values = values_of(tensor);
+    std::vector<float>& sum = sums[layer];
+    sum.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) sum[i] += about.scale * values[i];
+    for (const float v : sum) {
+      if (!std::isfinite(v))
+        fail<ValueError>("{}: tensor '{}' is not finite when it is multiplied by {}",
+                         printable_path(file.path()), printable(tensor.name), about.scale);
+    }
+  }
+}
+
+}  // namespace
+
+ControlVector::ControlVector(std::span<const ControlVectorFile> files,
+                             const std::optional<ControlLayers>& layers, std::int64_t n_layers,
+                             std::int64_t n_embd)
+    : path_(files.front().path) {
+  check_range(layers, n_layers);
+  Directions sums;
+  for (const ControlVectorFile& file : files) add_file(file, layers, n_layers, n_embd, sums);
+  GgufWriter writer;
+  for (const auto& [layer, values] : sums) {
+    layers_.emplace(layer, Shape{n_embd});
+    writer.add_tensor(layer_path(layer, kWeight), {f32, {n_embd}},
+                      std::as_bytes(std::span(values)));
+  }
+  sums_ = Checkpoint::parse_copy(writer.to_bytes(), path_);
+}
+
+std::vector<AddedTensor> ControlVector::tensors() const {
+  std::vector<AddedTensor> all;
+  for (const CheckpointTensor& tensor : sums_->tensors())
+    all.push_back({std::string(tensor.name), &*sums_, &tensor});
+  return all;
+}
+
+namespace {
+
+// What a layer returns: its only node of this form that is read outside of it.
+NodeId end_of_layer(const Graph& graph, const PerNode<std::vector<NodeId>>& users,
+                    std::int64_t layer, const TensorSpec& spec, const std::string& file) {
+  std::vector<NodeId> ends;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph[id];
+    if (node.kind != NodeKind::op || parse_layer_path(node.path).layer != layer) continue;
+    if (node.spec != spec) continue;
+    const auto inside = [&](NodeId user) {
+      return parse_layer_path(graph[user].path).layer == layer;
+    };
+    if (!std::ranges::all_of(users[id], inside)) ends.push_back(id);
+  }
+  if (ends.size() == 1) return ends.front();
+  fail<UnsupportedError>(
+      "{}: control vectors need layers that return one residual stream; layer {} of this model "
+      "returns {}",
+      printable_path(file), layer, ends.size());
+}
+
+}  // namespace
+
+Graph add_control_vector(const Graph& graph, const ControlVector& vector) {
+  const auto users = graph.users();
+  const Dim tokens = graph[graph.find("tokens")].spec.shape[0];
+  std::map<NodeId, std::int64_t> ends;
+  for (const auto& [layer, shape] : vector.layers())
+    ends.emplace(end_of_layer(graph, users, layer, {f32, {tokens, shape[0]}}, vector.path()),
+                 layer);
+  Rewriter rewriter(graph, "control_vector");
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Tensor h = rewriter.copy(id);
+    const auto end = ends.find(id);
+    if (end == ends.end()) continue;
+    const std::string name = layer_path(end->second, kWeight);
+    const Tensor direction = h.graph().weight(name, {f32, vector.layers().at(end->second)});
+    rewriter.map_to(id, rewriter.insert(kAdd, {{h, direction}}, {},
+                                        layer_path(end->second, "controlled"), graph[id].where));
+  }
+  return rewriter.finish();
+}
+
+}  // namespace weft
