@@ -91,12 +91,13 @@ class Adapters(SystemTest):
 
     def test_programs_show_and_check_adapters(self):
         flags = ["--lora", self.lora(), "--control-vector-scaled", f"{self.vector()}:0.5"]
-        self.assertIn(b"lora.0", self.runs("weft", "plan", *flags).out)
+        plan = self.runs("weft", "plan", "--phase", "decode", *flags).out
+        self.assertIn(b"attn_q.lora.0.sum", plan)
         passes = self.runs("weft", "dot", "--passes", *flags).out.decode()
         self.assertRegex(passes, r"(?m)^\(as built\) +\d+")
         self.assertRegex(passes, r"(?m)^lora +\d+  y = w x")
         self.assertRegex(passes, r"(?m)^control_vector +\d+  h -> h")
-        self.assertIn(b"control_vector", self.runs("weft", "dot", "--fold", "none", *flags).out)
+        self.assertIn(b"controlled", self.runs("weft", "dot", "--fold", "none", *flags).out)
         self.runs("weft", "verify", "--tokens", "1,2,3", *flags)
         text = self.runs("generate", "-p", "Once", "-n", "8", "--temp", "0", *flags).out
         self.assertTrue(text.strip())
