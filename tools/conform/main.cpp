@@ -37,7 +37,7 @@ std::string backend_of(const std::string& given) {
 
 void print(const Case& c, const Outcome& o) {
   if (!o.error.empty()) {
-    std::cout << fmt::format("ERROR  {:<14} {:<22} {:<24} {}\n", c.op, c.types, c.shape, o.error);
+    std::cout << fmt::format("ERROR  {:<22} {:<22} {:<24} {}\n", c.op, c.types, c.shape, o.error);
     return;
   }
   std::string speed;
@@ -46,7 +46,7 @@ void print(const Case& c, const Outcome& o) {
     speed = fmt::format("  {:8.1f} us {:7.2f} GB/s {:7.2f} Gmul/s", o.ns * 1e-3, bytes / o.ns,
                         static_cast<double>(o.cost.multiply_adds) / o.ns);
   }
-  std::cout << fmt::format("{}  {:<14} {:<22} {:<24} {:<36} {:6.3f} of the bound{}\n",
+  std::cout << fmt::format("{}  {:<22} {:<22} {:<24} {:<36} {:6.3f} of the bound{}\n",
                            o.check.passed() ? "ok   " : "WRONG", c.op, c.types, c.shape, o.kernel,
                            o.check.worst_ratio, speed);
   if (o.check.passed()) return;
@@ -73,10 +73,10 @@ int conform(const std::string& given, const std::string& only, bool quiet) {
   }
   if (summaries.empty()) fail<ValueError>("no cases for op '{}'", only);
   int failed = 0;
-  std::cout << fmt::format("\n{:<14} {:>6} {:>10} {:>6}  worst error / bound\n", "op", "cases",
+  std::cout << fmt::format("\n{:<22} {:>6} {:>10} {:>6}  worst error / bound\n", "op", "cases",
                            "supported", "wrong");
   for (const auto& [op, s] : summaries) {
-    std::cout << fmt::format("{:<14} {:>6} {:>10} {:>6}  {:.3f}\n", op, s.asked, s.supported,
+    std::cout << fmt::format("{:<22} {:>6} {:>10} {:>6}  {:.3f}\n", op, s.asked, s.supported,
                              s.failed, s.worst_ratio);
     failed += s.failed;
   }
