@@ -68,9 +68,8 @@ void write(const Piece& piece, std::string_view text) {
 
 void read_all(const weft::Checkpoint& file) {
   for (const weft::CheckpointTensor& t : file.tensors()) {
-    const std::int64_t row_bytes = t.spec.row_bytes();
     std::vector<std::byte> rows(static_cast<std::size_t>(t.n_bytes));
-    if (t.spec.shape.rank() >= 2) copy_rows(t, 0, t.n_bytes / row_bytes, rows.data());
+    copy_rows(t, 0, t.n_rows(), rows.data());
     if (file.find_tensor(t.name) != &t) std::abort();
   }
   weft::make_tokenizer(weft::read_vocabulary(file))->encode("ab <e> a");

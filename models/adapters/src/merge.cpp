@@ -107,23 +107,20 @@ class MergedTensor {
 template <class Change, class Done>
 void put_rows(const CheckpointTensor& tensor, const GgufWriter::Put& put, Change change,
               Done done) {
-  const std::int64_t row_bytes = tensor.spec.dtype.bytes(tensor.spec.shape.last());
-  const std::int64_t n_rows = tensor.n_bytes / row_bytes;
+  const std::int64_t row_bytes = tensor.row_bytes(), n_rows = tensor.n_rows();
   const std::int64_t step = std::max<std::int64_t>(1, kPieceBytes / row_bytes);
   std::vector<std::byte> bytes;
   for (std::int64_t first = 0; first < n_rows; first += step) {
     const std::int64_t last = std::min(first + step, n_rows);
     bytes.resize(static_cast<std::size_t>((last - first) * row_bytes));
-    for (std::int64_t r = first; r < last; ++r)
-      std::copy_n(tensor.data + stored_row(tensor, r) * row_bytes, row_bytes,
-                  bytes.data() + (r - first) * row_bytes);
+    copy_rows(tensor, first, last, bytes.data());
     for (std::int64_t r = first; r < last; ++r)
       change(r, std::span(bytes).subspan(static_cast<std::size_t>((r - first) * row_bytes),
                                          static_cast<std::size_t>(row_bytes)));
     put(bytes);
     done(std::ssize(bytes));
   }
-  release_pages({tensor.data, static_cast<std::size_t>(tensor.n_bytes)});
+  for (const RowSource& source : row_sources(tensor, 0, n_rows)) release_pages(source.bytes);
 }
 
 std::vector<ScaledLora> open_all(const Checkpoint& model, std::span<const LoraFile> files) {

@@ -74,11 +74,92 @@ Hparams read_moe(const Keys& keys) {
   return c;
 }
 
+using Kind = HfKey::Kind;
+using IfAbsent = HfKey::IfAbsent;
+constexpr HfTensor kBertModel[] = {
+    {"embeddings.word_embeddings", "token_embd"},
+    {"embeddings.token_type_embeddings", "token_types"},
+    {"embeddings.position_embeddings", "position_embd"},
+    {"embeddings.LayerNorm", "token_embd_norm"},
+    {"embeddings.position_ids", ""},
+    {"pooler.dense", ""},
+    {"cls.predictions", ""},  // heads of the training
+    {"cls.predictions.decoder", ""},
+    {"cls.predictions.transform.dense", ""},
+    {"cls.predictions.transform.LayerNorm", ""},
+    {"cls.seq_relationship", ""},
+};
+constexpr HfTensor kBertLayer[] = {
+    {"attention.self.query", "attn_q"},
+    {"attention.self.key", "attn_k"},
+    {"attention.self.value", "attn_v"},
+    {"attention.output.dense", "attn_output"},
+    {"attention.output.LayerNorm", "attn_output_norm"},
+    {"intermediate.dense", "ffn_up"},
+    {"output.dense", "ffn_down"},
+    {"output.LayerNorm", "layer_output_norm"},
+};
+constexpr HfKey kBertKeys[] = {
+    {"layer_norm_eps", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "",
+     1e-12},
+    {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+    {"", "attention.causal", Kind::flag, IfAbsent::use_default},
+};
+constexpr HfSetting kBertSettings[] = {{"position_embedding_type", {"\"absolute\""}},
+                                       {"is_decoder", {"false"}}};
+
+constexpr HfTensor kNomicModel[] = {
+    {"embeddings.word_embeddings", "token_embd"},
+    {"embeddings.token_type_embeddings", "token_types"},
+    {"emb_ln", "token_embd_norm"},
+};
+constexpr HfTensor kNomicLayer[] = {
+    {"attn.Wqkv", "attn_qkv"},      {"attn.out_proj", "attn_output"}, {"norm1", "attn_output_norm"},
+    {"mlp.fc11", "ffn_up"},         {"mlp.fc12", "ffn_gate"},         {"mlp.fc2", "ffn_down"},
+    {"norm2", "layer_output_norm"},
+};
+constexpr HfKey kNomicKeys[] = {
+    {"n_positions", "context_length"},
+    {"n_embd", "embedding_length"},
+    {"n_layer", "block_count"},
+    {"n_inner", "feed_forward_length"},
+    {"n_head", "attention.head_count"},
+    {"n_head", "attention.head_count_kv"},
+    {"layer_norm_epsilon", "attention.layer_norm_epsilon", Kind::number},
+    {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+    {"", "attention.causal", Kind::flag, IfAbsent::use_default},
+    {"rotary_emb_base", "rope.freq_base", Kind::number},
+};
+constexpr HfSetting kNomicSettings[] = {{"activation_function", {"\"swiglu\""}},
+                                        {"rotary_emb_interleaved", {"false"}},
+                                        {"rotary_emb_scale_base", {"null"}},
+                                        {"prenorm", {"false"}},
+                                        {"causal", {"false"}}};
+
 }  // namespace
 
 extern const Architecture kBert, kNomicBert, kNomicBertMoe, kJinaBert2, kJinaBert3;
-constinit const Architecture kBert = decoder<bert, read>("bert");
-constinit const Architecture kNomicBert = decoder<nomic, read>("nomic-bert");
+constinit const Architecture kBert =
+    decoder<bert, read>("bert", {.types = {"bert"},
+                                 .tensors = kBertLayer,
+                                 .keys = kBertKeys,
+                                 .activations = {"gelu", "gelu_new", "gelu_pytorch_tanh"},
+                                 .model_tensors = kBertModel,
+                                 .prefixes = {"bert."},
+                                 .layers = "encoder.layer.",
+                                 .settings = kBertSettings,
+                                 .tied = true,
+                                 .rope = false});
+constinit const Architecture kNomicBert =
+    decoder<nomic, read>("nomic-bert", {.types = {"nomic_bert"},
+                                        .tensors = kNomicLayer,
+                                        .keys = kNomicKeys,
+                                        .model_tensors = kNomicModel,
+                                        .prefixes = {"bert."},
+                                        .layers = "encoder.layers.",
+                                        .settings = kNomicSettings,
+                                        .tied = true,
+                                        .rope_share = "rotary_emb_fraction"});
 constinit const Architecture kNomicBertMoe = decoder<nomic_moe, read_moe>("nomic-bert-moe");
 constinit const Architecture kJinaBert2 = decoder<jina2, read>("jina-bert-v2");
 constinit const Architecture kJinaBert3 = decoder<jina3, read>("jina-bert-v3");

@@ -64,10 +64,62 @@ Latent read_latent_dense(const Keys& keys) {
   return c;
 }
 
+using Stored = HfTensor::Stored;
+using Kind = HfKey::Kind;
+using IfAbsent = HfKey::IfAbsent;
+constexpr HfTensor kTensors[] = {
+    {"self_attn.q_a_proj", "attn_q_a"},
+    {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+    {"self_attn.q_b_proj", "attn_q_b"},
+    {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+    {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+    {"self_attn.kv_b_proj", "attn_k_b", Stored::latent_keys},
+    {"self_attn.kv_b_proj", "attn_v_b", Stored::latent_values},
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+};
+// Keys and values are of the latent attention: one head of both.
+constexpr HfKey kKeys[] = {
+    {"", "attention.head_count_kv", Kind::count, IfAbsent::use_default, "", 1},
+    {.hf_name = "kv_lora_rank", .gguf_name = "attention.key_length", .plus = "qk_rope_head_dim"},
+    {"kv_lora_rank", "attention.value_length"},
+    {.hf_name = "qk_nope_head_dim",
+     .gguf_name = "attention.key_length_mla",
+     .plus = "qk_rope_head_dim"},
+    {"v_head_dim", "attention.value_length_mla"},
+    {"kv_lora_rank", "attention.kv_lora_rank"},
+    {"q_lora_rank", "attention.q_lora_rank", Kind::count, IfAbsent::omit},
+    {"qk_rope_head_dim", "rope.dimension_count"},
+    {"n_routed_experts", "expert_count", Kind::count, IfAbsent::omit},
+    {"num_experts_per_tok", "expert_used_count", Kind::count, IfAbsent::omit},
+    {"moe_intermediate_size", "expert_feed_forward_length", Kind::count, IfAbsent::omit},
+    {"n_shared_experts", "expert_shared_count", Kind::count, IfAbsent::omit},
+    {"first_k_dense_replace", "leading_dense_block_count", Kind::count, IfAbsent::omit},
+    {"n_group", "expert_group_count", Kind::count, IfAbsent::omit},
+    {"topk_group", "expert_group_used_count", Kind::count, IfAbsent::omit},
+    {"routed_scaling_factor", "expert_weights_scale", Kind::number, IfAbsent::omit},
+    {"norm_topk_prob", "expert_weights_norm", Kind::flag, IfAbsent::omit},
+    {.hf_name = "scoring_func",
+     .gguf_name = "expert_gating_func",
+     .kind = Kind::word,
+     .if_absent = IfAbsent::use_default,
+     .value = 1,
+     .words = {"softmax", "sigmoid"}},
+};
+constexpr HfSetting kSettings[] = {{"topk_method", {"\"greedy\"", "\"noaux_tc\""}},
+                                   {"moe_layer_freq", {"1"}}};
+
 }  // namespace
 
 extern const Architecture kDeepSeek2, kDeepSeek2Ocr, kMiniCpm3, kMistral4, kPlm;
-constinit const Architecture kDeepSeek2 = decoder<deepseek2, read<true>>("deepseek2");
+constinit const Architecture kDeepSeek2 =
+    decoder<deepseek2, read<true>>("deepseek2", {.types = {"deepseek_v2", "deepseek_v3"},
+                                                 .tensors = kTensors,
+                                                 .keys = kKeys,
+                                                 .settings = kSettings,
+                                                 .latent_yarn = true});
 constinit const Architecture kDeepSeek2Ocr =
     decoder<ocr, read_with_experts<ExpertRules{.normalize = false}>>("deepseek2-ocr");
 constinit const Architecture kMiniCpm3 = decoder<minicpm3, read_latent_dense>("minicpm3");

@@ -43,10 +43,11 @@ Decoder gemma3(const Gemma& c) {
           .logits_cap = c.logits_cap};
 }
 
-// The 27B models (of `deep` layers) scale scores by the width of a head as if D were shared evenly.
-float score_scale(const Hparams& c, std::int64_t deep) {
+// If the file does not say: the 27B models (of `deep` layers) scale scores by the width of a head
+// as if D were shared evenly.
+float score_scale(const Keys& keys, const Hparams& c, std::int64_t deep) {
   const LayerHparams& n = c.layer(0);
-  return 1 / root(c.L == deep ? c.D / n.H : n.E);
+  return keys.number_or("attention.scale", 1e-6, 1e6, 1 / root(c.L == deep ? c.D / n.H : n.E));
 }
 
 Gemma read(const Keys& keys) {
@@ -56,7 +57,7 @@ Gemma read(const Keys& keys) {
 Gemma read2(const Keys& keys) {
   Gemma c{read_usual<>(keys)};
   read_windows(keys, c, 2, {.window = 4096});
-  c.score_scale = score_scale(c, 46);
+  c.score_scale = score_scale(keys, c, 46);
   c.score_cap = keys.number_or("attn_logit_softcapping", 0, 1e6, 50);
   c.logits_cap = keys.number_or("final_logit_softcapping", 0, 1e6, 30);
   return c;
@@ -65,17 +66,75 @@ Gemma read2(const Keys& keys) {
 Gemma read3(const Keys& keys) {
   Gemma c{read_usual<>(keys)};
   read_windows(keys, c, 6);
-  c.score_scale = score_scale(c, 62);
+  c.score_scale = score_scale(keys, c, 62);
   c.logits_cap = keys.number_or("final_logit_softcapping", 0, 1e6, 0);
   c.local_rope = read_local_rope(keys, c, 10000);
   return c;
 }
 
+constexpr auto kLessOne = HfTensor::Stored::less_one;
+constexpr HfTensor kGemmaModel[] = {{"embed_tokens", "token_embd"},
+                                    {"norm", "output_norm", kLessOne}};
+constexpr HfTensor kGemma1[] = {{"input_layernorm", "attn_norm", kLessOne},
+                                {"post_attention_layernorm", "ffn_norm", kLessOne}};
+constexpr HfTensor kGemma23[] = {{"input_layernorm", "attn_norm", kLessOne},
+                                 {"post_attention_layernorm", "post_attention_norm", kLessOne},
+                                 {"pre_feedforward_layernorm", "ffn_norm", kLessOne},
+                                 {"post_feedforward_layernorm", "post_ffw_norm", kLessOne},
+                                 {"self_attn.q_norm", "attn_q_norm", kLessOne},
+                                 {"self_attn.k_norm", "attn_k_norm", kLessOne}};
+constexpr HfSetting kGelu[] = {{"hidden_activation", {"\"gelu_pytorch_tanh\""}}};
+
+using Kind = HfKey::Kind;
+constexpr auto kDefault = HfKey::IfAbsent::use_default;
+constexpr auto kOmit = HfKey::IfAbsent::omit;
+constexpr HfKey kGemma2Keys[] = {
+    {"sliding_window", "attention.sliding_window", Kind::count, kDefault, "", 4096},
+    {"query_pre_attn_scalar", "attention.scale", Kind::inverse_root},
+    {"attn_logit_softcapping", "attn_logit_softcapping", Kind::number, kDefault},
+    {"final_logit_softcapping", "final_logit_softcapping", Kind::number, kDefault}};
+// With the numbers that transformers has for those that the file does not have.
+constexpr HfKey kGemma3Keys[] = {
+    {"vocab_size", "vocab_size", Kind::count, kDefault, "", 262208},
+    {"max_position_embeddings", "context_length", Kind::count, kDefault, "", 131072},
+    {"num_attention_heads", "attention.head_count", Kind::count, kDefault, "", 8},
+    {"num_key_value_heads", "attention.head_count_kv", Kind::count, kDefault, "", 4},
+    {"head_dim", "attention.key_length", Kind::count, kDefault, "", 256},
+    {"head_dim", "attention.value_length", Kind::count, kDefault, "", 256},
+    {"sliding_window", "attention.sliding_window", Kind::count, kDefault, "", 4096},
+    {"sliding_window_pattern", "attention.sliding_window_pattern", Kind::count, kOmit},
+    {"query_pre_attn_scalar", "attention.scale", Kind::inverse_root, kDefault, "", 256},
+    {"final_logit_softcapping", "final_logit_softcapping", Kind::number, kDefault},
+    {"rope_theta", "rope.freq_base", Kind::number, kOmit},
+    {"rope_local_base_freq", "rope.freq_base_swa", Kind::number, kOmit}};
+
 }  // namespace
 
 extern const Architecture kGemma, kGemma2, kGemma3;
-constinit const Architecture kGemma = decoder<gemma, read>("gemma");
-constinit const Architecture kGemma2 = decoder<gemma2, read2>("gemma2");
-constinit const Architecture kGemma3 = decoder<gemma3, read3>("gemma3");
+constinit const Architecture kGemma =
+    decoder<gemma, read>("gemma", {.types = {"gemma"},
+                                   .tensors = kGemma1,
+                                   .activations = {"gelu", "gelu_pytorch_tanh"},
+                                   .model_tensors = kGemmaModel,
+                                   .settings = kGelu,
+                                   .tied = true});
+constinit const Architecture kGemma2 =
+    decoder<gemma2, read2>("gemma2", {.types = {"gemma2"},
+                                      .tensors = kGemma23,
+                                      .keys = kGemma2Keys,
+                                      .activations = {"gelu_pytorch_tanh"},
+                                      .model_tensors = kGemmaModel,
+                                      .settings = kGelu,
+                                      .windows = HfWindows::by_layer,
+                                      .tied = true});
+constinit const Architecture kGemma3 =
+    decoder<gemma3, read3>("gemma3", {.types = {"gemma3_text", "gemma3"},
+                                      .tensors = kGemma23,
+                                      .keys = kGemma3Keys,
+                                      .activations = {"gelu_pytorch_tanh"},
+                                      .model_tensors = kGemmaModel,
+                                      .settings = kGelu,
+                                      .windows = HfWindows::by_layer,
+                                      .tied = true});
 
 }  // namespace weft

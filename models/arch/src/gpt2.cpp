@@ -21,12 +21,67 @@ Decoder starcoder2(const Hparams& c) {
 
 constexpr auto read = read_usual<HparamsRules{.norm = NormKind::layer}>;
 
+using Kind = HfKey::Kind;
+using IfAbsent = HfKey::IfAbsent;
+constexpr auto kTransposed = HfTensor::Stored::transposed;
+constexpr HfTensor kGpt2Model[] = {{"wte", "token_embd"},
+                                   {"wpe", "position_embd"},
+                                   {"ln_f", "output_norm"},
+                                   {"lm_head", "output"}};
+constexpr HfTensor kGpt2Layer[] = {
+    {"ln_1", "attn_norm"},
+    {"attn.c_attn", "attn_qkv", kTransposed},
+    {"attn.c_proj", "attn_output", kTransposed},
+    {"ln_2", "ffn_norm"},
+    {"mlp.c_fc", "ffn_up", kTransposed},
+    {"mlp.c_proj", "ffn_down", kTransposed},
+    {"attn", ""},  // the causal mask
+    {"attn.masked_bias", ""},
+};
+constexpr HfKey kGpt2Keys[] = {
+    {"n_positions", "context_length"},
+    {"n_embd", "embedding_length"},
+    {"n_layer", "block_count"},
+    {"n_inner", "feed_forward_length", Kind::count, IfAbsent::multiple_of, "n_embd", 4},
+    {"n_head", "attention.head_count"},
+    {"n_head", "attention.head_count_kv"},
+    {"layer_norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "",
+     1e-5},
+    {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+};
+constexpr HfSetting kGpt2Settings[] = {
+    {"activation_function", {"\"gelu_new\"", "\"gelu_pytorch_tanh\"", "\"gelu_fast\"", "\"gelu\""}},
+    {"scale_attn_weights", {"true"}},
+    {"scale_attn_by_inverse_layer_idx", {"false"}},
+    {"add_cross_attention", {"false"}},
+};
+
+constexpr HfTensor kStarCoder2Layer[] = {{"mlp.c_fc", "ffn_up"}, {"mlp.c_proj", "ffn_down"}};
+constexpr HfKey kStarCoder2Keys[] = {
+    {"norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "", 1e-5},
+    {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+};
+
 }  // namespace
 
 extern const Architecture kGpt2, kStarCoder, kStarCoder2, kCodeShell;
-constinit const Architecture kGpt2 = decoder<gpt2, read>("gpt2");
+constinit const Architecture kGpt2 = decoder<gpt2, read>("gpt2", {.types = {"gpt2"},
+                                                                  .tensors = kGpt2Layer,
+                                                                  .keys = kGpt2Keys,
+                                                                  .model_tensors = kGpt2Model,
+                                                                  .prefixes = {"transformer."},
+                                                                  .layers = "h.",
+                                                                  .settings = kGpt2Settings,
+                                                                  .tied = true,
+                                                                  .rope = false});
 constinit const Architecture kStarCoder = decoder<gpt2, read>("starcoder");
-constinit const Architecture kStarCoder2 = decoder<starcoder2, read>("starcoder2");
+constinit const Architecture kStarCoder2 =
+    decoder<starcoder2, read>("starcoder2", {.types = {"starcoder2"},
+                                             .tensors = kStarCoder2Layer,
+                                             .keys = kStarCoder2Keys,
+                                             .activations = {"gelu_pytorch_tanh"},
+                                             .windows = HfWindows::ignored,
+                                             .tied = true});
 constinit const Architecture kCodeShell = decoder<starcoder2, read>("codeshell");
 
 }  // namespace weft

@@ -40,11 +40,90 @@ Decoder falcon(const Hparams& c) {
   return {.rope = {.attrs = c.rope}, .layer = {{.name = "layer", .block = falcon_layer}}};
 }
 
+using Kind = HfKey::Kind;
+using IfAbsent = HfKey::IfAbsent;
+constexpr auto kByGroup = HfTensor::Stored::qkv_by_group;
+constexpr HfTensor kNeoXModel[] = {
+    {"embed_in", "token_embd"}, {"final_layer_norm", "output_norm"}, {"embed_out", "output"}};
+constexpr HfTensor kNeoXLayer[] = {
+    {"attention.query_key_value", "attn_qkv", kByGroup},
+    {"attention.dense", "attn_output"},
+    {"mlp.dense_h_to_4h", "ffn_up"},
+    {"mlp.dense_4h_to_h", "ffn_down"},
+    {"attention", ""},  // the causal mask
+    {"attention.masked_bias", ""},
+};
+constexpr HfKey kNeoXKeys[] = {
+    {"layer_norm_eps", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "",
+     1e-5},
+    {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+    {"use_parallel_residual", "use_parallel_residual", Kind::flag, IfAbsent::use_default, "", 1},
+    {"rotary_emb_base", "rope.freq_base", Kind::number, IfAbsent::omit},
+};
+
+constexpr HfTensor kFalconModel[] = {
+    {"word_embeddings", "token_embd"}, {"ln_f", "output_norm"}, {"lm_head", "output"}};
+constexpr HfTensor kFalconLayer[] = {
+    {"input_layernorm", "attn_norm"},
+    {"ln_mlp", "attn_norm"},
+    {"ln_attn", "attn_norm_2"},
+    {"self_attention.query_key_value", "attn_qkv", kByGroup},
+    {"self_attention.dense", "attn_output"},
+    {"mlp.dense_h_to_4h", "ffn_up"},
+    {"mlp.dense_4h_to_h", "ffn_down"},
+};
+// Old models have one key head for all queries, whatever num_kv_heads says.
+constexpr HfKey kFalconKeys[] = {
+    {"max_position_embeddings", "context_length", Kind::count, IfAbsent::use_default, "", 2048},
+    {"n_layer", "block_count", Kind::count, IfAbsent::omit},
+    {"n_head", "attention.head_count", Kind::count, IfAbsent::omit},
+    {"ffn_hidden_size", "feed_forward_length", Kind::count, IfAbsent::multiple_of, "hidden_size",
+     4},
+    {.hf_name = "num_kv_heads",
+     .gguf_name = "attention.head_count_kv",
+     .if_absent = IfAbsent::omit,
+     .when = "new_decoder_architecture"},
+    {.hf_name = "n_head_kv",
+     .gguf_name = "attention.head_count_kv",
+     .if_absent = IfAbsent::omit,
+     .when = "new_decoder_architecture"},
+    {.hf_name = "",
+     .gguf_name = "attention.head_count_kv",
+     .if_absent = IfAbsent::use_default,
+     .value = 1,
+     .when = "multi_query"},
+    {"n_head", "attention.head_count_kv", Kind::count, IfAbsent::omit},
+    {"num_attention_heads", "attention.head_count_kv"},
+    {"layer_norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "",
+     1e-5},
+    {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+};
+constexpr HfSetting kFalconSettings[] = {{"alibi", {"false"}},
+                                         {"bias", {"false"}},
+                                         {"parallel_attn", {"true"}},
+                                         {"activation", {"\"gelu\""}}};
+
 }  // namespace
 
 extern const Architecture kGptNeoX, kFalcon;
-constinit const Architecture kGptNeoX = decoder<gptneox, read_neox>("gptneox");
+constinit const Architecture kGptNeoX = decoder<gptneox, read_neox>(
+    "gptneox", {.types = {"gpt_neox"},
+                .tensors = kNeoXLayer,
+                .keys = kNeoXKeys,
+                .activations = {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"},
+                .model_tensors = kNeoXModel,
+                .prefixes = {"gpt_neox."},
+                .rope_share = "rotary_pct",
+                .usual_rope_share = 0.25});
 constinit const Architecture kFalcon =
-    decoder<falcon, read_usual<HparamsRules{.norm = NormKind::layer}>>("falcon");
+    decoder<falcon, read_usual<HparamsRules{.norm = NormKind::layer}>>(
+        "falcon", {.types = {"falcon", "RefinedWeb", "RefinedWebModel"},
+                   .tensors = kFalconLayer,
+                   .keys = kFalconKeys,
+                   .model_tensors = kFalconModel,
+                   .prefixes = {"transformer."},
+                   .layers = "h.",
+                   .settings = kFalconSettings,
+                   .tied = true});
 
 }  // namespace weft

@@ -74,6 +74,23 @@ Granite read_minicpm(const Keys& keys) {
                             usual_attention_scale(c), 256 / static_cast<float>(c.D)});
 }
 
+using Stored = HfTensor::Stored;
+using Kind = HfKey::Kind;
+constexpr HfTensor kTensors[] = {
+    {"block_sparse_moe.router.layer", "ffn_gate_inp"},
+    {"block_sparse_moe.input_linear", "ffn_gate_exps", Stored::gate_half},
+    {"block_sparse_moe.input_linear", "ffn_up_exps", Stored::up_half},
+    {"block_sparse_moe.output_linear", "ffn_down_exps"},
+};
+constexpr HfKey kKeys[] = {
+    {"embedding_multiplier", "embedding_scale", Kind::number},
+    {"residual_multiplier", "residual_scale", Kind::number},
+    {"attention_multiplier", "attention.scale", Kind::number},
+    {"logits_scaling", "logit_scale", Kind::number},
+    {"num_local_experts", "expert_count", Kind::count, HfKey::IfAbsent::omit},
+    {"num_experts_per_tok", "expert_used_count", Kind::count, HfKey::IfAbsent::omit},
+};
+
 }  // namespace
 
 Granite arch::read_granite(const Keys& keys) {
@@ -82,8 +99,11 @@ Granite arch::read_granite(const Keys& keys) {
 
 extern const Architecture kGraniteDense, kGraniteHybrid, kGraniteMoe, kMiniCpm;
 constinit const Architecture kGraniteHybrid = decoder<granite_hybrid, read_hybrid>("granitehybrid");
-constinit const Architecture kGraniteMoe = decoder<granite, arch::read_granite>("granitemoe");
+constinit const Architecture kGraniteMoe = decoder<granite, arch::read_granite>(
+    "granitemoe",
+    {.types = {"granitemoe"}, .tensors = kTensors, .keys = kKeys, .paired_rows = true});
 constinit const Architecture kMiniCpm = decoder<granite, read_minicpm>("minicpm");
-constinit const Architecture kGraniteDense = decoder<granite, arch::read_granite>("granite");
+constinit const Architecture kGraniteDense = decoder<granite, arch::read_granite>(
+    "granite", {.types = {"granite"}, .keys = kKeys, .paired_rows = true});
 
 }  // namespace weft

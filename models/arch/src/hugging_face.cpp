@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-using Rows = HfTensor::Rows;
+using Stored = HfTensor::Stored;
 using Kind = HfKey::Kind;
 using IfAbsent = HfKey::IfAbsent;
 
@@ -17,11 +17,19 @@ constexpr HfTensor kOutside[] = {
 
 constexpr HfTensor kInLayer[] = {
     {"input_layernorm", "attn_norm"},
-    {"self_attn.q_proj", "attn_q", Rows::query_heads},
-    {"self_attn.k_proj", "attn_k", Rows::key_heads},
+    {"self_attn.q_proj", "attn_q", Stored::query_heads},
+    {"self_attn.k_proj", "attn_k", Stored::key_heads},
     {"self_attn.v_proj", "attn_v"},
     {"self_attn.o_proj", "attn_output"},
     {"post_attention_layernorm", "ffn_norm"},
+    {"mlp.gate", "ffn_gate_inp"},
+    {"mlp.experts.*.gate_proj", "ffn_gate_exps"},
+    {"mlp.experts.*.up_proj", "ffn_up_exps"},
+    {"mlp.experts.*.down_proj", "ffn_down_exps"},
+    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp", Stored::as_matrix},
+    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
     {"mlp.gate_proj", "ffn_gate"},
     {"mlp.up_proj", "ffn_up"},
     {"mlp.down_proj", "ffn_down"},

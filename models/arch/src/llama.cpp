@@ -24,10 +24,21 @@ Hparams read(const Keys& keys) {
   return c;
 }
 
+constexpr HfTensor kMixtral[] = {{"block_sparse_moe.gate", "ffn_gate_inp"},
+                                 {"block_sparse_moe.experts.*.w1", "ffn_gate_exps"},
+                                 {"block_sparse_moe.experts.*.w3", "ffn_up_exps"},
+                                 {"block_sparse_moe.experts.*.w2", "ffn_down_exps"}};
+constexpr HfKey kKeys[] = {
+    {"num_local_experts", "expert_count", HfKey::Kind::count, HfKey::IfAbsent::omit},
+    {"num_experts_per_tok", "expert_used_count", HfKey::Kind::count, HfKey::IfAbsent::omit}};
+
 }  // namespace
 
 extern const Architecture kLlama;
 constinit const Architecture kLlama =
-    decoder<llama, read>("llama", {.types = {"llama", "mistral"}, .paired_rows = true});
+    decoder<llama, read>("llama", {.types = {"llama", "mistral", "mixtral"},
+                                   .tensors = kMixtral,
+                                   .keys = kKeys,
+                                   .paired_rows = true});
 
 }  // namespace weft

@@ -44,11 +44,22 @@ Olmo2 read_olmo2(const Keys& keys) {
   return c;
 }
 
+constexpr HfTensor kTensors[] = {{"self_attn.q_norm", "attn_q_norm"},
+                                 {"self_attn.k_norm", "attn_k_norm"},
+                                 {"post_attention_layernorm", "post_attention_norm"},
+                                 {"post_feedforward_layernorm", "post_ffw_norm"}};
+constexpr HfKey kKeys[] = {
+    {"sliding_window", "attention.sliding_window", HfKey::Kind::count, HfKey::IfAbsent::omit}};
+
 }  // namespace
 
 extern const Architecture kOlmo, kOlmo2, kOpenElm;
 constinit const Architecture kOlmo = decoder<olmo, read_olmo>("olmo");
-constinit const Architecture kOlmo2 = decoder<olmo2, read_olmo2>("olmo2");
+constinit const Architecture kOlmo2 =
+    decoder<olmo2, read_olmo2>("olmo2", {.types = {"olmo2", "olmo3"},
+                                         .tensors = kTensors,
+                                         .keys = kKeys,
+                                         .windows = HfWindows::by_layer});
 constinit const Architecture kOpenElm = decoder<openelm>("openelm");
 
 }  // namespace weft

@@ -27,12 +27,18 @@ Hparams read_moe(const Keys& keys) {
   return c;
 }
 
+constexpr HfTensor kTensors[] = {{"self_attn.qkv_proj", "attn_qkv"},
+                                 {"mlp.gate_up_proj", "ffn_up"}};
+
 }  // namespace
 
 extern const Architecture kPhi2, kPhi3, kPhiMoe;
 constinit const Architecture kPhi2 =
     decoder<phi2, read_usual<HparamsRules{.norm = NormKind::layer}>>("phi2");
-constinit const Architecture kPhi3 = decoder<phi3>("phi3");
+constinit const Architecture kPhi3 = decoder<phi3>("phi3", {.types = {"phi3"},
+                                                            .tensors = kTensors,
+                                                            .windows = HfWindows::ignored,
+                                                            .rope_share = "partial_rotary_factor"});
 constinit const Architecture kPhiMoe = decoder<phi3, read_moe>("phimoe");
 
 }  // namespace weft

@@ -24,6 +24,14 @@ Hparams read_vision(const Keys& keys) {
   return c;
 }
 
+constexpr HfKey kMoeKeys[] = {
+    {"num_experts", "expert_count"},
+    {"num_experts_per_tok", "expert_used_count"},
+    {"moe_intermediate_size", "expert_feed_forward_length"},
+    {"shared_expert_intermediate_size", "expert_shared_feed_forward_length"},
+    {"norm_topk_prob", "expert_weights_norm", HfKey::Kind::flag, HfKey::IfAbsent::use_default}};
+constexpr HfSetting kMoeSettings[] = {{"decoder_sparse_step", {"1"}}, {"mlp_only_layers", {"[]"}}};
+
 }  // namespace
 
 extern const Architecture kQwen2, kQwen2Vl, kPaddleOcr, kQwen2Moe, kSeedOss;
@@ -31,7 +39,8 @@ constinit const Architecture kQwen2 = decoder<qwen2>("qwen2", {.types = {"qwen2"
 constinit const Architecture kQwen2Vl = decoder<qwen2, read_vision>("qwen2vl");
 constinit const Architecture kPaddleOcr = decoder<qwen2, read_vision>("paddleocr");
 constinit const Architecture kQwen2Moe =
-    decoder<qwen2, read_with_experts<ExpertRules{.normalize = false}>>("qwen2moe");
+    decoder<qwen2, read_with_experts<ExpertRules{.normalize = false}>>(
+        "qwen2moe", {.types = {"qwen2_moe"}, .keys = kMoeKeys, .settings = kMoeSettings});
 constinit const Architecture kSeedOss = decoder<seed_oss>("seed_oss");
 
 }  // namespace weft

@@ -27,6 +27,12 @@ Hparams read_vision_moe(const Keys& keys) {
 
 constexpr HfTensor kTensors[] = {{"self_attn.q_norm", "attn_q_norm"},
                                  {"self_attn.k_norm", "attn_k_norm"}};
+constexpr HfKey kMoeKeys[] = {
+    {"num_experts", "expert_count"},
+    {"num_experts_per_tok", "expert_used_count"},
+    {"moe_intermediate_size", "expert_feed_forward_length"},
+    {"norm_topk_prob", "expert_weights_norm", HfKey::Kind::flag, HfKey::IfAbsent::use_default}};
+constexpr HfSetting kMoeSettings[] = {{"decoder_sparse_step", {"1"}}, {"mlp_only_layers", {"[]"}}};
 
 }  // namespace
 
@@ -34,7 +40,9 @@ extern const Architecture kQwen3, kQwen3Vl, kQwen3Moe, kQwen3VlMoe;
 constinit const Architecture kQwen3 =
     decoder<qwen3>("qwen3", {.types = {"qwen3"}, .tensors = kTensors});
 constinit const Architecture kQwen3Vl = decoder<qwen3, read_vision>("qwen3vl");
-constinit const Architecture kQwen3Moe = decoder<qwen3, read_with_experts<>>("qwen3moe");
+constinit const Architecture kQwen3Moe = decoder<qwen3, read_with_experts<>>(
+    "qwen3moe",
+    {.types = {"qwen3_moe"}, .tensors = kTensors, .keys = kMoeKeys, .settings = kMoeSettings});
 constinit const Architecture kQwen3VlMoe = decoder<qwen3, read_vision_moe>("qwen3vlmoe");
 
 }  // namespace weft

@@ -140,8 +140,70 @@ T5 read(const Keys& keys) {
   return c;
 }
 
+constexpr HfTensor kTensors[] = {
+    {"shared", "token_embd"},
+    {"encoder.embed_tokens", ""},
+    {"decoder.embed_tokens", ""},
+    {"encoder.block.#.layer.0.layer_norm", "enc.blk.#.attn_norm"},
+    {"encoder.block.#.layer.0.SelfAttention.q", "enc.blk.#.attn_q"},
+    {"encoder.block.#.layer.0.SelfAttention.k", "enc.blk.#.attn_k"},
+    {"encoder.block.#.layer.0.SelfAttention.v", "enc.blk.#.attn_v"},
+    {"encoder.block.#.layer.0.SelfAttention.o", "enc.blk.#.attn_o"},
+    {"encoder.block.#.layer.0.SelfAttention.relative_attention_bias", "enc.blk.#.attn_rel_b"},
+    {"encoder.block.#.layer.1.layer_norm", "enc.blk.#.ffn_norm"},
+    {"encoder.block.#.layer.1.DenseReluDense.wi", "enc.blk.#.ffn_up"},
+    {"encoder.block.#.layer.1.DenseReluDense.wi_0", "enc.blk.#.ffn_gate"},
+    {"encoder.block.#.layer.1.DenseReluDense.wi_1", "enc.blk.#.ffn_up"},
+    {"encoder.block.#.layer.1.DenseReluDense.wo", "enc.blk.#.ffn_down"},
+    {"encoder.final_layer_norm", "enc.output_norm"},
+    {"decoder.block.#.layer.0.layer_norm", "dec.blk.#.attn_norm"},
+    {"decoder.block.#.layer.0.SelfAttention.q", "dec.blk.#.attn_q"},
+    {"decoder.block.#.layer.0.SelfAttention.k", "dec.blk.#.attn_k"},
+    {"decoder.block.#.layer.0.SelfAttention.v", "dec.blk.#.attn_v"},
+    {"decoder.block.#.layer.0.SelfAttention.o", "dec.blk.#.attn_o"},
+    {"decoder.block.#.layer.0.SelfAttention.relative_attention_bias", "dec.blk.#.attn_rel_b"},
+    {"decoder.block.#.layer.1.layer_norm", "dec.blk.#.cross_attn_norm"},
+    {"decoder.block.#.layer.1.EncDecAttention.q", "dec.blk.#.cross_attn_q"},
+    {"decoder.block.#.layer.1.EncDecAttention.k", "dec.blk.#.cross_attn_k"},
+    {"decoder.block.#.layer.1.EncDecAttention.v", "dec.blk.#.cross_attn_v"},
+    {"decoder.block.#.layer.1.EncDecAttention.o", "dec.blk.#.cross_attn_o"},
+    {"decoder.block.#.layer.1.EncDecAttention.relative_attention_bias", ""},
+    {"decoder.block.#.layer.2.layer_norm", "dec.blk.#.ffn_norm"},
+    {"decoder.block.#.layer.2.DenseReluDense.wi", "dec.blk.#.ffn_up"},
+    {"decoder.block.#.layer.2.DenseReluDense.wi_0", "dec.blk.#.ffn_gate"},
+    {"decoder.block.#.layer.2.DenseReluDense.wi_1", "dec.blk.#.ffn_up"},
+    {"decoder.block.#.layer.2.DenseReluDense.wo", "dec.blk.#.ffn_down"},
+    {"decoder.final_layer_norm", "dec.output_norm"},
+    {"lm_head", "output"},
+};
+using Kind = HfKey::Kind;
+using IfAbsent = HfKey::IfAbsent;
+constexpr HfKey kKeys[] = {
+    {"n_positions", "context_length", Kind::count, IfAbsent::use_default, "", 512},
+    {"d_model", "embedding_length"},
+    {"num_layers", "block_count"},
+    {"num_decoder_layers", "decoder_block_count", Kind::count, IfAbsent::same_as, "num_layers"},
+    {"d_ff", "feed_forward_length"},
+    {"num_heads", "attention.head_count"},
+    {"num_heads", "attention.head_count_kv"},
+    {"d_kv", "attention.key_length"},
+    {"d_kv", "attention.value_length"},
+    {"layer_norm_epsilon", "attention.layer_norm_rms_epsilon", Kind::number, IfAbsent::use_default,
+     "", 1e-6},
+    {"relative_attention_num_buckets", "attention.relative_buckets_count", Kind::count,
+     IfAbsent::use_default, "", 32},
+    {"decoder_start_token_id", "decoder_start_token_id", Kind::count, IfAbsent::omit},
+};
+constexpr HfSetting kSettings[] = {{"relative_attention_max_distance", {"128"}},
+                                   {"feed_forward_proj", {"\"relu\"", "\"gated-gelu\""}}};
+
 constexpr Architecture encoder_decoder() {
-  Architecture t5 = architecture<decode, read>("t5");
+  Architecture t5 = architecture<decode, read>("t5", {.types = {"t5", "mt5", "umt5"},
+                                                      .keys = kKeys,
+                                                      .model_tensors = kTensors,
+                                                      .settings = kSettings,
+                                                      .tied = true,
+                                                      .rope = false});
   t5.encode = [](const Weights& w, const Hparams& c, const Inputs& in) {
     return encode(w, static_cast<const T5&>(c), in);
   };

@@ -37,8 +37,10 @@ TensorFacts look_at(const CheckpointTensor& tensor, const Format& format, std::v
   TensorFacts facts;
   const std::int64_t n = tensor.spec.shape.elems(), cols = tensor.spec.shape.last();
   row.resize(static_cast<std::size_t>(cols));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.row_bytes()));
   for (std::int64_t at = 0; at < n; at += cols) {
-    format.decode(tensor.data + format.dtype.bytes(at), row.data(), cols);
+    copy_rows(tensor, at / cols, at / cols + 1, bytes.data());
+    format.decode(bytes.data(), row.data(), cols);
     for (std::int64_t i = 0; i < cols; ++i) {
       const float v = row[static_cast<std::size_t>(i)];
       if (!std::isfinite(v)) {

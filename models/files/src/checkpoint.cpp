@@ -12,6 +12,7 @@
 #include "weft/files/mapped_file.h"
 
 #include "file_part.h"
+#include "gguf/experts.h"
 #include "gguf/part.h"
 #include "safetensors/directory.h"
 
@@ -48,6 +49,7 @@ Checkpoint Checkpoint::parse(std::span<const std::byte> bytes, const std::string
                            .head = gguf::parse_whole(bytes, name),
                            .texts = nullptr,
                            .file_bytes = static_cast<std::int64_t>(bytes.size())};
+  gguf::stack_experts(files);
   return Checkpoint(std::make_shared<const Impl>(std::move(files)));
 }
 
@@ -143,20 +145,6 @@ void Checkpoint::require_format(const CheckpointTensor& tensor) const {
   fail<UnsupportedError>("{}: tensor '{}' has type {}, which is not supported yet (supported: {})",
                          printable_path(impl_->files.paths[static_cast<std::size_t>(tensor.part)]),
                          printable(tensor.name), tensor.spec.dtype.name(), gguf::supported_types());
-}
-
-std::int64_t stored_row(const CheckpointTensor& tensor, std::int64_t row) {
-  if (tensor.paired_rows == 0) return row;
-  const std::int64_t in_head = row % tensor.paired_rows;
-  return row - in_head + in_head / 2 + in_head % 2 * (tensor.paired_rows / 2);
-}
-
-void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
-               std::byte* out) {
-  const std::int64_t row_bytes = tensor.spec.row_bytes();
-  for (std::int64_t r = first; r < last; ++r, out += row_bytes)
-    std::memcpy(out, tensor.data + stored_row(tensor, r) * row_bytes,
-                static_cast<std::size_t>(row_bytes));
 }
 
 }  // namespace weft

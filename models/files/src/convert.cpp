@@ -36,21 +36,17 @@ class RowWriter {
   // Calls `after` with the bytes of each piece of the tensor in the old type when they are done.
   template <class After>
   void write(const GgufWriter::Put& put, After after) {
-    const std::int64_t row_bytes = tensor_.spec.row_bytes();
-    const std::int64_t n_rows = tensor_.n_bytes / row_bytes;
+    const std::int64_t row_bytes = tensor_.row_bytes();
+    const std::int64_t n_rows = tensor_.n_rows();
     const std::int64_t step = std::max<std::int64_t>(1, kPieceBytes / row_bytes);
     for (std::int64_t first = 0; first < n_rows; first += step) {
       const std::int64_t last = std::min(first + step, n_rows);
       rows_.resize(static_cast<std::size_t>((last - first) * row_bytes));
-      if (tensor_.spec.shape.rank() < 2) {
-        std::copy_n(tensor_.data, tensor_.n_bytes, rows_.data());
-      } else {
-        copy_rows(tensor_, first, last, rows_.data());
-      }
+      copy_rows(tensor_, first, last, rows_.data());
       put(convert(first * from_elems(row_bytes)));
       after(std::ssize(rows_));
     }
-    release_pages({tensor_.data, static_cast<std::size_t>(tensor_.n_bytes)});
+    for (const RowSource& from : row_sources(tensor_, 0, n_rows)) release_pages(from.bytes);
   }
 
  private:

@@ -37,6 +37,8 @@ struct OpenedFiles {
   FilePart head;                   // of the first part, with the tensors of all
   // Text that `head` views and that is not in a file.
   std::shared_ptr<const std::deque<std::string>> texts;
+  // What the runs of tensors view.
+  std::shared_ptr<const std::deque<std::vector<RowRun>>> runs;
   bool is_directory = false;
   std::int64_t file_bytes = 0;
 };

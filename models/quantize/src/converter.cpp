@@ -63,19 +63,17 @@ double Converter::cost(const Piece& piece) const {
   return t.converts() ? elems : kCopyCost * elems;
 }
 
-std::span<const std::byte> Converter::source(const Piece& piece) const {
-  const CheckpointTensor& tensor = *plan_.tensors[piece.tensor].tensor;
-  const std::int64_t row_bytes = tensor.spec.dtype.bytes(rows_of(tensor.spec).n_cols);
-  return {tensor.data + piece.first_row * row_bytes,
-          static_cast<std::size_t>(piece.n_rows * row_bytes)};
+std::vector<RowSource> Converter::sources(const Piece& piece) const {
+  return row_sources(*plan_.tensors[piece.tensor].tensor, piece.first_row,
+                     piece.first_row + piece.n_rows);
 }
 
 void Converter::release_source(const Piece& piece) const {
-  const CheckpointTensor& tensor = *plan_.tensors[piece.tensor].tensor;
-  const std::span<const std::byte> bytes = source(piece);
-  const auto ahead = static_cast<std::uint64_t>(bytes.data() - tensor.data) + tensor.file_offset;
-  const std::size_t before = std::min(ahead, kFaultAround);
-  release_pages({bytes.data() - before, bytes.size() + before});
+  for (const RowSource& from : sources(piece)) {
+    if (!from.last) continue;
+    const std::size_t before = std::min<std::size_t>(from.file_offset, kFaultAround);
+    release_pages({from.bytes.data() - before, from.bytes.size() + before});
+  }
 }
 
 const float* Converter::importance(const Piece& piece) {
@@ -99,14 +97,16 @@ void Converter::make(const Piece& piece, Slot& slot, RowConverter& rows) {
   const DType from = t.tensor->spec.dtype;
   const std::int64_t n_cols = rows_of(t.tensor->spec).n_cols;
   const std::int64_t n_elems = piece.n_rows * n_cols;
-  std::span<const std::byte> in = source(piece);
-  prefault_rows(file_, *t.tensor, from.bytes(n_cols), piece.first_row,
-                piece.first_row + piece.n_rows);
-  if (t.tensor->paired_rows != 0) {  // the rows are in another order in the file
-    slot.in_order.resize(in.size());
+  const auto n_bytes = static_cast<std::size_t>(from.bytes(n_elems));
+  prefault_rows(file_, *t.tensor, piece.first_row, piece.first_row + piece.n_rows);
+  if (!t.tensor->runs.empty()) {  // the rows are in another order in the file
+    slot.in_order.resize(n_bytes);
     copy_rows(*t.tensor, piece.first_row, piece.first_row + piece.n_rows, slot.in_order.data());
-    in = slot.in_order;
   }
+  const std::span<const std::byte> in =
+      t.tensor->runs.empty()
+          ? std::span(t.tensor->data + piece.first_row * from.bytes(n_cols), n_bytes)
+          : std::span<const std::byte>(slot.in_order);
   slot.out = in;
   if (!t.converts()) {
     if (!is_float(from)) return;
@@ -132,7 +132,9 @@ void Converter::work() {
     const std::size_t i = next_++;
     Slot& slot = slots_[i % slots_.size()];
     lock.unlock();
-    if (i + slots_.size() < pieces_.size()) read_ahead(source(pieces_[i + slots_.size()]));
+    if (i + slots_.size() < pieces_.size()) {
+      for (const RowSource& from : sources(pieces_[i + slots_.size()])) read_ahead(from.bytes);
+    }
     try {
       make(pieces_[i], slot, rows);
     } catch (...) {

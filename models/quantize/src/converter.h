@@ -52,7 +52,7 @@ class Converter {
   void work();
   void make(const Piece& piece, Slot& slot, RowConverter& rows);
   [[noreturn]] void refuse(const Piece& piece, const BadWeight& bad) const;
-  std::span<const std::byte> source(const Piece& piece) const;
+  std::vector<RowSource> sources(const Piece& piece) const;
   void release_source(const Piece& piece) const;
   const float* importance(const Piece& piece);
   double cost(const Piece& piece) const;

@@ -83,7 +83,7 @@ void DeviceMemory::fill(const Model& model, const std::string& path, const Devic
       tensors_.emplace(path, DeviceBuffer(device_, align_up(tensor.spec.bytes()))).first->second;
   if (!tensor.weight) return upload(buffer.data(), std::vector<std::byte>(n_bytes));
   const CheckpointTensor& from = *model.weights().find_tensor(path);
-  if (from.spec.dtype == tensor.spec.dtype && from.paired_rows == 0)
+  if (from.spec.dtype == tensor.spec.dtype && from.runs.empty())
     return upload(buffer.data(), {from.data, n_bytes});
   upload(buffer.data(), read_weight(model.weights(), from, tensor.spec.dtype));
 }

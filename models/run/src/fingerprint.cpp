@@ -63,10 +63,11 @@ void add_file(const Checkpoint& file, Hash& hash) {
     hash.add(tensor.name);
     hash.add(tensor.spec.dtype.name());
     for (const Dim& dim : tensor.spec.shape) hash.add(dim.bound);
-    const std::span bytes(tensor.data, static_cast<std::size_t>(tensor.n_bytes));
-    const std::size_t n = std::min(bytes.size(), kSample);
-    hash.add(bytes.first(n));
-    hash.add(bytes.last(n));
+    const std::int64_t n_rows = tensor.runs.empty() ? tensor.n_rows() : 1;
+    const auto first = row_sources(tensor, 0, n_rows).front().bytes;
+    const auto last = row_sources(tensor, tensor.n_rows() - n_rows, tensor.n_rows()).back().bytes;
+    hash.add(first.first(std::min(first.size(), kSample)));
+    hash.add(last.last(std::min(last.size(), kSample)));
   }
 }
 

@@ -28,13 +28,12 @@ void check_finite(const Checkpoint& file, const CheckpointTensor& tensor) {
   constexpr std::int64_t kSmall = 1 << 20;
   if (tensor.spec.dtype != f32 || tensor.spec.shape.rank() != 1) return;
   if (tensor.spec.shape.last() > kSmall) return;
-  for (std::int64_t i = 0; i < tensor.spec.shape.last(); ++i) {
-    float value = 0;
-    std::memcpy(&value, tensor.data + i * std::int64_t{sizeof(float)}, sizeof(float));
-    if (std::isfinite(value)) continue;
-    fail<FormatError>("{}: tensor '{}' holds {} at element {}: the file is damaged", file.path(),
-                      printable(tensor.name), value, i);
-  }
+  std::vector<float> values(static_cast<std::size_t>(tensor.spec.shape.last()));
+  copy_rows(tensor, 0, 1, std::as_writable_bytes(std::span(values)).data());
+  const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
+  if (bad == values.end()) return;
+  fail<FormatError>("{}: tensor '{}' holds {} at element {}: the file is damaged", file.path(),
+                    printable(tensor.name), *bad, bad - values.begin());
 }
 
 // Checks every weight of the graph once that another graph does not have: small ones must be

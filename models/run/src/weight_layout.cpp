@@ -52,7 +52,9 @@ WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const
   WeightLayout layout;
   for (const Graph* graph : graphs) add_weights(file, *graph, off_host, layout.weights);
   std::ranges::sort(layout.weights, {}, [](const PlacedWeight& w) {
-    return std::tuple(w.tensor->part, w.tensor->file_offset);
+    const CheckpointTensor& t = *w.tensor;
+    return t.runs.empty() ? std::tuple(t.part, t.file_offset)
+                          : std::tuple(t.runs.front().part, t.runs.front().file_offset);
   });
   for (PlacedWeight& w : layout.weights) {
     const DType in_file = w.tensor->spec.dtype;
@@ -64,7 +66,7 @@ WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const
     }
     layout.changes_types |= other_type;
     // Rows in another order than the graph's must be copied to be reordered.
-    const bool reordered = w.tensor->paired_rows != 0;
+    const bool reordered = !w.tensor->runs.empty();
     if (reordered || (resident && (w.whole || other_type))) {
       w.offset = layout.region_bytes;
       layout.region_bytes += align_up(w.dtype.bytes(w.tensor->spec.shape.elems()));

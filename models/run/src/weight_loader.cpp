@@ -32,16 +32,13 @@ struct Chunk {
   const PlacedWeight* weight = nullptr;
   std::int64_t first = 0, last = 0, n_rows = 0, row_bytes = 0;
 
-  std::span<const std::byte> bytes() const {
-    return {weight->tensor->data + first * row_bytes,
-            static_cast<std::size_t>((last - first) * row_bytes)};
-  }
+  std::size_t n_bytes() const { return static_cast<std::size_t>((last - first) * row_bytes); }
+  std::vector<RowSource> sources() const { return row_sources(*weight->tensor, first, last); }
 };
 
 void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
-  const TensorSpec& spec = weight.tensor->spec;
-  const std::int64_t row_bytes = spec.dtype.bytes(spec.shape.last());  // a row of a matrix
-  const std::int64_t n_rows = weight.tensor->n_bytes / row_bytes;
+  const std::int64_t row_bytes = weight.tensor->row_bytes();
+  const std::int64_t n_rows = weight.tensor->n_rows();
   const RowLayout* layout = weight.dtype.layout();
   const std::int64_t granule = layout ? layout->granule : 1;
   const std::int64_t step = std::max<std::int64_t>(1, kChunkBytes / row_bytes / granule) * granule;
@@ -50,7 +47,11 @@ void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
 }
 
 void prefault(const Checkpoint& file, const Chunk& c) {
-  prefault_rows(file, *c.weight->tensor, c.row_bytes, c.first, c.last);
+  prefault_rows(file, *c.weight->tensor, c.first, c.last);
+}
+
+void read_ahead(const Chunk& c) {
+  for (const RowSource& from : c.sources()) weft::read_ahead(from.bytes);
 }
 
 // Keeps the error of the first chunk that failed, in the order of chunks.
@@ -85,10 +86,9 @@ class ChunkQueue {
     const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
     if (i >= chunks_.size()) return false;
     if (i == 0) {
-      for (const Chunk& c : chunks_.first(std::min(kChunksAhead, chunks_.size())))
-        read_ahead(c.bytes());
+      for (const Chunk& c : chunks_.first(std::min(kChunksAhead, chunks_.size()))) read_ahead(c);
     }
-    if (i + kChunksAhead < chunks_.size()) read_ahead(chunks_[i + kChunksAhead].bytes());
+    if (i + kChunksAhead < chunks_.size()) read_ahead(chunks_[i + kChunksAhead]);
     try {
       work_(chunks_[i]);
     } catch (...) {
@@ -145,15 +145,14 @@ void for_all(std::span<const Chunk> chunks, const LoadOptions& options, const Wo
   report();
 }
 
-// Copies rows of a tensor whose rows are in another order. The sources are near the chunk, because
-// heads are smaller than chunks.
+// Copies rows of a tensor whose rows are in another order or in several places.
 void copy_reordered(const Chunk& c, std::byte* to) {
   const PlacedWeight& w = *c.weight;
   if (w.dtype == w.tensor->spec.dtype)
     return weft::copy_rows(*w.tensor, c.first, c.last, to + c.first * c.row_bytes);
   // Packs them as a tensor of only these rows: whole granules of the layout, except in the last
   // chunk.
-  std::vector<std::byte> rows(c.bytes().size());
+  std::vector<std::byte> rows(c.n_bytes());
   weft::copy_rows(*w.tensor, c.first, c.last, rows.data());
   w.dtype.layout()->pack(w.dtype, rows.data(), to + c.first * c.row_bytes, c.last - c.first,
                          c.row_bytes, 0, c.last - c.first);
@@ -169,10 +168,12 @@ void convert_rows(std::string_view file, const Chunk& c, std::byte* to) {
   const std::int64_t n_cols = tensor.spec.shape.last();
   const std::int64_t row_bytes = type.bytes(row_elems);
   std::byte* const place = to + c.first * row_bytes;
-  const std::byte* from = c.bytes().data();
+  const std::byte* from = nullptr;
   std::vector<std::byte> in_order, plain;
-  if (tensor.paired_rows != 0) {
-    in_order.resize(c.bytes().size());
+  if (tensor.runs.empty()) {
+    from = tensor.data + c.first * c.row_bytes;
+  } else {
+    in_order.resize(c.n_bytes());
     weft::copy_rows(tensor, c.first, c.last, in_order.data());
     from = in_order.data();
   }
@@ -192,10 +193,9 @@ void copy_chunk(std::string_view file, const Chunk& c, std::byte* region) {
   const PlacedWeight& w = *c.weight;
   std::byte* const to = region + w.offset;
   if (w.converts) return convert_rows(file, c, to);
-  if (w.tensor->paired_rows != 0) return copy_reordered(c, to);
+  if (!w.tensor->runs.empty()) return copy_reordered(c, to);
   if (w.dtype == w.tensor->spec.dtype) {
-    const auto bytes = c.bytes();
-    std::memcpy(to + c.first * c.row_bytes, bytes.data(), bytes.size());
+    weft::copy_rows(*w.tensor, c.first, c.last, to + c.first * c.row_bytes);
   } else {
     w.dtype.layout()->pack(w.dtype, w.tensor->data, to, c.n_rows, c.row_bytes, c.first, c.last);
   }
@@ -213,7 +213,9 @@ class PageReleaser {
   // when all earlier chunks were copied: faults also map neighbouring pages, in large folios up to
   // a chunk.
   void copied(const Chunk& c) {
-    release_pages(c.bytes());
+    for (const RowSource& from : c.sources()) {
+      if (from.last) release_pages(from.bytes);
+    }
     for (const Chunk& chunk : releasable(c)) release(chunk);
   }
   // REQUIRES: no thread copies any more.
@@ -223,11 +225,12 @@ class PageReleaser {
 
  private:
   void release(const Chunk& c) const {
-    release_pages(c.bytes());
-    if (droppers_.empty()) return;
-    const CheckpointTensor& tensor = *c.weight->tensor;
-    droppers_[static_cast<std::size_t>(tensor.part)].drop(
-        tensor.file_offset + static_cast<std::uint64_t>(c.first * c.row_bytes), c.bytes().size());
+    for (const RowSource& from : c.sources()) {
+      if (!from.last) continue;
+      release_pages(from.bytes);
+      if (droppers_.empty()) continue;
+      droppers_[static_cast<std::size_t>(from.part)].drop(from.file_offset, from.bytes.size());
+    }
   }
 
   // The chunks that can be released after c was copied.

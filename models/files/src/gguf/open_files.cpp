@@ -3,6 +3,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
+#include "gguf/experts.h"
 #include "gguf/part.h"
 #include "gguf/split.h"
 
@@ -35,6 +36,7 @@ files::OpenedFiles open_files(const std::string& path) {
   files.head = parse_part(map.bytes(), path);
   const Split split = read_split(files.head, path);
   if (split.count > 1) append_parts(split, files);
+  stack_experts(files);
   return files;
 }
 

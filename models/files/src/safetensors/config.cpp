@@ -1,73 +1,33 @@
 #include "safetensors/config.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 
+#include "safetensors/config_keys.h"
 #include "safetensors/rope_scaling.h"
 
 namespace weft::safetensors {
 namespace {
-
-std::uint32_t fits_u32(const JsonObject& json, std::string_view key, std::uint64_t value) {
-  if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()))
-    return static_cast<std::uint32_t>(value);
-  json.mismatch(key, "below 2^31");
-}
-
-// Adds the keys "ARCH.*" of config.json's numbers.
-class KeyWriter {
- public:
-  KeyWriter(const JsonObject& json, std::string_view arch, MetadataSink& writer)
-      : json_(json), arch_(arch), writer_(writer) {}
-
-  void add(const HfKey& about) const {
-    std::string_view hf_name = about.hf_name;
-    if (!json_.find(hf_name)) {
-      if (about.if_absent == HfKey::IfAbsent::omit) return;
-      if (about.if_absent == HfKey::IfAbsent::same_as) hf_name = about.other;
-    }
-    const bool by_default = about.if_absent == HfKey::IfAbsent::use_default && !json_.find(hf_name);
-    const std::string key = name(about.gguf_name);
-    switch (about.kind) {
-      case HfKey::Kind::count:
-        return writer_.add_u32(key, by_default ? static_cast<std::uint32_t>(about.value)
-                                               : fits_u32(json_, hf_name, json_.uint(hf_name)));
-      case HfKey::Kind::number:
-        return writer_.add_f32(key, static_cast<float>(by_default ? about.value : number(hf_name)));
-      case HfKey::Kind::flag:
-        return writer_.add_bool(key, by_default ? about.value != 0 : flag(hf_name));
-    }
-  }
-  std::string name(std::string_view key) const { return fmt::format("{}.{}", arch_, key); }
-
- private:
-  double number(std::string_view key) const {
-    if (const auto value = json_.find_number(key)) return *value;
-    fail<FormatError>("{}: '{}' is missing", printable_path(json_.file()), json_.name(key));
-  }
-  bool flag(std::string_view key) const {
-    if (const auto value = json_.find_bool(key)) return *value;
-    fail<FormatError>("{}: '{}' is missing", printable_path(json_.file()), json_.name(key));
-  }
-
-  const JsonObject& json_;
-  std::string_view arch_;
-  MetadataSink& writer_;
-};
 
 [[noreturn]] void unsupported(const JsonObject& json, std::string_view key, const Json& value) {
   fail<UnsupportedError>("{}: '{}' is {}, which is not supported", printable_path(json.file()),
                          json.name(key), printable(value.dump()));
 }
 
-void check_activation(const JsonObject& json, const HuggingFace& tables) {
+void check_settings(const JsonObject& json, const HuggingFace& tables) {
   const auto name = json.find_string("hidden_act");
   if (name && std::ranges::find(tables.activations, *name) == tables.activations.end())
     unsupported(json, "hidden_act", *name);
+  for (const HfSetting& setting : tables.settings) {
+    const Json* value = json.find(setting.hf_name);
+    if (!value) continue;
+    const std::string text = value->dump();
+    const auto is = [&](std::string_view accepted) { return accepted == text; };
+    if (std::ranges::none_of(setting.values, is)) unsupported(json, setting.hf_name, *value);
+  }
 }
 
 void check_quantization(const JsonObject& json) {
@@ -79,13 +39,18 @@ void check_quantization(const JsonObject& json) {
       printable_path(json.file()), printable(about->find_string("quant_method").value_or("?")));
 }
 
+// Whether an entry of layer_types is this kind.
+bool is_kind(const Json& entry, std::string_view kind) {
+  return entry.is_string() && entry.get_ref<const std::string&>() == kind;
+}
+
 // Refuses layers with sliding windows. Newer files list the kinds of all layers; then only the list
 // counts.
-void check_windows(const JsonObject& json) {
+void refuse_windows(const JsonObject& json) {
   if (const Json* kinds = json.find("layer_types")) {
     if (!kinds->is_array()) json.mismatch("layer_types", "an array");
     for (const Json& kind : *kinds) {
-      if (kind != "full_attention") unsupported(json, "layer_types", kind);
+      if (!is_kind(kind, "full_attention")) unsupported(json, "layer_types", kind);
     }
     return;
   }
@@ -97,33 +62,84 @@ void check_windows(const JsonObject& json) {
   unsupported(json, "sliding_window", *window);
 }
 
-}  // namespace
+// Which layers have windows, if the file lists their kinds.
+void add_layer_types(ConfigKeys& keys) {
+  const JsonObject& json = keys.json();
+  const Json* kinds = json.find("layer_types");
+  if (!kinds) return;
+  if (!kinds->is_array() || kinds->size() != json.uint("num_hidden_layers"))
+    json.mismatch("layer_types", "one kind for each of the 'num_hidden_layers' layers");
+  std::vector<bool> windows;
+  for (const Json& kind : *kinds) {
+    windows.push_back(is_kind(kind, "sliding_attention"));
+    if (!windows.back() && !is_kind(kind, "full_attention")) unsupported(json, "layer_types", kind);
+  }
+  keys.add_flags("attention.sliding_window_pattern", windows);
+}
 
-Config read_config(const JsonObject& json, const std::string& name, MetadataSink& writer) {
+std::string model_type(const JsonObject& json) {
   const auto type = json.find_string("model_type");
   if (!type) fail<FormatError>("{}: 'model_type' is missing", printable_path(json.file()));
-  Config config{.type = *type, .architecture = &find_hf_model(*type, json.file())};
+  return *type;
+}
+
+std::uint64_t added(const ConfigKeys& keys, std::string_view key, std::uint64_t otherwise) {
+  const auto value = keys.find(key);
+  return value ? static_cast<std::uint64_t>(*value) : otherwise;
+}
+
+// Numbers that shape tensors.
+void read_shapes(const ConfigKeys& keys, Config& config) {
+  config.n_vocab = added(keys, "vocab_size", 0);
+  config.n_layers = added(keys, "block_count", 0);
+  config.n_experts = added(keys, "expert_count", 0);
+  config.n_heads = added(keys, "attention.head_count", 0);
+  config.n_kv_heads = added(keys, "attention.head_count_kv", config.n_heads);
+  config.latent_E =
+      added(keys, "attention.key_length_mla", 0) -
+      std::min(added(keys, "rope.dimension_count", 0), added(keys, "attention.key_length_mla", 0));
+  config.latent_Ev = added(keys, "attention.value_length_mla", 0);
+  if (config.n_heads == 0 || config.n_kv_heads == 0)
+    keys.json().mismatch("num_attention_heads", "at least 1, as many for keys and values");
+}
+
+void read_part(const JsonObject& json, const std::string& name, MetadataSink& sink,
+               Config& config) {
   const HuggingFace& tables = config.architecture->hugging_face;
   check_quantization(json);
-  check_activation(json, tables);
-  check_windows(json);
+  check_settings(json, tables);
+  if (tables.windows == HfWindows::refused) refuse_windows(json);
 
   const std::string_view arch = config.architecture->name;
-  const KeyWriter keys(json, arch, writer);
-  writer.add_string("general.architecture", arch);
-  if (!name.empty()) writer.add_string("general.name", name);
-  for (const HfKey& key : usual_hf_keys()) keys.add(key);
-  for (const HfKey& key : tables.keys) keys.add(key);
-  config.n_vocab = json.uint("vocab_size");
-  config.n_heads = json.uint("num_attention_heads");
-  config.n_kv_heads = json.find_uint("num_key_value_heads").value_or(config.n_heads);
-  if (config.n_heads == 0 || config.n_kv_heads == 0)
-    json.mismatch("num_attention_heads", "at least 1, as many for keys and values");
-  const std::uint64_t head_width =
-      json.find_uint("head_dim").value_or(json.uint("hidden_size") / config.n_heads);
-  writer.add_u32(keys.name("rope.dimension_count"), fits_u32(json, "head_dim", head_width));
-  config.rope_factors = read_rope(json, arch, head_width, writer);
-  config.tied = json.find_bool("tie_word_embeddings").value_or(false);
+  ConfigKeys keys(json, arch, sink);
+  sink.add_string("general.architecture", arch);
+  if (!name.empty()) sink.add_string("general.name", name);
+  if (tables.windows == HfWindows::by_layer) add_layer_types(keys);
+  keys.add(tables.keys);
+  keys.add(usual_hf_keys());
+  read_shapes(keys, config);
+  if (tables.rope) {
+    const std::uint64_t width = added(keys, "embedding_length", 0) / config.n_heads;
+    config.rope_factors = read_rope(tables, added(keys, "attention.key_length", width), keys);
+  }
+  config.tied = json.find_bool("tie_word_embeddings").value_or(config.tied);
+  config.next_tokens = json.find_uint("num_nextn_predict_layers").value_or(0) > 0;
+}
+
+}  // namespace
+
+Config read_config(const JsonObject& json, const std::string& name, MetadataSink& sink) {
+  const auto text = json.find_object("text_config");
+  const bool own_type = text && text->find("model_type");
+  const std::string type = model_type(own_type ? *text : json);
+  Config config;
+  config.type = type;
+  config.architecture = &find_hf_model(type, json.file());
+  config.other_parts = text || json.find("vision_config") || json.find("audio_config");
+  config.tied =
+      json.find_bool("tie_word_embeddings").value_or(config.architecture->hugging_face.tied);
+  if (text) check_quantization(json);
+  read_part(text ? *text : json, name, sink, config);
   return config;
 }
 

@@ -15,14 +15,17 @@ namespace weft::safetensors {
 struct Config {
   std::string type;  // model_type
   const Architecture* architecture = nullptr;
-  std::uint64_t n_heads = 0, n_kv_heads = 0, n_vocab = 0;
-  bool tied = false;                // the output matrix is the table of embeddings
-  std::vector<float> rope_factors;  // divisors of the angles of rope; empty if there are none
+  std::uint64_t n_heads = 0, n_kv_heads = 0, n_vocab = 0, n_layers = 0, n_experts = 0;
+  std::uint64_t latent_E = 0, latent_Ev = 0;  // of a head, in one matrix of latent attention
+  bool tied = false;                          // the output matrix is the table of embeddings
+  bool other_parts = false;                   // the model also reads images or sound
+  bool next_tokens = false;                   // layers behind n_layers predict further tokens
+  std::vector<NamedFloats> rope_factors;      // divisors of the angles of rope
 };
 
-// Adds the keys to the writer. Throws FormatError for missing keys and wrong types, and
-// UnsupportedError for what the architecture cannot compute: sliding windows, quantized weights,
-// other activations, other kinds of rope scaling.
-Config read_config(const JsonObject& json, const std::string& name, MetadataSink& writer);
+// Adds the keys to the sink. For models of several parts, those of the part that reads text. Throws
+// FormatError for missing keys and wrong types, and UnsupportedError for what the architecture
+// cannot compute.
+Config read_config(const JsonObject& json, const std::string& name, MetadataSink& sink);
 
 }  // namespace weft::safetensors

@@ -145,7 +145,7 @@ TEST_CASE("tensors keep their place in the shard, norms become F32, rows of q an
   const CheckpointTensor* b = file.find_tensor("blk.0.attn_q.bias");
   REQUIRE(b);
   CHECK(b->spec == TensorSpec{f32, {8}});
-  CHECK(b->paired_rows == 0);
+  CHECK(b->runs.empty());
   std::vector<float> values(8);
   std::memcpy(values.data(), b->data, 32);
   CHECK(values == std::vector<float>{1, 1.5, 1.25, 1.75, 2, 3, 2.5, 3.5});
@@ -177,9 +177,9 @@ TEST_CASE("files that are missing or cut are named") {
 }
 
 TEST_CASE("numbers of config.json are checked") {
-  CHECK(error_with("model_type", "gpt9") ==
-        "DIR/config.json: model_type 'gpt9' is not supported (supported: llama, mistral, qwen2, "
-        "qwen3)");
+  const std::string unknown = error_with("model_type", "gpt9");
+  CHECK(holds(unknown, "DIR/config.json: model_type 'gpt9' is not supported (supported: "));
+  CHECK(holds(unknown, ", qwen3, "));
   CHECK(error_with("hidden_size", nullptr) == "DIR/config.json: 'hidden_size' is missing");
   CHECK(error_with("hidden_size", "32") ==
         "DIR/config.json: 'hidden_size' must be a whole number, got string");

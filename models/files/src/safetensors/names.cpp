@@ -1,6 +1,7 @@
 #include "safetensors/names.h"
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 
 #include "weft/base/error.h"
@@ -12,25 +13,125 @@ namespace weft::safetensors {
 namespace {
 
 constexpr std::uint32_t kAfterAllLayers = 10001;
-constexpr std::uint32_t kMaxInLayer = 64;  // tensors of a layer
+constexpr std::uint32_t kMaxInLayer = 128;  // tensors of a layer
+
+constexpr std::string_view kOtherParts[] = {
+    "vision_tower.", "vision_model.",          "vision_embed_tokens.", "visual.",
+    "audio_tower.",  "multi_modal_projector.", "embed_vision.",        "mm_projector."};
+
+// What old checkpoints call weight and bias.
+struct Kind {
+  std::string_view hf_name, gguf_name;
+};
+constexpr Kind kKinds[] = {
+    {".weight", ".weight"}, {".bias", ".bias"}, {".gamma", ".weight"}, {".beta", ".bias"}};
+
+// Whether a name in a table is that of a single tensor, not of a weight and its bias.
+bool names_kind(std::string_view gguf_name) {
+  return gguf_name.ends_with(".weight") || gguf_name.ends_with(".bias");
+}
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
+  if (prefix.empty() || !text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
 
-bool is_layer_number(std::string_view text) {
-  return !text.empty() && text.size() <= 4 && (text.size() == 1 || text.front() != '0') &&
-         std::ranges::all_of(text, is_digit);
+std::string_view without_prefixes(const HuggingFace& tables, std::string_view name) {
+  while (std::ranges::any_of(tables.prefixes,
+                             [&](std::string_view prefix) { return take_prefix(name, prefix); })) {
+  }
+  return name;
+}
+
+// Takes a number of at most four digits from the front of the text; -1 if there is none.
+std::int64_t take_number(std::string_view& text) {
+  const auto end = std::ranges::find_if_not(text, is_digit);
+  const auto n = static_cast<std::size_t>(end - text.begin());
+  if (n == 0 || n > 4 || (n > 1 && text.front() == '0')) return -1;
+  std::int64_t number = 0;
+  for (const char digit : text.substr(0, n)) number = number * 10 + (digit - '0');
+  text.remove_prefix(n);
+  return number;
+}
+
+struct Match {
+  const HfTensor* tensor = nullptr;
+  std::uint32_t order = 0;  // in its tables
+  std::int64_t layer = -1, expert = -1;
+};
+
+bool matches(std::string_view pattern, std::string_view name, Match& match) {
+  for (; !pattern.empty(); pattern.remove_prefix(1)) {
+    const char c = pattern.front();
+    if (c == '#' || c == '*') {
+      const std::int64_t number = take_number(name);
+      if (number < 0) return false;
+      (c == '#' ? match.layer : match.expert) = number;
+    } else if (!take_prefix(name, pattern.substr(0, 1))) {
+      return false;
+    }
+  }
+  return name.empty();
+}
+
+std::vector<Match> find_in(std::span<const HfTensor> table, std::string_view name,
+                           std::uint32_t first) {
+  std::vector<Match> found;
+  for (std::uint32_t i = 0; i < table.size(); ++i) {
+    Match match{.tensor = &table[i], .order = first + i};
+    if (matches(table[i].hf_name, name, match)) found.push_back(match);
+  }
+  return found;
+}
+
+// The architecture's own names come first, because they may differ from the usual ones.
+std::vector<Match> find_in(std::span<const HfTensor> own, std::span<const HfTensor> usual,
+                           std::string_view name) {
+  std::vector<Match> found = find_in(own, name, static_cast<std::uint32_t>(usual.size()));
+  return found.empty() ? find_in(usual, name, 0) : found;
+}
+
+std::vector<Match> find_matches(const HuggingFace& tables, std::string_view name) {
+  std::string_view in_layer = name;
+  if (!take_prefix(in_layer, tables.layers))
+    return find_in(tables.model_tensors, usual_hf_model_tensors(), name);
+  const std::int64_t layer = take_number(in_layer);
+  if (layer < 0 || !take_prefix(in_layer, ".")) return {};
+  std::vector<Match> found = find_in(tables.tensors, usual_hf_tensors(), in_layer);
+  for (Match& match : found) match.layer = layer;
+  return found;
+}
+
+TensorRole role_of(const Match& match, const HuggingFace& tables, std::string_view kind) {
+  const HfTensor& tensor = *match.tensor;
+  TensorRole role{.stored = tensor.stored, .layer = match.layer, .expert = match.expert};
+  if (tensor.gguf_name.empty()) return role;
+  const bool in_table_of_layers = tensor.hf_name.find('#') == std::string_view::npos;
+  if (match.layer >= 0 && in_table_of_layers) role.name = fmt::format("blk.{}.", match.layer);
+  for (const char c : tensor.gguf_name)
+    role.name += c == '#' ? fmt::format("{}", match.layer) : std::string(1, c);
+  role.name += kind;
+  const std::string_view first = tables.model_tensors.empty()
+                                     ? usual_hf_model_tensors().front().gguf_name
+                                     : tables.model_tensors.front().gguf_name;
+  const bool before = tensor.gguf_name == first;
+  const std::uint32_t layer = match.layer >= 0 ? static_cast<std::uint32_t>(match.layer) + 1
+                              : before         ? 0
+                                               : kAfterAllLayers;
+  role.order = layer * kMaxInLayer + match.order;
+  return role;
 }
 
 }  // namespace
 
 const Architecture& find_hf_model(std::string_view type, const std::string& file) {
   std::string known;
-  for (const Architecture* architecture : architectures()) {
+  const std::vector<const Architecture*> all = architectures();
+  for (const Architecture* architecture : all | std::views::reverse) {
     if (architecture->hugging_face.has_type(type)) return *architecture;
+  }
+  for (const Architecture* architecture : all) {
     for (const std::string_view other : architecture->hugging_face.types) {
       if (!other.empty()) known += (known.empty() ? "" : ", ") + std::string(other);
     }
@@ -39,56 +140,27 @@ const Architecture& find_hf_model(std::string_view type, const std::string& file
                          printable_path(file), printable(type), known);
 }
 
-namespace {
-
-struct Found {
-  const HfTensor* tensor = nullptr;
-  std::uint32_t order = 0;  // in a layer
-};
-Found find_in(std::span<const HfTensor> table, std::string_view hf_name, std::uint32_t first) {
-  const auto at = std::ranges::find(table, hf_name, &HfTensor::hf_name);
-  if (at == table.end()) return {};
-  return {&*at, first + static_cast<std::uint32_t>(at - table.begin())};
-}
-
-// The architecture's own names come first, because they may differ from the usual ones.
-Found find_in_layer(const HuggingFace& tables, std::string_view hf_name) {
-  const auto n_usual = static_cast<std::uint32_t>(usual_hf_tensors().size());
-  const Found own = find_in(tables.tensors, hf_name, n_usual);
-  return own.tensor ? own : find_in(usual_hf_tensors(), hf_name, 0);
-}
-
-}  // namespace
-
-TensorRole find_role(const HuggingFace& tables, std::string_view hf_name) {
+std::vector<TensorRole> find_roles(const HuggingFace& tables, std::string_view hf_name) {
   // Angles of rope, which old checkpoints contain.
-  if (hf_name.ends_with("rotary_emb.inv_freq")) return {.name = {}, .known = true};
-  const std::size_t dot = hf_name.rfind('.');
-  if (dot == std::string_view::npos) return {};
-  const std::string_view kind = hf_name.substr(dot);
-  if (kind != ".weight" && kind != ".bias") return {};
-  std::string_view base = hf_name.substr(0, dot);
-  take_prefix(base, "model.");  // checkpoints without an output matrix lack this prefix
-  std::string prefix;
-  std::uint32_t layer = 0;  // 1 for the first one
-  Found found;
-  if (take_prefix(base, "layers.")) {
-    const std::size_t end = std::min(base.find('.'), base.size());
-    const std::string_view number = base.substr(0, end);
-    if (!is_layer_number(number)) return {};
-    prefix = "blk." + std::string(number) + ".";
-    for (const char digit : number) layer = layer * 10 + static_cast<std::uint32_t>(digit - '0');
-    ++layer;
-    found = find_in_layer(tables, base.substr(std::min(end + 1, base.size())));
-  } else {
-    found = find_in(usual_hf_model_tensors(), base, 0);
-    if (found.order > 0) layer = kAfterAllLayers;
+  if (hf_name.ends_with("rotary_emb.inv_freq")) return {TensorRole{}};
+  std::string_view base = without_prefixes(tables, hf_name);
+  std::vector<TensorRole> roles;
+  const auto* const kind =
+      std::ranges::find_if(kKinds, [&](const Kind& k) { return base.ends_with(k.hf_name); });
+  if (kind != std::end(kKinds)) base.remove_suffix(kind->hf_name.size());
+  const bool has_kind = kind != std::end(kKinds);
+  for (const Match& match : find_matches(tables, base)) {
+    const std::string_view name = match.tensor->gguf_name;
+    if (!name.empty() && has_kind == names_kind(name)) continue;
+    roles.push_back(role_of(match, tables, has_kind ? kind->gguf_name : ""));
   }
-  if (!found.tensor) return {};
-  return {.name = prefix + std::string(found.tensor->gguf_name) + std::string(kind),
-          .rows = found.tensor->rows,
-          .order = layer * kMaxInLayer + found.order,
-          .known = true};
+  return roles;
+}
+
+bool is_of_other_part(const HuggingFace& tables, std::string_view hf_name) {
+  const std::string_view base = without_prefixes(tables, hf_name);
+  return std::ranges::any_of(kOtherParts,
+                             [&](std::string_view part) { return base.starts_with(part); });
 }
 
 }  // namespace weft::safetensors

@@ -4,23 +4,34 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weft/arch/builder.h"
 
 namespace weft::safetensors {
 
-// The architecture for this model_type, built in or registered. Throws UnsupportedError listing the
-// known types.
+// The architecture for this model_type, built in or registered; registered ones come first. Throws
+// UnsupportedError listing the known types.
 const Architecture& find_hf_model(std::string_view type, const std::string& file);
 
 // Weft's view of a tensor.
 struct TensorRole {
-  std::string name;  // "blk.3.attn_q.weight"; empty for tensors that are computed, not learned
-  HfTensor::Rows rows = HfTensor::Rows::as_stored;
-  std::uint32_t order = 0;  // steps use the tensors roughly in this order
-  bool known = false;
+  std::string name;  // "blk.3.attn_q.weight"; empty for tensors that are not needed
+  HfTensor::Stored stored = HfTensor::Stored::as_is;
+  std::uint32_t order = 0;               // steps use the tensors roughly in this order
+  std::int64_t layer = -1, expert = -1;  // -1: none
 };
 
-TensorRole find_role(const HuggingFace& tables, std::string_view hf_name);
+// A tensor that is computed, not stored.
+struct NamedFloats {
+  std::string name;
+  std::vector<float> values;
+};
+
+// Usually one. None if the architecture has no such tensor.
+std::vector<TensorRole> find_roles(const HuggingFace& tables, std::string_view hf_name);
+
+// Whether it belongs to the part of a model that reads images or sound.
+bool is_of_other_part(const HuggingFace& tables, std::string_view hf_name);
 
 }  // namespace weft::safetensors

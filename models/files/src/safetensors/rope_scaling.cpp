@@ -61,82 +61,154 @@ double stated_magnitude(const JsonObject& scaling, double factor) {
          yarn_magnitude(factor, positive(scaling, "mscale_all_dim"));
 }
 
+// The settings of rope: "rope_scaling", or "rope_parameters" in newer files, which also has
+// rope_theta, and in models with windows one object for each kind of layer.
+struct Settings {
+  std::optional<JsonObject> full, in_windows;
+};
+Settings find_settings(const JsonObject& json) {
+  if (auto scaling = json.find_object("rope_scaling")) return {scaling, {}};
+  const auto all = json.find_object("rope_parameters");
+  if (!all || !all->find("full_attention")) return {all, {}};
+  return {all->find_object("full_attention"), all->find_object("sliding_attention")};
+}
+
 class Rope {
  public:
-  Rope(const JsonObject& json, std::string_view arch, MetadataSink& writer)
-      : json_(json), arch_(arch), writer_(writer) {}
+  Rope(const HuggingFace& tables, ConfigKeys& keys)
+      : tables_(tables), json_(keys.json()), keys_(keys) {}
 
-  void add(std::string_view key, double value) const {
-    writer_.add_f32(fmt::format("{}.rope.{}", arch_, key), static_cast<float>(value));
+  // The rotated elements of a head.
+  std::uint64_t add_width(std::uint64_t head_width, const std::optional<JsonObject>& scaling) {
+    const std::string_view share_key =
+        tables_.rope_share.empty() ? "partial_rotary_factor" : tables_.rope_share;
+    double share = json_.find_number(share_key).value_or(tables_.usual_rope_share);
+    if (scaling) share = scaling->find_number("partial_rotary_factor").value_or(share);
+    if (tables_.rope_share.empty() && share != 1) {
+      fail<UnsupportedError>("{}: '{}' is {}, which is not supported", printable_path(json_.file()),
+                             json_.name(share_key), share);
+    }
+    if (!(share > 0) || !(share <= 1)) json_.mismatch(share_key, "above 0, at most 1");
+    const auto width = static_cast<std::uint64_t>(static_cast<double>(head_width) * share);
+    if (const auto given = keys_.find("rope.dimension_count"))
+      return static_cast<std::uint64_t>(*given);
+    keys_.add_count("rope.dimension_count", width, "head_dim");
+    return width;
   }
-  void begin(std::string_view type, const JsonObject& scaling) const {
-    writer_.add_string(fmt::format("{}.rope.scaling.type", arch_), type);
-    add("scaling.factor", positive(scaling, "factor"));
+
+  double add_base(const Settings& settings) {
+    const JsonObject& has_base =
+        settings.full && settings.full->find("rope_theta") ? *settings.full : json_;
+    if (settings.in_windows && settings.in_windows->find("rope_theta") &&
+        !keys_.has("rope.freq_base_swa"))
+      keys_.add_number("rope.freq_base_swa", positive(*settings.in_windows, "rope_theta"));
+    if (const auto given = keys_.find("rope.freq_base")) return *given;
+    if (!has_base.find("rope_theta")) return kDefaultBase;
+    const double base = positive(has_base, "rope_theta");
+    keys_.add_number("rope.freq_base", base);
+    return base;
   }
-  void add_yarn(const JsonObject& scaling) const {
+
+  void begin(std::string_view type, const JsonObject& scaling) {
+    keys_.add_text("rope.scaling.type", type);
+    keys_.add_number("rope.scaling.factor", positive(scaling, "factor"));
+  }
+
+  void add_yarn(const JsonObject& scaling) {
     begin("yarn", scaling);
-    const JsonObject& has_it = scaling.find("original_max_position_embeddings") ? scaling : json_;
-    writer_.add_u32(fmt::format("{}.rope.scaling.original_context_length", arch_),
-                    context(has_it, &has_it == &scaling ? "original_max_position_embeddings"
-                                                        : "max_position_embeddings"));
+    add_original_context(scaling);
     if (!scaling.find_bool("truncate").value_or(true)) {
       fail<UnsupportedError>("{}: '{}' is false, which is not supported",
                              printable_path(json_.file()), scaling.name("truncate"));
     }
-    if (scaling.find("beta_fast")) add("scaling.yarn_beta_fast", positive(scaling, "beta_fast"));
-    if (scaling.find("beta_slow")) add("scaling.yarn_beta_slow", positive(scaling, "beta_slow"));
+    for (const char* beta : {"beta_fast", "beta_slow"}) {
+      if (scaling.find(beta))
+        keys_.add_number(fmt::format("rope.scaling.yarn_{}", beta), positive(scaling, beta));
+    }
+    if (tables_.latent_yarn) return add_score_magnitude(scaling);
     const double factor = positive(scaling, "factor");
     const double ratio = stated_magnitude(scaling, factor) / yarn_magnitude(factor);
-    if (std::fabs(ratio - 1) > 1e-6) add("scaling.attn_factor", ratio);
+    if (std::fabs(ratio - 1) > 1e-6) keys_.add_number("rope.scaling.attn_factor", ratio);
+  }
+
+  // Microsoft's LongRoPE (arXiv:2402.13753): a set of divisors within the original context, and
+  // another one beyond it.
+  std::vector<NamedFloats> add_longrope(const JsonObject& scaling, std::uint64_t width) {
+    const double original = add_original_context(scaling);
+    if (original < 2) json_.mismatch("original_max_position_embeddings", "at least 2");
+    const double longest = context(json_, "max_position_embeddings");
+    const double stretch =
+        scaling.find("factor") ? positive(scaling, "factor") : longest / original;
+    double magnitude = stretch <= 1 ? 1 : std::sqrt(1 + std::log(stretch) / std::log(original));
+    if (scaling.find("attention_factor")) magnitude = positive(scaling, "attention_factor");
+    if (magnitude != 1) keys_.add_number("rope.scaling.attn_factor", magnitude);
+    return {{"rope_factors_long.weight", factors(scaling, "long_factor", width)},
+            {"rope_factors_short.weight", factors(scaling, "short_factor", width)}};
   }
 
  private:
+  std::uint32_t add_original_context(const JsonObject& scaling) {
+    const char* original = "original_max_position_embeddings";
+    const bool own = scaling.find(original);
+    const std::uint32_t length = context(
+        own ? scaling : json_, own || json_.find(original) ? original : "max_position_embeddings");
+    keys_.add_count("rope.scaling.original_context_length", length, original);
+    return length;
+  }
+
+  // Of DeepSeek's models, whose angles keep their magnitude.
+  void add_score_magnitude(const JsonObject& scaling) {
+    const auto of_scores = scaling.find_number("mscale_all_dim").value_or(0);
+    if (of_scores != scaling.find_number("mscale").value_or(of_scores))
+      scaling.mismatch("mscale", "as 'mscale_all_dim'");
+    if (of_scores != 0)
+      keys_.add_number("rope.scaling.yarn_log_multiplier",
+                       0.1 * positive(scaling, "mscale_all_dim"));
+  }
+
+  static std::vector<float> factors(const JsonObject& scaling, std::string_view key,
+                                    std::uint64_t width) {
+    const Json* list = scaling.find(key);
+    if (!list || !list->is_array() || list->size() != width / 2)
+      scaling.mismatch(key, fmt::format("{} numbers", width / 2));
+    std::vector<float> values;
+    for (const Json& value : *list) {
+      if (!value.is_number() || !(value.get<double>() > 0) || !(value.get<double>() < 1e18))
+        scaling.mismatch(key, "numbers above 0");
+      values.push_back(static_cast<float>(value.get<double>()));
+    }
+    return values;
+  }
+
+  const HuggingFace& tables_;
   const JsonObject& json_;
-  std::string_view arch_;
-  MetadataSink& writer_;
+  ConfigKeys& keys_;
 };
-
-// "rope_scaling", or "rope_parameters" in newer files, which also contains rope_theta.
-std::optional<JsonObject> find_scaling(const JsonObject& json) {
-  if (auto scaling = json.find_object("rope_scaling")) return scaling;
-  return json.find_object("rope_parameters");
-}
-
-void check_whole_heads(const JsonObject& json) {
-  const double share = json.find_number("partial_rotary_factor").value_or(1);
-  if (share == 1) return;
-  fail<UnsupportedError>("{}: '{}' is {}, which is not supported", printable_path(json.file()),
-                         json.name("partial_rotary_factor"), share);
-}
 
 }  // namespace
 
-std::vector<float> read_rope(const JsonObject& json, std::string_view arch,
-                             std::uint64_t head_width, MetadataSink& writer) {
+std::vector<NamedFloats> read_rope(const HuggingFace& tables, std::uint64_t head_width,
+                                   ConfigKeys& keys) {
+  const JsonObject& json = keys.json();
   if (head_width > kMaxHeadWidth) json.mismatch("head_dim", "at most 65536");
-  check_whole_heads(json);
-  const Rope rope(json, arch, writer);
-  const auto scaling = find_scaling(json);
-  if (scaling) check_whole_heads(*scaling);
-  const JsonObject& has_base = scaling && scaling->find("rope_theta") ? *scaling : json;
-  double base = kDefaultBase;
-  if (has_base.find("rope_theta")) {
-    base = positive(has_base, "rope_theta");
-    rope.add("freq_base", base);
-  }
-  if (!scaling) return {};
-  auto type = scaling->find_string("rope_type");
-  if (!type) type = scaling->find_string("type");
+  const Settings settings = find_settings(json);
+  Rope rope(tables, keys);
+  const std::uint64_t width = rope.add_width(head_width, settings.full);
+  const double base = rope.add_base(settings);
+  if (!settings.full) return {};
+  const JsonObject& scaling = *settings.full;
+  auto type = scaling.find_string("rope_type");
+  if (!type) type = scaling.find_string("type");
   if (!type || *type == "default") return {};
-  if (*type == "llama3") return llama3_factors(*scaling, base, head_width);
+  if (*type == "llama3") return {{"rope_freqs.weight", llama3_factors(scaling, base, width)}};
+  if (*type == "longrope" || *type == "su") return rope.add_longrope(scaling, width);
   if (*type == "linear") {
-    rope.begin("linear", *scaling);
+    rope.begin("linear", scaling);
   } else if (*type == "yarn") {
-    rope.add_yarn(*scaling);
+    rope.add_yarn(scaling);
   } else {
     fail<UnsupportedError>(
-        "{}: rope scaling '{}' is not supported (supported: linear, llama3, "
-        "yarn)",
+        "{}: rope scaling '{}' is not supported (supported: linear, llama3, longrope, yarn)",
         printable_path(json.file()), printable(*type));
   }
   return {};

@@ -13,6 +13,10 @@ constexpr std::string_view kGpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kOneDigit = R"(\p{N})";
 constexpr std::string_view kThreeDigits = R"(\p{N}{1,3})";
+// Stages without a pattern that split at runs of such characters.
+constexpr const char* kDigits = "(digits)";
+constexpr const char* kPunctuation = "(punctuation)";
+constexpr const char* kBloom = R"( ?[^(\s|[.,!?…。，、।۔،])]+)";
 
 // Patterns in order; each one splits the pieces of the previous one.
 struct Row {
@@ -31,7 +35,6 @@ std::vector<Row> make_rows() {
   const std::string words = R"(|[^\r\n\p{L}\p{N}]?\p{L}+|)";
   const std::string others = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|)";
   const std::string rest = others + spaces;
-  const std::string bloom = R"( ?[^(\s|[.,!?…。，、।۔،])]+)";
   const std::string others_and_slashes = R"(| ?[^\s\p{L}\p{N}]+[\r\n/]*|)";
   const auto cased = [&](const std::string& digits) {
     return upper + "*" + lower + "+" + contractions + "?|" + upper + "+" + lower + "*" +
@@ -40,6 +43,7 @@ std::vector<Row> make_rows() {
   return {
       {"gpt-2", {std::string(kGpt2)}},
       {"smollm", {std::string(kOneDigit), std::string(kGpt2)}},
+      {"falcon", {kPunctuation, std::string(kGpt2), kDigits, "[0-9][0-9][0-9]"}},
       {"llama-bpe", {contractions + words + R"(\p{N}{1,3})" + others + spaces}, true},
       {"smaug-bpe", {contractions + words + R"(\p{N}{1,3})" + others + spaces}},
       {"qwen2", {contractions + words + R"(\p{N})" + others + spaces}},
@@ -67,8 +71,8 @@ std::vector<Row> make_rows() {
        {contractions + R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N})" +
         R"(| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)"}},
       {"superbpe", {R"(\p{N}+)", R"((?=(\d{3})+(?!\d)))"}},
-      {"bloom", {bloom}},
-      {"viking", {bloom, std::string(kOneDigit)}},
+      {"bloom", {kBloom}},
+      {"viking", {kBloom, std::string(kOneDigit)}},
       {"tekken",
        {upper + "*" + lower + "+|" + upper + "+" + lower + R"(*|\p{N})" + others_and_slashes +
         spaces},
@@ -112,8 +116,11 @@ void collect(const JsonObject& stage, std::vector<std::string>& patterns) {
   const std::string type = stage.find_string("type").value_or("");
   if (type == "Split") {
     patterns.push_back(split_pattern(stage));
-  } else if (type == "Digits" && stage.find_bool("individual_digits").value_or(false)) {
-    patterns.emplace_back(kOneDigit);
+  } else if (type == "Digits") {
+    const bool individual = stage.find_bool("individual_digits").value_or(false);
+    patterns.emplace_back(individual ? std::string(kOneDigit) : kDigits);
+  } else if (type == "Punctuation" && stage.find_string("behavior") == "Contiguous") {
+    patterns.emplace_back(kPunctuation);
   } else if (type == "ByteLevel") {
     if (stage.find_bool("add_prefix_space").value_or(true))
       unsupported(stage, "ByteLevel with add_prefix_space");

@@ -246,6 +246,14 @@ TEST_CASE("patterns are known by the names of GGUF") {
   Json words = bytes;
   words["use_regex"] = true;
   CHECK(name({{{"type", "Digits"}, {"individual_digits", true}}, words}, false) == "smollm");
+  CHECK(name({{{"type", "Punctuation"}, {"behavior", "Contiguous"}},
+              words,
+              {{"type", "Digits"}, {"individual_digits", false}},
+              {{"type", "Split"},
+               {"pattern", {{"Regex", "[0-9][0-9][0-9]"}}},
+               {"behavior", "Isolated"},
+               {"invert", false}}},
+             false) == "falcon");
   Json kept = split;
   kept.update({{"behavior", "Removed"}, {"invert", true}});
   CHECK(name({kept, bytes}, true) == "llama-bpe");

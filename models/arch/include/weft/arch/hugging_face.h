@@ -9,35 +9,88 @@
 
 namespace weft {
 
-// A tensor of a layer or of the model. Names are without ".weight", ".bias", "model." and
-// "layers.<i>.".
+// A tensor of a layer or of the model. Names are without ".weight", ".bias", and what
+// HuggingFace::prefixes and layers precede them with. '*' stands for the number of an expert: the
+// matrices of all experts become one tensor. Outside of layers, '#' stands for the number of a
+// layer, in both names. If gguf_name has its ending, hf_name has none. A tensor whose gguf_name is
+// empty is not needed. Several rows for one hf_name make several tensors of it.
 struct HfTensor {
-  enum class Rows : std::uint8_t { as_stored, query_heads, key_heads };
+  // What a checkpoint stores, if it is not what GGUF files have.
+  enum class Stored : std::uint8_t {
+    as_is,
+    query_heads,   // see HuggingFace::paired_rows
+    key_heads,     // likewise
+    transposed,    // the matrix as [in, out]
+    qkv_by_group,  // for each kv head: its query heads, the key head and the value head
+    less_one,      // the weights of a norm, less 1
+    as_matrix,     // a vector as a matrix of one row or column
+    latent_keys,  // for each head: the rows of keys, which become [H, rank, E], and those of values
+    latent_values,  // the rows of values of the same matrix
+    gate_half,      // the first half of the rows, of each expert
+    up_half,        // the second half
+  };
 
   std::string_view hf_name, gguf_name;  // "self_attn.q_proj", "attn_q"
-  Rows rows = Rows::as_stored;
+  Stored stored = Stored::as_is;
 };
 
-// A number in config.json and its key "ARCH.*" in GGUF files.
+// A value in config.json and its key "ARCH.*" in GGUF files. If several rows have the same
+// gguf_name, the first that applies is used, so that an architecture's rows replace the usual ones.
 struct HfKey {
-  enum class Kind : std::uint8_t { count, number, flag };
-  enum class IfAbsent : std::uint8_t { refuse, omit, same_as, use_default };
+  enum class Kind : std::uint8_t {
+    count,
+    number,
+    flag,
+    inverse_root,  // a number x, which becomes 1 / sqrt(x)
+    word,          // one of `words`, which becomes its position, from 1 on
+    none,          // nothing, in place of a usual row
+  };
+  enum class IfAbsent : std::uint8_t { refuse, omit, same_as, use_default, multiple_of };
 
   std::string_view hf_name, gguf_name;  // "hidden_size", "embedding_length"
   Kind kind = Kind::count;
   IfAbsent if_absent = IfAbsent::refuse;
-  std::string_view other = {};  // same_as: the config.json key whose value is used
-  double value = 0;             // use_default: the value
+  std::string_view other = {};  // same_as, multiple_of: the config.json key whose value is used
+  double value = 0;             // use_default: the value; multiple_of: the factor
+  std::string_view plus = {};   // a count that is added
+  std::string_view when = {};   // the row applies only if this flag in config.json is true
+  std::array<std::string_view, 3> words = {};
+};
+
+// A setting of config.json that has one of these values, as JSON, or is absent; models with others
+// are refused.
+struct HfSetting {
+  std::string_view hf_name;
+  std::array<std::string_view, 4> values = {};  // "false", "\"gelu\""
+};
+
+// What becomes of sliding windows in config.json.
+enum class HfWindows : std::uint8_t {
+  refused,   // unless no position is out of the window
+  ignored,   // as by all readers of these GGUF files
+  by_layer,  // layer_types, or a period, say which layers have them
 };
 
 struct HuggingFace {
   std::array<std::string_view, 4> types = {};  // accepted values of model_type in config.json
   std::span<const HfTensor> tensors = {};      // of a layer; searched before usual_hf_tensors()
-  std::span<const HfKey> keys = {};            // in addition to usual_hf_keys()
-  std::array<std::string_view, 2> activations = {"silu", "swish"};  // accepted values of hidden_act
+  std::span<const HfKey> keys = {};            // before usual_hf_keys()
+  std::array<std::string_view, 4> activations = {"silu", "swish"};  // accepted values of hidden_act
   // GGUF files of this architecture store the rows of q and k as rope pairs them, (0, E/2), (1, E/2
   // + 1), .., but Hugging Face checkpoints store the halves of a head one after the other.
   bool paired_rows = false;
+  std::span<const HfTensor> model_tensors = {};  // before usual_hf_model_tensors()
+  std::array<std::string_view, 3> prefixes = {"model.", "language_model."};  // that names may have
+  std::string_view layers = "layers.";  // before the number of a layer
+  std::span<const HfSetting> settings = {};
+  HfWindows windows = HfWindows::refused;
+  bool tied = false;  // if config.json does not have tie_word_embeddings
+  bool rope = true;
+  // The key for the share of a head that rope rotates, and the share if it is absent. Without a
+  // key, it must be all of the head.
+  std::string_view rope_share = {};
+  double usual_rope_share = 1;
+  bool latent_yarn = false;  // YaRN's mscale_all_dim scales the scores of latent attention
 
   bool has_type(std::string_view type) const;
 };

@@ -32,6 +32,19 @@
 
 namespace weft {
 
+// Rows of a tensor that are not in order, or in other places of the files than the rows before.
+// Row r of the run begins (r / inner) * outer_stride + (r % inner) * row_stride bytes behind
+// `data`. Its elements are elem_stride bytes apart, or one after the other if that is 0.
+struct RowRun {
+  const std::byte* data = nullptr;  // into the mapping
+  std::int64_t first = 0;           // of the tensor's rows
+  std::int64_t n_rows = 0;
+  std::int64_t row_stride = 0, elem_stride = 0;
+  std::int64_t inner = 0, outer_stride = 0;
+  std::int32_t part = 0;          // index of the file
+  std::uint64_t file_offset = 0;  // of `data` within that file
+};
+
 // One tensor of the file. `spec` has the slowest dimension first (GGUF stores the fastest first); a
 // tensor without dimensions has shape [1]. The type may be one that GGUF knows and Weft cannot
 // compute with: see require_format.
@@ -42,18 +55,32 @@ struct CheckpointTensor {
   std::int64_t n_bytes = 0;
   std::int32_t part = 0;          // index of the file of a split model
   std::uint64_t file_offset = 0;  // within that file
-  // Not 0 for q and k of some directories: the number of rows per head. `data` then has the even
-  // rows of each head first, then the odd ones. copy_rows() restores the order.
-  std::int64_t paired_rows = 0;
+  // Not empty for some tensors of directories: where their rows are, in the order of rows. `data`
+  // is then null, and copy_rows() the way to read them.
+  std::span<const RowRun> runs = {};
+
+  // Bytes of a row of the last dimension, and the number of such rows. Runs and the functions below
+  // count these rows.
+  std::int64_t row_bytes() const { return spec.dtype.bytes(spec.shape.last()); }
+  std::int64_t n_rows() const { return n_bytes / row_bytes(); }
 };
 
 class Checkpoint;
 
-// The index within `data` of row `row` of the tensor; a vector has rows of one element.
-std::int64_t stored_row(const CheckpointTensor& tensor, std::int64_t row);
-// Copies the rows first .. last - 1 of a tensor of two or more dimensions, in order.
+// Copies the rows first .. last - 1, in order.
 void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
                std::byte* out);
+
+// A piece of a file that rows are read from.
+struct RowSource {
+  std::span<const std::byte> bytes;
+  std::int32_t part = 0;
+  std::uint64_t file_offset = 0;
+  bool last = true;  // rows from `last` on do not need it
+};
+// What copy_rows() reads for the same rows, and perhaps some bytes between.
+std::vector<RowSource> row_sources(const CheckpointTensor& tensor, std::int64_t first,
+                                   std::int64_t last);
 
 // A tensor that Checkpoint::with() adds, under another name.
 struct AddedTensor {

@@ -6,11 +6,11 @@
 
 namespace weft {
 
-// Waits until the source of the rows [first, last) of a tensor is in memory and mapped: these rows
-// of the file, or the rows of whole heads if the file has them in another order (copy_rows). Throws
+// Waits until the source of the rows [first, last) of a tensor is in memory and mapped: what
+// row_sources() lists. Throws
 // IoError with the file, the bytes and the tensor if some cannot be read, for example because the
 // file was truncated; Linux before 5.14 cannot tell.
-void prefault_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::int64_t row_bytes,
-                   std::int64_t first, std::int64_t last);
+void prefault_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::int64_t first,
+                   std::int64_t last);
 
 }  // namespace weft
