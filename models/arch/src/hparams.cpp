@@ -301,9 +301,12 @@ void read_sections(const Keys& keys, Hparams& c, bool interleaved) {
   if (sizes.empty()) return;
   const bool fits = sizes.size() >= 3 && sizes.size() <= 4 && std::ranges::min(sizes) >= 0 &&
                     std::ranges::max(sizes) <= kMaxHeadWidth;
-  if (!fits)
-    keys.refuse("rope.dimension_sections", fmt::format("[{}]", fmt::join(sizes, ", ")),
+  if (!fits) {
+    const std::string found = sizes.size() > 4 ? fmt::format("{} numbers", sizes.size())
+                                               : fmt::format("[{}]", fmt::join(sizes, ", "));
+    keys.refuse("rope.dimension_sections", found,
                 fmt::format("3 or 4 numbers from 0 to {}", kMaxHeadWidth));
+  }
   c.rope.time = static_cast<std::int32_t>(sizes[0]);
   c.rope.height = static_cast<std::int32_t>(sizes[1]);
   c.rope.width = static_cast<std::int32_t>(sizes[2]);
