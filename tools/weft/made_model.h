@@ -52,8 +52,8 @@ std::string known_shapes();
 // for the output matrix and, in half of the layers, for attn_v and ffn_down. Matrices of named
 // shapes whose rows are not whole blocks are Q5_0 in place of Q4_K, else Q8_0, or F32 if rows are
 // not whole blocks of these either. The same arguments give the same bytes. `progress` gets 0..1
-// and returns false to stop. Throws ValueError for an unknown type, ShapeError if rows are not whole
-// blocks, IoError, CancelledError.
+// and returns false to stop. Throws ValueError for an unknown type, ShapeError if rows are not
+// whole blocks, IoError, CancelledError.
 void make_model(const MadeShape& shape, std::string_view type, const std::string& path,
                 const std::function<bool(double)>& progress);
 

@@ -218,6 +218,16 @@ void check_update(const Graph& graph, const Evaluator& eval, const Runner& runne
   CHECK_MESSAGE(worst.excess <= 1, "state: " << worst.text());
 }
 
+// Integers are those of the definition, other results lie within the op's bounds of it.
+void check_result(const Evaluator& eval, std::string_view path, const View& whole) {
+  if (whole.dtype == i32) {
+    CHECK_MESSAGE(bytes_of(whole) == bytes_of(eval.view(eval.node(path))), "other integers");
+    return;
+  }
+  const Worst worst = worst_of(floats_of(whole), eval.floats(path), eval.bounds(path));
+  CHECK_MESSAGE(worst.excess <= 1, worst.text());
+}
+
 }  // namespace
 
 std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_view path,
@@ -230,12 +240,7 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
   const View whole = runner.run_whole();
   CHECK(gaps_untouched(whole));
   const std::vector<std::byte> bits = written(runner, whole);
-  if (whole.dtype == i32) {
-    CHECK_MESSAGE(bytes_of(whole) == bytes_of(eval.view(eval.node(path))), "other integers");
-  } else {
-    const Worst worst = worst_of(floats_of(whole), eval.floats(path), eval.bounds(path));
-    CHECK_MESSAGE(worst.excess <= 1, worst.text());
-  }
+  check_result(eval, path, whole);
   check_update(graph, eval, runner);
   std::mt19937 rng(seed);
   if (runner.kernel().splits) {

@@ -1,8 +1,10 @@
 #include "weft/run/model.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
