@@ -27,10 +27,11 @@ target_compile_options(weft_compile_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-
 # (same bits everywhere).
 target_compile_options(weft_compile_options INTERFACE
   -Wall -Wextra -Werror -Wshadow -Wundef -Wnon-virtual-dtor -ffp-contract=off)
-# GCC 12 does not know code from precompiled headers as that of the system, and reports false
-# positives in the optimized std::string.
+# GCC 12 does not treat precompiled code as that of the system, and reports false positives in the
+# optimized std::string.
+set(noise -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 target_compile_options(weft_compile_options INTERFACE
-  "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>")
+  "$<$<BOOL:$<TARGET_PROPERTY:WEFT_PRECOMPILED>>:${noise}>")
 # Binaries must not contain the path of the source tree: error messages name files relative to the
 # root. ccache with a base directory passes relative names to the compiler, hence the second form.
 file(RELATIVE_PATH root_from_build ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
