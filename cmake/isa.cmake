@@ -87,13 +87,16 @@ function(weft_isa_library target isa out)
   endif()
   add_library(${library} OBJECT)
   target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
-  target_link_libraries(${library} PRIVATE fmt::fmt $<TARGET_NAME_IF_EXISTS:weft_compile_options>)
   # Unoptimized, these objects would contain copies of inline functions whose names do not say the
   # instruction set, and the linker may use such a copy everywhere. Therefore always -O2, and no
   # link-time optimization. GCC 12 warns about the undefined registers in its own AVX-512 headers.
-  target_compile_options(${library} PRIVATE
+  # The last of contradicting flags counts, so a library that is linked last has them.
+  add_library(${library}_flags INTERFACE)
+  target_compile_options(${library}_flags INTERFACE
     $<$<NOT:$<CONFIG:Release>>:-O2> -fno-lto -fno-exceptions -Wno-maybe-uninitialized -Wno-uninitialized
     ${WEFT_ISA_SANITIZER_FLAGS} ${WEFT_ISA_${isa}_FLAGS})
+  target_link_libraries(${library} PRIVATE
+    fmt::fmt $<TARGET_NAME_IF_EXISTS:weft_compile_options> ${library}_flags)
   weft_precompile_own(${library} <cstddef> <cstdint> <cstring> <xsimd/xsimd.hpp>)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
 endfunction()
