@@ -157,7 +157,7 @@ TEST_CASE("norms") {
   }
 }
 
-TEST_CASE("texts that cannot be embedded are named; the embedder stays usable") {
+TEST_CASE("texts that cannot be embedded are named, and the embedder stays usable") {
   const auto model = tiny_model({.arch = "bert"});
   EmbedderOptions options = plain(Pooling::mean);
   options.session.prefill_width = 16;

@@ -42,7 +42,7 @@ TEST_CASE("a query and a document are one text with separators") {
   CHECK(encode_pair(*bare, "ab", "c") == Ids{5, 28, 7});
 }
 
-TEST_CASE("a template replaces the separators; query and document stay plain text") {
+TEST_CASE("a template replaces the separators, query and document stay plain text") {
   const auto with = [](const char* form) {
     return reranker([&](GgufWriter& w) { w.add_string("tokenizer.chat_template.rerank", form); });
   };
