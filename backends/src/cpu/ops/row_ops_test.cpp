@@ -213,7 +213,7 @@ TEST_CASE("weighted_sum: every width, cut anywhere") {
   }
 }
 
-TEST_CASE("lerp: weights like a, of heads, of all rows; several ways for one head") {
+TEST_CASE("lerp: weights like a, of heads, of all rows, several ways for one head") {
   std::uint32_t seed = 1;
   for (const std::int64_t d : widths()) {
     Graph g;
