@@ -75,6 +75,7 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
     source = std::exchange(prompt, {session.model().facts().start});
   }
   n_fed = std::min(n_fed, static_cast<std::size_t>(session.length(sequence)));
+  if (session.mixes_lora_scales(sequence)) n_fed = 0;
   const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
   // The last token is fed in any case, for its logits.
   const auto in_common = static_cast<std::int64_t>(
