@@ -88,8 +88,7 @@ TEST_CASE("the file of another model, cache type or context is rejected, and the
     session->feed(0, counted(3));
     CHECK(refusal<ValueError>([&] { saved.restore(*session, 0, 10); })
               .ends_with("was saved with another model, other adapters or scales, other cache "
-                         "types or other "
-                         "kernels"));
+                         "types or other kernels"));
     CHECK(session->length(0) == 3);
   }
   CHECK(saved.matches(small));

@@ -41,8 +41,8 @@ Graph graph_of(const Case& c, std::int64_t n_tokens) {
 }
 
 // Fills weights with noise, and inputs with that of the n_tokens tokens first, first + stride, ...
-// Inputs named "decay" get factors in [0, 1), others whose name ends in '/N' noise in [-1 / N, 1 /
-// N).
+// Inputs named "decay" get factors in [0, 1), others whose name ends in '/N' noise in
+// [-1 / N, 1 / N).
 void fill(Evaluator& eval, const Graph& g, std::int64_t first, std::int64_t n_tokens,
           std::int64_t stride = 1) {
   for (NodeId id = 0; id < g.size(); ++id) {
@@ -117,8 +117,7 @@ Result in_steps(const Case& c, const std::vector<std::int64_t>& steps) {
 constexpr std::int32_t kTurns = 3;  // sequences of check_company()
 
 // A step of sequences by turns, n_each tokens of each: first, first + 1, ... of the kTurns ones.
-// Sequence 0 begins without a state, s > 0 with that of row s - 1; its last one is kept in row s +
-// 1.
+// Sequence 0 begins without a state, s > 0 with that of row s - 1. Row s + 1 keeps its last state.
 Result by_turns(const Case& c, std::int32_t first, std::int32_t n_sequences, std::int32_t n_each) {
   alignas(64) static std::byte scratch[1 << 20];
   const std::int32_t n = n_sequences * n_each;
