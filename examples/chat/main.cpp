@@ -135,10 +135,8 @@ int run(Options options) {
     check_kwargs(kwargs, "--template-kwargs");
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
-  for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   Session session(model, options.model.session);
-  for (const std::string& given_up : session.concessions())
-    std::cerr << "to meet the budget: " << given_up << '\n';
+  cli::print_concessions(session);
   options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());
   options.chat.kwargs = options.chat_template.kwargs;
   options.chat.sampler = cli::sampler_options(*model, options.sampler);

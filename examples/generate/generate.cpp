@@ -115,7 +115,6 @@ int run(Options options) {
   generate::settle(options);
   if (!options.prompt_file.empty()) options.prompt = cli::read_text(options.prompt_file);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
-  for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   const std::vector<TokenId> tokens = encode(*model, options);
   if (is_diffusion_model(*model)) {
     std::cerr << generate::diffuse(model, tokens, options);
@@ -123,8 +122,7 @@ int run(Options options) {
   }
   generate::check_writes(*model, options);
   Session session(model, options.model.session);
-  for (const std::string& given_up : session.concessions())
-    std::cerr << "to meet the budget: " << given_up << '\n';
+  cli::print_concessions(session);
   if (std::ssize(tokens) > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}: give a larger -c",
                      tokens.size(), session.options().context);

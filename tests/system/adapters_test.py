@@ -122,6 +122,9 @@ class Adapters(SystemTest):
                 self.lora("q.gguf", **{"general.architecture": "qwen2"}))
         refused(2, "must be a finite number, got 'nan'", "--lora-scaled", f"{a}:nan")
         refused(2, "must be a finite number, got ''", "--lora-scaled", a)
+        for flag in ("--lora", "--lora-scaled", "--control-vector"):
+            for files in ("", ",", f"{a},"):
+                refused(2, f"a file name is missing in '{files}'", flag, files)
         refused(1, "cannot open", "--lora", self.folder / "missing.gguf")
         refused(1, "0 <= first <= last", "--control-vector", self.vector(),
                 "--control-vector-layer-range", "3", "2")

@@ -19,13 +19,16 @@ namespace {
 using Add = std::function<void(const std::string& path, float scale)>;
 
 // A comma separates files, unless it is part of the name of a file.
-std::vector<std::string> split_files(const std::string& text) {
+std::vector<std::string> split_files(const std::string& flag, const std::string& text) {
   std::error_code error;
   if (std::filesystem::exists(text, error)) return {text};
   std::vector<std::string> parts;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) parts.push_back(text.substr(at, end - at));
+    if (end == at)
+      throw CLI::ValidationError(flag,
+                                 fmt::format("a file name is missing in '{}'", printable(text)));
+    parts.push_back(text.substr(at, end - at));
     at = end + 1;
   }
   return parts;
@@ -52,7 +55,7 @@ void add_scaled(const std::string& flag, const std::string& path, const std::str
 // "FILE" "SCALE", or "FILE:SCALE,FILE:SCALE".
 void parse_scaled(const std::string& flag, const std::vector<std::string>& words, const Add& add) {
   if (words.size() == 2) return add_scaled(flag, words[0], words[1], add);
-  for (const std::string& part : split_files(words.front())) {
+  for (const std::string& part : split_files(flag, words.front())) {
     const std::size_t colon = part.rfind(':');
     const bool has_scale = colon != std::string::npos;
     add_scaled(flag, part.substr(0, colon), has_scale ? part.substr(colon + 1) : "", add);
@@ -63,9 +66,9 @@ void parse_scaled(const std::string& flag, const std::vector<std::string>& words
 void add_flags_of(CLI::App& app, const std::string& name, const std::string& what, const Add& add) {
   app.add_option_function<std::vector<std::string>>(
          name,
-         [add](const std::vector<std::string>& texts) {
+         [name, add](const std::vector<std::string>& texts) {
            for (const std::string& text : texts)
-             for (const std::string& path : split_files(text)) add(path, 1);
+             for (const std::string& path : split_files(name, text)) add(path, 1);
          },
          what + "; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

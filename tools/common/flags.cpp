@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <iterator>
 #include <limits>
 #include <random>
@@ -197,8 +198,15 @@ CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session) {
 
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress) {
-  return Model::load(
+  auto model = Model::load(
       flags.path, {.progress = progress, .quantize = flags.quantize, .adapters = flags.adapters});
+  for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
+  return model;
+}
+
+void print_concessions(const Session& session) {
+  for (const std::string& given_up : session.concessions())
+    std::cerr << "to meet the budget: " << given_up << '\n';
 }
 
 namespace {

@@ -28,9 +28,11 @@ struct ModelFlags {
   std::string quantize;  // ModelOptions::quantize
   AdapterFiles adapters;
 };
-// Loads the model that the flags name.
+// Loads the model that the flags name. Prints its warnings to stderr.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress = {});
+// Prints to stderr what the session gave up to meet the budget.
+void print_concessions(const Session& session);
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(CLI::App& app, ModelFlags& flags);
 

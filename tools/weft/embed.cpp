@@ -153,6 +153,7 @@ int run(const Flags& flags) {
   const auto model = cli::load_model(flags.model);
   const std::vector<std::vector<TokenId>> texts = read_texts(flags, *model);
   Embedder embedder(model, options_of(flags, texts));
+  cli::print_concessions(embedder.session());
   const auto hint = [](std::string_view message) {
     return fmt::format("{}{}", message,
                        message.ends_with(" fit") ? " (--truncate cuts texts)" : "");

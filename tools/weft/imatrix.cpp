@@ -178,6 +178,7 @@ int collect(Flags& flags) {
                      flags.first);
   }
   Session session(model, session_for(flags, *model));
+  cli::print_concessions(session);
   Run run(flags, *model, session, std::move(windows));
   const std::int64_t done = run.all();
   if (done == run.windows().count()) {

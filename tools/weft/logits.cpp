@@ -63,6 +63,7 @@ void write_logits(const Flags& flags) {
   options.logits_rows = std::ranges::max(chunks);
   options.prefill_width = std::max(options.logits_rows, std::ssize(text));
   Session session(model, options);
+  cli::print_concessions(session);
   if (!text.empty()) session.encode(0, text);
   OutputFile out(flags.out);
   out.write(npy_header(std::ssize(ids), model->facts().n_vocab));

@@ -168,6 +168,7 @@ PerplexityReport measure(const Flags& flags) {
                      flags.first);
   }
   Session session(model, session_for(windows, *model, flags.model.session));
+  cli::print_concessions(session);
   std::optional<LogitsWriter> save;
   if (!flags.save.empty())
     save.emplace(flags.save, windows.size, model->facts().n_vocab, windows.tokens);

@@ -107,6 +107,7 @@ int rerank(int argc, char** argv) {
   check_ranks(*model);
   Pairs pairs = encode_pairs(flags, *model, documents);
   Embedder embedder = make_embedder(flags, model, pairs);
+  cli::print_concessions(embedder.session());
   for (std::size_t i = 0; i < documents.size(); ++i) {
     if (flags.truncate && std::ssize(pairs.tokens[i]) > embedder.max_tokens())
       pairs.tokens[i] = encode_pair(*model, flags.query, documents[i], embedder.max_tokens());

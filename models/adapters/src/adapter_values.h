@@ -22,12 +22,8 @@ void expect_text(const Checkpoint& file, std::string_view key, std::string_view 
 // holds nan at element 5" if a number is not finite.
 void check_values(const Checkpoint& file, const CheckpointTensor& tensor);
 
-// All numbers of a tensor. REQUIRES: its type is supported.
-std::vector<float> values_of(const CheckpointTensor& tensor);
+// The columns of a matrix as rows.
 std::vector<float> transposed(const std::vector<float>& values, std::int64_t rows,
                               std::int64_t cols);
-
-// The name of the i-th tensor of a file in memory.
-std::string short_name(std::size_t i);
 
 }  // namespace weft::adapters

@@ -7,14 +7,11 @@
 #include "weft/graph/pass.h"
 
 namespace weft {
-namespace {
 
 void check_scale(const std::string& path, float scale) {
   if (!std::isfinite(scale))
     fail<ValueError>("{}: the scale must be a finite number, got {}", printable_path(path), scale);
 }
-
-}  // namespace
 
 Adapters Adapters::open(const AdapterFiles& files, const AdaptedModel& model) {
   Adapters all;
@@ -32,6 +29,10 @@ Adapters Adapters::open(const AdapterFiles& files, const AdaptedModel& model) {
   if (!files.control_vectors.empty()) {
     all.control_vector_.emplace(files.control_vectors, files.control_layers, model.n_layers,
                                 model.n_embd);
+    for (const std::string& path : all.control_vector_->unused())
+      all.warnings_.push_back(fmt::format("{}: has no direction of layers {} to {}: no effect",
+                                          printable_path(path), files.control_layers->first,
+                                          files.control_layers->last));
   } else if (files.control_layers) {
     fail<ValueError>("layers for control vectors were given, but no control vector");
   }

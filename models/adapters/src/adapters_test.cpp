@@ -145,7 +145,15 @@ TEST_CASE("numbers of LoRAs that are not finite") {
   CHECK(f.refusal(good, -inf) == "lora.gguf: the scale must be a finite number, got -inf");
   MadeLora bad = good;
   bad.alpha = inf;
-  CHECK(f.refusal(bad) == "lora.gguf: key 'adapter.lora.alpha' must be a finite number, got inf");
+  CHECK(f.refusal(bad) == "lora.gguf: key 'adapter.lora.alpha' must be -1e+30 .. 1e+30, got inf");
+  GgufWriter large;
+  large.add_string("general.type", "adapter");
+  large.add_string("adapter.type", "lora");
+  large.add_string("general.architecture", "llama");
+  large.add("adapter.lora.alpha", {MetaType::float64, 1e300});
+  large.write(f.path("large.gguf"));
+  CHECK(f.refusal(AdapterFiles{.loras = {{f.path("large.gguf"), 1}}}) ==
+        "large.gguf: key 'adapter.lora.alpha' must be -1e+30 .. 1e+30, got 1e+300");
   bad = good;
   bad.size = inf;
   CHECK(f.refusal(bad).starts_with("lora.gguf: tensor 'blk.0.attn_q.weight.lora_a' holds "));
@@ -181,6 +189,9 @@ TEST_CASE("weights that only merging can adapt") {
   CHECK_THROWS_AS(
       write_merged(model, std::vector<LoraFile>{{f.path("lora.gguf"), 1}}, f.path("model.gguf")),
       ValueError);
+  CHECK(text_of([&] {
+          write_merged(model, std::vector<LoraFile>{{f.path("lora.gguf"), 1}}, f.path("lora.gguf"));
+        }) == f.path("lora.gguf") + ": the output must not be a file of the input");
 }
 
 TEST_CASE("control vectors that are refused") {

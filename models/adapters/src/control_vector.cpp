@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/gguf_writer.h"
+#include "weft/files/tensor_values.h"
 #include "weft/graph/layer_path.h"
 #include "weft/graph/pass.h"
 #include "weft/ops/add.h"
@@ -48,12 +50,14 @@ void check_range(const std::optional<ControlLayers>& layers, std::int64_t n_laye
 
 using Directions = std::map<std::int64_t, std::vector<float>>;
 
-void add_file(const ControlVectorFile& about, const std::optional<ControlLayers>& layers,
+// Returns whether the file has a direction of one of the layers.
+bool add_file(const ControlVectorFile& about, const std::optional<ControlLayers>& layers,
               std::int64_t n_layers, std::int64_t n_embd, Directions& sums) {
   const Checkpoint file = open_adapter(about.path);
   expect_text(file, "general.architecture", "controlvector", "a control vector");
   if (file.tensors().empty())
     fail<FormatError>("{}: the control vector has no tensors", printable_path(file.path()));
+  bool used = false;
   for (const CheckpointTensor& tensor : file.tensors()) {
     const std::int64_t layer = layer_of(file, tensor.name, n_layers);
     if (tensor.spec.shape != Shape{n_embd})
@@ -62,6 +66,7 @@ void add_file(const ControlVectorFile& about, const std::optional<ControlLayers>
                        to_string(tensor.spec.shape));
     check_values(file, tensor);
     if (layers && (layer < layers->first || layer > layers->last)) continue;
+    used = true;
     const std::vector<float> values = values_of(tensor);
     std::vector<float>& sum = sums[layer];
     sum.resize(values.size());
@@ -72,6 +77,7 @@ void add_file(const ControlVectorFile& about, const std::optional<ControlLayers>
                          printable_path(file.path()), printable(tensor.name), about.scale);
     }
   }
+  return used;
 }
 
 }  // namespace
@@ -79,13 +85,14 @@ void add_file(const ControlVectorFile& about, const std::optional<ControlLayers>
 ControlVector::ControlVector(std::span<const ControlVectorFile> files,
                              const std::optional<ControlLayers>& layers, std::int64_t n_layers,
                              std::int64_t n_embd)
-    : path_(files.front().path) {
+    : path_(files.front().path), width_(n_embd) {
   check_range(layers, n_layers);
   Directions sums;
-  for (const ControlVectorFile& file : files) add_file(file, layers, n_layers, n_embd, sums);
+  for (const ControlVectorFile& file : files)
+    if (!add_file(file, layers, n_layers, n_embd, sums)) unused_.push_back(file.path);
   GgufWriter writer;
   for (const auto& [layer, values] : sums) {
-    layers_.emplace(layer, Shape{n_embd});
+    layers_.insert(layer);
     writer.add_tensor(layer_path(layer, kWeight), {f32, {n_embd}},
                       std::as_bytes(std::span(values)));
   }
@@ -127,8 +134,8 @@ Graph add_control_vector(const Graph& graph, const ControlVector& vector) {
   const auto users = graph.users();
   const Dim tokens = graph[graph.find("tokens")].spec.shape[0];
   std::map<NodeId, std::int64_t> ends;
-  for (const auto& [layer, shape] : vector.layers())
-    ends.emplace(end_of_layer(graph, users, layer, {f32, {tokens, shape[0]}}, vector.path()),
+  for (const std::int64_t layer : vector.layers())
+    ends.emplace(end_of_layer(graph, users, layer, {f32, {tokens, vector.width()}}, vector.path()),
                  layer);
   Rewriter rewriter(graph, "control_vector");
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -136,7 +143,7 @@ Graph add_control_vector(const Graph& graph, const ControlVector& vector) {
     const auto end = ends.find(id);
     if (end == ends.end()) continue;
     const std::string name = layer_path(end->second, kWeight);
-    const Tensor direction = h.graph().weight(name, {f32, vector.layers().at(end->second)});
+    const Tensor direction = h.graph().weight(name, {f32, {vector.width()}});
     rewriter.map_to(id, rewriter.insert(kAdd, {{h, direction}}, {},
                                         layer_path(end->second, "controlled"), graph[id].where));
   }

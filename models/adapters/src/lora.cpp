@@ -7,6 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/gguf_writer.h"
+#include "weft/files/tensor_values.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/linear.h"
@@ -20,6 +21,7 @@ namespace {
 using namespace adapters;
 
 constexpr std::string_view kEndings[] = {".lora_a", ".lora_b"};
+constexpr double kMaxAlpha = 1e30;
 
 // What the two tensors of a weight are, before their shapes are known to fit.
 struct Pair {
@@ -112,10 +114,10 @@ void Lora::read_keys(const Checkpoint& model) {
     fail<UnsupportedError>("{}: key '{}': activated LoRAs are not supported",
                            printable_path(path()), kActivated);
   const double alpha = file_.find_float("adapter.lora.alpha").value_or(0);
+  if (!(std::fabs(alpha) <= kMaxAlpha))
+    fail<FormatError>("{}: key 'adapter.lora.alpha' must be -{} .. {}, got {}",
+                      printable_path(path()), kMaxAlpha, kMaxAlpha, alpha);
   alpha_ = static_cast<float>(alpha);
-  if (!std::isfinite(alpha) || std::fabs(alpha) > 1e30)
-    fail<FormatError>("{}: key 'adapter.lora.alpha' must be a finite number, got {}",
-                      printable_path(path()), alpha);
 }
 
 void Lora::read_pairs(const Checkpoint& model) {
@@ -180,6 +182,15 @@ void Lora::prepare(std::span<const Graph* const> graphs) {
   if (!to_transpose.empty()) make_transposed(to_transpose);
 }
 
+namespace {
+
+// Of the i-th tensor in Lora::made_.
+std::string tensor_name(std::size_t i) {
+  return fmt::format("{}", i);
+}
+
+}  // namespace
+
 void Lora::make_transposed(const std::vector<std::string>& names) {
   GgufWriter writer;
   std::map<std::string, std::vector<float>> values;
@@ -188,14 +199,14 @@ void Lora::make_transposed(const std::vector<std::string>& names) {
     const LowRankMatrix& have = low.v.tensor ? low.v : low.v_transposed;
     const std::int64_t rows = have.shape[0].bound, cols = have.shape[1].bound;
     const std::vector<float>& made = values[name] = transposed(values_of(*have.tensor), rows, cols);
-    writer.add_tensor(short_name(values.size()), {f32, {cols, rows}},
+    writer.add_tensor(tensor_name(values.size()), {f32, {cols, rows}},
                       std::as_bytes(std::span(made)));
   }
   made_ = Checkpoint::parse_copy(writer.to_bytes(), path());
   std::size_t i = 0;
   for (const std::string& name : names) {
     LowRank& low = weights_.at(name);
-    const CheckpointTensor* tensor = made_->find_tensor(short_name(++i));
+    const CheckpointTensor* tensor = made_->find_tensor(tensor_name(++i));
     (low.v.tensor ? low.v_transposed : low.v) = {tensor, tensor->spec.shape, true};
   }
 }

@@ -10,6 +10,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/files/pages.h"
+#include "weft/files/tensor_values.h"
 #include "weft/ops/formats/format.h"
 
 #include "adapter_values.h"
@@ -126,9 +127,7 @@ void put_rows(const CheckpointTensor& tensor, const GgufWriter::Put& put, Change
 std::vector<ScaledLora> open_all(const Checkpoint& model, std::span<const LoraFile> files) {
   std::vector<ScaledLora> loras;
   for (const LoraFile& file : files) {
-    if (!std::isfinite(file.scale))
-      fail<ValueError>("{}: the scale must be a finite number, got {}", printable_path(file.path),
-                       file.scale);
+    check_scale(file.path, file.scale);
     loras.push_back({Lora::open(file.path, model), file.scale});
   }
   return loras;
@@ -148,12 +147,10 @@ void write_merged(const Checkpoint& model, std::span<const LoraFile> files, cons
                   const std::function<bool(double)>& progress) {
   check_output(model, path);
   const std::vector<ScaledLora> loras = open_all(model, files);
+  for (const ScaledLora& l : loras) check_output(l.lora.file(), path);
   GgufWriter writer(model.alignment());
-  for (const MetaEntry& entry : model.metadata()) {
-    // The writer records the alignment; the output is not split.
-    if (entry.key != "general.alignment" && !entry.key.starts_with("split."))
-      writer.add(entry.key, entry.value);
-  }
+  for (const MetaEntry& entry : model.metadata())
+    if (!is_layout_key(entry.key)) writer.add(entry.key, entry.value);
   std::int64_t total = 1, done = 0;
   const auto report = [&](std::int64_t n_bytes) {
     done += n_bytes;

@@ -6,9 +6,9 @@
 // et al. 2024, arXiv:2412.13663; Vera et al. 2025, arXiv:2509.20354; Ye et al. 2025,
 // arXiv:2508.15487; Nie et al. 2025, arXiv:2502.09992.
 
-#include <cmath>
-
 #include "weft/arch/decoder.h"
+
+#include "root.h"
 
 namespace weft {
 namespace {
@@ -57,7 +57,7 @@ Decoder modern_bert(const Windowed& c) {
 Decoder gemma_embedding(const Windowed& c) {
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
-          .embedding_scale = std::sqrt(static_cast<float>(c.D)),
+          .embedding_scale = arch::root(c.D),
           .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu}),
           .unused = {"dense_2.weight", "dense_3.weight"}};  // they follow pooling
 }

@@ -3,9 +3,9 @@
 // 2025, https://huggingface.co/arcee-ai; JetBrains 2026, https://huggingface.co/JetBrains; Poolside
 // 2026, https://huggingface.co/poolside.
 
-#include <cmath>
-
 #include "weft/arch/decoder.h"
+
+#include "root.h"
 
 namespace weft {
 namespace {
@@ -27,7 +27,7 @@ Hparams read_exaone(const Keys& keys) {
 Decoder trinity(const Hparams& c) {
   const Attention attention{.q_and_k = {norm_heads, rope_halves}, .output = {gate_by_sigmoid}};
   return {.rope = {.attrs = c.rope},
-          .embedding_scale = std::sqrt(static_cast<float>(c.D)),
+          .embedding_scale = arch::root(c.D),
           .layer = sandwich_norm_layer(attention, Moe{})};
 }
 

@@ -70,6 +70,7 @@ Checkpoint Checkpoint::with(std::span<const AddedTensor> added) const {
                            .is_directory = impl_->files.is_directory,
                            .file_bytes = impl_->files.file_bytes};
   auto names = std::make_shared<std::deque<std::string>>();
+  auto runs = std::make_shared<std::deque<std::vector<RowRun>>>();
   std::vector<std::shared_ptr<const Impl>> sources{impl_};
   std::vector<std::size_t> first_part{0};  // by source
   for (const AddedTensor& t : added) {
@@ -84,9 +85,15 @@ Checkpoint Checkpoint::with(std::span<const AddedTensor> added) const {
     }
     CheckpointTensor& tensor = files.head.tensors.emplace_back(*t.tensor);
     tensor.name = names->emplace_back(t.name);
-    tensor.part += static_cast<std::int32_t>(first_part[i]);
+    const auto shift = static_cast<std::int32_t>(first_part[i]);
+    tensor.part += shift;
+    if (tensor.runs.empty()) continue;
+    std::vector<RowRun>& moved = runs->emplace_back(tensor.runs.begin(), tensor.runs.end());
+    for (RowRun& run : moved) run.part += shift;
+    tensor.runs = moved;
   }
   files.texts = std::move(names);
+  files.runs = std::move(runs);
   auto impl = std::make_shared<Impl>(std::move(files));
   impl->sources = std::move(sources);
   return Checkpoint(std::move(impl));

@@ -42,8 +42,7 @@ void add_metadata(const Checkpoint& file, const QuantizePlan& plan, const Imatri
     if (imatrix->chunk_count > 0) set["quantize.imatrix.chunks_count"] = u32(imatrix->chunk_count);
   }
   for (const MetaEntry& entry : file.metadata()) {
-    // The writer records the alignment; the output is not split.
-    if (entry.key == "general.alignment" || entry.key.starts_with("split.")) continue;
+    if (is_layout_key(entry.key)) continue;
     const auto found = set.find(entry.key);
     writer.add(entry.key, found == set.end() ? entry.value : found->second);
     if (found != set.end()) set.erase(found);

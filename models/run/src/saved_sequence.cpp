@@ -77,6 +77,12 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
     fail<UnsupportedError>("{}: saving a sequence of a model with an encoder is not supported",
                            session.model().file().path());
   }
+  if (session.mixes_lora_scales(sequence)) {
+    fail<ValueError>(
+        "{}: sequence {} cannot be saved: the scales of its LoRAs were changed while it had "
+        "tokens; truncate it to 0 and feed them again",
+        printable_path(session.model().file().path()), sequence);
+  }
   Writer writer(path);
   writer.bytes(std::as_bytes(std::span(kMagic)));
   writer.number(fingerprint(session, sequence));
@@ -130,8 +136,10 @@ bool SavedSequence::matches(const Session& session, std::int32_t sequence) const
 
 void SavedSequence::restore(Session& session, std::int32_t sequence, std::int64_t n_tokens) const {
   if (!matches(session, sequence)) {
-    fail<ValueError>("{}: was saved with another model, other cache types or other kernels",
-                     printable_path(name_));
+    fail<ValueError>(
+        "{}: was saved with another model, other adapters or scales, other cache types or "
+        "other kernels",
+        printable_path(name_));
   }
   if (n_tokens < 0 || n_tokens > std::ssize(tokens_))
     fail<ValueError>("{}: holds {} tokens, {} were requested", printable_path(name_),

@@ -86,9 +86,9 @@ TEST_CASE("the file of another model, cache type or context is rejected, and the
   for (Session* session : {&other, &type, &reference}) {
     CHECK(!saved.matches(*session));
     session->feed(0, counted(3));
-    CHECK(refusal<ValueError>([&] {
-            saved.restore(*session, 0, 10);
-          }).ends_with("was saved with another model, other cache types or other kernels"));
+    CHECK(refusal<ValueError>([&] { saved.restore(*session, 0, 10); })
+              .ends_with("was saved with another model, other adapters or scales, other cache "
+                         "types or other kernels"));
     CHECK(session->length(0) == 3);
   }
   CHECK(saved.matches(small));

@@ -180,6 +180,7 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
                      new_length);
   }
   impl_->memory.truncate(sequence, new_length);
+  if (new_length == 0) impl_->forget_mixed(sequence);
 }
 
 void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) {
@@ -190,6 +191,7 @@ void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) 
   impl_->memory.copy(from, to, new_length);
   impl_->lora_scales[static_cast<std::size_t>(to)] =
       impl_->lora_scales[static_cast<std::size_t>(from)];
+  if (new_length == 0) impl_->forget_mixed(to);
   if (from != to) impl_->encoded.copy(from, to, impl_->encoded.length(from));
 }
 
@@ -215,6 +217,7 @@ std::int64_t Session::resume_point_of_saved(std::int64_t length, std::int64_t sa
 void Session::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
                       std::span<const std::span<const std::byte>> states) {
   impl_->memory.restore(sequence, length, saved_length, states);
+  impl_->forget_mixed(sequence);
 }
 
 const Model& Session::model() const {

@@ -201,6 +201,50 @@ TEST_CASE("scales are copied with a sequence, and part of saved ones") {
   CHECK(!saved.matches(without, 0));
 }
 
+TEST_CASE("sequences that mix scales are not saved") {
+  Files files;
+  const auto model = files.load({.loras = {{files.lora(queries()), 0.5F}}});
+  Session session(model, {.context = 64, .sequences = 2});
+  const std::vector<float> half{0.5F}, one{1};
+  const std::string path = (files.folder / "saved").string();
+  const auto save = [&](std::int32_t sequence) {
+    return text_of([&] {
+      save_sequence(session, sequence,
+                    std::span(kIds).first(static_cast<std::size_t>(session.length(sequence))), "",
+                    path);
+    });
+  };
+  session.feed(0, kIds);
+  session.set_lora_scales(0, half);  // the same: nothing is mixed
+  CHECK(!session.mixes_lora_scales(0));
+  CHECK(save(0) == "no error");
+  const SavedSequence saved = SavedSequence::open(path);
+
+  session.set_lora_scales(0, one);
+  CHECK(session.mixes_lora_scales(0));
+  CHECK(save(0) == files.model +
+                       ": sequence 0 cannot be saved: the scales of its LoRAs were changed while "
+                       "it had tokens; truncate it to 0 and feed them again");
+  session.set_lora_scales(0, half);  // tokens may have been fed in between
+  CHECK(session.mixes_lora_scales(0));
+  session.truncate(0, 5);
+  CHECK(session.mixes_lora_scales(0));
+  session.copy(0, 1, 5);
+  CHECK(session.mixes_lora_scales(1));
+  CHECK(save(1).find("sequence 1 cannot be saved") != std::string::npos);
+  session.copy(0, 1, 0);
+  CHECK(!session.mixes_lora_scales(1));
+
+  saved.restore(session, 0, 20);
+  CHECK(!session.mixes_lora_scales(0));
+  session.set_lora_scales(0, one);
+  session.truncate(0, 0);
+  CHECK(!session.mixes_lora_scales(0));
+  session.feed(0, kIds);
+  CHECK(save(0) == "no error");
+  CHECK(!saved.matches(session, 0));
+}
+
 TEST_CASE("scales that a session refuses") {
   Files files;
   const std::string lora = files.lora(queries());
@@ -253,6 +297,19 @@ TEST_CASE("control vectors are added after their layers, scaled and summed") {
   CHECK(graph[graph[sum].inputs[1]].path == "blk.3.control_vector");
   CHECK(graph.users()[graph[sum].inputs[0]].size() == 1);
   CHECK(graph.find("blk.2.controlled") == kNoNode);
+}
+
+TEST_CASE("a warning about control vectors without a direction of the layers to change") {
+  Files files({.layers = 4});
+  const std::string a = files.control({.layers = {1}}), b = files.control({.layers = {2, 3}});
+  const auto model =
+      files.load({.control_vectors = {{a, 1}, {b, 1}}, .control_layers = ControlLayers{3, 4}});
+  CHECK(model->adapters().warnings() ==
+        std::vector<std::string>{a + ": has no direction of layers 3 to 4: no effect"});
+  const auto none =
+      files.load({.control_vectors = {{a, 1}}, .control_layers = ControlLayers{2, 3}});
+  CHECK(none->adapters().warnings().size() == 1);
+  CHECK(same_bits(logits(none), logits(files.load())));
 }
 
 TEST_CASE("LoRAs and control vectors together") {

@@ -61,6 +61,7 @@ void Session::encode(std::int32_t sequence, std::span<const std::int32_t> tokens
   s.check_text(sequence, tokens);
   s.last = {};
   s.memory.truncate(sequence, 0);
+  s.forget_mixed(sequence);
   s.encoded.truncate(sequence, 0);
   const std::vector<StepToken> of_text(tokens.size()),
       of_sequence(tokens.size(), {.sequence = sequence});
@@ -84,6 +85,7 @@ std::int64_t Session::text_length(std::int32_t sequence) const {
 
 void Session::fill_with_noise(std::int32_t sequence, std::int64_t length) {
   impl_->memory.fill_with_noise(sequence, length);
+  impl_->forget_mixed(sequence);
   if (!impl_->model->facts().encodes) return;
   impl_->encoded.fill_with_noise(sequence, std::max<std::int64_t>(length, 1));
   impl_->text.fill_with_noise(0, length);

@@ -19,6 +19,12 @@
 namespace weft {
 
 struct Session::Impl {
+  // Of a sequence.
+  struct LoraScales {
+    std::vector<float> now;  // by LoRA
+    bool mixed = false;      // Session::mixes_lora_scales()
+  };
+
   Impl(std::shared_ptr<const Model> m, const SessionOptions& options)
       : model(std::move(m)),
         planned(plan_model(*model, options)),
@@ -35,7 +41,8 @@ struct Session::Impl {
         runners(planned.plans.size()),
         chunk(static_cast<std::size_t>(planned.options.prefill_width)),
         ends(static_cast<std::size_t>(planned.options.sequences)),
-        lora_scales(static_cast<std::size_t>(planned.options.sequences), default_scales()) {}
+        lora_scales(static_cast<std::size_t>(planned.options.sequences),
+                    LoraScales{default_scales()}) {}
 
   std::vector<std::unique_ptr<run::DeviceMemory>> allocate_on_devices() const;
   std::unordered_map<std::string, std::byte*> place_states();
@@ -50,6 +57,8 @@ struct Session::Impl {
   void check_step(std::span<const StepToken> tokens) const;
   std::vector<float> default_scales() const;
   void write_scales(run::Runner& r, std::size_t token, std::int32_t sequence);
+  // After all tokens of the sequence were removed or replaced.
+  void forget_mixed(std::int32_t sequence);
   void write_ends(run::Runner& r, std::span<const StepToken> tokens);
   std::size_t write_inputs(run::Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
@@ -77,7 +86,7 @@ struct Session::Impl {
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
   std::vector<StepToken> chunk;                       // of feed(), so that it does not allocate
   std::vector<std::int64_t> ends;                     // of write_ends(), likewise
-  std::vector<std::vector<float>> lora_scales;        // by sequence, then by LoRA
+  std::vector<LoraScales> lora_scales;                // by sequence
   std::span<const float> last;                        // in the arena
 };
 

@@ -58,6 +58,16 @@ void Generation::Impl::set_sampler(const SamplerOptions& with) {
   options.sampler = with;
 }
 
+namespace {
+
+// How many tokens of the sequence a text can begin with.
+std::size_t n_usable(const Session& session, std::int32_t sequence) {
+  const std::int64_t n = session.mixes_lora_scales(sequence) ? 0 : session.length(sequence);
+  return static_cast<std::size_t>(n);
+}
+
+}  // namespace
+
 void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   std::optional<TokenHealing> heal;
   if (options.token_healing && tokenizer) heal.emplace(*tokenizer, prompt);
@@ -74,7 +84,7 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
     must_encode = !same_text;
     source = std::exchange(prompt, {session.model().facts().start});
   }
-  n_fed = std::min(n_fed, static_cast<std::size_t>(session.length(sequence)));
+  n_fed = std::min(n_fed, n_usable(session, sequence));
   const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
   // The last token is fed in any case, for its logits.
   const auto in_common = static_cast<std::int64_t>(

@@ -26,7 +26,8 @@ std::optional<SavedSequence> open_cache(const std::string& path, bool read_only,
                              printable_path(path));
     if (saved.matches(generation.session(), generation.sequence())) return saved;
     warning = printable_path(path) +
-              " was made with another model, other cache types or other kernels: not used";
+              " was made with another model, other adapters or scales, other cache types or "
+              "other kernels: not used";
   } catch (const FormatError& e) {
     warning = std::string(e.what()) + ": not used";
   }
@@ -68,6 +69,7 @@ std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenI
 
 void PromptCache::keep(const Generation& generation) {
   if (path_.empty() || read_only_) return;
+  if (generation.session().mixes_lora_scales(generation.sequence())) return;
   const auto held = generation.held();
   const bool known = std::ranges::mismatch(held, kept_).in1 == held.end();
   if (!known) generation.save(path_);

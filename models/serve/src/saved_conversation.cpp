@@ -91,7 +91,9 @@ Conversation::Loaded Conversation::load(const std::string& path) {
   if (!loaded.tools.empty()) ReplyParser({}, {.tools = loaded.tools});
   Loaded result{loaded.messages.size(), 0, ""};
   if (cache && !cache->matches(session(), generation_.sequence())) {
-    result.why_not = "it was computed with another model, other cache types or other kernels";
+    result.why_not =
+        "it was computed with another model, other adapters or scales, other cache types "
+        "or other kernels";
   } else if (cache) {
     const std::int64_t n_tokens = std::ssize(cache->tokens());
     try {

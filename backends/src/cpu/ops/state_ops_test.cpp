@@ -40,16 +40,23 @@ Graph graph_of(const Case& c, std::int64_t n_tokens) {
   return g;
 }
 
-// Fills weights with noise, and inputs with that of tokens [first, first + n_tokens). Inputs named
-// "decay" get factors in [0, 1), others whose name ends in '/N' noise in [-1 / N, 1 / N).
-void fill(Evaluator& eval, const Graph& g, std::int64_t first, std::int64_t n_tokens) {
+// Fills weights with noise, and inputs with that of the n_tokens tokens first, first + stride, ...
+// Inputs named "decay" get factors in [0, 1), others whose name ends in '/N' noise in
+// [-1 / N, 1 / N).
+void fill(Evaluator& eval, const Graph& g, std::int64_t first, std::int64_t n_tokens,
+          std::int64_t stride = 1) {
   for (NodeId id = 0; id < g.size(); ++id) {
     const Node& node = g[id];
     if (node.op || node.spec.dtype == i32 || node.path == "state") continue;
     const bool by_token = node.kind == NodeKind::input;
     const std::int64_t n = by_token ? node.spec.shape.cols() : node.spec.shape.elems();
-    Floats all = noise(static_cast<std::size_t>(n * (by_token ? first + n_tokens : 1)), id + 1);
-    if (by_token) all.erase(all.begin(), all.begin() + first * n);
+    const std::int64_t n_rows = by_token ? first + n_tokens * stride : 1;
+    Floats all = noise(static_cast<std::size_t>(n * n_rows), id + 1);
+    if (by_token) {
+      for (std::int64_t t = 0; t < n_tokens; ++t)
+        std::copy_n(all.begin() + (first + t * stride) * n, n, all.begin() + t * n);
+      all.resize(static_cast<std::size_t>(n * n_tokens));
+    }
     const std::size_t slash = node.path.find('/');
     const float scale = slash == std::string::npos ? 1 : 1 / std::stof(node.path.substr(slash + 1));
     for (float& x : all) x = node.path == "decay" ? std::fabs(x) : x * scale;
@@ -107,6 +114,53 @@ Result in_steps(const Case& c, const std::vector<std::int64_t>& steps) {
   return r;
 }
 
+constexpr std::int32_t kTurns = 3;  // sequences of check_company()
+
+// A step of sequences by turns, n_each tokens of each: first, first + 1, ... of the kTurns ones.
+// Sequence 0 begins without a state, s > 0 with that of row s - 1. Row s + 1 keeps its last state.
+Result by_turns(const Case& c, std::int32_t first, std::int32_t n_sequences, std::int32_t n_each) {
+  alignas(64) static std::byte scratch[1 << 20];
+  const std::int32_t n = n_sequences * n_each;
+  const Graph g = graph_of(c, n);
+  Evaluator eval(g, kOddRows);
+  fill(eval, g, first, n, n_sequences == kTurns ? 1 : kTurns);
+  eval.floats("state", noise(eval.floats("state").size(), 1));
+  std::vector<std::int32_t> from, before, to;
+  for (std::int32_t t = 0; t < n; ++t) {
+    const std::int32_t s = first + t % n_sequences;
+    from.push_back(t < n_sequences ? s - 1 : -1);
+    before.push_back(t < n_sequences ? -1 : t - n_sequences);
+    to.push_back(t >= n - n_sequences && s > 0 ? s + 1 : -1);
+  }
+  eval.ints("from", from).ints("before", before).ints("to", to).run();
+  const NodeId id = eval.node("y");
+  run_on(g, g[id], eval.inputs(id), eval.view(id), Region::whole(eval.view(id)), scratch);
+  return {eval.floats("y"), eval.floats("state")};
+}
+
+Floats rows_of(const Floats& all, std::size_t n_rows, std::size_t first, std::size_t stride) {
+  Floats rows;
+  const std::size_t n = all.size() / n_rows;
+  for (std::size_t r = first; r < n_rows; r += stride)
+    rows.insert(rows.end(), all.begin() + static_cast<std::ptrdiff_t>(r * n),
+                all.begin() + static_cast<std::ptrdiff_t>((r + 1) * n));
+  return rows;
+}
+
+// A sequence gets the same bits in steps with others as in steps of its own.
+void check_company(const Case& c, std::int32_t n_each) {
+  const Result together = by_turns(c, 0, kTurns, n_each);
+  const auto n_tokens = static_cast<std::size_t>(kTurns * n_each);
+  for (std::int32_t s = 0; s < kTurns; ++s) {
+    CAPTURE(s);
+    const Result alone = by_turns(c, s, 1, n_each);
+    CHECK(rows_of(together.y, n_tokens, static_cast<std::size_t>(s), kTurns) == alone.y);
+    if (s == 0) continue;
+    const auto row = static_cast<std::size_t>(s) + 1;
+    CHECK(rows_of(together.state, kRows, row, kRows) == rows_of(alone.state, kRows, row, kRows));
+  }
+}
+
 void check_case(const Case& c) {
   for (const std::int64_t n : {1, 4, 7, 70}) check_turns(c, n, static_cast<std::uint32_t>(n));
   const Result whole = in_steps(c, {70});
@@ -116,9 +170,10 @@ void check_case(const Case& c) {
     CHECK(parts.y == whole.y);
     CHECK(parts.state == whole.state);
   }
+  for (const std::int32_t n : {1, 5, 33}) check_company(c, n);
 }
 
-TEST_CASE("causal_conv: within the bounds, split anywhere, the same bits in steps of any size") {
+TEST_CASE("causal_conv: within the bounds, split anywhere, the same bits in any steps") {
   for (const std::int64_t width : {1, 15, 33, 150}) {
     for (const std::int64_t taps : {2, 4, 19}) {
       for (const DType type : {f32, f16}) {
@@ -143,7 +198,7 @@ Tensor decay_of(Graph& g, std::int64_t n_tokens, const HeadSizes& s, bool by_row
   return g.input("decay", {f32, by_row ? Shape{n_tokens, s.heads, s.n} : Shape{n_tokens, s.heads}});
 }
 
-TEST_CASE("delta_rule: within the bounds, split anywhere, the same bits in steps of any size") {
+TEST_CASE("delta_rule: within the bounds, split anywhere, the same bits in any steps") {
   for (const HeadSizes& s : kHeadSizes) {
     for (const bool by_row : {false, true}) {
       CAPTURE(s.n);
@@ -164,9 +219,7 @@ TEST_CASE("delta_rule: within the bounds, split anywhere, the same bits in steps
   }
 }
 
-TEST_CASE(
-    "gated_linear_attention: within the bounds, split anywhere, the same bits in steps of any "
-    "size") {
+TEST_CASE("gated_linear_attention: within the bounds, split anywhere, the same bits in any steps") {
   for (const HeadSizes& s : kHeadSizes) {
     for (const bool by_row : {false, true}) {
       for (const bool with_bonus : {false, true}) {
@@ -189,7 +242,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("selective_scan: within the bounds, split anywhere, the same bits in steps of any size") {
+TEST_CASE("selective_scan: within the bounds, split anywhere, the same bits in any steps") {
   for (const std::int64_t width : {1, 15, 33}) {
     for (const std::int64_t n_state : {1, 5, 16, 17}) {
       CAPTURE(width);
@@ -229,7 +282,7 @@ TEST_CASE("selective_scan: exponents of any size") {
   }
 }
 
-TEST_CASE("token_shift: copies, split anywhere, the same in steps of any size") {
+TEST_CASE("token_shift: copies, split anywhere, the same in any steps") {
   for (const std::int64_t width : {1, 33}) {
     check_case({{width}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
                   return token_shift(g.input("x", {f32, {n, width}}), rows);

@@ -137,6 +137,10 @@ void append_value(std::string& out, const MetaValue& value) {
 
 }  // namespace
 
+bool is_layout_key(std::string_view key) {
+  return key == "general.alignment" || key.starts_with("split.");
+}
+
 GgufWriter::GgufWriter(std::uint64_t alignment) : alignment_(alignment) {
   if (!std::has_single_bit(alignment) || alignment < kMinAlignment || alignment > kMaxAlignment) {
     fail<ValueError>("alignment must be a power of two from {} to {}, got {}", kMinAlignment,

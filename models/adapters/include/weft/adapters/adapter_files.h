@@ -33,4 +33,7 @@ struct AdapterFiles {
   bool empty() const { return loras.empty() && control_vectors.empty() && !control_layers; }
 };
 
+// Throws ValueError "FILE: the scale must be a finite number, got nan".
+void check_scale(const std::string& path, float scale);
+
 }  // namespace weft

@@ -46,7 +46,7 @@ class Adapters {
   // stay; each LoRA adds the input lora_scale_name(i).
   Graph apply(const Graph& plain) const;
   std::vector<AdapterPass> passes() const;
-  // About tensors that have no effect.
+  // About tensors and control vectors that have no effect.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

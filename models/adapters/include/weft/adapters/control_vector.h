@@ -9,9 +9,10 @@
 // https://github.com/ggml-org/llama.cpp/blob/master/src/llama-adapter.cpp.
 
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/adapters/adapter_files.h"
@@ -31,14 +32,19 @@ class ControlVector {
                 const std::optional<ControlLayers>& layers, std::int64_t n_layers,
                 std::int64_t n_embd);
 
-  const std::map<std::int64_t, Shape>& layers() const { return layers_; }  // [D] each
-  const std::string& path() const { return path_; }                        // of the first file
+  const std::set<std::int64_t>& layers() const { return layers_; }  // that have a direction
+  std::int64_t width() const { return width_; }                     // D
+  const std::string& path() const { return path_; }                 // of the first file
+  // Files whose directions are all of other layers than those to change.
+  const std::vector<std::string>& unused() const { return unused_; }
   // The directions under the names that they have in graphs.
   std::vector<AddedTensor> tensors() const;
 
  private:
   std::string path_;
-  std::map<std::int64_t, Shape> layers_;
+  std::int64_t width_;
+  std::set<std::int64_t> layers_;
+  std::vector<std::string> unused_;
   std::optional<Checkpoint> sums_;
 };
 

@@ -14,8 +14,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/files/checkpoint.h"
@@ -55,6 +57,7 @@ class Lora {
   // model as they were built.
   void prepare(std::span<const Graph* const> graphs);
 
+  const Checkpoint& file() const { return file_; }
   const std::string& path() const { return file_.path(); }
   const Weights& weights() const { return weights_; }
   // The matrices that graphs need, under the names that they have there.

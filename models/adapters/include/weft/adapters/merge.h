@@ -13,9 +13,9 @@ namespace weft {
 // Writes `model` with the LoRAs merged, a row at a time; the file appears under its name when it is
 // complete. Every tensor keeps its type; adapted ones are rounded to it again. `progress` gets 0..1
 // and returns false to stop (CancelledError); may be empty. Throws like Lora::open(); ValueError
-// for a scale that is not finite and for an output that is a file of the input; UnsupportedError
-// if the type of an adapted tensor cannot be written; FormatError if a merged weight is not finite
-// in its type; IoError.
+// for a scale that is not finite and for an output that is a file of the model or a LoRA;
+// UnsupportedError if the type of an adapted tensor cannot be written; FormatError if a merged
+// weight is not finite in its type; IoError.
 void write_merged(const Checkpoint& model, std::span<const LoraFile> loras, const std::string& path,
                   const std::function<bool(double)>& progress = {});
 

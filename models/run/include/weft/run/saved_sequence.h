@@ -26,8 +26,9 @@ class MappedFile;
 std::uint64_t fingerprint(const Session& session, std::int32_t sequence);
 
 // Writes the contents of a sequence. `tokens` are those that were fed to it. The file appears when
-// it is complete (OutputFile). Throws ValueError if their number is not the sequence's length,
-// IoError, and UnsupportedError if the model has an encoder.
+// it is complete (OutputFile). Throws ValueError if their number is not the sequence's length, and
+// if it mixes scales of LoRAs (Session::mixes_lora_scales); IoError; UnsupportedError if the model
+// has an encoder.
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
                    std::string_view note, const std::string& path);
 

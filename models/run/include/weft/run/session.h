@@ -128,11 +128,15 @@ class Session {
 
   // The scale of each LoRA of the model (Model::adapters) for the tokens that are fed to this
   // sequence from now on; 0: off. At first those that the model was loaded with. What the sequence
-  // already holds stays as it was computed: truncate(.., 0) to compute it again. copy() also copies
-  // the scales. Other sequences keep their bits. Throws ValueError for another number of scales and
-  // for one that is not finite.
+  // already holds stays as it was computed: truncate(.., 0) to compute it again, or call encode()
+  // again if the model has an encoder. copy() also copies the scales. Other sequences keep their
+  // bits. Throws ValueError for another number of scales and for one that is not finite.
   void set_lora_scales(std::int32_t sequence, std::span<const float> scales);
   std::span<const float> lora_scales(std::int32_t sequence) const;
+  // Whether the sequence may hold tokens that were computed with other scales than lora_scales():
+  // they were changed while it held some. Until it is emptied, restored or replaced by a copy() of
+  // another one. It cannot be saved to a file (save_sequence).
+  bool mixes_lora_scales(std::int32_t sequence) const;
 
   // The memory of a sequence as bytes, state by state, 0 .. n_states() - 1 (saved_sequence.h writes
   // them to a file). What an encoder left is not part of it. save() passes them to `write` piece by

@@ -21,8 +21,8 @@ class PromptCache {
   // that keep() would replace; IoError if it cannot be read or would not be writable.
   std::int64_t restore(Generation& generation, std::span<const TokenId> prompt,
                        std::string& warning);
-  // Writes the generation's sequence to the file, unless the cache is read-only or the file already
-  // has these tokens. Throws IoError.
+  // Writes the generation's sequence to the file, unless the cache is read-only, the file already
+  // has these tokens, or they mix scales of LoRAs (Session::mixes_lora_scales). Throws IoError.
   void keep(const Generation& generation);
 
  private:
