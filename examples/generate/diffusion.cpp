@@ -16,10 +16,10 @@
 namespace weft::generate {
 namespace {
 
-constexpr std::int64_t kUsualTokens = 128;
-
-void check(const Model& model, const Options& o) {
+// Throws UsageError for flags that have no meaning for texts that do not grow from left to right.
+void check_flags(const Model& model, const Options& o) {
   const TextRulesOptions rules = cli::text_rules(model, o.constraint);
+  const SamplerOptions& s = o.sampler;
   const std::pair<const char*, bool> given[] = {{"--beams", o.beams > 0},
                                                 {"--logprobs", o.logprobs >= 0},
                                                 {"--prompt-cache", !o.cache_path.empty()},
@@ -27,7 +27,13 @@ void check(const Model& model, const Options& o) {
                                                 {"--ignore-eos", o.ignore_eos},
                                                 {"a grammar", rules.grammar != nullptr},
                                                 {"stop strings", !rules.stops.empty()},
-                                                {"banned strings", !rules.banned.empty()}};
+                                                {"banned strings", !rules.banned.empty()},
+                                                {"--repeat-penalty", s.repeat_penalty != 1},
+                                                {"--presence-penalty", s.presence_penalty != 0},
+                                                {"--frequency-penalty", s.frequency_penalty != 0},
+                                                {"--dry-multiplier", s.dry_multiplier != 0},
+                                                {"--mirostat", s.mirostat != 0},
+                                                {"--adaptive-target", s.adaptive_target >= 0}};
   for (const auto& [name, is_given] : given) {
     if (is_given)
       fail<cli::UsageError>(
@@ -86,11 +92,12 @@ void check_writes(const Model& model, const Options& options) {
 
 std::string diffuse(const std::shared_ptr<const Model>& model, std::span<const TokenId> prompt,
                     const Options& options) {
-  check(*model, options);
+  check_flags(*model, options);
   DiffusionOptions how = options.diffusion;
-  how.max_tokens = options.predict < 0 ? kUsualTokens : options.predict;
+  if (options.predict >= 0) how.max_tokens = options.predict;
   how.sampler = cli::sampler_options(*model, options.sampler);
   how.cancel = &cli::interrupt_flag();
+  check_diffusion(*model, how);  // before the weights are loaded
   Session session(model, diffusion_session(options.model.session, prompt.size(), how));
   Diffusion text(session, 0, how);
   const Canvas canvas(options.diffusion_visual);

@@ -13,6 +13,7 @@
 #include "weft/serve/prompt.h"
 
 #include "common/flags.h"
+#include "json_text.h"
 #include "npy.h"
 #include "subcommand.h"
 #include "text_list.h"

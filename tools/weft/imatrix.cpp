@@ -21,7 +21,7 @@
 namespace weft::tools {
 namespace {
 
-constexpr std::int64_t kUsualSize = 512;
+constexpr std::int64_t kDefaultSize = 512;
 constexpr std::int64_t kNothing = -1;  // for Flags::windows: 0 means all
 
 struct Flags {
@@ -42,7 +42,7 @@ Imatrix read_earlier(const std::vector<std::string>& paths, std::int64_t chunk_s
   for (const Imatrix& m : all) {
     if (sum.chunk_size == 0) sum.chunk_size = m.chunk_size;
   }
-  if (sum.chunk_size == 0) sum.chunk_size = kUsualSize;
+  if (sum.chunk_size == 0) sum.chunk_size = kDefaultSize;
   for (const Imatrix& m : all) sum.add(m);
   return sum;
 }
@@ -193,7 +193,7 @@ int collect(Flags& flags) {
 }
 
 void add_flags(CLI::App& app, Flags& flags) {
-  flags.model.session.context = kUsualSize;
+  flags.model.session.context = kDefaultSize;
   cli::add_model_flags(app, flags.model);
   auto* text = app.add_option("-f,--file", flags.text,
                               "the text; - for stdin. Without it, the files of --in-file are put "

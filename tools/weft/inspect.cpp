@@ -8,12 +8,12 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 #include "weft/scheduler/budget.h"
 
+#include "json_text.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -154,20 +154,9 @@ void print_text(std::ostream& out, const Checkpoint& file, const Limits& limits)
   print_totals(out, Totals(file.tensors()));
 }
 
-// Text as a JSON string; what is not UTF-8 becomes {"hex": "..."}.
-std::string json_string(std::string_view text) {
-  try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::type_error&) {
-    std::string hex;
-    for (const char c : text) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-    return "{\"hex\": \"" + hex + "\"}";
-  }
-}
-
 // Keys must be strings: bytes that are not UTF-8 are escaped.
 std::string json_key(std::string_view text) {
-  const std::string plain = json_string(text);
+  const std::string plain = json_string_or_hex(text);
   return plain.starts_with('"') ? plain : json_string(printable(text, text.size()));
 }
 
@@ -179,7 +168,7 @@ struct JsonOf {
   void operator()(std::uint64_t v) const { out << fmt::format("{}", v); }
   void operator()(std::int64_t v) const { out << fmt::format("{}", v); }
   void operator()(bool v) const { out << (v ? "true" : "false"); }
-  void operator()(std::string_view v) const { out << json_string(v); }
+  void operator()(std::string_view v) const { out << json_string_or_hex(v); }
   void operator()(double v) const {
     std::isfinite(v) ? out << number(v, type) : out << '"' << number(v, type) << '"';
   }
@@ -208,7 +197,8 @@ void print_json_tensors(std::ostream& out, const Checkpoint& file) {
     out << separator
         << fmt::format(
                R"({{"name": {}, "type": "{}", "shape": [{}], "bytes": {}, "offset": {}, "part": {}}})",
-               json_string(t.name), t.spec.dtype.name(), shape, t.n_bytes, t.file_offset, t.part);
+               json_string_or_hex(t.name), t.spec.dtype.name(), shape, t.n_bytes, t.file_offset,
+               t.part);
     separator = ",\n    ";
   }
 }
@@ -217,7 +207,7 @@ void print_json(std::ostream& out, const Checkpoint& file) {
   out << "{\n  \"files\": [";
   const char* separator = "";
   for (const std::string& path : file.part_paths()) {
-    out << separator << json_string(path);
+    out << separator << json_string_or_hex(path);
     separator = ", ";
   }
   out << fmt::format(

@@ -12,6 +12,7 @@
 #include "weft/base/printable.h"
 
 #include "common/flags.h"
+#include "json_text.h"
 #include "subcommand.h"
 #include "text_list.h"
 

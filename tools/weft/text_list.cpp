@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "common/read_text.h"
 
@@ -32,10 +31,6 @@ std::vector<std::string> TextList::all() const {
 
 std::string joined(const float* begin, const float* end, const char* separator) {
   return fmt::format("{}", fmt::join(begin, end, separator));
-}
-
-std::string json_string(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace weft::tools

@@ -24,7 +24,5 @@ struct TextList {
 
 // Numbers as JSON or plain text: the shortest digits that give the same float again.
 std::string joined(const float* begin, const float* end, const char* separator);
-// A string as JSON, with its quotes. Bytes that are not UTF-8 become U+FFFD.
-std::string json_string(const std::string& text);
 
 }  // namespace weft::tools

@@ -29,7 +29,8 @@ std::string as_json(const std::vector<TokenId>& ids) {
   return "[" + joined(ids, ", ") + "]";
 }
 
-std::string json_string(const std::string& line, std::size_t number) {
+// A line that is a JSON string.
+std::string parse_json_line(const std::string& line, std::size_t number) {
   const auto value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (value.is_string()) return value.get<std::string>();
   fail<FormatError>("line {}: must be a JSON string, got '{}'", number, printable(line));
@@ -38,7 +39,7 @@ std::string json_string(const std::string& line, std::size_t number) {
 void tokenize_lines(const Tokenizer& tokenizer, const EncodeOptions& options) {
   std::string line;
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
-    std::cout << as_json(tokenizer.encode(json_string(line, number), options)) << '\n';
+    std::cout << as_json(tokenizer.encode(parse_json_line(line, number), options)) << '\n';
   }
 }
 

@@ -101,14 +101,22 @@ bool is_diffusion_model(const Model& model) {
          !model.file().find(facts.architecture + ".pooling_type");
 }
 
+void check_diffusion(const Model& model, const DiffusionOptions& options) {
+  mask_token(check_model(model), options);
+  check_options(options);
+  sampler_chain(options.sampler);
+}
+
 SessionOptions diffusion_session(SessionOptions session, std::size_t n_prompt,
                                  const DiffusionOptions& options) {
-  const auto n = static_cast<std::int64_t>(n_prompt) + options.max_tokens;
-  session.prefill_width = std::clamp<std::int64_t>(n, session.prefill_width, kMaxPrefillWidth);
-  session.logits_rows = std::clamp<std::int64_t>(
-      options.block_length > 0 ? std::min(options.block_length, options.max_tokens)
-                               : options.max_tokens,
-      1, session.prefill_width);
+  check_options(options);
+  constexpr std::size_t kMax = kMaxPrefillWidth;
+  const auto n = static_cast<std::int64_t>(std::min(n_prompt, kMax)) + options.max_tokens;
+  session.prefill_width = std::max(session.prefill_width, std::min(n, kMaxPrefillWidth));
+  const std::int64_t n_rows = options.block_length > 0
+                                  ? std::min(options.block_length, options.max_tokens)
+                                  : options.max_tokens;
+  session.logits_rows = std::min(n_rows, session.prefill_width);
   return session;
 }
 
@@ -129,6 +137,8 @@ struct Diffusion::Impl {
         sampler(o.sampler),
         random(o.sampler.seed) {
     check_options(o);
+    if (session.options().embeddings)
+      fail<ValueError>("the session returns embeddings: a diffusion model needs logits");
     session.length(sequence);  // throws for an unknown sequence
   }
 

@@ -197,7 +197,9 @@ TEST_CASE("the text ends at the first token that ends it, and shows what is mask
     if (name == "output.weight" || name == "token_embd.weight")
       std::fill(values.begin(), values.end(), 0.25F);
   };
-  const auto model = made_text_model({.arch = "llada", .weights = made, .tokenizer = true});
+  const auto end = [](GgufWriter& w) { w.add_u32("tokenizer.ggml.eos_token_id", test::kSep); };
+  const auto model =
+      made_text_model({.arch = "llada", .weights = made, .tokenizer = true, .keys = end});
   DiffusionOptions how = greedy(4, 4, 1);
   how.sampler.logit_bias = {{5, 3.0F}};  // all logits are equal: always token 5, "a"
   Session session(model, fitting(how));
@@ -209,13 +211,41 @@ TEST_CASE("the text ends at the first token that ends it, and shows what is mask
   while (text.step()) {
   }
   CHECK(text.n_text() == 4);
+
+  how.sampler.logit_bias = {{test::kSep, 3.0F}};
+  Diffusion ends(session, 0, how);
+  ends.begin(kPrompt);
+  CHECK(ends.n_text() == 4);
+  REQUIRE(ends.step());  // the first block
+  CHECK(ends.n_masked() == 3);
+  CHECK(ends.n_text() == 0);
+  CHECK(ends.text("_").empty());
+}
+
+TEST_CASE("sessions for diffusion are as wide as needed and possible, whatever was asked for") {
+  const auto widths = [](std::int64_t width, std::size_t n_prompt, const DiffusionOptions& how) {
+    const SessionOptions o = diffusion_session({.prefill_width = width}, n_prompt, how);
+    return std::pair(o.prefill_width, o.logits_rows);
+  };
+  using Widths = std::pair<std::int64_t, std::int64_t>;
+  CHECK(widths(1, 4, greedy(6, 6)) == Widths{10, 6});
+  CHECK(widths(512, 4, greedy(6, 6, 2)) == Widths{512, 2});
+  CHECK(widths(0, 4, greedy(6, 6)) == Widths{10, 6});
+  CHECK(widths(1, SIZE_MAX, greedy(6, 6)) == Widths{kMaxPrefillWidth, 6});
+  CHECK(widths(kMaxPrefillWidth + 1, 4, greedy(6, 6)).first == kMaxPrefillWidth + 1);
+  CHECK_THROWS_AS(widths(1, 4, greedy(INT64_MAX, 6)), ValueError);
+  CHECK_THROWS_AS(Session(diffuser(), diffusion_session({.prefill_width = kMaxPrefillWidth + 1}, 4,
+                                                        greedy(6, 6))),
+                  ValueError);
 }
 
 TEST_CASE("options out of range, and models that are no diffusion models, are refused") {
   const auto model = diffuser();
   Session session(model, {.context = 64, .prefill_width = 16, .logits_rows = 8});
   const auto refused = [&](const DiffusionOptions& how) {
-    return text_of([&] { Diffusion(session, 0, how); });
+    const std::string early = text_of([&] { check_diffusion(*model, how); });
+    CHECK(text_of([&] { Diffusion(session, 0, how); }) == early);
+    return early;
   };
   CHECK(refused(greedy(0, 1)) == "a diffusion model writes 1..8192 tokens, got 0");
   CHECK(refused(greedy(10, 0)) == "the steps for a text must be 1..1048576, got 0");
@@ -235,6 +265,10 @@ TEST_CASE("options out of range, and models that are no diffusion models, are re
   hot.mask_token = 50;
   CHECK(refused(hot) == "the mask token 50 is outside the vocabulary of 50");
   CHECK(text_of([&] { Diffusion(session, 1, greedy(4, 4)); }) != "no error");
+
+  Session rows(model, {.context = 64, .prefill_width = 16, .embeddings = true});
+  CHECK(text_of([&] { Diffusion(rows, 0, greedy(4, 4)); }) ==
+        "the session returns embeddings: a diffusion model needs logits");
 
   Diffusion text(session, 0, greedy(10, 10));
   CHECK(text_of([&] { text.step(); }) == "the text has no prompt: call begin() first");

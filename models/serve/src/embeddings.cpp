@@ -16,8 +16,8 @@ namespace {
 using namespace serve;
 
 constexpr std::string_view kNames[] = {"none", "mean", "cls", "last", "rank"};
-// Of a text, unless the caller names a limit.
-constexpr std::int64_t kUsualTokens = 4096;
+// Of a text of a causal model, unless the caller names a limit or a context.
+constexpr std::int64_t kDefaultTokens = 4096;
 // Of a session, unless the caller names a context.
 constexpr std::int64_t kMaxContext = 131072;
 
@@ -46,11 +46,13 @@ std::int64_t context_of(const Model& model, const SessionOptions& session) {
   return std::min(session.context > 0 ? session.context : kMaxContext, context);
 }
 
-// Of a text.
+// Of a text, before the session's budget may lower it.
 std::int64_t max_tokens_of(const Model& model, const EmbedderOptions& o) {
   const std::int64_t context = context_of(model, o.session);
-  if (model.facts().causal)
-    return std::min(context, o.max_tokens > 0 ? o.max_tokens : kUsualTokens);
+  if (model.facts().causal) {
+    if (o.max_tokens > 0) return std::min(context, o.max_tokens);
+    return o.session.context > 0 ? context : std::min(context, kDefaultTokens);
+  }
   const std::int64_t width = std::max(o.session.prefill_width, o.max_tokens);
   return std::min({context, width, kMaxPrefillWidth});
 }
@@ -61,13 +63,15 @@ SessionOptions session_options(const Model& model, const EmbedderOptions& o, boo
   const std::int64_t max_tokens = max_tokens_of(model, o);
   s.context = context_of(model, s);
   if (!model.facts().causal) s.prefill_width = std::max(s.prefill_width, max_tokens);
-  const std::int64_t n = std::clamp<std::int64_t>(o.texts_per_step, 1, s.prefill_width);
+  // The session refuses other widths.
+  const std::int64_t width = std::clamp<std::int64_t>(s.prefill_width, 1, kMaxPrefillWidth);
+  const std::int64_t n = std::clamp<std::int64_t>(o.texts_per_step, 1, width);
   s.sequences = static_cast<std::int32_t>(n);
   s.logits_rows = all_rows ? s.prefill_width : n;
   s.embeddings = true;
   // Of the texts of a step, each of which may begin a block, and of one that began earlier.
   const std::int64_t earlier = model.facts().causal ? blocks_for(max_tokens) : 0;
-  const std::int64_t blocks = earlier + blocks_for(s.prefill_width) + n;
+  const std::int64_t blocks = earlier + blocks_for(width) + n;
   s.cells = kCellsPerBlock * std::min(blocks, n * blocks_for(s.context));
   if (!s.cache_k.valid()) s.cache_k = f32;
   if (!s.cache_v.valid()) s.cache_v = f32;
@@ -130,6 +134,9 @@ struct Embedder::Impl {
     if (pooling == Pooling::rank) classifier.emplace(check_model(*shared));
     rows = classifier ? classifier->reads() : pooling;
     session.emplace(shared, session_options(check_model(*shared), o, all_rows()));
+    const SessionOptions& planned = session->options();  // a budget may have made steps narrower
+    max_tokens = std::min(max_tokens, planned.context);
+    if (!shared->facts().causal) max_tokens = std::min(max_tokens, planned.prefill_width);
   }
 
   bool all_rows() const { return rows == Pooling::none || rows == Pooling::mean; }
@@ -143,7 +150,7 @@ struct Embedder::Impl {
   void run(Texts texts, const std::atomic<bool>* cancel);
   void fill_step(Texts texts);
   void collect(const Part& part, std::span<const float> part_rows);
-  void finish(Embedding& embedding, std::size_t text);
+  void finish(Embedding& embedding, std::size_t text, const std::atomic<bool>* cancel);
   void clear() {
     for (std::int32_t s = 0; s < session->options().sequences; ++s) session->truncate(s, 0);
   }
@@ -151,7 +158,7 @@ struct Embedder::Impl {
   const EmbedderOptions options;
   const Pooling pooling;
   const DenseLayers layers;
-  const std::int64_t max_tokens;
+  std::int64_t max_tokens;
   const TokenId closing;
   std::optional<Classifier> classifier;
   Pooling rows = Pooling::mean;  // what is pooled from the rows of a text
@@ -209,7 +216,8 @@ void Embedder::Impl::collect(const Part& part, std::span<const float> part_rows)
   for (std::size_t i = 0; i < part_rows.size(); ++i) sums[i % width] += part_rows[i];
 }
 
-void Embedder::Impl::finish(Embedding& embedding, std::size_t text) {
+void Embedder::Impl::finish(Embedding& embedding, std::size_t text,
+                            const std::atomic<bool>* cancel) {
   std::vector<float>& values = embedding.values;
   if (rows == Pooling::mean) {
     const auto n = static_cast<double>(embedding.n_tokens);
@@ -218,13 +226,11 @@ void Embedder::Impl::finish(Embedding& embedding, std::size_t text) {
   if (classifier)
     values = classifier->scores(values);
   else
-    layers.apply(values);
+    layers.apply(values, cancel);
   const bool finite = std::ranges::all_of(values, [](float v) { return std::isfinite(v); });
   if (!finite) {
-    fail<NanError>(
-        "{}: the embedding of text {} is not finite: weights or file damaged; run weft "
-        "verify",
-        session->model().file().path(), text + 1);
+    fail<NanError>("{}: the {} of text {} is not finite: weights or file damaged; run weft verify",
+                   session->model().file().path(), classifier ? "score" : "embedding", text + 1);
   }
   if (classifier) return;
   const std::size_t width =
@@ -248,7 +254,7 @@ void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel) {
       n_read += part.n_tokens;
       if (!part.ends) continue;
       results[part.text].n_tokens = static_cast<std::int64_t>(n_read);
-      finish(results[part.text], part.text);
+      finish(results[part.text], part.text, cancel);
       session->truncate(sequence_of(part.text), 0);
       ++next;
       n_read = 0;

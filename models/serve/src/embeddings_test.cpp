@@ -186,6 +186,59 @@ TEST_CASE("texts that cannot be embedded are named, and the embedder stays usabl
         pooled(rows_of(model, Ids(texts[1].begin(), texts[1].begin() + 12)), Pooling::mean));
 }
 
+TEST_CASE("a small memory budget lowers the tokens of a text, and with them what is refused") {
+  const auto model = tiny_model({.arch = "bert"});
+  EmbedderOptions options = plain(Pooling::mean);
+  options.session.prefill_width = 256;
+  options.session.weights = WeightMode::mapped;
+  const Embedder whole(model, options);
+  REQUIRE(whole.max_tokens() == 256);
+  const MemoryUse& use = whole.session().memory();
+  options.session.mem_budget = use.total() - use.arena / 4;
+  Embedder narrow(model, options);
+  const std::int64_t max = narrow.max_tokens();
+  CHECK(max == narrow.session().options().prefill_width);
+  REQUIRE(max < 256);
+  const Texts texts{text(1, static_cast<int>(max)), text(2, static_cast<int>(max) + 1)};
+  CHECK(text_of([&] { narrow.embed(texts); }) ==
+        fmt::format("text 2 of 2 has {} tokens, at most {} fit", max + 1, max));
+  CHECK(narrow.embed(Texts{texts[0]})[0].values == pooled(rows_of(model, texts[0]), Pooling::mean));
+  options.truncate = true;
+  CHECK(Embedder(model, options).embed(texts)[1].n_tokens == max);
+}
+
+TEST_CASE("the tokens of a text without a limit of their own") {
+  const auto limit = [](const char* arch, std::int64_t max_tokens, std::int64_t context) {
+    const auto model = made_text_model({.arch = arch, .keys = [&](GgufWriter& w) {
+                                          w.add_u32(std::string(arch) + ".context_length", 16384);
+                                        }});
+    return Embedder(model, {.max_tokens = max_tokens,
+                            .texts_per_step = 1,
+                            .session = {.context = context, .prefill_width = 64}})
+        .max_tokens();
+  };
+  CHECK(limit("llama", 0, 0) == 4096);
+  CHECK(limit("llama", 0, 5000) == 5000);
+  CHECK(limit("llama", 0, 1 << 20) == 16384);
+  CHECK(limit("llama", 100, 5000) == 100);
+  CHECK(limit("llama", 5000, 0) == 5000);
+  CHECK(limit("llama", 20000, 0) == 16384);
+  CHECK(limit("eurobert", 0, 5000) == 64);
+  CHECK(limit("eurobert", 100, 0) == 100);
+  CHECK(limit("eurobert", 100, 50) == 50);
+}
+
+TEST_CASE("widths and limits that no session has are refused") {
+  for (const char* arch : {"llama", "bert"}) {
+    for (const std::int64_t width : {INT64_MIN, std::int64_t{0}, INT64_MAX}) {
+      EmbedderOptions options = plain(Pooling::mean);
+      options.session.prefill_width = width;
+      CHECK(text_of([&] { Embedder(tiny_model({.arch = arch}), options); }) ==
+            fmt::format("prefill width must be 1..8192, got {}", width));
+    }
+  }
+}
+
 TEST_CASE("texts as they are written") {
   const auto model = made_text_model({.tokenizer = true});
   Embedder embedder(model, plain(Pooling::none));
@@ -310,6 +363,12 @@ TEST_CASE("a model that cannot rank, or whose classifier does not fit, is refuse
   CHECK(text_of([&] {
           Embedder(biased.model, plain(Pooling::rank));
         }).find("tensor 'cls.output.bias' must be [2], got [3]") != std::string::npos);
+  const WithTensors normed("modern-bert",
+                           {{"cls.norm.weight", {64}}, {"cls.output.weight", {1, 64}}});
+  CHECK(text_of([&] {
+          Embedder(normed.model, plain(Pooling::rank));
+        }).find("tensor 'cls.norm.weight' needs tensor 'cls.weight', which is missing") !=
+        std::string::npos);
 }
 
 TEST_CASE("dense layers follow pooling") {

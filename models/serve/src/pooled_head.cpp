@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
+#include "weft/ops/gelu.h"
 
 namespace weft::serve {
 namespace {
@@ -13,9 +13,16 @@ namespace {
 // The numbers of a tensor, row by row.
 std::vector<float> decoded(const Model& model, const CheckpointTensor& tensor) {
   model.file().require_format(tensor);
+  const Format& format = *find_format(tensor.spec.dtype);
+  if (format.is_integer) {
+    fail<FormatError>("{}: tensor '{}' has type {}, but weights are no integers",
+                      model.file().path(), tensor.name, format.dtype.name());
+  }
+  std::vector<std::byte> rows(static_cast<std::size_t>(tensor.n_bytes));
+  copy_rows(tensor, 0, tensor.n_rows(), rows.data());
   const std::int64_t n = tensor.spec.shape.elems();
   std::vector<float> values(static_cast<std::size_t>(n));
-  find_format(tensor.spec.dtype)->decode(tensor.data, values.data(), n);
+  format.decode(rows.data(), values.data(), n);
   const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
   if (bad != values.end()) {
     fail<FormatError>("{}: tensor '{}' holds {} at element {}: the file is damaged",
@@ -41,11 +48,6 @@ std::vector<float> read_vector(const Model& model, const std::string& name, std:
                      to_string(Shape{n}), to_string(tensor->spec.shape));
   }
   return decoded(model, *tensor);
-}
-
-double gelu(double x) {
-  const double u = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-  return x / 2 * (1 + std::tanh(u));
 }
 
 void layer_norm(std::span<float> x, std::span<const float> weight, double eps) {
@@ -103,10 +105,11 @@ DenseLayers::DenseLayers(const Model& model) : n_in_(model.facts().n_embd), n_ou
   }
 }
 
-void DenseLayers::apply(std::vector<float>& rows) const {
+void DenseLayers::apply(std::vector<float>& rows, const std::atomic<bool>* cancel) const {
   if (layers_.empty()) return;
   std::vector<float> all;
   for (std::span<const float> rest = rows; !rest.empty();) {
+    if (cancel && *cancel) fail<CancelledError>("the embedding was cancelled");
     std::vector<float> row(rest.begin(), rest.begin() + n_in_);
     for (const Dense& layer : layers_) row = layer(row);
     all.insert(all.end(), row.begin(), row.end());
@@ -125,7 +128,11 @@ Classifier::Classifier(const Model& model)
         "rank",
         model.file().path());
   }
-  if (hidden_) norm_ = read_vector(model, "cls.norm.weight", width);
+  norm_ = read_vector(model, "cls.norm.weight", width);
+  if (!hidden_ && !norm_.empty()) {
+    fail<FormatError>("{}: tensor 'cls.norm.weight' needs tensor 'cls.weight', which is missing",
+                      model.file().path());
+  }
   eps_ = model.file()
              .find_float(model.facts().architecture + ".attention.layer_norm_epsilon")
              .value_or(1e-5F);
@@ -141,7 +148,7 @@ std::vector<float> Classifier::scores(std::span<const float> pooled) const {
   std::vector<float> x(pooled.begin(), pooled.end());
   if (hidden_) {
     x = (*hidden_)(x);
-    for (float& v : x) v = static_cast<float>(norm_.empty() ? std::tanh(v) : gelu(v));
+    for (float& v : x) v = static_cast<float>(norm_.empty() ? std::tanh(v) : gelu_of(v));
     if (!norm_.empty()) layer_norm(x, norm_, eps_);
   }
   if (output_) x = (*output_)(x);

@@ -2,6 +2,7 @@
 // The layers that some models have after pooling. They are small and run once per text, so they are
 // computed here from their definitions, outside of the graph, with double accumulators.
 
+#include <atomic>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,7 +23,8 @@ struct Dense {
 };
 
 // NAME.weight [N, n_in] or, with N = 1, [n_in]; and NAME.bias [N] if the file has it. None if it
-// has no NAME.weight. Throws ShapeError, and FormatError for numbers that are not finite.
+// has no NAME.weight. Throws ShapeError, FormatError for integers and for numbers that are not
+// finite.
 std::optional<Dense> read_dense(const Model& model, std::string_view name, std::int64_t n_in);
 
 // The layers of sentence-transformers that follow pooling: dense_2, dense_3. W = n_out().
@@ -30,8 +32,8 @@ class DenseLayers {
  public:
   explicit DenseLayers(const Model& model);
   std::int64_t n_out() const { return n_out_; }
-  // x [rows, D] -> [rows, W]
-  void apply(std::vector<float>& rows) const;
+  // x [rows, D] -> [rows, W]. Throws CancelledError, and leaves the rows, if `cancel` becomes true.
+  void apply(std::vector<float>& rows, const std::atomic<bool>* cancel = nullptr) const;
 
  private:
   std::vector<Dense> layers_;
@@ -43,7 +45,8 @@ class DenseLayers {
 // The scores of a causal model are probabilities (softmax) if there are several.
 class Classifier {
  public:
-  // Throws UnsupportedError if the file has no classifier.
+  // Throws UnsupportedError if the file has no classifier, FormatError if it has a norm without
+  // the layer that the norm follows, and like read_dense().
   explicit Classifier(const Model& model);
   std::int64_t n_out() const;
   // What it reads: the mean if it has a norm (ModernBERT), else the last token of a causal model

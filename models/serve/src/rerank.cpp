@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
+#include "weft/run/nan_error.h"
 #include "weft/tokenize/tokenizer.h"
 
 namespace weft {
@@ -68,11 +69,14 @@ std::string_view first_bytes(std::string_view text, std::size_t n) {
   return text.substr(0, n);
 }
 
-// "text 2 of 3 ..." -> "document 2 of 3 ..."
+constexpr std::string_view kText = "text ", kScoreOf = ": the score of ";
+
+// "text 2 of 3 ..." -> "document 2 of 3 ...", also after ": the score of ".
 std::string of_document(std::string_view message) {
-  constexpr std::string_view kText = "text ";
-  return message.starts_with(kText) ? fmt::format("document {}", message.substr(kText.size()))
-                                    : std::string(message);
+  const std::size_t score = message.find(kScoreOf);
+  const std::size_t at = score == message.npos ? 0 : score + kScoreOf.size();
+  if (!message.substr(at).starts_with(kText)) return std::string(message);
+  return fmt::format("{}document {}", message.substr(0, at), message.substr(at + kText.size()));
 }
 
 }  // namespace
@@ -81,7 +85,8 @@ std::vector<TokenId> encode_pair(const Model& model, std::string_view query,
                                  std::string_view document, std::int64_t max_tokens) {
   std::vector<TokenId> tokens = encode_whole(model, query, document);
   if (max_tokens == 0 || std::ssize(tokens) <= max_tokens) return tokens;
-  // The longest beginning of the document that fits is between `fits` and `too_long`.
+  // Searches between a beginning of the document that fits and one that is too long. More text
+  // may become fewer tokens, so even longer ones may fit.
   tokens = encode_whole(model, query, "");
   if (std::ssize(tokens) > max_tokens)
     fail<ValueError>("the query alone has {} tokens, at most {} fit", tokens.size(), max_tokens);
@@ -104,8 +109,8 @@ std::vector<RankedDocument> rank(Embedder& embedder, std::span<const std::vector
   if (embedder.pooling() != Pooling::rank)
     fail<ValueError>("ranking needs an embedder with pooling 'rank', not '{}'",
                      to_string(embedder.pooling()));
-  const auto scored =
-      reword_errors<ValueError>(of_document, [&] { return embedder.embed(pairs, cancel); });
+  const auto scored = reword_errors<ValueError, NanError>(
+      of_document, [&] { return embedder.embed(pairs, cancel); });
   std::vector<RankedDocument> ranked;
   for (std::size_t i = 0; i < scored.size(); ++i)
     ranked.push_back({i, scored[i].values.front(), scored[i].n_tokens});

@@ -9,6 +9,9 @@
 
 namespace weft {
 
+// The value of one element.
+double gelu_of(double x);
+
 extern const OpDef kGelu;
 Tensor gelu(Tensor x, std::source_location where = std::source_location::current());
 

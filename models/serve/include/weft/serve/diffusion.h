@@ -40,7 +40,8 @@ std::span<const DiffusionAlgorithm> diffusion_algorithms();
 
 struct DiffusionOptions {
   SamplerOptions sampler = {};    // chooses the token of each position. There is no history, so
-                                  // penalties for repetition do nothing
+                                  // penalties for repetition, mirostat and adaptive sampling do
+                                  // not see the text
   std::int64_t max_tokens = 128;  // new tokens, all of which are computed in every step
   std::int64_t steps = 128;
   DiffusionAlgorithm algorithm = DiffusionAlgorithm::confidence;
@@ -61,7 +62,13 @@ struct DiffusionOptions {
 // neither an encoder with a decoder nor made for embeddings (it has no key ARCH.pooling_type).
 bool is_diffusion_model(const Model& model);
 
-// The options with steps that are wide enough for such texts after a prompt of `n_prompt` tokens.
+// Throws what the constructor of Diffusion throws for any session of this model, before there is a
+// session, which loads the weights.
+void check_diffusion(const Model& model, const DiffusionOptions& options);
+
+// The options with steps that are wide enough for such texts after a prompt of `n_prompt` tokens,
+// or kMaxPrefillWidth. Throws ValueError for diffusion options out of range. Session checks the
+// others.
 SessionOptions diffusion_session(SessionOptions session, std::size_t n_prompt,
                                  const DiffusionOptions& options);
 
@@ -69,7 +76,8 @@ class Diffusion {
  public:
   // Throws UnsupportedError if the model is not a diffusion model or no mask token is known,
   // ValueError for options out of range (fewer steps than blocks or more than 2^20, more tokens
-  // than kMaxPrefillWidth) and for a sequence that the session does not have, and like Sampler.
+  // than kMaxPrefillWidth), for a session that returns embeddings and for a sequence that it does
+  // not have, and like Sampler.
   Diffusion(Session& session, std::int32_t sequence, const DiffusionOptions& options = {});
   ~Diffusion();
   Diffusion(Diffusion&&) noexcept;
@@ -96,7 +104,7 @@ class Diffusion {
   // The new text up to the first token that ends it. Masked tokens appear as `masked`. Throws
   // UnsupportedError if the model has no tokenizer.
   std::string text(std::string_view masked = "") const;
-  std::int64_t n_text() const;  // its tokens
+  std::int64_t n_text() const;  // its tokens; throws likewise
 
  private:
   struct Impl;

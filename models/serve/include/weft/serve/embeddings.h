@@ -51,8 +51,11 @@ struct EmbedderOptions {
   std::optional<Pooling> pooling = {};  // default: file_pooling()
   int norm = kEuclidean;                // of each vector; see normalize(). Never of scores
   bool truncate = false;                // cut texts that are too long instead of refusing them
-  // The longest text that must fit, in tokens; longer ones may be refused. 0: as many as the
-  // context has and, if the model is not causal, a step. Memory grows with it.
+  // The longest text that must fit, in tokens; longer ones may be refused. 0: as many as
+  // session.context; if that is 0 too, the model's context, but at most 4096. If the model is not
+  // causal, a text is also limited by a step: session.prefill_width for 0, and kMaxPrefillWidth for
+  // all. Memory grows with it. If session.mem_budget makes steps narrower, fewer fit: see
+  // Embedder::max_tokens().
   std::int64_t max_tokens = 0;
   std::int32_t texts_per_step = 32;  // max texts that are computed together
   // `embeddings`, `sequences`, `cells` and `logits_rows` are set by the embedder. The context is
@@ -88,7 +91,7 @@ class Embedder {
 
   Pooling pooling() const;
   bool truncates() const;           // EmbedderOptions::truncate
-  std::int64_t max_tokens() const;  // of a text
+  std::int64_t max_tokens() const;  // of a text; longer ones are refused or cut
   std::int64_t width() const;       // W
   std::int64_t n_steps() const;     // that were computed so far
   const Session& session() const;

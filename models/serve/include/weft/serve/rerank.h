@@ -26,7 +26,7 @@ namespace weft {
 // separator if it adds that. So BERT reads [CLS] q [SEP] d [SEP], and XLM-RoBERTa, whose
 // vocabulary adds both, <s> q </s> </s> d </s>.
 //
-// If `max_tokens` is not 0, the end of the document is left out as far as needed to meet it. Throws
+// If `max_tokens` is not 0, the document is cut to a beginning with which the pair meets it. Throws
 // ValueError if the query alone is longer, FormatError for a template without {query} or
 // {document}, UnsupportedError if the model has no tokenizer.
 std::vector<TokenId> encode_pair(const Model& model, std::string_view query,
