@@ -62,7 +62,8 @@ SessionOptions session_options(const Model& model, const EmbedderOptions& o, boo
   SessionOptions s = o.session;
   const std::int64_t max_tokens = max_tokens_of(model, o);
   s.context = context_of(model, s);
-  if (!model.facts().causal) s.prefill_width = std::max(s.prefill_width, max_tokens);
+  if (!model.facts().causal && o.max_tokens > 0)
+    s.prefill_width = std::max(s.prefill_width, max_tokens);
   // The session refuses other widths.
   const std::int64_t width = std::clamp<std::int64_t>(s.prefill_width, 1, kMaxPrefillWidth);
   const std::int64_t n = std::clamp<std::int64_t>(o.texts_per_step, 1, width);

@@ -19,7 +19,7 @@ struct MadeTextModel {
   std::function<void(MadeSource&)> change = {};  // after learn()
   std::function<void(const std::string& name, std::vector<float>& values)> weights = {};
   bool tokenizer = false;                      // kind "bert": the words of letters a to v, and "w"
-  std::function<void(GgufWriter&)> keys = {};  // further ones; they replace those of the same name
+  std::function<void(GgufWriter&)> keys = {};  // further ones
 };
 
 inline constexpr TokenId kCls = 2, kSep = 3, kMask = 4;
