@@ -37,11 +37,39 @@ std::vector<float> used_magnitudes(const float* w, std::int64_t k, bool quantize
 }
 
 double projection_error(const float* x, const std::vector<float>& magnitudes) {
-  const double n_ops = static_cast<double>(magnitudes.size() + 8);
   double total = 0;
   for (std::size_t i = 0; i < magnitudes.size(); ++i)
     total += std::fabs(static_cast<double>(x[i]) * magnitudes[i]);
-  return rounding(n_ops) * total + n_ops * kFlushed;
+  return projection_error(total, std::ssize(magnitudes));
+}
+
+double projection_error(double sum_of_magnitudes, std::int64_t k) {
+  const auto n_ops = static_cast<double>(k + 8);
+  return rounding(n_ops) * sum_of_magnitudes + n_ops * kFlushed;
+}
+
+void InterleavedRows::set(std::int64_t row, std::span<const float> values) {
+  float* to = values_.data() + row;
+  for (std::size_t i = 0; i < values.size(); ++i) to[i * kRowsAtATime] = values[i];
+}
+
+Sums InterleavedRows::products(const float* x) const {
+  Sums sums{};
+  const float* w = values_.data();
+  for (const float* end = w + values_.size(); w < end; w += kRowsAtATime, ++x) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<double>(*x) * w[i];
+  }
+  return sums;
+}
+
+Sums InterleavedRows::magnitudes(const float* x) const {
+  Sums sums{};
+  const float* w = values_.data();
+  for (const float* end = w + values_.size(); w < end; w += kRowsAtATime, ++x) {
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      sums[i] += std::fabs(static_cast<double>(*x) * w[i]);
+  }
+  return sums;
 }
 
 }  // namespace weft::ops

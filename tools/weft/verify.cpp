@@ -98,7 +98,8 @@ int verify(int argc, char** argv) {
   app.footer(
       "All tokens but the last go through a prefill plan, the last one through the decode plan. If "
       "no tokens are given, steps of random ids follow that cross the ends of a block of cells and "
-      "of the width classes; of their projections the last rows are compared.\n"
+      "of the width classes; of their projections the last rows are compared, "
+      "and only a sample of the projections and attention nodes of large models.\n"
       "Columns: the worst error, its share of what the op's bound allows, the worst error in units "
       "of the last place and relative to the node's largest value; NaN and Inf; the normalized "
       "distance from the plain graph and from the dump, where errors of all nodes before add up.\n"

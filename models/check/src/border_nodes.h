@@ -2,7 +2,7 @@
 // The nodes of a step across a boundary that are compared with their definitions.
 
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "weft/scheduler/executor.h"
@@ -14,12 +14,14 @@ namespace weft::checks {
 // no more than that of a narrow one. If they read a matrix of weights, one node for each kernel and
 // shape, and only in steps of several rows: their definitions take most of the time, other layers
 // run the same code, and single rows are like those of any decode step. Nodes that use other rows,
-// such as attention, are passed completely: all of them, or in steps of several rows one for each
-// kernel, shape, window and chunk.
+// such as attention, are passed completely. In steps of several rows, every n-th for each kernel,
+// shape, window and chunk, with the smallest n for which their definitions take at most
+// `max_multiplications`.
 class BorderNodes final : public NodeObserver {
  public:
-  // For one step. REQUIRES: graph and next outlive it.
-  BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t max_rows, bool all_layers);
+  // For one step of n_tokens. REQUIRES: graph and next outlive it.
+  BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t n_tokens, std::int64_t max_rows,
+              std::int64_t max_multiplications);
   void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;
   void after(const PlanStep& step, int worker, const KernelArgs& args,
@@ -27,17 +29,15 @@ class BorderNodes final : public NodeObserver {
 
  private:
   bool wanted(const PlanStep& step, const KernelArgs& args);
-  bool by_row(const PlanStep& step, const KernelArgs& args) const;
-  bool reads_matrix(const Node& node) const;
-  std::string kind_of(const PlanStep& step) const;
+  bool by_row(const Node& node) const;
   const KernelArgs& narrowed(const PlanStep& step, const KernelArgs& args);
 
   const Graph& graph_;
   NodeObserver& next_;
   std::int64_t max_rows_;
-  bool all_layers_;
-  std::unordered_set<std::string> seen_;  // kinds of nodes that were passed on
-  bool passes_ = true;                    // the node that before() was called for
+  std::int64_t every_;                                  // n
+  std::unordered_map<std::string, std::int64_t> seen_;  // number of nodes by kind
+  bool passes_ = true;                                  // the node that before() was called for
   std::vector<View> in_;
   KernelArgs args_;
 };

@@ -14,6 +14,10 @@
 
 namespace weft::checks {
 
+// The multiplications of the definitions of projections, or of attention, that are compared in a
+// step by default: about a quarter of a second each.
+inline constexpr std::int64_t kMaxInSample = 150'000'000;
+
 // Tokens on either side of a boundary.
 inline constexpr std::int64_t kMargin = 2;
 

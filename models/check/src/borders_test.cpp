@@ -11,6 +11,7 @@
 #include "weft/ops/formats/q4_0.h"
 
 #include "bordered_model.h"
+#include "matrix_sample.h"
 #include "support/tiny_model.h"
 
 namespace weft::test {
@@ -110,6 +111,18 @@ TEST_CASE("enough tokens to cross borders, and no more than the context holds") 
   CHECK(few.borders.widths.back() <= 100);
   CHECK(border_inputs(*model, {.prefill_width = 8}).n_tokens == kCellsPerBlock + kMargin);
   CHECK(random_ids(*model, 70) == random_ids(*model, 70));
+}
+
+TEST_CASE("projections of large models are sampled, those of small ones are not") {
+  const auto model = tiny_model();
+  const PlannedModel planned = plan_model(*model, {.context = 100});
+  const Graph& graph = planned.graphs.front();
+  const auto matrices = [&](const Node& node) { return reads_matrix(graph, node); };
+  CHECK(sample_every(graph, 1, kMaxInSample, matrices) == 1);
+  const std::int64_t total = model->facts().n_params;  // of a token
+  CHECK(sample_every(graph, 1, total / 8, matrices) > 4);
+  CHECK(sample_every(graph, 1, total / 8, matrices) <= 8);
+  CHECK(sample_every(graph, 1, 0, matrices) == MatrixSample::kAll);
 }
 
 TEST_CASE("lengths beyond the tokens need a context that holds them") {

@@ -43,14 +43,14 @@ class Sequence {
 };
 
 // Returns why the step ended early; empty if it did not.
-std::string verify_step(Session& session, std::span<const std::int32_t> ids, bool all_layers,
-                        VerifiedStep& step) {
+std::string verify_step(Session& session, std::span<const std::int32_t> ids,
+                        std::int64_t max_multiplications, VerifiedStep& step) {
   std::vector<StepToken> tokens;
   for (const std::int32_t id : ids) tokens.push_back({.token = id});
   tokens.back().logits = true;
   const std::size_t i = session.plan_for(std::ssize(tokens));
   Verifier verifier(session.graph(i), session.plan(i));
-  BorderNodes observer(session.graph(i), verifier, kMargin, all_layers);
+  BorderNodes observer(session.graph(i), verifier, std::ssize(ids), kMargin, max_multiplications);
   std::string stopped;
   try {
     session.step(tokens, nullptr, &observer);
@@ -79,7 +79,8 @@ void verify_across_borders(Session& session, const BorderInputs& inputs,
   const std::size_t n_steps = n_affordable(model, steps);
   for (std::size_t i = 0; i < n_steps && result.stopped.empty(); ++i) {
     VerifiedStep step{.n_tokens = steps[i].n, .position = steps[i].at};
-    result.stopped = verify_step(session, sequence.move_to(steps[i]), i < kBestBorderSteps, step);
+    result.stopped = verify_step(session, sequence.move_to(steps[i]),
+                                 i < kBestBorderSteps ? kMaxInSample : 0, step);
     result.steps.push_back(std::move(step));
   }
 }

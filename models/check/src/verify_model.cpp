@@ -7,7 +7,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
@@ -17,6 +16,7 @@
 
 #include "borders.h"
 #include "capture.h"
+#include "matrix_sample.h"
 
 namespace weft {
 namespace {
@@ -126,6 +126,9 @@ class ModelVerifier {
     return session_.model().facts().causal ? prefill_then_decode(n, width_) : std::vector{n};
   }
   bool step(std::size_t done, std::size_t n);
+  std::int64_t max_in_sample() const {
+    return options_.borders ? kMaxInSample : MatrixSample::kAll;
+  }
   void compare(VerifyReport& report, const Graph& graph, std::size_t done, std::size_t n,
                const Capture& got);
   void compare_logits(std::span<const float> got, std::span<const float> want);
@@ -252,8 +255,11 @@ void ModelVerifier::encode() {
   const std::vector<std::int32_t> text = text_for(session_);
   const std::size_t i = session_.plan_for_text(std::ssize(text));
   Verifier verifier(session_.graph(i), session_.plan(i));
-  session_.encode(0, text, nullptr, &verifier);
-  result_.steps.push_back({session_.plan(i).name, verifier.report()});
+  MatrixSample sample(session_.graph(i), verifier, std::ssize(text), max_in_sample());
+  session_.encode(0, text, nullptr, &sample);
+  result_.steps.push_back({.plan = session_.plan(i).name,
+                           .report = verifier.report(),
+                           .every_projection = sample.every()});
   if (plain_) plain_->encode(0, text);
 }
 
@@ -278,7 +284,8 @@ bool ModelVerifier::step(std::size_t done, std::size_t n) {
     plain_.reset();
   }
   Verifier verifier(session_.graph(i), plan);
-  Capture got(&verifier);
+  MatrixSample sample(session_.graph(i), verifier, static_cast<std::int64_t>(n), max_in_sample());
+  Capture got(&sample);
   bool more = result_.stopped.empty();
   try {
     const auto rows = session_.step(tokens, nullptr, &got);
@@ -291,7 +298,8 @@ bool ModelVerifier::step(std::size_t done, std::size_t n) {
     more = false;
   }
   got.throw_failure();
-  result_.steps.push_back({plan.name, verifier.report()});
+  result_.steps.push_back(
+      {.plan = plan.name, .report = verifier.report(), .every_projection = sample.every()});
   compare(result_.steps.back().report, session_.graph(i), done, n, got);
   return more;
 }
@@ -314,78 +322,6 @@ ModelVerification verify_model(const std::shared_ptr<const Model>& model,
                                const VerifyOptions& options) {
   if (options.tokens.empty()) fail<ValueError>("no tokens to run");
   return ModelVerifier(model, options).run();
-}
-
-namespace {
-
-// One line, followed by all nodes if one of them is wrong.
-std::string across_border(const VerifiedStep& step) {
-  double worst = 0;
-  for (const NodeCheck& node : step.report.nodes) worst = std::max(worst, node.worst_ratio);
-  const std::string line = fmt::format(
-      "plan {}, {} from position {} on: {} nodes, at most {:.2g} of the bound\n", step.plan,
-      step.n_tokens == 1 ? "a token" : fmt::format("{} tokens", step.n_tokens), step.position,
-      step.report.nodes.size(), worst);
-  return step.report.first_bad() ? line + step.report.to_text() + '\n' : line;
-}
-
-}  // namespace
-
-const NodeCheck* ModelVerification::first_bad() const {
-  for (const VerifiedStep& step : steps) {
-    if (const NodeCheck* bad = step.report.first_bad()) return bad;
-  }
-  return nullptr;
-}
-
-std::string ModelVerification::to_text() const {
-  std::string off;
-  for (const std::string& name : passes_off) off += ", without " + name;
-  std::string text =
-      fmt::format("backend: {}{}\n", backend, off == ", without all" ? ", no passes" : off);
-  if (!narrowed.empty()) text += narrowed + '\n';
-  for (const VerifiedStep& step : steps) {
-    if (step.n_tokens == 0) text += fmt::format("plan {}\n{}\n", step.plan, step.report.to_text());
-  }
-  if (nmse_from_plain >= 0) {
-    text += fmt::format(
-        "logits: normalized squared error {:.3g} from the plain graph by definitions; {} of {} "
-        "rows "
-        "have the same largest logit\n",
-        nmse_from_plain, same_best, logits_rows);
-  }
-  if (dump_matched > 0) {
-    text += fmt::format("dump: {} tensors compared, {} match no node\n", dump_matched,
-                        dump_unknown.size());
-    if (nmse_from_dump >= 0)
-      text +=
-          fmt::format("logits: normalized squared error {:.3g} from the dump\n", nmse_from_dump);
-  }
-  for (const VerifiedStep& step : steps) {
-    if (step.n_tokens > 0) text += across_border(step);
-  }
-  if (!stopped.empty()) text += "stopped: " + stopped + '\n';
-  return text;
-}
-
-std::string ModelVerification::to_json() const {
-  const auto number = [](double x) {
-    return x >= 0 && std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json();
-  };
-  auto all = nlohmann::ordered_json::array();
-  for (const VerifiedStep& step : steps) {
-    all.push_back({{"plan", step.plan},
-                   {"backend", backend},
-                   {"passes_off", passes_off},
-                   {"logits_nmse", number(nmse_from_plain)},
-                   {"dump_nmse", number(nmse_from_dump)},
-                   {"stopped", stopped},
-                   {"narrowed", narrowed},
-                   {"tokens", step.n_tokens},
-                   {"position", step.position},
-                   {"report", nlohmann::ordered_json::parse(step.report.to_json())}});
-  }
-  return all.dump();
 }
 
 }  // namespace weft

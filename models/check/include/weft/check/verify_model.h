@@ -26,7 +26,9 @@ struct VerifyOptions {
   bool plain = true;                 // also run the plain graph by definitions
   const Dump* dump = nullptr;        // for all tokens, with the logits of every position
   // Also run steps of random ids that cross the boundaries of blocks of cells and of width classes.
-  // Only the last rows of their projections are compared.
+  // Only the last rows of their projections are compared. All in all this takes seconds: for a
+  // large model, of the projections for `tokens` only a sample is compared
+  // (VerifiedStep::every_projection).
   bool borders = false;
 };
 
@@ -35,6 +37,8 @@ struct VerifiedStep {
   VerifyReport report;
   // For steps across boundaries: their tokens and first position. 0: a step of `tokens`.
   std::int64_t n_tokens = 0, position = 0;
+  // Of the nodes of one kind that read a matrix, every such one was compared. 1: all.
+  std::int64_t every_projection = 1;
 };
 
 struct ModelVerification {
