@@ -52,10 +52,8 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     b.history = scratch.history;
     b.y = floats(args.out, 0, c);
     b.y_stride = stride_in_floats(args.out);
-    blocks.for_each([&](const TokenBlock& block) {
+    blocks.for_each(c * (taps - 1), [&](const TokenBlock& block) {
       b.tokens = block;
-      if (b.tokens.from) b.tokens.from += c * (taps - 1);
-      if (b.tokens.to) b.tokens.to += c * (taps - 1);
       kKernels.block(b);
     });
   }

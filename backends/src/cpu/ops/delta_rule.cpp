@@ -30,10 +30,8 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     b.remove = head(args.in[kRemove], h);
     b.write = head(args.in[kWrite], h);
     b.y = floats(args.out, 0, h * b.p);
-    blocks.for_each([&](const TokenBlock& block) {
+    blocks.for_each(h * b.n * b.p, [&](const TokenBlock& block) {
       b.tokens = block;
-      if (b.tokens.from) b.tokens.from += h * b.n * b.p;
-      if (b.tokens.to) b.tokens.to += h * b.n * b.p;
       kKernels.block(b);
     });
   }

@@ -31,10 +31,8 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     b.decay = head(args.in[kDecay], h, n_heads);
     if (bonus) b.bonus = bonus.row<const float>(h);
     b.y = floats(args.out, 0, h * b.p);
-    blocks.for_each([&](const TokenBlock& block) {
+    blocks.for_each(h * b.n * b.p, [&](const TokenBlock& block) {
       b.tokens = block;
-      if (b.tokens.from) b.tokens.from += h * b.n * b.p;
-      if (b.tokens.to) b.tokens.to += h * b.n * b.p;
       kKernels.block(b);
     });
   }

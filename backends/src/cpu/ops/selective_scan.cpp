@@ -30,10 +30,8 @@ void run(const KernelArgs& args, const Region& region) noexcept {
                          .y = floats(args.out, 0, c),
                          .y_stride = stride_in_floats(args.out)};
     b.a_is_negative = kKernels.rates(floats(a, c, 0), stride_in_floats(a), b.n_channels, n, rates);
-    blocks.for_each([&](const TokenBlock& block) {
+    blocks.for_each(c * n, [&](const TokenBlock& block) {
       b.tokens = block;
-      if (b.tokens.from) b.tokens.from += c * n;
-      if (b.tokens.to) b.tokens.to += c * n;
       kKernels.block(b);
     });
   }

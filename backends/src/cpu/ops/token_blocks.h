@@ -21,17 +21,19 @@ class TokenBlocks {
   std::byte* rest() const;
 
   // Calls each(const TokenBlock&), sequence by sequence. A block ends at a token whose state is
-  // kept, so that the next one begins with that state. `from` and `to` are whole rows.
+  // kept, so that the next one begins with that state. `from` and `to` point to float `first` of
+  // their rows.
   template <class F>
-  void for_each(F each) const {
+  void for_each(std::int64_t first, F each) const {
     TokenBlock block{.tokens = order_};
     for (std::int64_t i = 0; i < n_tokens_; ++i) {
       const std::int32_t t = order_[i];
       ++block.n_tokens;
-      if (before_[t] < 0) block.from = from_[t] < 0 ? nullptr : state_.row<const float>(from_[t]);
+      if (before_[t] < 0)
+        block.from = from_[t] < 0 ? nullptr : state_.row<const float>(from_[t]) + first;
       const bool ends = i + 1 == n_tokens_ || before_[order_[i + 1]] < 0;
       if (!ends && to_[t] < 0) continue;
-      block.to = to_[t] < 0 ? nullptr : state_.row<float>(to_[t]);
+      block.to = to_[t] < 0 ? nullptr : state_.row<float>(to_[t]) + first;
       each(static_cast<const TokenBlock&>(block));
       block = {.tokens = order_ + i + 1, .from = block.to};
     }
