@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "weft/base/error.h"
+#include "weft/files/tensor_values.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/gelu.h"
 
@@ -18,17 +19,8 @@ std::vector<float> decoded(const Model& model, const CheckpointTensor& tensor) {
     fail<FormatError>("{}: tensor '{}' has type {}, but weights are no integers",
                       model.file().path(), tensor.name, format.dtype.name());
   }
-  std::vector<std::byte> rows(static_cast<std::size_t>(tensor.n_bytes));
-  copy_rows(tensor, 0, tensor.n_rows(), rows.data());
-  const std::int64_t n = tensor.spec.shape.elems();
-  std::vector<float> values(static_cast<std::size_t>(n));
-  format.decode(rows.data(), values.data(), n);
-  const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
-  if (bad != values.end()) {
-    fail<FormatError>("{}: tensor '{}' holds {} at element {}: the file is damaged",
-                      model.file().path(), tensor.name, *bad, bad - values.begin());
-  }
-  return values;
+  check_finite(model.file(), tensor);
+  return values_of(tensor);
 }
 
 // The dimensions that are not 1, of which there may be none.

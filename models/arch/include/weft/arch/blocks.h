@@ -143,7 +143,7 @@ Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Te
 struct Unit {
   using Combine = Tensor (*)(const Layer& l, Tensor gate, Tensor up);
   Combine combine;
-  bool gated;  // false: there is no gate, and combine() gets no tensor for it
+  bool gated;  // whether combine() gets the tensor of a gate
 
   constexpr Unit(Combine f, bool has_gate = true) : combine(f), gated(has_gate) {}
   Tensor operator()(const Layer& l, Tensor gate, Tensor up) const { return combine(l, gate, up); }
