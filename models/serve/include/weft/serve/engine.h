@@ -1,0 +1,161 @@
+#pragma once
+// Many texts from one session at the same time. Requests wait in a queue for a slot; a slot is a
+// sequence of the session. Each step of the session computes the next token of every running text
+// and a bounded part of the prompts, so that no text waits for the whole prompt of another. Each
+// text has the same bits as if it ran alone.
+//
+//   weft::Engine engine(model, {.slots = 4});
+//   auto id = engine.submit({.prompt = tokens, .generation = {.max_tokens = 100}}, listener);
+//   engine.cancel(id);
+//
+// Threads: one thread of the engine owns the session, computes, and calls the listeners. All
+// functions may be called from any thread, except those of `Engine` that wait (they say so) from a
+// listener.
+
+#include <cstdint>
+#include <exception>
+#include <future>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/base/clock.h"
+#include "weft/base/error.h"
+#include "weft/run/session.h"
+#include "weft/serve/embeddings.h"
+#include "weft/serve/generation.h"
+
+namespace weft {
+
+// Too many requests wait.
+class QueueFullError : public Error {
+  using Error::Error;
+};
+
+struct EngineOptions {
+  std::int32_t slots = 4;         // texts computed at the same time
+  std::int32_t max_waiting = 64;  // requests in the queue; 0: none waits
+  // session.sequences and logits_rows are set by the engine. session.context is what one text may
+  // have.
+  SessionOptions session = {};
+  // Tokens of prompts in one step while texts are generated; 0: chosen by the engine.
+  std::int64_t prompt_tokens_per_step = 0;
+  std::int64_t kept_prompts_bytes = -1;  // prompts kept beside the slots; -1: a share of the budget
+};
+
+struct TextRequest {
+  std::vector<TokenId> prompt;
+  // `choose`, `feed_last` and `cancel` must not be set. Text i of several draws from seed + i.
+  GenerationOptions generation = {};
+  std::int32_t texts = 1;        // of the same prompt, which is computed once
+  bool reuse = true;             // the prompt may continue from what slots and kept prompts hold
+  std::int32_t slot = -1;        // wait for this slot; -1: any
+  bool prompt_logprobs = false;  // report logprobs of the prompt's tokens, too
+  int priority = 0;              // higher ones leave the queue first; equal ones in order
+  std::optional<Clock::time_point> deadline = {};  // cancelled then, queued or running
+};
+
+struct PromptDone {
+  std::int32_t slot;
+  std::int64_t n_prompt, n_reused;
+  double seconds_waiting, seconds;      // in the queue; computing the prompt
+  std::string why_not_reused;           // "" if everything but the last token was reused
+  std::vector<TokenLogprobs> logprobs;  // of tokens 1.. of the prompt, if requested
+};
+
+struct TextEnd {
+  StopReason reason;
+  std::string stop_string;  // the one that was reached, if reason is stop_string
+  std::int64_t n_new;       // tokens
+  double seconds;           // from the first token's step to the last one's
+};
+
+// Called on the engine's thread, in order; must not block or throw. After on_end() of every text,
+// or on_error(), there are no more calls, and the engine releases the listener.
+class TextListener {
+ public:
+  virtual ~TextListener() = default;
+  virtual void on_prompt_progress(std::int64_t done, std::int64_t total) = 0;
+  virtual void on_prompt(const PromptDone& prompt) = 0;
+  // A token with the text that can be shown now. `event.stop` is StopReason::none.
+  virtual void on_token(std::int32_t text, const GenerationEvent& event) = 0;
+  // `event.text` may hold the last piece of the text.
+  virtual void on_end(std::int32_t text, const GenerationEvent& event, const TextEnd& end) = 0;
+  // The request failed: nothing follows.
+  virtual void on_error(std::exception_ptr error) = 0;
+};
+
+using RequestId = std::uint64_t;
+
+struct SlotState {
+  std::int32_t slot;
+  bool busy;
+  RequestId request;             // 0: none so far
+  std::int64_t n_held;           // tokens in its memory
+  std::int64_t n_prompt, n_new;  // of the current text
+  std::string why_not_reused;    // of the last prompt
+};
+
+// What has happened since the start. Counters never fall.
+struct EngineCounters {
+  std::uint64_t requests = 0, cancelled = 0, failed = 0;
+  std::uint64_t prompt_tokens = 0, prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
+  double prompt_seconds = 0, new_seconds = 0;
+};
+struct EngineState {
+  EngineCounters counters;
+  std::vector<SlotState> slots;
+  std::int64_t n_waiting = 0;
+  std::int64_t n_running = 0;
+};
+
+class Engine {
+ public:
+  // Loads the weights. Throws like Session.
+  Engine(std::shared_ptr<const Model> model, const EngineOptions& options);
+  // Cancels everything and waits for the thread.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Throws, before anything is computed, QueueFullError; ValueError for an empty prompt, for one
+  // that is longer than the context and for an unknown slot; and like Generation.
+  RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener);
+  // The texts of the request end with StopReason::cancelled, within a node of the plan. Other
+  // requests keep their bits. Nothing happens if the request has ended.
+  void cancel(RequestId id);
+
+  // Vectors of texts, computed between the steps of the texts.
+  std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
+                                            const EmbedderOptions& options);
+
+  // Of an idle slot; the future throws ValueError if it is busy or unknown, and like
+  // save_sequence() and SavedSequence.
+  struct SlotFile {
+    std::int64_t n_tokens, n_bytes;
+  };
+  std::future<SlotFile> save_slot(std::int32_t slot, std::string path);
+  std::future<SlotFile> restore_slot(std::int32_t slot, std::string path);
+  std::future<std::int64_t> erase_slot(std::int32_t slot);  // tokens that it held
+  // Scales of LoRAs for requests that name none.
+  void set_lora_scales(std::vector<float> scales);
+
+  EngineState state() const;
+  const Model& model() const;
+  // Facts of its session, fixed at the start.
+  std::int64_t context() const;  // tokens that one text may have, with its prompt
+  std::int32_t n_slots() const;
+  const MemoryUse& memory() const;
+
+  // Waits until nothing runs and nothing waits, or until the time is over. New requests are still
+  // taken. Returns whether it is idle.
+  bool wait_idle(Clock::time_point until);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft
