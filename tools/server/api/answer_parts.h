@@ -1,0 +1,24 @@
+#pragma once
+// Parts of answers that several interfaces share.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "api/text_run.h"
+
+namespace weft::api {
+
+// {"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details",
+// "completion_tokens_details"}.
+std::string usage_json(const RunTotals& totals);
+// llama-server's: {"cache_n", "prompt_n", "prompt_ms", .., "predicted_n", ..}.
+std::string timings_json(const RunTotals& totals);
+// OpenAI's: "stop", "length", "tool_calls".
+std::string_view finish_reason(const ChoiceEnd& end);
+// "call_.." unless the model gave an id.
+std::string call_id(std::string_view given);
+// Rows of chat completions: a JSON array without its brackets.
+std::string logprob_rows(std::span<const TokenLogprobs> rows);
+
+}  // namespace weft::api

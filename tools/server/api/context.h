@@ -1,0 +1,98 @@
+#pragma once
+// What endpoints work with: the models that are served, and the preparing threads.
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/workers.h"
+
+#include "weft/reply/reply_parser.h"
+#include "weft/serve/engine.h"
+#include "weft/template/chat_template.h"
+
+namespace weft::api {
+
+// Where texts come from: an Engine, or a substitute in tests. Functions are those of Engine.
+class TextSource {
+ public:
+  virtual ~TextSource() = default;
+  virtual RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener) = 0;
+  virtual void cancel(RequestId id) = 0;
+  virtual std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
+                                                    const EmbedderOptions& options) = 0;
+  virtual std::int64_t context() const = 0;  // tokens that one text may have
+  virtual std::int32_t n_slots() const = 0;
+};
+std::shared_ptr<TextSource> texts_of(std::shared_ptr<Engine> engine);
+
+enum class ReasoningFormat { automatic, apart, none };  // none: reasoning stays in the content
+
+// A loaded model. Immutable once it is served, except for the engine's own state.
+struct ServedModel {
+  std::string name;                  // the first alias: answers carry it
+  std::vector<std::string> aliases;  // all, with `name`
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<Engine> engine;     // for slots and counters; null in tests
+  std::shared_ptr<TextSource> texts;  // of the engine
+  std::shared_ptr<const TokenTree> tree;  // of the model's vocabulary; null if it has no tokenizer
+  std::shared_ptr<const ChatTemplate> chat_template;  // null: no chats
+  std::string template_kwargs;                        // JSON object; empty: none
+  ReasoningFormat reasoning = ReasoningFormat::automatic;
+  // Defaults of requests, from flags.
+  SamplerOptions sampler;
+  bool random_seed = true;  // draw a seed for requests without one; else sampler.seed
+  std::int64_t max_tokens = -1;
+  bool reuse = true;         // cache_prompt
+  EmbedderOptions embedder;  // pooling and limits
+  std::int64_t created = 0;  // seconds since 1970
+};
+
+struct ListedModel {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::string path;
+  std::string status;  // "loaded", "unloaded", "loading", "failed"
+  std::int64_t created = 0;
+  std::int64_t file_bytes = 0;
+  std::shared_ptr<const ServedModel> loaded;  // null unless loaded
+};
+
+// The models by name. Threads: all functions may be called from any thread.
+class Models {
+ public:
+  virtual ~Models() = default;
+  // Calls `ready` once, at once or when the model has been loaded, on any thread: with the model,
+  // or with the error (model_not_found() for an unknown name). Must not block. An empty name means
+  // the only model; several: an ApiError 400 for the field "model". A server of one model answers
+  // any name.
+  using Ready =
+      std::function<void(std::shared_ptr<const ServedModel> model, std::exception_ptr error)>;
+  virtual void find(std::string_view name, Ready ready) = 0;
+  virtual std::vector<ListedModel> list() const = 0;
+};
+// One loaded model.
+std::unique_ptr<Models> one_model(std::shared_ptr<const ServedModel> model);
+
+struct ApiOptions {
+  double sse_ping_seconds = 15;  // silence after which a stream gets a comment; below 0: never
+  std::string version = "0";     // of the server
+};
+
+// Outlives all requests.
+struct Services {
+  Models& models;
+  Workers& workers;
+  ApiOptions options = {};
+};
+
+// "chatcmpl-4f1a..": a prefix and 24 random characters.
+std::string new_id(std::string_view prefix);
+std::int64_t unix_seconds();
+
+}  // namespace weft::api

@@ -1,0 +1,71 @@
+#pragma once
+// Errors of requests: a status and what each interface says beside it.
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/exchange.h"
+
+#include "weft/base/error.h"
+
+namespace weft::api {
+
+// what() is the message. Throw it from handlers and readers of requests.
+class ApiError : public Error {
+ public:
+  ApiError(int status, std::string type, const std::string& message, std::string param = {},
+           std::string code = {})
+      : Error(message),
+        status(status),
+        type(std::move(type)),
+        param(std::move(param)),
+        code(std::move(code)) {}
+
+  int status;
+  std::string type;   // of OpenAI's form: "invalid_request_error"
+  std::string param;  // path of the field: "messages[1].content"; empty: null
+  std::string code;   // "context_length_exceeded"; empty: null
+  std::optional<int> retry_after = {};  // seconds
+};
+
+// 400. The message begins with `param` unless that is empty.
+ApiError bad_request(std::string param, std::string_view problem);
+ApiError not_found(const std::string& message);
+ApiError model_not_found(std::string_view name);
+ApiError context_exceeded(std::string param, std::int64_t n_prompt, std::int64_t context);
+ApiError not_supported(const std::string& message);                     // 501
+ApiError unavailable(const std::string& message, std::string code = {});  // 503 with Retry-After
+
+// The current exception of Weft as an error of the request; an ApiError as it is. QueueFullError:
+// 429; BudgetError: 503; ValueError, FormatError, UnsupportedError, ChatTemplateError: 400 with
+// `param`; all others: 500.
+ApiError as_api_error(std::exception_ptr error, std::string param = {});
+
+// Calls f; errors of Weft that it throws become ApiErrors of the field `param`.
+template <class F>
+auto naming(const std::string& param, const F& f) {
+  try {
+    return f();
+  } catch (const ApiError&) {
+    throw;
+  } catch (const Error&) {
+    throw as_api_error(std::current_exception(), param);
+  }
+}
+
+enum class ErrorForm {
+  openai,     // {"error": {"message", "type", "param", "code"}}
+  anthropic,  // {"type": "error", "error": {"type", "message"}}: paths below /v1/messages
+  ollama,     // {"error": "text"}: paths below /api/
+};
+ErrorForm error_form(std::string_view path);
+
+std::string error_body(const ApiError& error, ErrorForm form);
+// With Retry-After, if the error has it.
+http::Reply error_reply(const ApiError& error, ErrorForm form);
+// What the server of HTTP itself refuses (413, 431, 401, ..), in the form that fits the path.
+http::Reply error_reply(int status, std::string_view message, std::string_view path);
+
+}  // namespace weft::api

@@ -1,0 +1,51 @@
+#pragma once
+// The fields of requests that all interfaces share: sampling, stop strings, lengths. Names are
+// OpenAI's, llama-server's and vLLM's; other interfaces fill the same struct from tables of their
+// own.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/context.h"
+#include "api/fields.h"
+
+namespace weft::api {
+
+struct GenerationFields {
+  SamplerOptions sampler;                  // initially the model's
+  std::optional<std::int64_t> seed;        // -1 and absent: random
+  std::optional<std::int64_t> max_tokens;  // 0: nothing is generated
+  std::int64_t n = 1;                      // choices
+  std::vector<std::string> stop;
+  bool ignore_eos = false;
+  std::int64_t min_tokens = 0;
+  std::vector<std::int64_t> stop_token_ids;
+  std::vector<std::pair<std::string, double>> logit_bias;  // by id
+  std::vector<std::string> dry_sequence_breakers{"\n", ":", "\"", "*"};
+  bool cache_prompt = true;
+  std::int64_t id_slot = -1;
+  std::int64_t priority = 0;
+  std::optional<double> deadline_seconds;
+  bool stream = false;
+  bool return_progress = false;
+  bool timings_per_token = false;
+};
+
+// With the model's defaults.
+GenerationFields initial_generation(const ServedModel& model);
+
+// temperature, top_p, .. of SamplerOptions: for tables of any interface.
+const Fields<SamplerOptions>& sampler_fields();
+// Everything that chat completions and completions have in common.
+const Fields<GenerationFields>& generation_fields();
+
+// The request to the engine. Throws ApiError for ids that the vocabulary does not have and an
+// unknown slot; context_exceeded(prompt_param) for a prompt that does not fit.
+// `logprobs`: GenerationOptions::logprobs.
+TextRequest text_request(const ServedModel& model, const GenerationFields& fields,
+                         std::vector<TokenId> prompt, int logprobs,
+                         std::string_view prompt_param);
+
+}  // namespace weft::api

@@ -1,0 +1,32 @@
+#pragma once
+// JSON bodies of requests, read strictly, and JSON texts of answers.
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace weft::api {
+
+// Members keep the order of the text: schemas and tools are shown to models in the order in which
+// they were written.
+using Json = nlohmann::ordered_json;
+
+inline constexpr int kMaxJsonDepth = 190;  // templates and parsers of tools also accept that depth
+inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 21;
+
+// One value in UTF-8. Throws ApiError 400, with line and column, for everything that RFC 8259 does
+// not allow: trailing text, comments, NaN, control characters in strings, invalid UTF-8, numbers
+// beyond double; and for unpaired surrogates, duplicate names, values nested too deep and too many
+// values. U+0000 in a string becomes U+FFFD, because it ends texts elsewhere.
+Json parse_json(std::string_view text);
+// The same for a request's body, which must be an object.
+Json parse_body(std::string_view text);
+
+// The value as compact text in valid UTF-8.
+std::string to_text(const Json& json);
+// Appends a string literal with quotes. Bytes that are not UTF-8 become U+FFFD.
+void append_literal(std::string& out, std::string_view text);
+std::string literal(std::string_view text);
+
+}  // namespace weft::api

@@ -1,0 +1,61 @@
+#pragma once
+// The preparing threads: parse, render, tokenize, compile grammars and format answers, so that
+// neither the I/O thread nor an engine's thread does. Also calls functions at given times.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "weft/base/clock.h"
+
+namespace weft::api {
+
+// Threads: all functions may be called from any thread. Jobs must not throw.
+class Workers {
+ public:
+  using Job = std::function<void()>;
+
+  explicit Workers(int n_threads = 2, std::size_t max_new = 256);
+  // Waits for jobs that run; those that wait, and timers, are dropped.
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // For requests that just came. Returns false, and drops the job, if `max_new` of them wait.
+  bool post_new(Job job);
+  // For work of requests that were taken, which goes first.
+  void post(Job job);
+
+  // Calls `job` on a thread of the workers at that time or later, unless cancel() comes before.
+  using TimerId = std::uint64_t;
+  TimerId at(Clock::time_point time, Job job);
+  void cancel(TimerId id);
+
+  std::size_t n_waiting() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Jobs that run one at a time, in order, on the threads of the workers, which must outlive all
+// jobs.
+class Strand : public std::enable_shared_from_this<Strand> {
+ public:
+  static std::shared_ptr<Strand> make(Workers& workers);
+  void post(Workers::Job job);
+
+ private:
+  explicit Strand(Workers& workers) : workers_(workers) {}
+  void run();
+
+  Workers& workers_;
+  std::mutex mutex_;
+  std::deque<Workers::Job> jobs_;
+  bool scheduled_ = false;
+};
+
+}  // namespace weft::api
