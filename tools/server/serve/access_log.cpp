@@ -52,10 +52,9 @@ std::string json_line(const AccessRecord& r) {
 }
 
 std::string plain_line(const AccessRecord& r) {
-  std::string line =
-      fmt::format("{} {} {} {} {:.1f} ms", now(), printable(r.method),
-                  printable(std::string_view(r.path).substr(0, kMaxPath)), r.status,
-                  r.seconds * 1e3);
+  std::string line = fmt::format("{} {} {} {} {:.1f} ms", now(), printable(r.method),
+                                 printable(std::string_view(r.path).substr(0, kMaxPath)), r.status,
+                                 r.seconds * 1e3);
   if (r.n_prompt >= 0)
     line += fmt::format(" prompt {} cached {} new {}", r.n_prompt, r.n_cached, r.n_new);
   if (!r.model.empty()) line += fmt::format(" model {}", printable(r.model));

@@ -33,8 +33,8 @@ constexpr const char* kExamples =
 
 // Names of llama-server that have one dash and several letters, which the parser does not know.
 constexpr std::pair<std::string_view, const char*> kShortNames[] = {
-    {"-np", "--parallel"},     {"-to", "--timeout"},      {"-cb", "--cont-batching"},
-    {"-fa", "--flash-attn"},   {"-ngl", "--gpu-layers"},  {"-ub", "--ubatch-size"},
+    {"-np", "--parallel"},      {"-to", "--timeout"},       {"-cb", "--cont-batching"},
+    {"-fa", "--flash-attn"},    {"-ngl", "--gpu-layers"},   {"-ub", "--ubatch-size"},
     {"-ctk", "--cache-type-k"}, {"-ctv", "--cache-type-v"}, {"-cram", "--cache-ram"},
 };
 
@@ -81,7 +81,8 @@ void add_model_choice(CLI::App& app, Flags& flags) {
 }
 
 void add_port_flags(CLI::App& app, Flags& flags) {
-  app.add_option("--host", flags.host, "address to listen on; a path that ends in .sock is a Unix socket")
+  app.add_option("--host", flags.host,
+                 "address to listen on; a path that ends in .sock is a Unix socket")
       ->capture_default_str()
       ->type_name("ADDR");
   app.add_option("--port", flags.port, "port; 0: a free one, which stderr names")
@@ -183,9 +184,12 @@ void add_request_defaults(CLI::App& app, Flags& flags) {
 // What llama-server needs a flag for and Weft does anyway.
 void add_ignored_flags(CLI::App& app) {
   const auto group = [](CLI::Option* option) { option->group("Accepted, without effect"); };
-  group(app.add_flag("--jinja", "templates are always Jinja"));
-  group(app.add_flag("--cont-batching", "-cb; requests are always computed together"));
-  group(app.add_flag("--embeddings,--embedding", "every model gives embeddings"));
+  const auto flag = [&](const char* names, const char* what) {
+    group(app.add_flag_function(names, [](std::int64_t) {}, what));
+  };
+  flag("--jinja", "templates are always Jinja");
+  flag("--cont-batching", "-cb; requests are always computed together");
+  flag("--embeddings,--embedding", "every model gives embeddings");
   group(app.add_option("--flash-attn", "-fa; attention never stores scores")
             ->expected(0, 1)
             ->check(CLI::IsMember({"on", "off", "auto", "0", "1"})));
@@ -251,7 +255,8 @@ void hide_keys(int argc, char** argv) {
 
 std::optional<int> parse(int argc, char** argv, Flags& flags) {
   CLI::App app(
-      "Answers HTTP requests with texts, chats and embeddings of models: the interfaces of OpenAI,\n"
+      "Answers HTTP requests with texts, chats and embeddings of models: the interfaces of "
+      "OpenAI,\n"
       "Anthropic, Ollama and llama-server.",
       "weft serve");
   cli::add_model_flags(app, flags.model);

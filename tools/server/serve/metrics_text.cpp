@@ -22,9 +22,12 @@ std::string escape(std::string_view text) {
 
 std::string_view name_of(MetricsText::Kind kind) {
   switch (kind) {
-    case MetricsText::Kind::counter: return "counter";
-    case MetricsText::Kind::gauge: return "gauge";
-    case MetricsText::Kind::histogram: return "histogram";
+    case MetricsText::Kind::counter:
+      return "counter";
+    case MetricsText::Kind::gauge:
+      return "gauge";
+    case MetricsText::Kind::histogram:
+      return "histogram";
   }
   return "untyped";
 }
@@ -87,8 +90,7 @@ void MetricsText::histogram(std::string_view name, std::string_view help,
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < Histogram::kBounds.size(); ++i) {
     below += values.counts[i];
-    line("_bucket", {{"le", fmt::format("{}", Histogram::kBounds[i])}},
-         static_cast<double>(below));
+    line("_bucket", {{"le", fmt::format("{}", Histogram::kBounds[i])}}, static_cast<double>(below));
   }
   below += values.counts.back();
   line("_bucket", {{"le", "+Inf"}}, static_cast<double>(below));

@@ -16,9 +16,8 @@ namespace weft::server {
 // Counts of seconds, by upper bounds from 1 ms to 10 minutes. Any thread may add.
 class Histogram {
  public:
-  static constexpr std::array<double, 18> kBounds{0.001, 0.002, 0.005, 0.01, 0.02, 0.05,
-                                                  0.1,   0.2,   0.5,   1,    2,    5,
-                                                  10,    20,    60,    120,  300,  600};
+  static constexpr std::array<double, 18> kBounds{
+      0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600};
   void add(double seconds);
 
   struct Values {

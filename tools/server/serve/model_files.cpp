@@ -7,8 +7,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "serve/model_pool.h"
 #include "weft/base/error.h"
+
+#include "serve/model_pool.h"
 
 namespace weft::server {
 namespace {
@@ -30,7 +31,7 @@ bool is_later_part(const std::string& stem) {
 }  // namespace
 
 ModelFile describe_file(const std::string& path) {
-  struct stat facts{};
+  struct stat facts {};
   if (stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
   return {facts.st_size, facts.st_mtime};
 }

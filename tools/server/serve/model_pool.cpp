@@ -7,9 +7,10 @@
 #include <thread>
 #include <utility>
 
+#include "weft/base/error.h"
+
 #include "api/errors.h"
 #include "serve/model_files.h"
-#include "weft/base/error.h"
 
 namespace weft::server {
 namespace {
@@ -18,11 +19,15 @@ enum class Status { unloaded, loading, loaded, closing, failed };
 
 const char* name_of(Status status) {
   switch (status) {
-    case Status::unloaded: return "unloaded";
-    case Status::loading: return "loading";
+    case Status::unloaded:
+      return "unloaded";
+    case Status::loading:
+      return "loading";
     case Status::loaded:
-    case Status::closing: return "loaded";
-    case Status::failed: return "failed";
+    case Status::closing:
+      return "loaded";
+    case Status::failed:
+      return "failed";
   }
   return "unloaded";
 }
@@ -93,7 +98,7 @@ struct ModelPool::Impl {
   PoolOptions options;
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   std::deque<Entry>& entries = shared->entries;
-  EngineCounters retired;     // of engines that were unloaded
+  EngineCounters retired;  // of engines that were unloaded
   std::uint64_t tickets = 0, loads = 0, unloads = 0;
   bool stopping = false;
   std::thread thread;

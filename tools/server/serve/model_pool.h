@@ -9,8 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/context.h"
 #include "weft/serve/engine.h"
+
+#include "api/context.h"
 
 namespace weft::server {
 
@@ -26,8 +27,8 @@ std::vector<ModelSource> models_below(const std::string& folder);
 
 struct PoolOptions {
   std::vector<ModelSource> models;
-  int max_loaded = 1;     // 0: as many as the budget holds
-  bool preload = false;   // load the only model at once; until then requests for it are refused
+  int max_loaded = 1;    // 0: as many as the budget holds
+  bool preload = false;  // load the only model at once; until then requests for it are refused
   // Loads a model. `used`: bytes of the other loaded models. Throws.
   std::function<std::shared_ptr<api::ServedModel>(const ModelSource&, std::int64_t used)> load;
   // After each attempt to load; null: it worked. May be empty. On the pool's thread.

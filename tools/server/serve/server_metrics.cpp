@@ -85,8 +85,7 @@ void ServerMetrics::count_request(const std::string& path, int status) {
     ++found->second;
 }
 
-std::vector<std::pair<std::pair<std::string, int>, std::uint64_t>> ServerMetrics::requests()
-    const {
+std::vector<std::pair<std::pair<std::string, int>, std::uint64_t>> ServerMetrics::requests() const {
   const std::lock_guard lock(mutex_);
   return requests_;
 }

@@ -48,8 +48,7 @@ Event Signals::wait() {
 }
 
 Event Signals::wait_until(Clock::time_point time) {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()).count();
   return read(static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
 }
 
