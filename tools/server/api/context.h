@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "api/workers.h"
-
 #include "weft/reply/reply_parser.h"
 #include "weft/serve/engine.h"
 #include "weft/template/chat_template.h"
+
+#include "api/workers.h"
 
 namespace weft::api {
 
@@ -38,8 +38,8 @@ struct ServedModel {
   std::string name;                  // the first alias: answers carry it
   std::vector<std::string> aliases;  // all, with `name`
   std::shared_ptr<const Model> model;
-  std::shared_ptr<Engine> engine;     // for slots and counters; null in tests
-  std::shared_ptr<TextSource> texts;  // of the engine
+  std::shared_ptr<Engine> engine;         // for slots and counters; null in tests
+  std::shared_ptr<TextSource> texts;      // of the engine
   std::shared_ptr<const TokenTree> tree;  // of the model's vocabulary; null if it has no tokenizer
   std::shared_ptr<const ChatTemplate> chat_template;  // null: no chats
   std::string template_kwargs;                        // JSON object; empty: none

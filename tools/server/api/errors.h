@@ -6,27 +6,28 @@
 #include <string>
 #include <string_view>
 
-#include "http/exchange.h"
-
 #include "weft/base/error.h"
+
+#include "http/exchange.h"
 
 namespace weft::api {
 
 // what() is the message. Throw it from handlers and readers of requests.
 class ApiError : public Error {
  public:
-  ApiError(int status, std::string type, const std::string& message, std::string param = {},
-           std::string code = {})
+  // See the members.
+  ApiError(int http_status, std::string error_type, const std::string& message,
+           std::string field = {}, std::string error_code = {})
       : Error(message),
-        status(status),
-        type(std::move(type)),
-        param(std::move(param)),
-        code(std::move(code)) {}
+        status(http_status),
+        type(std::move(error_type)),
+        param(std::move(field)),
+        code(std::move(error_code)) {}
 
   int status;
-  std::string type;   // of OpenAI's form: "invalid_request_error"
-  std::string param;  // path of the field: "messages[1].content"; empty: null
-  std::string code;   // "context_length_exceeded"; empty: null
+  std::string type;                     // of OpenAI's form: "invalid_request_error"
+  std::string param;                    // path of the field: "messages[1].content"; empty: null
+  std::string code;                     // "context_length_exceeded"; empty: null
   std::optional<int> retry_after = {};  // seconds
 };
 
@@ -35,7 +36,7 @@ ApiError bad_request(std::string param, std::string_view problem);
 ApiError not_found(const std::string& message);
 ApiError model_not_found(std::string_view name);
 ApiError context_exceeded(std::string param, std::int64_t n_prompt, std::int64_t context);
-ApiError not_supported(const std::string& message);                     // 501
+ApiError not_supported(const std::string& message);                       // 501
 ApiError unavailable(const std::string& message, std::string code = {});  // 503 with Retry-After
 
 // The current exception of Weft as an error of the request; an ApiError as it is. QueueFullError:

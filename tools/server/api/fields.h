@@ -136,8 +136,8 @@ class Fields : public FieldList {
   // `member` can be assigned from V, or is an optional of such a type.
   template <class C, class M, class V>
   Fields& add(std::string name, M C::*member, Form<V> form, std::string doc) & {
-    Field field{std::move(name), std::move(doc), form.schema, fields::default_of(T{}.*member),
-                false, {}};
+    Field field{
+        std::move(name), std::move(doc), form.schema, fields::default_of(T{}.*member), false, {}};
     field.read = [member, form = std::move(form)](const Json& json, const Path& path, void* t) {
       fields::assign(static_cast<T*>(t)->*member, api::read(form, json, path));
     };

@@ -68,7 +68,6 @@ std::string enum_schema(const std::vector<std::string>& words);
 std::string words_text(const std::vector<std::string>& words);  // one of "a", "b"
 std::string map_schema(std::string_view value);
 std::string either_schema(std::string_view a, std::string_view b);
-std::string without_article(const std::string& expected);
 }  // namespace forms
 
 template <class E>

@@ -45,7 +45,6 @@ const Fields<GenerationFields>& generation_fields();
 // unknown slot; context_exceeded(prompt_param) for a prompt that does not fit.
 // `logprobs`: GenerationOptions::logprobs.
 TextRequest text_request(const ServedModel& model, const GenerationFields& fields,
-                         std::vector<TokenId> prompt, int logprobs,
-                         std::string_view prompt_param);
+                         std::vector<TokenId> prompt, int logprobs, std::string_view prompt_param);
 
 }  // namespace weft::api

@@ -22,7 +22,7 @@ struct Call {
   std::shared_ptr<http::Exchange> exchange;
   Services& services;
   ErrorForm form = ErrorForm::openai;
-  std::shared_ptr<const Json> body = {};  // an object; null for routes without `request`
+  std::shared_ptr<const Json> body = {};          // an object; null for routes without `request`
   std::shared_ptr<const ServedModel> model = {};  // if the route uses a model
   std::string parameter = {};                     // what "{id}" stands for in the path
 
@@ -50,7 +50,7 @@ struct Route {
   // Runs at once on the thread of the server: for answers that need neither time nor locks, which
   // must come while all preparing threads are busy.
   bool quick = false;
-  bool body_optional = false;            // an empty body is an empty object
+  bool body_optional = false;             // an empty body is an empty object
   std::vector<std::string> aliases = {};  // other paths, not documented
   std::string answer_type = "application/json";
 };

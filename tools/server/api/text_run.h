@@ -19,8 +19,8 @@ struct TextDelta {
   // content, reasoning, call_begin, call_arguments, call_end; never call_dropped. Ids of calls are
   // those that the model gave, often empty.
   std::vector<ReplyEvent> events;
-  std::string text;             // the text as it was generated, before it was parsed
-  std::vector<TokenId> tokens;  // one, or none: text that had been held back
+  std::string text;                     // the text as it was generated, before it was parsed
+  std::vector<TokenId> tokens;          // one, or none: text that had been held back
   std::vector<TokenLogprobs> logprobs;  // of these, if requested
 };
 
@@ -56,8 +56,8 @@ class AnswerWriter {
 };
 
 struct TextJob {
-  std::vector<TextRequest> prompts;  // several are computed as slots become free
-  ReplyReading reading;              // default: all is content
+  std::vector<TextRequest> prompts;       // several are computed as slots become free
+  ReplyReading reading;                   // default: all is content
   std::string prompt_param = "messages";  // for errors
 };
 

@@ -185,7 +185,8 @@ void add_request_defaults(CLI::App& app, Flags& flags) {
 void add_ignored_flags(CLI::App& app) {
   const auto group = [](CLI::Option* option) { option->group("Accepted, without effect"); };
   const auto flag = [&](const char* names, const char* what) {
-    group(app.add_flag_function(names, [](std::int64_t) {}, what));
+    group(app.add_flag_function(
+        names, [](std::int64_t) {}, what));
   };
   flag("--jinja", "templates are always Jinja");
   flag("--cont-batching", "-cb; requests are always computed together");

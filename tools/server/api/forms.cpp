@@ -1,0 +1,158 @@
+#include "api/forms.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace weft::api {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using Limits = std::numeric_limits<std::int64_t>;
+
+std::string range_text(std::string_view what, const std::string& min, const std::string& max) {
+  if (min.empty() && max.empty()) return std::string(what);
+  if (max.empty()) return fmt::format("{} from {}", what, min);
+  if (min.empty()) return fmt::format("{} up to {}", what, max);
+  return fmt::format("{} from {} to {}", what, min, max);
+}
+
+std::string range_schema(std::string_view type, const std::string& min, const std::string& max) {
+  return fmt::format(R"({{"type":"{}"{}{}}})", type, min.empty() ? "" : ",\"minimum\":" + min,
+                     max.empty() ? "" : ",\"maximum\":" + max);
+}
+
+}  // namespace
+
+Form<bool> boolean() {
+  return {"true or false", R"({"type":"boolean"})", kBoolean,
+          [](const Json& json, const Path&) { return json.get<bool>(); }};
+}
+
+Form<std::int64_t> whole(std::int64_t min, std::int64_t max) {
+  const std::string lo = min == Limits::min() ? "" : std::to_string(min);
+  const std::string hi = max == Limits::max() ? "" : std::to_string(max);
+  const std::string expected = range_text("a whole number", lo, hi);
+  return {expected, range_schema("integer", lo, hi), kNumber,
+          [expected, min, max](const Json& json, const Path& path) {
+            std::int64_t value = 0;
+            if (json.is_number_float()) {
+              const auto real = json.get<double>();
+              constexpr double kLimit = 9223372036854775808.0;  // 2^63
+              if (real != std::floor(real) || real < -kLimit || real >= kLimit)
+                refuse(path, expected, json);
+              value = static_cast<std::int64_t>(real);
+            } else if (json.is_number_unsigned() &&
+                       json.get<std::uint64_t>() > static_cast<std::uint64_t>(Limits::max())) {
+              refuse(path, expected, json);
+            } else {
+              value = json.get<std::int64_t>();
+            }
+            if (value < min || value > max) refuse(path, expected, json);
+            return value;
+          }};
+}
+
+Form<double> number(double min, double max) {
+  const std::string lo = min == -kInfinity ? "" : fmt::format("{:g}", min);
+  const std::string hi = max == kInfinity ? "" : fmt::format("{:g}", max);
+  const std::string expected = range_text("a number", lo, hi);
+  return {expected, range_schema("number", lo, hi), kNumber,
+          [expected, min, max](const Json& json, const Path& path) {
+            const auto value = json.get<double>();
+            // Targets are often float.
+            if (!(value >= min && value <= max) || std::abs(value) > 3e38)
+              refuse(path, expected, json);
+            return value;
+          }};
+}
+
+Form<std::string> text() {
+  return {"a text", R"({"type":"string"})", kString,
+          [](const Json& json, const Path&) { return json.get<std::string>(); }};
+}
+
+Form<std::string> nonempty_text() {
+  return {"a text", R"({"type":"string","minLength":1})", kString,
+          [](const Json& json, const Path& path) {
+            if (forms::string(json).empty()) refuse(path, "must not be empty");
+            return json.get<std::string>();
+          }};
+}
+
+Form<std::string> word(std::initializer_list<std::string_view> words) {
+  std::vector<std::pair<std::string_view, std::string>> values;
+  std::vector<std::string> list;
+  for (const std::string_view w : words) list.emplace_back(w);
+  const std::string expected = forms::words_text(list);
+  std::string schema = forms::enum_schema(list);
+  return {expected, std::move(schema), kString,
+          [list, expected](const Json& json, const Path& path) {
+            for (const std::string& w : list)
+              if (w == forms::string(json)) return w;
+            refuse(path, expected, json);
+          }};
+}
+
+Form<std::string> json_text(JsonTypes types, std::string expected, std::string schema) {
+  return {std::move(expected), std::move(schema), types,
+          [](const Json& json, const Path&) { return to_text(json); }};
+}
+
+Form<const Json*> raw(JsonTypes types, std::string expected, std::string schema) {
+  return {std::move(expected), std::move(schema), types,
+          [](const Json& json, const Path&) { return &json; }};
+}
+
+namespace forms {
+
+std::size_t size(const Json& array_or_object) {
+  return array_or_object.size();
+}
+const Json& item(const Json& array, std::size_t index) {
+  return array[index];
+}
+const std::string& string(const Json& json) {
+  return json.get_ref<const std::string&>();
+}
+
+void each_member(const Json& object,
+                 const std::function<void(const std::string&, const Json&)>& use) {
+  for (const auto& [name, value] : object.get_ref<const Json::object_t&>()) use(name, value);
+}
+
+void check_size(std::size_t n, std::size_t min, std::size_t max, const Path& path) {
+  if (n < min)
+    refuse(path, min == 1 ? "must not be empty" : fmt::format("must have at least {} items", min));
+  if (n > max) refuse(path, fmt::format("may have at most {} items, got {}", max, n));
+}
+
+std::string list_schema(std::string_view item, std::size_t min, std::size_t max) {
+  return fmt::format(
+      R"({{"type":"array","items":{}{}{}}})", item,
+      min == 0 ? "" : fmt::format(",\"minItems\":{}", min),
+      max == std::numeric_limits<std::size_t>::max() ? "" : fmt::format(",\"maxItems\":{}", max));
+}
+
+std::string enum_schema(const std::vector<std::string>& words) {
+  return to_text({{"type", "string"}, {"enum", words}});
+}
+
+std::string words_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + literal(words[i]);
+  return text;
+}
+
+std::string map_schema(std::string_view value) {
+  return fmt::format(R"({{"type":"object","additionalProperties":{}}})", value);
+}
+
+std::string either_schema(std::string_view a, std::string_view b) {
+  return fmt::format(R"({{"anyOf":[{},{}]}})", a, b);
+}
+
+}  // namespace forms
+}  // namespace weft::api
