@@ -27,17 +27,31 @@ Batch::Batch(Session& session) : session_(session) {
   tokens_.reserve(static_cast<std::size_t>(session.options().prefill_width));
 }
 
+// Adds the event that make() returns, if any, or what it throws.
+template <class F>
+void Batch::add_event(Generation* generation, F make) {
+  try {
+    const std::optional<GenerationEvent> event = make(generation->impl());
+    if (event) events_.push_back({generation, *event});
+  } catch (...) {
+    events_.push_back({generation, {}, std::current_exception()});
+  }
+}
+
 // Adds pending tokens of generations, as far as the step has room: either of those with one pending
 // token, or (prompts) of those with more. Starts with the generation whose turn it is.
-void Batch::add_parts(std::span<Generation* const> generations, bool prompts) {
+void Batch::add_parts(std::span<Generation* const> generations, bool prompts,
+                      std::span<const std::int64_t> max_tokens) {
   const SessionOptions& o = session_.options();
   for (std::size_t i = 0; i < generations.size(); ++i) {
-    Generation* generation = generations[(turn_ + i) % generations.size()];
+    const std::size_t at = (turn_ + i) % generations.size();
+    Generation* generation = generations[at];
     Generation::Impl& g = generation->impl();
     const auto pending = g.pending();
     if (g.stopped != StopReason::none || pending.empty() || (pending.size() > 1) != prompts)
       continue;
-    const auto room = static_cast<std::size_t>(o.prefill_width) - tokens_.size();
+    auto room = static_cast<std::size_t>(o.prefill_width) - tokens_.size();
+    if (!max_tokens.empty()) room = std::min(room, static_cast<std::size_t>(max_tokens[at]));
     const bool has_row = pending.size() <= room && n_rows_ < o.logits_rows;
     // The last token needs a step with room for its row of logits.
     const std::size_t n = has_row ? pending.size() : std::min(pending.size() - 1, room);
@@ -51,7 +65,8 @@ void Batch::add_parts(std::span<Generation* const> generations, bool prompts) {
 }
 
 std::span<const Batch::Event> Batch::step(std::span<Generation* const> generations,
-                                          const std::atomic<bool>* cancel) {
+                                          const std::atomic<bool>* cancel,
+                                          std::span<const std::int64_t> max_tokens) {
   check(generations, session_);
   events_.clear();
   parts_.clear();
@@ -59,18 +74,18 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   n_rows_ = 0;
   for (Generation* generation : generations) {
     if (generation->ended()) continue;
-    Generation::Impl& g = generation->impl();
-    if (auto event = g.next_without_step())
-      events_.push_back({generation, *event});
-    else if (g.pending().empty())
-      events_.push_back({generation, g.choose(g.unused_logits)});
+    add_event(generation, [](Generation::Impl& g) -> std::optional<GenerationEvent> {
+      if (auto event = g.next_without_step()) return event;
+      if (g.pending().empty()) return g.choose(g.unused_logits);
+      return std::nullopt;
+    });
   }
   if (!events_.empty()) return events_;  // run the step in the next call, so that no event is lost
   for (Generation* generation : generations) {
     if (!generation->ended() && !generation->impl().encode_text()) return events_;
   }
-  add_parts(generations, false);
-  add_parts(generations, true);
+  add_parts(generations, false, max_tokens);
+  add_parts(generations, true, max_tokens);
   ++turn_;
   if (tokens_.empty()) return events_;
 
@@ -85,7 +100,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   for (std::size_t row = 0; const Part& part : parts_) {
     if (!part.has_row) continue;
     const auto logits = rows.subspan(width * row++, width);
-    events_.push_back({part.generation, part.generation->impl().choose(logits)});
+    add_event(part.generation, [&](Generation::Impl& g) { return g.choose_unless_full(logits); });
   }
   return events_;
 }

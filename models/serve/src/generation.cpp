@@ -169,7 +169,7 @@ std::optional<GenerationEvent> Generation::Impl::next_without_step() {
   if (!has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
   if (stopped != StopReason::none) return GenerationEvent{.stop = stopped};
   if (is_cancelled()) return end(StopReason::cancelled);
-  if (n_new() == options.max_tokens) return end(StopReason::max_tokens);
+  if (is_full()) return end(StopReason::max_tokens);
   append_forced();
   if (n_delivered < tokens.size()) return deliver(tokens[n_delivered], {});
   return std::nullopt;
@@ -195,6 +195,11 @@ GenerationEvent Generation::Impl::choose(std::span<const float> logits) {
     if (logits.data() != unused_logits.data()) unused_logits.assign(logits.begin(), logits.end());
     throw;
   }
+}
+
+std::optional<GenerationEvent> Generation::Impl::choose_unless_full(std::span<const float> logits) {
+  if (is_full()) return end(StopReason::max_tokens);
+  return choose(logits);
 }
 
 GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
@@ -310,11 +315,16 @@ GenerationEvent Generation::next() {
   if (auto event = impl_->next_without_step()) return *event;
   if (impl_->pending().empty()) return impl_->choose(impl_->unused_logits);
   if (!impl_->feed()) return impl_->end(StopReason::cancelled);
-  return impl_->choose(impl_->session.logits());
+  return *impl_->choose_unless_full(impl_->session.logits());
 }
 
 bool Generation::ended() const {
   return impl_->stopped != StopReason::none;
+}
+
+std::string_view Generation::stop_string() const {
+  if (impl_->stopped != StopReason::stop_string) return {};
+  return impl_->rules->stop_string();
 }
 
 bool Generation::feed_last() {
@@ -343,6 +353,9 @@ std::int64_t Generation::n_reused() const {
 }
 std::span<const TokenId> Generation::held() const {
   return std::span(impl_->tokens).first(impl_->n_fed);
+}
+std::int64_t Generation::n_pending() const {
+  return std::ssize(impl_->pending());
 }
 Session& Generation::session() const {
   return impl_->session;

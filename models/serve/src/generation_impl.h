@@ -13,6 +13,10 @@ namespace weft {
 
 struct Generation::Impl {
   Impl(Session& session, std::int32_t sequence, const GenerationOptions& options);
+  // A generation that follows its text with a copy of `rules`, which were made from options.rules.
+  static Generation with_rules(Session& session, std::int32_t sequence,
+                               const GenerationOptions& options,
+                               const std::optional<TextRules>& rules);
 
   void begin(std::vector<TokenId> prompt, SamplerStart start);
   // Has the encoder read `source`, unless the sequence has it. Returns false if cancelled.
@@ -22,6 +26,8 @@ struct Generation::Impl {
   std::optional<GenerationEvent> next_without_step();
   // Keeps the logits if it throws, so that next() can try again.
   GenerationEvent choose(std::span<const float> logits);
+  // None if max_tokens is 0: then the prompt was only fed.
+  std::optional<GenerationEvent> choose_unless_full(std::span<const float> logits);
   GenerationEvent choose_from(std::span<const float> logits);
   GenerationEvent deliver(TokenId token, std::span<const float> logits);
   GenerationEvent end(StopReason reason, TokenId token = kNoToken);
@@ -36,6 +42,10 @@ struct Generation::Impl {
   StopReason stop_after(bool complete) const;
   void pass_prompt_to_sampler();
   std::span<const TokenId> pending() const { return std::span(tokens).subspan(n_fed); }
+  // There are no more tokens to choose, and the prompt is fed if it has to be.
+  bool is_full() const {
+    return n_new() == options.max_tokens && !(options.feed_prompt && n_fed < n_prompt);
+  }
   bool is_cancelled() const { return *cancel; }
   bool heals() const { return healing && !healing->text().empty(); }
   std::int64_t n_new() const { return static_cast<std::int64_t>(n_delivered - n_prompt); }
