@@ -14,6 +14,7 @@
 #include "weft/scheduler/budget.h"
 
 #include "common/program.h"
+#include "http/access.h"
 
 namespace weft::server {
 namespace {
@@ -38,13 +39,6 @@ constexpr std::pair<std::string_view, const char*> kShortNames[] = {
     {"-ctk", "--cache-type-k"}, {"-ctv", "--cache-type-v"}, {"-cram", "--cache-ram"},
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (const std::string& part : CLI::detail::split(text, ','))
-    if (!part.empty()) parts.push_back(part);
-  return parts;
-}
-
 CLI::Option* add_list(CLI::App& app, const char* names, std::vector<std::string>& list,
                       const char* what, const char* type) {
   return app
@@ -53,7 +47,7 @@ CLI::Option* add_list(CLI::App& app, const char* names, std::vector<std::string>
           [&list](const std::vector<std::string>& texts) {
             list.clear();
             for (const std::string& text : texts)
-              for (std::string& part : split(text)) list.push_back(std::move(part));
+              for (std::string& part : http::split_list(text)) list.push_back(std::move(part));
           },
           what)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -279,7 +273,8 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   flags.slots_given = app.count("--parallel") > 0;
   flags.seed_given = app.count("--seed") > 0 && app["--seed"]->as<std::int64_t>() >= 0;
   const char* key = std::getenv("WEFT_API_KEY");
-  if (flags.api_keys.empty() && app.count("--api-key") == 0 && key) flags.api_keys = split(key);
+  if (flags.api_keys.empty() && app.count("--api-key") == 0 && key)
+    flags.api_keys = http::split_list(key);
   check(flags);
   return std::nullopt;
 }
@@ -287,14 +282,12 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
 std::vector<std::string> read_keys(const Flags& flags) {
   std::vector<std::string> keys = flags.api_keys;
   if (flags.api_key_file.empty()) return keys;
-  std::ifstream file(flags.api_key_file);
-  if (!file) fail<IoError>("--api-key-file: cannot read {}", flags.api_key_file);
-  for (std::string line; std::getline(file, line);) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
-      line.pop_back();
-    if (!line.empty() && line.front() != '#') keys.push_back(std::move(line));
-  }
-  if (file.bad()) fail<IoError>("--api-key-file: cannot read {}", flags.api_key_file);
+  const auto name_flag = [](std::string_view message) {
+    return fmt::format("--api-key-file: {}", message);
+  };
+  for (std::string& key :
+       reword_errors<IoError>(name_flag, [&] { return http::read_key_file(flags.api_key_file); }))
+    keys.push_back(std::move(key));
   return keys;
 }
 

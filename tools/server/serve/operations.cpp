@@ -22,15 +22,6 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-double resident_bytes() {
-  long pages = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "re")) {
-    if (std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
-    std::fclose(file);
-  }
-  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
   const EngineCounters& e = pool.engines;
   const auto n = [](auto value) { return static_cast<double>(value); };
@@ -112,6 +103,15 @@ std::string_view health_of(const Operations& operations) {
   return "ready";
 }
 
+std::int64_t resident_bytes() {
+  long pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "re")) {
+    if (std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return std::int64_t{pages} * sysconf(_SC_PAGESIZE);
+}
+
 std::string metrics_text(const Operations& operations) {
   MetricsText text("weft_");
   const PoolCounters pool = operations.pool.counters();
@@ -120,7 +120,7 @@ std::string metrics_text(const Operations& operations) {
   add_server_metrics(text, operations.metrics);
   text.counter("cpu_seconds_total", "CPU time of the process.", cpu_seconds());
   text.gauge("resident_bytes", "Resident memory of the process, with file pages.",
-             resident_bytes());
+             static_cast<double>(resident_bytes()));
   text.gauge("workers", "Threads that compute, for each model.", operations.workers);
   return std::move(text).take();
 }

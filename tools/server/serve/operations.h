@@ -26,6 +26,9 @@ std::vector<api::Route> operation_routes(const Operations& operations, const std
 // "loading", "ready", "draining" or "failed".
 std::string_view health_of(const Operations& operations);
 
+// Of the process, with file pages; 0 if the system does not say.
+std::int64_t resident_bytes();
+
 // The text of /metrics.
 std::string metrics_text(const Operations& operations);
 

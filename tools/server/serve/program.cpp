@@ -12,16 +12,19 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/error.h"
 #include "weft/scheduler/budget.h"
 
 #include "api/errors.h"
 #include "api/routes.h"
+#include "http/access.h"
 #include "http/server.h"
 #include "serve/access_log.h"
 #include "serve/load_model.h"
 #include "serve/model_files.h"
 #include "serve/model_pool.h"
 #include "serve/operations.h"
+#include "serve/page.h"
 #include "serve/request_log.h"
 #include "serve/signals.h"
 #include "serve/systemd.h"
@@ -36,24 +39,26 @@ constexpr int kAnswersCut = 1;
 
 class Program {
  public:
-  Program(Flags flags, const Pictures& pictures, const std::string& version);
+  Program(Flags flags, const DrawPlan& draw_plan, const std::string& version);
   ~Program();
   int run();
 
  private:
   PoolOptions pool_options();
   http::ServerOptions http_options() const;
+  http::AccessOptions access_options() const;
   http::Hooks hooks();
   std::vector<api::Route> routes(const std::string& version);
   void answer(std::shared_ptr<http::Exchange> exchange);
   void loaded(const ModelSource& source, std::exception_ptr error);
+  void warn_if_open();
   void reload_keys();
   bool drain();
 
   Flags flags_;
   Signals signals_;  // before all threads
   Log log_;
-  const Pictures& pictures_;
+  DrawPlan draw_plan_;
   std::atomic<bool> draining_{false}, stopping_{false};
   std::exception_ptr load_error_;  // set before signals_ is woken
   ServerMetrics metrics_;
@@ -64,9 +69,15 @@ class Program {
   std::unique_ptr<Operations> operations_;
   std::unique_ptr<RequestLog> requests_;
   std::unique_ptr<api::Router> router_;
+  std::unique_ptr<http::Access> access_;
   std::unique_ptr<http::Server> http_;
   std::thread io_;
 };
+
+http::Reply refuse(const http::RequestHead& head, const http::Refusal& refusal) {
+  const api::ApiError error(refusal.status, refusal.type, refusal.message, "", refusal.code);
+  return api::error_reply(error, api::error_form(head.path));
+}
 
 std::vector<ModelSource> sources_of(const Flags& flags) {
   if (!flags.models_dir.empty()) return models_below(flags.models_dir);
@@ -75,11 +86,12 @@ std::vector<ModelSource> sources_of(const Flags& flags) {
   return {{flags.model.path, std::move(names)}};
 }
 
-Program::Program(Flags flags, const Pictures& pictures, const std::string& version)
-    : flags_(std::move(flags)), log_(flags_.log_file, flags_.log_json), pictures_(pictures) {
+Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& version)
+    : flags_(std::move(flags)), log_(flags_.log_file, flags_.log_json), draw_plan_(draw_plan) {
   const auto warn = [this](std::string_view text) { log_.message("warning", text); };
   if (flags_.models_dir.empty()) first_ = open_model(flags_, flags_.model.path, warn);
   // Listens before the weights are loaded, so that clients learn that they have to wait.
+  access_ = std::make_unique<http::Access>(access_options(), refuse);
   http_ = std::make_unique<http::Server>(http_options(), hooks());
   workers_ = std::make_unique<api::Workers>();
   pool_ = std::make_unique<ModelPool>(pool_options());
@@ -134,11 +146,26 @@ http::ServerOptions Program::http_options() const {
   return options;
 }
 
+http::AccessOptions Program::access_options() const {
+  http::AccessOptions options;
+  options.keys = read_keys(flags_);
+  options.origins = flags_.origins;
+  options.hosts = flags_.allowed_hosts;
+  const bool is_socket = flags_.host.ends_with(".sock");
+  if (options.hosts.empty() && !is_socket && http::is_loopback(flags_.host))
+    options.hosts = http::names_of_this_machine();
+  if (flags_.page)
+    options.open_paths.insert(options.open_paths.end(), page_paths().begin(), page_paths().end());
+  return options;
+}
+
 http::Hooks Program::hooks() {
   http::Hooks hooks;
   hooks.handler = [this](std::shared_ptr<http::Exchange> exchange) { answer(std::move(exchange)); };
-  hooks.refuse = [](const http::RequestHead& head, const http::Refusal& refusal) {
-    return api::error_reply(refusal.status, refusal.message, head.path);
+  hooks.refuse = refuse;
+  hooks.gate = [this](const http::RequestHead& head) { return access_->check(head); };
+  hooks.answer_headers = [this](const http::RequestHead& head) {
+    return access_->answer_headers(head);
   };
   hooks.log = [this](const http::RequestHead& head, int status, std::size_t, double seconds) {
     requests_->finish(head, status, seconds);
@@ -152,6 +179,7 @@ std::vector<api::Route> Program::routes(const std::string& version) {
     std::ranges::move(more, std::back_inserter(all));
   };
   add(api::openai_routes(*services_));
+  add(page_routes(*operations_, flags_.page, flags_.model.session, draw_plan_));
   return all;
 }
 
@@ -183,7 +211,27 @@ void Program::loaded(const ModelSource& source, std::exception_ptr error) {
   }
 }
 
-void Program::reload_keys() {}
+void Program::warn_if_open() {
+  const bool is_socket = flags_.host.ends_with(".sock");
+  if (access_->needs_key() || is_socket || http::is_loopback(flags_.host)) return;
+  log_.message("warning",
+               fmt::format("anybody who reaches {} may use the server: there are no keys "
+                           "(--api-key-file)",
+                           flags_.host));
+}
+
+// If the file cannot be read, or has no keys, the old ones stay.
+void Program::reload_keys() {
+  try {
+    const std::vector<std::string> keys = read_keys(flags_);
+    if (keys.empty() && access_->needs_key())
+      fail<ValueError>("no keys in {}", flags_.api_key_file);
+    access_->set_keys(keys);
+    log_.message("info", fmt::format("{} keys", keys.size()));
+  } catch (const Error& error) {
+    log_.message("error", fmt::format("the keys stay as they were: {}", error.what()));
+  }
+}
 
 // Waits until all answers are complete. Returns false if the time is over, or at a second signal.
 bool Program::drain() {
@@ -201,6 +249,7 @@ bool Program::drain() {
 
 int Program::run() {
   std::cerr << "listening on " << http_->url() << '\n' << std::flush;
+  warn_if_open();
   if (!first_) notify_systemd("READY=1");
   io_ = std::thread([this] { http_->run(); });
   for (Event event = signals_.wait(); event != Event::terminate; event = signals_.wait()) {
@@ -218,8 +267,8 @@ int Program::run() {
 
 }  // namespace
 
-int serve(Flags flags, const Pictures& pictures, const std::string& version) {
-  return Program(std::move(flags), pictures, version).run();
+int serve(Flags flags, const DrawPlan& draw_plan, const std::string& version) {
+  return Program(std::move(flags), draw_plan, version).run();
 }
 
 }  // namespace weft::server
