@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,9 @@ class Router {
   // The document of /openapi.json, which the router serves, too.
   const std::string& openapi() const { return openapi_; }
   std::vector<std::string> allowed_methods(std::string_view path) const;
+  // 404, 405 with Allow, or 415, from the head alone; nothing if a route answers. For the server of
+  // HTTP, which can refuse a request before its body comes.
+  std::optional<http::Reply> refusal(const http::RequestHead& head) const;
 
  private:
   struct Found {

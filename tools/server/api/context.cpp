@@ -1,0 +1,69 @@
+#include "api/context.h"
+
+#include <chrono>
+#include <random>
+#include <utility>
+
+#include "api/errors.h"
+
+namespace weft::api {
+namespace {
+
+class EngineTexts : public TextSource {
+ public:
+  explicit EngineTexts(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener) override {
+    return engine_->submit(std::move(request), std::move(listener));
+  }
+  void cancel(RequestId id) override { engine_->cancel(id); }
+  std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
+                                            const EmbedderOptions& options) override {
+    return engine_->embed(std::move(texts), options);
+  }
+  std::int64_t context() const override { return engine_->context(); }
+  std::int32_t n_slots() const override { return engine_->n_slots(); }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+};
+
+class OneModel : public Models {
+ public:
+  explicit OneModel(std::shared_ptr<const ServedModel> model) : model_(std::move(model)) {}
+  void find(std::string_view, Ready ready) override { ready(model_, nullptr); }
+  std::vector<ListedModel> list() const override {
+    const std::string path = model_->model ? model_->model->file().path() : "";
+    return {{model_->name, model_->aliases, path, "loaded", model_->created, 0, model_}};
+  }
+
+ private:
+  std::shared_ptr<const ServedModel> model_;
+};
+
+}  // namespace
+
+std::shared_ptr<TextSource> texts_of(std::shared_ptr<Engine> engine) {
+  return std::make_shared<EngineTexts>(std::move(engine));
+}
+
+std::unique_ptr<Models> one_model(std::shared_ptr<const ServedModel> model) {
+  return std::make_unique<OneModel>(std::move(model));
+}
+
+std::string new_id(std::string_view prefix) {
+  static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  thread_local std::mt19937_64 random{[] {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32) | device();
+  }()};
+  std::string id(prefix);
+  for (int i = 0; i < 24; ++i) id += kDigits[random() % kDigits.size()];
+  return id;
+}
+
+std::int64_t unix_seconds() {
+  using namespace std::chrono;
+  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace weft::api
