@@ -102,6 +102,10 @@ Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& vers
   services_ = std::make_unique<api::Services>(api::Services{*pool_, *workers_, {}});
   services_->options.version = version;
   services_->options.sse_ping_seconds = flags_.ping_seconds;
+  services_->options.on_texts = [this](const http::Request& request, const api::ServedModel& model,
+                                       const api::RunTotals& totals) {
+    requests_->add_texts(request.id, model.name, totals);
+  };
   std::vector<api::Route> all = routes(version);
   requests_ = std::make_unique<RequestLog>(log_, metrics_, all);
   router_ = std::make_unique<api::Router>(std::move(all), *services_);
@@ -163,7 +167,10 @@ http::Hooks Program::hooks() {
   http::Hooks hooks;
   hooks.handler = [this](std::shared_ptr<http::Exchange> exchange) { answer(std::move(exchange)); };
   hooks.refuse = refuse;
-  hooks.gate = [this](const http::RequestHead& head) { return access_->check(head); };
+  hooks.gate = [this](const http::RequestHead& head) {
+    std::optional<http::Reply> reply = access_->check(head);
+    return reply ? reply : router_->refusal(head);
+  };
   hooks.answer_headers = [this](const http::RequestHead& head) {
     return access_->answer_headers(head);
   };
@@ -178,7 +185,6 @@ std::vector<api::Route> Program::routes(const std::string& version) {
   const auto add = [&all](std::vector<api::Route> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
-  add(api::openai_routes(*services_));
   add(page_routes(*operations_, flags_.page, flags_.model.session, draw_plan_));
   return all;
 }
