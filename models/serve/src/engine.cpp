@@ -12,13 +12,14 @@ namespace {
 
 using namespace serve;
 
-SessionOptions session_options(const EngineOptions& o) {
-  if (o.slots < 1) fail<ValueError>("an engine needs at least 1 slot, got {}", o.slots);
-  if (o.max_waiting < 0) fail<ValueError>("the queue cannot hold {} requests", o.max_waiting);
-  SessionOptions s = o.session;
-  s.sequences = o.slots;
-  s.logits_rows = std::min<std::int64_t>(std::max(o.slots, 16), s.prefill_width);
-  return s;
+std::vector<PromptPacing::Width> widths(const Session& session) {
+  std::vector<PromptPacing::Width> all;
+  for (std::size_t i = 0; i < session.n_step_plans(); ++i) {
+    const Plan& plan = session.plan(i);
+    const auto t = std::ranges::find(plan.variables, "T", &Variable::name);
+    all.push_back({t->bound, static_cast<double>(plan.predicted_ns) * 1e-9});
+  }
+  return all;
 }
 
 }  // namespace
@@ -26,10 +27,13 @@ SessionOptions session_options(const EngineOptions& o) {
 Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
     : model(std::move(m)),
       options(o),
-      session(model, session_options(o)),
+      plan(plan_engine(*model, o)),
+      session(model, plan.session),
       batch(session),
       inbox(o.slots, o.max_waiting),
-      slots(static_cast<std::size_t>(o.slots)) {
+      slots(static_cast<std::size_t>(o.slots)),
+      held(static_cast<std::size_t>(plan.session.sequences)),
+      pacing(widths(session), o.prompt_tokens_per_step) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
   for (std::int32_t i = 0; i < o.slots; ++i) slots[static_cast<std::size_t>(i)].index = i;

@@ -41,7 +41,24 @@ struct EngineText {
   std::int64_t n_reused = 0;
   std::string why_not_reused;
 
+  // A text whose first n_tokens this one waits for.
+  struct Awaited {
+    RequestId request = 0;
+    std::int32_t index = 0;
+    std::int64_t n_tokens = 0;
+  };
+  Awaited awaited;
+
   bool is_cancelled() const { return request->cancelled; }
+  // What it begins with: its prompt, or all of its tokens if it was preempted.
+  std::span<const TokenId> tokens() const {
+    return generation ? generation->tokens() : request->wanted.prompt;
+  }
+  // REQUIRES: `other` is in a slot.
+  bool awaits(const EngineText& other) const {
+    return awaited.request == other.request->id && awaited.index == other.index &&
+           std::ssize(other.generation->held()) < awaited.n_tokens && other.computes_prompt();
+  }
   // Tokens of its prompt that must still be computed.
   bool computes_prompt() const { return std::ssize(generation->held()) < generation->n_prompt(); }
 };

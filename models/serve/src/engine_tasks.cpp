@@ -31,46 +31,44 @@ void Engine::Impl::check_lora_scales(std::span<const float> scales) const {
     if (!std::isfinite(scales[i])) fail<ValueError>("scale {} of a LoRA is not finite", i);
 }
 
-Engine::Impl::Slot& Engine::Impl::idle_slot(std::int32_t index) {
+std::size_t Engine::Impl::idle_slot(std::int32_t index) const {
   if (index < 0 || index >= options.slots)
     fail<ValueError>("no slot {}: the engine has {}", index, options.slots);
-  Slot& slot = slots[static_cast<std::size_t>(index)];
-  if (slot.text) fail<ValueError>("slot {} is busy", index);
-  return slot;
-}
-
-void Engine::Impl::hold(Slot& slot, std::vector<TokenId> tokens) {
-  slot.held = std::move(tokens);
-  slot.used = Clock::now();
-  inbox.update_state([&](EngineState& s) {
-    s.slots[static_cast<std::size_t>(slot.index)].n_held = std::ssize(slot.held);
-  });
+  const auto i = static_cast<std::size_t>(index);
+  if (slots[i].text) fail<ValueError>("slot {} is busy", index);
+  return i;
 }
 
 Engine::SlotFile Engine::Impl::save_slot(std::int32_t index, const std::string& path) {
-  const Slot& slot = idle_slot(index);
-  save_sequence(session, index, slot.held, "", path);
-  return {std::ssize(slot.held), static_cast<std::int64_t>(std::filesystem::file_size(path))};
+  const std::vector<TokenId>& tokens = held[idle_slot(index)].tokens;
+  save_sequence(session, index, tokens, "", path);
+  return {std::ssize(tokens), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
 Engine::SlotFile Engine::Impl::restore_slot(std::int32_t index, const std::string& path) {
-  Slot& slot = idle_slot(index);
+  idle_slot(index);
   const SavedSequence saved = SavedSequence::open(path);
   const std::int64_t n_vocab = model->facts().n_vocab;
   for (const TokenId id : saved.tokens()) {
     if (id < 0 || id >= n_vocab)
       fail<FormatError>("{}: token {} is outside the vocabulary of {}", path, id, n_vocab);
   }
-  saved.restore(session, index, std::ssize(saved.tokens()));
-  hold(slot, {saved.tokens().begin(), saved.tokens().end()});
-  return {std::ssize(slot.held), static_cast<std::int64_t>(std::filesystem::file_size(path))};
+  for (bool restored = false; !restored;) {
+    try {
+      saved.restore(session, index, std::ssize(saved.tokens()));
+      restored = true;
+    } catch (const BudgetError&) {
+      if (!evict()) throw;
+    }
+  }
+  hold(index, {saved.tokens().begin(), saved.tokens().end()});
+  return {std::ssize(saved.tokens()), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
 std::int64_t Engine::Impl::erase_slot(std::int32_t index) {
-  Slot& slot = idle_slot(index);
+  const std::int64_t n = std::ssize(held[idle_slot(index)].tokens);
   session.truncate(index, 0);
-  const std::int64_t n = std::ssize(slot.held);
-  hold(slot, {});
+  hold(index, {});
   return n;
 }
 

@@ -35,6 +35,7 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
       if (id < vocabulary.size() && vocabulary.ends_generation(id)) end_tokens.push_back(id);
   }
   if (options.lora_scales) set_lora_scales(*options.lora_scales);
+  if (!tokenizer) options.prompt_logprobs = false;
   if (options.shows_control) options.decode.show_special = true;
   if (options.token_healing && session.model().facts().encodes)
     fail<UnsupportedError>("{}: token healing with a model that has an encoder is not supported",
@@ -87,8 +88,9 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   n_fed = std::min(n_fed, n_usable(session, sequence));
   const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
   // The last token is fed in any case, for its logits.
-  const auto in_common = static_cast<std::int64_t>(
-      std::min(static_cast<std::size_t>(same - prompt.begin()), prompt.size() - 1));
+  const auto in_common = options.prompt_logprobs ? 0
+                                                 : std::min<std::int64_t>(same - prompt.begin(),
+                                                                          std::ssize(prompt) - 1);
   n_reused = static_cast<std::size_t>(session.resume_point(sequence, in_common));
   session.truncate(sequence, static_cast<std::int64_t>(n_reused));
 
@@ -104,6 +106,7 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   begin_rules();
   if (tokenizer) detokenizer.emplace(*tokenizer, Detokenizer::Options{.decode = options.decode});
   unused_logits.clear();
+  prompt_rows.clear();
   own_cancel = false;
   has_begun = may_look_ahead = true;
   stopped = StopReason::none;
@@ -239,6 +242,13 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
   return event;
 }
 
+// The logits after the last prompt token that has a row.
+void Generation::Impl::add_prompt_row(std::span<const float> logits) {
+  const TokenId next = tokens[prompt_rows.size() + 1];
+  const auto n_top = static_cast<std::size_t>(std::max(options.logprobs, 0));
+  prompt_rows.push_back(token_logprobs(*tokenizer, logits, next, n_top));
+}
+
 StopReason Generation::Impl::stop_after(bool complete) const {
   if (complete) return StopReason::complete;
   if (rules && rules->stopped()) return StopReason::stop_string;
@@ -356,6 +366,9 @@ std::span<const TokenId> Generation::held() const {
 }
 std::int64_t Generation::n_pending() const {
   return std::ssize(impl_->pending());
+}
+std::span<const TokenLogprobs> Generation::prompt_logprobs() const {
+  return impl_->prompt_rows;
 }
 Session& Generation::session() const {
   return impl_->session;

@@ -46,12 +46,17 @@ struct Generation::Impl {
   bool is_full() const {
     return n_new() == options.max_tokens && !(options.feed_prompt && n_fed < n_prompt);
   }
+  // Whether the logits after the token at this position give the logprobs of the prompt's next one.
+  bool wants_prompt_row(std::size_t position) const {
+    return options.prompt_logprobs && position + 1 < n_prompt && position >= prompt_rows.size();
+  }
+  void add_prompt_row(std::span<const float> logits);
   bool is_cancelled() const { return *cancel; }
   bool heals() const { return healing && !healing->text().empty(); }
   std::int64_t n_new() const { return static_cast<std::int64_t>(n_delivered - n_prompt); }
 
   Session& session;
-  const std::int32_t sequence;
+  std::int32_t sequence;
   GenerationOptions options;
   const Tokenizer* tokenizer;  // null if the model has none: then there is no text
   std::atomic<bool> own_cancel{false};
@@ -77,6 +82,7 @@ struct Generation::Impl {
   // them before next(), or if choosing threw an exception.
   std::vector<float> unused_logits;
   std::vector<float> changed_logits;
+  std::vector<TokenLogprobs> prompt_rows;  // of tokens 1.. of the prompt
   std::string out;
   TokenLogprobs logprobs;
 };

@@ -1,4 +1,6 @@
 // Operations of a generation on whole sequences: fork, save, restore.
+#include <algorithm>
+
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
@@ -44,7 +46,32 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   to->has_begun = from.has_begun;
   to->stopped = from.stopped;
   to->unused_logits = from.unused_logits;
+  to->prompt_rows = from.prompt_rows;
   return forked;
+}
+
+void Generation::move_to(std::int32_t sequence, std::span<const TokenId> held) {
+  Impl& g = *impl_;
+  Session& session = g.session;
+  if (!g.has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
+  if (std::ssize(held) != session.length(sequence))
+    fail<ValueError>("sequence {} has {} tokens, not {}", sequence, session.length(sequence),
+                     held.size());
+  const std::vector<float> scales(session.lora_scales(g.sequence).begin(),
+                                  session.lora_scales(g.sequence).end());
+  const bool usable = std::ranges::equal(session.lora_scales(sequence), scales) &&
+                      !session.mixes_lora_scales(sequence) && !session.model().facts().encodes;
+  const auto same = std::ranges::mismatch(held, g.tokens).in1 - held.begin();
+  // The last token is fed again, for its logits, as are those of the prompt that lack logprobs.
+  std::int64_t n = usable ? std::min<std::int64_t>(same, std::ssize(g.tokens) - 1) : 0;
+  if (g.wants_prompt_row(g.prompt_rows.size())) n = std::min(n, std::ssize(g.prompt_rows));
+  n = session.resume_point(sequence, n);
+  session.truncate(sequence, n);
+  session.set_lora_scales(sequence, scales);
+  g.sequence = sequence;
+  g.n_fed = static_cast<std::size_t>(n);
+  g.must_encode = session.model().facts().encodes;
+  g.unused_logits.clear();
 }
 
 void Generation::adopt(std::vector<TokenId> held) {

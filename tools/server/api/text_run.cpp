@@ -47,6 +47,7 @@ class Run : public std::enable_shared_from_this<Run> {
       for (std::int32_t k = 0; k < job_.prompts[i].texts; ++k) choices_.emplace_back(job_.reading);
     }
     n_open_ = choices_.size();
+    if (!job_.prompts.empty()) totals_.seed = job_.prompts.front().generation.sampler.seed;
   }
 
   // Throws if the first prompt is refused.

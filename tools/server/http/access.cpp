@@ -68,8 +68,10 @@ struct Access::Impl {
 };
 
 bool Access::Impl::host_allowed(const RequestHead& head) const {
-  if (options.hosts.empty()) return true;
-  std::string_view host = without_port(find_header(head.headers, "host"));
+  const std::string_view value = find_header(head.headers, "host");
+  // Browsers, which a rebound name deceives, send one.
+  if (options.hosts.empty() || value.empty()) return true;
+  std::string_view host = without_port(value);
   if (host.ends_with('.')) host.remove_suffix(1);
   return std::any_of(options.hosts.begin(), options.hosts.end(),
                      [&](const std::string& name) { return equals_ignoring_case(host, name); });
@@ -82,9 +84,9 @@ bool Access::Impl::origin_allowed(const RequestHead& head, std::string_view text
       equals_ignoring_case(origin->host, find_header(head.headers, "host")))
     return true;
   return std::any_of(options.origins.begin(), options.origins.end(), [&](const std::string& o) {
-    if (o == "*" || equals_ignoring_case(o, text)) return true;
-    return o == "localhost" && origin && is_web(origin->scheme) &&
-           is_loopback(without_port(origin->host));
+    if (o == "*") return true;
+    if (o != "localhost") return equals_ignoring_case(o, text);
+    return origin && is_web(origin->scheme) && is_loopback(without_port(origin->host));
   });
 }
 

@@ -15,6 +15,7 @@ using std::chrono::seconds;
 // What a client may send ahead of the answer that it waits for.
 constexpr std::size_t kMaxAhead = std::size_t{64} << 10;
 constexpr std::size_t kMaxRead = std::size_t{64} << 10;
+constexpr auto kWatchEvery = std::chrono::milliseconds(100);
 // The body of a refused request is read and dropped up to this size, so that the connection lives.
 constexpr std::uint64_t kMaxSkipped = std::uint64_t{64} << 10;
 // For what is still sent after the last answer, so that the client can read that answer.
@@ -38,7 +39,7 @@ void Connection::start() {
 }
 
 void Connection::drain() {
-  if (state_ == State::handshake || state_ == State::head) return close();
+  if (is_idle()) return close();
   if (state_ == State::body) set_deadline(Clock::now() + kLinger);
 }
 
@@ -47,6 +48,7 @@ void Connection::close() {
   state_ = State::closed;
   timer_.cancel();
   close_socket();
+  release_body();
   if (named_ && status_ == 0) status_ = 499;
   if (answer_) answer_->leave();
   end_request();
@@ -80,9 +82,16 @@ void Connection::read_more() {
   } else {
     input_.shrink();
   }
-  if (state_ == State::answer && input_.size() >= kMaxAhead) return;
+  if (state_ == State::answer && input_.size() >= kMaxAhead) return watch_client();
   reading_ = true;
   read(input_.prepare(n), n);
+}
+
+// In place of a pending read while the client has sent too much ahead.
+void Connection::watch_client() {
+  if (reading_ || writing_ || ended_) return;
+  if (client_has_left()) return on_input_end();
+  set_deadline(Clock::now() + kWatchEvery);
 }
 
 void Connection::on_read(bool ok, std::size_t n) {
@@ -110,15 +119,16 @@ void Connection::on_input_end() {
 
 void Connection::process() {
   const auto self = shared_from_this();
+  std::optional<Refusal> refusal;
   try {
     while (parse()) {
     }
   } catch (const RefusedError& e) {
-    close_after_ = true;
-    refuse(e.refusal());
+    refusal = e.refusal();
   } catch (const std::exception&) {
     close();
   }
+  if (refusal) refuse(*refusal);
   read_more();
 }
 
@@ -143,6 +153,7 @@ bool Connection::parse_head() {
 bool Connection::parse_body() {
   const std::size_t n = reader_.read_body(input_.view());
   input_.consume(n);
+  count_body(reader_.body_bytes());
   if (reader_.complete()) begin_request();
   return n > 0;
 }
@@ -173,6 +184,19 @@ void Connection::skip_body() {
     close_after_ = true;
 }
 
+// Bodies that are being received share one limit.
+void Connection::count_body(std::size_t n_bytes) {
+  service_.n_body_bytes += n_bytes - counted_body_;
+  counted_body_ = n_bytes;
+  if (service_.n_body_bytes > service_.options.max_bodies_bytes)
+    throw RefusedError(
+        {503, "too many large requests at once, try again later", "unavailable_error", "budget"});
+}
+
+void Connection::release_body() {
+  service_.n_body_bytes -= std::exchange(counted_body_, 0);
+}
+
 void Connection::accept_head() {
   RequestHead& head = reader_.head();
   name_request(head);
@@ -194,6 +218,7 @@ void Connection::accept_head() {
 
 void Connection::begin_request() {
   Request request;
+  release_body();
   request.body = reader_.take_body();
   static_cast<RequestHead&>(request) = std::move(reader_.head());
   head_only_ = request.method == "HEAD";
@@ -212,10 +237,19 @@ void Connection::begin_request() {
   }
 }
 
+// The end of the request is unknown, so the connection closes after the answer.
 void Connection::refuse(const Refusal& refusal) {
+  close_after_ = true;
+  release_body();
   name_request(reader_.head());
   head_ = std::move(reader_.head());
-  answer_at_once(service_.hooks.refuse(head_, refusal));
+  try {
+    Reply reply = service_.hooks.refuse(head_, refusal);
+    if (reply.status == 503) reply.headers.emplace_back("Retry-After", "1");
+    answer_at_once(std::move(reply));
+  } catch (const std::exception&) {
+    close();
+  }
 }
 
 // Deadlines. The timer is not set anew for each of them: when it fires too early, it is set again.
@@ -239,14 +273,10 @@ void Connection::start_timer() {
 
 void Connection::on_deadline() {
   clear_deadline();
+  if (state_ == State::answer && !writing_) return watch_client();
   const bool receiving = state_ == State::body || (state_ == State::head && input_.size() > 0);
   if (!receiving) return close();
-  close_after_ = true;
-  try {
-    refuse({408, "the request was not complete in time"});
-  } catch (const std::exception&) {
-    close();
-  }
+  refuse({408, "the request was not complete in time"});
 }
 
 }  // namespace weft::http

@@ -38,6 +38,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   // No further requests: closes now if none is being received or answered.
   void drain();
+  // Whether it waits for a request, or for the rest of a head.
+  bool is_idle() const { return state_ == State::handshake || state_ == State::head; }
   // Closes at once. The client of an unfinished answer has left.
   void close();
 
@@ -52,6 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Tells the client that nothing more comes.
   virtual void shut_down() = 0;
   virtual void close_socket() = 0;
+  // Whether it has closed its direction, for times when no read is pending.
+  virtual bool client_has_left() = 0;
 
   void on_handshake(bool ok);
   void on_read(bool ok, std::size_t n);
@@ -72,7 +76,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void name_request(RequestHead& head);
   void remove_prefix(RequestHead& head);
   void skip_body();
+  void count_body(std::size_t n_bytes);
+  void release_body();
   void read_more();
+  void watch_client();
   void on_input_end();
   void refuse(const Refusal& refusal);
 
@@ -103,6 +110,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   InputBuffer input_;
   bool reading_ = false, writing_ = false, input_ended_ = false;
   RequestReader reader_;
+  std::size_t counted_body_ = 0;
   std::uint64_t skip_ = 0;  // bytes of a refused request's body that still come
 
   // The current request and its answer.

@@ -112,6 +112,7 @@ void Connection::on_written(bool ok) {
   if (state_ != State::answer) return;
   clear_deadline();
   flush();
+  if (state_ == State::answer && !reading_ && !input_ended_) watch_client();
 }
 
 // The log and the counters, once for each request.
@@ -126,6 +127,7 @@ void Connection::end_request() {
 void Connection::finish_answer() {
   end_request();
   answer_.reset();
+  service_.on_idle(*this);
   if (close_after_ || service_.draining) return linger();
   status_ = 0;
   head_only_ = chunked_ = ended_ = false;

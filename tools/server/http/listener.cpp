@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -187,6 +189,13 @@ std::vector<int> inherited_sockets() {
   return sockets;
 }
 
+void raise_descriptor_limit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 std::string peer_name(int socket) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
@@ -198,6 +207,13 @@ std::string peer_name(int socket) {
   const int code = getnameinfo(any, size, host.data(), host.size(), service.data(), service.size(),
                                NI_NUMERICHOST | NI_NUMERICSERV);
   return code == 0 ? host_and_port(host.data(), std::atoi(service.data())) : "";
+}
+
+bool has_hung_up(int socket) {
+  pollfd state = {};
+  state.fd = socket;
+  state.events = POLLRDHUP;
+  return ::poll(&state, 1, 0) == 1;
 }
 
 }  // namespace weft::http

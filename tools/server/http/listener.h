@@ -22,4 +22,7 @@ Listening adopt_sockets(const std::vector<int>& sockets);
 // The address of the other end of a connected socket: "127.0.0.1:5034", "unix".
 std::string peer_name(int socket);
 
+// Whether the other end of a connected socket sends no more.
+bool has_hung_up(int socket);
+
 }  // namespace weft::http

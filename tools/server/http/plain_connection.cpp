@@ -2,6 +2,7 @@
 
 #include <boost/asio/write.hpp>
 
+#include "listener.h"
 #include "transports.h"
 
 namespace weft::http {
@@ -42,6 +43,7 @@ class PlainConnection final : public Connection {
     Code ignored;
     socket_.close(ignored);
   }
+  bool client_has_left() override { return has_hung_up(socket_.native_handle()); }
 
   static constexpr std::size_t kMaxWrite = std::size_t{1} << 20;
   Socket socket_;

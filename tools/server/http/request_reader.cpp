@@ -26,7 +26,7 @@ class Body {
   Body(std::size_t max_bytes, bool gzip) : max_bytes_(max_bytes) {
     if (gzip) gzip_.emplace();
   }
-  void reserve(std::size_t n) { text_.reserve(n); }
+  std::size_t size() const { return text_.size(); }
   void append(std::string_view piece) {
     if (gzip_) return gzip_->unpack(piece, max_bytes_, text_);
     if (piece.size() > max_bytes_ - text_.size())
@@ -144,8 +144,9 @@ void RequestReader::Impl::parse_head(std::string_view text) {
   parser.head.query = std::move(target.query);
   if (target.authority.empty()) return;
   // RFC 9112 section 3.2.2: the Host of an absolute target counts.
-  for (auto& [name, value] : parser.head.headers)
-    if (equals_ignoring_case(name, "host")) value = target.authority;
+  Headers& headers = parser.head.headers;
+  std::erase_if(headers, [](const auto& h) { return equals_ignoring_case(h.first, "host"); });
+  headers.emplace_back("Host", std::move(target.authority));
 }
 
 std::size_t RequestReader::read_head(std::string_view input) {
@@ -209,6 +210,10 @@ std::size_t RequestReader::read_body(std::string_view input) {
   if (!complete() && input.size() - n > kMaxChunkLine)
     throw RefusedError(400, "the line before a chunk, or its trailers, are too long");
   return n;
+}
+
+std::size_t RequestReader::body_bytes() const {
+  return impl_->parser.body->size();
 }
 
 bool RequestReader::complete() const {

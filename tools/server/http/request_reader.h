@@ -48,7 +48,8 @@ class RequestReader {
   // Checks what the head says of the body: its length, its encoding. Before read_body().
   void begin_body();
   std::size_t read_body(std::string_view input);
-  bool complete() const;  // the whole request
+  std::size_t body_bytes() const;  // received and unpacked so far
+  bool complete() const;           // the whole request
   std::string take_body();
 
  private:

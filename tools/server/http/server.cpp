@@ -70,11 +70,15 @@ struct Server::Impl final : Service {
   }
   void on_request() override { ++n_answering_; }
   void on_answered() override { --n_answering_; }
+  void on_idle(Connection& connection) override {
+    connections.splice(connections.end(), connections, connection.place);
+  }
   void on_closed(Connection& connection) override;
 
   void accept(Listener& listener);
   void on_accepted(Listener& listener, Code error, Socket socket);
   void add(Socket socket);
+  bool close_idle_one();
   void stop_listening();
   void drain();
   void stop();
@@ -83,7 +87,7 @@ struct Server::Impl final : Service {
   Listening listening;
   std::unique_ptr<TlsContext> tls;
   std::list<Listener> listeners;
-  std::list<std::shared_ptr<Connection>> connections;
+  std::list<std::shared_ptr<Connection>> connections;  // those idle longest first
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   const std::uint64_t id_begin_ = random_number();
   std::atomic<std::size_t> n_connections_ = 0, n_requests_ = 0, n_answering_ = 0;
@@ -118,6 +122,7 @@ void Server::Impl::on_accepted(Listener& listener, Code error, Socket socket) {
     return accept(listener);
   }
   if (error == asio::error::connection_aborted) return accept(listener);
+  if (error == asio::error::no_descriptors && close_idle_one()) return accept(listener);
   listener.pause.expires_after(kAcceptPause);
   listener.pause.async_wait([this, &listener](Code cancelled) {
     if (!cancelled && listener.acceptor.is_open()) accept(listener);
@@ -140,6 +145,17 @@ void Server::Impl::on_closed(Connection& connection) {
   connections.erase(connection.place);
   --n_connections_;
   end_if_drained();
+}
+
+// Makes room for a new connection.
+bool Server::Impl::close_idle_one() {
+  for (const auto& connection : connections) {
+    if (!connection->is_idle()) continue;
+    const auto idle = connection;
+    idle->close();
+    return true;
+  }
+  return false;
 }
 
 void Server::Impl::stop_listening() {

@@ -1,7 +1,6 @@
 #pragma once
 // What the connections of a server share. Used on the I/O thread only.
 
-#include <list>
 #include <memory>
 #include <string>
 
@@ -19,6 +18,7 @@ struct Service {
   ServerOptions options;
   Hooks hooks;
   bool draining = false;
+  std::size_t n_body_bytes = 0;  // of bodies that are being received
 
   ReaderLimits reader_limits() const {
     return {{options.max_request_line_bytes, options.max_header_bytes, options.max_header_lines},
@@ -28,6 +28,8 @@ struct Service {
   virtual std::string new_request_id() = 0;
   virtual void on_request() = 0;
   virtual void on_answered() = 0;
+  // The connection waits for its next request.
+  virtual void on_idle(Connection& connection) = 0;
   // The connection is closed and releases itself.
   virtual void on_closed(Connection& connection) = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 
+#include "listener.h"
 #include "transports.h"
 
 namespace weft::http {
@@ -59,6 +60,7 @@ class TlsConnection final : public Connection {
     Code ignored;
     stream_.lowest_layer().close(ignored);
   }
+  bool client_has_left() override { return has_hung_up(stream_.lowest_layer().native_handle()); }
 
   static constexpr std::size_t kMaxWrite = std::size_t{16} << 10;
   asio::ssl::stream<Socket> stream_;

@@ -1,6 +1,8 @@
 #include "serve/flags.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -235,6 +237,22 @@ std::vector<std::string> long_names(int argc, char** argv) {
   return arguments;
 }
 
+// Without keys, and without what a replay must not write to.
+std::vector<std::string> for_replay(const std::vector<std::string>& arguments) {
+  static constexpr std::string_view kOmitted[] = {
+      "--api-key",        "--api-key-file", "--slot-save-path", "--log-file",
+      "--trace-requests", "--models-dir",   "--ssl-cert-file",  "--ssl-key-file"};
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view name = std::string_view(arguments[i]).substr(0, arguments[i].find('='));
+    if (std::ranges::find(kOmitted, name) == std::end(kOmitted))
+      kept.push_back(arguments[i]);
+    else if (name == arguments[i])
+      ++i;  // its value
+  }
+  return kept;
+}
+
 // Keys must not be visible in lists of processes.
 void hide_keys(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
@@ -263,7 +281,8 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   add_ignored_flags(app);
   app.footer(kExamples);
   try {
-    std::vector<std::string> arguments = long_names(argc, argv);
+    const std::vector<std::string> arguments = long_names(argc, argv);
+    flags.replay_arguments = for_replay(arguments);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : cli::kWrongUsage;

@@ -44,6 +44,9 @@ struct Flags {
   std::string log_file;
   bool verbose = false, log_json = false;
   std::string trace_folder;
+  // What a replay of a request needs: the arguments without those for keys and for files that the
+  // server writes.
+  std::vector<std::string> replay_arguments;
 
   // defaults of requests
   cli::SamplerFlags sampler;

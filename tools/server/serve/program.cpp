@@ -20,6 +20,7 @@
 #include "http/access.h"
 #include "http/server.h"
 #include "serve/access_log.h"
+#include "serve/interfaces.h"
 #include "serve/load_model.h"
 #include "serve/model_files.h"
 #include "serve/model_pool.h"
@@ -28,6 +29,7 @@
 #include "serve/request_log.h"
 #include "serve/signals.h"
 #include "serve/systemd.h"
+#include "serve/trace.h"
 
 namespace weft::server {
 namespace {
@@ -51,6 +53,7 @@ class Program {
   std::vector<api::Route> routes(const std::string& version);
   void answer(std::shared_ptr<http::Exchange> exchange);
   void loaded(const ModelSource& source, std::exception_ptr error);
+  std::unique_ptr<Tracer> make_tracer(const std::string& version);
   void warn_if_open();
   void reload_keys();
   bool drain();
@@ -68,6 +71,7 @@ class Program {
   std::unique_ptr<api::Services> services_;
   std::unique_ptr<Operations> operations_;
   std::unique_ptr<RequestLog> requests_;
+  std::unique_ptr<Tracer> tracer_;
   std::unique_ptr<api::Router> router_;
   std::unique_ptr<http::Access> access_;
   std::unique_ptr<http::Server> http_;
@@ -102,9 +106,11 @@ Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& vers
   services_ = std::make_unique<api::Services>(api::Services{*pool_, *workers_, {}});
   services_->options.version = version;
   services_->options.sse_ping_seconds = flags_.ping_seconds;
+  if (!flags_.trace_folder.empty()) tracer_ = make_tracer(version);
   services_->options.on_texts = [this](const http::Request& request, const api::ServedModel& model,
                                        const api::RunTotals& totals) {
     requests_->add_texts(request.id, model.name, totals);
+    if (tracer_) tracer_->add_texts(request.id, model.model->file().path(), totals.seed);
   };
   std::vector<api::Route> all = routes(version);
   requests_ = std::make_unique<RequestLog>(log_, metrics_, all);
@@ -185,8 +191,16 @@ std::vector<api::Route> Program::routes(const std::string& version) {
   const auto add = [&all](std::vector<api::Route> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
+  add(interface_routes(*services_));
   add(page_routes(*operations_, flags_.page, flags_.model.session, draw_plan_));
   return all;
+}
+
+std::unique_ptr<Tracer> Program::make_tracer(const std::string& version) {
+  Trace common;
+  common.version = version;
+  common.flags = flags_.replay_arguments;
+  return std::make_unique<Tracer>(flags_.trace_folder, std::move(common), log_);
 }
 
 void Program::answer(std::shared_ptr<http::Exchange> exchange) {
@@ -196,6 +210,7 @@ void Program::answer(std::shared_ptr<http::Exchange> exchange) {
     exchange->reply(api::error_reply(error, api::error_form(request.path)));
     return;
   }
+  if (tracer_ && request.method == "POST") exchange = tracer_->record(std::move(exchange));
   router_->handle(std::move(exchange));
 }
 

@@ -43,6 +43,8 @@ struct GenerationOptions {
   // The scale of each LoRA of the model for this generation. None: those that the sequence has.
   std::optional<std::vector<float>> lora_scales = {};
   int logprobs = -1;  // how many of the most likely tokens to report per token; -1: no logprobs
+  // A Batch also computes Generation::prompt_logprobs(). Nothing of the prompt is reused then.
+  bool prompt_logprobs = false;
   DecodeOptions decode = {};
   // Which control tokens appear as text. Empty: as `decode` says.
   std::function<bool(TokenId)> shows_control = {};
@@ -97,6 +99,11 @@ class Generation {
   // with an encoder (ModelFacts::encodes) is the encoder's text, of at most one step; new tokens
   // then follow the model's start token, which tokens() and n_prompt() count as the prompt.
   void begin(std::span<const TokenId> prompt, SamplerStart start = SamplerStart::restart);
+  // Continues the text in another sequence, or again in its own, of which only `held` is still
+  // there. What the sequence lacks is computed again: the text keeps its bits. Tokens that are not
+  // the text's, or have other scales of LoRAs, are removed. The old sequence stays as it is. Throws
+  // ValueError before the first begin(), and if `held` has another length than the sequence.
+  void move_to(std::int32_t sequence, std::span<const TokenId> held);
   // Tells what the sequence holds, so that begin() can reuse it. Ends the current text. Throws
   // ValueError for another number of tokens than its length.
   void adopt(std::vector<TokenId> held);
@@ -143,6 +150,8 @@ class Generation {
   std::int64_t n_reused() const;          // tokens of the prompt that the sequence already held
   std::span<const TokenId> held() const;  // tokens that the sequence holds
   std::int64_t n_pending() const;         // tokens to feed before the next one can be chosen
+  // Of tokens 1.. of the prompt, as far as it was computed, if requested.
+  std::span<const TokenLogprobs> prompt_logprobs() const;
   Session& session() const;
   std::int32_t sequence() const;
 
@@ -189,12 +198,13 @@ class Batch {
   struct Part {
     Generation* generation;
     std::size_t n_tokens;
-    bool has_row;  // the step contains its last token, so it gets a row of logits
   };
   template <class F>
   void add_event(Generation* generation, F make);
   void add_parts(std::span<Generation* const> generations, bool prompts,
                  std::span<const std::int64_t> max_tokens);
+  void add_part(Generation* generation, std::size_t max_tokens);
+  void take_rows(std::span<const float> rows);
 
   Session& session_;
   std::size_t turn_ = 0;  // who goes first
