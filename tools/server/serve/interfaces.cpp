@@ -7,7 +7,8 @@ namespace weft::server {
 
 std::vector<api::Route> interface_routes(api::Services& services) {
   std::vector<api::Route> all;
-  static_cast<void>(services);
+  for (const auto routes_of : {api::openai_routes})
+    std::ranges::move(routes_of(services), std::back_inserter(all));
   return all;
 }
 
