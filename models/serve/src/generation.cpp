@@ -69,6 +69,17 @@ std::size_t n_usable(const Session& session, std::int32_t sequence) {
 
 }  // namespace
 
+// Truncates the sequence to what the prompt can begin with, and returns its length.
+std::size_t Generation::Impl::reuse(std::span<const TokenId> prompt) {
+  n_fed = std::min(n_fed, n_usable(session, sequence));
+  const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
+  // The last token is fed in any case, for its logits.
+  const auto in_common = std::min<std::int64_t>(same - prompt.begin(), std::ssize(prompt) - 1);
+  const std::int64_t n = session.resume_point(sequence, options.prompt_logprobs ? 0 : in_common);
+  session.truncate(sequence, n);
+  return static_cast<std::size_t>(n);
+}
+
 void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   std::optional<TokenHealing> heal;
   if (options.token_healing && tokenizer) heal.emplace(*tokenizer, prompt);
@@ -85,15 +96,7 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
     must_encode = !same_text;
     source = std::exchange(prompt, {session.model().facts().start});
   }
-  n_fed = std::min(n_fed, n_usable(session, sequence));
-  const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
-  // The last token is fed in any case, for its logits.
-  const auto in_common = options.prompt_logprobs ? 0
-                                                 : std::min<std::int64_t>(same - prompt.begin(),
-                                                                          std::ssize(prompt) - 1);
-  n_reused = static_cast<std::size_t>(session.resume_point(sequence, in_common));
-  session.truncate(sequence, static_cast<std::int64_t>(n_reused));
-
+  n_reused = reuse(prompt);
   tokens = std::move(prompt);
   tokens.reserve(std::max(tokens.size(), static_cast<std::size_t>(std::min(
                                              session.options().context + 1, kMaxReserved))));

@@ -19,6 +19,7 @@ struct Generation::Impl {
                                const std::optional<TextRules>& rules);
 
   void begin(std::vector<TokenId> prompt, SamplerStart start);
+  std::size_t reuse(std::span<const TokenId> prompt);
   // Has the encoder read `source`, unless the sequence has it. Returns false if cancelled.
   bool encode_text();
   bool feed(const std::function<void(std::int64_t, std::int64_t)>& progress = {});
