@@ -27,31 +27,71 @@ Batch::Batch(Session& session) : session_(session) {
   tokens_.reserve(static_cast<std::size_t>(session.options().prefill_width));
 }
 
+// Adds the event that make() returns, if any, or what it throws.
+template <class F>
+void Batch::add_event(Generation* generation, F make) {
+  try {
+    const std::optional<GenerationEvent> event = make(generation->impl());
+    if (event) events_.push_back({generation, *event});
+  } catch (...) {
+    events_.push_back({generation, {}, std::current_exception()});
+  }
+}
+
 // Adds pending tokens of generations, as far as the step has room: either of those with one pending
 // token, or (prompts) of those with more. Starts with the generation whose turn it is.
-void Batch::add_parts(std::span<Generation* const> generations, bool prompts) {
-  const SessionOptions& o = session_.options();
+void Batch::add_parts(std::span<Generation* const> generations, bool prompts,
+                      std::span<const std::int64_t> max_tokens) {
   for (std::size_t i = 0; i < generations.size(); ++i) {
-    Generation* generation = generations[(turn_ + i) % generations.size()];
+    const std::size_t at = (turn_ + i) % generations.size();
+    Generation* generation = generations[at];
     Generation::Impl& g = generation->impl();
     const auto pending = g.pending();
     if (g.stopped != StopReason::none || pending.empty() || (pending.size() > 1) != prompts)
       continue;
-    const auto room = static_cast<std::size_t>(o.prefill_width) - tokens_.size();
-    const bool has_row = pending.size() <= room && n_rows_ < o.logits_rows;
-    // The last token needs a step with room for its row of logits.
-    const std::size_t n = has_row ? pending.size() : std::min(pending.size() - 1, room);
-    if (n == 0) continue;
-    for (const TokenId token : pending.first(n))
-      tokens_.push_back({.token = token, .sequence = g.sequence, .logits = false});
-    tokens_.back().logits = has_row;
-    n_rows_ += has_row;
-    parts_.push_back({generation, n, has_row});
+    add_part(generation,
+             max_tokens.empty() ? pending.size() : static_cast<std::size_t>(max_tokens[at]));
+  }
+}
+
+void Batch::add_part(Generation* generation, std::size_t max_tokens) {
+  const SessionOptions& o = session_.options();
+  const Generation::Impl& g = generation->impl();
+  const auto pending = g.pending();
+  const auto room = static_cast<std::size_t>(o.prefill_width) - tokens_.size();
+  const std::size_t n_max = std::min({pending.size(), room, max_tokens});
+  std::size_t n = 0;
+  for (; n < n_max; ++n) {
+    const bool needs_row = n + 1 == pending.size() || g.wants_prompt_row(g.n_fed + n);
+    if (needs_row && n_rows_ == o.logits_rows) break;
+    tokens_.push_back({.token = pending[n], .sequence = g.sequence, .logits = needs_row});
+    n_rows_ += needs_row;
+  }
+  if (n > 0) parts_.push_back({generation, n});
+}
+
+// Logprobs of prompts and new tokens from the rows of the step.
+void Batch::take_rows(std::span<const float> rows) {
+  const std::size_t width = n_rows_ > 0 ? rows.size() / static_cast<std::size_t>(n_rows_) : 0;
+  for (const Part& part : parts_) part.generation->impl().n_fed += part.n_tokens;
+  std::size_t row = 0, at = 0;
+  for (const Part& part : parts_) {
+    Generation::Impl& g = part.generation->impl();
+    const bool ends = g.pending().empty();
+    for (std::size_t i = 0; i < part.n_tokens; ++i) {
+      if (!tokens_[at++].logits) continue;
+      const auto logits = rows.subspan(width * row++, width);
+      if (!ends || i + 1 < part.n_tokens)
+        g.add_prompt_row(logits);
+      else
+        add_event(part.generation, [&](auto& impl) { return impl.choose_unless_full(logits); });
+    }
   }
 }
 
 std::span<const Batch::Event> Batch::step(std::span<Generation* const> generations,
-                                          const std::atomic<bool>* cancel) {
+                                          const std::atomic<bool>* cancel,
+                                          std::span<const std::int64_t> max_tokens) {
   check(generations, session_);
   events_.clear();
   parts_.clear();
@@ -59,18 +99,18 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   n_rows_ = 0;
   for (Generation* generation : generations) {
     if (generation->ended()) continue;
-    Generation::Impl& g = generation->impl();
-    if (auto event = g.next_without_step())
-      events_.push_back({generation, *event});
-    else if (g.pending().empty())
-      events_.push_back({generation, g.choose(g.unused_logits)});
+    add_event(generation, [](Generation::Impl& g) -> std::optional<GenerationEvent> {
+      if (auto event = g.next_without_step()) return event;
+      if (g.pending().empty()) return g.choose(g.unused_logits);
+      return std::nullopt;
+    });
   }
   if (!events_.empty()) return events_;  // run the step in the next call, so that no event is lost
   for (Generation* generation : generations) {
     if (!generation->ended() && !generation->impl().encode_text()) return events_;
   }
-  add_parts(generations, false);
-  add_parts(generations, true);
+  add_parts(generations, false, max_tokens);
+  add_parts(generations, true, max_tokens);
   ++turn_;
   if (tokens_.empty()) return events_;
 
@@ -80,13 +120,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   } catch (const CancelledError&) {
     return events_;
   }
-  const std::size_t width = n_rows_ > 0 ? rows.size() / static_cast<std::size_t>(n_rows_) : 0;
-  for (const Part& part : parts_) part.generation->impl().n_fed += part.n_tokens;
-  for (std::size_t row = 0; const Part& part : parts_) {
-    if (!part.has_row) continue;
-    const auto logits = rows.subspan(width * row++, width);
-    events_.push_back({part.generation, part.generation->impl().choose(logits)});
-  }
+  take_rows(rows);
   return events_;
 }
 

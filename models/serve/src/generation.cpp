@@ -35,6 +35,7 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
       if (id < vocabulary.size() && vocabulary.ends_generation(id)) end_tokens.push_back(id);
   }
   if (options.lora_scales) set_lora_scales(*options.lora_scales);
+  if (!tokenizer) options.prompt_logprobs = false;
   if (options.shows_control) options.decode.show_special = true;
   if (options.token_healing && session.model().facts().encodes)
     fail<UnsupportedError>("{}: token healing with a model that has an encoder is not supported",
@@ -68,6 +69,17 @@ std::size_t n_usable(const Session& session, std::int32_t sequence) {
 
 }  // namespace
 
+// Truncates the sequence to what the prompt can begin with, and returns its length.
+std::size_t Generation::Impl::reuse(std::span<const TokenId> prompt) {
+  n_fed = std::min(n_fed, n_usable(session, sequence));
+  const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
+  // The last token is fed in any case, for its logits.
+  const auto in_common = std::min<std::int64_t>(same - prompt.begin(), std::ssize(prompt) - 1);
+  const std::int64_t n = session.resume_point(sequence, options.prompt_logprobs ? 0 : in_common);
+  session.truncate(sequence, n);
+  return static_cast<std::size_t>(n);
+}
+
 void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   std::optional<TokenHealing> heal;
   if (options.token_healing && tokenizer) heal.emplace(*tokenizer, prompt);
@@ -84,14 +96,7 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
     must_encode = !same_text;
     source = std::exchange(prompt, {session.model().facts().start});
   }
-  n_fed = std::min(n_fed, n_usable(session, sequence));
-  const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
-  // The last token is fed in any case, for its logits.
-  const auto in_common = static_cast<std::int64_t>(
-      std::min(static_cast<std::size_t>(same - prompt.begin()), prompt.size() - 1));
-  n_reused = static_cast<std::size_t>(session.resume_point(sequence, in_common));
-  session.truncate(sequence, static_cast<std::int64_t>(n_reused));
-
+  n_reused = reuse(prompt);
   tokens = std::move(prompt);
   tokens.reserve(std::max(tokens.size(), static_cast<std::size_t>(std::min(
                                              session.options().context + 1, kMaxReserved))));
@@ -104,6 +109,7 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   begin_rules();
   if (tokenizer) detokenizer.emplace(*tokenizer, Detokenizer::Options{.decode = options.decode});
   unused_logits.clear();
+  prompt_rows.clear();
   own_cancel = false;
   has_begun = may_look_ahead = true;
   stopped = StopReason::none;
@@ -169,7 +175,7 @@ std::optional<GenerationEvent> Generation::Impl::next_without_step() {
   if (!has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
   if (stopped != StopReason::none) return GenerationEvent{.stop = stopped};
   if (is_cancelled()) return end(StopReason::cancelled);
-  if (n_new() == options.max_tokens) return end(StopReason::max_tokens);
+  if (is_full()) return end(StopReason::max_tokens);
   append_forced();
   if (n_delivered < tokens.size()) return deliver(tokens[n_delivered], {});
   return std::nullopt;
@@ -195,6 +201,11 @@ GenerationEvent Generation::Impl::choose(std::span<const float> logits) {
     if (logits.data() != unused_logits.data()) unused_logits.assign(logits.begin(), logits.end());
     throw;
   }
+}
+
+std::optional<GenerationEvent> Generation::Impl::choose_unless_full(std::span<const float> logits) {
+  if (is_full()) return end(StopReason::max_tokens);
+  return choose(logits);
 }
 
 GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
@@ -232,6 +243,13 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
   }
   event.text = out;
   return event;
+}
+
+// The logits after the last prompt token that has a row.
+void Generation::Impl::add_prompt_row(std::span<const float> logits) {
+  const TokenId next = tokens[prompt_rows.size() + 1];
+  const auto n_top = static_cast<std::size_t>(std::max(options.logprobs, 0));
+  prompt_rows.push_back(token_logprobs(*tokenizer, logits, next, n_top));
 }
 
 StopReason Generation::Impl::stop_after(bool complete) const {
@@ -310,11 +328,16 @@ GenerationEvent Generation::next() {
   if (auto event = impl_->next_without_step()) return *event;
   if (impl_->pending().empty()) return impl_->choose(impl_->unused_logits);
   if (!impl_->feed()) return impl_->end(StopReason::cancelled);
-  return impl_->choose(impl_->session.logits());
+  return *impl_->choose_unless_full(impl_->session.logits());
 }
 
 bool Generation::ended() const {
   return impl_->stopped != StopReason::none;
+}
+
+std::string_view Generation::stop_string() const {
+  if (impl_->stopped != StopReason::stop_string) return {};
+  return impl_->rules->stop_string();
 }
 
 bool Generation::feed_last() {
@@ -343,6 +366,12 @@ std::int64_t Generation::n_reused() const {
 }
 std::span<const TokenId> Generation::held() const {
   return std::span(impl_->tokens).first(impl_->n_fed);
+}
+std::int64_t Generation::n_pending() const {
+  return std::ssize(impl_->pending());
+}
+std::span<const TokenLogprobs> Generation::prompt_logprobs() const {
+  return impl_->prompt_rows;
 }
 Session& Generation::session() const {
   return impl_->session;

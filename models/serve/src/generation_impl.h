@@ -13,8 +13,13 @@ namespace weft {
 
 struct Generation::Impl {
   Impl(Session& session, std::int32_t sequence, const GenerationOptions& options);
+  // A generation that follows its text with a copy of `rules`, which were made from options.rules.
+  static Generation with_rules(Session& session, std::int32_t sequence,
+                               const GenerationOptions& options,
+                               const std::optional<TextRules>& rules);
 
   void begin(std::vector<TokenId> prompt, SamplerStart start);
+  std::size_t reuse(std::span<const TokenId> prompt);
   // Has the encoder read `source`, unless the sequence has it. Returns false if cancelled.
   bool encode_text();
   bool feed(const std::function<void(std::int64_t, std::int64_t)>& progress = {});
@@ -22,6 +27,8 @@ struct Generation::Impl {
   std::optional<GenerationEvent> next_without_step();
   // Keeps the logits if it throws, so that next() can try again.
   GenerationEvent choose(std::span<const float> logits);
+  // None if max_tokens is 0: then the prompt was only fed.
+  std::optional<GenerationEvent> choose_unless_full(std::span<const float> logits);
   GenerationEvent choose_from(std::span<const float> logits);
   GenerationEvent deliver(TokenId token, std::span<const float> logits);
   GenerationEvent end(StopReason reason, TokenId token = kNoToken);
@@ -36,12 +43,21 @@ struct Generation::Impl {
   StopReason stop_after(bool complete) const;
   void pass_prompt_to_sampler();
   std::span<const TokenId> pending() const { return std::span(tokens).subspan(n_fed); }
+  // There are no more tokens to choose, and the prompt is fed if it has to be.
+  bool is_full() const {
+    return n_new() == options.max_tokens && !(options.feed_prompt && n_fed < n_prompt);
+  }
+  // Whether the logits after the token at this position give the logprobs of the prompt's next one.
+  bool wants_prompt_row(std::size_t position) const {
+    return options.prompt_logprobs && position + 1 < n_prompt && position >= prompt_rows.size();
+  }
+  void add_prompt_row(std::span<const float> logits);
   bool is_cancelled() const { return *cancel; }
   bool heals() const { return healing && !healing->text().empty(); }
   std::int64_t n_new() const { return static_cast<std::int64_t>(n_delivered - n_prompt); }
 
   Session& session;
-  const std::int32_t sequence;
+  std::int32_t sequence;
   GenerationOptions options;
   const Tokenizer* tokenizer;  // null if the model has none: then there is no text
   std::atomic<bool> own_cancel{false};
@@ -67,6 +83,7 @@ struct Generation::Impl {
   // them before next(), or if choosing threw an exception.
   std::vector<float> unused_logits;
   std::vector<float> changed_logits;
+  std::vector<TokenLogprobs> prompt_rows;  // of tokens 1.. of the prompt
   std::string out;
   TokenLogprobs logprobs;
 };

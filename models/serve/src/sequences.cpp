@@ -1,10 +1,23 @@
 // Operations of a generation on whole sequences: fork, save, restore.
+#include <algorithm>
+
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
 #include "generation_impl.h"
 
 namespace weft {
+
+Generation Generation::Impl::with_rules(Session& session, std::int32_t sequence,
+                                        const GenerationOptions& options,
+                                        const std::optional<TextRules>& rules) {
+  GenerationOptions without = options;
+  without.rules = {};
+  auto made = std::make_unique<Impl>(session, sequence, without);
+  made->options.rules = options.rules;
+  if (rules) made->rules.emplace(*rules);
+  return Generation(std::move(made));
+}
 
 Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed) const {
   const Impl& from = *impl_;
@@ -13,11 +26,9 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   GenerationOptions options = from.options;
   if (seed) options.sampler.seed = *seed;
   options.lora_scales.reset();  // copied with the sequence
-  options.rules = {};           // the fork follows its text with a copy of these
-  auto to = std::make_unique<Impl>(from.session, to_sequence, options);
-  to->options.rules = from.options.rules;
+  Generation forked = Impl::with_rules(from.session, to_sequence, options, from.rules);
+  Impl* const to = forked.impl_.get();
   from.session.copy(from.sequence, to_sequence, static_cast<std::int64_t>(from.n_fed));
-  if (from.rules) to->rules.emplace(*from.rules);
   to->rules_are_healed = from.rules_are_healed;
   if (from.healing) to->healing.emplace(*from.healing);
   if (from.detokenizer) to->detokenizer.emplace(*from.detokenizer);
@@ -35,7 +46,43 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   to->has_begun = from.has_begun;
   to->stopped = from.stopped;
   to->unused_logits = from.unused_logits;
-  return Generation(std::move(to));
+  to->prompt_rows = from.prompt_rows;
+  return forked;
+}
+
+void Generation::move_to(std::int32_t sequence, std::span<const TokenId> held) {
+  Impl& g = *impl_;
+  Session& session = g.session;
+  if (!g.has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
+  if (std::ssize(held) != session.length(sequence))
+    fail<ValueError>("sequence {} has {} tokens, not {}", sequence, session.length(sequence),
+                     held.size());
+  const std::vector<float> scales(session.lora_scales(g.sequence).begin(),
+                                  session.lora_scales(g.sequence).end());
+  const bool usable = std::ranges::equal(session.lora_scales(sequence), scales) &&
+                      !session.mixes_lora_scales(sequence) && !session.model().facts().encodes;
+  const auto same = std::ranges::mismatch(held, g.tokens).in1 - held.begin();
+  // The last token is fed again, for its logits, as are those of the prompt that lack logprobs.
+  std::int64_t n = usable ? std::min<std::int64_t>(same, std::ssize(g.tokens) - 1) : 0;
+  if (g.wants_prompt_row(g.prompt_rows.size())) n = std::min(n, std::ssize(g.prompt_rows));
+  n = session.resume_point(sequence, n);
+  session.truncate(sequence, n);
+  session.set_lora_scales(sequence, scales);
+  g.sequence = sequence;
+  g.n_fed = static_cast<std::size_t>(n);
+  g.must_encode = session.model().facts().encodes;
+  g.unused_logits.clear();
+}
+
+void Generation::adopt(std::vector<TokenId> held) {
+  Impl& g = *impl_;
+  if (std::ssize(held) != g.session.length(g.sequence))
+    fail<ValueError>("sequence {} has {} tokens, not {}", g.sequence, g.session.length(g.sequence),
+                     held.size());
+  g.tokens = std::move(held);
+  g.n_prompt = g.n_fed = g.n_delivered = g.n_seen = g.tokens.size();
+  g.has_begun = false;
+  g.stopped = StopReason::cancelled;
 }
 
 void Generation::save(const std::string& path, std::string_view note) const {
@@ -52,10 +99,7 @@ void Generation::restore(const SavedSequence& saved, std::int64_t n_tokens) {
   }
   saved.restore(g.session, g.sequence, n_tokens);
   const auto tokens = std::span(saved.tokens()).first(static_cast<std::size_t>(n_tokens));
-  g.tokens.assign(tokens.begin(), tokens.end());
-  g.n_prompt = g.n_fed = g.n_delivered = g.n_seen = g.tokens.size();
-  g.has_begun = false;
-  g.stopped = StopReason::cancelled;
+  adopt({tokens.begin(), tokens.end()});
 }
 
 }  // namespace weft

@@ -71,6 +71,7 @@ void TextRules::reset() {
   held_back_.clear();
   tail_.clear();
   stopped_ = false;
+  stop_string_.clear();
 }
 
 // The constraint, at this text. REQUIRES: a grammar.
@@ -165,6 +166,7 @@ void TextRules::show(std::string_view text, std::string& out) {
     if (found < end) {
       end = found;
       stopped_ = true;
+      stop_string_ = stop;
     }
     hold = std::max(hold, overlap(held_back_, stop));
   }

@@ -8,6 +8,7 @@
 // of a device. One thread at a time.
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,6 +44,8 @@ class SequenceMemory {
   virtual std::vector<std::string> input_names() const = 0;
   // Whether the sequence could grow that far if no other sequence grows meanwhile.
   virtual bool has_room(const Growth& growth) const = 0;
+  // The positions that free blocks hold; the max of the type if there is always enough room.
+  virtual std::int64_t free_cells() const { return std::numeric_limits<std::int64_t>::max(); }
   // "2 of the 40 shared blocks of 64 positions are free"
   virtual std::string room() const = 0;
   // Reserves room for the tokens of a step, with each sequence at most once, from its current

@@ -55,6 +55,12 @@ void SessionMemory::check_room(std::int32_t sequence, std::int64_t length) const
   }
 }
 
+std::int64_t SessionMemory::free_cells() const {
+  std::int64_t n = std::numeric_limits<std::int64_t>::max();
+  for (const auto& part : parts_) n = std::min(n, part->free_cells());
+  return n;
+}
+
 void SessionMemory::forget_step() {
   for (const Growth& g : growths_) growth_of_[index(g.sequence)] = -1;
   growths_.clear();

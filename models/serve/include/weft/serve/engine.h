@@ -79,9 +79,11 @@ class TextListener {
   virtual ~TextListener() = default;
   virtual void on_prompt_progress(std::int64_t done, std::int64_t total) = 0;
   virtual void on_prompt(const PromptDone& prompt) = 0;
-  // A token with the text that can be shown now. `event.stop` is StopReason::none.
+  // Each of the TextEnd::n_new tokens, with the text that can be shown now. `event.stop` is
+  // StopReason::none.
   virtual void on_token(std::int32_t text, const GenerationEvent& event) = 0;
-  // `event.text` may hold the last piece of the text.
+  // `event.text` may hold the last piece of the text. `event.token` is kNoToken, or the token that
+  // ended the text (StopReason::end_of_text).
   virtual void on_end(std::int32_t text, const GenerationEvent& event, const TextEnd& end) = 0;
   // The request failed: nothing follows.
   virtual void on_error(std::exception_ptr error) = 0;

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,19 +36,25 @@ struct GenerationOptions {
   std::function<TokenId(std::span<const float> logits)> choose = {};
   TextRulesOptions rules = {};
   std::int64_t max_tokens = -1;  // new tokens; -1: until the text ends or the context is full
-  bool ignore_eos = false;       // never choose a token that ends the text
+  bool ignore_eos = false;       // never choose a token of the vocabulary that ends the text
+  std::vector<TokenId> stop_tokens = {};  // end the text, too, and are not part of it
+  std::int64_t min_tokens = 0;  // before so many new tokens none that ends the text is chosen
   // Removes the prompt's last token; the first new token then begins with its text, which is not
   // emitted again (weft/tokenize/token_healing.h).
   bool token_healing = false;
   // The scale of each LoRA of the model for this generation. None: those that the sequence has.
   std::optional<std::vector<float>> lora_scales = {};
   int logprobs = -1;  // how many of the most likely tokens to report per token; -1: no logprobs
+  // A Batch also computes Generation::prompt_logprobs(). Nothing of the prompt is reused then.
+  bool prompt_logprobs = false;
   DecodeOptions decode = {};
   // Which control tokens appear as text. Empty: as `decode` says.
   std::function<bool(TokenId)> shows_control = {};
   // The caller will call feed_last(), because another text follows. The text then ends before a
   // token that would not fit into the context.
   bool feed_last = false;
+  // Computes the prompt even if max_tokens is 0.
+  bool feed_prompt = false;
   // The flag that cancel() sets. Generations may share one; it must outlive them. Null: its own.
   std::atomic<bool>* cancel = nullptr;
 };
@@ -94,6 +101,14 @@ class Generation {
   // with an encoder (ModelFacts::encodes) is the encoder's text, of at most one step; new tokens
   // then follow the model's start token, which tokens() and n_prompt() count as the prompt.
   void begin(std::span<const TokenId> prompt, SamplerStart start = SamplerStart::restart);
+  // Continues the text in another sequence, or again in its own, of which only `held` is still
+  // there. What the sequence lacks is computed again: the text keeps its bits. Tokens that are not
+  // the text's, or have other scales of LoRAs, are removed. The old sequence stays as it is. Throws
+  // ValueError before the first begin(), and if `held` has another length than the sequence.
+  void move_to(std::int32_t sequence, std::span<const TokenId> held);
+  // Tells what the sequence holds, so that begin() can reuse it. Ends the current text. Throws
+  // ValueError for another number of tokens than its length.
+  void adopt(std::vector<TokenId> held);
   // The same for encode_prompt() of a text (weft/serve/prompt.h). Throws UnsupportedError if the
   // model has no tokenizer.
   void begin(std::string_view prompt);
@@ -114,6 +129,8 @@ class Generation {
   // Sampler::sample().
   GenerationEvent next();
   bool ended() const;
+  // The one that the text reached, if it ended with StopReason::stop_string; otherwise "".
+  std::string_view stop_string() const;
   // Feeds the chosen tokens that have not been fed yet. Returns false if cancelled. Throws like
   // Session::feed().
   bool feed_last();
@@ -134,6 +151,9 @@ class Generation {
   std::int64_t n_new() const;             // tokens returned in events
   std::int64_t n_reused() const;          // tokens of the prompt that the sequence already held
   std::span<const TokenId> held() const;  // tokens that the sequence holds
+  std::int64_t n_pending() const;         // tokens to feed before the next one can be chosen
+  // Of tokens 1.. of the prompt, as far as it was computed, if requested.
+  std::span<const TokenLogprobs> prompt_logprobs() const;
   Session& session() const;
   std::int32_t sequence() const;
 
@@ -161,6 +181,8 @@ class Batch {
   struct Event {
     Generation* generation = nullptr;
     GenerationEvent event;
+    // Set if its rules or its sampler threw: it has no token then, and the next step tries again.
+    std::exception_ptr error = nullptr;
   };
   // Returns the events that need no computation, if there are any. Otherwise runs one step of the
   // session. Generations that must feed many tokens (a prompt), or do not fit into the step, need
@@ -168,17 +190,23 @@ class Batch {
   // are ignored. The result is valid until the next call. Throws ValueError for a generation of
   // another session and for two of the same sequence, and like Session::step(); the sequences are
   // then unchanged. `cancel` aborts the step without events; a generation that was itself cancelled
-  // ends before its next step.
+  // ends before its next step. `max_tokens` limits how many tokens of each generation the step has;
+  // if it is empty, there are no limits.
   std::span<const Event> step(std::span<Generation* const> generations,
-                              const std::atomic<bool>* cancel = nullptr);
+                              const std::atomic<bool>* cancel = nullptr,
+                              std::span<const std::int64_t> max_tokens = {});
 
  private:
   struct Part {
     Generation* generation;
     std::size_t n_tokens;
-    bool has_row;  // the step contains its last token, so it gets a row of logits
   };
-  void add_parts(std::span<Generation* const> generations, bool prompts);
+  template <class F>
+  void add_event(Generation* generation, F make);
+  void add_parts(std::span<Generation* const> generations, bool prompts,
+                 std::span<const std::int64_t> max_tokens);
+  void add_part(Generation* generation, std::size_t max_tokens);
+  void take_rows(std::span<const float> rows);
 
   Session& session_;
   std::size_t turn_ = 0;  // who goes first

@@ -51,6 +51,7 @@ class TextRules {
   void show(std::string_view text, std::string& out);
   void flush(std::string& out);  // appends what was held back, at the end of the text
   bool stopped() const { return stopped_; }
+  const std::string& stop_string() const { return stop_string_; }  // that set stopped()
   // Whether the accepted tokens contain a stop string, even if their text was not passed to show().
   bool at_stop() const;
 
@@ -68,6 +69,7 @@ class TextRules {
   std::string held_back_;          // not shown yet: may become a stop string
   std::string tail_;               // the last accepted bytes
   bool stopped_ = false;
+  std::string stop_string_;
 };
 
 // The tokens that contain one of the texts, for example for SamplerOptions::dry_breakers.

@@ -1,0 +1,130 @@
+#include "engine_inbox.h"
+
+#include <algorithm>
+
+#include "weft/base/error.h"
+
+namespace weft::serve {
+
+EngineInbox::EngineInbox(std::int32_t n_slots, std::int32_t max_waiting)
+    : max_waiting_(max_waiting) {
+  for (std::int32_t i = 0; i < n_slots; ++i) state_.slots.push_back({.slot = i});
+}
+
+std::int64_t EngineInbox::n_idle_slots() const {
+  return std::ranges::count(state_.slots, false, &SlotState::busy);
+}
+
+RequestId EngineInbox::submit(std::shared_ptr<EngineRequest> request) {
+  const std::lock_guard lock(mutex_);
+  // Further texts of requests, and texts that were preempted, take slots first.
+  const std::int64_t others = n_texts_waiting_ - n_requests_waiting_;
+  const std::int64_t n_free = std::max<std::int64_t>(0, n_idle_slots() - others);
+  if (n_requests_waiting_ + 1 - n_free > max_waiting_)
+    fail<QueueFullError>("{} requests wait already, which is the limit", n_requests_waiting_);
+  request->id = ++last_id_;
+  ++state_.counters.requests;
+  ++n_requests_waiting_;
+  n_texts_waiting_ += request->wanted.texts;
+  state_.n_waiting = n_requests_waiting_;
+  live_.emplace(request->id, request);
+  new_requests_.push_back(std::move(request));
+  arrived_.notify_one();
+  return last_id_;
+}
+
+// A step that was aborted is repeated without the request. The next one may not be aborted, so that
+// the other texts make progress however many requests are cancelled; unless no other text is in it.
+void EngineInbox::cancel_locked(EngineRequest& request) {
+  request.cancelled = true;
+  const auto is_cancelled = [](const EngineRequest* r) { return r->cancelled.load(); };
+  if (request.in_step && (may_abort_ || std::ranges::all_of(step_, is_cancelled)))
+    abort_step_ = true;
+}
+
+void EngineInbox::cancel(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(id);
+  if (found == live_.end()) return;
+  cancel_locked(*found->second);
+  arrived_.notify_one();
+}
+
+void EngineInbox::post(Task task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  arrived_.notify_one();
+}
+
+void EngineInbox::stop() {
+  const std::lock_guard lock(mutex_);
+  stops_ = true;
+  for (const auto& [id, request] : live_) cancel_locked(*request);
+  abort_step_ = true;
+  arrived_.notify_one();
+}
+
+EngineState EngineInbox::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+bool EngineInbox::wait_idle(Clock::time_point until) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_until(lock, until, [this] { return is_idle(); });
+}
+
+bool EngineInbox::receive(bool busy, Requests& requests, std::vector<Task>& tasks) {
+  requests.clear();
+  tasks.clear();
+  std::unique_lock lock(mutex_);
+  in_task_ = false;
+  if (!busy) {
+    if (is_idle()) idle_.notify_all();
+    arrived_.wait(lock, [this] { return stops_ || !new_requests_.empty() || !tasks_.empty(); });
+  }
+  requests.swap(new_requests_);
+  tasks.swap(tasks_);
+  in_task_ = !tasks.empty();
+  return !stops_;
+}
+
+bool EngineInbox::begin_step(std::span<EngineRequest* const> requests) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::any_of(requests, [](const EngineRequest* r) { return r->cancelled.load(); }))
+    return false;
+  abort_step_ = stops_;
+  step_.assign(requests.begin(), requests.end());
+  for (EngineRequest* request : step_) request->in_step = true;
+  return true;
+}
+
+void EngineInbox::end_step(bool completed) {
+  const std::lock_guard lock(mutex_);
+  for (EngineRequest* request : step_) request->in_step = false;
+  step_.clear();
+  may_abort_ = completed;
+}
+
+void EngineInbox::text_starts(EngineRequest& request) {
+  const std::lock_guard lock(mutex_);
+  --n_texts_waiting_;
+  if (std::exchange(request.waits, false)) --n_requests_waiting_;
+  state_.n_waiting = n_requests_waiting_;
+}
+
+void EngineInbox::text_returns() {
+  const std::lock_guard lock(mutex_);
+  ++n_texts_waiting_;
+}
+
+void EngineInbox::request_ended(const EngineRequest& request, bool failed) {
+  const std::lock_guard lock(mutex_);
+  if (failed)
+    ++state_.counters.failed;
+  else if (request.cancelled)
+    ++state_.counters.cancelled;
+  live_.erase(request.id);
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,73 @@
+#pragma once
+// What an engine's thread shares with all others: arriving requests and tasks, cancellation, the
+// state that Engine::state() returns. All functions lock, none for longer than a copy takes.
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine_request.h"
+
+namespace weft::serve {
+
+class EngineInbox {
+ public:
+  using Requests = std::vector<std::shared_ptr<EngineRequest>>;
+  using Task = std::function<void()>;  // must not throw
+
+  EngineInbox(std::int32_t n_slots, std::int32_t max_waiting);
+
+  // From any thread. submit() sets the id. Throws QueueFullError.
+  RequestId submit(std::shared_ptr<EngineRequest> request);
+  void cancel(RequestId id);
+  void post(Task task);
+  void stop();  // cancels everything
+  EngineState state() const;
+  bool wait_idle(Clock::time_point until);
+
+  // From the engine's thread, all others too.
+  // Returns what has arrived. Waits for something if the engine is not `busy`. False: stop.
+  bool receive(bool busy, Requests& requests, std::vector<Task>& tasks);
+  // Before a step with tokens of these requests. Returns false if one of them was cancelled.
+  bool begin_step(std::span<EngineRequest* const> requests);
+  // Whether the step was completed, not aborted.
+  void end_step(bool completed);
+  const std::atomic<bool>& abort_step() const { return abort_step_; }
+  // A text of the request leaves the queue for a slot, or returns to it.
+  void text_starts(EngineRequest& request);
+  void text_returns();
+  void request_ended(const EngineRequest& request, bool failed);
+  // `update` changes the state.
+  template <class F>
+  void update_state(F update) {
+    const std::lock_guard lock(mutex_);
+    update(state_);
+  }
+
+ private:
+  void cancel_locked(EngineRequest& request);
+  bool is_idle() const { return live_.empty() && tasks_.empty() && !in_task_; }
+  std::int64_t n_idle_slots() const;
+
+  const std::int32_t max_waiting_;
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_, idle_;
+  Requests new_requests_;
+  std::vector<Task> tasks_;
+  bool stops_ = false;
+  bool in_task_ = false;
+  RequestId last_id_ = 0;
+  std::unordered_map<RequestId, std::shared_ptr<EngineRequest>> live_;
+  std::int64_t n_requests_waiting_ = 0;  // that never were in a slot
+  std::int64_t n_texts_waiting_ = 0;
+  std::vector<EngineRequest*> step_;  // requests of the current step
+  bool may_abort_ = true;
+  std::atomic<bool> abort_step_{false};
+  EngineState state_;
+};
+
+}  // namespace weft::serve

@@ -1,0 +1,99 @@
+// The engine's thread: requests become texts in the queue, texts get slots, steps compute them.
+#include <algorithm>
+#include <utility>
+
+#include "engine_impl.h"
+
+namespace weft {
+
+using namespace serve;
+
+void Engine::Impl::loop() {
+  for (;;) {
+    const bool continues = inbox.receive(is_busy(), arrived, tasks);
+    for (const auto& request : arrived) enqueue(request);
+    arrived.clear();
+    for (const auto& task : tasks) task();
+    end_cancelled();
+    if (!continues) return;
+    start_texts();
+    step();
+  }
+}
+
+bool Engine::Impl::is_busy() const {
+  return !queue.empty() || n_running() > 0;
+}
+
+std::size_t Engine::Impl::n_running() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(slots, [](const Slot& slot) { return slot.text != nullptr; }));
+}
+
+void Engine::Impl::end_cancelled() {
+  for (Slot& slot : slots) {
+    if (slot.text && slot.text->is_cancelled()) end_text(slot, slot.text->generation->next());
+  }
+  std::vector<TextPtr> ended;
+  for (TextPtr& text : queue) {
+    if (text->is_cancelled()) ended.push_back(std::move(text));
+  }
+  std::erase(queue, nullptr);
+  for (const TextPtr& text : ended) end_waiting(*text);
+}
+
+void Engine::Impl::end_waiting(Text& text) {
+  inbox.text_starts(*text.request);
+  GenerationEvent event{.stop = StopReason::cancelled};
+  if (text.generation) event = text.generation->next();
+  end_listening(text, event, "");
+}
+
+void Engine::Impl::end_text(Slot& slot, const GenerationEvent& event) {
+  const TextPtr text = leave(slot);
+  end_listening(*text, event, text->generation->stop_string());
+}
+
+// The last event of a text, which has left its slot or the queue: whoever hears of it may already
+// count on what that released.
+void Engine::Impl::end_listening(Text& text, const GenerationEvent& event,
+                                 std::string_view stop_string) {
+  EngineRequest& request = *text.request;
+  const std::chrono::duration<double> seconds = text.last_token - text.first_token;
+  const std::int64_t n_new = text.generation ? text.generation->n_new() : 0;
+  const TextEnd end{event.stop, std::string(stop_string), n_new, seconds.count()};
+  if (++request.n_ended == request.wanted.texts) inbox.request_ended(request, false);
+  notify(request, [&](TextListener& l) { l.on_end(text.index, event, end); });
+}
+
+// The text leaves its slot, which keeps its tokens.
+Engine::Impl::TextPtr Engine::Impl::leave(Slot& slot) {
+  TextPtr text = std::move(slot.text);
+  std::vector<TokenId> tokens;
+  if (text->generation && text->generation->sequence() == slot.index) {
+    const auto all = text->generation->held();
+    tokens.assign(all.begin(), all.end());
+  }
+  hold(slot.index, std::move(tokens));
+  inbox.update_state([&](EngineState& s) {
+    s.slots[static_cast<std::size_t>(slot.index)].busy = false;
+    --s.n_running;
+  });
+  return text;
+}
+
+// All texts of the request end.
+void Engine::Impl::fail_request(std::shared_ptr<EngineRequest> request,
+                                const std::exception_ptr& error) {
+  for (Slot& slot : slots) {
+    if (slot.text && slot.text->request == request) leave(slot);
+  }
+  const auto n_waiting =
+      std::erase_if(queue, [&](const TextPtr& text) { return text->request == request; });
+  for (std::size_t i = 0; i < n_waiting; ++i) inbox.text_starts(*request);
+  request->n_ended = request->wanted.texts;
+  inbox.request_ended(*request, true);
+  notify(*request, [&](TextListener& l) { l.on_error(error); });
+}
+
+}  // namespace weft

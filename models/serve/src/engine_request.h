@@ -1,0 +1,66 @@
+#pragma once
+// A request of an engine and its texts, from submit() to the last event.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/serve/engine.h"
+
+namespace weft::serve {
+
+struct EngineRequest {
+  // Set by submit().
+  RequestId id = 0;
+  TextRequest wanted;
+  std::shared_ptr<TextListener> listener;
+  std::optional<TextRules> rules;  // of every text, which starts with a copy
+  Clock::time_point submitted;
+  std::atomic<bool> cancelled{false};
+
+  // Guarded by the inbox.
+  bool waits = true;     // in the queue, and was never in a slot
+  bool in_step = false;  // the current step has tokens of it
+
+  // Of the engine's thread.
+  std::int32_t n_ended = 0;
+  bool prompt_reported = false;
+
+  bool has_ended() const { return n_ended == wanted.texts; }
+};
+
+// One of the texts of a request: in the queue or in a slot.
+struct EngineText {
+  std::shared_ptr<EngineRequest> request;
+  std::int32_t index = 0;
+  std::optional<Generation> generation;  // from its first slot on
+  Clock::time_point started, first_token, last_token;
+  std::int64_t n_reported = 0;  // tokens of the prompt in the last report of progress
+  std::int64_t n_reused = 0;
+  std::string why_not_reused;
+
+  // A text whose first n_tokens this one waits for.
+  struct Awaited {
+    RequestId request = 0;
+    std::int32_t index = 0;
+    std::int64_t n_tokens = 0;
+  };
+  Awaited awaited;
+
+  bool is_cancelled() const { return request->cancelled; }
+  // What it begins with: its prompt, or all of its tokens if it was preempted.
+  std::span<const TokenId> tokens() const {
+    return generation ? generation->tokens() : request->wanted.prompt;
+  }
+  // REQUIRES: `other` is in a slot.
+  bool awaits(const EngineText& other) const {
+    return awaited.request == other.request->id && awaited.index == other.index &&
+           std::ssize(other.generation->held()) < awaited.n_tokens && other.computes_prompt();
+  }
+  // Tokens of its prompt that must still be computed.
+  bool computes_prompt() const { return std::ssize(generation->held()) < generation->n_prompt(); }
+};
+
+}  // namespace weft::serve
