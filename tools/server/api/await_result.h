@@ -1,10 +1,13 @@
 #pragma once
-// Results of an engine that come later, without a thread that waits for them.
+// Results of an engine that come later. A thread that waited for them could prepare no other
+// requests.
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <future>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "api/routes.h"
@@ -12,31 +15,39 @@
 namespace weft::api {
 
 namespace await {
-inline constexpr std::chrono::microseconds kMinInterval{200}, kMaxInterval{10'000};
+inline constexpr std::chrono::microseconds kMinPause{200}, kMaxPause{4000};
 
-template <class T, class F>
-void poll(const std::shared_ptr<Call>& call, std::shared_ptr<std::future<T>> result, F use,
-          std::chrono::microseconds interval) {
-  if (result->wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    const auto next = std::min<std::chrono::microseconds>(interval * 2, kMaxInterval);
-    call->services.workers.at(Clock::now() + interval,
-                              [call, result, use, next] { poll(call, result, use, next); });
+template <class T>
+struct Pending {
+  std::shared_ptr<Call> call;
+  std::future<T> result;
+  std::string param;
+};
+
+template <class T, class Use>
+void look(const std::shared_ptr<Pending<T>>& pending, Use use, std::chrono::microseconds pause) {
+  if (pending->result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    const auto next = std::min(2 * pause, kMaxPause);
+    pending->call->services.workers.at(Clock::now() + pause,
+                                       [pending, use, next] { look(pending, use, next); });
     return;
   }
   try {
-    use(result->get());
+    use(pending->result.get());
   } catch (...) {
-    call->fail(as_api_error(std::current_exception()));
+    pending->call->fail(as_api_error(std::current_exception(), pending->param));
   }
 }
 }  // namespace await
 
 // Calls `use` with the result on a preparing thread, soon after it is there. Exceptions of the
-// future and of `use` are answered.
-template <class T, class F>
-void when_ready(std::shared_ptr<Call> call, std::future<T> result, F use) {
-  await::poll(call, std::make_shared<std::future<T>>(std::move(result)), std::move(use),
-              await::kMinInterval);
+// future and of `use` are answered; `param` names the field that they concern.
+template <class T, class Use>
+void when_ready(std::shared_ptr<Call> call, std::future<T> result, Use use,
+                std::string param = {}) {
+  auto pending = std::make_shared<await::Pending<T>>(
+      await::Pending<T>{std::move(call), std::move(result), std::move(param)});
+  await::look(pending, std::move(use), await::kMinPause);
 }
 
 }  // namespace weft::api

@@ -7,7 +7,7 @@
 
 #include "weft/serve/rerank.h"
 
-#include "api/await_result.h"
+#include "api/embedding_run.h"
 #include "api/interface_forms.h"
 #include "api/json_text.h"
 #include "api/native/prompt.h"
@@ -124,10 +124,10 @@ void rerank(const std::shared_ptr<Call>& call) {
       return encode_pair(*served.model, request->query, document, limit);
     }));
   }
-  when_ready(call, served.texts->embed(std::move(pairs), options),
-             [call, request](const std::vector<Embedding>& outputs) {
-               call->reply(rank_answer(*call->model, *request, outputs));
-             });
+  run_embeddings(call, std::move(pairs), options, request->documents ? "documents" : "texts",
+                 [call, request](const std::vector<Embedding>& outputs) {
+                   call->reply(rank_answer(*call->model, *request, outputs));
+                 });
 }
 
 struct EmbedRequest {
@@ -150,8 +150,18 @@ std::string rows_json(const Embedding& embedding, std::size_t n) {
   const std::size_t width = embedding.values.size() / n;
   JsonArray rows;
   for (std::size_t i = 0; i < n; ++i)
-    rows.add_json(array_of(std::span(embedding.values).subspan(i * width, width)));
+    rows.add_json(numbers_json(std::span(embedding.values).subspan(i * width, width)));
   return rows.str();
+}
+
+std::string list_json(const std::vector<Embedding>& vectors, bool per_token) {
+  JsonArray list;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    const std::size_t n = per_token ? static_cast<std::size_t>(vectors[i].n_tokens) : 1;
+    list.add_json(
+        JsonObject().add("index", i).add_json("embedding", rows_json(vectors[i], n)).str());
+  }
+  return list.str();
 }
 
 void embed(const std::shared_ptr<Call>& call) {
@@ -164,18 +174,11 @@ void embed(const std::shared_ptr<Call>& call) {
   for (const Prompt& prompt : *given) texts.push_back(encode(*served.model, prompt, param));
   EmbedderOptions options = served.embedder;
   options.norm = static_cast<int>(request.norm);
-  const bool per_token = options.pooling.value_or(file_pooling(*served.model)) == Pooling::none;
-  when_ready(
-      call, served.texts->embed(std::move(texts), options),
-      [call, per_token](const std::vector<Embedding>& vectors) {
-        JsonArray list;
-        for (std::size_t i = 0; i < vectors.size(); ++i) {
-          const std::size_t n = per_token ? static_cast<std::size_t>(vectors[i].n_tokens) : 1;
-          list.add_json(
-              JsonObject().add("index", i).add_json("embedding", rows_json(vectors[i], n)).str());
-        }
-        call->reply(list.str());
-      });
+  const bool per_token = pooling_of(served) == Pooling::none;
+  run_embeddings(call, std::move(texts), options, param,
+                 [call, per_token](const std::vector<Embedding>& vectors) {
+                   call->reply(list_json(vectors, per_token));
+                 });
 }
 
 }  // namespace

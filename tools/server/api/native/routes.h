@@ -23,7 +23,7 @@ namespace native {
 std::vector<Route> token_routes();       // /tokenize, /detokenize, /apply-template
 std::vector<Route> completion_routes();  // /completion, /infill
 std::vector<Route> rank_routes();        // /rerank, /embedding
-std::vector<Route> state_routes(const NativeOptions& options);  // /props, /lora-adapters, /version
+std::vector<Route> state_routes(const NativeOptions& options);  // /props, /lora-adapters
 std::vector<Route> slot_routes(const NativeOptions& options);   // /slots
 
 // A route with a body, for the model that it names.

@@ -1,4 +1,4 @@
-// /props, /lora-adapters, /version.
+// /props, /lora-adapters.
 
 #include <map>
 #include <mutex>
@@ -144,12 +144,6 @@ std::vector<Route> state_routes(const NativeOptions& options) {
                        [scales](const std::shared_ptr<Call>& c) { set_loras(*scales, *c); }));
   routes.back().method = "POST";
   for (Route& route : routes) route.model = ModelUse::named;
-  routes.push_back(
-      get("/version", "getVersion", "The server's version", [](const std::shared_ptr<Call>& call) {
-        const std::string& version = call->services.options.version;
-        call->reply(JsonObject().add("version", version).str());
-      }));
-  routes.back().quick = true;
   Route props = post(
       "/props", "setProps", "Nothing can be changed yet",
       [on = options.post_props](const std::shared_ptr<Call>& call) {

@@ -4,9 +4,8 @@
 #include <optional>
 
 #include "weft/base/clock.h"
-#include "weft/serve/prompt.h"
 
-#include "api/await_result.h"
+#include "api/embedding_run.h"
 #include "api/interface_forms.h"
 #include "api/json_text.h"
 #include "api/ollama/routes.h"
@@ -44,17 +43,19 @@ const Fields<EmbedRequest>& old_fields() {
   return table;
 }
 
-std::future<std::vector<Embedding>> start(const ServedModel& served, const EmbedRequest& request) {
-  EmbedderOptions options = served.embedder;
-  options.truncate = request.truncate;
-  const Pooling pooling = options.pooling.value_or(file_pooling(*served.model));
+void start(const std::shared_ptr<Call>& call, const EmbedRequest& request, const char* param,
+           std::function<void(std::vector<Embedding>)> use) {
+  const ServedModel& served = *call->model;
+  const Pooling pooling = pooling_of(served);
   if (pooling == Pooling::none || pooling == Pooling::rank)
     throw bad_request("model", fmt::format("a model with pooling '{}' gives no vectors of texts",
                                            to_string(pooling)));
+  EmbedderOptions options = served.embedder;
+  options.truncate = request.truncate;
   std::vector<std::vector<TokenId>> texts;
   for (const std::string& text : request.input)
-    texts.push_back(naming("input", [&] { return encode_prompt(*served.model, text); }));
-  return served.texts->embed(std::move(texts), options);
+    texts.push_back(text_tokens(served, {.text = text, .ids = {}}, param));
+  run_embeddings(call, std::move(texts), options, param, std::move(use));
 }
 
 std::string vector_json(const Embedding& embedding, const EmbedRequest& request) {
@@ -65,38 +66,34 @@ std::string vector_json(const Embedding& embedding, const EmbedRequest& request)
     values.resize(static_cast<std::size_t>(*request.dimensions));
     normalize(values, kEuclidean);
   }
-  return array_of(values);
+  return numbers_json(values);
 }
 
 void embed(const std::shared_ptr<Call>& call) {
   const auto begin = Clock::now();
   auto request = std::make_shared<const EmbedRequest>(embed_fields().read(*call->body));
-  when_ready(call, start(*call->model, *request),
-             [call, request, begin](const std::vector<Embedding>& vectors) {
-               JsonArray list;
-               std::int64_t n_tokens = 0;
-               for (const Embedding& vector : vectors) {
-                 list.add_json(vector_json(vector, *request));
-                 n_tokens += vector.n_tokens;
-               }
-               call->reply(
-                   JsonObject()
-                       .add("model", call->model->name)
-                       .add_json("embeddings", list.str())
-                       .add("total_duration", static_cast<std::int64_t>(seconds_since(begin) * 1e9))
-                       .add("load_duration", 0)
-                       .add("prompt_eval_count", n_tokens)
-                       .str());
-             });
+  start(call, *request, "input", [call, request, begin](const std::vector<Embedding>& vectors) {
+    JsonArray list;
+    std::int64_t n_tokens = 0;
+    for (const Embedding& vector : vectors) {
+      list.add_json(vector_json(vector, *request));
+      n_tokens += vector.n_tokens;
+    }
+    call->reply(JsonObject()
+                    .add("model", call->model->name)
+                    .add_json("embeddings", list.str())
+                    .add("total_duration", static_cast<std::int64_t>(seconds_since(begin) * 1e9))
+                    .add("load_duration", 0)
+                    .add("prompt_eval_count", n_tokens)
+                    .str());
+  });
 }
 
 void embed_one(const std::shared_ptr<Call>& call) {
   auto request = std::make_shared<const EmbedRequest>(old_fields().read(*call->body));
-  when_ready(
-      call, start(*call->model, *request), [call, request](const std::vector<Embedding>& vectors) {
-        call->reply(
-            JsonObject().add_json("embedding", vector_json(vectors.front(), *request)).str());
-      });
+  start(call, *request, "prompt", [call, request](const std::vector<Embedding>& vectors) {
+    call->reply(JsonObject().add_json("embedding", vector_json(vectors.front(), *request)).str());
+  });
 }
 
 }  // namespace
