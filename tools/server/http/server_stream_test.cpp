@@ -1,0 +1,218 @@
+// Answers in pieces, slow and absent readers, clients that leave.
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "test_client.h"
+
+using namespace weft::http;
+using namespace weft::http::test;
+
+namespace {
+
+// Passes exchanges to the test, which answers them.
+class Taken {
+ public:
+  Handler handler() {
+    return [this](const std::shared_ptr<Exchange>& exchange) {
+      const std::lock_guard lock(mutex_);
+      taken_.push_back(exchange);
+    };
+  }
+  std::shared_ptr<Exchange> next() {
+    std::shared_ptr<Exchange> exchange;
+    eventually([&] {
+      const std::lock_guard lock(mutex_);
+      if (taken_.empty()) return false;
+      exchange = taken_.front();
+      taken_.erase(taken_.begin());
+      return true;
+    });
+    REQUIRE(exchange);
+    return exchange;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Exchange>> taken_;
+};
+
+}  // namespace
+
+TEST_CASE("a stream arrives piece by piece, and the connection lives on") {
+  Taken taken;
+  RunningServer server(taken.handler());
+  Client client(server.port());
+  client.send(request("POST", "/", "a"));
+  const auto exchange = taken.next();
+  CHECK(exchange->request().body == "a");
+  exchange->begin({.content_type = "text/event-stream", .headers = {{"A", "b"}}});
+  const auto head = client.until("\r\n\r\n");
+  REQUIRE(head);
+  for (const char* line : {"Transfer-Encoding: chunked", "Cache-Control: no-cache",
+                           "X-Accel-Buffering: no", "Content-Type: text/event-stream", "A: b"})
+    CHECK(head->find(line) != std::string::npos);
+  for (const std::string piece : {"data: 1\n\n", "data: 2\n\n"}) {
+    exchange->write(piece);
+    CHECK(client.until("\r\n") == "9\r\n");
+    CHECK(client.until("\r\n") == piece + "\r\n");
+    CHECK(eventually([&] { return exchange->unsent() == 0; }));
+  }
+  exchange->end();
+  CHECK(client.until("\r\n\r\n") == "0\r\n\r\n");
+  client.send(request("GET", "/"));
+  taken.next()->reply({.body = "next"});
+  CHECK(client.receive().body == "next");
+}
+
+TEST_CASE("pieces of many threads' streams are not mixed") {
+  RunningServer server([](const std::shared_ptr<Exchange>& exchange) {
+    std::thread([exchange] {
+      exchange->begin({});
+      for (int i = 0; i < 2000; ++i) exchange->write(exchange->request().path + ",");
+      exchange->end();
+    }).detach();
+  });
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(std::make_unique<Client>(server.port()));
+    clients.back()->send(request("GET", "/" + std::to_string(i)));
+  }
+  for (int i = 0; i < 20; ++i) {
+    std::string want;
+    for (int k = 0; k < 2000; ++k) want += "/" + std::to_string(i) + ",";
+    CHECK(clients[static_cast<std::size_t>(i)]->receive().body == want);
+  }
+}
+
+TEST_CASE("a reader that stops holds up its own stream only, and is told by unsent()") {
+  Taken taken;
+  RunningServer server(taken.handler());
+  Client slow(server.port(), 4096);
+  slow.send(request("GET", "/slow"));
+  const auto stream = taken.next();
+  stream->begin({});
+  const std::string piece(1 << 16, 'x');
+  std::size_t n = 0;
+  while (stream->unsent() < std::size_t{1} << 20 && n < 1000) {
+    stream->write(piece);
+    ++n;
+  }
+  CHECK(stream->unsent() >= std::size_t{1} << 20);
+  Client other(server.port());
+  other.send(request("GET", "/other"));
+  taken.next()->reply({.body = "fast"});
+  CHECK(other.receive().body == "fast");
+  stream->end();
+  CHECK(slow.receive().body.size() == n * piece.size());
+  CHECK(eventually([&] { return stream->unsent() == 0; }));
+}
+
+TEST_CASE("a reader that stops for longer than the timeout has left") {
+  Taken taken;
+  RunningServer server(taken.handler(), {.timeout = std::chrono::milliseconds(100)});
+  Client slow(server.port(), 4096);
+  slow.send(request("GET", "/slow"));
+  const auto stream = taken.next();
+  std::promise<void> left;
+  stream->on_client_left([&] { left.set_value(); });
+  stream->begin({});
+  stream->write(std::string(std::size_t{64} << 20, 'x'));
+  stream->end();
+  CHECK(eventually([&] { return server->counters().connections == 0; }));
+  CHECK(stream->unsent() == 0);
+}
+
+TEST_CASE("a client that leaves is noticed while its answer is computed") {
+  for (const bool half : {false, true})
+    for (const bool begun : {false, true}) {
+      CAPTURE(half);
+      CAPTURE(begun);
+      Taken taken;
+      RunningServer server(taken.handler());
+      Client client(server.port());
+      client.send(request("GET", "/"));
+      const auto exchange = taken.next();
+      if (begun) exchange->begin({.body = "a"});
+      std::atomic<int> n_left = 0;
+      exchange->on_client_left([&] { ++n_left; });
+      if (half)
+        client.end_sending();
+      else
+        client.close();
+      CHECK(eventually([&] { return n_left == 1; }));
+      CHECK(eventually([&] { return server->counters().connections == 0; }));
+      // Nothing happens, in any order.
+      exchange->write("dropped");
+      exchange->end();
+      CHECK(exchange->unsent() == 0);
+      CHECK(n_left == 1);
+      exchange->on_client_left([&] { ++n_left; });  // it has already left
+      CHECK(n_left == 2);
+      REQUIRE(eventually([&] { return server.log().size() == 1; }));
+      CHECK(server.log()[0].status == (begun ? 200 : 499));
+    }
+}
+
+TEST_CASE("a client that leaves is noticed behind what it sent ahead") {
+  Taken taken;
+  RunningServer server(taken.handler());
+  Client client(server.port());
+  client.send(request("GET", "/"));
+  const auto exchange = taken.next();
+  std::atomic<bool> left = false;
+  exchange->on_client_left([&] { left = true; });
+  client.send(std::string(100000, 'x'));
+  CHECK(!left);
+  client.close();
+  CHECK(eventually([&] { return left.load(); }));
+}
+
+TEST_CASE("a complete answer reaches a client that has closed its direction") {
+  Taken taken;
+  RunningServer server(taken.handler());
+  Client client(server.port(), 4096);
+  client.send(request("GET", "/"));
+  const auto exchange = taken.next();
+  std::atomic<bool> left = false;
+  exchange->on_client_left([&] { left = true; });
+  exchange->reply({.body = std::string(std::size_t{8} << 20, 'x')});
+  client.end_sending();
+  CHECK(client.receive().body.size() == std::size_t{8} << 20);
+  CHECK(!left);
+}
+
+TEST_CASE("nobody has left after the end of an answer") {
+  Taken taken;
+  RunningServer server(taken.handler());
+  std::atomic<bool> left = false;
+  {
+    Client client(server.port());
+    client.send(request("GET", "/"));
+    const auto exchange = taken.next();
+    exchange->on_client_left([&] { left = true; });
+    exchange->reply({});
+    CHECK(client.receive().status == 200);
+  }
+  CHECK(eventually([&] { return server->counters().connections == 0; }));
+  CHECK(!left);
+}
+
+TEST_CASE("an exchange may outlive its server") {
+  Taken taken;
+  std::shared_ptr<Exchange> exchange;
+  std::atomic<bool> left = false;
+  {
+    RunningServer server(taken.handler());
+    Client client(server.port());
+    client.send(request("GET", "/"));
+    exchange = taken.next();
+    exchange->on_client_left([&] { left = true; });
+  }
+  CHECK(left);
+  exchange->begin({});
+  exchange->write("a");
+  exchange->end();
+}

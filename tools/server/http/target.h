@@ -1,0 +1,19 @@
+#pragma once
+// The target of a request line.
+
+#include <string>
+#include <string_view>
+
+namespace weft::http {
+
+struct Target {
+  std::string path;       // decoded; "*" for the target of OPTIONS *
+  std::string query;      // after '?', as received
+  std::string authority;  // of the absolute form: "localhost:8080"; empty otherwise
+};
+
+// Throws RefusedError if the target is neither a path, nor an absolute http URL, nor "*", and if
+// the path holds invalid escapes, control characters or bytes that are not UTF-8.
+Target parse_target(std::string_view target);
+
+}  // namespace weft::http

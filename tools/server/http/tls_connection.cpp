@@ -1,0 +1,111 @@
+#include <array>
+#include <utility>
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+
+#include "weft/base/error.h"
+
+#include "listener.h"
+#include "transports.h"
+
+namespace weft::http {
+namespace {
+
+namespace asio = boost::asio;
+using Code = boost::system::error_code;
+
+class TlsConnection final : public Connection {
+ public:
+  TlsConnection(Service& service, Socket socket, std::string peer, asio::ssl::context& context)
+      : Connection(service, std::move(peer)), stream_(std::move(socket), context) {}
+
+ private:
+  std::shared_ptr<TlsConnection> self() {
+    return std::static_pointer_cast<TlsConnection>(shared_from_this());
+  }
+
+  void handshake() override {
+    stream_.async_handshake(asio::ssl::stream_base::server,
+                            [self = self()](Code error) { self->on_handshake(!error); });
+  }
+  void read(char* data, std::size_t n) override {
+    stream_.async_read_some(asio::buffer(data, n), [self = self()](Code error, std::size_t n_read) {
+      self->on_read(!error, n_read);
+    });
+  }
+  void write(const Buffers& buffers) override {
+    // One record for short strings, in place of one for each.
+    joined_.clear();
+    std::size_t n = 0;
+    for (const auto& b : buffers) n += b.size();
+    joined_.reserve(n);
+    for (const auto& b : buffers) joined_.append(static_cast<const char*>(b.data()), b.size());
+    const auto progress = [this](Code error, std::size_t n_written) -> std::size_t {
+      if (n_written > 0) on_progress();
+      return error ? 0 : kMaxWrite;
+    };
+    asio::async_write(stream_, asio::buffer(joined_), progress,
+                      [self = self()](Code error, std::size_t) { self->on_written(!error); });
+  }
+  void shut_down() override {
+    // Sends close_notify. A pending read goes on until the client's comes.
+    stream_.async_shutdown([self = self()](Code) {
+      Code ignored;
+      self->stream_.lowest_layer().shutdown(Socket::shutdown_send, ignored);
+    });
+  }
+  void close_socket() override {
+    Code ignored;
+    stream_.lowest_layer().close(ignored);
+  }
+  bool client_has_left() override { return has_hung_up(stream_.lowest_layer().native_handle()); }
+
+  static constexpr std::size_t kMaxWrite = std::size_t{16} << 10;
+  asio::ssl::stream<Socket> stream_;
+  std::string joined_;
+};
+
+// HTTP/1.1 is chosen if the client offers it; another offer is ignored.
+int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size,
+                    const unsigned char* in, unsigned in_size, void*) {
+  static constexpr unsigned char kHttp[] = "\x08http/1.1";
+  unsigned char* chosen = nullptr;
+  if (SSL_select_next_proto(&chosen, out_size, kHttp, sizeof(kHttp) - 1, in, in_size) !=
+      OPENSSL_NPN_NEGOTIATED)
+    return SSL_TLSEXT_ERR_NOACK;
+  *out = chosen;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+}  // namespace
+
+struct TlsContext::Impl {
+  asio::ssl::context context{asio::ssl::context::tls_server};
+};
+
+TlsContext::TlsContext(const std::string& cert_file, const std::string& key_file)
+    : impl_(std::make_unique<Impl>()) {
+  asio::ssl::context& context = impl_->context;
+  SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+  SSL_CTX_set_mode(context.native_handle(), SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_alpn_select_cb(context.native_handle(), &choose_protocol, nullptr);
+  Code error;
+  context.use_certificate_chain_file(cert_file, error);
+  if (error) fail<IoError>("{}: cannot read the certificate: {}", cert_file, error.message());
+  context.use_private_key_file(key_file, asio::ssl::context::pem, error);
+  if (error) fail<IoError>("{}: cannot read the key: {}", key_file, error.message());
+  if (SSL_CTX_check_private_key(context.native_handle()) != 1)
+    fail<IoError>("{}: is not the key of the certificate {}", key_file, cert_file);
+}
+
+TlsContext::~TlsContext() = default;
+
+std::shared_ptr<Connection> TlsContext::make_connection(Service& service, Socket socket,
+                                                        std::string peer) {
+  return std::make_shared<TlsConnection>(service, std::move(socket), std::move(peer),
+                                         impl_->context);
+}
+
+}  // namespace weft::http
