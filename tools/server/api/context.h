@@ -15,6 +15,7 @@
 #include "weft/template/chat_template.h"
 
 #include "api/workers.h"
+#include "http/exchange.h"
 
 namespace weft::api {
 
@@ -79,7 +80,14 @@ class Models {
 // One loaded model.
 std::unique_ptr<Models> one_model(std::shared_ptr<const ServedModel> model);
 
+struct RunTotals;
+
 struct ApiOptions {
+  // Called when the texts of a request are complete or have failed, before the end of the answer;
+  // on a preparing thread. May be empty.
+  std::function<void(const http::Request& request, const ServedModel& model,
+                     const RunTotals& totals)>
+      on_texts = {};
   double sse_ping_seconds = 15;  // silence after which a stream gets a comment; below 0: never
   std::string version = "0";     // of the server
 };

@@ -47,6 +47,7 @@ class Run : public std::enable_shared_from_this<Run> {
       for (std::int32_t k = 0; k < job_.prompts[i].texts; ++k) choices_.emplace_back(job_.reading);
     }
     n_open_ = choices_.size();
+    if (!job_.prompts.empty()) totals_.seed = job_.prompts.front().generation.sampler.seed;
   }
 
   // Throws if the first prompt is refused.
@@ -84,6 +85,7 @@ class Run : public std::enable_shared_from_this<Run> {
   void on_prompt(const Event& event);
   void on_token(const Event& event);
   void on_end(const Event& event);
+  void tell_totals() const;
   void finish();
   void fail(std::exception_ptr error);
   int choice_of(const Event& event) const {
@@ -285,7 +287,13 @@ void Run::on_end(const Event& event) {
   submit_more();
 }
 
+void Run::tell_totals() const {
+  const auto& tell = call_->services.options.on_texts;
+  if (tell) tell(call_->request(), *call_->model, totals_);
+}
+
 void Run::finish() {
+  tell_totals();
   const auto writer = std::exchange(writer_, nullptr);
   writer->on_done(totals_);
 }
@@ -293,7 +301,9 @@ void Run::finish() {
 void Run::fail(std::exception_ptr error) {
   cancel();
   const auto writer = std::exchange(writer_, nullptr);
-  if (writer) writer->on_error(as_api_error(std::move(error), job_.prompt_param));
+  if (!writer) return;
+  tell_totals();
+  writer->on_error(as_api_error(std::move(error), job_.prompt_param));
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct RunTotals {
   std::int64_t n_new = 0, n_reasoning = 0;  // of all choices
   double prompt_seconds = 0, new_seconds = 0, waiting_seconds = 0;
   std::int32_t slot = -1;
+  std::uint64_t seed = 0;  // of the first prompt
 };
 
 // Called in order, one call at a time, on preparing threads. After on_done() or on_error() nothing

@@ -1,0 +1,249 @@
+"""`weft serve` from outside: what every change to it should be checked with. The interfaces have
+many more cases in the acceptance scripts."""
+
+import json
+import re
+import shutil
+import signal
+import socket
+import threading
+import time
+import unittest
+
+from serve_support import CHAT, ServeTest, Server
+from support import MODEL, run
+
+
+class Answers(ServeTest):
+    def test_endpoints_that_need_no_model(self):
+        server = self.serve()
+        self.assertEqual(server.get("/health").json["state"], "ready")
+        self.assertRegex(server.get("/version").json["version"], r"\d+\.\d+")
+        self.assertEqual(server.get("/nothing").status, 404)
+        self.assertEqual(server.request("DELETE", "/health").status, 405)
+        self.assertIn("/v1/chat/completions", server.get("/openapi.json").json["paths"])
+
+    def test_whole_answers_and_streams_are_equal(self):
+        server = self.serve()
+        whole = server.post("/v1/chat/completions", CHAT).json["choices"][0]
+        stream = server.post("/v1/chat/completions", {**CHAT, "stream": True}).events()
+        self.assertEqual(stream[-1], "[DONE]")
+        choices = [c for e in stream[:-1] for c in json.loads(e)["choices"]]
+        text = "".join(c["delta"].get("content") or "" for c in choices)
+        self.assertEqual(text, whole["message"]["content"])
+        self.assertEqual([c["finish_reason"] for c in choices if c["finish_reason"]],
+                         [whole["finish_reason"]])
+
+    def test_errors_name_the_field(self):
+        server = self.serve()
+        reply = server.post("/v1/chat/completions", {**CHAT, "max_tokens": "ten"})
+        self.assertEqual((reply.status, reply.json["error"]["param"]), (400, "max_tokens"))
+        self.assertEqual(server.post("/v1/chat/completions", b"{").status, 400)
+
+    def test_texts_do_not_depend_on_company(self):
+        server = self.serve()
+        ask = lambda i: server.post("/v1/completions", {
+            "prompt": "Once upon a time", "seed": i, "temperature": 1, "max_tokens": 20}).json
+        alone = [ask(i)["choices"][0]["text"] for i in range(6)]
+        together = [None] * 6
+        def work(i):
+            together[i] = ask(i)["choices"][0]["text"]
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(together, alone)
+
+    def test_unix_socket(self):
+        path = self.folder / "weft.sock"
+        server = self.serve("--host", path)
+        self.assertEqual(server.address, f"unix:{path}")
+        self.assertEqual(server.post("/v1/chat/completions", CHAT).status, 200)
+
+    def test_a_client_that_leaves_is_cancelled(self):
+        server = self.serve()
+        body = json.dumps({**CHAT, "max_tokens": 900, "ignore_eos": True}).encode()
+        connection = server.connection()
+        connection.request("POST", "/v1/chat/completions", body)
+        connection.sock.close()
+        end = time.monotonic() + 20
+        while server.metric("requests_processing") or not server.metric("texts_total"):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+
+class Models(ServeTest):
+    def test_loaded_on_demand_and_unloaded(self):
+        folder = self.folder / "models"
+        folder.mkdir()
+        for name in ("alpha", "beta"):
+            shutil.copy(MODEL, folder / f"{name}.gguf")
+        server = self.serve("--models-dir", folder, "--models-max", "1", model=None)
+        ask = lambda name: server.post("/v1/chat/completions", {**CHAT, "model": name})
+        status = lambda: {m["id"]: m["status"]["value"] for m in server.get("/v1/models").json["data"]}
+        self.assertEqual(status(), {"alpha": "unloaded", "beta": "unloaded"})
+        self.assertEqual(ask("beta").json["model"], "beta")
+        self.assertEqual(ask("alpha").json["model"], "alpha")
+        self.assertEqual(status(), {"alpha": "loaded", "beta": "unloaded"})
+        self.assertEqual(ask("gamma").json["error"]["code"], "model_not_found")
+        self.assertEqual(server.post("/v1/chat/completions", CHAT).status, 400)
+        self.assertEqual(server.metric("model_unloads_total"), 1)
+
+    def test_a_broken_model_does_not_end_the_server(self):
+        folder = self.folder / "models"
+        folder.mkdir()
+        shutil.copy(MODEL, folder / "good.gguf")
+        (folder / "broken.gguf").write_bytes(MODEL.read_bytes()[:5000])
+        server = self.serve("--models-dir", folder, model=None)
+        reply = server.post("/v1/chat/completions", {**CHAT, "model": "broken"})
+        self.assertIn(reply.status, (400, 500, 503))
+        self.assertEqual(server.post("/v1/chat/completions", {**CHAT, "model": "good"}).status, 200)
+
+
+class Keys(ServeTest):
+    def test_reload(self):
+        keys = self.folder / "keys.txt"
+        keys.write_text("# comment\n\nfirst-key\n")
+        server = self.serve("--api-key-file", keys, key="first-key")
+        self.assertEqual(server.get("/v1/models").status, 200)
+        self.assertEqual(server.get("/v1/models", headers={"Authorization": "Bearer x"}).status, 401)
+        keys.write_text("second-key\n")
+        server.signal(signal.SIGHUP)
+        server.wait_for("1 keys")
+        self.assertEqual(server.get("/v1/models").status, 401)
+        server.key = "second-key"
+        self.assertEqual(server.get("/v1/models").status, 200)
+        keys.unlink()
+        server.signal(signal.SIGHUP)
+        server.wait_for("the keys stay as they were")
+        self.assertEqual(server.get("/v1/models").status, 200)
+        self.assertNotIn("second-key", server.log)
+
+    def test_open_paths(self):
+        server = self.serve("--api-key", "a-key")
+        page = server.get("/")
+        self.assertEqual(page.status, 200)
+        for path in re.findall(r'(?:src|href)="(ui/[^"]+)"', page.body.decode()):
+            self.assertEqual(server.get(f"/{path}").status, 200, path)
+        for path in ("/metrics", "/ui/state", "/ui/graph", "/ui/plan", "/v1/models"):
+            self.assertEqual(server.get(path).status, 401, path)
+
+    def test_hidden_from_lists_of_processes(self):
+        server = self.serve("--api-key", "visible-key", key="visible-key")
+        with open(f"/proc/{server.process.pid}/cmdline", "rb") as file:
+            self.assertNotIn(b"visible-key", file.read())
+
+
+class Page(ServeTest):
+    def test_policy_and_pictures(self):
+        server = self.serve()
+        page = server.get("/")
+        policy = page.headers["content-security-policy"]
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe", policy)
+        # What the policy forbids is not there.
+        self.assertIsNone(re.search(rb"<style|<script>|style=|onclick", page.body))
+        state = server.get("/ui/state").json
+        self.assertEqual(len(state["models"][0]["slots"]), 2)
+        graph = server.get("/ui/graph").json
+        names = {box["name"] for box in graph["boxes"]}
+        self.assertTrue(names)
+        self.assertTrue(all(e["from"] in names and e["to"] in names for e in graph["edges"]))
+        plan = server.get("/ui/plan")
+        self.assertEqual(plan.headers["content-type"], "image/svg+xml")
+        self.assertIn(b"</svg>", plan.body)
+        self.assertEqual(server.get("/ui/page/none.js").status, 404)
+        self.assertEqual(server.get("/ui/graph?model=other").status, 404)
+
+
+class Operation(ServeTest):
+    def test_log_lines(self):
+        server = self.serve("--log-jsonl")
+        reply = server.post("/v1/chat/completions",
+                            {**CHAT, "messages": [{"role": "user", "content": "zebra-quartz"}]})
+        server.get("/a%0aforged")
+        server.wait_for("forged")
+        lines = [json.loads(line) for line in server.log.splitlines() if line.startswith("{")]
+        chat = next(x for x in lines if x.get("path") == "/v1/chat/completions")
+        self.assertEqual(chat["id"], reply.headers["x-request-id"])
+        self.assertEqual(chat["status"], 200)
+        self.assertEqual(chat["new_tokens"], reply.json["usage"]["completion_tokens"])
+        self.assertEqual(chat["prompt_tokens"], reply.json["usage"]["prompt_tokens"])
+        self.assertNotIn("zebra", server.log)
+        self.assertIsNone(re.search(r"(?m)^forged", server.log))
+
+    def test_metrics(self):
+        server = self.serve()
+        before = server.metric("tokens_predicted_total")
+        n = server.post("/v1/chat/completions", CHAT).json["usage"]["completion_tokens"]
+        self.assertEqual(server.metric("tokens_predicted_total") - before, n)
+        self.assertEqual(server.metric("time_to_first_token_seconds_count"), 1)
+        self.assertEqual(server.metric("requests_processing"), 0)
+        self.assertGreater(server.metric("memory_bytes"), 0)
+
+    def test_draining(self):
+        server = self.serve()
+        replies = []
+        body = {**CHAT, "max_tokens": 400, "ignore_eos": True}
+        thread = threading.Thread(
+            target=lambda: replies.append(server.post("/v1/chat/completions", body)))
+        thread.start()
+        while not server.metric("requests_processing") and not replies:
+            time.sleep(0.005)
+        self.assertEqual(server.end(), 0)
+        thread.join()
+        self.assertEqual(replies[0].status, 200)
+        self.assertEqual(replies[0].json["usage"]["completion_tokens"], 400)
+
+    def test_second_signal(self):
+        server = self.serve()
+        connection = server.connection()
+        body = {**CHAT, "max_tokens": 900, "ignore_eos": True, "stream": True}
+        connection.request("POST", "/v1/chat/completions", json.dumps(body).encode())
+        connection.getresponse()
+        server.signal(signal.SIGTERM)
+        server.signal(signal.SIGINT)
+        self.assertIsNotNone(server.process.wait(20))
+
+    def test_systemd(self):
+        notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(notify.close)
+        notify.bind(str(self.folder / "notify"))
+        notify.settimeout(60)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        n = listener.fileno()
+        as_socket = ["/bin/sh", "-c", f'exec 3<&{n}; LISTEN_PID=$$ exec "$@"', "sh"]
+        server = Server(self.folder, launcher=as_socket, pass_fds=(n,),
+                        env={"NOTIFY_SOCKET": str(self.folder / "notify"), "LISTEN_FDS": "1"})
+        self.addCleanup(server.kill)
+        self.assertEqual(notify.recv(100), b"READY=1")
+        self.assertIn(f":{listener.getsockname()[1]}", server.address)
+        self.assertEqual(server.get("/health").status, 200)
+        server.signal(signal.SIGTERM)
+        self.assertEqual(notify.recv(100), b"STOPPING=1")
+
+
+class WrongFlags(ServeTest):
+    def test_refused_before_loading(self):
+        refused = lambda code, text, *flags: self.refuses(code, text, "weft", "serve", *flags)
+        refused(2, "--port", "--port", "70000")
+        refused(2, "--parallel", "-np", "0")
+        refused(2, "--ssl-key-file", "--ssl-cert-file", MODEL)
+        refused(1, "nothing.gguf", "-m", self.folder / "nothing.gguf", "--port", "0")
+        refused(1, "no-keys", "--api-key-file", self.folder / "no-keys", "--port", "0")
+        refused(1, "--slot-save-path", "--slot-save-path", self.folder / "none", "--port", "0")
+        refused(1, "256.1.1.1", "--host", "256.1.1.1", "--port", "0")
+        refused(1, "MiB", "--mem-budget", "1M", "--port", "0")
+        refused(2, "--models-dir", "--models-dir", self.folder, "-m", MODEL)
+        self.assertIn("Examples:", run("weft", "serve", "--help").out.decode())
+
+    def test_port_in_use(self):
+        server = self.serve()
+        port = server.address.rsplit(":", 1)[1]
+        self.refuses(1, port, "weft", "serve", "-m", MODEL, "--port", port)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,146 @@
+#include "serve/load_model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "weft/base/error.h"
+#include "weft/grammar/token_constraint.h"
+#include "weft/scheduler/budget.h"
+#include "weft/serve/embeddings.h"
+
+#include "serve/model_files.h"
+
+namespace weft::server {
+namespace {
+
+constexpr std::int64_t kMinContext = 2048;  // when the context is shortened to meet the budget
+
+std::optional<Pooling> pooling_of(const std::string& name) {
+  for (const Pooling p :
+       {Pooling::none, Pooling::mean, Pooling::cls, Pooling::last, Pooling::rank}) {
+    if (name == to_string(p)) return p;
+  }
+  return std::nullopt;
+}
+
+// What remains for this model. 0: the budget was not given.
+std::int64_t budget_left(const Flags& flags, std::int64_t used) {
+  const std::int64_t budget = flags.model.session.mem_budget;
+  if (budget == 0) return 0;
+  if (used >= budget) {
+    fail<BudgetError>("other models use {} of the memory budget of {}", human_bytes(used),
+                      human_bytes(budget));
+  }
+  return budget - used;
+}
+
+// Of one slot, at first.
+std::int64_t context_of(const Flags& flags, const Model& model) {
+  const std::int64_t all = flags.model.session.context;
+  if (all == 0) return model.facts().context;
+  return std::max<std::int64_t>(all / flags.slots, 1);
+}
+
+EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_t used,
+                             const std::function<bool(double)>& progress) {
+  EngineOptions options{.slots = flags.slots, .max_waiting = flags.max_queue};
+  options.session = flags.model.session;
+  options.session.context = context_of(flags, model);
+  options.session.mem_budget = budget_left(flags, used);
+  options.session.progress = progress;
+  if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
+  return options;
+}
+
+// The next smaller wish. Returns false if all are as small as they may be.
+bool reduce(const Flags& flags, EngineOptions& options, const Warn& warn) {
+  const bool fixed_context = flags.model.session.context > 0;
+  if (!flags.slots_given && options.slots > 1) {
+    options.slots /= 2;
+    if (fixed_context) options.session.context *= 2;
+    warn(fmt::format("to meet the memory budget: {} slots", options.slots));
+    return true;
+  }
+  if (fixed_context || options.session.context <= kMinContext) return false;
+  options.session.context = std::max(options.session.context / 2, kMinContext);
+  warn(fmt::format("to meet the memory budget: a context of {} tokens per slot",
+                   options.session.context));
+  return true;
+}
+
+std::shared_ptr<Engine> make_engine(const std::shared_ptr<const Model>& model, const Flags& flags,
+                                    EngineOptions options, const Warn& warn) {
+  for (;;) {
+    try {
+      return std::make_shared<Engine>(model, options);
+    } catch (const BudgetError&) {
+      if (!reduce(flags, options, warn)) throw;
+    }
+  }
+}
+
+std::shared_ptr<const ChatTemplate> template_of(const Flags& flags, const Model& model,
+                                                const Warn& warn) {
+  const cli::TemplateFlags& chosen = flags.chat_template;
+  try {
+    return cli::load_template(chosen, model.vocabulary());
+  } catch (const Error& error) {
+    if (!chosen.name.empty() || !chosen.file.empty()) throw;
+    if (!model.vocabulary().chat_template().empty())
+      warn(fmt::format("chats are refused: {}", error.what()));
+    return nullptr;
+  }
+}
+
+api::ReasoningFormat reasoning_of(const std::string& name) {
+  if (name == "none") return api::ReasoningFormat::none;
+  if (name == "deepseek") return api::ReasoningFormat::apart;
+  return api::ReasoningFormat::automatic;
+}
+
+void set_request_defaults(api::ServedModel& served, const Flags& flags) {
+  served.template_kwargs = flags.chat_template.kwargs;
+  served.reasoning = reasoning_of(flags.reasoning_format);
+  served.sampler = cli::sampler_options(*served.model, flags.sampler);
+  served.random_seed = !flags.seed_given;
+  served.max_tokens = flags.max_tokens;
+  served.reuse = flags.cache_prompt;
+  served.embedder.pooling = pooling_of(flags.pooling);
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& path,
+                                        const Warn& warn) {
+  auto model =
+      Model::load(path, {.quantize = flags.model.quantize, .adapters = flags.model.adapters});
+  for (const std::string& warning : model->warnings()) warn(warning);
+  const std::int64_t context = context_of(flags, *model);
+  if (context > model->facts().context) {
+    warn(fmt::format("{}: contexts of {} tokens, but the model was trained for {}", path, context,
+                     model->facts().context));
+  }
+  return model;
+}
+
+std::shared_ptr<api::ServedModel> start_model(std::shared_ptr<const Model> model,
+                                              const ModelSource& source, const Flags& flags,
+                                              std::int64_t used, ServerMetrics& metrics,
+                                              const std::function<bool(double)>& progress,
+                                              const Warn& warn) {
+  auto served = std::make_shared<api::ServedModel>();
+  served->name = source.names.front();
+  served->aliases = source.names;
+  served->created = describe_file(source.path).modified;
+  served->model = model;
+  served->chat_template = template_of(flags, *model, warn);
+  if (model->has_tokenizer()) served->tree = std::make_shared<const TokenTree>(model->tokenizer());
+  set_request_defaults(*served, flags);
+  served->engine = make_engine(model, flags, engine_options(flags, *model, used, progress), warn);
+  served->embedder.max_tokens = served->engine->context();
+  served->texts = measured(api::texts_of(served->engine), metrics);
+  return served;
+}
+
+}  // namespace weft::server

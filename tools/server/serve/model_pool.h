@@ -1,0 +1,75 @@
+#pragma once
+// The models that a server has, loaded when they are requested. A thread of the pool loads and
+// unloads them, one at a time, while others run.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/serve/engine.h"
+
+#include "api/context.h"
+
+namespace weft::server {
+
+struct ModelSource {
+  std::string path;
+  std::vector<std::string> names;  // the first one is listed
+};
+
+// Every GGUF file below a folder, by its stem, sorted; parts of split files after the first are
+// left out. Throws IoError for a folder that cannot be read, ValueError for one without models and
+// for two files of the same stem.
+std::vector<ModelSource> models_below(const std::string& folder);
+
+struct PoolOptions {
+  std::vector<ModelSource> models;
+  int max_loaded = 1;    // 0: as many as the budget holds
+  bool preload = false;  // load the only model at once; until then requests for it are refused
+  // Loads a model. `used`: bytes of the other loaded models. Throws.
+  std::function<std::shared_ptr<api::ServedModel>(const ModelSource&, std::int64_t used)> load;
+  // After each attempt to load; null: it worked. May be empty. On the pool's thread.
+  std::function<void(const ModelSource&, std::exception_ptr error)> loaded;
+};
+
+struct PooledModel {
+  std::string name;
+  std::shared_ptr<const api::ServedModel> served;
+};
+
+// What engines have done, also those that were unloaded: counters never fall.
+struct PoolCounters {
+  EngineCounters engines;
+  std::int64_t n_running = 0, n_waiting = 0, n_slots = 0;
+  MemoryUse memory;
+  std::uint64_t loads = 0, unloads = 0;
+};
+
+class ModelPool : public api::Models {
+ public:
+  // Throws ValueError if two models have the same name.
+  explicit ModelPool(PoolOptions options);
+  // Unloads everything. Requests that wait for a model get an error. REQUIRES: no model is held.
+  ~ModelPool() override;
+
+  // The model that `ready` gets stays loaded while it is held. It may be released on any thread.
+  void find(std::string_view name, Ready ready) override;
+  std::vector<api::ListedModel> list() const override;
+
+  enum class State { loading, ready, failed };
+  // Of a preloaded model; else always ready.
+  State state() const;
+  std::vector<PooledModel> loaded() const;
+  PoolCounters counters() const;
+  // Waits until no model is held, at most until then. Returns whether it is so.
+  bool wait_released(Clock::time_point until);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::server

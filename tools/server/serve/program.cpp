@@ -1,0 +1,306 @@
+#include "serve/program.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/base/error.h"
+#include "weft/scheduler/budget.h"
+
+#include "api/errors.h"
+#include "api/routes.h"
+#include "api/text_run.h"
+#include "http/access.h"
+#include "http/server.h"
+#include "serve/access_log.h"
+#include "serve/interfaces.h"
+#include "serve/load_model.h"
+#include "serve/model_files.h"
+#include "serve/model_pool.h"
+#include "serve/operations.h"
+#include "serve/page.h"
+#include "serve/request_log.h"
+#include "serve/server_metrics.h"
+#include "serve/signals.h"
+#include "serve/systemd.h"
+#include "serve/trace.h"
+
+namespace weft::server {
+namespace {
+
+constexpr std::chrono::milliseconds kDrainStep{20};
+// For texts to end after their clients were disconnected.
+constexpr std::chrono::seconds kCancelTime{2};
+constexpr int kAnswersCut = 1;
+
+class Program {
+ public:
+  Program(Flags flags, const DrawPlan& draw_plan, const std::string& version);
+  ~Program();
+  int run();
+
+ private:
+  PoolOptions pool_options();
+  http::ServerOptions http_options() const;
+  http::AccessOptions access_options() const;
+  http::Hooks hooks();
+  std::vector<api::Route> routes(const std::string& version);
+  void answer(std::shared_ptr<http::Exchange> exchange);
+  void loaded(const ModelSource& source, std::exception_ptr error);
+  std::unique_ptr<Tracer> make_tracer(const std::string& version);
+  void warn_if_open();
+  void reload_keys();
+  bool drain();
+
+  Flags flags_;
+  Signals signals_;  // before all threads
+  Log log_;
+  DrawPlan draw_plan_;
+  std::atomic<bool> draining_{false}, stopping_{false};
+  std::exception_ptr load_error_;  // set before signals_ is woken
+  ServerMetrics metrics_;
+  std::shared_ptr<const Model> first_;  // the only model, opened before the port
+  std::unique_ptr<ModelPool> pool_;
+  std::unique_ptr<api::Workers> workers_;
+  std::unique_ptr<api::Services> services_;
+  std::unique_ptr<Operations> operations_;
+  std::unique_ptr<RequestLog> requests_;
+  std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<api::Router> router_;
+  std::unique_ptr<http::Access> access_;
+  std::unique_ptr<http::Server> http_;
+  std::thread io_;
+};
+
+http::Reply refuse(const http::RequestHead& head, const http::Refusal& refusal) {
+  const api::ApiError error(refusal.status, refusal.type, refusal.message, "", refusal.code);
+  return api::error_reply(error, api::error_form(head.path));
+}
+
+std::vector<std::string> paths_of(const std::vector<api::Route>& routes) {
+  std::vector<std::string> paths{"/openapi.json"};
+  for (const api::Route& route : routes) {
+    paths.push_back(route.path);
+    paths.insert(paths.end(), route.aliases.begin(), route.aliases.end());
+  }
+  return paths;
+}
+
+std::vector<ModelSource> sources_of(const Flags& flags) {
+  if (!flags.models_dir.empty()) return models_below(flags.models_dir);
+  std::vector<std::string> names = flags.aliases;
+  if (names.empty()) names.push_back(stem_of(flags.model.path));
+  return {{flags.model.path, std::move(names)}};
+}
+
+Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& version)
+    : flags_(std::move(flags)), log_(flags_.log_file, flags_.log_json), draw_plan_(draw_plan) {
+  const auto warn = [this](std::string_view text) { log_.message("warning", text); };
+  if (flags_.models_dir.empty()) first_ = open_model(flags_, flags_.model.path, warn);
+  // Listens before the weights are loaded, so that clients learn that they have to wait.
+  access_ = std::make_unique<http::Access>(access_options(), refuse);
+  http_ = std::make_unique<http::Server>(http_options(), hooks());
+  workers_ = std::make_unique<api::Workers>();
+  pool_ = std::make_unique<ModelPool>(pool_options());
+  operations_ = std::make_unique<Operations>(
+      Operations{*pool_, metrics_, draining_, flags_.model.session.mem_budget,
+                 flags_.model.session.workers, flags_.metrics});
+  if (operations_->memory_budget == 0) operations_->memory_budget = default_budget();
+  services_ = std::make_unique<api::Services>(api::Services{*pool_, *workers_, {}});
+  services_->options.version = version;
+  services_->options.sse_ping_seconds = flags_.ping_seconds;
+  if (!flags_.trace_folder.empty()) tracer_ = make_tracer(version);
+  services_->options.on_texts = [this](const http::Request& request, const api::ServedModel& model,
+                                       const api::RunTotals& totals) {
+    requests_->add_texts(request.id, model.name, {totals.n_prompt, totals.n_reused, totals.n_new});
+    if (tracer_) tracer_->add_texts(request.id, model.model->file().path(), totals.seed);
+  };
+  std::vector<api::Route> all = routes(version);
+  requests_ = std::make_unique<RequestLog>(log_, metrics_, paths_of(all));
+  router_ = std::make_unique<api::Router>(std::move(all), *services_);
+}
+
+Program::~Program() {
+  stopping_ = true;
+  if (io_.joinable()) {
+    http_->stop();
+    io_.join();
+  }
+}
+
+PoolOptions Program::pool_options() {
+  const auto warn = [this](std::string_view text) { log_.message("warning", text); };
+  PoolOptions options;
+  options.models = sources_of(flags_);
+  options.max_loaded = flags_.models_max;
+  options.preload = flags_.models_dir.empty();
+  options.load = [this, warn](const ModelSource& source, std::int64_t used) {
+    auto model = first_ ? first_ : open_model(flags_, source.path, warn);
+    return start_model(
+        std::move(model), source, flags_, used, metrics_,
+        [this](double) { return !stopping_.load(); }, warn);
+  };
+  options.loaded = [this](const ModelSource& source, std::exception_ptr error) {
+    loaded(source, std::move(error));
+  };
+  return options;
+}
+
+http::ServerOptions Program::http_options() const {
+  http::ServerOptions options;
+  options.host = flags_.host;
+  options.port = flags_.port;
+  options.listening_sockets = http::inherited_sockets();
+  options.timeout = std::chrono::seconds(flags_.timeout_seconds);
+  options.max_body_bytes = static_cast<std::size_t>(flags_.max_body);
+  options.prefix = flags_.api_prefix;
+  options.cert_file = flags_.certificate_file;
+  options.key_file = flags_.key_file;
+  return options;
+}
+
+http::AccessOptions Program::access_options() const {
+  http::AccessOptions options;
+  options.keys = read_keys(flags_);
+  options.origins = flags_.origins;
+  options.hosts = flags_.allowed_hosts;
+  const bool is_socket = flags_.host.ends_with(".sock");
+  if (options.hosts.empty() && !is_socket && http::is_loopback(flags_.host))
+    options.hosts = http::names_of_this_machine();
+  if (flags_.page)
+    options.open_paths.insert(options.open_paths.end(), page_paths().begin(), page_paths().end());
+  return options;
+}
+
+http::Hooks Program::hooks() {
+  http::Hooks hooks;
+  hooks.handler = [this](std::shared_ptr<http::Exchange> exchange) { answer(std::move(exchange)); };
+  hooks.refuse = refuse;
+  hooks.gate = [this](const http::RequestHead& head) {
+    std::optional<http::Reply> reply = access_->check(head);
+    return reply ? reply : router_->refusal(head);
+  };
+  hooks.answer_headers = [this](const http::RequestHead& head) {
+    return access_->answer_headers(head);
+  };
+  hooks.log = [this](const http::RequestHead& head, int status, std::size_t, double seconds) {
+    requests_->finish(head, status, seconds);
+  };
+  return hooks;
+}
+
+std::vector<api::Route> Program::routes(const std::string& version) {
+  std::vector<api::Route> all = operation_routes(*operations_, version);
+  const auto add = [&all](std::vector<api::Route> more) {
+    std::ranges::move(more, std::back_inserter(all));
+  };
+  add(interface_routes(*services_));
+  add(page_routes(*operations_, flags_.page, flags_.model.session, draw_plan_));
+  return all;
+}
+
+std::unique_ptr<Tracer> Program::make_tracer(const std::string& version) {
+  Trace common;
+  common.version = version;
+  common.flags = flags_.replay_arguments;
+  return std::make_unique<Tracer>(flags_.trace_folder, std::move(common), log_);
+}
+
+void Program::answer(std::shared_ptr<http::Exchange> exchange) {
+  const http::Request& request = exchange->request();
+  if (draining_ && request.path != "/health" && request.path != "/v1/health") {
+    const api::ApiError error = api::unavailable("the server ends", "draining");
+    exchange->reply(api::error_reply(error, api::error_form(request.path)));
+    return;
+  }
+  if (tracer_ && request.method == "POST") exchange = tracer_->record(std::move(exchange));
+  router_->handle(std::move(exchange));
+}
+
+void Program::loaded(const ModelSource& source, std::exception_ptr error) {
+  if (!error) {
+    log_.message("info", fmt::format("{} is loaded", source.names.front()));
+    notify_systemd("READY=1");
+    return;
+  }
+  if (first_) {
+    load_error_ = error;
+    signals_.wake();
+    return;
+  }
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    log_.message("error", fmt::format("cannot load {}: {}", source.names.front(), e.what()));
+  }
+}
+
+void Program::warn_if_open() {
+  const bool is_socket = flags_.host.ends_with(".sock");
+  if (access_->needs_key() || is_socket || http::is_loopback(flags_.host)) return;
+  log_.message("warning",
+               fmt::format("anybody who reaches {} may use the server: there are no keys "
+                           "(--api-key-file)",
+                           flags_.host));
+}
+
+// If the file cannot be read, or has no keys, the old ones stay.
+void Program::reload_keys() {
+  try {
+    const std::vector<std::string> keys = read_keys(flags_);
+    if (keys.empty() && access_->needs_key())
+      fail<ValueError>("no keys in {}", flags_.api_key_file);
+    access_->set_keys(keys);
+    log_.message("info", fmt::format("{} keys", keys.size()));
+  } catch (const Error& error) {
+    log_.message("error", fmt::format("the keys stay as they were: {}", error.what()));
+  }
+}
+
+// Waits until all answers are complete. Returns false if the time is over, or at a second signal.
+bool Program::drain() {
+  log_.message("info", "finishing the running requests");
+  notify_systemd("STOPPING=1");
+  draining_ = true;
+  const auto end = Clock::now() + std::chrono::seconds(flags_.shutdown_seconds);
+  while (http_->counters().answering > 0) {
+    if (Clock::now() >= end) return false;
+    if (signals_.wait_until(std::min(end, Clock::now() + kDrainStep)) == Event::terminate)
+      return false;
+  }
+  return true;
+}
+
+int Program::run() {
+  std::cerr << "listening on " << http_->url() << '\n' << std::flush;
+  warn_if_open();
+  if (!first_) notify_systemd("READY=1");
+  io_ = std::thread([this] { http_->run(); });
+  for (Event event = signals_.wait(); event != Event::terminate; event = signals_.wait()) {
+    if (event == Event::reload) reload_keys();
+    if (event == Event::woken && load_error_) std::rethrow_exception(load_error_);
+  }
+  const bool complete = drain();
+  stopping_ = true;
+  http_->stop();
+  io_.join();
+  const bool released = pool_->wait_released(Clock::now() + kCancelTime);
+  if (!released) std::_Exit(kAnswersCut);  // texts still run: their engines cannot be destroyed
+  return complete ? 0 : kAnswersCut;
+}
+
+}  // namespace
+
+int serve(Flags flags, const DrawPlan& draw_plan, const std::string& version) {
+  return Program(std::move(flags), draw_plan, version).run();
+}
+
+}  // namespace weft::server
