@@ -30,6 +30,7 @@ struct Flags {
   std::int64_t max_body = std::int64_t{32} << 20;
   int timeout_seconds = 600;
   int shutdown_seconds = 30;
+  int rate_limit = 0;  // requests per minute and client; 0: any number
 
   // work
   int slots = 4;

@@ -24,6 +24,7 @@
 #include "serve/model_files.h"
 #include "serve/model_pool.h"
 #include "serve/page_state.h"
+#include "serve/rate_limit.h"
 #include "serve/trace.h"
 
 namespace weft::server {
@@ -149,6 +150,21 @@ TEST_CASE("traces are read as they were written") {
   for (const char* text : {"", "{}", "[]", "{\"weft\": 1}", "{\"weft\": \"1\", \"model\": []}"})
     CHECK_THROWS_AS(read_trace(folder.add("wrong.json", text)), FormatError);
   CHECK_THROWS_AS(read_trace((folder.path / "none").string()), IoError);
+}
+
+TEST_CASE("a client may send so many requests per minute") {
+  RateLimit limit(2);
+  const Clock::time_point start = Clock::now();
+  const auto after = [&](int seconds) { return start + std::chrono::seconds(seconds); };
+  CHECK(limit.seconds_to_wait("a", after(0)) == 0);
+  CHECK(limit.seconds_to_wait("a", after(0)) == 0);
+  CHECK(limit.seconds_to_wait("a", after(0)) == 30);
+  CHECK(limit.seconds_to_wait("b", after(0)) == 0);
+  CHECK(limit.seconds_to_wait("a", after(10)) == 20);
+  CHECK(limit.seconds_to_wait("a", after(30)) == 0);
+  CHECK(limit.seconds_to_wait("a", after(31)) == 29);
+  for (int i = 0; i < 20000; ++i) limit.seconds_to_wait(std::to_string(i), after(40));
+  CHECK(limit.n_clients() <= 10000);
 }
 
 // A pool of models without engines; `loads` lists what was loaded.
