@@ -73,6 +73,9 @@ void add_model_choice(cli::App& app, Flags& flags) {
                  "several models: every GGUF file below this folder, by its stem; loaded when "
                  "first requested")
       .type_name("DIR");
+  app.add_option("--models-file", flags.models_file,
+                 "several models: a JSON list with names and settings (docs/server.md)")
+      .type_name("FILE");
   add_number(app, "--models-max", flags.models_max, 0,
              "max loaded models; the one idle longest is unloaded. 0: as many as the budget holds");
 }
@@ -226,9 +229,13 @@ void check(const Flags& flags) {
   check_folder("--slot-save-path", flags.slot_folder);
   check_folder("--trace-requests", flags.trace_folder);
   check_folder("--models-dir", flags.models_dir);
-  if (flags.models_dir.empty()) return;
-  if (flags.model_given) fail<cli::UsageError>("--models-dir excludes --model");
-  if (!flags.aliases.empty()) fail<cli::UsageError>("--models-dir excludes --alias");
+  check_file("--models-file", flags.models_file);
+  if (flags.one_model()) return;
+  const char* const several = flags.models_dir.empty() ? "--models-file" : "--models-dir";
+  if (!flags.models_dir.empty() && !flags.models_file.empty())
+    fail<cli::UsageError>("--models-dir excludes --models-file");
+  if (flags.model_given) fail<cli::UsageError>("{} excludes --model", several);
+  if (!flags.aliases.empty()) fail<cli::UsageError>("{} excludes --alias", several);
 }
 
 // The arguments with llama-server's short names replaced.
@@ -246,8 +253,8 @@ std::vector<std::string> long_names(int argc, char** argv) {
 // Without keys, and without what a replay must not write to.
 std::vector<std::string> for_replay(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kOmitted[] = {
-      "--api-key",        "--api-key-file", "--slot-save-path", "--log-file",
-      "--trace-requests", "--models-dir",   "--ssl-cert-file",  "--ssl-key-file"};
+      "--api-key",    "--api-key-file", "--slot-save-path", "--log-file",    "--trace-requests",
+      "--models-dir", "--models-file",  "--ssl-cert-file",  "--ssl-key-file"};
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view name = std::string_view(arguments[i]).substr(0, arguments[i].find('='));

@@ -25,6 +25,7 @@
 #include "serve/load_model.h"
 #include "serve/model_files.h"
 #include "serve/model_pool.h"
+#include "serve/models_file.h"
 #include "serve/operations.h"
 #include "serve/page.h"
 #include "serve/rate_limit.h"
@@ -97,8 +98,16 @@ std::vector<std::string> paths_of(const std::vector<api::Route>& routes) {
   return paths;
 }
 
+Flags with_settings(Flags flags, const ModelSource& source) {
+  if (source.context) flags.model.session.context = *source.context;
+  if (source.slots) flags.slots = *source.slots;
+  if (source.slots) flags.slots_given = true;
+  return flags;
+}
+
 std::vector<ModelSource> sources_of(const Flags& flags) {
   if (!flags.models_dir.empty()) return models_below(flags.models_dir);
+  if (!flags.models_file.empty()) return models_in_file(flags.models_file);
   std::vector<std::string> names = flags.aliases;
   if (names.empty()) names.push_back(stem_of(flags.model.path));
   return {{flags.model.path, std::move(names)}};
@@ -107,7 +116,7 @@ std::vector<ModelSource> sources_of(const Flags& flags) {
 Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& version)
     : flags_(std::move(flags)), log_(flags_.log_file, flags_.log_json), draw_plan_(draw_plan) {
   const auto warn = [this](std::string_view text) { log_.message("warning", text); };
-  if (flags_.models_dir.empty()) first_ = open_model(flags_, flags_.model.path, warn);
+  if (flags_.one_model()) first_ = open_model(flags_, flags_.model.path, warn);
   // Listens before the weights are loaded, so that clients learn that they have to wait.
   if (flags_.rate_limit > 0) rate_limit_.emplace(flags_.rate_limit);
   access_ = std::make_unique<http::Access>(access_options(), refuse);
@@ -145,7 +154,7 @@ PoolOptions Program::pool_options() {
   PoolOptions options;
   options.models = sources_of(flags_);
   options.max_loaded = flags_.models_max;
-  options.preload = flags_.models_dir.empty();
+  options.refuse_until_loaded = flags_.one_model();
   options.load = [this, warn](const ModelSource& source, std::int64_t used) {
     auto model = first_ ? first_ : open_model(flags_, source.path, warn);
     return start_model(

@@ -175,7 +175,7 @@ struct TestPool {
     PoolOptions options;
     for (const std::string& name : names) options.models.push_back({name + ".gguf", {name}});
     options.max_loaded = max_loaded;
-    options.preload = gate.valid();
+    options.refuse_until_loaded = gate.valid();
     options.load = [this, gate](const ModelSource& source, std::int64_t) {
       if (gate.valid()) gate.wait();
       if (source.names.front() == "broken") fail<FormatError>("broken");
