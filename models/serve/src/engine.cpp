@@ -85,7 +85,10 @@ RequestId Engine::Impl::submit(TextRequest&& wanted, std::shared_ptr<TextListene
   request->wanted = std::move(wanted);
   request->listener = std::move(listener);
   request->submitted = Clock::now();
-  return inbox.submit(std::move(request));
+  const std::optional<Clock::time_point> deadline = request->wanted.deadline;
+  const RequestId id = inbox.submit(std::move(request));
+  if (deadline) deadlines.add(*deadline, id);
+  return id;
 }
 
 std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {

@@ -13,6 +13,7 @@
 
 #include "weft/serve/engine.h"
 
+#include "deadlines.h"
 #include "engine_inbox.h"
 #include "engine_request.h"
 #include "prompt_pacing.h"
@@ -126,6 +127,7 @@ struct Engine::Impl {
   std::mutex lora_mutex;
   std::vector<float> lora_scales;  // of requests that name none; guarded by lora_mutex
   serve::EngineInbox inbox;
+  serve::Deadlines deadlines{[this](RequestId id) { inbox.cancel(id); }};
 
   std::vector<Slot> slots;
   std::vector<Held> held;      // by sequence

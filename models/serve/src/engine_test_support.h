@@ -13,6 +13,8 @@
 
 namespace weft::test {
 
+inline constexpr int kTinyVocabulary = 50;  // of tiny_model()
+
 class Collector : public TextListener {
  public:
   explicit Collector(std::int32_t n_texts = 1) : n_texts_(n_texts) {}
@@ -77,6 +79,33 @@ class Collector : public TextListener {
   std::map<std::int32_t, TextEnd> ends_;
   std::exception_ptr error_;
 };
+
+inline std::vector<std::shared_ptr<Collector>> collectors(std::size_t n) {
+  std::vector<std::shared_ptr<Collector>> all;
+  for (std::size_t i = 0; i < n; ++i) all.push_back(std::make_shared<Collector>());
+  return all;
+}
+
+// Prompts and requests for tiny_model(), which differ by i.
+inline std::vector<TokenId> made_prompt(int i, int n) {
+  std::vector<TokenId> ids;
+  for (int t = 0; t < n; ++t) ids.push_back((7 * i + t * t) % kTinyVocabulary);
+  return ids;
+}
+inline TextRequest made_request(int i, int n_prompt, int max_tokens) {
+  TextRequest request{.prompt = made_prompt(i, n_prompt)};
+  request.generation.max_tokens = max_tokens;
+  request.generation.sampler.seed = static_cast<std::uint64_t>(i);
+  return request;
+}
+
+// Runs a request until it ends.
+inline std::shared_ptr<Collector> run(Engine& engine, const TextRequest& request) {
+  const auto listener = std::make_shared<Collector>(request.texts);
+  engine.submit(request, listener);
+  listener->wait();
+  return listener;
+}
 
 // Text i of the request in a session of its own.
 inline Written written_alone(const std::shared_ptr<const Model>& model, const TextRequest& request,

@@ -19,6 +19,7 @@ struct Generation::Impl {
                                const std::optional<TextRules>& rules);
 
   void begin(std::vector<TokenId> prompt, SamplerStart start);
+  std::size_t reuse(std::span<const TokenId> prompt);
   // Has the encoder read `source`, unless the sequence has it. Returns false if cancelled.
   bool encode_text();
   bool feed(const std::function<void(std::int64_t, std::int64_t)>& progress = {});
@@ -29,6 +30,7 @@ struct Generation::Impl {
   // None if max_tokens is 0: then the prompt was only fed.
   std::optional<GenerationEvent> choose_unless_full(std::span<const float> logits);
   GenerationEvent choose_from(std::span<const float> logits);
+  bool ends_text(TokenId token) const;
   GenerationEvent deliver(TokenId token, std::span<const float> logits);
   GenerationEvent end(StopReason reason, TokenId token = kNoToken);
 

@@ -46,6 +46,15 @@ std::string_view finish_reason(const ChoiceEnd& end) {
   }
 }
 
+std::string_view chat_finish_reason(const ChoiceEnd& end, bool old_functions) {
+  const std::string_view reason = finish_reason(end);
+  return old_functions && reason == "tool_calls" ? "function_call" : reason;
+}
+
+std::string fingerprint(const Services& services) {
+  return "weft-" + services.options.version;
+}
+
 std::string call_id(std::string_view given) {
   return given.empty() ? new_id("call_") : std::string(given);
 }

@@ -16,6 +16,10 @@ std::string usage_json(const RunTotals& totals);
 std::string timings_json(const RunTotals& totals);
 // OpenAI's: "stop", "length", "tool_calls".
 std::string_view finish_reason(const ChoiceEnd& end);
+// The same, with the deprecated "function_call" if requested.
+std::string_view chat_finish_reason(const ChoiceEnd& end, bool old_functions);
+// "system_fingerprint": changes when results may.
+std::string fingerprint(const Services& services);
 // "call_.." unless the model gave an id.
 std::string call_id(std::string_view given);
 // Rows of chat completions: a JSON array without its brackets.

@@ -13,9 +13,10 @@ namespace weft::api {
 // A function that the model may call.
 struct Tool {
   std::string name;
-  std::string parameters;  // JSON Schema of the arguments; empty: any object
+  std::string parameters;  // JSON Schema of the arguments; empty: none
+  bool strict = false;     // calls must keep to the schema whatever the tool_choice is
   std::string definition;  // {"type": "function", "function": {..}}: what the template gets
-  std::string param;       // path of the tool in the request: "tools[0]"
+  std::string param;       // path of the function: "tools[0].function"
 };
 
 struct ToolChoice {
@@ -54,12 +55,12 @@ struct ReplyReading {
   // The grammar enforces calls, so that they can be shown while they are generated. Otherwise a
   // call is shown when it is complete.
   bool certain_calls = false;
-  bool only_calls = false;  // the grammar allows no content
 };
 
 struct ChatPrompt {
   std::vector<TokenId> tokens;
   std::string text;                        // of these
+  std::vector<TokenId> shown;              // control tokens that the reader needs as text
   std::shared_ptr<const Grammar> grammar;  // null: any reply
   ReplyReading reading;
 };
@@ -68,7 +69,11 @@ struct ChatPrompt {
 // tool_choice that names no tool; 501 if the model has no template.
 ChatPrompt prepare_chat(const ServedModel& model, const ChatInput& input);
 
-// The same without a chat: the constraint alone.
+// What of this concerns the engine: the grammar and the control tokens. The prompt is left alone.
+void apply(const ChatPrompt& chat, TextRequest& request);
+
+// The constraint alone, for texts that are not chats. Null if there is none. Throws ApiError 400
+// that names Constraint::param.
 std::shared_ptr<const Grammar> compile_constraint(const ServedModel& model,
                                                   const Constraint& constraint);
 

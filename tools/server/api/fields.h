@@ -162,10 +162,10 @@ class Fields : public FieldList {
 
   // A field whose value is applied by a function: void(T&, V).
   template <class V, class Apply>
-  Fields&& apply(std::string name, Form<V> form, Apply apply, std::string doc) && {
+  Fields&& apply(std::string name, Form<V> form, Apply use, std::string doc) && {
     Field field{std::move(name), std::move(doc), form.schema, {}, false, {}};
-    field.read = [apply, form = std::move(form)](const Json& json, const Path& path, void* t) {
-      apply(*static_cast<T*>(t), api::read(form, json, path));
+    field.read = [use, form = std::move(form)](const Json& json, const Path& path, void* t) {
+      use(*static_cast<T*>(t), api::read(form, json, path));
     };
     insert(std::move(field));
     return std::move(*this);

@@ -5,16 +5,20 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "api/context.h"
 #include "api/fields.h"
+#include "api/forms.h"
 
 namespace weft::api {
 
+using Bias = std::vector<std::pair<std::string, float>>;  // id as text, logit; -inf: never
+
 struct GenerationFields {
-  SamplerOptions sampler;                  // initially the model's
+  SamplerOptions sampler;  // initially the model's; biases, breakers and seed are set later
   std::optional<std::int64_t> seed;        // -1 and absent: random
   std::optional<std::int64_t> max_tokens;  // 0: nothing is generated
   std::int64_t n = 1;                      // choices
@@ -22,11 +26,13 @@ struct GenerationFields {
   bool ignore_eos = false;
   std::int64_t min_tokens = 0;
   std::vector<std::int64_t> stop_token_ids;
-  std::vector<std::pair<std::string, double>> logit_bias;  // by id
-  std::vector<std::string> dry_sequence_breakers{"\n", ":", "\"", "*"};
+  std::vector<std::string> bad_words;  // never completed
+  bool skip_special_tokens = true;     // control tokens are not shown
+  Bias logit_bias;
+  std::optional<std::vector<std::string>> dry_sequence_breakers;
   bool cache_prompt = true;
   std::int64_t id_slot = -1;
-  std::int64_t priority = 0;
+  std::int64_t priority = 0;  // as in vLLM: lower ones first
   std::optional<double> deadline_seconds;
   bool stream = false;
   bool return_progress = false;
@@ -38,8 +44,12 @@ GenerationFields initial_generation(const ServedModel& model);
 
 // temperature, top_p, .. of SamplerOptions: for tables of any interface.
 const Fields<SamplerOptions>& sampler_fields();
-// Everything that chat completions and completions have in common.
+// Everything that chat completions and completions have in common, except max_tokens.
 const Fields<GenerationFields>& generation_fields();
+// {"15": -100} or [[15, -100]]; false: never. Wrong values are errors of the whole field.
+Form<Bias> bias_form(double limit = 100);
+// A text or a list of texts.
+Form<std::vector<std::string>> stop_form();
 
 // The request to the engine. Throws ApiError for ids that the vocabulary does not have and an
 // unknown slot; context_exceeded(prompt_param) for a prompt that does not fit.

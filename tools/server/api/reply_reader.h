@@ -12,7 +12,7 @@ namespace weft::api {
 
 // One reply. Passes on content, reasoning, and calls: from their beginning if the grammar enforces
 // them, else when they are complete, so that text which only looks like a call is content in
-// streams, too. White space around calls is dropped.
+// streams, too.
 class ReplyReader {
  public:
   explicit ReplyReader(const ReplyReading& reading);
@@ -28,13 +28,10 @@ class ReplyReader {
 
  private:
   void take(std::vector<ReplyEvent> events, bool at_end, std::vector<ReplyEvent>& out);
-  void content(std::string text, std::vector<ReplyEvent>& out);
   void call(ReplyEvent event, std::vector<ReplyEvent>& out);
 
   ReplyParser parser_;
   const bool certain_;
-  const bool trims_;                 // there are tools
-  std::string blank_;                // white space that may be before a call
   std::vector<ReplyEvent> waiting_;  // of a call that is not complete
   bool open_call_ = false;           // one was passed on and is not complete
   bool answered_ = false, reasoned_ = false;

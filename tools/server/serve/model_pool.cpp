@@ -47,6 +47,7 @@ struct Entry {
   std::deque<Waiting> waiting;  // for the model to be loaded
 
   bool is_loaded() const { return served != nullptr; }
+  bool has_engine() const { return served && served->engine; }  // tests have none
 };
 
 void add(EngineCounters& sum, const EngineCounters& more) {
@@ -109,7 +110,8 @@ ModelPool::Impl::Impl(PoolOptions o) : options(std::move(o)) {
     Entry& entry = entries.emplace_back();
     entry.source = std::move(source);
     entry.file = describe_file(entry.source.path);
-    if (options.preload) entry.status = Status::loading;
+    if (options.refuse_until_loaded) entry.status = Status::loading;
+    if (entry.source.preload) entry.waiting.push_back({++tickets, [](auto&&...) {}});
   }
   thread = std::thread([this] { run(); });
 }
@@ -151,7 +153,7 @@ std::shared_ptr<const api::ServedModel> ModelPool::Impl::held(Entry& entry) {
 std::int64_t ModelPool::Impl::used_bytes() const {
   std::int64_t bytes = 0;
   for (const Entry& entry : entries)
-    if (entry.is_loaded()) bytes += entry.served->engine->memory().total();
+    if (entry.has_engine()) bytes += entry.served->engine->memory().total();
   return bytes;
 }
 
@@ -159,7 +161,7 @@ std::int64_t ModelPool::Impl::used_bytes() const {
 Entry* ModelPool::Impl::next_to_load() {
   Entry* next = nullptr;
   for (Entry& entry : entries) {
-    if (options.preload && entry.status == Status::loading) return &entry;
+    if (options.refuse_until_loaded && entry.status == Status::loading) return &entry;
     if (entry.waiting.empty()) continue;
     if (!next || entry.waiting.front().ticket < next->waiting.front().ticket) next = &entry;
   }
@@ -194,7 +196,7 @@ bool ModelPool::Impl::make_room(std::unique_lock<std::mutex>& lock, bool one_mor
 }
 
 void ModelPool::Impl::unload(std::unique_lock<std::mutex>& lock, Entry& entry) {
-  add(retired, entry.served->engine->state().counters);
+  if (entry.has_engine()) add(retired, entry.served->engine->state().counters);
   std::shared_ptr<api::ServedModel> last = std::exchange(entry.served, nullptr);
   entry.status = Status::unloaded;
   ++unloads;
@@ -281,7 +283,7 @@ void ModelPool::find(std::string_view name, Ready ready) {
     error = std::make_exception_ptr(api::bad_request("model", "is required: the name of a model"));
   Entry* entry = error ? nullptr : impl_->find_entry(name);
   if (!entry && !error) error = std::make_exception_ptr(api::model_not_found(name));
-  if (entry && entry->status == Status::loading && impl_->options.preload)
+  if (entry && entry->status == Status::loading && impl_->options.refuse_until_loaded)
     error = std::make_exception_ptr(api::unavailable("the model is loading", "loading"));
   if (!error && entry->status != Status::loaded) {
     entry->waiting.push_back({++impl_->tickets, std::move(ready)});
@@ -313,7 +315,7 @@ std::vector<api::ListedModel> ModelPool::list() const {
 
 ModelPool::State ModelPool::state() const {
   const std::lock_guard lock(impl_->shared->mutex);
-  if (!impl_->options.preload) return State::ready;
+  if (!impl_->options.refuse_until_loaded) return State::ready;
   State state = State::ready;
   for (const Entry& entry : impl_->entries) {
     if (entry.status == Status::loading) return State::loading;
@@ -341,7 +343,7 @@ PoolCounters ModelPool::counters() const {
   const std::lock_guard lock(impl_->shared->mutex);
   PoolCounters sum{.engines = impl_->retired, .loads = impl_->loads, .unloads = impl_->unloads};
   for (const Entry& entry : impl_->entries) {
-    if (!entry.is_loaded()) continue;
+    if (!entry.has_engine()) continue;
     const EngineState state = entry.served->engine->state();
     add(sum.engines, state.counters);
     add(sum.memory, entry.served->engine->memory());

@@ -113,7 +113,11 @@ class GbnfParser {
 
   RuleId find_rule(std::string_view name, std::size_t at) {
     const auto [it, added] = rules_.try_emplace(std::string(name), Rule{0, at});
-    if (added) it->second.id = builder_.add_rule(std::string(name));
+    if (added) {
+      it->second.id = builder_.add_rule(std::string(name));
+      if (const auto other = options_.rules.find(name); other != options_.rules.end())
+        builder_.define(it->second.id, *other->second->program());
+    }
     return it->second.id;
   }
 

@@ -71,6 +71,8 @@ class ProgramBuilder {
   // rule has no edges.
   RuleId add_rule(std::string name);
   RuleId add_rule(std::string name, Piece body);
+  // Defines a rule as all texts of another program, whose rules are copied.
+  void define(RuleId rule, const Program& program);
   void define(RuleId rule, Piece body);
   bool defined(RuleId rule) const { return rules_[rule].defined; }
   const std::string& name(RuleId rule) const { return rules_[rule].name; }

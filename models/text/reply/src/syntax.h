@@ -29,6 +29,8 @@ struct CallRow {
   std::string_view parameter = {}, after_key = {}, value_open = {}, value_close = {};
   bool close_optional = false;        // the reply may end without it
   std::string_view name_prefix = {};  // is not part of the name
+  bool is_list = false;               // calls that are objects come as an array
+  std::string_view name_key = "name", arguments_key = "arguments";  // of objects
 };
 
 std::span<const ReasoningRow> reasoning_rows();

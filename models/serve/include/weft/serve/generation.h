@@ -36,7 +36,9 @@ struct GenerationOptions {
   std::function<TokenId(std::span<const float> logits)> choose = {};
   TextRulesOptions rules = {};
   std::int64_t max_tokens = -1;  // new tokens; -1: until the text ends or the context is full
-  bool ignore_eos = false;       // never choose a token that ends the text
+  bool ignore_eos = false;       // never choose a token of the vocabulary that ends the text
+  std::vector<TokenId> stop_tokens = {};  // end the text, too, and are not part of it
+  std::int64_t min_tokens = 0;  // before so many new tokens none that ends the text is chosen
   // Removes the prompt's last token; the first new token then begins with its text, which is not
   // emitted again (weft/tokenize/token_healing.h).
   bool token_healing = false;

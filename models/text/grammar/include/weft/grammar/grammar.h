@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ class Grammar {
     // Resolves references to a token by its text, <name>; returns kNoToken if there is none. Empty:
     // such references are refused.
     std::function<TokenId(std::string_view text)> find_token = {};
+    // Other grammars as rules: a reference to such a name stands for the texts of that grammar.
+    std::map<std::string, std::shared_ptr<const Grammar>, std::less<>> rules = {};
   };
   // Throws FormatError with line and column for syntax errors, undefined rules, left recursion and
   // grammars that allow no text; BudgetError for grammars that need too much memory.
@@ -46,6 +49,12 @@ class Grammar {
   // ECMAScript. Throws FormatError with the column, UnsupportedError if the language is not
   // regular.
   static std::shared_ptr<const Grammar> from_regex(std::string_view pattern);
+
+  // Texts in UTF-8 that end with `marker` and have it nowhere else. Throws ValueError if it is empty
+  // or not UTF-8.
+  static std::shared_ptr<const Grammar> up_to(std::string_view marker);
+  // Texts in UTF-8, also the empty one, that do not have `marker`. Throws like up_to().
+  static std::shared_ptr<const Grammar> without(std::string_view marker);
 
   // The texts of `grammar` with a prefix, which is not empty: for texts whose beginning was removed
   // and must be generated again (token healing).

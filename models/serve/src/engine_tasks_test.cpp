@@ -1,0 +1,133 @@
+// What engines do beside texts: logprobs of prompts, files of slots, scales of LoRAs, embeddings.
+#include <filesystem>
+
+#include "weft/base/error.h"
+#include "weft/serve/engine.h"
+
+#include "engine_test_support.h"
+#include "support/temp_folder.h"
+
+namespace weft {
+namespace {
+
+using test::collectors;
+using test::made_prompt;
+using test::made_request;
+using test::run;
+using test::tiny_model;
+using test::written_alone;
+
+TEST_CASE("logprobs of a prompt, whatever runs beside it") {
+  const auto model = test::stories();
+  Engine engine(model, {.slots = 3, .session = {.context = 300}});
+  TextRequest request{.prompt = encode_prompt(*model, "Once upon a time there was a little girl")};
+  request.generation.max_tokens = 3;
+  request.generation.logprobs = 2;
+  TextRequest others = request;
+  others.generation.max_tokens = 40;
+  const auto beside = collectors(2);
+  for (const auto& listener : beside) engine.submit(others, listener);
+  request.prompt_logprobs = true;
+  const auto listener = run(engine, request);
+  const PromptDone& prompt = listener->prompts().at(0);
+  CHECK(prompt.n_reused == 0);
+  CHECK(prompt.why_not_reused == "the request wants the logprobs of its prompt");
+  const std::vector<TokenId>& tokens = request.prompt;
+  REQUIRE(prompt.logprobs.size() == tokens.size() - 1);
+  Session session(model, {.context = 300});
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    session.feed(0, std::span(tokens).subspan(i, 1));
+    const TokenLogprobs expected =
+        token_logprobs(model->tokenizer(), session.logits(), tokens[i + 1], 2);
+    CHECK(prompt.logprobs[i].chosen.token == tokens[i + 1]);
+    CHECK(prompt.logprobs[i].chosen.logprob == expected.chosen.logprob);
+    REQUIRE(prompt.logprobs[i].top.size() == 2);
+    CHECK(prompt.logprobs[i].top[0].token == expected.top[0].token);
+  }
+  CHECK(listener->logprobs(0).size() == 3);
+  // And without any new token.
+  request.generation.max_tokens = 0;
+  const auto none = run(engine, request);
+  CHECK(none->text(0).tokens.empty());
+  REQUIRE(none->prompts().at(0).logprobs.size() == tokens.size() - 1);
+  CHECK(none->prompts()[0].logprobs[3].chosen.logprob == prompt.logprobs[3].chosen.logprob);
+  CHECK(none->text(0).stop == StopReason::max_tokens);
+  for (const auto& l : beside) l->wait();
+}
+
+TEST_CASE("slots in files") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "slot.bin").string();
+  const auto model = tiny_model();
+  const TextRequest request = made_request(1, 100, 10);
+  std::int32_t slot = 0;
+  {
+    Engine engine(model, {.slots = 2, .session = {.context = 400}});
+    slot = run(engine, request)->prompts()[0].slot;
+    const auto saved = engine.save_slot(slot, path).get();
+    CHECK(saved.n_tokens == 109);
+    CHECK(saved.n_bytes == static_cast<std::int64_t>(std::filesystem::file_size(path)));
+    CHECK_THROWS_AS(engine.save_slot(2, path).get(), ValueError);
+    CHECK_THROWS_AS(engine.save_slot(0, (folder / "no/such/folder").string()).get(), IoError);
+  }
+  Engine engine(model, {.slots = 2, .session = {.context = 400}});
+  CHECK(engine.restore_slot(1, path).get().n_tokens == 109);
+  CHECK(engine.state().slots[1].n_held == 109);
+  const auto listener = run(engine, request);
+  CHECK(listener->prompts()[0].n_reused == 99);
+  CHECK(listener->prompts()[0].slot == 1);
+  CHECK(listener->text(0).tokens == written_alone(model, request).tokens);
+
+  SUBCASE("erased") {
+    CHECK(engine.erase_slot(1).get() == 109);
+    CHECK(engine.erase_slot(1).get() == 0);
+    CHECK(engine.state().slots[1].n_held == 0);
+  }
+  SUBCASE("damaged or of another model: the slot stays") {
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - 9);
+    CHECK_THROWS_AS(engine.restore_slot(1, path).get(), FormatError);
+    Engine other(tiny_model({.layers = 3}), {.slots = 1, .session = {.context = 400}});
+    run(other, request);
+    other.save_slot(0, path).get();
+    CHECK_THROWS_AS(engine.restore_slot(1, path).get(), ValueError);
+    CHECK(engine.state().slots[1].n_held == 109);
+    CHECK(run(engine, request)->prompts()[0].n_reused == 99);
+  }
+  SUBCASE("busy") {
+    TextRequest endless = made_request(2, 5, 390);
+    endless.slot = 0;
+    const auto busy = std::make_shared<test::Collector>();
+    const RequestId id = engine.submit(endless, busy);
+    busy->wait_for_tokens(1);
+    if (engine.state().slots[0].busy) CHECK_THROWS_AS(engine.save_slot(0, path).get(), ValueError);
+    engine.cancel(id);
+    busy->wait();
+  }
+}
+
+TEST_CASE("embeddings while texts run") {
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 2, .session = {.context = 400, .prefill_width = 32}});
+  std::vector<std::vector<TokenId>> texts;
+  for (int i = 0; i < 9; ++i) texts.push_back(made_prompt(i, 5 + 20 * i));
+  const auto beside = collectors(3);
+  for (int i = 0; i < 3; ++i)
+    engine.submit(made_request(i, 40, 60), beside[static_cast<std::size_t>(i)]);
+  for (const Pooling pooling : {Pooling::mean, Pooling::last, Pooling::mean}) {
+    const EmbedderOptions options{.pooling = pooling, .max_tokens = 300};
+    const auto got = engine.embed(texts, options).get();
+    const auto expected = Embedder(model, options).embed(texts);
+    REQUIRE(got.size() == expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i].values == expected[i].values);
+  }
+  CHECK_THROWS_AS(engine.embed({{}}, {}).get(), ValueError);
+  CHECK_THROWS_AS(engine.embed({{1}}, {.norm = -5}).get(), ValueError);
+  for (std::size_t i = 0; i < 3; ++i) {
+    beside[i]->wait();
+    CHECK(beside[i]->text(0).tokens ==
+          written_alone(model, made_request(static_cast<int>(i), 40, 60)).tokens);
+  }
+}
+
+}  // namespace
+}  // namespace weft

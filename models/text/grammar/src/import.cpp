@@ -1,0 +1,55 @@
+// A program as part of another one.
+
+#include <fmt/format.h>
+
+#include "program.h"
+
+namespace weft::grammar {
+namespace {
+
+// The last state of the rule that begins at `start`; `start` itself if its end was removed because
+// the rule allows nothing. The states of a rule are reached from its start by its own edges.
+StateId end_of(const Program& p, StateId start, std::vector<bool>& seen) {
+  std::vector<StateId> work{start};
+  const auto visit = [&](StateId s) {
+    if (!seen[s]) seen[s] = true, work.push_back(s);
+  };
+  seen[start] = true;
+  while (!work.empty()) {
+    const StateId s = work.back();
+    work.pop_back();
+    if (p.ends[s]) return s;
+    for (const auto& edge : p.bytes.of(s)) visit(edge.to);
+    for (const auto& edge : p.calls.of(s)) visit(edge.to);
+    for (const auto& edge : p.tokens.of(s)) visit(edge.to);
+    for (const StateId to : p.skips.of(s)) visit(to);
+  }
+  return start;
+}
+
+}  // namespace
+
+void ProgramBuilder::define(RuleId rule, const Program& program) {
+  const StateId first_state = n_states_;
+  const auto first_rule = static_cast<RuleId>(rules_.size());
+  for (std::size_t s = 0; s < program.n_states(); ++s) state();
+  std::vector<bool> seen(program.n_states(), false);
+  for (std::size_t r = 0; r < program.rules.size(); ++r) {
+    const StateId start = program.rules[r].start;
+    const StateId end = end_of(program, start, seen);
+    const RuleId copy = add_rule(fmt::format("{}[{}]", name(rule), r));
+    define(copy, end == start && !program.ends[start]
+                     ? piece()
+                     : Piece{first_state + start, first_state + end});
+  }
+  for (StateId s = 0; s < program.n_states(); ++s) {
+    const StateId from = first_state + s;
+    for (const auto& e : program.bytes.of(s)) byte(from, e.lo, e.hi, first_state + e.to);
+    for (const auto& e : program.calls.of(s)) call(from, first_rule + e.rule, first_state + e.to);
+    for (const auto& e : program.tokens.of(s)) token(from, e.token, e.negated, first_state + e.to);
+    for (const StateId to : program.skips.of(s)) skip(from, first_state + to);
+  }
+  define(rule, call(first_rule + program.root));
+}
+
+}  // namespace weft::grammar

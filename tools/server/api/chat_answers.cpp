@@ -1,0 +1,77 @@
+// The whole answer of a chat completion.
+
+#include "api/chat_answers.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/answer_parts.h"
+#include "api/json.h"
+
+namespace weft::api {
+namespace {
+
+std::string call_json(const ToolCall& call) {
+  return fmt::format(R"({{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}})",
+                     literal(call_id(call.id)), literal(call.name), literal(call.arguments));
+}
+
+std::string calls_json(const std::vector<ToolCall>& calls, bool old_functions) {
+  if (calls.empty()) return "";
+  if (old_functions)
+    return fmt::format(R"(,"function_call":{{"name":{},"arguments":{}}})", literal(calls[0].name),
+                       literal(calls[0].arguments));
+  std::string all;
+  for (const ToolCall& call : calls) all += (all.empty() ? "" : ",") + call_json(call);
+  return fmt::format(R"(,"tool_calls":[{}])", all);
+}
+
+std::string message_json(const Choice& choice, bool old_functions) {
+  const bool no_content = choice.content.empty() && !choice.calls.empty();
+  std::string message = fmt::format(R"({{"role":"assistant","content":{},"refusal":null)",
+                                    no_content ? "null" : literal(choice.content));
+  if (!choice.reasoning.empty()) message += ",\"reasoning_content\":" + literal(choice.reasoning);
+  return message + calls_json(choice.calls, old_functions) + "}";
+}
+
+class ChatAnswer : public WholeAnswer {
+ public:
+  ChatAnswer(std::shared_ptr<Call> call, const ChatAnswerOptions& options)
+      : WholeAnswer(std::move(call), options.n_choices), options_(options) {}
+
+ protected:
+  void finish(const RunTotals& totals) override {
+    std::string all;
+    for (std::size_t i = 0; i < choices().size(); ++i)
+      all += fmt::format("{}{}", i == 0 ? "" : ",", choice_json(i));
+    call().reply(fmt::format(R"({{"id":{},"object":"chat.completion","created":{},"model":{},)"
+                             R"("system_fingerprint":{},"choices":[{}],"usage":{},"timings":{}}})",
+                             literal(new_id("chatcmpl-")), unix_seconds(),
+                             literal(call().model->name), literal(fingerprint(call().services)),
+                             all, usage_json(totals), timings_json(totals)));
+  }
+
+ private:
+  std::string choice_json(std::size_t i) {
+    const Choice& choice = choices()[i];
+    const std::string logprobs =
+        options_.logprobs
+            ? fmt::format(R"({{"content":[{}],"refusal":null}})", logprob_rows(choice.logprobs))
+            : "null";
+    return fmt::format(R"({{"index":{},"message":{},"logprobs":{},"finish_reason":"{}"}})", i,
+                       message_json(choice, options_.old_functions), logprobs,
+                       chat_finish_reason(choice.end, options_.old_functions));
+  }
+
+  const ChatAnswerOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<AnswerWriter> chat_answer(std::shared_ptr<Call> call,
+                                          const ChatAnswerOptions& options) {
+  return std::make_shared<ChatAnswer>(std::move(call), options);
+}
+
+}  // namespace weft::api

@@ -1,0 +1,173 @@
+// POST /v1/chat/completions: the request.
+
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/chat_answers.h"
+#include "api/chat_fields.h"
+#include "api/constraint_fields.h"
+#include "api/generation_fields.h"
+#include "api/openai.h"
+
+namespace weft::api {
+namespace {
+
+struct StreamOptions {
+  bool include_usage = false;
+};
+
+struct ChatRequest : GenerationFields, ConstraintFields {
+  std::vector<ChatMessage> messages;
+  std::string model;
+  std::optional<std::int64_t> max_completion_tokens;
+  bool logprobs = false;
+  std::optional<std::int64_t> top_logprobs, n_probs;
+  Constraint response_format;
+  std::vector<Tool> tools, functions;
+  std::optional<ToolChoice> tool_choice, function_call;
+  bool parallel_tool_calls = true;
+  StreamOptions stream_options;
+  std::string chat_template_kwargs, reasoning_effort, reasoning_format;
+  bool add_generation_prompt = true, continue_final_message = true;
+};
+
+// "none", "auto" or {"name": ..}.
+Form<ToolChoice> function_call_form() {
+  auto form = tool_choice_form();
+  form.expected = R"("none", "auto" or {"name":".."})";
+  return form;
+}
+
+const Fields<StreamOptions>& stream_options_fields() {
+  static const auto table =
+      Fields<StreamOptions>()
+          .add("include_usage", &StreamOptions::include_usage, boolean(),
+               "a last chunk with the usage")
+          .refused("continuous_usage_stats", {"false"}, "usage comes in the last chunk only");
+  return table;
+}
+
+Fields<ChatRequest> sampling_fields() {
+  using R = ChatRequest;
+  return Fields<R>()
+      .required("messages", &R::messages, messages_form(), "the conversation so far")
+      .add("model", &R::model, text(), "name of the model; the only one if it is absent")
+      .add("max_tokens", &R::max_tokens, whole(0), "tokens to generate; absent: no limit")
+      .add("max_completion_tokens", &R::max_completion_tokens, whole(0),
+           "tokens to generate; counts if max_tokens is given, too")
+      .include(generation_fields())
+      .add("logprobs", &R::logprobs, boolean(), "probabilities of the tokens")
+      .add("top_logprobs", &R::top_logprobs, whole(0, 20),
+           "how many of the likeliest tokens; needs logprobs")
+      .add("n_probs", &R::n_probs, whole(0, 20), "logprobs and top_logprobs in one")
+      .add("stream_options", &R::stream_options, object(stream_options_fields()),
+           "what a stream has besides the answer");
+}
+
+const Fields<ChatRequest>& chat_fields() {
+  using R = ChatRequest;
+  static const auto table =
+      sampling_fields()
+          .add("response_format", &R::response_format, response_format_form(),
+               "what the content is; schemas always hold")
+          .include(constraint_fields())
+          .add("tools", &R::tools, list(tool_form(), 0, 1024), "functions that may be called")
+          .add("tool_choice", &R::tool_choice, tool_choice_form(), "whether to call, and which")
+          .add("parallel_tool_calls", &R::parallel_tool_calls, boolean(),
+               "allow several calls in one answer")
+          .add("functions", &R::functions, list(function_form(), 0, 1024), "deprecated: tools")
+          .add("function_call", &R::function_call, function_call_form(), "deprecated: tool_choice")
+          .add("chat_template_kwargs", &R::chat_template_kwargs, json_text(kObject, "an object"),
+               "variables for the chat template")
+          .add("reasoning_effort", &R::reasoning_effort,
+               word({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
+               "passed to the chat template")
+          .add("reasoning_format", &R::reasoning_format, word({"none", "deepseek", "auto"}),
+               "none: reasoning stays in the content")
+          .add("add_generation_prompt", &R::add_generation_prompt, boolean(),
+               "end the prompt with the start of the answer")
+          .add("continue_final_message", &R::continue_final_message, boolean(),
+               "continue an assistant's message at the end")
+          .refused("modalities", {R"(["text"])"}, "only text is supported")
+          .refused("audio", {}, "sound is not supported")
+          .refused("web_search_options", {}, "searching the web is not supported")
+          .refused("chat_template", {}, "templates of requests are not accepted")
+          .refused("echo", {"false"}, "not supported for chats");
+  return table;
+}
+
+std::string template_kwargs(const ChatRequest& request) {
+  if (request.reasoning_effort.empty()) return request.chat_template_kwargs;
+  Json kwargs{{"reasoning_effort", request.reasoning_effort}};
+  if (request.reasoning_effort == "none") kwargs["enable_thinking"] = false;
+  if (!request.chat_template_kwargs.empty())
+    kwargs.update(Json::parse(request.chat_template_kwargs));
+  return to_text(kwargs);
+}
+
+ChatInput chat_input(ChatRequest& request, bool& old_functions) {
+  ChatInput input{.messages = std::move(request.messages),
+                  .tools = std::move(request.tools),
+                  .parallel_calls = request.parallel_tool_calls,
+                  .template_kwargs = template_kwargs(request),
+                  .add_generation_prompt = request.add_generation_prompt,
+                  .continue_final_message = request.continue_final_message};
+  old_functions = input.tools.empty() && !request.functions.empty();
+  if (old_functions) {
+    input.tools = std::move(request.functions);
+    input.parallel_calls = false;
+  }
+  const auto& choice = old_functions ? request.function_call : request.tool_choice;
+  if (choice) input.tool_choice = *choice;
+  check_tools(input.tools, input.tool_choice, old_functions ? "function_call" : "tool_choice");
+  request.constraints.push_back(request.response_format);
+  input.constraint = only_constraint(request.constraints);
+  return input;
+}
+
+int n_logprobs(const ChatRequest& request) {
+  if (request.n_probs && *request.n_probs > 0) return static_cast<int>(*request.n_probs);
+  if (request.top_logprobs && !request.logprobs)
+    refuse(Path().member("top_logprobs"), "needs logprobs: true");
+  return request.logprobs ? static_cast<int>(request.top_logprobs.value_or(0)) : -1;
+}
+
+void chat_completions(const std::shared_ptr<Call>& call) {
+  const ServedModel& model = *call->model;
+  ChatRequest initial;
+  static_cast<GenerationFields&>(initial) = initial_generation(model);
+  ChatRequest request = chat_fields().read(*call->body, std::move(initial));
+  if (request.max_completion_tokens) request.max_tokens = request.max_completion_tokens;
+  const int logprobs = n_logprobs(request);
+  ChatAnswerOptions answer{.n_choices = static_cast<std::size_t>(request.n),
+                           .logprobs = logprobs >= 0,
+                           .include_usage = request.stream_options.include_usage,
+                           .return_progress = request.return_progress,
+                           .timings_per_token = request.timings_per_token};
+  const ChatInput input = chat_input(request, answer.old_functions);
+  ChatPrompt chat = prepare_chat(model, input);
+  if (request.reasoning_format == "none") chat.reading.syntax.reasoning.clear();
+  TextJob job{.prompts = {}, .reading = std::move(chat.reading), .prompt_param = "messages"};
+  job.prompts.push_back(text_request(model, request, std::move(chat.tokens), logprobs, "messages"));
+  apply(chat, job.prompts.front());
+  auto writer = request.stream ? chat_stream(call, answer) : chat_answer(call, answer);
+  run_texts(call, std::move(job), std::move(writer));
+}
+
+}  // namespace
+
+Route chat_completions_route() {
+  return {.method = "POST",
+          .path = "/v1/chat/completions",
+          .operation = "createChatCompletion",
+          .summary = "Answers a conversation",
+          .handle = chat_completions,
+          .request = &chat_fields(),
+          .model = ModelUse::named,
+          .aliases = {"/chat/completions"}};
+}
+
+}  // namespace weft::api

@@ -1,0 +1,256 @@
+#include "api/chat_fields.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/base/text.h"
+
+#include "api/errors.h"
+
+namespace weft::api {
+namespace {
+
+constexpr std::size_t kMaxName = 256;
+
+// Why parts of this type are refused.
+std::string_view problem_of_part(std::string_view type) {
+  if (type.find("image") != type.npos) return "images are not supported";
+  if (type.find("audio") != type.npos) return "sound is not supported";
+  if (type.find("video") != type.npos) return "videos are not supported";
+  if (type.find("file") != type.npos || type == "document") return "files are not supported";
+  return "unknown type of part";
+}
+
+std::string part_text(const Json& part, const Path& path,
+                      const std::vector<std::string>& text_types) {
+  if (part.is_string()) return part.get<std::string>();
+  if (!part.is_object()) refuse(path, "an object with a type", part);
+  const auto type = part.find("type");
+  if (type == part.end() || type->is_null()) refuse(path.member("type"), "is required");
+  if (!type->is_string()) refuse(path.member("type"), "a text", *type);
+  const auto& name = type->get_ref<const std::string&>();
+  if (std::ranges::find(text_types, name) == text_types.end())
+    refuse(path, fmt::format("{} ({})", problem_of_part(name), literal(name.substr(0, 60))));
+  const auto text = part.find("text");
+  if (text == part.end() || text->is_null()) refuse(path.member("text"), "is required");
+  if (!text->is_string()) refuse(path.member("text"), "a text", *text);
+  return text->get<std::string>();
+}
+
+struct FunctionOfCall {
+  std::string name, arguments;
+};
+struct CallOfMessage {
+  std::string id, type = "function";
+  FunctionOfCall function;
+};
+
+// The arguments of a call in the history: a JSON object as text, or the object. A text that is not
+// JSON, which a model may have generated, is passed on as a JSON string.
+Form<std::string> arguments_form() {
+  return {"a text with a JSON object", R"({"type":["string","object"]})", kString | kObject,
+          [](const Json& json, const Path&) {
+            if (json.is_object()) return to_text(json);
+            const auto& text = json.get_ref<const std::string&>();
+            if (trim(text).empty()) return std::string("{}");
+            try {
+              return to_text(parse_json(text));
+            } catch (const ApiError&) {
+              return literal(text);
+            }
+          }};
+}
+
+const Fields<CallOfMessage>& call_fields() {
+  static const auto function =
+      Fields<FunctionOfCall>()
+          .required("name", &FunctionOfCall::name, nonempty_text(), "the function that was called")
+          .add("arguments", &FunctionOfCall::arguments, arguments_form(), "a JSON object as text");
+  static const auto table =
+      Fields<CallOfMessage>()
+          .add("id", &CallOfMessage::id, text(), "names the call in the tool's answer")
+          .add("type", &CallOfMessage::type, word({"function"}), "the kind of tool")
+          .required("function", &CallOfMessage::function, object(function), "the call");
+  return table;
+}
+
+struct MessageFields {
+  std::string role;
+  std::optional<std::string> content, refusal, reasoning, reasoning_content;
+  std::string name, tool_call_id;
+  std::vector<CallOfMessage> tool_calls;
+  std::optional<FunctionOfCall> function_call;
+};
+
+const Fields<MessageFields>& message_fields() {
+  using M = MessageFields;
+  static const auto function =
+      Fields<FunctionOfCall>()
+          .required("name", &FunctionOfCall::name, nonempty_text(), "the function that was called")
+          .add("arguments", &FunctionOfCall::arguments, arguments_form(), "a JSON object as text");
+  static const auto table =
+      Fields<M>()
+          .required("role", &M::role,
+                    word({"system", "developer", "user", "assistant", "tool", "function"}),
+                    "whose message it is")
+          .add("content", &M::content, content_form({"text", "refusal"}), "a text or parts")
+          .add("reasoning_content", &M::reasoning_content, text(), "an assistant's reasoning")
+          .add("reasoning", &M::reasoning, text(), "another name of reasoning_content")
+          .add("refusal", &M::refusal, text(), "an assistant's refusal")
+          .add("name", &M::name, text(), "name of the author")
+          .add("tool_calls", &M::tool_calls, list(object(call_fields())), "an assistant's calls")
+          .add("function_call", &M::function_call, object(function), "an assistant's call")
+          .add("tool_call_id", &M::tool_call_id, text(), "the call that a tool answers");
+  return table;
+}
+
+ChatMessage to_message(MessageFields m, const Path& path) {
+  if (!m.content && m.role != "assistant") refuse(path.member("content"), "is required");
+  ChatMessage message{.role = m.role, .content = m.content.value_or(m.refusal.value_or(""))};
+  if (m.role == "developer") message.role = "system";
+  if (m.role == "function") message.role = "tool";
+  message.reasoning = m.reasoning_content.value_or(m.reasoning.value_or(""));
+  message.name = std::move(m.name);
+  message.tool_call_id = std::move(m.tool_call_id);
+  if (m.function_call) m.tool_calls.push_back({.id = "", .function = std::move(*m.function_call)});
+  for (CallOfMessage& call : m.tool_calls)
+    message.tool_calls.push_back(
+        {std::move(call.id), std::move(call.function.name),
+         call.function.arguments.empty() ? "{}" : std::move(call.function.arguments)});
+  return message;
+}
+
+struct FunctionFields {
+  std::string name, description;
+  std::optional<std::string> parameters;
+  bool strict = false;
+};
+
+const Fields<FunctionFields>& function_fields() {
+  using F = FunctionFields;
+  static const auto table =
+      Fields<F>()
+          .required("name", &F::name, nonempty_text(), "letters, digits, _ - . : /")
+          .add("description", &F::description, text(), "what it does")
+          .add("parameters", &F::parameters, json_text(kObject, "a JSON Schema of an object"),
+               "JSON Schema of the arguments")
+          .add("strict", &F::strict, boolean(), "calls keep to the schema in any case");
+  return table;
+}
+
+bool is_name(std::string_view name) {
+  return name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
+           return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
+                  std::string_view("_-.:/").find(c) != std::string_view::npos;
+         });
+}
+
+Tool read_function(const Json& json, const Path& path) {
+  FunctionFields f = function_fields().read(json, {}, path);
+  if (!is_name(f.name))
+    refuse(path.member("name"), "a name of letters, digits and _ - . : /", Json(f.name));
+  return {.name = std::move(f.name),
+          .parameters = f.parameters.value_or(""),
+          .strict = f.strict,
+          .definition = to_text({{"type", "function"}, {"function", json}}),
+          .param = path.text()};
+}
+
+// Throws unless the function of a tool's type is known.
+void check_type(const Json& tool, const Path& path) {
+  const auto type = tool.find("type");
+  if (type == tool.end() || type->is_null()) return;
+  if (!type->is_string()) refuse(path.member("type"), "\"function\"", *type);
+  if (*type != "function") refuse(path.member("type"), "\"function\"", *type);
+}
+
+}  // namespace
+
+Form<std::string> content_form(std::vector<std::string> text_types) {
+  return {"a text or a list of parts",
+          R"({"anyOf":[{"type":"string"},{"type":"array","items":{"type":"object"}}]})",
+          kString | kArray,
+          [text_types = std::move(text_types)](const Json& json, const Path& path) {
+            if (json.is_string()) return json.get<std::string>();
+            std::string all;
+            for (std::size_t i = 0; i < json.size(); ++i) {
+              if (i > 0) all += '\n';
+              all += part_text(json[i], path.item(i), text_types);
+            }
+            return all;
+          }};
+}
+
+Form<ChatMessage> message_form() {
+  return {"an object with role and content", message_fields().schema(), kObject,
+          [](const Json& json, const Path& path) {
+            return to_message(message_fields().read(json, {}, path), path);
+          }};
+}
+
+Form<std::vector<ChatMessage>> messages_form() {
+  auto messages = list(message_form(), 1);
+  messages.expected = "a list of messages";
+  return messages;
+}
+
+Form<Tool> function_form() {
+  return {"an object with a name", function_fields().schema(), kObject, read_function};
+}
+
+Form<Tool> tool_form() {
+  return {"an object with a function",
+          fmt::format(R"({{"type":"object","properties":{{"type":{{"const":"function"}},)"
+                      R"("function":{}}},"required":["function"]}})",
+                      function_fields().schema()),
+          kObject, [](const Json& json, const Path& path) {
+            check_type(json, path);
+            const auto function = json.find("function");
+            const Path at = path.member("function");
+            if (function == json.end() || function->is_null()) refuse(at, "is required");
+            if (!function->is_object()) refuse(at, "an object", *function);
+            Tool tool = read_function(*function, at);
+            tool.definition = to_text(json);
+            return tool;
+          }};
+}
+
+Form<ToolChoice> tool_choice_form() {
+  using Kind = ToolChoice::Kind;
+  const std::string expected =
+      R"("none", "auto", "required" or {"type":"function","function":{"name":".."}})";
+  return {expected, R"({"anyOf":[{"enum":["none","auto","required"]},{"type":"object"}]})",
+          kString | kObject, [expected](const Json& json, const Path& path) -> ToolChoice {
+            if (json == "none") return {Kind::none};
+            if (json == "auto") return {Kind::automatic};
+            if (json == "required" || json == "any") return {Kind::required};
+            const Json::json_pointer nested("/function/name"), flat("/name");
+            for (const auto& at : {nested, flat})
+              if (json.is_object() && json.contains(at) && json[at].is_string() &&
+                  json.value("type", "function") == "function")
+                return {Kind::named, json[at].get<std::string>()};
+            refuse(path, expected, json);
+          }};
+}
+
+void check_tools(const std::vector<Tool>& tools, const ToolChoice& choice,
+                 const std::string& choice_param) {
+  std::set<std::string_view> names;
+  for (const Tool& tool : tools)
+    if (!names.insert(tool.name).second)
+      throw bad_request(tool.param + ".name",
+                        fmt::format("the name {} comes twice", literal(tool.name)));
+  using Kind = ToolChoice::Kind;
+  if (tools.empty() && (choice.kind == Kind::required || choice.kind == Kind::named))
+    throw bad_request(choice_param, "there are no tools");
+  if (choice.kind == Kind::named && !names.contains(choice.name))
+    throw bad_request(choice_param,
+                      fmt::format("no tool is named {}", literal(choice.name.substr(0, 200))));
+}
+
+}  // namespace weft::api

@@ -1,0 +1,29 @@
+#pragma once
+// Messages and tools of OpenAI's chat completions, which other interfaces resemble.
+
+#include <string>
+#include <vector>
+
+#include "api/chat_prompt.h"
+#include "api/fields.h"
+#include "api/forms.h"
+
+namespace weft::api {
+
+// A text, or a list of parts {"type": "text", "text": ".."}, joined by line breaks. Images, sound
+// and files are refused by name. `text_types`: types of parts that hold text.
+Form<std::string> content_form(std::vector<std::string> text_types = {"text"});
+Form<ChatMessage> message_form();
+Form<std::vector<ChatMessage>> messages_form();
+
+// {"type": "function", "function": {"name", "description", "parameters", "strict"}}.
+Form<Tool> tool_form();
+// {"name", "description", "parameters", "strict"}: the function itself.
+Form<Tool> function_form();
+Form<ToolChoice> tool_choice_form();
+
+// Throws ApiError 400: a name that comes twice, a choice without tools or of a missing one.
+void check_tools(const std::vector<Tool>& tools, const ToolChoice& choice,
+                 const std::string& choice_param);
+
+}  // namespace weft::api

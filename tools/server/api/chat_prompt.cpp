@@ -1,0 +1,173 @@
+#include "api/chat_prompt.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/reply/reply_grammar.h"
+#include "weft/run/model.h"
+#include "weft/serve/prompt.h"
+
+#include "api/errors.h"
+#include "api/json.h"
+
+namespace weft::api {
+namespace {
+
+using Choice = ToolChoice::Kind;
+
+// How much of the prompt's end is looked at for an open section of reasoning.
+constexpr std::size_t kPromptEnd = 200;
+
+// Whether the reply may have calls.
+bool may_call(const ChatInput& input) {
+  return !input.tools.empty() && input.tool_choice.kind != Choice::none;
+}
+
+bool must_call(const ChatInput& input) {
+  return may_call(input) && input.tool_choice.kind != Choice::automatic;
+}
+
+bool continues(const ChatInput& input) {
+  return input.continue_final_message && input.messages.size() > 1 &&
+         input.messages.back().role == "assistant" && input.messages.back().tool_calls.empty();
+}
+
+std::string tools_json(const ChatInput& input) {
+  if (!may_call(input)) return "";
+  std::string all;
+  for (const Tool& tool : input.tools) all += (all.empty() ? "[" : ",") + tool.definition;
+  return all + "]";
+}
+
+std::string kwargs_json(const ServedModel& model, const ChatInput& input) {
+  if (input.template_kwargs.empty()) return model.template_kwargs;
+  if (model.template_kwargs.empty()) return input.template_kwargs;
+  Json all = Json::parse(model.template_kwargs);
+  all.update(Json::parse(input.template_kwargs));
+  return to_text(all);
+}
+
+// Tool messages get the name of the function that they answer: some templates need it.
+std::vector<ChatMessage> named_messages(std::vector<ChatMessage> messages) {
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    ChatMessage& m = messages[i];
+    if (m.role != "tool" || !m.name.empty() || m.tool_call_id.empty()) continue;
+    for (std::size_t k = i; k-- > 0;)
+      for (const ToolCall& call : messages[k].tool_calls)
+        if (m.name.empty() && call.id == m.tool_call_id) m.name = call.name;
+  }
+  return messages;
+}
+
+RenderedChat render(const ServedModel& model, const ChatInput& input) {
+  std::vector<ChatMessage> messages = named_messages(input.messages);
+  const bool continued = continues(input);
+  if (continued) messages.pop_back();
+  RenderedChat chat = naming(input.messages_param, [&] {
+    return render_chat(model.model->vocabulary(), *model.chat_template, messages,
+                       {.add_generation_prompt = continued || input.add_generation_prompt,
+                        .tools = tools_json(input),
+                        .kwargs = kwargs_json(model, input)});
+  });
+  if (!continued) return chat;
+  const std::string& begun = input.messages.back().content;
+  chat.foreign.push_back({chat.text.size(), chat.text.size() + begun.size()});
+  chat.text += begun;
+  return chat;
+}
+
+// Control tokens within the markers of the notation.
+std::vector<TokenId> shown_tokens(const Tokenizer& tokenizer, const ReplyReading& reading) {
+  std::vector<TokenId> shown;
+  for (const std::string& marker : ReplyParser(reading.syntax, reading.options).markers())
+    for (const TokenId id : tokenizer.encode(marker, {.add_special = false, .parse_special = true}))
+      if (tokenizer.hidden(id)) shown.push_back(id);
+  return shown;
+}
+
+// Reports which tool has parameters that cannot be enforced.
+void check_parameters(const ChatInput& input) {
+  for (const Tool& tool : input.tools) {
+    if (tool.parameters.empty()) continue;
+    naming(tool.param + ".parameters",
+           [&] { return Grammar::from_json_schema(tool.parameters, {.closed_objects = true}); });
+  }
+}
+
+std::vector<CallableTool> callable(const ChatInput& input) {
+  std::vector<CallableTool> tools;
+  for (const Tool& tool : input.tools)
+    if (input.tool_choice.kind != Choice::named || input.tool_choice.name == tool.name)
+      tools.push_back({tool.name, tool.parameters});
+  return tools;
+}
+
+// The calls of a free reply must be enforced, too: arguments that keep to their schema, or at most
+// one call.
+bool enforces_free_calls(const ChatInput& input) {
+  return !input.parallel_calls || std::ranges::any_of(input.tools, &Tool::strict);
+}
+
+void set_grammar(const ServedModel& model, const ChatInput& input, ChatPrompt& chat) {
+  const Constraint& constraint = input.constraint;
+  if (constraint.kind == Constraint::Kind::gbnf) {
+    if (must_call(input))
+      throw bad_request(constraint.param,
+                        "a grammar for all that is generated cannot be kept together with a "
+                        "tool_choice that demands a call");
+    chat.grammar = compile_constraint(model, constraint);
+    return;
+  }
+  ReplyGrammarOptions options{.prompt = chat.reading.options.prompt,
+                              .several_calls = input.parallel_calls,
+                              .must_call = must_call(input),
+                              .content = compile_constraint(model, constraint)};
+  const bool free = !options.must_call && !options.content;
+  ReplySyntax& syntax = chat.reading.syntax;
+  if (may_call(input) && (options.must_call || !syntax.calls.empty())) {
+    if (free && !enforces_free_calls(input)) return;
+    if (syntax.calls.empty()) syntax.calls = "json";
+    check_parameters(input);
+    options.tools = callable(input);
+    chat.reading.certain_calls = true;
+  } else if (free) {
+    return;
+  }
+  const std::string param = options.tools.empty() ? constraint.param : "tools";
+  chat.grammar =
+      naming(param, [&] { return reply_grammar(syntax, model.model->tokenizer(), options); });
+}
+
+}  // namespace
+
+ChatPrompt prepare_chat(const ServedModel& model, const ChatInput& input) {
+  if (!model.chat_template)
+    throw not_supported(fmt::format("the model {} has no chat template", model.name));
+  RenderedChat rendered = render(model, input);
+  ChatPrompt chat;
+  chat.tokens =
+      naming(input.messages_param, [&] { return encode_chat(model.model->tokenizer(), rendered); });
+  if (chat.tokens.empty()) throw bad_request(input.messages_param, "the prompt is empty");
+  chat.text = std::move(rendered.text);
+  chat.reading.syntax = reply_syntax(model.chat_template->source());
+  if (model.reasoning == ReasoningFormat::none) chat.reading.syntax.reasoning.clear();
+  chat.reading.options = {
+      .prompt = chat.text.substr(chat.text.size() - std::min(chat.text.size(), kPromptEnd)),
+      .tools = tools_json(input)};
+  set_grammar(model, input, chat);
+  chat.shown = shown_tokens(model.model->tokenizer(), chat.reading);
+  return chat;
+}
+
+void apply(const ChatPrompt& chat, TextRequest& request) {
+  request.generation.rules.grammar = chat.grammar;
+  if (chat.shown.empty() || request.generation.decode.show_special) return;
+  request.generation.shows_control = [shown = chat.shown](TokenId id) {
+    return std::ranges::find(shown, id) != shown.end();
+  };
+}
+
+}  // namespace weft::api

@@ -1,0 +1,153 @@
+// POST /v1/completions: the request.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/run/model.h"
+#include "weft/tokenize/vocabulary.h"
+
+#include "api/completion_answers.h"
+#include "api/constraint_fields.h"
+#include "api/generation_fields.h"
+#include "api/openai.h"
+#include "api/prompt_fields.h"
+
+namespace weft::api {
+namespace {
+
+constexpr std::int64_t kDefaultTokens = 16;
+
+struct CompletionStreamOptions {
+  bool include_usage = false;
+};
+
+struct CompletionRequest : GenerationFields, ConstraintFields {
+  std::vector<PromptText> prompts;
+  std::string model, suffix;
+  bool echo = false;
+  std::optional<std::int64_t> logprobs, best_of;
+  Constraint response_format;
+  CompletionStreamOptions stream_options;
+};
+
+const Fields<CompletionStreamOptions>& stream_options_fields() {
+  static const auto table =
+      Fields<CompletionStreamOptions>()
+          .add("include_usage", &CompletionStreamOptions::include_usage, boolean(),
+               "a last chunk with the usage")
+          .refused("continuous_usage_stats", {"false"}, "usage comes in the last chunk only");
+  return table;
+}
+
+const Fields<CompletionRequest>& completion_fields() {
+  using R = CompletionRequest;
+  static const auto table =
+      Fields<R>()
+          .required("prompt", &R::prompts, prompts_form(), "texts or token ids to continue")
+          .add("model", &R::model, text(), "name of the model; the only one if it is absent")
+          .add("max_tokens", &R::max_tokens, whole(0), "tokens to generate; 16 if it is absent")
+          .include(generation_fields())
+          .add("echo", &R::echo, boolean(), "begin the answer with the prompt")
+          .add("logprobs", &R::logprobs, whole(0, 20),
+               "probabilities of the tokens, and of so many of the likeliest; with echo of the "
+               "prompt's, too")
+          .add("best_of", &R::best_of, whole(1, 128), "generate so many, and give the n likeliest")
+          .add("suffix", &R::suffix, text(), "what comes after the text")
+          .add("stream_options", &R::stream_options, object(stream_options_fields()),
+               "what a stream has besides the answer")
+          .add("response_format", &R::response_format, response_format_form(),
+               "what the text is; schemas always hold")
+          .include(constraint_fields());
+  return table;
+}
+
+// Prefix, suffix, and what comes between them, for models that were trained to fill in.
+std::vector<TokenId> infill_tokens(const ServedModel& model, std::vector<TokenId> prefix,
+                                   const std::string& suffix) {
+  const SpecialTokens& special = model.model->vocabulary().special();
+  if (special.fim_pre == kNoToken || special.fim_suf == kNoToken || special.fim_mid == kNoToken)
+    refuse(Path().member("suffix"), "the model has no tokens for filling in text");
+  std::vector<TokenId> tokens{special.fim_pre};
+  if (!prefix.empty() && prefix.front() == special.bos) {
+    tokens.insert(tokens.begin(), special.bos);
+    prefix.erase(prefix.begin());
+  }
+  tokens.insert(tokens.end(), prefix.begin(), prefix.end());
+  tokens.push_back(special.fim_suf);
+  const auto rest = model.model->tokenizer().encode(suffix, {.add_special = false});
+  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  tokens.push_back(special.fim_mid);
+  return tokens;
+}
+
+CompletionAnswerOptions answer_options(const CompletionRequest& request) {
+  CompletionAnswerOptions answer{.n = static_cast<std::size_t>(request.n),
+                                 .best_of = static_cast<std::size_t>(request.n),
+                                 .logprobs = static_cast<int>(request.logprobs.value_or(-1)),
+                                 .echo = request.echo,
+                                 .prompts = {},
+                                 .include_usage = request.stream_options.include_usage};
+  if (!request.best_of) return answer;
+  const Path param = Path().member("best_of");
+  if (*request.best_of < request.n) refuse(param, "must not be less than n");
+  if (*request.best_of > request.n && request.stream)
+    refuse(param, "the best of several cannot be streamed");
+  answer.best_of = static_cast<std::size_t>(*request.best_of);
+  return answer;
+}
+
+TextRequest request_for(const ServedModel& model, const CompletionRequest& request,
+                        const CompletionAnswerOptions& answer, const PromptText& prompt,
+                        EchoedPrompt* echoed) {
+  std::vector<TokenId> tokens = prompt_tokens(model, prompt, "prompt");
+  if (echoed)
+    *echoed = {prompt.is_ids ? model.model->tokenizer().decode(tokens) : prompt.text, tokens};
+  if (!request.suffix.empty()) tokens = infill_tokens(model, std::move(tokens), request.suffix);
+  const int logprobs = answer.best_of > answer.n ? std::max(0, answer.logprobs) : answer.logprobs;
+  TextRequest text = text_request(model, request, std::move(tokens), logprobs, "prompt");
+  text.texts = static_cast<std::int32_t>(answer.best_of);
+  text.prompt_logprobs = echoed && logprobs >= 0;
+  return text;
+}
+
+void completions(const std::shared_ptr<Call>& call) {
+  const ServedModel& model = *call->model;
+  CompletionRequest initial;
+  static_cast<GenerationFields&>(initial) = initial_generation(model);
+  if (!initial.max_tokens) initial.max_tokens = kDefaultTokens;
+  CompletionRequest request = completion_fields().read(*call->body, std::move(initial));
+  if (request.echo && !request.suffix.empty())
+    refuse(Path().member("suffix"), "cannot be combined with echo");
+  CompletionAnswerOptions answer = answer_options(request);
+  request.constraints.push_back(request.response_format);
+  const auto grammar = compile_constraint(model, only_constraint(request.constraints));
+  TextJob job{.prompts = {}, .reading = {}, .prompt_param = "prompt"};
+  if (request.echo) answer.prompts.resize(request.prompts.size());
+  for (std::size_t i = 0; i < request.prompts.size(); ++i) {
+    job.prompts.push_back(request_for(model, request, answer, request.prompts[i],
+                                      request.echo ? &answer.prompts[i] : nullptr));
+    job.prompts.back().generation.rules.grammar = grammar;
+  }
+  const std::size_t n_prompts = request.prompts.size();
+  auto writer = request.stream ? completion_stream(call, std::move(answer), n_prompts)
+                               : completion_answer(call, std::move(answer), n_prompts);
+  run_texts(call, std::move(job), std::move(writer));
+}
+
+}  // namespace
+
+Route completions_route() {
+  return {.method = "POST",
+          .path = "/v1/completions",
+          .operation = "createCompletion",
+          .summary = "Continues texts",
+          .handle = completions,
+          .request = &completion_fields(),
+          .model = ModelUse::named};
+}
+
+}  // namespace weft::api

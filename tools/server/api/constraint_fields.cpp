@@ -1,0 +1,137 @@
+#include "api/constraint_fields.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "api/errors.h"
+
+namespace weft::api {
+namespace {
+
+using Kind = Constraint::Kind;
+constexpr JsonTypes kSchemaTypes = kObject | kBoolean;
+
+// A schema, or a text that holds one.
+Form<Constraint> schema_form() {
+  return {"a JSON Schema", R"({"type":["object","boolean","string"]})", kAnyType,
+          [](const Json& json, const Path& path) -> Constraint {
+            if (json.is_string())
+              return {
+                  .kind = Kind::json_schema, .text = json.get<std::string>(), .param = path.text()};
+            if ((type_of(json) & kSchemaTypes) == 0) refuse(path, "a JSON Schema", json);
+            return {.kind = Kind::json_schema, .text = to_text(json), .param = path.text()};
+          }};
+}
+
+Form<Constraint> text_form(Kind kind, std::string expected) {
+  return {std::move(expected), R"({"type":"string"})", kString,
+          [kind](const Json& json, const Path& path) -> Constraint {
+            return {.kind = kind, .text = json.get<std::string>(), .param = path.text()};
+          }};
+}
+
+Form<Constraint> choice_form() {
+  auto texts = list(text(), 1, 100'000);
+  return {"a list of texts", texts.schema, kArray,
+          [read = texts.read](const Json& json, const Path& path) -> Constraint {
+            return {.kind = Kind::choice, .choices = read(json, path), .param = path.text()};
+          }};
+}
+
+void add(ConstraintFields& fields, Constraint constraint) {
+  const bool is_none = constraint.kind == Kind::gbnf && constraint.text.empty();
+  if (!is_none) fields.constraints.push_back(std::move(constraint));
+}
+
+const Fields<ConstraintFields>& structured_outputs_fields() {
+  static const auto table =
+      Fields<ConstraintFields>()
+          .apply("json", schema_form(), add, "JSON that this schema allows")
+          .apply("regex", text_form(Kind::regex, "a regular expression"), add,
+                 "text that this pattern matches from start to end")
+          .apply("choice", choice_form(), add, "one of these texts")
+          .apply("grammar", text_form(Kind::gbnf, "a grammar in GBNF"), add, "a grammar in GBNF")
+          .apply(
+              "json_object", boolean(),
+              [](ConstraintFields& fields, bool on) {
+                if (on)
+                  fields.constraints.push_back(
+                      {.kind = Kind::json_object, .param = "structured_outputs.json_object"});
+              },
+              "any JSON object")
+          .refused("structural_tag", {}, "not supported");
+  return table;
+}
+
+void append(ConstraintFields& fields, ConstraintFields more) {
+  for (Constraint& constraint : more.constraints)
+    fields.constraints.push_back(std::move(constraint));
+}
+
+}  // namespace
+
+const Fields<ConstraintFields>& constraint_fields() {
+  static const auto table =
+      Fields<ConstraintFields>()
+          .apply("grammar", text_form(Kind::gbnf, "a grammar in GBNF"), add,
+                 "a grammar in GBNF for all that is generated")
+          .apply("json_schema", schema_form(), add, "JSON that this schema allows")
+          .apply("guided_json", schema_form(), add, "JSON that this schema allows")
+          .apply("guided_regex", text_form(Kind::regex, "a regular expression"), add,
+                 "text that this pattern matches from start to end")
+          .apply("guided_choice", choice_form(), add, "one of these texts")
+          .apply("guided_grammar", text_form(Kind::gbnf, "a grammar in GBNF"), add,
+                 "a grammar in GBNF")
+          .apply("structured_outputs", object(structured_outputs_fields()), append,
+                 "what the answer must be")
+          .refused("grammar_lazy", {"false"}, "grammars hold from the first token");
+  return table;
+}
+
+Form<Constraint> response_format_form() {
+  struct SchemaFields {
+    std::string name;
+    Constraint schema;
+  };
+  struct FormatFields {
+    std::string type;
+    std::optional<SchemaFields> json_schema;
+    std::optional<Constraint> schema;
+  };
+  static const auto inner =
+      Fields<SchemaFields>()
+          .add("name", &SchemaFields::name, text(), "a name, which the model does not see")
+          .add("schema", &SchemaFields::schema, schema_form(), "the schema; it always holds");
+  static const auto table =
+      Fields<FormatFields>()
+          .required("type", &FormatFields::type, word({"text", "json_object", "json_schema"}),
+                    "what the content is")
+          .add("json_schema", &FormatFields::json_schema, object(inner), "if type is json_schema")
+          .add("schema", &FormatFields::schema, schema_form(), "the schema, in another place");
+  return {"an object with a type", table.schema(), kObject,
+          [](const Json& json, const Path& path) -> Constraint {
+            FormatFields format = table.read(json, {}, path);
+            if (format.type == "text") return {};
+            if (format.json_schema && format.json_schema->schema.kind != Kind::none)
+              return std::move(format.json_schema->schema);
+            if (format.schema) return std::move(*format.schema);
+            if (format.type == "json_schema")
+              refuse(path.member("json_schema").member("schema"), "is required");
+            return {.kind = Kind::json_object, .param = path.text()};
+          }};
+}
+
+Constraint only_constraint(const std::vector<Constraint>& constraints) {
+  const Constraint* found = nullptr;
+  for (const Constraint& constraint : constraints) {
+    if (constraint.kind == Kind::none) continue;
+    if (found)
+      throw bad_request(
+          constraint.param,
+          fmt::format("there is a constraint in {}, too; only one can hold", found->param));
+    found = &constraint;
+  }
+  return found ? *found : Constraint{};
+}
+
+}  // namespace weft::api

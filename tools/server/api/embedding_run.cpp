@@ -1,0 +1,64 @@
+#include "api/embedding_run.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/run/model.h"
+
+#include "api/await_result.h"
+#include "api/errors.h"
+
+namespace weft::api {
+Pooling pooling_of(const ServedModel& model) {
+  return model.embedder.pooling.value_or(file_pooling(*model.model));
+}
+
+std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& text,
+                                 const std::string& param) {
+  if (text.is_ids) return prompt_tokens(model, text, param);
+  std::vector<TokenId> tokens =
+      naming(param, [&] { return model.model->tokenizer().encode(text.text); });
+  if (tokens.empty()) throw bad_request(param, "a text has no tokens");
+  return tokens;
+}
+
+void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>> texts,
+                    const EmbedderOptions& options, std::string param,
+                    std::function<void(std::vector<Embedding>)> use) {
+  auto vectors = call->model->texts->embed(std::move(texts), options);
+  when_ready(std::move(call), std::move(vectors), std::move(use), std::move(param));
+}
+
+std::string numbers_json(std::span<const float> values) {
+  std::string text = "[";
+  for (const float value : values) {
+    if (text.size() > 1) text += ',';
+    const std::size_t begin = text.size();
+    fmt::format_to(std::back_inserter(text), "{}", value);
+    // Clients in typed languages expect a point.
+    if (text.find_first_of(".e", begin) == text.npos) text += ".0";
+  }
+  return text + "]";
+}
+
+std::string base64_json(std::span<const float> values) {
+  static_assert(std::endian::native == std::endian::little);
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes(values.size_bytes(), '\0');
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  std::string text = "\"";
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t n = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t word = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      word = word << 8 | (k < n ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) text += k <= n ? kDigits[word >> (18 - 6 * k) & 63] : '=';
+  }
+  return text + "\"";
+}
+
+}  // namespace weft::api

@@ -1,0 +1,31 @@
+#pragma once
+// Vectors of texts, for every interface that gives them.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/prompt_fields.h"
+#include "api/routes.h"
+
+namespace weft::api {
+
+Pooling pooling_of(const ServedModel& model);
+
+// With the tokens that the vocabulary adds to texts. Throws ApiError 400 with `param`.
+std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& text,
+                                 const std::string& param);
+
+// Computes vectors and passes them to `use` on a preparing thread; errors are answered, also those
+// that `use` throws. `options`: usually those of the model. `param` names the field with the texts.
+// Returns at once.
+void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>> texts,
+                    const EmbedderOptions& options, std::string param,
+                    std::function<void(std::vector<Embedding>)> use);
+
+std::string numbers_json(std::span<const float> values);  // [0.5,..]
+std::string base64_json(std::span<const float> values);   // "AAAAPw=="
+
+}  // namespace weft::api

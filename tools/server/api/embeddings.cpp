@@ -1,0 +1,95 @@
+// POST /v1/embeddings.
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/run/model.h"
+
+#include "api/embedding_run.h"
+#include "api/json.h"
+#include "api/openai.h"
+#include "api/prompt_fields.h"
+
+namespace weft::api {
+namespace {
+
+struct EmbeddingRequest {
+  std::string model;
+  std::vector<PromptText> input;
+  std::string encoding_format = "float";
+  std::optional<std::int64_t> dimensions;
+};
+
+const Fields<EmbeddingRequest>& embedding_fields() {
+  using R = EmbeddingRequest;
+  static const auto table =
+      Fields<R>()
+          .required("input", &R::input, prompts_form(2048), "texts or token ids")
+          .add("model", &R::model, text(), "name of the model; the only one if it is absent")
+          .add("encoding_format", &R::encoding_format, word({"float", "base64"}),
+               "base64: little-endian float32")
+          .add("dimensions", &R::dimensions, whole(1, 1 << 20),
+               "cut the vectors to so many numbers, and normalize them anew");
+  return table;
+}
+
+std::string vector_json(std::vector<float> values, const EmbeddingRequest& request) {
+  if (request.dimensions) {
+    const auto n = static_cast<std::size_t>(*request.dimensions);
+    if (n > values.size())
+      refuse(Path().member("dimensions"),
+             fmt::format("the vectors have {} numbers", values.size()));
+    values.resize(n);
+    normalize(values, kEuclidean);
+  }
+  return request.encoding_format == "base64" ? base64_json(values) : numbers_json(values);
+}
+
+void answer(const Call& call, const EmbeddingRequest& request, std::vector<Embedding> vectors) {
+  std::string data;
+  std::int64_t n_tokens = 0;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    n_tokens += vectors[i].n_tokens;
+    data += fmt::format(R"({}{{"object":"embedding","index":{},"embedding":{}}})",
+                        i == 0 ? "" : ",", i, vector_json(std::move(vectors[i].values), request));
+  }
+  call.reply(fmt::format(R"({{"object":"list","data":[{}],"model":{},)"
+                         R"("usage":{{"prompt_tokens":{},"total_tokens":{}}}}})",
+                         data, literal(call.model->name), n_tokens, n_tokens));
+}
+
+void embeddings(const std::shared_ptr<Call>& call) {
+  const ServedModel& model = *call->model;
+  EmbeddingRequest request = embedding_fields().read(*call->body);
+  const Pooling pooling = pooling_of(model);
+  if (pooling == Pooling::none || pooling == Pooling::rank)
+    throw bad_request("", fmt::format("the model's pooling is \"{}\", which does not give one "
+                                      "vector per text{}",
+                                      to_string(pooling),
+                                      pooling == Pooling::none ? "; /embedding gives all" : ""));
+  std::vector<std::vector<TokenId>> texts;
+  for (const PromptText& text : request.input) texts.push_back(text_tokens(model, text, "input"));
+  run_embeddings(call, std::move(texts), model.embedder, "input",
+                 [call, request = std::move(request)](std::vector<Embedding> vectors) {
+                   answer(*call, request, std::move(vectors));
+                 });
+}
+
+}  // namespace
+
+Route embeddings_route() {
+  return {.method = "POST",
+          .path = "/v1/embeddings",
+          .operation = "createEmbedding",
+          .summary = "Vectors of texts",
+          .handle = embeddings,
+          .request = &embedding_fields(),
+          .model = ModelUse::named,
+          .aliases = {"/embeddings"}};
+}
+
+}  // namespace weft::api

@@ -1,0 +1,242 @@
+#include "api/generation_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <random>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/run/model.h"
+#include "weft/tokenize/vocabulary.h"
+
+#include "api/errors.h"
+
+namespace weft::api {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+constexpr std::size_t kMaxStops = 256;
+
+// Other servers' names of samplers.
+std::string sampler_name(const std::string& name) {
+  static const std::pair<std::string_view, std::string_view> kOther[] = {
+      {"typical_p", "typ_p"},
+      {"typical", "typ_p"},
+      {"tfs_z", "tail_free"},
+      {"temp", "temperature"},
+      {"top_n_sigma", "top_n_sigma"}};
+  for (const auto& [other, own] : kOther)
+    if (name == other) return std::string(own);
+  return name;
+}
+
+Form<std::vector<std::string>> samplers_form() {
+  auto form = list(text());
+  return {"a list of names of samplers", form.schema, kArray,
+          [read = form.read](const Json& json, const Path& path) {
+            std::vector<std::string> names = read(json, path);
+            for (std::string& name : names) name = sampler_name(name);
+            try {
+              check_sampler_order(names);
+            } catch (const Error& e) {
+              refuse(path, e.what());
+            }
+            return names;
+          }};
+}
+
+float bias_value(const Json& value, double limit, const Path& path, const Json& whole_field) {
+  if (value.is_boolean() && !value.get<bool>()) return kNever;
+  if (!value.is_number() || !(std::abs(value.get<double>()) <= limit))
+    refuse(path, fmt::format("expected biases from {} to {}, or false", -limit, limit),
+           whole_field);
+  return value.get<float>();
+}
+
+TokenId token_of(const ServedModel& model, std::int64_t id, std::string_view param) {
+  const std::int64_t n_vocab = model.model->facts().n_vocab;
+  if (id < 0 || id >= n_vocab)
+    throw bad_request(std::string(param),
+                      fmt::format("token {} is outside the vocabulary of {} tokens", id, n_vocab));
+  return static_cast<TokenId>(id);
+}
+
+TokenId token_of(const ServedModel& model, const std::string& id, std::string_view param) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), value);
+  if (error != std::errc() || end != id.data() + id.size())
+    throw bad_request(std::string(param),
+                      fmt::format("expected ids of tokens, got {}", literal(id.substr(0, 60))));
+  return token_of(model, value, param);
+}
+
+std::uint64_t seed_of(const ServedModel& model, const GenerationFields& fields) {
+  if (fields.seed && *fields.seed != -1) return static_cast<std::uint64_t>(*fields.seed);
+  if (!fields.seed && !model.random_seed) return model.sampler.seed;
+  thread_local std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+Form<Bias> bias_form(double limit) {
+  const std::string expected = "an object of token ids with their biases";
+  return {expected,
+          R"({"anyOf":[{"type":"object","additionalProperties":{"type":["number","boolean"]}},)"
+          R"({"type":"array","items":{"type":"array","minItems":2,"maxItems":2}}]})",
+          kObject | kArray, [expected, limit](const Json& json, const Path& path) {
+            Bias biases;
+            if (json.is_object()) {
+              for (const auto& [id, value] : json.get_ref<const Json::object_t&>())
+                biases.emplace_back(id, bias_value(value, limit, path, json));
+              return biases;
+            }
+            for (const Json& pair : json) {
+              if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer())
+                refuse(path, expected, json);
+              biases.emplace_back(to_text(pair[0]), bias_value(pair[1], limit, path, json));
+            }
+            return biases;
+          }};
+}
+
+Form<std::vector<std::string>> stop_form() {
+  return convert<std::vector<std::string>>(
+      either(convert<std::vector<std::string>>(
+                 text(), [](std::string one) { return std::vector<std::string>{std::move(one)}; }),
+             list(text(), 0, kMaxStops)),
+      [](std::vector<std::string> stops) {
+        std::erase(stops, "");
+        return stops;
+      });
+}
+
+const Fields<SamplerOptions>& sampler_fields() {
+  using S = SamplerOptions;
+  constexpr int kMaxInt = std::numeric_limits<int>::max();
+  static const auto table =
+      Fields<S>()
+          .add("temperature", &S::temperature, number(0), "0: always the most likely token")
+          .add("top_p", &S::top_p, number(0, 1), "keep the likeliest tokens of this probability")
+          .add("top_k", &S::top_k, whole(-1, kMaxInt), "keep this many tokens; 0 and -1: all")
+          .add("min_p", &S::min_p, number(0, 1),
+               "drop tokens less likely than this share of the likeliest one's probability")
+          .add("typical_p", &S::typical_p, number(0, 1), "locally typical sampling; 1: off")
+          .add("top_n_sigma", &S::top_n_sigma, number(), "0 and less: off")
+          .add("tfs_z", &S::tail_free_z, number(0, 1), "tail-free sampling; 1: off")
+          .add("frequency_penalty", &S::frequency_penalty, number(-2, 2),
+               "subtracted for each time that the token came before")
+          .add("presence_penalty", &S::presence_penalty, number(-2, 2),
+               "subtracted if the token came before")
+          .add("repeat_penalty", &S::repeat_penalty, number(0.001, 1000),
+               "divides the logits of tokens that came before; 1: off")
+          .add("repetition_penalty", &S::repeat_penalty, number(0.001, 1000),
+               "another name of repeat_penalty")
+          .add("repeat_last_n", &S::penalty_last_n, whole(-1, kMaxInt),
+               "how many of the latest tokens are penalized; 0: none")
+          .add("dynatemp_range", &S::dynamic_range, number(0),
+               "how far the temperature varies with the entropy")
+          .add("dynatemp_exponent", &S::dynamic_exponent, number(),
+               "how strongly the temperature follows the entropy")
+          .add("xtc_probability", &S::xtc_probability, number(0, 1),
+               "how often the likeliest tokens are excluded")
+          .add("xtc_threshold", &S::xtc_threshold, number(0, 1),
+               "tokens above this probability may be excluded")
+          .add("dry_multiplier", &S::dry_multiplier, number(0), "0: repetitions are not penalized")
+          .add("dry_base", &S::dry_base, number(1), "how the penalty grows with the length")
+          .add("dry_allowed_length", &S::dry_allowed_length, whole(0, kMaxInt),
+               "repetitions up to this length are not penalized")
+          .add("dry_penalty_last_n", &S::dry_last_n, whole(-1, kMaxInt),
+               "how many of the latest tokens are searched; -1: all")
+          .add("mirostat", &S::mirostat, whole(0, 2), "1, 2: version of mirostat; 0: off")
+          .add("mirostat_tau", &S::mirostat_tau, number(0), "target entropy")
+          .add("mirostat_eta", &S::mirostat_eta, number(0), "learning rate")
+          .add("samplers", &S::order, samplers_form(), "the order of the samplers");
+  return table;
+}
+
+const Fields<GenerationFields>& generation_fields() {
+  using G = GenerationFields;
+  constexpr std::int64_t kManyTokens = std::int64_t{1} << 40;
+  static const auto table =
+      Fields<G>()
+          .include(sampler_fields(), &G::sampler)
+          .add("seed", &G::seed, whole(), "the same seed gives the same text; -1: random")
+          .add("n", &G::n, whole(1, 128), "choices")
+          .add("stop", &G::stop, stop_form(), "the text ends before the first of these")
+          .add("stream", &G::stream, boolean(), "send the answer in pieces, as it is generated")
+          .add("logit_bias", &G::logit_bias, bias_form(), "added to the logits of these tokens")
+          .add("ignore_eos", &G::ignore_eos, boolean(), "never choose a token that ends the text")
+          .add("min_tokens", &G::min_tokens, whole(0, kManyTokens),
+               "generate this many tokens before the text may end")
+          .add("stop_token_ids", &G::stop_token_ids, list(whole(), 0, 1024),
+               "tokens that end the text, besides the model's own")
+          .add("bad_words", &G::bad_words, list(text(), 0, 1024), "texts that never come")
+          .add("skip_special_tokens", &G::skip_special_tokens, boolean(),
+               "do not show control tokens")
+          .add("dry_sequence_breakers", &G::dry_sequence_breakers, list(text(), 0, 1024),
+               "repetitions do not reach across these")
+          .add("cache_prompt", &G::cache_prompt, boolean(),
+               "continue from what slots and kept prompts hold")
+          .add("id_slot", &G::id_slot, whole(-1, 1 << 20), "wait for this slot; -1: any")
+          .add("priority", &G::priority, whole(-1000, 1000), "lower ones leave the queue first")
+          .add("return_progress", &G::return_progress, boolean(),
+               "chunks that say how much of the prompt is computed")
+          .add("timings_per_token", &G::timings_per_token, boolean(), "timings in every chunk")
+          .refused("use_beam_search", {"false"}, "beam search is not supported")
+          .refused("include_stop_str_in_output", {"false"}, "stop strings are never shown")
+          .refused("prompt_logprobs", {"false"},
+                   "not supported; completions have echo and logprobs")
+          .refused("truncate_prompt_tokens", {"-1"}, "prompts are never cut")
+          .refused("allowed_token_ids", {"[]"}, "not supported; use logit_bias or a grammar");
+  return table;
+}
+
+GenerationFields initial_generation(const ServedModel& model) {
+  GenerationFields fields;
+  fields.sampler = model.sampler;
+  fields.cache_prompt = model.reuse;
+  if (model.max_tokens >= 0) fields.max_tokens = model.max_tokens;
+  return fields;
+}
+
+TextRequest text_request(const ServedModel& model, const GenerationFields& fields,
+                         std::vector<TokenId> prompt, int logprobs, std::string_view prompt_param) {
+  const std::int64_t context = model.texts->context();
+  if (std::ssize(prompt) > context)
+    throw context_exceeded(std::string(prompt_param), std::ssize(prompt), context);
+  if (fields.id_slot >= model.texts->n_slots())
+    throw bad_request(
+        "id_slot", fmt::format("no slot {}: there are {}", fields.id_slot, model.texts->n_slots()));
+  TextRequest request{.prompt = std::move(prompt)};
+  GenerationOptions& g = request.generation;
+  g.sampler = fields.sampler;
+  g.sampler.seed = seed_of(model, fields);
+  for (const auto& [id, bias] : fields.logit_bias)
+    g.sampler.logit_bias.emplace_back(token_of(model, id, "logit_bias"), bias);
+  if (fields.dry_sequence_breakers && g.sampler.dry_multiplier > 0)
+    g.sampler.dry_breakers = tokens_with(model.model->tokenizer(), *fields.dry_sequence_breakers);
+  g.rules.tree = model.tree;
+  g.rules.stops = fields.stop;
+  g.rules.banned = fields.bad_words;
+  g.decode.show_special = !fields.skip_special_tokens;
+  g.max_tokens = fields.max_tokens.value_or(-1);
+  g.ignore_eos = fields.ignore_eos;
+  g.min_tokens = fields.min_tokens;
+  for (std::size_t i = 0; i < fields.stop_token_ids.size(); ++i)
+    g.stop_tokens.push_back(
+        token_of(model, fields.stop_token_ids[i], fmt::format("stop_token_ids[{}]", i)));
+  g.logprobs = logprobs;
+  request.texts = static_cast<std::int32_t>(fields.n);
+  request.reuse = fields.cache_prompt;
+  request.slot = static_cast<std::int32_t>(fields.id_slot);
+  request.priority = static_cast<int>(-fields.priority);
+  if (fields.deadline_seconds)
+    request.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double>(*fields.deadline_seconds));
+  return request;
+}
+
+}  // namespace weft::api

@@ -1,0 +1,10 @@
+#include "api/openai.h"
+
+namespace weft::api {
+
+std::vector<Route> openai_routes(Services&) {
+  return {chat_completions_route(), completions_route(), embeddings_route(), models_route(),
+          model_route()};
+}
+
+}  // namespace weft::api

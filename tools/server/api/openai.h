@@ -1,0 +1,14 @@
+#pragma once
+// The endpoints of OpenAI's interface, one function each.
+
+#include "api/routes.h"
+
+namespace weft::api {
+
+Route chat_completions_route();
+Route completions_route();
+Route embeddings_route();
+Route models_route();
+Route model_route();
+
+}  // namespace weft::api
