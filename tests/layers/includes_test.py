@@ -19,7 +19,7 @@ LIBRARIES = {
                    "models/serve/src", "models/check/src"],
     r"utf8proc\.h": ["models/text"],
     r"xxhash\.h": ["models/run/src", "models/check/src"],
-    r"zlib\.h": [],
+    r"zlib\.h|boost/|openssl/": [],
     r"CLI/|histedit\.h": [],
 }
 # Instructions and names of processors, and where they may stand.

@@ -27,7 +27,7 @@ class Browser:
         with open(log, "wb") as out:
             self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=out, stderr=out)
         end = time.monotonic() + 60
-        while not (port := re.search(r"on port (\d+)\.?\s", log.read_text("utf-8", "replace"))):
+        while not (port := re.search(r"successfully on port (\d+)", log.read_text("utf-8", "replace"))):
             assert time.monotonic() < end, log.read_text("utf-8", "replace")
             time.sleep(0.05)
         self.url = f"http://127.0.0.1:{port.group(1)}/session"

@@ -16,6 +16,8 @@ class RuledBeams : public SessionBeams {
  public:
   explicit RuledBeams(const Generation::Impl& from)
       : SessionBeams(from.session, from.cancel), end_tokens_(from.end_tokens) {
+    if (from.options.min_tokens > 0 || !from.options.stop_tokens.empty())
+      fail<UnsupportedError>("beam search with min_tokens or stop_tokens is not supported");
     if (from.rules) rules_.push_back(*from.rules);
   }
 

@@ -29,7 +29,7 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
   const bool any_rules =
       options.rules.grammar || !options.rules.stops.empty() || !options.rules.banned.empty();
   if (any_rules) rules.emplace(session.model().tokenizer(), options.rules);
-  if (options.ignore_eos) {
+  if (options.ignore_eos || options.min_tokens > 0) {
     const Vocabulary& vocabulary = session.model().vocabulary();
     for (TokenId id = 0; id < session.model().facts().n_vocab; ++id)
       if (id < vocabulary.size() && vocabulary.ends_generation(id)) end_tokens.push_back(id);
@@ -184,10 +184,13 @@ std::optional<GenerationEvent> Generation::Impl::next_without_step() {
 std::span<const float> Generation::Impl::allowed(std::span<const float> logits) {
   const bool healing_now = heals() && n_new() == 0;
   const bool restricted = rules && rules->restricts();
-  if (!restricted && !options.ignore_eos && !healing_now) return logits;
+  const bool too_short = n_new() < options.min_tokens;
+  const bool may_end = !options.ignore_eos && !too_short;
+  if (!restricted && may_end && !healing_now) return logits;
   changed_logits.assign(logits.begin(), logits.end());
   if (restricted) rules->restrict(changed_logits);
-  forbid(end_tokens, changed_logits);
+  if (!may_end) forbid(end_tokens, changed_logits);
+  if (too_short) forbid(options.stop_tokens, changed_logits);
   if (healing_now) return healing->only_allowed(changed_logits, changed_logits);
   return changed_logits;
 }
@@ -208,13 +211,17 @@ std::optional<GenerationEvent> Generation::Impl::choose_unless_full(std::span<co
   return choose(logits);
 }
 
+bool Generation::Impl::ends_text(TokenId token) const {
+  const Vocabulary& vocabulary = session.model().vocabulary();
+  return (token < vocabulary.size() && vocabulary.ends_generation(token)) ||
+         std::ranges::find(options.stop_tokens, token) != options.stop_tokens.end();
+}
+
 GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
   pass_prompt_to_sampler();
   const std::span<const float> left = allowed(logits);
   const TokenId token = options.choose ? options.choose(left) : sampler.sample(left);
-  const Vocabulary& vocabulary = session.model().vocabulary();
-  if (token < vocabulary.size() && vocabulary.ends_generation(token))
-    return end(StopReason::end_of_text, token);
+  if (ends_text(token)) return end(StopReason::end_of_text, token);
   if (options.feed_last && std::ssize(tokens) == session.options().context)
     return end(StopReason::context_full);
   tokens.push_back(token);

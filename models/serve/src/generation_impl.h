@@ -30,6 +30,7 @@ struct Generation::Impl {
   // None if max_tokens is 0: then the prompt was only fed.
   std::optional<GenerationEvent> choose_unless_full(std::span<const float> logits);
   GenerationEvent choose_from(std::span<const float> logits);
+  bool ends_text(TokenId token) const;
   GenerationEvent deliver(TokenId token, std::span<const float> logits);
   GenerationEvent end(StopReason reason, TokenId token = kNoToken);
 

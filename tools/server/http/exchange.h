@@ -59,7 +59,7 @@ class Exchange {
   virtual std::size_t unsent() const = 0;
 
   // `left` is called once, on a thread of the server, if the client leaves before the answer is
-  // complete; at once if it has already left. It must not block.
+  // complete; at once, on this thread, if it has already left. It must not block.
   virtual void on_client_left(std::function<void()> left) = 0;
 };
 

@@ -118,7 +118,11 @@ void Server::Impl::accept(Listener& listener) {
 void Server::Impl::on_accepted(Listener& listener, Code error, Socket socket) {
   if (!listener.acceptor.is_open()) return;
   if (!error) {
-    add(std::move(socket));
+    try {
+      add(std::move(socket));
+    } catch (const std::exception&) {
+      // No memory for it: the socket closes.
+    }
     return accept(listener);
   }
   if (error == asio::error::connection_aborted) return accept(listener);
@@ -198,7 +202,14 @@ std::string Server::url() const {
 }
 
 void Server::run() {
-  impl_->io.run();
+  for (;;) {
+    try {
+      impl_->io.run();
+      return;
+    } catch (const std::exception&) {
+      // A hook threw while a connection closed. No request may end the server.
+    }
+  }
 }
 
 void Server::drain() {

@@ -9,7 +9,8 @@
 // requests only.
 //
 // Threads: stop() and drain() may be called from any thread, but not from a signal handler. The
-// hooks are called on the I/O thread and must not block. Exchanges may outlive the server.
+// hooks are called on the I/O thread and must neither block nor throw, except for the handler,
+// whose exceptions are answered with status 500. Exchanges may outlive the server.
 
 #include <chrono>
 #include <cstddef>

@@ -57,6 +57,7 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   bool connected() const { return connected_; }
+  int socket() const { return fd_; }
 
   // Stops if the server closes.
   void send(std::string_view bytes) {

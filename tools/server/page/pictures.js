@@ -4,21 +4,31 @@ import {byId, element, get, svg} from "./dom.js";
 
 const kRow = 26, kGap = 22, kSide = 18, kChar = 6.6, kMaxLines = 4;
 
-// Rows by the longest way from an input; edges that go back are left out of it.
+// Rows by the longest way from an input; edges that go back are left out of it. Inputs are in the
+// row above the first box that reads them.
 function rankBoxes(boxes, edges) {
   const rank = new Map(boxes.map(b => [b.name, 0]));
-  const into = new Map(boxes.map(b => [b.name, []]));
-  for (const e of edges) if (!e.upwards) into.get(e.to)?.push(e.from);
-  for (const b of boxes)  // they come in the order of the graph
-    for (const from of into.get(b.name)) rank.set(b.name, Math.max(rank.get(b.name), (rank.get(from) ?? 0) + 1));
-  return {rank, into};
+  const from = new Map(boxes.map(b => [b.name, []])), to = new Map(boxes.map(b => [b.name, []]));
+  for (const e of edges)
+    if (!e.upwards && rank.has(e.from) && rank.has(e.to)) { from.get(e.to).push(e.from); to.get(e.from).push(e.to); }
+  for (let changed = true, i = 0; changed && i <= boxes.length; ++i) {
+    changed = false;
+    for (const b of boxes) {
+      const least = Math.max(0, ...from.get(b.name).map(n => rank.get(n) + 1));
+      if (least > rank.get(b.name)) { rank.set(b.name, least); changed = true; }
+    }
+  }
+  for (const b of boxes)
+    if (!from.get(b.name).length && to.get(b.name).length)
+      rank.set(b.name, Math.max(0, Math.min(...to.get(b.name).map(n => rank.get(n))) - 1));
+  return {rank, from};
 }
 
 // Boxes of a row, ordered by the mean position of what leads to them.
-function orderRow(row, into, position) {
+function orderRow(row, from, position) {
   const wish = b => {
-    const from = into.get(b.name).map(n => position.get(n)).filter(x => x !== undefined);
-    return from.length ? from.reduce((a, x) => a + x, 0) / from.length : 0;
+    const known = from.get(b.name).map(n => position.get(n)).filter(x => x !== undefined);
+    return known.length ? known.reduce((a, x) => a + x, 0) / known.length : 0;
   };
   return row.map(b => [wish(b), b]).sort((a, b) => a[0] - b[0]).map(([, b]) => b);
 }
@@ -29,24 +39,35 @@ function sizeOf(box) {
   box.height = 8 + 15 * box.texts.length;
 }
 
+function placeRow(row, x, y, position) {
+  for (const b of row) {
+    Object.assign(b, {x, y});
+    position.set(b.name, x + b.width / 2);
+    x += b.width + kGap;
+  }
+  return x;
+}
+
+// Boxes of layers are on the left; beside them, on the right, those of no layer.
 function layOut(graph) {
   graph.boxes.forEach(sizeOf);
-  const {rank, into} = rankBoxes(graph.boxes, graph.edges);
+  const {rank, from} = rankBoxes(graph.boxes, graph.edges);
   const rows = [];
   for (const b of graph.boxes) (rows[rank.get(b.name)] ||= []).push(b);
+  const inLayer = row => row.filter(b => b.cluster >= 0);
+  const widthOf = row => row.reduce((sum, b) => sum + b.width + kGap, kSide);
+  const ranks = graph.boxes.filter(b => b.cluster >= 0).map(b => rank.get(b.name));
+  const left = Math.max(kSide, ...rows.filter(Boolean).map(row => widthOf(inLayer(row)))) + 2 * kSide;
   const position = new Map();
   let y = kSide, width = 0;
-  for (const row of rows) {
-    if (!row) continue;
-    let x = kSide;
-    for (const b of orderRow(row, into, position)) {
-      Object.assign(b, {x, y});
-      position.set(b.name, x + b.width / 2);
-      x += b.width + kGap;
-    }
-    width = Math.max(width, x);
+  rows.forEach((row, i) => {
+    if (!row) return;
+    const beside = ranks.length && i >= Math.min(...ranks) && i <= Math.max(...ranks);
+    const end = placeRow(orderRow(inLayer(row), from, position), kSide, y, position);
+    const others = orderRow(row.filter(b => b.cluster < 0), from, position);
+    width = Math.max(width, end, placeRow(others, beside ? left : kSide, y, position));
     y += Math.max(...row.map(b => b.height)) + kRow;
-  }
+  });
   return {width, height: y};
 }
 

@@ -43,9 +43,9 @@ std::string json_line(const AccessRecord& r) {
       json_string(printable(std::string_view(r.path).substr(0, kMaxPath))), r.status,
       r.seconds * 1e3);
   if (!r.model.empty()) line += fmt::format(R"(,"model":{})", json_string(printable(r.model)));
-  if (r.n_prompt >= 0) {
-    line += fmt::format(R"(,"prompt_tokens":{},"cached_tokens":{},"new_tokens":{})", r.n_prompt,
-                        r.n_cached, r.n_new);
+  if (r.tokens.n_prompt >= 0) {
+    line += fmt::format(R"(,"prompt_tokens":{},"cached_tokens":{},"new_tokens":{})",
+                        r.tokens.n_prompt, r.tokens.n_cached, r.tokens.n_new);
   }
   if (r.client_left) line += R"(,"client_left":true)";
   return line + "}\n";
@@ -55,8 +55,9 @@ std::string plain_line(const AccessRecord& r) {
   std::string line = fmt::format("{} {} {} {} {:.1f} ms", now(), printable(r.method),
                                  printable(std::string_view(r.path).substr(0, kMaxPath)), r.status,
                                  r.seconds * 1e3);
-  if (r.n_prompt >= 0)
-    line += fmt::format(" prompt {} cached {} new {}", r.n_prompt, r.n_cached, r.n_new);
+  if (r.tokens.n_prompt >= 0)
+    line += fmt::format(" prompt {} cached {} new {}", r.tokens.n_prompt, r.tokens.n_cached,
+                        r.tokens.n_new);
   if (!r.model.empty()) line += fmt::format(" model {}", printable(r.model));
   if (r.client_left) line += " client left";
   return line + fmt::format(" {}\n", r.id);

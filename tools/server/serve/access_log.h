@@ -11,11 +11,15 @@
 
 namespace weft::server {
 
+struct TokenCounts {
+  std::int64_t n_prompt = -1, n_cached = -1, n_new = -1;  // -1: the request has none
+};
+
 struct AccessRecord {
   std::string method, path, id, peer, model;
   int status = 0;
   double seconds = 0;
-  std::int64_t n_prompt = -1, n_cached = -1, n_new = -1;  // tokens; -1: the request has none
+  TokenCounts tokens;
   bool client_left = false;
 };
 

@@ -47,6 +47,7 @@ struct Entry {
   std::deque<Waiting> waiting;  // for the model to be loaded
 
   bool is_loaded() const { return served != nullptr; }
+  bool has_engine() const { return served && served->engine; }  // tests have none
 };
 
 void add(EngineCounters& sum, const EngineCounters& more) {
@@ -151,7 +152,7 @@ std::shared_ptr<const api::ServedModel> ModelPool::Impl::held(Entry& entry) {
 std::int64_t ModelPool::Impl::used_bytes() const {
   std::int64_t bytes = 0;
   for (const Entry& entry : entries)
-    if (entry.is_loaded()) bytes += entry.served->engine->memory().total();
+    if (entry.has_engine()) bytes += entry.served->engine->memory().total();
   return bytes;
 }
 
@@ -194,7 +195,7 @@ bool ModelPool::Impl::make_room(std::unique_lock<std::mutex>& lock, bool one_mor
 }
 
 void ModelPool::Impl::unload(std::unique_lock<std::mutex>& lock, Entry& entry) {
-  add(retired, entry.served->engine->state().counters);
+  if (entry.has_engine()) add(retired, entry.served->engine->state().counters);
   std::shared_ptr<api::ServedModel> last = std::exchange(entry.served, nullptr);
   entry.status = Status::unloaded;
   ++unloads;
@@ -341,7 +342,7 @@ PoolCounters ModelPool::counters() const {
   const std::lock_guard lock(impl_->shared->mutex);
   PoolCounters sum{.engines = impl_->retired, .loads = impl_->loads, .unloads = impl_->unloads};
   for (const Entry& entry : impl_->entries) {
-    if (!entry.is_loaded()) continue;
+    if (!entry.has_engine()) continue;
     const EngineState state = entry.served->engine->state();
     add(sum.engines, state.counters);
     add(sum.memory, entry.served->engine->memory());

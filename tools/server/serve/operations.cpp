@@ -9,6 +9,8 @@
 
 #include "api/errors.h"
 #include "api/json.h"
+#include "serve/model_pool.h"
+#include "serve/server_metrics.h"
 
 namespace weft::server {
 namespace {

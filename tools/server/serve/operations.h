@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "api/routes.h"
-#include "serve/model_pool.h"
-#include "serve/server_metrics.h"
 
 namespace weft::server {
+
+class ModelPool;
+struct ServerMetrics;
 
 struct Operations {
   ModelPool& pool;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "api/errors.h"
+#include "serve/model_pool.h"
+#include "serve/operations.h"
 #include "serve/page_state.h"
 
 namespace weft::server {

@@ -1,16 +1,17 @@
 #pragma once
 // The page at /, its files, and what it shows of the server.
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/routes.h"
-#include "serve/operations.h"
+#include "serve/draw_plan.h"
 
 namespace weft::server {
+
+struct Operations;
 
 struct PageFile {
   std::string_view name, content;
@@ -20,9 +21,6 @@ std::span<const PageFile> page_files();
 
 // Paths of files that the page loads before it can send a key.
 const std::vector<std::string>& page_paths();
-
-// Draws the memory plan of a model as SVG.
-using DrawPlan = std::function<std::string(const Model& model, const SessionOptions& options)>;
 
 // `show_page`: else / answers with a line of text. `operations` outlives the routes. Without
 // `draw_plan` there is no /ui/plan.

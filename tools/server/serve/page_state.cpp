@@ -10,6 +10,8 @@
 #include "weft/run/session.h"
 
 #include "api/json.h"
+#include "serve/model_pool.h"
+#include "serve/operations.h"
 
 namespace weft::server {
 namespace {

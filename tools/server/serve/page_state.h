@@ -4,9 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "serve/operations.h"
+#include "weft/run/session.h"
 
 namespace weft::server {
+
+struct Operations;
 
 // Counters, and of each loaded model its slots and memory.
 std::string state_json(const Operations& operations);

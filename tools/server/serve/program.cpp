@@ -17,6 +17,7 @@
 
 #include "api/errors.h"
 #include "api/routes.h"
+#include "api/text_run.h"
 #include "http/access.h"
 #include "http/server.h"
 #include "serve/access_log.h"
@@ -27,6 +28,7 @@
 #include "serve/operations.h"
 #include "serve/page.h"
 #include "serve/request_log.h"
+#include "serve/server_metrics.h"
 #include "serve/signals.h"
 #include "serve/systemd.h"
 #include "serve/trace.h"
@@ -83,6 +85,15 @@ http::Reply refuse(const http::RequestHead& head, const http::Refusal& refusal) 
   return api::error_reply(error, api::error_form(head.path));
 }
 
+std::vector<std::string> paths_of(const std::vector<api::Route>& routes) {
+  std::vector<std::string> paths{"/openapi.json"};
+  for (const api::Route& route : routes) {
+    paths.push_back(route.path);
+    paths.insert(paths.end(), route.aliases.begin(), route.aliases.end());
+  }
+  return paths;
+}
+
 std::vector<ModelSource> sources_of(const Flags& flags) {
   if (!flags.models_dir.empty()) return models_below(flags.models_dir);
   std::vector<std::string> names = flags.aliases;
@@ -109,11 +120,11 @@ Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& vers
   if (!flags_.trace_folder.empty()) tracer_ = make_tracer(version);
   services_->options.on_texts = [this](const http::Request& request, const api::ServedModel& model,
                                        const api::RunTotals& totals) {
-    requests_->add_texts(request.id, model.name, totals);
+    requests_->add_texts(request.id, model.name, {totals.n_prompt, totals.n_reused, totals.n_new});
     if (tracer_) tracer_->add_texts(request.id, model.model->file().path(), totals.seed);
   };
   std::vector<api::Route> all = routes(version);
-  requests_ = std::make_unique<RequestLog>(log_, metrics_, all);
+  requests_ = std::make_unique<RequestLog>(log_, metrics_, paths_of(all));
   router_ = std::make_unique<api::Router>(std::move(all), *services_);
 }
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "serve/draw_plan.h"
 #include "serve/flags.h"
-#include "serve/page.h"
 
 namespace weft::server {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "serve/server_metrics.h"
+
 namespace weft::server {
 namespace {
 
@@ -11,18 +13,14 @@ constexpr int kClientLeft = 499;
 
 }  // namespace
 
-RequestLog::RequestLog(Log& log, ServerMetrics& metrics, const std::vector<api::Route>& routes)
+RequestLog::RequestLog(Log& log, ServerMetrics& metrics, const std::vector<std::string>& paths)
     : log_(log), metrics_(metrics) {
-  const auto add = [this](const std::string& path) {
+  for (const std::string& path : paths) {
     const std::size_t parameter = path.find('{');
     if (parameter == path.npos)
       paths_.push_back(path);
     else
       prefixes_.emplace_back(path.substr(0, parameter), path);
-  };
-  for (const api::Route& route : routes) {
-    add(route.path);
-    std::ranges::for_each(route.aliases, add);
   }
 }
 
@@ -33,10 +31,9 @@ std::string RequestLog::known_path(const std::string& path) const {
   return "other";
 }
 
-void RequestLog::add_texts(const std::string& id, const std::string& model,
-                           const api::RunTotals& totals) {
+void RequestLog::add_texts(const std::string& id, const std::string& model, TokenCounts tokens) {
   const std::lock_guard lock(mutex_);
-  texts_.push_back({id, model, totals});
+  texts_.push_back({id, model, tokens});
   if (texts_.size() > kMaxTexts) texts_.pop_front();
 }
 
@@ -54,9 +51,7 @@ void RequestLog::finish(const http::RequestHead& head, int status, double second
     const auto found = std::ranges::find(texts_, head.id, &Texts::id);
     if (found != texts_.end()) {
       record.model = found->model;
-      record.n_prompt = found->totals.n_prompt;
-      record.n_cached = found->totals.n_reused;
-      record.n_new = found->totals.n_new;
+      record.tokens = found->tokens;
       texts_.erase(found);
     }
   }

@@ -7,28 +7,29 @@
 #include <utility>
 #include <vector>
 
-#include "api/text_run.h"
 #include "http/exchange.h"
 #include "serve/access_log.h"
-#include "serve/server_metrics.h"
 
 namespace weft::server {
+
+struct ServerMetrics;
 
 // Threads: all functions may be called from any thread.
 class RequestLog {
  public:
-  // `routes`: the paths that metrics tell apart. `log` and `metrics` outlive it.
-  RequestLog(Log& log, ServerMetrics& metrics, const std::vector<api::Route>& routes);
+  // `paths`: those that metrics tell apart; "{id}" stands for any rest. `log` and `metrics` outlive
+  // it.
+  RequestLog(Log& log, ServerMetrics& metrics, const std::vector<std::string>& paths);
 
   // The texts of the request with this id are complete.
-  void add_texts(const std::string& id, const std::string& model, const api::RunTotals& totals);
+  void add_texts(const std::string& id, const std::string& model, TokenCounts tokens);
   // The answer is complete, or the client has left.
   void finish(const http::RequestHead& head, int status, double seconds);
 
  private:
   struct Texts {
     std::string id, model;
-    api::RunTotals totals;
+    TokenCounts tokens;
   };
   std::string known_path(const std::string& path) const;
 
