@@ -1,6 +1,7 @@
 #include "api/chat_prompt.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,20 +63,37 @@ std::vector<ChatMessage> named_messages(std::vector<ChatMessage> messages) {
   return messages;
 }
 
-RenderedChat render(const ServedModel& model, const ChatInput& input) {
-  std::vector<ChatMessage> messages = named_messages(input.messages);
-  const bool continued = continues(input);
-  if (continued) messages.pop_back();
-  RenderedChat chat = naming(input.messages_param, [&] {
+RenderedChat render(const ServedModel& model, const ChatInput& input,
+                    std::span<const ChatMessage> messages, bool add_generation_prompt) {
+  return naming(input.messages_param, [&] {
     return render_chat(model.model->vocabulary(), *model.chat_template, messages,
-                       {.add_generation_prompt = continued || input.add_generation_prompt,
+                       {.add_generation_prompt = add_generation_prompt,
                         .tools = tools_json(input),
                         .kwargs = kwargs_json(model, input)});
   });
-  if (!continued) return chat;
-  const std::string& begun = input.messages.back().content;
-  chat.foreign.push_back({chat.text.size(), chat.text.size() + begun.size()});
-  chat.text += begun;
+}
+
+// Everything up to the end of the last message's content. False if the template changed it.
+bool cut_after(const std::string& content, RenderedChat& chat) {
+  const std::size_t at = chat.text.rfind(content);
+  if (content.empty() || at == std::string::npos) return false;
+  chat.text.resize(at + content.size());
+  std::erase_if(chat.foreign, [&](const TextRange& r) { return r.begin >= chat.text.size(); });
+  for (TextRange& range : chat.foreign) range.end = std::min(range.end, chat.text.size());
+  return true;
+}
+
+RenderedChat render(const ServedModel& model, const ChatInput& input) {
+  const std::vector<ChatMessage> messages = named_messages(input.messages);
+  if (!continues(input)) return render(model, input, messages, input.add_generation_prompt);
+  const ChatMessage& last = messages.back();
+  if (!last.reasoning.empty()) {  // only the template knows how it is written
+    RenderedChat chat = render(model, input, messages, false);
+    if (cut_after(last.content, chat)) return chat;
+  }
+  RenderedChat chat = render(model, input, std::span(messages).first(messages.size() - 1), true);
+  chat.foreign.push_back({chat.text.size(), chat.text.size() + last.content.size()});
+  chat.text += last.content;
   return chat;
 }
 

@@ -10,6 +10,7 @@
 #include "weft/run/model.h"
 
 #include "api/embedding_run.h"
+#include "api/forms.h"
 #include "api/json.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"

@@ -87,8 +87,14 @@ class FieldList {
   // JSON Schema of the object.
   std::string schema() const;
   const std::vector<Field>& fields() const { return fields_; }
+  // Reads an object and drops it: throws if it is not accepted.
+  virtual void check(const Json& object) const = 0;
 
  protected:
+  FieldList() = default;
+  ~FieldList() = default;
+  FieldList(const FieldList&) = default;
+  FieldList(FieldList&&) = default;
   void insert(Field field);
 
  private:
@@ -131,7 +137,7 @@ void assign(std::optional<M>& member, V&& value) {
 }  // namespace fields
 
 template <class T>
-class Fields : public FieldList {
+class Fields final : public FieldList {
  public:
   // `member` can be assigned from V, or is an optional of such a type.
   template <class C, class M, class V>
@@ -206,6 +212,7 @@ class Fields : public FieldList {
     read_into(object, path, &initial);
     return initial;
   }
+  void check(const Json& object) const override { read(object); }
 
  private:
   static Field refused_field(std::string name, std::vector<std::string> allowed,

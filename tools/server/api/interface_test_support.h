@@ -1,7 +1,6 @@
 #pragma once
 // For tests of readers and writers of the interfaces: calls without a server or an engine.
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "api/api_test_support.h"
 #include "api/errors.h"
 #include "api/fields.h"
 #include "api/json.h"
@@ -16,31 +16,6 @@
 #include "api/text_run.h"
 
 namespace weft::test {
-
-// Keeps what is answered.
-class KeptExchange : public http::Exchange {
- public:
-  const http::Request& request() const override { return request_; }
-  void reply(http::Reply reply) override {
-    begun = std::move(reply);
-    complete = true;
-  }
-  void begin(http::Reply reply) override {
-    begun = std::move(reply);
-    text = begun.body;
-  }
-  void write(std::string piece) override { text += piece; }
-  void end() override { complete = true; }
-  std::size_t unsent() const override { return 0; }
-  void on_client_left(std::function<void()>) override {}
-
-  http::Reply begun;
-  std::string text;  // of an answer in pieces
-  bool complete = false;
-
- private:
-  http::Request request_;
-};
 
 class NoModels : public api::Models {
  public:
@@ -53,10 +28,10 @@ struct Bench {
   NoModels models;
   api::Workers workers{1};
   api::Services services{models, workers};
-  std::shared_ptr<KeptExchange> exchange = std::make_shared<KeptExchange>();
+  std::shared_ptr<api::test::FakeExchange> exchange;
 
   std::shared_ptr<api::Call> call(api::ErrorForm form = api::ErrorForm::openai) {
-    exchange = std::make_shared<KeptExchange>();
+    exchange = std::make_shared<api::test::FakeExchange>(http::Request{});
     auto call = std::make_shared<api::Call>(api::Call{.exchange = exchange, .services = services});
     call->form = form;
     auto model = std::make_shared<api::ServedModel>();
@@ -65,8 +40,8 @@ struct Bench {
     return call;
   }
   api::Json answer() const {
-    REQUIRE(exchange->complete);
-    return api::parse_json(exchange->begun.body);
+    REQUIRE(exchange->done);
+    return api::parse_json(exchange->answer.body);
   }
 
   struct Event {
@@ -74,7 +49,7 @@ struct Bench {
     api::Json data;
   };
   std::vector<Event> events() const {
-    REQUIRE(exchange->complete);
+    REQUIRE(exchange->done);
     std::vector<Event> events;
     std::string name;
     for (const std::string& line : lines()) {
@@ -85,7 +60,7 @@ struct Bench {
   }
   std::vector<std::string> lines() const {
     std::vector<std::string> lines;
-    std::string_view rest = exchange->text;
+    std::string_view rest = exchange->answer.body;
     while (!rest.empty()) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       if (!line.empty()) lines.emplace_back(line);

@@ -11,19 +11,10 @@
 #include "api/listed_model.h"
 #include "api/openapi.h"
 #include "api/query.h"
+#include "http/media.h"
 
 namespace weft::api {
 namespace {
-
-// Text bodies without a type or with one of these are JSON: curl -d says form-urlencoded.
-bool is_json_type(std::string_view type) {
-  const std::string media = to_lower(trim(type.substr(0, type.find(';'))));
-  if (media.empty() || media == "text/plain" || media == "text/json" ||
-      media == "application/x-www-form-urlencoded")
-    return true;
-  return media == "application/json" ||
-         (media.starts_with("application/") && media.ends_with("+json"));
-}
 
 // What the last part of a pattern with "{id}" stands for in `path`; empty if it does not match.
 std::string_view parameter_of(std::string_view pattern, std::string_view path) {
@@ -133,12 +124,13 @@ std::optional<http::Reply> Router::refusal(const http::RequestHead& head) const 
     reply.headers.emplace_back("Allow", allow);
     return reply;
   }
-  const std::string_view type = http::find_header(head.headers, "content-type");
-  if (found.route->request && !is_json_type(type))
+  if (found.route->request && !http::may_be_json(head)) {
+    const std::string_view type = http::find_header(head.headers, "content-type");
     return error_reply(ApiError(415, "invalid_request_error",
                                 fmt::format("the body must be application/json, got {}",
                                             literal(type.substr(0, 100)))),
                        form);
+  }
   return std::nullopt;
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("ollama: lines hold what the whole answer holds") {
 
     Writer stream(streaming.call(), {.endpoint = endpoint});
     full_script().play(stream);
-    CHECK(streaming.exchange->begun.content_type == "application/x-ndjson");
+    CHECK(streaming.exchange->answer.content_type == "application/x-ndjson");
     std::string text, thinking;
     int n_calls = 0, n_done = 0;
     for (const std::string& line : streaming.lines()) {
