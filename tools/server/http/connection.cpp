@@ -178,7 +178,9 @@ void Connection::remove_prefix(RequestHead& head) {
 // The body of a request that is answered without it.
 void Connection::skip_body() {
   const auto length = reader_.body_length();
-  if (length && *length <= kMaxSkipped && !reader_.expects_continue())
+  // With Expect, the client may leave it out.
+  const bool sent = find_header(reader_.head().headers, "expect").empty();
+  if (sent && length && *length <= kMaxSkipped)
     skip_ = *length;
   else
     close_after_ = true;
@@ -200,15 +202,19 @@ void Connection::release_body() {
 void Connection::accept_head() {
   RequestHead& head = reader_.head();
   name_request(head);
-  remove_prefix(head);
-  if (service_.hooks.gate) {
-    if (auto reply = service_.hooks.gate(head)) {
-      skip_body();
-      head_ = std::move(head);
-      return answer_at_once(std::move(*reply));
-    }
+  std::optional<Reply> reply;
+  try {
+    remove_prefix(head);
+    if (service_.hooks.gate) reply = service_.hooks.gate(head);
+    if (!reply) reader_.begin_body();
+  } catch (const RefusedError& e) {
+    reply = service_.hooks.refuse(head, e.refusal());
   }
-  reader_.begin_body();
+  if (reply) {
+    skip_body();
+    head_ = std::move(head);
+    return answer_at_once(std::move(*reply));
+  }
   state_ = State::body;
   if (reader_.expects_continue() && !reader_.complete() && input_.size() == 0) {
     queue(std::string(kContinue));

@@ -93,6 +93,10 @@ TEST_CASE("requests in pieces of any size") {
       CHECK(o.head.headers.size() == 2);  // without trailers
       CHECK(o.n_left <= 4);
     }
+  for (std::size_t step = 1; step <= 5; ++step) {
+    const Outcome o = read(chunked("0\r\n\r\n"), step);
+    CHECK((o.refused == 0 && o.body.empty()));
+  }
   CHECK(read("\r\n\r\n" + length).body == "hello");
   CHECK(read("\r\n\r\n\r\n\r\n\r\n" + length).refused == 400);
 }
