@@ -228,8 +228,8 @@ void Connection::begin_request() {
   request.body = reader_.take_body();
   static_cast<RequestHead&>(request) = std::move(reader_.head());
   head_only_ = request.method == "HEAD";
-  const auto wake = [&io = service_.io, weak = weak_from_this()] {
-    boost::asio::post(io, [weak] {
+  const auto wake = [io = service_.shared_io, weak = weak_from_this()] {
+    boost::asio::post(*io, [weak] {
       if (const auto self = weak.lock()) self->flush();
     });
   };
