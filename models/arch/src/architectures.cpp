@@ -37,6 +37,7 @@ namespace weft {
   X(kDeepSeek2)               \
   X(kDeepSeek2Ocr)            \
   X(kDeepSeek32)              \
+  X(kDeepSeek4)               \
   X(kDots1)                   \
   X(kDream)                   \
   X(kErnie45)                 \

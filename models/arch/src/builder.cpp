@@ -65,25 +65,38 @@ std::vector<std::int64_t> squeezed_dims(const Shape& shape) {
   return dims;
 }
 
+bool same(const Shape& a, const Shape& b) {
+  return a == b;
+}
+
+bool same_but_for_ones(const Shape& a, const Shape& b) {
+  return squeezed_dims(a) == squeezed_dims(b);
+}
+
+bool same_or_merged(const Shape& stored, const Shape& wanted) {
+  return stored == wanted || stored == Shape{wanted[0].bound * wanted[1].bound, wanted[2]};
+}
+
 }  // namespace
 
 Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
-  return declare(name, shape, false, where);
+  return declare(name, shape, same, where);
 }
 
 Tensor Weights::squeezed(std::string_view name, const Shape& shape, Where where) const {
-  return declare(name, shape, true, where);
+  return declare(name, shape, same_but_for_ones, where);
 }
 
-Tensor Weights::declare(std::string_view name, const Shape& shape, bool squeeze,
-                        Where where) const {
+Tensor Weights::stacked(std::string_view name, const Shape& shape, Where where) const {
+  return declare(name, shape, same_or_merged, where);
+}
+
+Tensor Weights::declare(std::string_view name, const Shape& shape, Fits fits, Where where) const {
   const std::string full = prefix_ + std::string(name);
   const TensorSpec* spec = source_->declare(full, shape, false);
   if (!spec)
     fail<FormatError>("{}: tensor '{}' is missing ({})", source_->file(), full, to_string(where));
-  const bool fits =
-      squeeze ? squeezed_dims(spec->shape) == squeezed_dims(shape) : spec->shape == shape;
-  if (!fits) {
+  if (!fits(spec->shape, shape)) {
     fail<ShapeError>("{}: tensor '{}' must be {}, got {} ({})", source_->file(), full,
                      to_string(shape), to_string(spec->shape), to_string(where));
   }

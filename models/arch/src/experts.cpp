@@ -11,6 +11,8 @@
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/slice_heads.h"
 #include "weft/ops/softmax.h"
+#include "weft/ops/softplus.h"
+#include "weft/ops/sqrt.h"
 #include "weft/ops/top_k.h"
 #include "weft/ops/views.h"
 #include "weft/ops/weighted_sum.h"
@@ -24,10 +26,21 @@ Tensor gate(Gating gating, Tensor logits) {
       return softmax(logits);
     case Gating::sigmoid:
       return sigmoid(logits);
+    case Gating::sqrt_softplus:
+      return sqrt(softplus(logits));
     case Gating::softmax_of_chosen:
       break;
   }
   return logits;
+}
+
+// The weights of the chosen experts, by the probabilities of all.
+ExpertChoice weigh(const ExpertHparams& e, Tensor probabilities, Tensor ids) {
+  Tensor weights = gather(probabilities, ids);  // [T, K]
+  if (e.gating == Gating::softmax_of_chosen) weights = softmax(weights);
+  if (e.normalize) weights = normalize_sum(weights);
+  if (e.scale != 1) weights = scale(weights, e.scale);
+  return {ids, weights};
 }
 
 }  // namespace
@@ -57,11 +70,11 @@ ExpertChoice choose_experts(const Layer& l, Tensor logits) {
                       .n_groups = static_cast<std::int32_t>(e.n_groups),
                       .used_groups = static_cast<std::int32_t>(e.used_groups)},
                      l.w.optional(bias, {e.X}));
-  Tensor weights = gather(probabilities, ids);  // [T, K]
-  if (e.gating == Gating::softmax_of_chosen) weights = softmax(weights);
-  if (e.normalize) weights = normalize_sum(weights);
-  if (e.scale != 1) weights = scale(weights, e.scale);
-  return {ids, weights};
+  return weigh(e, probabilities, ids);
+}
+
+ExpertChoice weigh_experts(const Layer& l, Tensor logits, Tensor ids) {
+  return weigh(l.c.experts, gate(l.c.experts.gating, logits), ids);
 }
 
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit) {
@@ -91,8 +104,12 @@ Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit) {
 }
 
 Tensor limited_experts(const Layer& l, Tensor x) {
-  return add(experts(l, x, route(l, x), unit::limited_swiglu),
-             shared_expert(l, x, unit::limited_shared_swiglu));
+  return limited_experts(l, x, route(l, x));
+}
+
+Tensor limited_experts(const Layer& l, Tensor x, const ExpertChoice& choice) {
+  Tensor y = experts(l, x, choice, unit::limited_swiglu);
+  return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit::limited_shared_swiglu)) : y;
 }
 
 Tensor Moe::operator()(const Layer& l, Tensor x) const {

@@ -35,6 +35,10 @@ struct ActivationFunctions {
     P::map(
         n, x, y, [](V v) __attribute__((always_inline)) { return H::sigmoid(v); });
   }
+  static void sqrt(const float* x, float* y, std::int64_t n) noexcept {
+    P::map(
+        n, x, y, [](V v) __attribute__((always_inline)) { return xsimd::sqrt(v); });
+  }
   static void tanh(const float* x, float* y, std::int64_t n) noexcept {
     P::map(
         n, x, y, [](V v) __attribute__((always_inline)) { return H::tanh(v); });
@@ -90,6 +94,7 @@ ActivationKernels Activations<Arch>::run() noexcept {
           .relu = &F::relu,
           .sigmoid = &F::sigmoid,
           .softplus = &F::softplus,
+          .sqrt = &F::sqrt,
           .tanh = &F::tanh,
           .xielu = &F::xielu,
           .clamp = &F::clamp};

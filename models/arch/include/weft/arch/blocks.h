@@ -136,6 +136,8 @@ struct ExpertChoice {
 };
 ExpertChoice route(const Layer& l, Tensor x);
 ExpertChoice choose_experts(const Layer& l, Tensor logits);  // [T, X], of the router
+// The weights of experts that are known beforehand: ids [T, K] i32.
+ExpertChoice weigh_experts(const Layer& l, Tensor logits, Tensor ids);
 // x [T, D] or [T, K, D] times NAME.weight [X, N, ..] of the chosen experts (* NAME.scale [X])
 // (+ NAME.bias [X, N]): [T, K, N].
 Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Tensor x, Tensor ids);
@@ -167,8 +169,10 @@ Tensor gated_ffn(const Layer& l, Tensor x, const Unit& unit);
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit);
 // The output of the shared expert, multiplied by its own gate if the file has one.
 Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit);
-// Experts plus the shared expert, each with its limit in c.experts: [T, D] -> [T, D].
+// Experts plus the shared expert if there is one, each with its limit in c.experts: [T, D] ->
+// [T, D]. The router chooses, unless there is a choice.
 Tensor limited_experts(const Layer& l, Tensor x);
+Tensor limited_experts(const Layer& l, Tensor x, const ExpertChoice& choice);
 
 // A mixture of experts (c.experts), plus the shared expert if there is one, in layers with experts;
 // `dense` in the others: [T, D] -> [T, D].

@@ -42,6 +42,8 @@ class Weights {
   // The same for a weight whose dimensions of 1 vary from file to file: [1, C, 1, K] for [C, K], or
   // [N] for [N, 1].
   Tensor squeezed(std::string_view name, const Shape& shape, Where where = Where::current()) const;
+  // The same for matrices [X, N, K] that some files hold as one, [X N, K].
+  Tensor stacked(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   // As operator(), but no tensor if the file does not have it.
   Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   bool has(std::string_view name) const;
@@ -61,7 +63,8 @@ class Weights {
   friend class GraphBuilder;
   struct Used;
   Weights(const Weights& parent, const std::string& prefix);
-  Tensor declare(std::string_view name, const Shape& shape, bool squeeze, Where where) const;
+  using Fits = bool (*)(const Shape& stored, const Shape& wanted);
+  Tensor declare(std::string_view name, const Shape& shape, Fits fits, Where where) const;
 
   Graph* graph_;
   const ModelSource* source_;
