@@ -123,7 +123,8 @@ std::vector<const Architecture*> architectures();
 void register_architecture(const Architecture& architecture);
 
 // The architecture of a file. Throws FormatError if the file names none and UnsupportedError
-// "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3".
+// "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3", and for the image encoder
+// of a model, an adapter or an importance matrix.
 const Architecture& find_architecture(const ModelSource& source);
 
 // The checked hyper-parameters of a file.
