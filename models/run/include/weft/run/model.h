@@ -25,6 +25,8 @@ struct ModelOptions {
   // this mix, as if `weft quantize` had written the file. They are converted when a session loads
   // them; its weights are then always resident. Empty: as they are.
   std::string quantize;
+  // Values of keys instead of the file's.
+  std::vector<KeyOverride> overrides;
   // LoRAs and control vectors that the graphs of the model apply. Sessions choose the scale of each
   // LoRA for each sequence (Session::set_lora_scales); control vectors apply to all of them.
   AdapterFiles adapters;

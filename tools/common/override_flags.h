@@ -1,0 +1,17 @@
+#pragma once
+// The flag that overrides keys of model files, named as in llama.cpp.
+
+#include <vector>
+
+#include "weft/files/key_override.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace weft::cli {
+
+// --override-kv, which may be repeated.
+void add_override_flag(CLI::App& app, std::vector<KeyOverride>& overrides);
+
+}  // namespace weft::cli
