@@ -146,7 +146,8 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
                  .n_vocab = c.V,
                  .context = c.context,
                  .causal = c.causal,
-                 .encodes = encodes};
+                 .encodes = encodes,
+                 .diffuses = impl->architecture->diffuses && !c.causal};
   check_weights(source.checkpoint(), graph, nullptr, impl->facts);
   std::optional<Graph> encoder;
   if (encodes) {

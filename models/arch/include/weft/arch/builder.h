@@ -97,7 +97,14 @@ struct Architecture {
   // the text of a sequence and keeps what the decoder attends to (Memory::keep_encoded). Returns
   // the encoder's normalized rows, [O, D] f32. `build` then builds the decoder.
   Tensor (*encode)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
+  // A diffusion language model: it fills in the masked tokens of a text, all of which it sees.
+  bool diffuses = false;
 };
+
+constexpr Architecture diffusing(Architecture architecture) {
+  architecture.diffuses = true;
+  return architecture;
+}
 
 // An architecture with its own config struct:
 //   Config read(const Keys&); Tensor build(const Weights&, const Config&, const Inputs&)

@@ -45,6 +45,7 @@ struct ModelFacts {
   // token `start`.
   bool encodes = false;
   std::int32_t start = -1;        // if it encodes
+  bool diffuses = false;          // a diffusion language model, which is never causal
   std::int64_t n_params = 0;      // elements of all weights
   std::int64_t weight_bytes = 0;  // in the types in which they are used
 };
