@@ -209,6 +209,10 @@ std::string nearest(std::string_view name) {
 }  // namespace
 
 const Architecture& find_architecture(const ModelSource& source) {
+  const std::string_view type = source.find_string("general.type").value_or("model");
+  if (type == "mmproj" || type == "adapter" || type == "imatrix") {
+    fail<UnsupportedError>("{}: not a model: key 'general.type' is '{}'", source.file(), type);
+  }
   const auto name = source.find_string("general.architecture");
   if (!name) fail<FormatError>("{}: key 'general.architecture' is missing", source.file());
   for (const Architecture* a : architectures()) {

@@ -49,6 +49,7 @@ Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Te
                        Tensor ids) {
   const ExpertHparams& e = l.c.experts;
   const std::string base(name);
+  l.w.ignore(base + ".input_scale");
   Tensor y = expert_linear(x, l.w(base + ".weight", {e.X, N, x.shape()[-1].bound}), ids);
   const Tensor factors = l.w.optional(base + ".scale", {e.X});
   if (factors) y = scale_heads(y, gather(factors, ids));
@@ -77,16 +78,18 @@ ExpertChoice weigh_experts(const Layer& l, Tensor logits, Tensor ids) {
   return weigh(l.c.experts, gate(l.c.experts.gating, logits), ids);
 }
 
-Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit) {
+GateUp project_experts_gate_up(const Layer& l, Tensor x, Tensor ids, bool gated) {
   const std::int64_t F = l.c.experts.F;
-  Tensor gate, up;  // [T, K, F]
-  if (l.w.has("ffn_gate_up_exps.weight")) {
-    const Tensor both = project_experts(l, "ffn_gate_up_exps", 2 * F, x, choice.ids);
-    gate = slice_heads(both, 0, F), up = slice_heads(both, F, 2 * F);
-  } else {
-    if (unit.gated) gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);
-    up = project_experts(l, "ffn_up_exps", F, x, choice.ids);
+  if (gated && l.w.has("ffn_gate_up_exps.weight")) {
+    const Tensor both = project_experts(l, "ffn_gate_up_exps", 2 * F, x, ids);
+    return {slice_heads(both, 0, F), slice_heads(both, F, 2 * F)};
   }
+  const Tensor gate = gated ? project_experts(l, "ffn_gate_exps", F, x, ids) : Tensor();
+  return {gate, project_experts(l, "ffn_up_exps", F, x, ids)};
+}
+
+Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit) {
+  const auto [gate, up] = project_experts_gate_up(l, x, choice.ids, unit.gated);
   Tensor y = unit(l, gate, up);  // [T, K, F]
   y = project_experts(l, "ffn_down_exps", x.shape()[1].bound, y, choice.ids);
   return weighted_sum(y, choice.weights);  // [T, D]

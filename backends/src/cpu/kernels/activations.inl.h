@@ -23,13 +23,9 @@ struct ActivationFunctions {
           return xsimd::min(V(high), xsimd::max(V(low), v));
         });
   }
-  // The square of the root: xsimd's exp overflows too early, above 88.37.
   static void exp(const float* x, float* y, std::int64_t n) noexcept {
     P::map(
-        n, x, y, [](V v) __attribute__((always_inline)) {
-          const V root = xsimd::exp(v * V(0.5f));
-          return root * root;
-        });
+        n, x, y, [](V v) __attribute__((always_inline)) { return Exp<Arch>::of(v); });
   }
   static void sigmoid(const float* x, float* y, std::int64_t n) noexcept {
     P::map(

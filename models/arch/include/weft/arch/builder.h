@@ -100,7 +100,14 @@ struct Architecture {
   // the text of a sequence and keeps what the decoder attends to (Memory::keep_encoded). Returns
   // the encoder's normalized rows, [O, D] f32. `build` then builds the decoder.
   Tensor (*encode)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
+  // A diffusion language model: it fills in the masked tokens of a text, all of which it sees.
+  bool diffuses = false;
 };
+
+constexpr Architecture diffusing(Architecture architecture) {
+  architecture.diffuses = true;
+  return architecture;
+}
 
 // An architecture with its own config struct:
 //   Config read(const Keys&); Tensor build(const Weights&, const Config&, const Inputs&)
@@ -126,7 +133,8 @@ std::vector<const Architecture*> architectures();
 void register_architecture(const Architecture& architecture);
 
 // The architecture of a file. Throws FormatError if the file names none and UnsupportedError
-// "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3".
+// "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3", and for the image encoder
+// of a model, an adapter or an importance matrix.
 const Architecture& find_architecture(const ModelSource& source);
 
 // The checked hyper-parameters of a file.
