@@ -160,9 +160,7 @@ int run(Options options) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_chat(int argc, char** argv) {
   cli::App app("Chats with a model. Replies go to stdout, everything else to stderr.", "chat");
   Options options;
   cli::add_model_flags(app, options.model);
@@ -191,5 +189,11 @@ int main(int argc, char** argv) {
       "Without a terminal every line of stdin is a message. Lines typed on a terminal are kept in\n"
       "~/.local/state/weft/chat_history.");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;
-  return cli::run_program("chat", [&] { return run(options); });
+  return run(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cli::run_program("chat", [&] { return run_chat(argc, argv); });
 }

@@ -103,7 +103,9 @@ void add_adapter_flags(App& app, AdapterFiles& files) {
   app.add_option_function(
          "--control-vector-layer-range",
          [&files](const std::vector<std::int64_t>& range) {
-           files.control_layers = ControlLayers{range.at(0), range.at(1)};
+           if (range.size() != 2)
+             reject_value("--control-vector-layer-range", "must be two numbers, START END");
+           files.control_layers = ControlLayers{range[0], range[1]};
          },
          "first and last layer that control vectors change (default: all that have a direction)")
       .expected(2)
