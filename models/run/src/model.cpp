@@ -150,11 +150,13 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
 std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayout& layout) const {
   const std::lock_guard lock(regions_mutex_);
   std::erase_if(regions_, [](const auto& region) { return region.expired(); });
+  std::shared_ptr<const ResidentWeights> larger;  // of a session that has more weights
   for (const auto& known : regions_) {
     auto region = known.lock();
     if (region && region->layout() == layout) return region;
+    if (region && layout.region_bytes > 0 && covers(region->layout(), layout)) larger = region;
   }
-  return nullptr;
+  return larger;
 }
 
 std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
@@ -168,8 +170,7 @@ std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
 }
 
 std::int64_t Model::Impl::region_bytes(const WeightLayout& layout) const {
-  const auto region = find_region(layout);
-  return region ? region->bytes() : 0;
+  return find_region(layout) ? layout.region_bytes : 0;
 }
 
 std::int64_t Model::Impl::resident_bytes() const {

@@ -61,7 +61,7 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
 }
 
 const std::byte* Session::Impl::weight(const Node& node) const {
-  const std::byte* data = weights ? weights->find(node.path) : nullptr;
+  const std::byte* data = weights ? weights->find(node.path, node.spec.dtype) : nullptr;
   return data ? data : model->weights().find_tensor(node.path)->data;
 }
 

@@ -148,7 +148,7 @@ struct Embedder::Impl {
     return static_cast<std::int32_t>(text % static_cast<std::size_t>(session->options().sequences));
   }
   void check(Texts texts) const;
-  void run(Texts texts, const std::atomic<bool>* cancel);
+  void run(Texts texts, const std::atomic<bool>* cancel, const std::function<void()>& between);
   void fill_step(Texts texts);
   void collect(const Part& part, std::span<const float> part_rows);
   void finish(Embedding& embedding, std::size_t text, const std::atomic<bool>* cancel);
@@ -240,7 +240,8 @@ void Embedder::Impl::finish(Embedding& embedding, std::size_t text,
     normalize(rest.first(width), options.norm);
 }
 
-void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel) {
+void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel,
+                         const std::function<void()>& between) {
   results.assign(texts.size(), {});
   next = n_read = 0;
   while (next < texts.size()) {
@@ -260,6 +261,7 @@ void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel) {
       ++next;
       n_read = 0;
     }
+    if (between && next < texts.size()) between();
   }
 }
 
@@ -269,7 +271,8 @@ Embedder::~Embedder() = default;
 Embedder::Embedder(Embedder&&) noexcept = default;
 
 std::vector<Embedding> Embedder::embed(std::span<const std::vector<TokenId>> texts,
-                                       const std::atomic<bool>* cancel) {
+                                       const std::atomic<bool>* cancel,
+                                       const std::function<void()>& between) {
   Impl& e = *impl_;
   const auto max = static_cast<std::size_t>(e.max_tokens);
   std::vector<std::vector<TokenId>> cut;  // texts that were truncated
@@ -283,7 +286,7 @@ std::vector<Embedding> Embedder::embed(std::span<const std::vector<TokenId>> tex
   }
   e.check(all);
   try {
-    e.run(all, cancel);
+    e.run(all, cancel, between);
   } catch (...) {
     e.clear();
     throw;

@@ -4,6 +4,7 @@
 // slots in engine_slots.cpp, the memory of sequences in engine_memory.cpp, what it does between
 // steps in engine_tasks.cpp.
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -65,6 +66,8 @@ struct Engine::Impl {
 
   // The loop, and what ends texts.
   void loop();
+  bool turn(bool nested);
+  void run_tasks(bool nested);
   bool is_busy() const;
   std::size_t n_running() const;
   void end_cancelled();
@@ -115,7 +118,9 @@ struct Engine::Impl {
   SlotFile restore_slot(std::int32_t index, const std::string& path);
   std::int64_t erase_slot(std::int32_t index);
   std::vector<Embedding> embed(const std::vector<std::vector<TokenId>>& texts,
-                               EmbedderOptions wanted);
+                               const EmbedderOptions& wanted, std::atomic<bool>& cancel);
+  Embedder& embedder_for(const EmbedderOptions& wanted);
+  EmbedderOptions embedder_options(EmbedderOptions wanted) const;
 
   const std::shared_ptr<const Model> model;
   const EngineOptions options;
@@ -134,9 +139,15 @@ struct Engine::Impl {
   std::vector<TextPtr> queue;  // the next ones first
   serve::PromptPacing pacing;
   serve::EngineInbox::Requests arrived;
-  std::vector<serve::EngineInbox::Task> tasks;
-  std::optional<Embedder> embedder;  // made when first used
-  EmbedderOptions embedder_options;
+  std::deque<serve::EngineInbox::Task> tasks;
+  struct MadeEmbedder {
+    EmbedderOptions options;  // as requested
+    Embedder embedder;
+  };
+  std::vector<std::unique_ptr<MadeEmbedder>> embedders;  // the last one was used last
+  // Of the session; of the embedder if the model does not generate text.
+  MemoryUse memory_use;
+  std::int64_t context = 0;
   // Of a step, by running text. Members, so that steps do not allocate.
   std::vector<Slot*> running;
   std::vector<std::int64_t> quotas;

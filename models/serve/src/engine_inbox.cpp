@@ -1,6 +1,8 @@
 #include "engine_inbox.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "weft/base/error.h"
 
@@ -61,6 +63,7 @@ void EngineInbox::stop() {
   stops_ = true;
   for (const auto& [id, request] : live_) cancel_locked(*request);
   abort_step_ = true;
+  if (work_) *work_ = true;
   arrived_.notify_one();
 }
 
@@ -74,19 +77,31 @@ bool EngineInbox::wait_idle(Clock::time_point until) {
   return idle_.wait_until(lock, until, [this] { return is_idle(); });
 }
 
-bool EngineInbox::receive(bool busy, Requests& requests, std::vector<Task>& tasks) {
-  requests.clear();
-  tasks.clear();
+bool EngineInbox::receive(bool busy, Requests& requests, std::deque<Task>& tasks) {
   std::unique_lock lock(mutex_);
-  in_task_ = false;
-  if (!busy) {
+  const auto has_arrived = [this] { return stops_ || !new_requests_.empty() || !tasks_.empty(); };
+  if (!busy && !has_arrived()) {
+    waits_ = true;
     if (is_idle()) idle_.notify_all();
-    arrived_.wait(lock, [this] { return stops_ || !new_requests_.empty() || !tasks_.empty(); });
+    arrived_.wait(lock, has_arrived);
+    waits_ = false;
   }
-  requests.swap(new_requests_);
-  tasks.swap(tasks_);
-  in_task_ = !tasks.empty();
+  std::ranges::move(new_requests_, std::back_inserter(requests));
+  std::ranges::move(tasks_, std::back_inserter(tasks));
+  new_requests_.clear();
+  tasks_.clear();
   return !stops_;
+}
+
+void EngineInbox::begin_work(std::atomic<bool>* cancel) {
+  const std::lock_guard lock(mutex_);
+  work_ = cancel;
+  if (stops_) *work_ = true;
+}
+
+void EngineInbox::end_work() {
+  const std::lock_guard lock(mutex_);
+  work_ = nullptr;
 }
 
 bool EngineInbox::begin_step(std::span<EngineRequest* const> requests) {

@@ -9,15 +9,34 @@ namespace weft {
 using namespace serve;
 
 void Engine::Impl::loop() {
+  while (turn(false)) {
+  }
+  for (; !tasks.empty(); tasks.pop_front()) tasks.front().run();
+}
+
+// `nested`: between the steps of a task. Returns false if the engine stops.
+bool Engine::Impl::turn(bool nested) {
+  const bool continues = inbox.receive(nested || is_busy() || !tasks.empty(), arrived, tasks);
+  for (const auto& request : arrived) enqueue(request);
+  arrived.clear();
+  run_tasks(nested);
+  end_cancelled();
+  if (!continues) return false;
+  start_texts();
+  step();
+  return true;
+}
+
+void Engine::Impl::run_tasks(bool nested) {
+  const auto has_steps = [](const EngineInbox::Task& task) { return task.has_steps; };
   for (;;) {
-    const bool continues = inbox.receive(is_busy(), arrived, tasks);
-    for (const auto& request : arrived) enqueue(request);
-    arrived.clear();
-    for (const auto& task : tasks) task();
-    end_cancelled();
-    if (!continues) return;
-    start_texts();
-    step();
+    auto next = std::ranges::find_if_not(tasks, has_steps);
+    if (next == tasks.end() && !nested) next = tasks.begin();
+    if (next == tasks.end()) return;
+    const EngineInbox::Task task = std::move(*next);
+    tasks.erase(next);
+    task.run();
+    if (task.has_steps) return;
   }
 }
 
