@@ -42,6 +42,12 @@ class FakeExchange : public http::Exchange {
     return answer;
   }
 
+  // What has been answered so far.
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return answer.body;
+  }
+
   http::Reply answer;
   bool done = false, streamed = false;
 

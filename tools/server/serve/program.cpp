@@ -158,7 +158,7 @@ PoolOptions Program::pool_options() {
   options.load = [this, warn](const ModelSource& source, std::int64_t used) {
     auto model = first_ ? first_ : open_model(flags_, source.path, warn);
     return start_model(
-        std::move(model), source, flags_, used, metrics_,
+        std::move(model), source, with_settings(flags_, source), used, metrics_,
         [this](double) { return !stopping_.load(); }, warn);
   };
   options.loaded = [this](const ModelSource& source, std::exception_ptr error) {

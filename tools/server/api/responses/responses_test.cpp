@@ -9,6 +9,7 @@ namespace {
 
 using api::responses::chat_input;
 using api::responses::fields;
+using api::responses::response_json;
 using api::responses::Store;
 
 api::responses::Request read_request(std::string_view body) {
