@@ -100,7 +100,8 @@ RenderedChat render(const ServedModel& model, const ChatInput& input) {
 // Control tokens within the markers of the notation.
 std::vector<TokenId> shown_tokens(const Tokenizer& tokenizer, const ReplyReading& reading) {
   std::vector<TokenId> shown;
-  for (const std::string& marker : ReplyParser(reading.syntax, reading.options).markers())
+  const ReplyParser parser(reading.syntax, reading.options);
+  for (const std::string& marker : parser.markers())
     for (const TokenId id : tokenizer.encode(marker, {.add_special = false, .parse_special = true}))
       if (tokenizer.hidden(id)) shown.push_back(id);
   return shown;
