@@ -111,8 +111,11 @@ class FakeTexts : public TextSource {
   void play(std::int32_t text, TextListener& listener) {
     const std::string& whole = texts[next_++ % texts.size()];
     std::int64_t n = 0;
-    for (std::size_t at = 0; at < whole.size(); at += piece_bytes, ++n) {
-      const std::string piece = whole.substr(at, piece_bytes);
+    for (std::size_t at = 0; at < whole.size(); ++n) {
+      std::size_t end = std::min(at + piece_bytes, whole.size());
+      while (end < whole.size() && (whole[end] & 0xC0) == 0x80) ++end;  // whole characters
+      const std::string piece = whole.substr(at, end - at);
+      at = end;
       listener.on_token(text, {.token = 300, .text = piece});
     }
     listener.on_end(text, {.stop = stop},
