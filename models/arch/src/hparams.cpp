@@ -162,10 +162,7 @@ Gating read_gating(const Keys& keys, Gating fallback) {
     case 3:
       return Gating::softmax_of_chosen;
     case 4:
-      fail<UnsupportedError>(
-          "{}: key '{}' is 4 (known: 1 (softmax), 2 (sigmoid), 3 (softmax of the "
-          "chosen))",
-          keys.source().file(), keys.name("expert_gating_func"));
+      return Gating::sqrt_softplus;
     default:
       return fallback;
   }

@@ -90,6 +90,16 @@ void read_text(const Checkpoint& file, Model::Impl& model) {
   }
 }
 
+// A key with a typing error changes nothing.
+void warn_of_new_keys(const Checkpoint& file, std::span<const KeyOverride> overrides,
+                      Model::Impl& model) {
+  for (const KeyOverride& o : overrides) {
+    if (!file.find(o.key))
+      model.warnings.push_back(fmt::format("{}: the overridden key '{}' is not in the file",
+                                           file.path(), printable(o.key)));
+  }
+}
+
 // `encoder` is null if the model has none.
 void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* encoder,
                    Model::Impl& model) {
@@ -110,7 +120,9 @@ void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* e
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
   report(options, 0);
-  auto impl = std::make_unique<Impl>(Checkpoint::open(path));
+  const Checkpoint file = Checkpoint::open(path);
+  auto impl =
+      std::make_unique<Impl>(options.overrides.empty() ? file : file.with_keys(options.overrides));
   CheckpointSource& source = impl->source;
   impl->architecture = &find_architecture(source);
   impl->hparams = configure(source, *impl->architecture);
@@ -120,6 +132,7 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   impl->quantized_to = options.quantize;
   report(options, 0.1);
   read_text(source.checkpoint(), *impl);
+  warn_of_new_keys(file, options.overrides, *impl);
   report(options, 0.8);
 
   const Hparams& c = *impl->hparams;
@@ -133,7 +146,8 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
                  .n_vocab = c.V,
                  .context = c.context,
                  .causal = c.causal,
-                 .encodes = encodes};
+                 .encodes = encodes,
+                 .diffuses = impl->architecture->diffuses && !c.causal};
   check_weights(source.checkpoint(), graph, nullptr, impl->facts);
   std::optional<Graph> encoder;
   if (encodes) {

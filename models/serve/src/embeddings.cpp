@@ -33,14 +33,6 @@ void check_norm(int norm) {
     fail<ValueError>("the norm must be -1 (none), 0 (max) or 1, 2, .. (p-norm), got {}", norm);
 }
 
-// The token that closes a text of its own; kNoToken if the vocabulary adds none.
-TokenId closing_token(const Model& model) {
-  if (!model.has_tokenizer()) return kNoToken;
-  const std::vector<TokenId> around = model.tokenizer().encode("");
-  const bool opens = model.vocabulary().flags().add_bos;
-  return around.size() > (opens ? 1U : 0U) ? around.back() : kNoToken;
-}
-
 std::int64_t context_of(const Model& model, const SessionOptions& session) {
   const std::int64_t context = model.facts().context;
   return std::min(session.context > 0 ? session.context : kMaxContext, context);
@@ -130,11 +122,13 @@ struct Embedder::Impl {
         pooling(o.pooling ? *o.pooling : file_pooling(check_model(*shared))),
         layers(*shared),
         max_tokens(max_tokens_of(*shared, o)),
-        closing(closing_token(*shared)) {
+        closing(shared->has_tokenizer() ? shared->tokenizer().closing() : kNoToken) {
     check_norm(o.norm);
     if (pooling == Pooling::rank) classifier.emplace(check_model(*shared));
     rows = classifier ? classifier->reads() : pooling;
-    session.emplace(shared, session_options(check_model(*shared), o, all_rows()));
+    SessionOptions session_with_heads = session_options(check_model(*shared), o, all_rows());
+    session_with_heads.reserved += layers.bytes() + (classifier ? classifier->bytes() : 0);
+    session.emplace(shared, session_with_heads);
     const SessionOptions& planned = session->options();  // a budget may have made steps narrower
     max_tokens = std::min(max_tokens, planned.context);
     if (!shared->facts().causal) max_tokens = std::min(max_tokens, planned.prefill_width);

@@ -302,6 +302,28 @@ struct WithTensors {
   std::shared_ptr<const Model> model;
 };
 
+TEST_CASE("the layers after pooling count in the memory budget") {
+  const auto other_bytes = [](const WithTensors& with, Pooling pooling) {
+    return Embedder(with.model, plain(pooling)).session().memory().other;
+  };
+  const WithTensors bert("bert", {}),
+      ranks("bert",
+            {{"cls.weight", {64, 64}}, {"cls.norm.weight", {64}}, {"cls.output.weight", {2, 64}}});
+  const std::int64_t classifier = 64 * 64 + 64 + 64 + 2 * 64 + 2;
+  CHECK(other_bytes(ranks, Pooling::rank) - other_bytes(bert, Pooling::mean) == 4 * classifier);
+  const WithTensors gemma("gemma-embedding", {}),
+      dense("gemma-embedding", {{"dense_2.weight", {32, 64}}});
+  CHECK(other_bytes(dense, Pooling::mean) - other_bytes(gemma, Pooling::mean) ==
+        4 * (32 * 64 + 32));
+  EmbedderOptions options = plain(Pooling::rank);
+  options.session.prefill_width = 8;  // nothing can be given up
+  options.session.weights = WeightMode::mapped;
+  options.session.mem_budget = Embedder(ranks.model, options).session().memory().total();
+  Embedder{ranks.model, options};
+  --options.session.mem_budget;
+  CHECK_THROWS_AS(Embedder(ranks.model, options), BudgetError);
+}
+
 TEST_CASE("rank pooling gives the outputs of the classifier") {
   const Ids ids = text(3, 9);
   const auto scores = [&](const WithTensors& with) {

@@ -45,6 +45,7 @@ void Connection::drain() {
 
 void Connection::close() {
   if (state_ == State::closed) return;
+  const auto self = shared_from_this();
   state_ = State::closed;
   timer_.cancel();
   close_socket();
@@ -52,6 +53,7 @@ void Connection::close() {
   if (named_ && status_ == 0) status_ = 499;
   if (answer_) answer_->leave();
   end_request();
+  answer_.reset();  // it holds the I/O context, whose pending operations hold this
   service_.on_closed(*this);
 }
 
@@ -228,8 +230,8 @@ void Connection::begin_request() {
   request.body = reader_.take_body();
   static_cast<RequestHead&>(request) = std::move(reader_.head());
   head_only_ = request.method == "HEAD";
-  const auto wake = [&io = service_.io, weak = weak_from_this()] {
-    boost::asio::post(io, [weak] {
+  const auto wake = [io = service_.shared_io, weak = weak_from_this()] {
+    boost::asio::post(*io, [weak] {
       if (const auto self = weak.lock()) self->flush();
     });
   };

@@ -207,10 +207,8 @@ std::string peer_name(int socket) {
   if (getpeername(socket, any, &size) != 0) return "";
   if (address.ss_family == AF_UNIX) return "unix";
   std::array<char, NI_MAXHOST> host;
-  std::array<char, NI_MAXSERV> service;
-  const int code = getnameinfo(any, size, host.data(), host.size(), service.data(), service.size(),
-                               NI_NUMERICHOST | NI_NUMERICSERV);
-  return code == 0 ? host_and_port(host.data(), std::atoi(service.data())) : "";
+  const int code = getnameinfo(any, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST);
+  return code == 0 ? host.data() : "";
 }
 
 bool has_hung_up(int socket) {

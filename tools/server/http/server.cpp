@@ -107,6 +107,9 @@ Server::Impl::Impl(const ServerOptions& o, Hooks h) {
 
 Server::Impl::~Impl() {
   stop();
+  // Operations that were cancelled release their connections.
+  io.restart();
+  io.poll();
 }
 
 void Server::Impl::accept(Listener& listener) {

@@ -35,6 +35,7 @@ class TlsConnection final : public Connection {
       self->on_read(!error, n_read);
     });
   }
+  std::size_t write_now(const Buffers&) override { return 0; }
   void write(const Buffers& buffers) override {
     // One record for short strings, in place of one for each.
     joined_.clear();

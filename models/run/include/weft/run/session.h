@@ -62,6 +62,7 @@ struct SessionOptions {
   std::vector<std::string> passes_off;
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Met by concessions, or
                                 // refused with the numbers (BudgetError)
+  std::int64_t reserved = 0;    // bytes of the caller that the budget also covers, from 0 on
   bool reuse_arena = true;      // false: every activation has its own memory (verify)
   bool embeddings = false;      // rows are the model's last hidden states [D] instead of logits [V]
   // Called with 0..1 while weights are loaded, on the thread that constructs the session; may be
