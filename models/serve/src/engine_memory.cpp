@@ -44,7 +44,9 @@ bool Engine::Impl::may_share(std::int32_t sequence, const Text& text) const {
   const auto i = static_cast<std::size_t>(sequence);
   const bool of_same_request =
       i < slots.size() && slots[i].text && slots[i].text->request == text.request;
-  return (text.request->wanted.reuse || of_same_request) && has_scales_of(sequence, text);
+  const TextRequest& wanted = text.request->wanted;
+  const bool reuse = wanted.reuse && (wanted.slot < 0 || wanted.slot == sequence);
+  return (reuse || of_same_request) && has_scales_of(sequence, text);
 }
 
 Engine::Impl::Reuse Engine::Impl::find_reuse(const Text& text) const {

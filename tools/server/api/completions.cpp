@@ -92,7 +92,8 @@ CompletionAnswerOptions answer_options(const CompletionRequest& request) {
                                  .prompts = {},
                                  .include_usage = request.stream_options.include_usage};
   if (!request.best_of) return answer;
-  const Path param = Path().member("best_of");
+  const Path root;
+  const Path param = root.member("best_of");
   if (*request.best_of < request.n) refuse(param, "must not be less than n");
   if (*request.best_of > request.n && request.stream)
     refuse(param, "the best of several cannot be streamed");

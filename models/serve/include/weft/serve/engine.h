@@ -53,7 +53,7 @@ struct TextRequest {
   GenerationOptions generation = {};
   std::int32_t texts = 1;        // of the same prompt, which is computed once
   bool reuse = true;             // the prompt may continue from what slots and kept prompts hold
-  std::int32_t slot = -1;        // wait for this slot; -1: any
+  std::int32_t slot = -1;        // wait for this slot and continue from it alone; -1: any
   bool prompt_logprobs = false;  // report logprobs of the prompt's tokens, too
   int priority = 0;              // higher ones leave the queue first; equal ones in order
   std::optional<Clock::time_point> deadline = {};  // cancelled then, queued or running
