@@ -111,8 +111,9 @@ std::vector<TokenId> shown_tokens(const Tokenizer& tokenizer, const ReplyReading
 void check_parameters(const ChatInput& input) {
   for (const Tool& tool : input.tools) {
     if (tool.parameters.empty()) continue;
-    naming(tool.param + ".parameters",
-           [&] { return Grammar::from_json_schema(tool.parameters, {.closed_objects = true}); });
+    naming(tool.param + ".parameters", [&] {
+      return Grammar::from_json_schema(tool.parameters, JsonSchemaOptions::concise());
+    });
   }
 }
 

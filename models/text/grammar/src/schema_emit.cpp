@@ -49,6 +49,7 @@ Piece SchemaEmitter::make_space() {
   const Piece p = b_.piece();
   b_.skip(p.in, p.out);
   b_.byte(p.in, ' ', ' ', p.out);
+  if (single_line_) return p;
   StateId at = b_.state();
   b_.byte(p.in, '\n', '\n', at);
   for (int i = 0; i < 24; ++i) {
