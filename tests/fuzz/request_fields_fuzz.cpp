@@ -15,6 +15,7 @@
 #include "api/ollama/routes.h"
 #include "api/responses/routes.h"
 #include "api/routes.h"
+#include "api/workers.h"
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "weft/run/model.h"
 
 #include "api/routes.h"
+#include "api/workers.h"
 
 namespace weft::api::test {
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "api/routes.h"
+#include "api/workers.h"
 
 namespace weft::api {
 

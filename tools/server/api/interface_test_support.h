@@ -14,6 +14,7 @@
 #include "api/json.h"
 #include "api/routes.h"
 #include "api/text_run.h"
+#include "api/workers.h"
 
 namespace weft::test {
 

@@ -122,6 +122,21 @@ TEST_CASE("/api: names of models, whole answers, loading, what is refused") {
   server.ask("/api/generate", R"({"model": "stories", "prompt": "a", "suffix": "b"})", 400);
 }
 
+TEST_CASE("files of slots: names are checked before anything else") {
+  Interfaces server;
+  for (const char* name : {"../evil.bin", "/tmp/evil.bin", "", ".", "a/b"}) {
+    http::Request request;
+    request.method = "POST";
+    request.path = "/slots/0";
+    request.query = "action=save";
+    request.body = to_text({{"filename", name}});
+    const auto exchange = std::make_shared<FakeExchange>(std::move(request));
+    server.router->handle(exchange);
+    CHECK(exchange->wait().status == 400);
+    CHECK(parse_json(exchange->answer.body)["error"]["param"] == "filename");
+  }
+}
+
 TEST_CASE("llama-server's: tokens, templates, completions, what the model cannot do") {
   Interfaces server;
   const Json ids = server.ask("/tokenize", R"({"content": " two  spaces"})")["tokens"];

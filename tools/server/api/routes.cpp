@@ -11,6 +11,7 @@
 #include "api/listed_model.h"
 #include "api/openapi.h"
 #include "api/query.h"
+#include "api/workers.h"
 #include "http/media.h"
 
 namespace weft::api {

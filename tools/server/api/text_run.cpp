@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/reply_reader.h"
+#include "api/workers.h"
 
 namespace weft::api {
 namespace {

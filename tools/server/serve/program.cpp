@@ -18,6 +18,7 @@
 #include "api/errors.h"
 #include "api/routes.h"
 #include "api/text_run.h"
+#include "api/workers.h"
 #include "http/access.h"
 #include "http/server.h"
 #include "serve/access_log.h"

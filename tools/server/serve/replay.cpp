@@ -16,6 +16,7 @@
 #include "api/errors.h"
 #include "api/json.h"
 #include "api/routes.h"
+#include "api/workers.h"
 #include "serve/interfaces.h"
 #include "serve/load_model.h"
 #include "serve/model_files.h"

@@ -103,6 +103,13 @@ TEST_CASE("native: several prompts give a list, response_fields a selection, pro
   CHECK(first["processed"] == 20);
 }
 
+TEST_CASE("paths of the body's members need nothing else to live") {
+  const api::Path path = api::Path().member("a"), item = path.item(2);
+  CHECK(path.text() == "a");
+  CHECK(item.member("b").text() == "a[2].b");
+  CHECK(api::Path().item(1).text() == "[1]");
+}
+
 TEST_CASE("query: values by name, decoded") {
   http::RequestHead head;
   head.query = "action=save&x=%41%2Fb+c&empty&bad=%4";

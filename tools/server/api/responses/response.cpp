@@ -2,11 +2,13 @@
 
 #include "api/json.h"
 #include "api/json_text.h"
+#include "api/responses/request.h"
+#include "api/text_run.h"
 
 namespace weft::api::responses {
 
 std::string response_json(const Response& response, const Progress& progress) {
-  const Request& request = response.request;
+  const Request& request = *response.request;
   JsonObject json;
   json.add("id", response.id)
       .add("object", "response")

@@ -2,19 +2,23 @@
 // The response object, as every answer, event and retrieval has it.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "api/responses/request.h"
-#include "api/text_run.h"
+namespace weft::api {
+struct RunTotals;
+}
 
 namespace weft::api::responses {
+
+struct Request;
 
 struct Response {
   std::string id;
   std::int64_t created = 0;
   std::string model;
-  Request request;
+  std::shared_ptr<const Request> request;
 };
 
 // What changes while it is generated.

@@ -1,6 +1,7 @@
 #include "api/interface_test_support.h"
 #include "api/responses/input.h"
 #include "api/responses/request.h"
+#include "api/responses/response.h"
 #include "api/responses/store.h"
 #include "api/responses/writer.h"
 
@@ -60,8 +61,9 @@ TEST_CASE("responses: tools of other types are skipped, formats and echoes are k
   CHECK(request.tool_choice.kind == api::ToolChoice::Kind::named);
   CHECK(request.constraint.kind == api::Constraint::Kind::json_schema);
   CHECK(request.tool_choice_json == R"({"type":"function","name":"f"})");
+  const auto kept = std::make_shared<const api::responses::Request>(request);
   const api::Json json =
-      api::parse_json(response_json({"resp_1", 5, "tiny", request}, {.output = "[]"}));
+      api::parse_json(response_json({"resp_1", 5, "tiny", kept}, {.output = "[]"}));
   CHECK(json["tools"].size() == 3);
   CHECK(json["top_p"] == 0.5);
   CHECK(json["metadata"]["k"] == "v");
@@ -89,8 +91,8 @@ TEST_CASE("responses: errors name the field") {
 }
 
 std::shared_ptr<const api::responses::Response> response(bool stream) {
-  auto request = read_request(R"({"input": "x"})");
-  request.stream = stream;
+  auto request = std::make_shared<api::responses::Request>(read_request(R"({"input": "x"})"));
+  request->stream = stream;
   return std::make_shared<api::responses::Response>(
       api::responses::Response{"resp_1", 5, "tiny", request});
 }

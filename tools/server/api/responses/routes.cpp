@@ -6,6 +6,7 @@
 #include "api/interface_chat.h"
 #include "api/json_text.h"
 #include "api/responses/request.h"
+#include "api/responses/response.h"
 #include "api/responses/store.h"
 #include "api/responses/writer.h"
 
@@ -37,8 +38,8 @@ Request read_request(const Call& call) {
 void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& call) {
   auto response = std::make_shared<Response>(Response{
       .id = new_id("resp_"), .created = unix_seconds(), .model = call->model->name, .request = {}});
-  response->request = read_request(*call);
-  const Request& request = response->request;
+  response->request = std::make_shared<const Request>(read_request(*call));
+  const Request& request = *response->request;
   std::vector<ChatMessage> conversation = earlier_messages(*store, request);
   TextJob job = chat_job(*call->model, responses::chat_input(request, conversation), request,
                          responses::n_logprobs(request));

@@ -2,6 +2,8 @@
 
 #include "api/answer_parts.h"
 #include "api/json.h"
+#include "api/responses/request.h"
+#include "api/responses/response.h"
 
 namespace weft::api::responses {
 namespace {
@@ -20,7 +22,7 @@ void append_rows(std::string& rows, std::string_view more) {
 
 Writer::Writer(std::shared_ptr<Call> call, std::shared_ptr<const Response> response, Ended ended)
     : call_(std::move(call)), response_(std::move(response)), ended_(std::move(ended)) {
-  if (response_->request.stream) stream_ = std::make_unique<EventStream>(call_);
+  if (response_->request->stream) stream_ = std::make_unique<EventStream>(call_);
   answer_.role = "assistant";
 }
 

@@ -8,10 +8,11 @@
 
 #include "api/event_stream.h"
 #include "api/json_text.h"
-#include "api/responses/response.h"
 #include "api/text_run.h"
 
 namespace weft::api::responses {
+
+struct Response;
 
 class Writer : public AnswerWriter {
  public:
