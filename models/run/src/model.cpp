@@ -58,6 +58,19 @@ void retype(const std::string& mix, CheckpointSource& source) {
   }
 }
 
+ModelFacts facts_of(const Model::Impl& model) {
+  const Hparams& c = *model.hparams;
+  return {.architecture = c.arch,
+          .name = std::string(model.source.find_string("general.name").value_or("")),
+          .n_layers = c.L,
+          .n_embd = c.D,
+          .n_vocab = c.V,
+          .context = c.context,
+          .causal = c.causal,
+          .encodes = model.architecture->encode != nullptr,
+          .diffuses = model.architecture->diffuses && !c.causal};
+}
+
 // The token that texts of a decoder begin with: that of the file, or BOS, or padding, or 0.
 TokenId start_token(const CheckpointSource& source, const Model::Impl& model) {
   const std::int64_t V = model.hparams->V;
@@ -138,19 +151,10 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   const Hparams& c = *impl->hparams;
   const Graph graph = build_graph(source, *impl->architecture, c, {});
   check(graph);
-  const bool encodes = impl->architecture->encode != nullptr;
-  impl->facts = {.architecture = c.arch,
-                 .name = std::string(source.find_string("general.name").value_or("")),
-                 .n_layers = c.L,
-                 .n_embd = c.D,
-                 .n_vocab = c.V,
-                 .context = c.context,
-                 .causal = c.causal,
-                 .encodes = encodes,
-                 .diffuses = impl->architecture->diffuses && !c.causal};
+  impl->facts = facts_of(*impl);
   check_weights(source.checkpoint(), graph, nullptr, impl->facts);
   std::optional<Graph> encoder;
-  if (encodes) {
+  if (impl->facts.encodes) {
     encoder = build_graph(source, *impl->architecture, c, {.encoder = true});
     check(*encoder);
     check_weights(source.checkpoint(), *encoder, &graph, impl->facts);

@@ -79,6 +79,23 @@ std::uint64_t seed_of(const ServedModel& model, const GenerationFields& fields) 
   return (std::uint64_t{device()} << 32) | device();
 }
 
+const Fields<SamplerOptions>& penalty_fields() {
+  using S = SamplerOptions;
+  static const auto table =
+      Fields<S>()
+          .add("frequency_penalty", &S::frequency_penalty, number(-2, 2),
+               "subtracted for each time that the token came before")
+          .add("presence_penalty", &S::presence_penalty, number(-2, 2),
+               "subtracted if the token came before")
+          .add("repeat_penalty", &S::repeat_penalty, number(0.001, 1000),
+               "divides the logits of tokens that came before; 1: off")
+          .add("repetition_penalty", &S::repeat_penalty, number(0.001, 1000),
+               "another name of repeat_penalty")
+          .add("repeat_last_n", &S::penalty_last_n, whole(-1, std::numeric_limits<int>::max()),
+               "how many of the latest tokens are penalized; 0: none");
+  return table;
+}
+
 }  // namespace
 
 Form<Bias> bias_form(double limit) {
@@ -126,16 +143,7 @@ const Fields<SamplerOptions>& sampler_fields() {
           .add("typical_p", &S::typical_p, number(0, 1), "locally typical sampling; 1: off")
           .add("top_n_sigma", &S::top_n_sigma, number(), "0 and less: off")
           .add("tfs_z", &S::tail_free_z, number(0, 1), "tail-free sampling; 1: off")
-          .add("frequency_penalty", &S::frequency_penalty, number(-2, 2),
-               "subtracted for each time that the token came before")
-          .add("presence_penalty", &S::presence_penalty, number(-2, 2),
-               "subtracted if the token came before")
-          .add("repeat_penalty", &S::repeat_penalty, number(0.001, 1000),
-               "divides the logits of tokens that came before; 1: off")
-          .add("repetition_penalty", &S::repeat_penalty, number(0.001, 1000),
-               "another name of repeat_penalty")
-          .add("repeat_last_n", &S::penalty_last_n, whole(-1, kMaxInt),
-               "how many of the latest tokens are penalized; 0: none")
+          .include(penalty_fields())
           .add("dynatemp_range", &S::dynamic_range, number(0),
                "how far the temperature varies with the entropy")
           .add("dynatemp_exponent", &S::dynamic_exponent, number(),
