@@ -234,8 +234,7 @@ const MemoryUse& Session::memory() const {
   return impl_->planned.memory;
 }
 std::int64_t Session::allocated_bytes() const {
-  return (impl_->weights ? impl_->weights->bytes() : 0) + impl_->states.size() +
-         impl_->arena.size() + impl_->scratch.size();
+  return impl_->weight_bytes() + impl_->states.size() + impl_->arena.size() + impl_->scratch.size();
 }
 std::int64_t Session::allocated_on_devices() const {
   std::int64_t sum = 0;

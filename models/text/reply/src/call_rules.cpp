@@ -136,7 +136,7 @@ std::string RuleWriter::arguments(const CallableTool& tool) {
                                       ? R"({"type": "object", "properties": {}})"
                                       : std::string_view(tool.parameters);
   return grammar("arguments", naming_tool(tool, [&] {
-                   return Grammar::from_json_schema(schema, JsonSchemaOptions::concise());
+                   return Grammar::from_json_schema(schema, {.closed_objects = true});
                  }));
 }
 

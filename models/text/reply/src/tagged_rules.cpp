@@ -66,10 +66,10 @@ std::string value_rule(RuleWriter& rules, const CallRow& row, Json schema, const
   // References look in the definitions of the whole schema.
   for (const char* definitions : {"$defs", "definitions"})
     if (schema.is_object() && root.contains(definitions)) schema[definitions] = root[definitions];
-  return fmt::format(R"({} "\n"? {})",
-                     rules.grammar("value", Grammar::from_json_schema(
-                                                schema.dump(), JsonSchemaOptions::concise())),
-                     rules.marker(row.value_close));
+  return fmt::format(
+      R"({} "\n"? {})",
+      rules.grammar("value", Grammar::from_json_schema(schema.dump(), {.closed_objects = true})),
+      rules.marker(row.value_close));
 }
 
 std::string parameter_rule(RuleWriter& rules, const CallRow& row, const std::string& name,
@@ -91,7 +91,7 @@ std::string tagged_parameters(RuleWriter& rules, const CallRow& row, const Calla
   return naming_tool(tool, [&]() -> std::string {
     // Reports what is wrong with the schema as a whole.
     if (tool.parameters.empty()) return "";
-    Grammar::from_json_schema(tool.parameters, JsonSchemaOptions::concise());
+    Grammar::from_json_schema(tool.parameters, {.closed_objects = true});
     const Json schema = Json::parse(tool.parameters);
     std::set<std::string> required;
     if (schema.contains("required"))
