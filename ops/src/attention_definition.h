@@ -90,6 +90,9 @@ class Lookup {
     return cell(v_, v_rows_, t, s, h);
   }
   DType values_dtype() const { return v_.dtype; }
+  // Whether kernels may copy the cells that are attended to, which puts others beside each other
+  // than those of a block.
+  bool gathers() const { return chosen_ && span_ % kCellsPerBlock != 0; }
 
   // Two passes: the scores, then their softmax.
   Head weights(std::int64_t t, std::int64_t h) const {
@@ -197,8 +200,8 @@ void for_each_head(const AnyLookup& lookup, const View& out, F f) {
   }
 }
 
-// `look_up` makes a Lookup, or what has the same weights() and value(), of the attributes and
-// inputs of a node.
+// `look_up` makes a Lookup, or what has the same weights(), value(), values_dtype() and gathers(),
+// of the attributes and inputs of a node.
 template <auto look_up>
 void reference(const Attrs& attrs, Views in, View out) {
   const auto lookup = look_up(attrs, in);
@@ -219,14 +222,15 @@ void reference(const Attrs& attrs, Views in, View out) {
 // to a multiple of (largest p times largest scale in the block of cells) / (2^15 - 1). The error is
 // at most half of that, times the largest code. This assumes caches as encoders write them, with a
 // code at the end of its range in every block. Blocks of cells whose p are all below 2^-60 of the
-// largest, or of the part of the sink, may be skipped.
+// largest, or of the part of the sink, may be skipped. Gathered cells may share a block with any
+// others.
 template <class AnyLookup>
 double rounded_weights(const Head& head, const AnyLookup& lookup, std::int64_t t, std::int64_t h,
                        std::int64_t width) {
   double peaks = 0, largest = 0, top = head.sink;
   std::map<std::int64_t, double> peak;  // by block of cells
   const auto peak_of = [&](std::size_t n) -> double& {
-    return peak[head.positions[n] / kCellsPerBlock];
+    return peak[lookup.gathers() ? 0 : head.positions[n] / kCellsPerBlock];
   };
   for (std::size_t n = 0; n < head.p.size(); ++n) {
     peak_of(n) = std::max(peak_of(n), head.p[n]);

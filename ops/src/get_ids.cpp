@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "op_support.h"
+#include "rounded_id.h"
 
 namespace weft {
 namespace {
@@ -18,11 +19,6 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_dtype("ids", ids, i32);
   expect_form(ids.shape.rank() == 1, "ids", ids, "[T]");
   return {i32, {ids.shape[0], table.shape[1]}};
-}
-
-std::int32_t id_of(float x, std::int32_t max) {
-  if (!(x > 0)) return 0;
-  return static_cast<std::int32_t>(std::min<double>(std::round(x), max));
 }
 
 void reference(const Attrs& attrs, Views in, View out) {
@@ -50,7 +46,7 @@ void get_ids_region(const GetIdsAttrs& attrs, Views in, const View& y,
       std::int32_t id = 0;
       if (inside)
         id = whole ? std::clamp(table.row<const std::int32_t>(ids[t])[k], 0, attrs.max)
-                   : id_of(table.row<const float>(ids[t])[k], attrs.max);
+                   : rounded_id(table.row<const float>(ids[t])[k], attrs.max);
       y.row<std::int32_t>(t)[k] = id;
     }
   }

@@ -74,6 +74,7 @@ class JoinedLookup {
     return s < n_first_ ? first_.value(t, s, h) : second_.value(t, s - n_first_, h);
   }
   DType values_dtype() const { return first_.values_dtype(); }
+  bool gathers() const { return true; }
   Head weights(std::int64_t t, std::int64_t h) const {
     Head head = first_.scores(t, h);
     const Head more = second_.scores(t, h);

@@ -1,6 +1,7 @@
 #include "weft/ops/joined_attention.h"
 
 #include "weft/ops/cache_cells.h"
+#include "weft/ops/formats/q8_0.h"
 
 #include "op_test.h"
 #include "support/cells.h"
@@ -95,6 +96,31 @@ TEST_CASE("joined_attention: cells of both runs beyond a block") {
   for (int i = 0; i < 70; ++i) s.cells.push_back(static_cast<float>(i)), sum += i;
   for (int i = 0; i < 130; ++i) s.more.push_back(static_cast<float>(1000 + i)), sum += 1000 + i;
   check_close({static_cast<float>(sum / 200)}, s.y(), s.bounds());
+}
+
+// A kernel gathers the 64 cells of the window from two blocks of the cache into one, and rounds
+// their weights in units of the largest.
+TEST_CASE("joined_attention: the bound allows for cells that are gathered into one block") {
+  constexpr std::int32_t kFirst = 30, kN = 64, kWidth = 32;
+  Graph g;
+  const Shape cache = cache_shape(kFirst + kN, 1, kWidth);
+  const Tensor q = g.input("q", {f32, {1, 1, kWidth}}), k = g.input("k", {q8_0, cache}),
+               k2 = g.input("k2", {q8_0, cache_shape(1, 1, kWidth)}),
+               table2 = g.input("table2", {i32, {1, 1}}), first2 = g.input("first2", {i32, {1}}),
+               last2 = g.input("last2", {i32, {1}});
+  const AttentionRuns runs = runs_inputs(g, 1, kFirst + kN);
+  g.output("y", joined_attention(q, {k, runs, {}}, {k2, {table2, {}, first2, last2}, {}},
+                                 {.window = kN}));
+  Floats cells(std::size_t{kFirst + kN} * kWidth, 0.5f), query(kWidth);
+  query[0] = 20;
+  cells[cells.size() - kWidth] = 1;  // the last score is larger by 10
+  Evaluator eval(g, kPadded);
+  eval.floats("q", query).floats("k", in_cells(cells, 1, kWidth)).ints("table2", {0});
+  eval.ints("first2", {0}).ints("last2", {-1});
+  set_runs(eval, {kFirst}, {kFirst + kN - 1}).run();
+  const float bound = eval.bounds("y")[1];
+  CHECK(bound > 0.9 * kN / 65534.0);
+  CHECK(bound < 1.5 * kN / 65534.0);
 }
 
 TEST_CASE("joined_attention: invalid arguments") {

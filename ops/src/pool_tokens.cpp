@@ -29,34 +29,47 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return {f32, {x.shape[0], width}};
 }
 
+// What a score changes in a pool: its largest score, the factor of its sums so far, and the weight
+// of the value that comes with the score. The sum of weights is 0 before the first token, and
+// afterwards at least 1, the weight of the largest score.
+struct Step {
+  double max, kept, weight;
+};
+Step step_of(const float* pool, float score) {
+  if (!(pool[1] > 0)) return {score, 0, 1};
+  const double max = std::max(pool[0], score);
+  return {max, std::exp(pool[0] - max), std::exp(score - max)};
+}
+
 // Adds a value to a pool. The sums are first rescaled to the new largest score.
 void add(float* pool, float score, float value) {
-  const bool empty = pool[1] == 0;
-  const double max = empty ? score : std::max(pool[0], score);
-  const double kept = empty ? 0 : std::exp(pool[0] - max), weight = std::exp(score - max);
+  const auto [max, kept, weight] = step_of(pool, score);
   pool[0] = static_cast<float>(max);
   pool[1] = static_cast<float>(kept * pool[1] + weight);
   pool[2] = static_cast<float>(kept * pool[2] + weight * value);
 }
 
-// What the bounds know of a pool, in the order of its fields: the magnitudes of the terms of its
-// sums, the largest value, and the number of tokens that it got in this step.
+// What the bounds know of a pool: the magnitudes of the terms of its sums, by how many roundings of
+// their own the terms are off since the arguments of their exps are rounded once (each moves its
+// exp by its magnitude), the largest value, and the number of tokens that it got in this step.
 struct Magnitudes {
-  double sum = 0, weighted = 0, largest = 0, n = 0;
+  double sum = 0, weighted = 0, moved_sum = 0, moved_weighted = 0, largest = 0, n = 0;
 
   // Before add() of the same.
   void add(const float* pool, float score, float value) {
-    const bool empty = pool[1] == 0;
-    const double max = empty ? score : std::max(pool[0], score);
-    const double kept = empty ? 0 : std::exp(pool[0] - max), weight = std::exp(score - max);
-    const double size = std::fabs(value);
+    const auto [max, kept, weight] = step_of(pool, score);
+    const double size = std::fabs(value), all = kept * (max - pool[0]), one = max - score;
+    moved_sum = kept * moved_sum + all * sum + weight * one;
+    moved_weighted = kept * moved_weighted + all * weighted + weight * one * size;
     sum = kept * sum + weight;
     weighted = kept * weighted + weight * size;
     largest = std::max(largest, size);
     ++n;
   }
-  // For every token, two exps of rounded differences, which change them by at most 1 / e of a
-  // rounding and are good to 2 ulp, a product and a sum, beside the definition's own rounding.
+  // Of the two sums. For every token, two exps that are good to 2 ulp, a product and a sum, beside
+  // the definition's own rounding.
+  double sum_off() const { return share() * sum + rounding(2) * moved_sum; }
+  double weighted_off() const { return share() * weighted + rounding(2) * moved_weighted; }
   double share() const { return rounding(8 * n + 2); }
   double flushed() const { return n * kFlushed * (2 + largest); }
 };
@@ -125,7 +138,7 @@ void reference(const Attrs& attrs, Views in, View out) {
       });
 }
 
-// The quotient of two sums, each off by its share of the magnitudes of its terms.
+// The quotient of two sums.
 void bound(const Attrs& attrs, Views in, View bounds) {
   const auto& a = attrs.as<PoolTokensAttrs>();
   for_each_element(
@@ -134,7 +147,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
       [&](std::int64_t t, std::int64_t e, float y, const Element& s) {
         const Magnitudes& m = s.magnitudes[0];
         const double size = std::fabs(double{y});
-        const double off = m.share() * (m.weighted + size * m.sum) + m.flushed() * (1 + size);
+        const double off = m.weighted_off() + size * m.sum_off() + m.flushed() * (1 + size);
         bounds.row<float>(t)[e] =
             bound_up(off / std::fabs(double{s.pools[1]}) + rounding(2) * size + kFlushed);
       });
@@ -152,8 +165,8 @@ void update_bound(const Attrs& attrs, Views in, View bounds) {
         float* b = bounds.row<float>(row) + e * kFields * a.parts;
         for (const Magnitudes& m : s.magnitudes) {
           *b++ = 0;
-          *b++ = m.n == 0 ? 0 : bound_up(m.share() * m.sum + m.flushed());
-          *b++ = m.n == 0 ? 0 : bound_up(m.share() * m.weighted + m.flushed());
+          *b++ = m.n == 0 ? 0 : bound_up(m.sum_off() + m.flushed());
+          *b++ = m.n == 0 ? 0 : bound_up(m.weighted_off() + m.flushed());
         }
       });
 }

@@ -119,6 +119,32 @@ TEST_CASE("pool_tokens: plain f32 keeps within the bound, a token less does not"
   for (const float b : eval.bounds("state")) CHECK(b < 1e-3f);
 }
 
+// The weight of the large value is an exp whose argument is rounded.
+TEST_CASE("pool_tokens: the bound covers small weights of large values") {
+  const Graph g = graph(2, 1, {.span = 2});
+  Evaluator eval(g, kPadded);
+  const float high = 73.9f, low = 0.34f, value = 1e30f;
+  eval.floats("x", {0, value}).floats("scores", {high, low});
+  set_sequence(eval, 0, 2, -1).run();
+  const double exact = std::exp(double{low} - double{high}) * double{value};
+  const auto rounded = static_cast<float>(std::exp(double{low - high}) * double{value});
+  REQUIRE(std::fabs(rounded - exact) > 3e-6 * exact);
+  const Floats y = eval.floats("y"), bounds = eval.bounds("y");
+  CHECK(std::fabs(rounded - y[1]) <= bounds[1]);
+  CHECK(bounds[1] < 1e-4 * exact);
+  CHECK(std::fabs(rounded - exact) <= eval.bounds("state")[5]);
+}
+
+// Whatever is in rows of the state that nobody wrote, such as noise.
+TEST_CASE("pool_tokens: a sum below 0 counts as an empty pool") {
+  const Graph g = graph(1, 1, {.span = 2});
+  Evaluator eval(g, kPadded);
+  eval.floats("x", {7}).floats("scores", {-3});
+  eval.floats("state", {5, -0.25f, 2, 0, 0, 0, 0, 0, 0});
+  set_sequence(eval, 1, 1, 0).run();
+  CHECK(eval.floats("y") == Floats{7});
+}
+
 TEST_CASE("pool_tokens: invalid arguments") {
   const TensorSpec x{f32, {5, 8}}, state{f32, {2, 4, 2, 3}}, ids{i32, {5}};
   const auto refused = [](const PoolTokensAttrs& a, const std::vector<TensorSpec>& in) {

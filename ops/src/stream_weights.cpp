@@ -14,7 +14,9 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const auto& a = attrs.as<StreamWeightsAttrs>();
   const TensorSpec &x = in[0], &scale = in[1], &base = in[2];
   if (a.n < 1 || a.n > kMaxStreams) fail<ValueError>("n must be 1..{}, got {}", kMaxStreams, a.n);
-  if (a.iterations < 1) fail<ValueError>("iterations must be at least 1, got {}", a.iterations);
+  if (a.iterations < 1 || a.iterations > kMaxSinkhornIterations) {
+    fail<ValueError>("iterations must be 1..{}, got {}", kMaxSinkhornIterations, a.iterations);
+  }
   expect_positive("eps", a.eps);
   const std::int64_t n = a.n, all = n * (n + 2);
   expect_dtype("x", x, f32);

@@ -110,7 +110,9 @@ TEST_CASE("stream_weights: invalid arguments") {
   CHECK(refused({.n = 0}, {x, scale, base}) == "ValueError: n must be 1..16, got 0");
   CHECK(refused({.n = 17}, {x, scale, base}) == "ValueError: n must be 1..16, got 17");
   CHECK(refused({.n = 3, .iterations = 0}, {x, scale, base}) ==
-        "ValueError: iterations must be at least 1, got 0");
+        "ValueError: iterations must be 1..1000, got 0");
+  CHECK(refused({.n = 3, .iterations = 1001}, {x, scale, base}) ==
+        "ValueError: iterations must be 1..1000, got 1001");
   CHECK(refused({.n = 3, .eps = 0}, {x, scale, base}) ==
         "ValueError: eps must be positive and finite, got 0");
   CHECK(refused({.n = 4}, {x, scale, base}) ==

@@ -34,6 +34,13 @@ class Answers(ServeTest):
         self.assertEqual([c["finish_reason"] for c in choices if c["finish_reason"]],
                          [whole["finish_reason"]])
 
+    def test_overridden_keys(self):
+        arch = json.loads(self.runs("weft", "inspect", MODEL, "--json").out)["metadata"][
+            "general.architecture"]["value"]
+        server = self.serve("--override-kv", f"{arch}.context_length=int:96")
+        models = server.get("/ui/state").json["models"]
+        self.assertEqual([m["context"] for m in models], [96])
+
     def test_errors_name_the_field(self):
         server = self.serve()
         reply = server.post("/v1/chat/completions", {**CHAT, "max_tokens": "ten"})

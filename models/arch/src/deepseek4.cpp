@@ -20,11 +20,11 @@
 namespace weft {
 namespace {
 
+using arch::rotate_last;
 using arch::SpanAngles;
-using arch::turn_last;
 
 constexpr std::int64_t kMax = 1 << 20;
-constexpr std::int64_t kIndexed = 4;  // tokens per pooled vector in layers with an indexer
+constexpr std::int64_t kIndexedRatio = 4;  // tokens per pooled vector in layers with an indexer
 
 struct DeepSeek4 : Hparams {
   std::int64_t q_rank = 0, window = 0;
@@ -39,16 +39,16 @@ struct DeepSeek4 : Hparams {
 
 Tensor pool(const Layer& l, std::string name, std::int64_t E, std::int64_t ratio,
             const SpanAngles& angles, Tensor x) {
-  const std::int64_t parts = ratio == kIndexed ? 2 : 1;
-  return arch::pool_span(l, {std::move(name), E, ratio, parts}, angles.first, x);
+  const std::int64_t parts = ratio == kIndexedRatio ? 2 : 1;
+  return arch::pool_span(l, {std::move(name), E, ratio, parts}, angles.span_start, x);
 }
 
 Chosen choose(const Layer& l, const Memory& memory, const SpanAngles& angles, Tensor x, Tensor q) {
   const auto& c = static_cast<const DeepSeek4&>(l.c);
   const std::int64_t H = c.index_H, E = c.index_E;
   q = split_heads(project(l.w, "indexer.attn_q_b", H * E, c.q_rank, q), H);
-  const Tensor k = pool(l, "indexer_compressor", E, kIndexed, angles, x);
-  return memory.choose(l.index, turn_last(q, angles.forth), k, {.k = c.top_k},
+  const Tensor k = pool(l, "indexer_compressor", E, kIndexedRatio, angles, x);
+  return memory.choose(l.index, rotate_last(q, angles.rotate), k, {.k = c.top_k},
                        project(l.w, "indexer.proj", H, c.D, x));
 }
 
@@ -58,18 +58,18 @@ Tensor attention(const Layer& l, const SpanAngles& angles, Tensor x) {
   const std::int64_t ratio = c.ratios[static_cast<std::size_t>(l.index)];
   const Tensor q_latent = norm(l.w, "attn_q_a_norm", c, project(l.w, "attn_q_a", c.q_rank, c.D, x));
   Tensor q = split_heads(project(l.w, "attn_q_b", H * E, c.q_rank, q_latent), H);
-  q = turn_last(rms_norm(q, c.eps), angles.forth);
+  q = rotate_last(rms_norm(q, c.eps), angles.rotate);
   const Tensor cell = norm(l.w, "attn_kv_a_norm", c, project(l.w, "attn_kv", E, c.D, x));
   LatentRun more;
   if (ratio > 0) {
     Memory memory = l.in.memory.every(ratio);
-    if (ratio == kIndexed) memory = memory.chosen(choose(l, memory, angles, x, q_latent));
+    if (ratio == kIndexedRatio) memory = memory.chosen(choose(l, memory, angles, x, q_latent));
     more = memory.keep_latent(l.index, pool(l, "attn_compressor", E, ratio, angles, x));
   }
   Tensor y = l.in.memory.window(c.window).attend_latent(
-      l.index, q, turn_last(split_heads(cell, 1), angles.forth),
+      l.index, q, rotate_last(split_heads(cell, 1), angles.rotate),
       {.scale = 1 / std::sqrt(static_cast<float>(E))}, l.w("attn_sinks.weight", {H}), more);
-  y = split_heads(merge_heads(turn_last(y, angles.back)), G);
+  y = split_heads(merge_heads(rotate_last(y, angles.unrotate)), G);
   y = head_linear(y, l.w.stacked("attn_output_a.weight", {G, c.out_rank, H / G * E}));
   return project(l.w, "attn_output_b", c.D, G * c.out_rank, merge_heads(y));
 }
@@ -100,7 +100,6 @@ Tensor build(const Weights& w, const DeepSeek4& c, const Inputs& in) {
     h = arch::connect(layer, "hc_attn", c.streams, attend, h);
     h = arch::connect(layer, "hc_ffn", c.streams, normed("ffn_norm", ffn), h);
   }
-  for (std::int64_t i = c.L; i < c.L + c.n_nextn; ++i) w.ignore_block(i);
   return head(w, c, arch::read_streams(w, c, c.streams, h), embd, in);
 }
 
@@ -110,16 +109,20 @@ void read_ratios(const Keys& keys, DeepSeek4& c) {
   if (c.ratios.empty()) c.ratios = {keys.count(kKey, kMax)};
   if (c.ratios.size() == 1) c.ratios.resize(static_cast<std::size_t>(c.L), c.ratios[0]);
   if (std::ssize(c.ratios) < c.L)
-    keys.refuse(kKey, fmt::format("{} numbers", c.ratios.size()),
-                fmt::format("one for each of the {} layers", c.L));
+    fail<FormatError>("{}: key '{}' has {} numbers, must have at least {} (one per layer)",
+                      keys.source().file(), keys.name(kKey), c.ratios.size(), c.L);
   c.ratios.resize(static_cast<std::size_t>(c.L));
   for (const std::int64_t ratio : c.ratios) {
-    if (ratio != 0 && ratio != kIndexed && ratio != 128) keys.refuse(kKey, ratio, "0, 4 or 128");
+    if (ratio != 0 && ratio != kIndexedRatio && ratio != 128)
+      keys.refuse(kKey, ratio, "0, 4 or 128");
   }
 }
 
 // YaRN stretches only the layers with pooled vectors, and does not change magnitudes.
 void read_ropes(const Keys& keys, DeepSeek4& c) {
+  constexpr std::string_view kFactor = "rope.scaling.attn_factor";
+  const float factor = keys.number_or(kFactor, -1e6, 1e6, 1);
+  if (factor != 1) keys.refuse(kFactor, factor, "1");
   c.pooled_rope = c.rope;
   c.pooled_rope.base = keys.number_or("attention.compress_rope_freq_base", 1e-3, 1e18, c.rope.base);
   c.pooled_rope.attn_factor =
@@ -131,7 +134,8 @@ void read_ropes(const Keys& keys, DeepSeek4& c) {
 void read_attention(const Keys& keys, DeepSeek4& c) {
   const LayerHparams& first = c.layer(0);
   if (first.E != first.Ev)
-    keys.refuse("attention.value_length", first.Ev, fmt::format("that of keys, {}", first.E));
+    keys.refuse("attention.value_length", first.Ev,
+                fmt::format("{}, as attention.key_length", first.E));
   c.q_rank = keys.count("attention.q_lora_rank", kMax);
   c.window = keys.count("attention.sliding_window", kMax);
   c.out_groups = keys.count("attention.output_group_count", kMax);
@@ -169,7 +173,7 @@ DeepSeek4 read(const Keys& keys) {
   c.n_hashed = keys.size_or("hash_layer_count", 0, c.L, 0);
   c.streams = {.n = static_cast<std::int32_t>(keys.count("hyper_connection.count", kMaxStreams)),
                .iterations = static_cast<std::int32_t>(
-                   keys.count("hyper_connection.sinkhorn_iterations", 1000)),
+                   keys.count("hyper_connection.sinkhorn_iterations", kMaxSinkhornIterations)),
                .eps = keys.number_or("hyper_connection.epsilon", 1e-30, 1, 1e-6f)};
   return c;
 }

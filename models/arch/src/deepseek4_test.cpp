@@ -121,13 +121,15 @@ TEST_CASE("deepseek4: keys that do not fit are refused by name") {
   const std::string key = "tiny.gguf: key 'deepseek4.";
   CHECK(refused("hash_layer_count", 3) == "accepted");
   CHECK(refused("attention.compress_ratios", List{0, 4}) ==
-        key + "attention.compress_ratios' is 2 numbers, must be one for each of the 3 layers");
+        key + "attention.compress_ratios' has 2 numbers, must have at least 3 (one per layer)");
   CHECK(refused("attention.compress_ratios", List{0, 4, 8, 0}) ==
         key + "attention.compress_ratios' is 8, must be 0, 4 or 128");
   CHECK(refused("attention.output_group_count", 3) ==
         key + "attention.output_group_count' is 3, must be a divisor of the 4 heads");
   CHECK(refused("attention.value_length", 8) ==
-        key + "attention.value_length' is 8, must be that of keys, 16");
+        key + "attention.value_length' is 8, must be 16, as attention.key_length");
+  CHECK(refused("rope.scaling.attn_factor", 0.5) ==
+        key + "rope.scaling.attn_factor' is 0.5, must be 1");
   CHECK(refused("attention.indexer.key_length", 4) ==
         key +
             "attention.indexer.key_length' is 4, must be at least the 8 elements that rope "

@@ -29,6 +29,12 @@ std::int64_t window_blocks(std::int64_t window, const MemorySizes& sizes) {
                   sizes.sequences * each + blocks_for(sizes.step_tokens));
 }
 
+// For what writes the cells of all tokens.
+void expect_every_position(std::int64_t stride) {
+  if (stride > 1)
+    fail<ValueError>("this memory needs a cell for every position, not for every {}", stride);
+}
+
 }  // namespace
 
 struct Memory::Requests {
@@ -118,6 +124,9 @@ Tensor Memory::input(const std::string& name, const Shape& shape,
 }
 
 Memory::Cells Memory::cells(std::source_location where) const {
+  if (stride_ > 1 && (window_ > 0 || both_ways_ || chunk_ > 0))
+    fail<ValueError>("cells for every {} positions have no windows, chunks or later tokens",
+                     stride_);
   const MemorySizes sizes = requests_->own_sizes();
   const auto n_blocks = [&](std::int64_t positions) {
     return blocks_for((positions + stride_ - 1) / stride_);
@@ -188,6 +197,7 @@ Chosen Memory::choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositi
 
 Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
                       const AttentionBias& bias, std::source_location where) const {
+  expect_every_position(stride_);
   const Cells at = cells(where);
   const MemorySizes& sizes = requests_->sizes;
   const std::string_view cache = sizes.encoder ? "text" : "cache";
@@ -201,6 +211,7 @@ Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const At
 
 Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs& attrs,
                              const AttentionBias& bias, std::source_location where) const {
+  expect_every_position(stride_);
   const auto same = [&](const Requests::Stored& s) {
     return s.layer == layer && s.window == window_;
   };
@@ -214,6 +225,7 @@ Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs&
 Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
                              Tensor sinks, const LatentRun& more,
                              std::source_location where) const {
+  expect_every_position(stride_);
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.latent.{}", layer);
   const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_latent");
@@ -224,6 +236,8 @@ Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const Atten
 }
 
 LatentRun Memory::keep_latent(std::int64_t layer, Tensor c, std::source_location where) const {
+  if (chosen_.spans && chosen_.span != 1)
+    fail<ValueError>("latent vectors are chosen one by one, not in spans of {}", chosen_.span);
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.pooled.{}", layer);
   const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_pooled");

@@ -15,17 +15,17 @@ namespace weft::arch {
 SpanAngles span_angles(Tensor pos, const RopeAttrs& attrs, std::int64_t span) {
   SpanAngles angles{rope_angles(pos, attrs), rope_angles(negate_ids(pos), attrs), {}};
   if (span > 0) {
-    const ShiftAttrs first{.step = static_cast<std::int32_t>(span)};
-    angles.first = rope_angles(shift_positions(pos, first), attrs);
+    const ShiftAttrs start{.step = static_cast<std::int32_t>(span)};
+    angles.span_start = rope_angles(shift_positions(pos, start), attrs);
   }
   return angles;
 }
 
-Tensor turn_last(Tensor x, Tensor angles) {
+Tensor rotate_last(Tensor x, Tensor angles) {
   const std::int64_t E = x.shape()[2].bound, fixed = E - angles.shape()[1].bound;
   if (fixed == 0) return rope(x, angles, RopePairs::adjacent);
-  const Tensor turned = rope(slice_heads(x, fixed, E), angles, RopePairs::adjacent);
-  return concat_heads(slice_heads(x, 0, fixed), turned);
+  const Tensor rotated = rope(slice_heads(x, fixed, E), angles, RopePairs::adjacent);
+  return concat_heads(slice_heads(x, 0, fixed), rotated);
 }
 
 Tensor pool_span(const Layer& l, const SpanPool& pool, Tensor angles, Tensor x) {
@@ -39,7 +39,7 @@ Tensor pool_span(const Layer& l, const SpanPool& pool, Tensor angles, Tensor x) 
   const Recurrent state =
       l.in.memory.recurrent(fmt::format("{}.{}", pool.name, l.index), {pool.E, pool.parts, 3});
   const Tensor y = state.pool_tokens(values, scores, l.in.pos, attrs);
-  return turn_last(split_heads(norm(l.w, pool.name + "_norm", l.c, y), 1), angles);
+  return rotate_last(split_heads(norm(l.w, pool.name + "_norm", l.c, y), 1), angles);
 }
 
 }  // namespace weft::arch

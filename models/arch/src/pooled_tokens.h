@@ -10,14 +10,14 @@
 
 namespace weft::arch {
 
-// The angles of tokens, back, and of the first tokens of their spans.
+// The angles of tokens, their negatives, and those of the first tokens of their spans.
 struct SpanAngles {
-  Tensor forth, back, first;  // [T, R]; with a span of 0, `first` is none
+  Tensor rotate, unrotate, span_start;  // [T, R]; with a span of 0, `span_start` is empty
 };
 SpanAngles span_angles(Tensor pos, const RopeAttrs& attrs, std::int64_t span);
 
-// Turns the last elements of every head of x [T, H, E].
-Tensor turn_last(Tensor x, Tensor angles);
+// Rotates the last elements of every head of x [T, H, E].
+Tensor rotate_last(Tensor x, Tensor angles);
 
 struct SpanPool {
   std::string name;        // of the tensors NAME_{kv, gate, ape, norm}

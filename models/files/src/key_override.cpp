@@ -1,5 +1,6 @@
 #include "weft/files/key_override.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>

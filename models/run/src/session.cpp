@@ -168,8 +168,8 @@ std::int64_t Session::length(std::int32_t sequence) const {
   return impl_->memory.length(sequence);
 }
 
-std::int64_t Session::free_cells() const {
-  return impl_->memory.free_cells();
+std::int64_t Session::free_positions() const {
+  return impl_->memory.free_positions();
 }
 
 std::int64_t Session::resume_point(std::int32_t sequence, std::int64_t n) const {

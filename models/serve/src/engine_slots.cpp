@@ -84,7 +84,7 @@ bool Engine::Impl::may_start(Text& text, Reuse& reuse) {
 // Whether there is memory for the rest of the text's tokens so far, beside what running texts still
 // need for theirs, and for a block more of each. What nobody uses can be evicted.
 bool Engine::Impl::has_room(const Text& text, const Reuse& reuse) const {
-  std::int64_t free = session.free_cells();
+  std::int64_t free = session.free_positions();
   if (free == std::numeric_limits<std::int64_t>::max() || n_running() == 0) return true;
   for (const Held& h : held) free += kCellsPerBlock * blocks_for(std::ssize(h.tokens));
   std::int64_t needed = std::ssize(text.tokens()) - reuse.n + 2 * kCellsPerBlock;

@@ -113,8 +113,9 @@ void set_request_defaults(api::ServedModel& served, const Flags& flags) {
 
 std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& path,
                                         const Warn& warn) {
-  auto model =
-      Model::load(path, {.quantize = flags.model.quantize, .adapters = flags.model.adapters});
+  auto model = Model::load(path, {.quantize = flags.model.quantize,
+                                  .overrides = flags.model.overrides,
+                                  .adapters = flags.model.adapters});
   for (const std::string& warning : model->warnings()) warn(warning);
   const std::int64_t context = context_of(flags, *model);
   if (context > model->facts().context) {

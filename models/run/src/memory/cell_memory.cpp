@@ -32,8 +32,9 @@ class CellMemory final : public SequenceMemory {
     // A window has enough blocks for every step (arch/memory.cpp).
     return window_ > 0 || n_missing(in_cells(g)) <= pool_.n_free();
   }
-  std::int64_t free_cells() const override {
-    return window_ > 0 ? SequenceMemory::free_cells() : pool_.n_free() * kCellsPerBlock;
+  std::int64_t free_positions() const override {
+    return window_ > 0 ? SequenceMemory::free_positions()
+                       : pool_.n_free() * kCellsPerBlock * stride_;
   }
   std::string room() const override {
     return fmt::format("{} of the {} shared blocks of {} positions are free", pool_.n_free(),

@@ -291,6 +291,23 @@ TEST_CASE("there are rows for every step of all sequences together") {
   }
 }
 
+TEST_CASE("free positions are those that one sequence may grow by") {
+  Graph graph;
+  const Memory asked(graph, graph.input("pos", {i32, {1}}),
+                     {.sequences = 1, .context = kContext, .step_tokens = kStepTokens});
+  asked.every(kStride).keep_latent(0, graph.input("x", {f32, {1, 1, 1}}));
+  MemoryPart part = asked.parts().front();
+  part.n_rows = 2;  // 128 cells
+  const auto memory =
+      make_memory(part, {1, kContext}, StateStore(std::vector<StateStore::State>()));
+  CHECK(memory->free_positions() == 2 * kCellsPerBlock * kStride);
+  CHECK(memory->has_room({0, 0, memory->free_positions()}));
+  CHECK_FALSE(memory->has_room({0, 0, memory->free_positions() + kStride}));
+  const Growth growth{0, 0, 10};
+  REQUIRE_FALSE(memory->reserve({&growth, 1}));
+  CHECK(memory->free_positions() == kCellsPerBlock * kStride);
+}
+
 TEST_CASE("a pool counts the owners of blocks, and allocates the lowest free one") {
   BlockPool pool(3);
   CHECK(pool.take() == 0);

@@ -5,13 +5,13 @@
 //   y[t, h, :] = sum_s p[s] c[s, :],  p = softmax_s(scale * q[t, h, :] . c[s, :])
 // where s is every cell of both runs, the second one reduced to the chosen positions.
 //
-//   q [T, H, E] f32 or Q8A     y [T, H, E] f32     slot [T] i32
+//   q [T, H, E] f32 or Q8A     y [T, H, E] f32     slot [T] i32     H >= 1, E whole blocks of k
 //   k [B, 1, 64, E], table [Q, M], first, last [T] i32: the first run, not empty, of at most
 //     `window` positions (the caller checks)
 //   k2 [B2, 1, 64, E], table2 [Q, M2], first2, last2 [T] i32: the second run. It is empty if
 //     last2[t] = first2[t] - 1
 //   chosen [T, 1, K] i32, optional: which positions of the second run, as choose_positions gives
-//     them with spans of 1
+//     them with spans of 1: ascending, -1 for none
 //   sinks [H] f32, optional: exp(sinks[h]) is added to the sum that softmax divides by
 //   k and k2 are of one type
 //

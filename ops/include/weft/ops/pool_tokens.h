@@ -12,9 +12,9 @@
 //   y [T, E] f32
 //
 // The state has the pools of the current span and of the P - 1 next ones: for each element the
-// largest score so far, the sum of exp(score - largest) and that of exp(score - largest) x. If the
-// second is 0, the pool is empty. They are rounded to f32 after every token, so that the result
-// does not depend on how many tokens a step has. Sources: DeepSeek-AI 2026, DeepSeek-V4 (compressed
+// largest score so far, the sum of exp(score - largest) (0 if the pool is empty, else at least 1)
+// and that of exp(score - largest) x. They are rounded to f32 after every token: the result does
+// not depend on how many tokens a step has. Sources: DeepSeek-AI 2026, DeepSeek-V4 (compressed
 // attention); the running softmax: Milakov & Gimelshein 2018, arXiv:1805.02867.
 
 #include <cstdint>

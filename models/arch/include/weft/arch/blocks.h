@@ -95,7 +95,7 @@ struct Heads {
 // By three matrices, or by one that holds the rows of q, k and v: attn_q, attn_k, attn_v or
 // attn_qkv, clamped to c.clamp_qkv.
 Heads project_heads(const Layer& l, Tensor x);
-// The same without clamps and heads: [T, nq], [T, nk], [T, nv].
+// The same rows, not split into heads: [T, nq], [T, nk], [T, nv].
 Heads project_rows(const Layer& l, Tensor x, std::int64_t nq, std::int64_t nk, std::int64_t nv);
 
 // Attention with grouped heads: [T, D] -> [T, D]. Uses sinks, biases, a fused projection to q, k
@@ -140,7 +140,7 @@ Tensor zero_ids(const Inputs& in);
 Tensor short_convolution(const Layer& l, std::string_view state, Tensor x, Tensor w,
                          Tensor bias = {});
 
-// The experts that a router chooses for every token of x [T, D].
+// The experts of every token of x [T, D], chosen by a router (route) or known (weigh_experts).
 struct ExpertChoice {
   Tensor ids;      // [T, K] i32
   Tensor weights;  // [T, K]

@@ -113,8 +113,9 @@ class Session {
   // that step requested none or failed, or if there was none.
   std::span<const float> logits() const;
   std::int64_t length(std::int32_t sequence) const;  // tokens in its memory
-  // Cells that no sequence uses, in whole blocks; the max of the type if there are always enough.
-  std::int64_t free_cells() const;
+  // The positions that blocks hold that no sequence uses; the max of the type if there are always
+  // enough.
+  std::int64_t free_positions() const;
   // Removes all tokens from position `length` on. Throws ValueError if the sequence is shorter,
   // UnsupportedError if `length` is not a resume point.
   void truncate(std::int32_t sequence, std::int64_t length);
