@@ -150,7 +150,7 @@ struct Embedder::Impl {
     for (std::int32_t s = 0; s < session->options().sequences; ++s) session->truncate(s, 0);
   }
 
-  const EmbedderOptions options;
+  EmbedderOptions options;
   const Pooling pooling;
   const DenseLayers layers;
   std::int64_t max_tokens;
@@ -296,6 +296,12 @@ std::vector<Embedding> Embedder::embed(std::span<const std::string> texts,
     tokens.push_back(impl_->session->model().tokenizer().encode(texts[i]));
   }
   return embed(tokens, cancel);
+}
+
+void Embedder::set_output(int norm, bool truncate) {
+  check_norm(norm);
+  impl_->options.norm = norm;
+  impl_->options.truncate = truncate;
 }
 
 Pooling Embedder::pooling() const {

@@ -31,7 +31,7 @@ struct EnginePlan {
 };
 EnginePlan plan_engine(const Model& model, const EngineOptions& options);
 
-// Fewer tokens are lost without regret.
+// Shorter sequences are not kept.
 inline constexpr std::int64_t kWorthKeeping = 32;
 
 }  // namespace serve
@@ -74,6 +74,7 @@ struct Engine::Impl {
   void end_waiting(Text& text);
   void end_text(Slot& slot, const GenerationEvent& event);
   void fail_request(std::shared_ptr<serve::EngineRequest> request, const std::exception_ptr& error);
+  void fail_all(const std::exception_ptr& error);
   void end_listening(Text& text, const GenerationEvent& event, std::string_view stop_string);
   TextPtr leave(Slot& slot);
 
@@ -115,7 +116,7 @@ struct Engine::Impl {
   // Between steps.
   std::size_t idle_slot(std::int32_t index) const;  // as an index
   SlotFile save_slot(std::int32_t index, const std::string& path);
-  SlotFile restore_slot(std::int32_t index, const std::string& path);
+  SlotFile restore_slot(std::int32_t index, const SavedSequence& saved);
   std::int64_t erase_slot(std::int32_t index);
   std::vector<Embedding> embed(const std::vector<std::vector<TokenId>>& texts,
                                const EmbedderOptions& wanted, std::atomic<bool>& cancel);

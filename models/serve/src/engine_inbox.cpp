@@ -54,7 +54,11 @@ void EngineInbox::cancel(RequestId id) {
 
 void EngineInbox::post(Task task) {
   const std::lock_guard lock(mutex_);
+  if (task.has_steps && n_step_tasks_ > max_waiting_)  // one of them runs
+    fail<QueueFullError>("{} requests wait already, which is the limit", max_waiting_);
+  const bool has_steps = task.has_steps;
   tasks_.push_back(std::move(task));
+  n_step_tasks_ += has_steps;
   arrived_.notify_one();
 }
 
@@ -102,6 +106,7 @@ void EngineInbox::begin_work(std::atomic<bool>* cancel) {
 void EngineInbox::end_work() {
   const std::lock_guard lock(mutex_);
   work_ = nullptr;
+  --n_step_tasks_;
 }
 
 bool EngineInbox::begin_step(std::span<EngineRequest* const> requests) {
@@ -131,6 +136,21 @@ void EngineInbox::text_starts(EngineRequest& request) {
 void EngineInbox::text_returns() {
   const std::lock_guard lock(mutex_);
   ++n_texts_waiting_;
+}
+
+EngineInbox::LiveRequests EngineInbox::fail_all() {
+  Requests unseen;  // released without the lock
+  const std::lock_guard lock(mutex_);
+  unseen.swap(new_requests_);
+  state_.counters.failed += live_.size();
+  n_requests_waiting_ = n_texts_waiting_ = 0;
+  state_.n_waiting = state_.n_running = 0;
+  for (SlotState& slot : state_.slots) {
+    slot.busy = false;
+    slot.n_held = 0;
+  }
+  step_.clear();
+  return std::exchange(live_, {});
 }
 
 void EngineInbox::request_ended(const EngineRequest& request, bool failed) {

@@ -108,8 +108,9 @@ void Engine::Impl::keep(std::int32_t sequence, std::int32_t except) {
   const std::int32_t to = place_to_keep(sequence, except);
   if (to < 0) return;
   const auto tokens = held_by(sequence);
-  hold(to, {tokens.begin(), tokens.end()});
+  std::vector<TokenId> copied(tokens.begin(), tokens.end());
   session.copy(sequence, to, std::ssize(tokens));
+  hold(to, std::move(copied));
 }
 
 // A model with windows or recurrent states could not return to the end of the prompt after a long

@@ -118,7 +118,12 @@ void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
   const bool again = text->generation.has_value();
   inbox.text_starts(*request);
   if (!again) text->started = Clock::now();
-  move_memory(slot, reuse);
+  std::exception_ptr error;
+  try {
+    move_memory(slot, reuse);
+  } catch (...) {
+    error = std::current_exception();
+  }
   Held& memory = held[static_cast<std::size_t>(slot.index)];
   slot.text = std::move(text);
   inbox.update_state([&](EngineState& s) {
@@ -126,6 +131,7 @@ void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
     ++s.n_running;
   });
   try {
+    if (error) std::rethrow_exception(error);
     if (again)
       slot.text->generation->move_to(slot.index, memory.tokens);
     else

@@ -53,9 +53,9 @@ Engine::SlotFile Engine::Impl::save_slot(std::int32_t index, const std::string& 
   return {std::ssize(tokens), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
-Engine::SlotFile Engine::Impl::restore_slot(std::int32_t index, const std::string& path) {
+Engine::SlotFile Engine::Impl::restore_slot(std::int32_t index, const SavedSequence& saved) {
   idle_slot(index);
-  const SavedSequence saved = SavedSequence::open(path);
+  const std::string& path = saved.name();
   const std::int64_t n_vocab = model->facts().n_vocab;
   for (const TokenId id : saved.tokens()) {
     if (id < 0 || id >= n_vocab)
@@ -104,7 +104,7 @@ EmbedderOptions Engine::Impl::embedder_options(EmbedderOptions wanted) const {
 
 Embedder& Engine::Impl::embedder_for(const EmbedderOptions& wanted) {
   const auto key = [](const EmbedderOptions& o) {
-    return std::tuple(o.pooling, o.norm, o.truncate, o.max_tokens, o.texts_per_step);
+    return std::tuple(o.pooling, o.max_tokens, o.texts_per_step);
   };
   const auto same = [&](const auto& made) { return key(made->options) == key(wanted); };
   const auto found = std::ranges::find_if(embedders, same);
@@ -135,6 +135,7 @@ std::vector<Embedding> Engine::Impl::embed(const std::vector<std::vector<TokenId
   } const work(inbox, cancel);
   if (cancel) fail<CancelledError>("cancelled");
   Embedder& embedder = embedder_for(wanted);
+  embedder.set_output(wanted.norm, wanted.truncate);
   Clock::time_point begin = Clock::now();
   // Texts run as long as the step before took.
   const auto let_texts_run = [&] {
@@ -161,8 +162,8 @@ std::future<Engine::SlotFile> Engine::save_slot(std::int32_t slot, std::string p
                    [this, slot, path = std::move(path)] { return impl_->save_slot(slot, path); });
 }
 std::future<Engine::SlotFile> Engine::restore_slot(std::int32_t slot, std::string path) {
-  return on_thread(impl_->inbox, [this, slot, path = std::move(path)] {
-    return impl_->restore_slot(slot, path);
+  return on_thread(impl_->inbox, [this, slot, saved = SavedSequence::open(path)] {
+    return impl_->restore_slot(slot, saved);
   });
 }
 std::future<std::int64_t> Engine::erase_slot(std::int32_t slot) {

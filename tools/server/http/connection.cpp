@@ -47,6 +47,11 @@ void Connection::close() {
   if (state_ == State::closed) return;
   const auto self = shared_from_this();
   state_ = State::closed;
+  // Also if a hook throws: otherwise stop() would not end.
+  struct Closed {
+    ~Closed() { connection.service_.on_closed(connection); }
+    Connection& connection;
+  } const closed{*this};
   timer_.cancel();
   close_socket();
   release_body();
@@ -54,7 +59,6 @@ void Connection::close() {
   if (answer_) answer_->leave();
   end_request();
   answer_.reset();  // it holds the I/O context, whose pending operations hold this
-  service_.on_closed(*this);
 }
 
 void Connection::linger() {

@@ -36,6 +36,7 @@ void Connection::flush() {
   } catch (const std::exception&) {
     close();
   }
+  if (state_ == State::answer && !reading_ && !writing_ && !input_ended_) watch_client();
 }
 
 void Connection::send_answer() {
@@ -128,16 +129,15 @@ void Connection::on_written(bool ok) {
   sent();
   if (state_ != State::answer) return;
   flush();
-  if (state_ == State::answer && !reading_ && !input_ended_) watch_client();
 }
 
 // The log and the counters, once for each request.
 void Connection::end_request() {
   if (!std::exchange(named_, false)) return;
+  service_.on_answered();
   if (service_.hooks.log)
     service_.hooks.log(head(), status_, n_body_bytes_, seconds_since(request_start_));
   if (answer_) answer_->finish();
-  service_.on_answered();
 }
 
 void Connection::finish_answer() {

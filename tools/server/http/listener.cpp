@@ -200,15 +200,31 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::string peer_name(int socket) {
+namespace {
+
+// `get`: getpeername or getsockname. Empty if there is no name.
+template <class Get>
+std::string name_of(int socket, Get get) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
   auto* any = reinterpret_cast<sockaddr*>(&address);
-  if (getpeername(socket, any, &size) != 0) return "";
+  if (get(socket, any, &size) != 0) return "";
   if (address.ss_family == AF_UNIX) return "unix";
   std::array<char, NI_MAXHOST> host;
   const int code = getnameinfo(any, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST);
   return code == 0 ? host.data() : "";
+}
+
+}  // namespace
+
+std::string peer_name(int socket) {
+  return name_of(socket, ::getpeername);
+}
+
+std::vector<std::string> addresses_of(const std::vector<int>& sockets) {
+  std::vector<std::string> addresses;
+  for (const int fd : sockets) addresses.push_back(name_of(fd, ::getsockname));
+  return addresses;
 }
 
 bool has_hung_up(int socket) {

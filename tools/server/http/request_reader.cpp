@@ -31,7 +31,13 @@ class Body {
   }
   std::size_t size() const { return text_.size(); }
   void append(std::string_view piece) {
-    if (gzip_) return gzip_->unpack(piece, max_bytes_, text_);
+    if (gzip_) {
+      // Members may be empty: their number is limited by what they take themselves.
+      if (piece.size() > max_bytes_ - n_packed_)
+        throw RefusedError(413, fmt::format("the packed body is larger than {} bytes", max_bytes_));
+      n_packed_ += piece.size();
+      return gzip_->unpack(piece, max_bytes_, text_);
+    }
     if (piece.size() > max_bytes_ - text_.size())
       throw RefusedError(413, fmt::format("the body is larger than {} bytes", max_bytes_));
     text_.append(piece);
@@ -43,6 +49,7 @@ class Body {
 
  private:
   std::size_t max_bytes_;
+  std::size_t n_packed_ = 0;
   std::optional<GzipReader> gzip_;
   std::string text_;
 };

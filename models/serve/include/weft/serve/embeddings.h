@@ -92,6 +92,9 @@ class Embedder {
   std::vector<Embedding> embed(std::span<const std::string> texts,
                                const std::atomic<bool>* cancel = nullptr);
 
+  // Changes these options for further texts. Throws ValueError for a norm that normalize() refuses.
+  void set_output(int norm, bool truncate);
+
   Pooling pooling() const;
   bool truncates() const;           // EmbedderOptions::truncate
   std::int64_t max_tokens() const;  // of a text; longer ones are refused or cut

@@ -137,12 +137,15 @@ class Engine {
   // Vectors of texts, computed between the steps of other texts, which keep half of their speed.
   // `options.session` is ignored. If `cancel` becomes true, the computation is aborted within a
   // node of the plan, and the future throws CancelledError; otherwise it throws like Embedder.
+  // Throws QueueFullError if EngineOptions::max_waiting calls wait.
   std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel = {});
 
   // Of an idle slot; the future throws ValueError if it is busy or unknown, and like
-  // save_sequence() and SavedSequence.
+  // save_sequence(). Texts pause while a file is written, and while one is copied into the slot;
+  // restore_slot() maps and checks it beforehand, on the caller's thread, and throws like
+  // SavedSequence::open().
   struct SlotFile {
     std::int64_t n_tokens, n_bytes;
   };
