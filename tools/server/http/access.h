@@ -51,8 +51,8 @@ class Access {
 
 // "one,two" -> one, two, without blanks around them. Empty ones are dropped.
 std::vector<std::string> split_list(std::string_view text);
-// One key per line; empty lines, and those that begin with '#', are none. Throws IoError naming the
-// file.
+// One key per line; empty lines, and those that begin with '#', are skipped. Throws IoError naming
+// the file.
 std::vector<std::string> read_key_file(const std::string& path);
 
 // Names in Host by which clients on this machine reach a server that is bound to loopback.
