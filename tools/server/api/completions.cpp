@@ -124,6 +124,7 @@ void completions(const std::shared_ptr<Call>& call) {
   if (request.echo && !request.suffix.empty())
     refuse(Path().member("suffix"), "cannot be combined with echo");
   CompletionAnswerOptions answer = answer_options(request);
+  check_n_choices(request.prompts.size(), answer.best_of, "prompt");
   request.constraints.push_back(request.response_format);
   const auto grammar = compile_constraint(model, only_constraint(request.constraints));
   TextJob job{.prompts = {}, .reading = {}, .prompt_param = "prompt"};

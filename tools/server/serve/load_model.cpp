@@ -53,7 +53,7 @@ EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_
   return options;
 }
 
-// The next smaller wish. Returns false if all are as small as they may be.
+// Reduces the slots, then the context. Returns false if both are as small as they may be.
 bool reduce(const Flags& flags, EngineOptions& options, const Warn& warn) {
   const bool fixed_context = flags.model.session.context > 0;
   if (!flags.slots_given && options.slots > 1) {
