@@ -38,8 +38,8 @@ class Answers(ServeTest):
         arch = json.loads(self.runs("weft", "inspect", MODEL, "--json").out)["metadata"][
             "general.architecture"]["value"]
         server = self.serve("--override-kv", f"{arch}.context_length=int:96")
-        models = server.get("/ui/state").json["models"]
-        self.assertEqual([m["context"] for m in models], [96])
+        models = server.get("/v1/models").json["data"]
+        self.assertEqual([m["meta"]["n_ctx_train"] for m in models], [96])
 
     def test_errors_name_the_field(self):
         server = self.serve()
