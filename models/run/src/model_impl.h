@@ -28,8 +28,8 @@ struct Model::Impl {
   std::string no_tokenizer;                    // why
   std::vector<std::string> warnings;
 
-  // A region that has the weights of this layout: that of another session, or a new one. Waits while
-  // another thread fills a region.
+  // A region that has the weights of this layout: that of another session, or a new one. Waits
+  // while another thread fills a region.
   std::shared_ptr<const run::ResidentWeights> resident_weights(
       const run::WeightLayout& layout, const run::LoadOptions& options) const;
   // The bytes of the layout's region if a session holds one that has its weights now, else 0.

@@ -8,7 +8,7 @@ namespace weft::server {
 namespace {
 
 constexpr std::size_t kMaxClients = 10000;
-constexpr double kRounding = 1e-6;  // seconds
+constexpr double kRounding = 1e-6;        // seconds
 constexpr std::chrono::minutes kFull{1};  // after this silence a client has all of its credit
 
 }  // namespace
