@@ -36,10 +36,12 @@ struct Workers::Impl {
 
   void wait(std::unique_lock<std::mutex>& lock) {
     ++n_idle;
-    if (timers.empty())
+    if (timers.empty()) {
       wake.wait(lock);
-    else
-      wake.wait_until(lock, timers.begin()->first.first);
+    } else {
+      const Clock::time_point until = timers.begin()->first.first;  // cancel() may erase the timer
+      wake.wait_until(lock, until);
+    }
     --n_idle;
   }
 
