@@ -167,10 +167,10 @@ struct FakeServer {
 
   std::shared_ptr<const Model> model;
   std::shared_ptr<FakeTexts> texts = std::make_shared<FakeTexts>();
-  Workers workers;
   std::unique_ptr<Models> models;
   std::unique_ptr<Services> services;
   std::unique_ptr<Router> router;
+  Workers workers;  // last, so that its threads end before what they use
 };
 
 }  // namespace weft::api::test
