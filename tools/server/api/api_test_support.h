@@ -143,6 +143,8 @@ struct FakeServer {
     services = std::make_unique<Services>(Services{*models, workers, {}});
     router = std::make_unique<Router>(openai_routes(*services), *services);
   }
+  // Listeners of requests without an answer refer to the model, which refers to the texts.
+  ~FakeServer() { texts->waiting.clear(); }
 
   std::shared_ptr<FakeExchange> send(std::string method, std::string path, std::string body = "",
                                      http::Headers headers = {}) {
