@@ -27,6 +27,8 @@ std::string shown(const Json& json) {
 
 }  // namespace
 
+constinit const Path Path::kBody;
+
 std::string Path::text() const {
   if (!parent_) return {};
   std::string text = parent_->text();

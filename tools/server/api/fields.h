@@ -30,15 +30,17 @@
 namespace weft::api {
 
 // The place of a value in a body. A path refers to the one that it was made from, which must
-// outlive it.
+// outlive it, unless that is the whole body.
 class Path {
  public:
-  Path() = default;
-  Path member(std::string_view name) const { return Path(this, name, 0); }
-  Path item(std::size_t index) const { return Path(this, {}, index); }
+  constexpr Path() = default;
+  Path member(std::string_view name) const { return Path(parent_ ? this : &kBody, name, 0); }
+  Path item(std::size_t index) const { return Path(parent_ ? this : &kBody, {}, index); }
   std::string text() const;  // "messages[1].content"; "" for the whole body
 
  private:
+  static const Path kBody;
+
   Path(const Path* parent, std::string_view name, std::size_t index)
       : parent_(parent), name_(name), index_(index) {}
   const Path* parent_ = nullptr;

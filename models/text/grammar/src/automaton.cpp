@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "weft/base/error.h"
 
@@ -202,17 +204,23 @@ Dfa Dfa::explore(std::string_view alphabet, const Key& start,
   return dfa;
 }
 
+// Texts share their ends: then the automaton that comes out has as few states as possible.
 Dfa Dfa::literals(const std::vector<std::u32string>& texts) {
   Nfa nfa;
   const Nfa::Piece all = nfa.piece();
+  std::map<std::pair<Nfa::State, char32_t>, Nfa::State> before;  // a state, by what follows it
+  std::set<Nfa::State> begins;
   for (const std::u32string& text : texts) {
-    Nfa::State at = all.in;
-    for (const char32_t c : text) {
-      const Nfa::State next = nfa.state();
-      nfa.edge(at, {c, c}, next);
-      at = next;
+    Nfa::State at = all.out;
+    for (auto c = text.rbegin(); c != text.rend(); ++c) {
+      const auto [known, added] = before.try_emplace({at, *c});
+      if (added) {
+        known->second = nfa.state();
+        nfa.edge(known->second, {*c, *c}, at);
+      }
+      at = known->second;
     }
-    nfa.skip(at, all.out);
+    if (begins.insert(at).second) nfa.skip(all.in, at);
   }
   return of(nfa, all);
 }

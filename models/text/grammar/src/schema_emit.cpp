@@ -25,7 +25,8 @@ Program SchemaEmitter::run() {
   try {
     return b_.finish(rule, false);
   } catch (const FormatError&) {
-    fail<FormatError>("schema #: allows no value that ends");
+    const JsonTree& json = expander_.json();
+    fail<FormatError>("schema {}: allows no value that ends", json.pointer(contradiction(json)));
   }
 }
 
