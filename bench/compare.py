@@ -11,6 +11,7 @@ machine's speed affect all of them. Results are added to a file: measure piece b
   bench/compare.py -m 1.1b-Q8_0.gguf -p 0 -n 64 -d 4096,16384
   bench/compare.py -m 1.1b-Q8_0.gguf -p 0 -n 0 --widths 1,2,4,8,16,32,64,128,256,512
   bench/compare.py --render docs/performance_log.md
+  bench/compare.py --results build/archs.json --render docs/performance_log.md --section archs
 """
 
 import argparse
@@ -315,13 +316,14 @@ TABLES = {"machine": machine_table, "speed": speed_table, "cost": cost_table, "d
           "width": width_table}
 
 
-def render(path, results):
+def render(path, results, section):
     """Replaces the text between the markers of each table; tables without results do not change."""
     text = pathlib.Path(path).read_text()
-    for name, make in TABLES.items():
+    for table_name, make in TABLES.items():
         lines = list(make(list(results.values())))
         if len(lines) == 2:
             continue
+        name = f"{section} {table_name}".strip()
         block = f"<!-- table: {name} -->\n" + "\n".join(lines) + f"\n<!-- end: {name} -->"
         text = re.sub(rf"<!-- table: {name} -->.*?<!-- end: {name} -->", lambda _, b=block: b, text,
                       flags=re.S)
@@ -365,6 +367,8 @@ def parse(arguments):
     add("--results", type=pathlib.Path, default=ROOT / "build/compare.json",
         help="file of results (default build/compare.json)")
     add("--render", metavar="FILE", help="write the tables of all results into this file")
+    add("--section", default="", metavar="NAME",
+        help="render only the tables whose markers begin with this name")
     return parser.parse_args(arguments)
 
 
@@ -378,7 +382,7 @@ def main(arguments):
         options.results.parent.mkdir(parents=True, exist_ok=True)
         options.results.write_text(json.dumps(results, indent=1) + "\n")
     if options.render:
-        render(options.render, results)
+        render(options.render, results, options.section)
     else:
         for make in TABLES.values():
             lines = list(make(list(results.values())))

@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -161,24 +160,22 @@ int run(Options options) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app("Chats with a model. Replies go to stdout, everything else to stderr.", "chat");
+int run_chat(int argc, char** argv) {
+  cli::App app("Chats with a model. Replies go to stdout, everything else to stderr.", "chat");
   Options options;
   cli::add_model_flags(app, options.model);
-  auto* system = app.add_option("--system", options.chat.system, "the system prompt");
+  const cli::Option system = app.add_option("--system", options.chat.system, "the system prompt");
   app.add_option("--resume", options.resume,
                  "continue the conversation that /save wrote to this file")
-      ->excludes(system)
-      ->type_name("FILE");
+      .excludes(system)
+      .type_name("FILE");
   cli::add_template_flags(app, options.chat_template);
   app.add_option("--tools", options.tools_file,
                  "tools that the model may call: a JSON array of definitions in a file")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("-n,--predict,--n-predict", options.chat.max_reply,
                  "max tokens of a reply; -1: until it ends")
-      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
+      .range(-1, std::int64_t{1} << 40);
   cli::add_constraint_flags(app, options.constraint);
   cli::add_sampler_flags(app, options.sampler);
   app.footer(
@@ -192,5 +189,11 @@ int main(int argc, char** argv) {
       "Without a terminal every line of stdin is a message. Lines typed on a terminal are kept in\n"
       "~/.local/state/weft/chat_history.");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;
-  return cli::run_program("chat", [&] { return run(options); });
+  return run(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return cli::run_program("chat", [&] { return run_chat(argc, argv); });
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
-
 #include "common/program.h"
 
 namespace weft::generate {
@@ -23,39 +21,41 @@ constexpr const char* kExamples =
     "  generate -m llada.gguf -p 'A short poem:' -n 64 --diffusion-steps 32 "
     "--diffusion-block-length 32";
 
-void add_text_flags(CLI::App& app, Options& options) {
-  auto* prompt = app.add_option("-p,--prompt", options.prompt, "the text to continue; '' for none");
+void add_text_flags(cli::App& app, Options& options) {
+  const cli::Option prompt =
+      app.add_option("-p,--prompt", options.prompt, "the text to continue; '' for none");
   app.add_option("-f,--file", options.prompt_file, "read the prompt from a file; - is stdin")
-      ->excludes(prompt);
+      .excludes(prompt);
   app.add_option(
          "-n,--predict,--n-predict", options.predict,
          "number of tokens to generate; -1: until the text ends or the context is full, or 128 "
          "with a diffusion model")
-      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40));
+      .range(-1, std::int64_t{1} << 40);
   app.add_flag("--ignore-eos", options.ignore_eos, "continue past the end of the text");
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only the new text");
   app.add_option("--samples", options.samples,
                  "number of texts for the same prompt, each with its own seed")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
-      ->type_name("N");
+      .range(1, std::int64_t{1} << 20)
+      .type_name("N");
 }
 
-void add_beam_flags(CLI::App& app, Options& options) {
-  auto* beams = app.add_option("--beams", options.beams,
-                               "search for the likeliest text as a whole with N beams; with "
-                               "--samples K, print the K best")
-                    ->check(CLI::Range(1, 1024))
-                    ->type_name("N");
+void add_beam_flags(cli::App& app, Options& options) {
+  const cli::Option beams =
+      app.add_option("--beams", options.beams,
+                     "search for the likeliest text as a whole with N beams; with "
+                     "--samples K, print the K best")
+          .range(1, 1024)
+          .type_name("N");
   app.add_option("--length-penalty", options.search.length_penalty,
                  "a text's log probability is divided by its length to this power; 0: short texts "
                  "win, above 1: long ones")
-      ->check(CLI::Range(-10.0, 10.0))
-      ->capture_default_str()
-      ->needs(beams)
-      ->type_name("X");
+      .real_range(-10.0, 10.0)
+      .capture_default_str()
+      .needs(beams)
+      .type_name("X");
   static constexpr EarlyStopping kAll[] = {EarlyStopping::first, EarlyStopping::likely,
                                            EarlyStopping::never};
-  app.add_option_function<std::string>(
+  app.add_option_function(
          "--early-stopping",
          [&options](const std::string& name) {
            options.search.stopping =
@@ -63,23 +63,23 @@ void add_beam_flags(CLI::App& app, Options& options) {
          },
          "once N texts are complete, end the search at once (first), when others are not likely to "
          "be better (likely, the default), or cannot be (never)")
-      ->check(CLI::IsMember({"first", "likely", "never"}))
-      ->needs(beams)
-      ->type_name("WHEN");
-  cli::add_cells_flag(app, options.model.session)->needs(beams);
+      .one_of({"first", "likely", "never"})
+      .needs(beams)
+      .type_name("WHEN");
+  cli::add_cells_flag(app, options.model.session).needs(beams);
 }
 
-void add_diffusion_flags(CLI::App& app, Options& options) {
+void add_diffusion_flags(cli::App& app, Options& options) {
   DiffusionOptions& o = options.diffusion;
-  std::vector<CLI::Option*> flags;
+  std::vector<cli::Option> flags;
   const auto add = [&](const char* name, auto& value, const char* what) {
-    flags.push_back(app.add_option(name, value, what)->capture_default_str()->type_name("X"));
+    flags.push_back(app.add_option(name, value, what).capture_default_str().type_name("X"));
   };
   add("--diffusion-steps", o.steps, "steps in which a diffusion model fills in the -n tokens");
   std::vector<std::string> names;
   for (const DiffusionAlgorithm a : diffusion_algorithms()) names.emplace_back(to_string(a));
   flags.push_back(
-      app.add_option_function<std::string>(
+      app.add_option_function(
              "--diffusion-algorithm",
              [&o](const std::string& name) {
                o.algorithm = *std::ranges::find(diffusion_algorithms(), name,
@@ -87,8 +87,8 @@ void add_diffusion_flags(CLI::App& app, Options& options) {
              },
              "which tokens a step fills in: those of the highest probability (confidence, the "
              "default), lowest entropy, highest margin between the two best, or random ones")
-          ->check(CLI::IsMember(names))
-          ->type_name("NAME"));
+          .one_of(names)
+          .type_name("NAME"));
   add("--diffusion-alg-temp", o.algorithm_temperature,
       "draw these tokens with this temperature; 0: always the best");
   add("--diffusion-block-length", o.block_length,
@@ -97,33 +97,32 @@ void add_diffusion_flags(CLI::App& app, Options& options) {
   add("--diffusion-mask-token", o.mask_token, "id of the mask token; -1: that of the vocabulary");
   flags.push_back(app.add_flag("--diffusion-visual", options.diffusion_visual,
                                "print a line per step to stderr, also if it is not a terminal"));
-  for (CLI::Option* flag : flags)
-    flag->each(
-        [&options, flag](const std::string&) { options.only_with_diffusion = flag->get_name(); });
+  for (const cli::Option flag : flags)
+    flag.each([&options, flag](const std::string&) { options.only_with_diffusion = flag.name(); });
 }
 
-void add_prompt_cache_flags(CLI::App& app, Options& options) {
-  auto* path =
+void add_prompt_cache_flags(cli::App& app, Options& options) {
+  const cli::Option path =
       app.add_option("--prompt-cache", options.cache_path,
                      "keep the computed prompt in this file, for runs with the same beginning");
-  app.add_flag("--prompt-cache-all", options.cache_all, "also keep the generated text")
-      ->needs(path);
+  app.add_flag("--prompt-cache-all", options.cache_all, "also keep the generated text").needs(path);
   app.add_flag("--prompt-cache-ro", options.cache_read_only, "use the file without changing it")
-      ->needs(path);
+      .needs(path);
 }
 
-void add_conversation_flags(CLI::App& app, Options& options) {
-  auto* conversation =
+void add_conversation_flags(cli::App& app, Options& options) {
+  const cli::Option conversation =
       app.add_flag("--conversation,--cnv", options.conversation,
                    "the prompt is a user's message, to be rendered with the chat template");
-  app.add_option("--system", options.system, "the system prompt")->needs(conversation);
-  for (auto* flag : cli::add_template_flags(app, options.chat_template)) flag->needs(conversation);
+  app.add_option("--system", options.system, "the system prompt").needs(conversation);
+  for (const cli::Option flag : cli::add_template_flags(app, options.chat_template))
+    flag.needs(conversation);
 }
 
 }  // namespace
 
 std::optional<int> read_flags(int argc, char** argv, Options& options) {
-  CLI::App app("Continues a text. The text goes to stdout as it comes, speeds to stderr.",
+  cli::App app("Continues a text. The text goes to stdout as it comes, speeds to stderr.",
                "generate");
   app.footer(kExamples);
   cli::add_model_flags(app, options.model);
@@ -137,14 +136,14 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   const std::size_t n_others = app.get_options().size();
   app.add_flag("--token-healing", options.token_healing,
                "let the first new token begin with the text of the prompt's last one");
-  auto* logprobs =
+  const cli::Option logprobs =
       app.add_option("--logprobs", options.logprobs,
                      "print a line for each token instead of the text: how likely the model found "
                      "it, and the N most likely ones (natural logarithms, before any sampler)")
-          ->check(CLI::Range(0, 1 << 20))
-          ->type_name("N");
+          .range(0, 1 << 20)
+          .type_name("N");
   app.add_flag("--json", options.json, "print these lines as JSON, as in OpenAI's API")
-      ->needs(logprobs);
+      .needs(logprobs);
   cli::add_sampler_flags(app, options.sampler);
   if (const auto code = cli::parse_flags(app, argc, argv)) return code;
 
@@ -152,8 +151,8 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   auto flags = app.get_options();
   flags.erase(flags.begin(), flags.begin() + static_cast<std::ptrdiff_t>(n_others));
   flags.push_back(app.get_option("--prompt-cache-all"));
-  for (const CLI::Option* flag : flags)
-    if (flag->count() > 0 && !flag->check_name("--seed")) options.not_with_beams = flag->get_name();
+  for (const cli::Option flag : flags)
+    if (flag.given() && flag.name() != "--seed") options.not_with_beams = flag.name();
   return std::nullopt;
 }
 

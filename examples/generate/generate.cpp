@@ -137,8 +137,10 @@ int run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  generate::Options options;
-  if (const auto code = generate::read_flags(argc, argv, options)) return *code;
-  cli::catch_interrupts(cli::Interrupts::once);
-  return cli::run_program("generate", [&] { return run(options); });
+  return cli::run_program("generate", [&] {
+    generate::Options options;
+    if (const auto code = generate::read_flags(argc, argv, options)) return *code;
+    cli::catch_interrupts(cli::Interrupts::once);
+    return run(options);
+  });
 }

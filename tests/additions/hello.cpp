@@ -1,17 +1,15 @@
 #include <iostream>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "subcommand.h"
 
 namespace weft::tools {
 namespace {
 
 int hello(int argc, char** argv) {
-  CLI::App app("Greets.", "weft hello");
+  cli::App app("Greets.", "weft hello");
   std::string name = "world";
-  app.add_option("--name", name, "who is greeted")->type_name("NAME");
+  app.add_option("--name", name, "who is greeted").type_name("NAME");
   app.footer("Example:\n  weft hello --name reader");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   std::cout << "Hello, " << name << '\n';

@@ -8,9 +8,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/anthropic/routes.h"
 #include "api/errors.h"
 #include "api/json.h"
+#include "api/native/routes.h"
+#include "api/ollama/routes.h"
+#include "api/responses/routes.h"
 #include "api/routes.h"
+#include "api/workers.h"
 
 namespace {
 
@@ -25,8 +30,11 @@ const std::vector<const weft::api::FieldList*>& tables() {
     weft::api::Workers workers(0);
     weft::api::Services services{models, workers, {}};
     std::vector<const weft::api::FieldList*> found;
-    for (const weft::api::Route& route : weft::api::openai_routes(services))
-      if (route.request) found.push_back(route.request);
+    for (const auto& routes :
+         {weft::api::openai_routes(services), weft::api::responses_routes(),
+          weft::api::anthropic_routes(), weft::api::ollama_routes(), weft::api::native_routes({})})
+      for (const weft::api::Route& route : routes)
+        if (route.request) found.push_back(route.request);
     return found;
   }();
   return all;

@@ -85,6 +85,14 @@ class Includes(unittest.TestCase):
                     self.assertTrue(any(path.startswith(f) for f in folders),
                                     f"{path} includes {name}")
 
+    # Its headers take seconds to compile.
+    def test_one_source_includes_cli11(self):
+        users = [path.relative_to(SOURCE).as_posix()
+                 for folder in ("tools", "examples", "bench", "tests")
+                 for path in (SOURCE / folder).rglob("*") if path.suffix in (".h", ".cpp")
+                 and any(name.startswith("CLI/") for name in INCLUDE.findall(path.read_text()))]
+        self.assertEqual(users, ["tools/common/app.cpp"])
+
     def test_processors_are_named_in_few_places(self):
         for _, path, text in sources():
             if not any(path.startswith(f) for f

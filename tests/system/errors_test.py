@@ -58,6 +58,11 @@ class Usage(SystemTest):
             with self.subTest(flag=flag, value=value):
                 self.refuses(2, "", "generate", flag, value)
 
+    def test_ranges_of_layers(self):
+        for values in [("1",), ("1", "2", "--control-vector-layer-range", "3", "4")]:
+            with self.subTest(values=values):
+                self.refuses(2, "START END", "generate", "--control-vector-layer-range", *values)
+
     def test_flags_that_exclude_each_other(self):
         self.refuses(2, "excludes", "generate", "-p", "x", "-f", "-")
 
@@ -82,6 +87,11 @@ class Files(SystemTest):
 
     def test_named_by_environment(self):
         self.refuses(1, "elsewhere.gguf", "generate", env={"WEFT_MODEL": "elsewhere.gguf"})
+
+    def test_missing_backend(self):
+        for command in with_bundled_model():
+            with self.subTest(command=command):
+                self.refuses(1, "no-such-backend", *command, "--backend-path", "no-such-backend")
 
     def test_missing_prompt_file(self):
         self.refuses(1, "no-such-prompt", "generate", "-f", "no-such-prompt")

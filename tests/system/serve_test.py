@@ -101,6 +101,47 @@ class Models(ServeTest):
         self.assertEqual(server.post("/v1/chat/completions", {**CHAT, "model": "good"}).status, 200)
 
 
+    def test_a_file_of_models(self):
+        shutil.copy(MODEL, self.folder / "one.gguf")
+        config = self.folder / "models.json"
+        config.write_text(json.dumps({"models": [
+            {"path": "one.gguf", "names": ["small", "gpt-4o"], "ctx_size": 512, "parallel": 1},
+            {"path": str(MODEL), "preload": True}]}))
+        server = self.serve("--models-file", config, "--models-max", "0", model=None)
+        server.wait_for("weft-stories is loaded")
+        reply = server.post("/v1/chat/completions", {**CHAT, "model": "gpt-4o"})
+        self.assertEqual(reply.json["model"], "small")
+        slots = {m["name"]: (len(m["slots"]), m["context"])
+                 for m in server.get("/ui/state").json["models"]}
+        self.assertEqual(slots, {"small": (1, 512), "weft-stories": (2, 512)})
+        for text, message in (("{}", "models"), ('{"models": [{"path": 5}]}', "models[0].path"),
+                              ('{"models": [{"path": "none.gguf"}]}', "none.gguf")):
+            config.write_text(text)
+            self.refuses(1, message, "weft", "serve", "--models-file", config, "--port", "0")
+
+
+class Traces(ServeTest):
+    def test_replay(self):
+        traces = self.folder / "traces"
+        traces.mkdir()
+        server = self.serve("--trace-requests", traces)
+        replies = {}
+        for path, body in (("/v1/chat/completions", {**CHAT, "temperature": 1, "stream": True}),
+                           ("/v1/completions", {"prompt": "Once", "max_tokens": 9})):
+            reply = server.post(path, body)
+            replies[reply.headers["x-request-id"]] = reply
+        server.post("/v1/completions", {"prompt": 5})  # refused: not traced
+        self.assertEqual({f.stem for f in traces.iterdir()}, set(replies))
+        for name, reply in replies.items():
+            again = self.runs("weft", "replay", traces / f"{name}.json").out
+            self.assertEqual(len(again.splitlines()), len(reply.body.splitlines()))
+        trace = json.loads((traces / f"{name}.json").read_text())
+        trace["answer"]["body"] = trace["answer"]["body"].replace('"text":"', '"text":"x')
+        (traces / "other.json").write_text(json.dumps(trace))
+        self.assertEqual(run("weft", "replay", traces / "other.json").code, 1)
+        self.refuses(1, "not a trace", "weft", "replay", MODEL)
+
+
 class Keys(ServeTest):
     def test_reload(self):
         keys = self.folder / "keys.txt"

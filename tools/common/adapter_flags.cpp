@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/printable.h"
@@ -26,8 +25,7 @@ std::vector<std::string> split_files(const std::string& flag, const std::string&
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     if (end == at)
-      throw CLI::ValidationError(flag,
-                                 fmt::format("a file name is missing in '{}'", printable(text)));
+      reject_value(flag, fmt::format("a file name is missing in '{}'", printable(text)));
     parts.push_back(text.substr(at, end - at));
     at = end + 1;
   }
@@ -45,9 +43,9 @@ void add_scaled(const std::string& flag, const std::string& path, const std::str
                 const Add& add) {
   const std::optional<float> value = scale_of(scale);
   if (path.empty() || !value || !std::isfinite(*value)) {
-    throw CLI::ValidationError(flag, fmt::format("the scale of '{}' must be a finite number, got "
-                                                 "'{}'; write FILE:SCALE or FILE SCALE",
-                                                 printable_path(path), printable(scale)));
+    reject_value(flag, fmt::format("the scale of '{}' must be a finite number, got "
+                                   "'{}'; write FILE:SCALE or FILE SCALE",
+                                   printable_path(path), printable(scale)));
   }
   add(path, *value);
 }
@@ -63,54 +61,56 @@ void parse_scaled(const std::string& flag, const std::vector<std::string>& words
 }
 
 // NAME FILE and NAME-scaled FILE:SCALE. Both run in the order of the command line.
-void add_flags_of(CLI::App& app, const std::string& name, const std::string& what, const Add& add) {
-  app.add_option_function<std::vector<std::string>>(
+void add_flags_of(App& app, const std::string& name, const std::string& what, const Add& add) {
+  app.add_option_function(
          name,
          [name, add](const std::vector<std::string>& texts) {
            for (const std::string& text : texts)
              for (const std::string& path : split_files(name, text)) add(path, 1);
          },
          what + "; may be repeated")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->trigger_on_parse()
-      ->type_name("FILE");
+      .take_all()
+      .allow_extra_args(false)
+      .trigger_on_parse()
+      .type_name("FILE");
   const std::string scaled = name + "-scaled";
-  app.add_option_function<std::vector<std::string>>(
+  app.add_option_function(
          scaled,
          [scaled, add](const std::vector<std::string>& words) { parse_scaled(scaled, words, add); },
          "the same with a scale: FILE:SCALE or FILE SCALE; may be repeated")
-      ->expected(1, 2)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->trigger_on_parse()
-      ->type_name("FILE:SCALE");
+      .expected(1, 2)
+      .take_all()
+      .trigger_on_parse()
+      .type_name("FILE:SCALE");
 }
 
 }  // namespace
 
-void add_lora_flags(CLI::App& app, AdapterFiles& files) {
+void add_lora_flags(App& app, AdapterFiles& files) {
   add_flags_of(app, "--lora", "LoRA in a GGUF file, added to the model's weights",
                [&files](const std::string& path, float scale) {
                  files.loras.push_back({path, scale});
                });
 }
 
-void add_adapter_flags(CLI::App& app, AdapterFiles& files) {
+void add_adapter_flags(App& app, AdapterFiles& files) {
   add_lora_flags(app, files);
   add_flags_of(app, "--control-vector",
                "control vector in a GGUF file, added to what layers return",
                [&files](const std::string& path, float scale) {
                  files.control_vectors.push_back({path, scale});
                });
-  app.add_option_function<std::vector<std::int64_t>>(
+  app.add_option_function(
          "--control-vector-layer-range",
          [&files](const std::vector<std::int64_t>& range) {
-           files.control_layers = ControlLayers{range.at(0), range.at(1)};
+           if (range.size() != 2)
+             reject_value("--control-vector-layer-range", "must be two numbers, START END");
+           files.control_layers = ControlLayers{range[0], range[1]};
          },
          "first and last layer that control vectors change (default: all that have a direction)")
-      ->expected(2)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("START END");
+      .expected(2)
+      .take_all()
+      .type_name("START END");
 }
 
 }  // namespace weft::cli

@@ -3,15 +3,13 @@
 
 #include "weft/adapters/adapter_files.h"
 
-namespace CLI {
-class App;
-}  // namespace CLI
+#include "common/app.h"
 
 namespace weft::cli {
 
 // --lora and --lora-scaled, in the order in which they are given.
-void add_lora_flags(CLI::App& app, AdapterFiles& files);
+void add_lora_flags(App& app, AdapterFiles& files);
 // The same, and --control-vector, --control-vector-scaled, --control-vector-layer-range.
-void add_adapter_flags(CLI::App& app, AdapterFiles& files);
+void add_adapter_flags(App& app, AdapterFiles& files);
 
 }  // namespace weft::cli

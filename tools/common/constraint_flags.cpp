@@ -1,7 +1,5 @@
 #include "common/constraint_flags.h"
 
-#include <CLI/CLI.hpp>
-
 #include "weft/tokenize/vocabulary.h"
 
 #include "common/read_text.h"
@@ -26,31 +24,30 @@ std::shared_ptr<const Grammar> read_grammar(const Model& model, const Constraint
 
 }  // namespace
 
-void add_constraint_flags(CLI::App& app, ConstraintFlags& flags) {
-  auto* group = app.add_option_group("constraints", "at most one of");
-  group->add_option("--grammar", flags.grammar, "a grammar in GBNF")->type_name("TEXT");
-  group->add_option("--grammar-file", flags.grammar_file, "a file with it")->type_name("FILE");
-  group->add_option("-j,--json-schema", flags.json_schema, "JSON that this JSON Schema allows")
-      ->type_name("TEXT");
-  group->add_option("--json-schema-file", flags.json_schema_file, "a file with it")
-      ->type_name("FILE");
-  group->add_option("--regex", flags.regex, "text that matches this pattern from start to end")
-      ->type_name("TEXT");
-  group->require_option(0, 1);
+void add_constraint_flags(App& app, ConstraintFlags& flags) {
+  App group = app.add_option_group("constraints", "at most one of");
+  group.add_option("--grammar", flags.grammar, "a grammar in GBNF").type_name("TEXT");
+  group.add_option("--grammar-file", flags.grammar_file, "a file with it").type_name("FILE");
+  group.add_option("-j,--json-schema", flags.json_schema, "JSON that this JSON Schema allows")
+      .type_name("TEXT");
+  group.add_option("--json-schema-file", flags.json_schema_file, "a file with it")
+      .type_name("FILE");
+  group.add_option("--regex", flags.regex, "text that matches this pattern from start to end")
+      .type_name("TEXT");
+  group.require_option(0, 1);
   app.add_flag(
       "--json-schema-open", flags.open_schema,
       "allow unnamed members in objects of the schema; by default only if additionalProperties "
       "or patternProperties allow them");
-  using Policy = CLI::MultiOptionPolicy;
   app.add_option("-r,--stop,--reverse-prompt", flags.stops,
                  "end the text before this string; may be given several times")
-      ->multi_option_policy(Policy::TakeAll)
-      ->allow_extra_args(false)
-      ->type_name("TEXT");
+      .take_all()
+      .allow_extra_args(false)
+      .type_name("TEXT");
   app.add_option("--ban", flags.banned, "never generate this string; may be given several times")
-      ->multi_option_policy(Policy::TakeAll)
-      ->allow_extra_args(false)
-      ->type_name("TEXT");
+      .take_all()
+      .allow_extra_args(false)
+      .type_name("TEXT");
 }
 
 TextRulesOptions text_rules(const Model& model, const ConstraintFlags& flags) {

@@ -7,9 +7,7 @@
 #include "weft/run/model.h"
 #include "weft/serve/text_rules.h"
 
-namespace CLI {
-class App;
-}
+#include "common/app.h"
 
 namespace weft::cli {
 
@@ -21,7 +19,7 @@ struct ConstraintFlags {
     return !(grammar + grammar_file + json_schema + json_schema_file + regex).empty();
   }
 };
-void add_constraint_flags(CLI::App& app, ConstraintFlags& flags);
+void add_constraint_flags(App& app, ConstraintFlags& flags);
 
 // The rules that the flags ask for. Throws like Grammar.
 TextRulesOptions text_rules(const Model& model, const ConstraintFlags& flags);

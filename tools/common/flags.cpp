@@ -8,7 +8,6 @@
 #include <limits>
 #include <random>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -46,7 +45,7 @@ std::int64_t size_flag(const std::string& text) {
   try {
     return parse_size(text);
   } catch (const ValueError& error) {
-    throw CLI::ValidationError("--mem-budget", error.what());
+    reject_value("--mem-budget", error.what());
   }
 }
 
@@ -59,82 +58,82 @@ std::string check_mix(const std::string& name) {
   }
 }
 
-void add_cache_flag(CLI::App& app, const char* names, DType& dtype, const char* what) {
+void add_cache_flag(App& app, const char* names, DType& dtype, const char* what) {
   const auto name_of = [](DType type) { return to_lower(type.name()); };
   std::vector<std::string> allowed;
   std::ranges::transform(cache_types(), std::back_inserter(allowed), name_of);
-  app.add_option_function<std::string>(
+  app.add_option_function(
          names,
          [&dtype, name_of](const std::string& name) {
            dtype = *std::ranges::find(cache_types(), name, name_of);
          },
          fmt::format("{} in the cache: {}; q8_0 and q4_0 need a head size that is a multiple of 32",
                      what, fmt::join(allowed, ", ")))
-      ->check(CLI::IsMember(allowed))
-      ->type_name("TYPE");
+      .one_of(allowed)
+      .type_name("TYPE");
 }
 
-void add_weights_flag(CLI::App& app, WeightMode& mode) {
+void add_weights_flag(App& app, WeightMode& mode) {
   static constexpr WeightMode kModes[] = {WeightMode::automatic, WeightMode::mapped,
                                           WeightMode::resident};
   std::vector<std::string> names;
   for (const WeightMode m : kModes) names.emplace_back(to_string(m));
-  app.add_option_function<std::string>(
+  app.add_option_function(
          "--weights",
          [&mode](const std::string& name) {
            mode = *std::ranges::find(kModes, name, [](WeightMode m) { return to_string(m); });
          },
          "mapped: used directly from the file; resident: copied into the fastest layout; auto: "
          "resident if that is faster and fits")
-      ->check(CLI::IsMember(names))
-      ->type_name("MODE");
+      .one_of(names)
+      .type_name("MODE");
 }
 
 // "flow", "crew", or "auto".
-void add_executor_flag(CLI::App& app, std::optional<ReplayKind>& executor) {
-  app.add_option_function<std::string>(
+void add_executor_flag(App& app, std::optional<ReplayKind>& executor) {
+  app.add_option_function(
          "--executor", [&executor](const std::string& name) { executor = executor_of(name); },
          "who runs the plan on several workers: flow (a oneTBB flow graph), crew (workers that "
          "spin at joins), auto (weft plan shows the choice and the reason)")
-      ->check(CLI::IsMember(executor_names()))
-      ->type_name("NAME");
+      .one_of(executor_names())
+      .type_name("NAME");
 }
 
 // How much goes into a step, and who computes it.
-void add_step_flags(CLI::App& app, SessionOptions& s) {
+void add_step_flags(App& app, SessionOptions& s) {
   app.add_option("-c,--ctx-size", s.context,
                  "size of the context in tokens; 0: that of the model, at most 4096")
-      ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
-      ->type_name("N");
+      .range(0, (std::int64_t{1} << 31) - 1)
+      .type_name("N");
   app.add_option("-b,--batch-size", s.prefill_width, "max tokens of the prompt in one step")
-      ->check(CLI::Range(std::int64_t{1}, kMaxPrefillWidth))
-      ->type_name("N");
+      .range(1, kMaxPrefillWidth)
+      .type_name("N");
   app.add_option("-t,--threads", s.workers, "threads; 0: two, or one with one CPU")
-      ->check(CLI::Range(0, kMaxWorkers))
-      ->type_name("N");
+      .range(0, kMaxWorkers)
+      .type_name("N");
   add_executor_flag(app, s.executor);
 }
 
-void add_backend_flags(CLI::App& app, SessionOptions& s) {
+void add_backend_flags(App& app, SessionOptions& s) {
   app.add_option("--backend", s.backend,
                  "backend: cpu, reference, or a plug-in (weft backends lists them)")
-      ->type_name("NAME");
-  app.add_option_function<std::vector<std::string>>(
+      .type_name("NAME");
+  app.add_option_function(
          "--backend-path",
          [](const std::vector<std::string>& paths) {
            for (const std::string& path : paths) load_plugins(path);
          },
          "load backends from a shared library or a folder of them; also WEFT_BACKEND_PATH")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("PATH");
+      .take_all()
+      .type_name("PATH");
   app.add_option(
          "--route", s.route,
          "backends by path: 'blk.3.ffn_*=reference,*=cpu'; first match counts (see weft plan)")
-      ->type_name("RULES");
+      .type_name("RULES");
 }
 
 // How weights and caches are stored, and the limit of memory.
-void add_memory_flags(CLI::App& app, ModelFlags& flags) {
+void add_memory_flags(App& app, ModelFlags& flags) {
   SessionOptions& s = flags.session;
   add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
   add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
@@ -142,12 +141,12 @@ void add_memory_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--quantize", flags.quantize,
                  "convert F32, F16 and BF16 weights to this type when loading: Q8_0, Q4_K_M, ... "
                  "(weft quantize --help lists them)")
-      ->check(check_mix)
-      ->type_name("TYPE");
-  app.add_option_function<std::string>(
+      .check(check_mix)
+      .type_name("TYPE");
+  app.add_option_function(
          "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
          "memory limit for everything, for example 6G; default: what this process may use")
-      ->type_name("SIZE");
+      .type_name("SIZE");
 }
 
 }  // namespace
@@ -166,34 +165,34 @@ std::string bundled_model() {
   return "";
 }
 
-void add_model_flags(CLI::App& app, ModelFlags& flags) {
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+void add_model_flags(App& app, ModelFlags& flags) {
+  app.last_value_counts();
   SessionOptions& s = flags.session;
   s.progress = load_progress;
   flags.path = bundled_model();
-  auto* model =
+  const Option model =
       app.add_option("-m,--model", flags.path,
                      "GGUF file, or directory of safetensors (default: the bundled model)")
-          ->type_name("FILE");
-  if (flags.path.empty()) model->required();
+          .type_name("FILE");
+  if (flags.path.empty()) model.required();
   add_step_flags(app, s);
   add_backend_flags(app, s);
   add_memory_flags(app, flags);
   add_adapter_flags(app, flags.adapters);
   app.add_option("--no-pass", s.passes_off,
                  "skip a graph pass (weft dot --passes lists them), or 'all'")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("NAME");
+      .take_all()
+      .type_name("NAME");
 }
 
-CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session) {
+Option add_cells_flag(App& app, SessionOptions& session) {
   return app
       .add_option(
           "--cache-cells", session.cells,
           "cells (one per token) that all sequences share, in whole blocks of 64; 0: as many "
           "as all contexts together. Text that does not fit into them is refused")
-      ->check(CLI::Range(std::int64_t{0}, (std::int64_t{1} << 31) - 1))
-      ->type_name("N");
+      .range(0, (std::int64_t{1} << 31) - 1)
+      .type_name("N");
 }
 
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
@@ -211,9 +210,9 @@ void print_concessions(const Session& session) {
 
 namespace {
 
-void add_dry_flags(CLI::App& app, SamplerFlags& options) {
+void add_dry_flags(App& app, SamplerFlags& options) {
   const auto add = [&app](const char* names, auto& value, const char* what) {
-    app.add_option(names, value, what)->capture_default_str()->type_name("X");
+    app.add_option(names, value, what).capture_default_str().type_name("X");
   };
   add("--dry-multiplier", options.dry_multiplier,
       "penalty for tokens that repeat the text; 0: off");
@@ -221,7 +220,7 @@ void add_dry_flags(CLI::App& app, SamplerFlags& options) {
   add("--dry-allowed-length", options.dry_allowed_length,
       "length of repetitions without a penalty");
   add("--dry-penalty-last-n", options.dry_last_n, "tokens to look back at; -1: all");
-  app.add_option_function<std::vector<std::string>>(
+  app.add_option_function(
          "--dry-sequence-breaker",
          [&options](const std::vector<std::string>& texts) {
            options.dry_breaker_texts = texts;
@@ -229,9 +228,9 @@ void add_dry_flags(CLI::App& app, SamplerFlags& options) {
          },
          "repetitions do not reach across tokens with this text (default: line end, ':', '\"', "
          "'*'; 'none')")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->type_name("TEXT");
+      .take_all()
+      .allow_extra_args(false)
+      .type_name("TEXT");
 }
 
 // "15+0.5", "15-inf"
@@ -240,24 +239,24 @@ std::pair<TokenId, float> parse_bias(const std::string& text) {
   char* end = nullptr;
   const long id = std::strtol(text.c_str(), &end, 10);
   if (sign == text.npos || sign == 0 || end != text.c_str() + sign || id > INT32_MAX)
-    throw CLI::ValidationError("--logit-bias", "must be ID+BIAS or ID-BIAS, got " + text);
+    reject_value("--logit-bias", "must be ID+BIAS or ID-BIAS, got " + text);
   const float bias = std::strtof(text.c_str() + sign, &end);
   if (*end != '\0' || end == text.c_str() + sign || !(bias < std::numeric_limits<float>::max()))
-    throw CLI::ValidationError("--logit-bias", "must be ID+BIAS or ID-BIAS, got " + text);
+    reject_value("--logit-bias", "must be ID+BIAS or ID-BIAS, got " + text);
   return {static_cast<TokenId>(id), bias};
 }
 
-void add_order_flags(CLI::App& app, SamplerOptions& options) {
-  app.add_option_function<std::vector<std::string>>(
+void add_order_flags(App& app, SamplerOptions& options) {
+  app.add_option_function(
          "-l,--logit-bias",
          [&options](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) options.logit_bias.push_back(parse_bias(text));
          },
          "ID+BIAS: added to the logit of a token; ID-inf: never")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->type_name("BIAS");
-  app.add_option_function<std::string>(
+      .take_all()
+      .allow_extra_args(false)
+      .type_name("BIAS");
+  app.add_option_function(
          "--samplers",
          [&options](const std::string& text) {
            options.order.clear();
@@ -269,27 +268,27 @@ void add_order_flags(CLI::App& app, SamplerOptions& options) {
            try {
              check_sampler_order(options.order);
            } catch (const Error& error) {
-             throw CLI::ValidationError("--samplers", error.what());
+             reject_value("--samplers", error.what());
            }
          },
          fmt::format("the order of the samplers (default: {})", fmt::join(kSamplerOrder, ";")))
-      ->type_name("A;B;...");
+      .type_name("A;B;...");
 }
 
 }  // namespace
 
-void add_sampler_flags(CLI::App& app, SamplerFlags& options) {
+void add_sampler_flags(App& app, SamplerFlags& options) {
   options.seed = std::random_device{}();
-  app.add_option_function<std::int64_t>(
+  app.add_option_function(
          "-s,--seed",
          [&options](std::int64_t seed) {
            if (seed >= 0) options.seed = static_cast<std::uint64_t>(seed);
          },
          "seed of the random numbers; -1: random")
-      ->check(CLI::Range(std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N");
+      .range(-1, std::numeric_limits<std::int64_t>::max())
+      .type_name("N");
   const auto add = [&app](const char* names, auto& value, const char* what) {
-    app.add_option(names, value, what)->capture_default_str()->type_name("X");
+    app.add_option(names, value, what).capture_default_str().type_name("X");
   };
   add("--temp", options.temperature, "temperature; 0: always the most likely token");
   add("--top-k", options.top_k, "only the k most likely tokens; 0: all");
@@ -304,7 +303,7 @@ void add_sampler_flags(CLI::App& app, SamplerFlags& options) {
   add("--typical", options.typical_p, "locally typical sampling with this probability; 1: off");
   app.add_option("--top-nsigma,--top-n-sigma", options.top_n_sigma,
                  "only logits within n standard deviations of the highest; 0: all")
-      ->type_name("X");
+      .type_name("X");
   add("--tfs", options.tail_free_z, "tail-free sampling, z; 1: off");
   add("--xtc-probability", options.xtc_probability, "probability of applying XTC; 0: off");
   add("--xtc-threshold", options.xtc_threshold,

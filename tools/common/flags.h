@@ -10,10 +10,7 @@
 #include "weft/run/session.h"
 #include "weft/sample/sampler.h"
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "common/app.h"
 
 namespace weft::cli {
 
@@ -34,20 +31,20 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
 // Prints to stderr what the session gave up to meet the budget.
 void print_concessions(const Session& session);
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
-void add_model_flags(CLI::App& app, ModelFlags& flags);
+void add_model_flags(App& app, ModelFlags& flags);
 
 // What --executor accepts: "auto", and the executors of several workers. "auto" is none.
 std::vector<std::string> executor_names();
 std::optional<ReplayKind> executor_of(const std::string& name);
 
 // --cache-cells, for programs whose sessions have several sequences.
-CLI::Option* add_cells_flag(CLI::App& app, SessionOptions& session);
+Option add_cells_flag(App& app, SessionOptions& session);
 
 struct SamplerFlags : SamplerOptions {
   std::vector<std::string> dry_breaker_texts{"\n", ":", "\"", "*"};
 };
 // --seed -1, the default, sets a random seed when the flags are parsed.
-void add_sampler_flags(CLI::App& app, SamplerFlags& flags);
+void add_sampler_flags(App& app, SamplerFlags& flags);
 // The options, completed by what needs the vocabulary: the tokens that break repetitions.
 SamplerOptions sampler_options(const Model& model, const SamplerFlags& flags);
 

@@ -8,7 +8,6 @@
 #include <exception>
 #include <iostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -88,15 +87,6 @@ int run_program(std::string_view name, const std::function<int()>& body) {
     if (interrupt_seen) return kInterrupted;
     std::cerr << name << ": " << error.what() << '\n';
     return dynamic_cast<const UsageError*>(&error) ? kWrongUsage : kError;
-  }
-}
-
-std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
-  try {
-    app.parse(argc, argv);
-    return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
 }
 

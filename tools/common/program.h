@@ -3,15 +3,10 @@
 
 #include <atomic>
 #include <functional>
-#include <optional>
 #include <string_view>
 
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
-
-namespace CLI {
-class App;
-}
 
 namespace weft::cli {
 
@@ -28,10 +23,6 @@ class UsageError : public Error {
 // disk), become "NAME: message" on stderr and exit code 1. If the reader has closed the pipe, the
 // exit code is 0.
 int run_program(std::string_view name, const std::function<int()>& body);
-
-// Parses the flags. Returns an exit code if the program should end: 0 after --help, 2 for wrong
-// usage.
-std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 
 // Writes to stdout and flushes. Throws IoError; OutputClosed if the reader has closed the pipe.
 void print_now(std::string_view text);

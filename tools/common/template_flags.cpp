@@ -1,6 +1,5 @@
 #include "common/template_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
@@ -9,20 +8,20 @@
 
 namespace weft::cli {
 
-std::vector<CLI::Option*> add_template_flags(CLI::App& app, TemplateFlags& flags) {
-  auto* name =
+std::vector<Option> add_template_flags(App& app, TemplateFlags& flags) {
+  const Option name =
       app.add_option("--chat-template", flags.name,
                      fmt::format("how messages become text: {} (default: the model's template)",
                                  fmt::join(chat_template_names(), ", ")))
-          ->type_name("NAME");
-  auto* file = app.add_option("--chat-template-file", flags.file,
-                              "a template in a file, instead of the model's")
-                   ->type_name("FILE")
-                   ->excludes(name);
-  auto* kwargs =
+          .type_name("NAME");
+  const Option file = app.add_option("--chat-template-file", flags.file,
+                                     "a template in a file, instead of the model's")
+                          .type_name("FILE")
+                          .excludes(name);
+  const Option kwargs =
       app.add_option("--template-kwargs,--chat-template-kwargs", flags.kwargs,
                      "variables for the template, such as '{\"enable_thinking\": false}'")
-          ->type_name("JSON");
+          .type_name("JSON");
   return {name, file, kwargs};
 }
 

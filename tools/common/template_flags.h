@@ -8,10 +8,7 @@
 #include "weft/template/chat_template.h"
 #include "weft/tokenize/vocabulary.h"
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "common/app.h"
 
 namespace weft::cli {
 
@@ -21,7 +18,7 @@ struct TemplateFlags {
   std::string kwargs;  // a JSON object of variables for it
 };
 // Returns the options, so that callers can add requirements.
-std::vector<CLI::Option*> add_template_flags(CLI::App& app, TemplateFlags& flags);
+std::vector<Option> add_template_flags(App& app, TemplateFlags& flags);
 
 // Reads a template from a file, "-" for stdin, with a newline at its end, which templates drop.
 // Throws IoError.

@@ -5,12 +5,12 @@
 #include <map>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/backends/plugins.h"
 #include "weft/base/error.h"
 
+#include "common/app.h"
 #include "common/program.h"
 #include "conform/case_run.h"
 
@@ -85,7 +85,7 @@ int conform(const std::string& given, const std::string& only, bool quiet) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Runs every op with every type and many shapes on a backend and compares the results with "
       "the "
       "scalar definitions. Exit code 1 if one is past its computed bound.",
@@ -93,9 +93,9 @@ int run(int argc, char** argv) {
   std::string backend, op;
   bool quiet = false;
   app.add_option("backend", backend, "a library (./libX.so) or the name of a backend")
-      ->required()
-      ->type_name("BACKEND");
-  app.add_option("--op", op, "only the cases of this op")->type_name("NAME");
+      .required()
+      .type_name("BACKEND");
+  app.add_option("--op", op, "only the cases of this op").type_name("NAME");
   app.add_flag("-q,--quiet", quiet, "print only errors, and the table at the end");
   app.footer(
       "Examples:\n"

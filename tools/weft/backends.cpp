@@ -2,7 +2,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -129,7 +128,7 @@ void print_json(const std::vector<Line>& lines) {
 }
 
 int backends(int argc, char** argv) {
-  CLI::App app("Lists backends: name, device, where it comes from, which ops of a model it runs.",
+  cli::App app("Lists backends: name, device, where it comes from, which ops of a model it runs.",
                "weft backends");
   cli::ModelFlags flags;
   bool json = false;

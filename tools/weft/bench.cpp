@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -143,41 +142,41 @@ int measure_all(Flags& flags) {
   return 0;
 }
 
-void add_lists(CLI::App& app, Flags& flags) {
+void add_lists(cli::App& app, Flags& flags) {
   const auto add = [&](const char* names, std::string& list, const char* what) {
-    app.add_option(names, list, what)->capture_default_str()->type_name("N[,N...]");
+    app.add_option(names, list, what).capture_default_str().type_name("N[,N...]");
   };
   add("-p,--n-prompt", flags.prompts, "number of prompt tokens; 0: none");
   add("-n,--n-gen", flags.predicts, "number of tokens to decode, one by one; 0: none");
   add("-d,--n-depth", flags.depths, "number of tokens already in the cache, with random contents");
   add("--widths", flags.widths, "steps of that many tokens of one sequence");
-  app.remove_option(app.get_option("--threads"));
+  app.remove_option("--threads");
   add("-t,--threads", flags.workers, "number of workers; 0: two, or fewer on smaller machines");
-  app.remove_option(app.get_option("--executor"));
+  app.remove_option("--executor");
   app.add_option(
          "--executor", flags.executors,
          "who runs plans with several workers: flow, crew, auto, or several of them to compare")
-      ->delimiter(',')
-      ->check(CLI::IsMember(cli::executor_names()))
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("NAME[,NAME...]");
+      .delimiter(',')
+      .one_of(cli::executor_names())
+      .take_all()
+      .type_name("NAME[,NAME...]");
 }
 
-void add_flags(CLI::App& app, Flags& flags) {
+void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   add_lists(app, flags);
   app.add_option("-r,--repetitions", flags.repeats, "repetitions after one warm-up run")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      .range(1, 1000)
+      .capture_default_str();
   app.add_flag("--no-limits,--no-bandwidth", flags.no_limits,
                "do not measure the machine's limits");
   app.add_flag("--limits", flags.only_limits, "measure only the machine's limits");
   app.add_flag("--json", flags.json, "print one JSON object");
   app.add_option("--make-model", flags.make_model,
                  "write a model file with random weights, without measuring")
-      ->expected(3)
-      ->type_name("SHAPE TYPE FILE");
-  app.get_option("--model")->required(false);
+      .expected(3)
+      .type_name("SHAPE TYPE FILE");
+  app.get_option("--model").required(false);
   app.footer([] {
     return std::string(
         "Columns: workers and who runs them (flow, crew, or the caller alone); the median of the\n"
@@ -202,7 +201,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }
 
 int bench(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Measures how fast a model reads a prompt and generates tokens, and which share of the\n"
       "machine's limits that is.",
       "weft bench");

@@ -2,8 +2,6 @@
 
 #include <iostream>
 
-#include <CLI/CLI.hpp>
-
 #include "common/flags.h"
 #include "run_tokens.h"
 #include "subcommand.h"
@@ -12,7 +10,7 @@ namespace weft::tools {
 namespace {
 
 int bisect(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Finds the pass or kernel that makes a model wrong: disables passes and replaces kernels by "
       "their definitions until the logits are right. Exit code 1 if it finds one.",
       "weft bisect");
@@ -26,8 +24,8 @@ int bisect(int argc, char** argv) {
          "--max-nmse", max_nmse,
          "normalized squared error above which logits count as wrong; 0: derived from rounding "
          "errors")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("X");
+      .not_negative()
+      .type_name("X");
   app.add_flag("-q,--quiet", quiet, "do not print a line per trial");
   app.footer(
       "Unlike weft verify, which compares nodes of the graph after the passes, this also finds a "

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
@@ -116,26 +114,26 @@ int decode(const Flags& flags) {
 }
 
 int codec(int argc, char** argv) {
-  CLI::App app("Encodes a matrix in a weight format, or decodes it.", "weft codec");
+  cli::App app("Encodes a matrix in a weight format, or decodes it.", "weft codec");
   app.require_subcommand(1);
   Flags flags;
-  CLI::App* to = app.add_subcommand("encode", "converts float32 values to the bytes of a format");
-  CLI::App* from = app.add_subcommand("decode", "converts the bytes of a format to float32 values");
-  for (CLI::App* sub : {to, from}) {
-    sub->add_option("TYPE", flags.type, "name of the format, such as Q4_K")->required();
-    sub->add_option("IN", flags.in, "file to read")->required();
-    sub->add_option("OUT", flags.out, "file to write")->required();
+  cli::App to = app.add_subcommand("encode", "converts float32 values to the bytes of a format");
+  cli::App from = app.add_subcommand("decode", "converts the bytes of a format to float32 values");
+  for (cli::App sub : {to, from}) {
+    sub.add_option("TYPE", flags.type, "name of the format, such as Q4_K").required();
+    sub.add_option("IN", flags.in, "file to read").required();
+    sub.add_option("OUT", flags.out, "file to write").required();
   }
-  to->add_option("--imatrix", flags.importance,
-                 ".npy file with the importance of every column; formats that do not "
-                 "use it ignore it");
-  from->add_option("--shape", flags.shape, "ROWS,COLUMNS")->required();
+  to.add_option("--imatrix", flags.importance,
+                ".npy file with the importance of every column; formats that do not "
+                "use it ignore it");
+  from.add_option("--shape", flags.shape, "ROWS,COLUMNS").required();
   app.footer(
       "Examples:\n"
       "  weft codec encode Q4_K weights.npy weights.bin\n"
       "  weft codec decode Q4_K weights.bin back.npy --shape 8,1024");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
-  return to->parsed() ? encode(flags) : decode(flags);
+  return to.parsed() ? encode(flags) : decode(flags);
 }
 
 }  // namespace

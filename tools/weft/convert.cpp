@@ -4,7 +4,6 @@
 #include <iostream>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -92,19 +91,19 @@ void check_flags(Flags& flags) {
 }
 
 int convert(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Converts a directory with model.safetensors (or its shards), config.json and tokenizer.json "
       "to a GGUF file, or merges LoRAs into the weights of a model. The file appears under its "
       "name when it is complete.",
       "weft convert");
   Flags flags;
   app.add_option("model,-m,--model", flags.model, "directory; with --lora also a GGUF file")
-      ->required();
+      .required();
   app.add_option("out,-o,--output", flags.out,
                  "GGUF file to write (with --lora, default: MODEL-LORA.gguf)");
   app.add_option("--type", flags.type, "type of the matrices; auto: unchanged")
-      ->check(CLI::IsMember({"auto", "F32", "F16", "BF16"}))
-      ->capture_default_str();
+      .one_of({"auto", "F32", "F16", "BF16"})
+      .capture_default_str();
   app.add_flag("--allow-nonfinite", flags.allow_nonfinite,
                "allow weights that are infinite or NaN");
   cli::add_lora_flags(app, flags.adapters);

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/adapters/adapters.h"
@@ -168,54 +167,57 @@ void write_picture(const std::string& path, const Drawn& drawn) {
 }
 
 // What is drawn, and what of it.
-void add_picture_flags(CLI::App& app, Flags& flags) {
+void add_picture_flags(cli::App& app, Flags& flags) {
   app.add_option("-o,--output", flags.out,
                  "FILE.dot, FILE.html (interactive), or FILE.svg, FILE.png, ... drawn by "
                  "Graphviz; default: DOT on stdout")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--layers", flags.layers, "show only these layers, for example 0-1")
-      ->type_name("A-B");
+      .type_name("A-B");
   app.add_option("--fold", flags.fold,
                  "layers to draw as one: alike (default), neighbours (adjacent and alike), none")
-      ->expected(0, 1)
-      ->default_str("alike")
-      ->check(CLI::IsMember({"alike", "neighbours", "none"}));
+      .expected(0, 1)
+      .default_str("alike")
+      .one_of({"alike", "neighbours", "none"});
   app.add_flag_callback(
       "--no-fold", [&flags] { flags.fold = "none"; }, "the same as --fold none");
   app.add_option(
          "--phase", flags.phase,
          "which plan: decode (one token), prefill (the widest), 'prefill 8', encode (of a model "
          "with an encoder), ...")
-      ->type_name("NAME");
+      .type_name("NAME");
 }
 
 // What is shown instead of the plain graph.
-void add_view_flags(CLI::App& app, Flags& flags) {
-  auto* heat = app.add_option("--heat", flags.heat, "colour ops by the bytes that they move")
-                   ->check(CLI::IsMember({"bytes"}));
-  auto* profile =
+void add_view_flags(cli::App& app, Flags& flags) {
+  const cli::Option heat =
+      app.add_option("--heat", flags.heat, "colour ops by the bytes that they move")
+          .one_of({"bytes"});
+  const cli::Option profile =
       app.add_option("--profile", flags.profile,
                      "colour ops by their share of the time in a file of weft profile (-o FILE or "
                      "--json), from any machine; the border's width shows the bytes moved")
-          ->type_name("FILE")
-          ->excludes(heat);
-  app.add_option("--diff", flags.diff,
-                 "compare two variants: default, as-built (no passes), "
-                 "or a list such as no-pass=fuse_qkv,backend=reference,threads=1,weights=mapped")
-      ->expected(2)
-      ->type_name("A B")
-      ->excludes(heat)
-      ->excludes(profile);
+          .type_name("FILE")
+          .excludes(heat);
+  const cli::Option diff =
+      app.add_option(
+             "--diff", flags.diff,
+             "compare two variants: default, as-built (no passes), "
+             "or a list such as no-pass=fuse_qkv,backend=reference,threads=1,weights=mapped")
+          .expected(2)
+          .type_name("A B")
+          .excludes(heat)
+          .excludes(profile);
   app.add_flag("--plan", flags.plan,
                "draw the plan as a flow graph: what each lane does between two joins")
-      ->excludes(heat)
-      ->excludes(profile)
-      ->excludes("--diff");
+      .excludes(heat)
+      .excludes(profile)
+      .excludes(diff);
   app.add_flag("--passes", flags.passes,
                "list the graph passes with the number of ops after each, without a picture");
 }
 
-void add_flags(CLI::App& app, Flags& flags) {
+void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   add_picture_flags(app, flags);
   add_view_flags(app, flags);
@@ -233,7 +235,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }
 
 int dot(int argc, char** argv) {
-  CLI::App app("Draws the graph of a model. Identical layers are drawn once.", "weft dot");
+  cli::App app("Draws the graph of a model. Identical layers are drawn once.", "weft dot");
   Flags flags;
   add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
@@ -113,41 +112,42 @@ void print_rows(const Embedder& embedder, std::span<const Embedding> all) {
   }
 }
 
-void add_text_flags(CLI::App& app, Flags& flags) {
+void add_text_flags(cli::App& app, Flags& flags) {
   flags.texts.add_flags(app, "TEXT", "a text to embed");
-  auto* prompt = app.add_option("-p,--prompt", flags.prompt, "one more text, before all others");
-  auto* tokens = app.add_option("--tokens", flags.tokens,
-                                "one text as token ids, separated by commas, instead of texts");
-  for (const char* text : {"--prompt", "--file", "TEXT"}) tokens->excludes(app.get_option(text));
+  const cli::Option prompt =
+      app.add_option("-p,--prompt", flags.prompt, "one more text, before all others");
+  const cli::Option tokens = app.add_option(
+      "--tokens", flags.tokens, "one text as token ids, separated by commas, instead of texts");
+  for (const char* text : {"--prompt", "--file", "TEXT"}) tokens.excludes(app.get_option(text));
   app.add_flag("--truncate", flags.truncate,
                "cut texts that are too long, instead of refusing them");
   app.add_option("--texts-per-step", flags.per_step, "max number of texts computed together")
-      ->check(CLI::Range(1, 8192))
-      ->capture_default_str()
-      ->type_name("N");
+      .range(1, 8192)
+      .capture_default_str()
+      .type_name("N");
   app.parse_complete_callback([&flags, prompt, tokens] {
-    flags.has_prompt = prompt->count() > 0;
-    flags.has_tokens = tokens->count() > 0;
+    flags.has_prompt = prompt.given();
+    flags.has_tokens = tokens.given();
   });
 }
 
-void add_output_flags(CLI::App& app, Flags& flags) {
+void add_output_flags(cli::App& app, Flags& flags) {
   app.add_option("--pooling", flags.pooling,
                  "file: as the model file says, or the mean; none: a vector per token; mean: of "
                  "all tokens; cls: the first token; last: the last one; rank: the outputs of the "
                  "model's classifier")
-      ->check(CLI::IsMember({"file", "none", "mean", "cls", "last", "rank"}))
-      ->capture_default_str();
+      .one_of({"file", "none", "mean", "cls", "last", "rank"})
+      .capture_default_str();
   app.add_option("--normalize", flags.norm,
                  "norm that becomes 1: 2: Euclidean (the default); any p from 1 on: p-norm; 0: the "
                  "largest magnitude becomes 32760; -1: no change (the default with --tokens)")
-      ->check(CLI::Range(-1, 1 << 20))
-      ->type_name("P");
-  auto* json = app.add_flag("--json", flags.json, "print JSON, as in OpenAI's API");
+      .range(-1, 1 << 20)
+      .type_name("P");
+  const cli::Option json = app.add_flag("--json", flags.json, "print JSON, as in OpenAI's API");
   app.add_option("-o,--output", flags.out,
                  "write a .npy file, float32 [rows, width], instead of printing numbers")
-      ->excludes(json)
-      ->type_name("FILE");
+      .excludes(json)
+      .type_name("FILE");
 }
 
 int run(const Flags& flags) {
@@ -171,7 +171,7 @@ int run(const Flags& flags) {
 }
 
 int embed(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Prints embeddings: texts as vectors, one line of numbers per text. Texts are computed\n"
       "together; the numbers of a text do not depend on the others.",
       "weft embed");

@@ -3,7 +3,6 @@
 #include <iostream>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
@@ -26,15 +25,15 @@ std::string verdict(const Grammar& grammar, const std::string& line) {
 }
 
 int grammar(int argc, char** argv) {
-  CLI::App app("Checks whether a grammar accepts texts.", "weft grammar");
+  cli::App app("Checks whether a grammar accepts texts.", "weft grammar");
   std::string gbnf, schema, pattern;
   bool jsonl = false;
   JsonSchemaOptions schema_options;
-  auto* kinds = app.add_option_group("grammar", "one of");
-  kinds->add_option("--grammar-file", gbnf, "a grammar in GBNF; - is stdin")->type_name("FILE");
-  kinds->add_option("--json-schema-file", schema, "a JSON Schema")->type_name("FILE");
-  kinds->add_option("--regex", pattern, "a regular expression for the whole text");
-  kinds->require_option(1);
+  cli::App kinds = app.add_option_group("grammar", "one of");
+  kinds.add_option("--grammar-file", gbnf, "a grammar in GBNF; - is stdin").type_name("FILE");
+  kinds.add_option("--json-schema-file", schema, "a JSON Schema").type_name("FILE");
+  kinds.add_option("--regex", pattern, "a regular expression for the whole text");
+  kinds.require_option(1, 1);
   app.add_flag("--json-schema-closed", schema_options.closed_objects,
                "read the schema as generate does: objects have no members that it does not name, "
                "unless additionalProperties or patternProperties say so");

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
@@ -192,33 +191,34 @@ int collect(Flags& flags) {
   return cli::kInterrupted;
 }
 
-void add_flags(CLI::App& app, Flags& flags) {
+void add_flags(cli::App& app, Flags& flags) {
   flags.model.session.context = kDefaultSize;
   cli::add_model_flags(app, flags.model);
-  auto* text = app.add_option("-f,--file", flags.text,
-                              "the text; - for stdin. Without it, the files of --in-file are put "
-                              "together");
-  text->type_name("FILE");
+  const cli::Option text =
+      app.add_option("-f,--file", flags.text,
+                     "the text; - for stdin. Without it, the files of --in-file are put "
+                     "together");
+  text.type_name("FILE");
   app.add_option("-o,--output", flags.out, "the GGUF file to write")
-      ->capture_default_str()
-      ->type_name("FILE");
+      .capture_default_str()
+      .type_name("FILE");
   app.add_option("--chunks", flags.windows, "maximum number of windows; 0: all")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+      .not_negative()
+      .type_name("N");
   app.add_option("--from-chunk", flags.first, "number of windows to skip at the start")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  auto* earlier = app.add_option("--in-file", flags.earlier,
-                                 "add this file (GGUF or the binary format); repeatable");
-  earlier->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name("FILE");
+      .not_negative()
+      .type_name("N");
+  const cli::Option earlier = app.add_option(
+      "--in-file", flags.earlier, "add this file (GGUF or the binary format); repeatable");
+  earlier.take_all().type_name("FILE");
   app.add_flag("--resume", flags.resume, "continue an earlier run that wrote the same file")
-      ->excludes(earlier);
+      .excludes(earlier);
   app.add_option("--save-every", flags.save_every, "save after this many windows; 0: never")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+      .capture_default_str()
+      .not_negative()
+      .type_name("N");
   app.add_flag("--process-output", flags.output, "include the output projection");
-  app.get_option("--ctx-size")->description("tokens per window")->default_str("512");
+  app.get_option("--ctx-size").description("tokens per window").default_str("512");
   app.footer(
       "Examples:\n"
       "  weft imatrix -m model-f16.gguf -f calibration.txt -o imatrix.gguf\n"
@@ -227,7 +227,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }
 
 int imatrix(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"
       "squares of each weight's inputs. Ctrl-C saves the result so far.",
       "weft imatrix");

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/printable.h"
@@ -243,7 +242,7 @@ void print_json(std::ostream& out, const Checkpoint& file) {
 }
 
 int inspect(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Prints the header, metadata and tensors of a GGUF file or of a directory of safetensors.",
       "weft inspect");
   std::string model;
@@ -251,7 +250,7 @@ int inspect(int argc, char** argv) {
   bool full = false;
   app.add_option("model,-m,--model", model,
                  "GGUF file; of a split model, the first part; or a directory")
-      ->required();
+      .required();
   app.add_flag("--json", json, "print everything as one JSON object");
   app.add_flag("--full", full, "print long strings and arrays in full");
   app.footer(

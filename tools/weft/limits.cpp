@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iostream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -173,14 +172,14 @@ Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
 namespace {
 
 int limits(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Measures the limits of this machine once and stores them for `weft profile`: bytes read per "
       "second, multiply-adds of int8 and of f32.",
       "weft limits");
   int threads = 0;
   bool again = false, as_json = false;
   app.add_option("-t,--threads", threads, "number of threads; 0: the default number of workers")
-      ->check(CLI::Range(0, kMaxWorkers));
+      .range(0, kMaxWorkers);
   app.add_flag("--again", again, "measure again even if a result is stored");
   app.add_flag("--json", as_json, "print JSON");
   app.footer(

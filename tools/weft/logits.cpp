@@ -2,8 +2,6 @@
 #include <numeric>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/output_file.h"
@@ -78,7 +76,7 @@ void write_logits(const Flags& flags) {
 }
 
 int logits(int argc, char** argv) {
-  CLI::App app("Writes the logits of every position as float32 [positions, vocabulary].",
+  cli::App app("Writes the logits of every position as float32 [positions, vocabulary].",
                "weft logits");
   Flags flags;
   // These numbers will be compared: no rounding in the cache unless requested.
@@ -86,11 +84,11 @@ int logits(int argc, char** argv) {
   cli::add_model_flags(app, flags.model);
   app.add_option("--tokens", flags.tokens,
                  "token ids, separated by commas; of a model with an encoder, those that it reads")
-      ->required();
+      .required();
   app.add_option("--decoder-tokens", flags.decoder_tokens,
                  "token ids for the decoder of a model with an encoder");
   app.add_option("--split", flags.split, "feed the ids (of the decoder) in chunks of these sizes");
-  app.add_option("-o,--output", flags.out, ".npy file to write")->required();
+  app.add_option("-o,--output", flags.out, ".npy file to write").required();
   app.footer(
       "Examples:\n"
       "  weft logits -m model.gguf --tokens 1,2,3 -o out.npy\n"

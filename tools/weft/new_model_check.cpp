@@ -1,7 +1,5 @@
 #include <iostream>
 
-#include <CLI/CLI.hpp>
-
 #include "weft/arch/builder.h"
 #include "weft/base/error.h"
 #include "weft/check/new_model.h"
@@ -21,9 +19,9 @@ std::pair<std::string, NewModelOptions::Value> parse_key(const std::string& text
   std::pair<std::string, NewModelOptions::Value> key{text.substr(0, equals), value};
   std::int64_t count = 0;
   double number = 0;
-  if (CLI::detail::lexical_cast(value, count)) {
+  if (cli::parse_number(value, count)) {
     key.second = count;
-  } else if (CLI::detail::lexical_cast(value, number)) {
+  } else if (cli::parse_number(value, number)) {
     key.second = number;
   } else if (value == "true" || value == "false") {
     key.second = value == "true";
@@ -32,7 +30,7 @@ std::pair<std::string, NewModelOptions::Value> parse_key(const std::string& text
 }
 
 int new_model_check(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Makes a tiny random model of an architecture and runs all checks on its builder: graph, "
       "files, "
       "passes, every node on every instruction set, chunks, workers, cache types, plans. Exit code "
@@ -43,12 +41,12 @@ int new_model_check(int argc, char** argv) {
   std::vector<std::string> keys;
   NewModelOptions options;
   bool json = false;
-  app.add_option("ARCHITECTURE", name, "as in general.architecture")->required();
+  app.add_option("ARCHITECTURE", name, "as in general.architecture").required();
   app.add_option("--key", keys, "an additional key of the file, or a replacement of a usual one")
-      ->type_name("NAME=VALUE");
+      .type_name("NAME=VALUE");
   app.add_option("--snapshot", options.snapshot,
                  "compare the plain graph with this DOT file, or create it")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--json", json, "print the report as JSON");
   app.footer(
       "Programs with an architecture of their own call check_new_model() of "

@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
@@ -208,7 +207,7 @@ void check_flags(const Flags& flags, bool has_context) {
 }
 
 int perplexity(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Measures how well a model predicts a text. The text is divided into windows of -c tokens; "
       "the "
       "second half of each is predicted from the tokens before it in the window.",
@@ -216,27 +215,27 @@ int perplexity(int argc, char** argv) {
   Flags flags;
   flags.model.session.context = 512;
   cli::add_model_flags(app, flags.model);
-  app.add_option("-f,--file", flags.text, "the text; - for stdin")->type_name("FILE");
+  app.add_option("-f,--file", flags.text, "the text; - for stdin").type_name("FILE");
   app.add_option("--chunks", flags.windows, "maximum number of windows; 0: all")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+      .not_negative()
+      .type_name("N");
   app.add_option("--from-chunk", flags.first, "number of windows to skip at the start")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+      .not_negative()
+      .type_name("N");
   app.add_option("--save-logits", flags.save,
                  "save the model's logits, to compare other models with them")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--kl", flags.base, "compare with the saved logits of another model, on its text")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--json", flags.json, "print the results as JSON");
-  app.get_option("--ctx-size")->description("tokens per window")->default_str("512");
+  app.get_option("--ctx-size").description("tokens per window").default_str("512");
   app.footer(
       "Examples:\n"
       "  weft perplexity -m model.gguf -f wiki.test.raw\n"
       "  weft perplexity -m model-f16.gguf -f wiki.test.raw --save-logits f16.logits\n"
       "  weft perplexity -m model-q4_k_m.gguf --kl f16.logits");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
-  check_flags(flags, app.get_option("--ctx-size")->count() > 0);
+  check_flags(flags, app.get_option("--ctx-size").given());
 
   cli::catch_interrupts(cli::Interrupts::once);
   const PerplexityReport report = measure(flags);

@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -209,33 +208,34 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
   file.commit();
 }
 
-void add_flags(CLI::App& app, Flags& flags) {
+void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   app.add_option("--sequences", flags.model.session.sequences,
                  "number of sequences, each with a context of its own")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N");
+      .range(1, 65536)
+      .type_name("N");
   cli::add_cells_flag(app, flags.model.session);
   app.add_option(
          "--phase", flags.phase,
          "which plan to show in full: decode, prefill (the widest), 'prefill 8', encode (of a "
          "model with an encoder), all")
-      ->type_name("NAME");
-  auto* json = app.add_flag("--json", flags.json, "print everything as one JSON object");
-  auto* svg =
+      .type_name("NAME");
+  const cli::Option json =
+      app.add_flag("--json", flags.json, "print everything as one JSON object");
+  const cli::Option svg =
       app.add_option(
              "--svg", flags.picture.out,
              "draw the arena over the steps and the lanes over time, instead of printing text")
-          ->type_name("FILE.svg")
-          ->excludes(json);
+          .type_name("FILE.svg")
+          .excludes(json);
   app.add_option("--layers", flags.picture.layers,
                  "draw only the steps of these layers, for example 0-1")
-      ->type_name("A-B")
-      ->needs(svg);
+      .type_name("A-B")
+      .needs(svg);
   app.add_option("--profile", flags.picture.profile,
                  "draw times measured by weft profile (-o FILE or --json) instead of estimates")
-      ->type_name("FILE")
-      ->excludes(json);
+      .type_name("FILE")
+      .excludes(json);
   app.footer(
       "Examples:\n"
       "  weft plan -m model.gguf -c 8192\n"
@@ -246,7 +246,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }
 
 int plan(int argc, char** argv) {
-  CLI::App app("Shows how a model would run and what it would need, from the file's header alone.",
+  cli::App app("Shows how a model would run and what it would need, from the file's header alone.",
                "weft plan");
   Flags flags;
   add_flags(app, flags);

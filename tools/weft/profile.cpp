@@ -4,7 +4,6 @@
 #include <optional>
 #include <tuple>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
@@ -338,25 +337,22 @@ int profile_all(Flags& flags) {
 }
 
 int profile(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Shows where the time of prefill and decode goes, node by node, and the machine's limits. "
       "Rows "
       "are sorted by the time that could be saved.",
       "weft profile");
   Flags flags;
   cli::add_model_flags(app, flags.model);
-  app.add_option("-p,--n-prompt", flags.prompt, "tokens to prefill; 0: none")
-      ->check(CLI::Range(0, 1 << 20));
-  app.add_option("-n,--n-gen", flags.predict, "tokens to decode; 0: none")
-      ->check(CLI::Range(0, 1 << 20));
+  app.add_option("-p,--n-prompt", flags.prompt, "tokens to prefill; 0: none").range(0, 1 << 20);
+  app.add_option("-n,--n-gen", flags.predict, "tokens to decode; 0: none").range(0, 1 << 20);
   app.add_option("-d,--n-depth", flags.depth, "number of tokens already in the cache")
-      ->check(CLI::Range(0, 1 << 24));
-  app.add_option("-r,--repetitions", flags.repeats, "number of repetitions")
-      ->check(CLI::Range(1, 1000));
+      .range(0, 1 << 24);
+  app.add_option("-r,--repetitions", flags.repeats, "number of repetitions").range(1, 1000);
   app.add_option("--top", flags.top, "rows to print; 0: all");
   app.add_option("-o,--output", flags.trace,
                  "write a trace of the first repetition for ui.perfetto.dev or chrome://tracing")
-      ->type_name("FILE.json");
+      .type_name("FILE.json");
   app.add_flag("--no-fold", flags.no_fold, "one row per node of each layer");
   app.add_flag("--again", flags.again, "measure the machine's limits again");
   app.add_flag("--json", flags.json, "print JSON, also for weft dot --profile");

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -154,24 +153,24 @@ std::string type_list() {
   return text + '\n';
 }
 
-void add_flags(CLI::App& app, Flags& flags) {
-  app.add_option("IN", flags.input, "GGUF file; of a split model, the first part")->required();
-  app.add_option("OUT", flags.output, "file to write; optional with --dry-run")->required();
+void add_flags(cli::App& app, Flags& flags) {
+  app.add_option("IN", flags.input, "GGUF file; of a split model, the first part").required();
+  app.add_option("OUT", flags.output, "file to write; optional with --dry-run").required();
   app.add_option("TYPE", flags.type, "one of those below, in any case");
   app.add_option("--imatrix", flags.imatrix,
                  "importance matrix (weft imatrix), which weights the errors of columns")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--tensor-type", flags.tensor_types,
                  "type for tensors whose name REGEX matches; repeatable, the first that "
                  "matches counts")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("REGEX=TYPE");
+      .expected(1)
+      .take_all()
+      .type_name("REGEX=TYPE");
   app.add_option("--output-tensor-type", flags.options.output_type, "type of output.weight")
-      ->type_name("TYPE");
+      .type_name("TYPE");
   app.add_option("--token-embedding-type", flags.options.embedding_type,
                  "type of token_embd.weight")
-      ->type_name("TYPE");
+      .type_name("TYPE");
   app.add_flag("--leave-output-tensor", flags.options.leave_output, "do not convert output.weight");
   app.add_flag("--pure", flags.options.pure, "one type for all tensors that the mix would convert");
   app.add_flag("--allow-requantize", flags.options.allow_requantize,
@@ -180,8 +179,8 @@ void add_flags(CLI::App& app, Flags& flags) {
                "write 0 for weights that are NaN or infinite, instead of refusing them");
   app.add_flag("--dry-run", flags.dry_run, "print the table of tensors without writing a file");
   app.add_option("-t,--threads", flags.workers, "number of workers; 0: two, if there are two CPUs")
-      ->check(CLI::Range(0, kMaxWorkers))
-      ->type_name("N");
+      .range(0, kMaxWorkers)
+      .type_name("N");
   app.footer("Types:\n" + type_list() +
              "\nExamples:\n"
              "  weft quantize model-F16.gguf model-Q4_K_M.gguf Q4_K_M\n"
@@ -192,7 +191,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }
 
 int quantize(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Converts a GGUF file to other weight types. TYPE names a mix, which gives sensitive "
       "tensors\n"
       "more bits than others; norms and other small tensors are not converted.",

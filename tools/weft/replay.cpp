@@ -2,20 +2,18 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "subcommand.h"
 
 namespace weft::tools {
 namespace {
 
 int replay(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Computes the answer to a request again that `weft serve --trace-requests` wrote to a file.\n"
       "Exits with 1 if the answer differs in more than ids, times and what was cached.",
       "weft replay");
   std::string file;
-  app.add_option("FILE", file, "the trace of a request")->required();
+  app.add_option("FILE", file, "the trace of a request").required();
   app.footer(
       "Examples:\n"
       "  weft serve --trace-requests traces\n"

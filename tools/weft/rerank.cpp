@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
@@ -71,18 +70,18 @@ void print_json(const Model& model, std::span<const RankedDocument> ranked, std:
                            n_tokens);
 }
 
-void add_flags(CLI::App& app, Flags& flags) {
+void add_flags(cli::App& app, Flags& flags) {
   flags.model.session.cache_k = flags.model.session.cache_v = f32;
   cli::add_model_flags(app, flags.model);
-  app.add_option("-q,--query", flags.query, "what the documents should answer")->required();
+  app.add_option("-q,--query", flags.query, "what the documents should answer").required();
   flags.documents.add_flags(app, "DOC", "a document");
-  app.add_option("--top-n", flags.top_n, "only the N best documents; 0: all")->type_name("N");
+  app.add_option("--top-n", flags.top_n, "only the N best documents; 0: all").type_name("N");
   app.add_flag("--truncate", flags.truncate,
                "cut documents that are too long, instead of refusing them");
   app.add_option("--texts-per-step", flags.per_step, "max number of documents computed together")
-      ->check(CLI::Range(1, 8192))
-      ->capture_default_str()
-      ->type_name("N");
+      .range(1, 8192)
+      .capture_default_str()
+      .type_name("N");
   app.add_flag("--json", flags.json,
                "print JSON, as in the APIs of Jina and Cohere; an index counts from 0");
   app.footer(
@@ -93,7 +92,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }
 
 int rerank(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Sorts documents by how well they answer a query, best first. A line has the score, the\n"
       "number of the document, counted from 1, and its text.",
       "weft rerank");

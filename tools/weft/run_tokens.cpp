@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <random>
 
-#include <CLI/CLI.hpp>
-
 #include "weft/base/error.h"
 #include "weft/run/model.h"
 #include "weft/tokenize/tokenizer.h"
@@ -13,34 +11,34 @@
 
 namespace weft::tools {
 
-void RunTokens::add_flags(CLI::App& app) {
-  auto* by_prompt = app.add_option_function<std::string>(
+void RunTokens::add_flags(cli::App& app) {
+  const cli::Option by_prompt = app.add_option_function(
       "-p,--prompt",
       [this](const std::string& text) {
         prompt = text;
         given_ = true;
       },
       "the text to run");
-  auto* by_ids = app.add_option_function<std::string>(
-                        "--tokens",
-                        [this](const std::string& text) {
-                          tokens = text;
-                          given_ = has_tokens_ = true;
-                        },
-                        "the token ids to run, separated by commas")
-                     ->excludes(by_prompt);
-  app.add_option_function<std::int64_t>(
+  const cli::Option by_ids = app.add_option_function(
+                                    "--tokens",
+                                    [this](const std::string& text) {
+                                      tokens = text;
+                                      given_ = has_tokens_ = true;
+                                    },
+                                    "the token ids to run, separated by commas")
+                                 .excludes(by_prompt);
+  app.add_option_function(
          "--random",
          [this](std::int64_t n) {
            n_random = n;
            given_ = true;
          },
          "run N random token ids")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
-      ->excludes(by_prompt)
-      ->excludes(by_ids)
-      ->type_name("N");
-  app.add_option("-s,--seed", seed, "seed of --random")->capture_default_str();
+      .range(1, std::int64_t{1} << 20)
+      .excludes(by_prompt)
+      .excludes(by_ids)
+      .type_name("N");
+  app.add_option("-s,--seed", seed, "seed of --random").capture_default_str();
 }
 
 std::vector<std::int32_t> RunTokens::of(const Model& model) const {

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "common/app.h"
+
 namespace weft {
 class Model;
 }
@@ -21,7 +20,7 @@ struct RunTokens {
   std::int64_t n_random = 0;
   std::uint32_t seed = 1;
 
-  void add_flags(CLI::App& app);
+  void add_flags(cli::App& app);
   std::vector<std::int32_t> of(const Model& model) const;  // throws ValueError; never empty
   bool given() const { return given_; }
 

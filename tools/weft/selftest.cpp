@@ -2,8 +2,6 @@
 
 #include <iostream>
 
-#include <CLI/CLI.hpp>
-
 #include "common/flags.h"
 #include "run_tokens.h"
 #include "subcommand.h"
@@ -12,7 +10,7 @@ namespace weft::tools {
 namespace {
 
 int selftest(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Checks a model on this machine against itself: tensors, prefill = decode, chunks, workers, "
       "batches, prefix reuse, memory, NaN, tokenizer. Attach the report to a bug report. Exit code "
       "1 if a check failed.",

@@ -2,6 +2,7 @@
 // What every subcommand of the program `weft` shares. X.cpp defines the Subcommand kX;
 // subcommands.h, which CMake makes from the list in tools/CMakeLists.txt, declares all of them.
 
+#include "common/app.h"
 #include "common/program.h"
 
 namespace weft::tools {

@@ -1,7 +1,6 @@
 #include <iostream>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
@@ -38,12 +37,12 @@ struct Flags {
   bool jsonl = false;
 };
 
-void add_flags(CLI::App& app, Flags& flags) {
+void add_flags(cli::App& app, Flags& flags) {
   app.add_option("-m,--model", flags.model, "GGUF file whose template, BOS and EOS are used")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_option("--chat-template-file", flags.file,
                  "a template to use instead of the model's; - is stdin")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag(
       "--jsonl", flags.jsonl,
       "render the arguments on stdin: messages, tools, documents, add_generation_prompt, "
@@ -74,7 +73,7 @@ std::string read_source(const Flags& flags, ChatRenderOptions& defaults) {
 }
 
 int render_template(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Renders a chat template: reads a JSON object of arguments per line and prints a JSON object "
       "with the output or the error. Without --jsonl it prints the template itself.",
       "weft template");

@@ -1,18 +1,14 @@
 #include "text_list.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 
 #include "common/read_text.h"
 
 namespace weft::tools {
 
-void TextList::add_flags(CLI::App& app, const std::string& name, const std::string& what) {
-  app.add_option(name, arguments, what)
-      ->expected(-1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_name("");
-  app.add_option("-f,--file", file, what + " per line of this file; - is stdin")->type_name("FILE");
+void TextList::add_flags(cli::App& app, const std::string& name, const std::string& what) {
+  app.add_option(name, arguments, what).expected(-1).take_all().type_name("");
+  app.add_option("-f,--file", file, what + " per line of this file; - is stdin").type_name("FILE");
 }
 
 std::vector<std::string> TextList::all() const {

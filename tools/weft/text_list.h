@@ -4,10 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "common/app.h"
 
 namespace weft::tools {
 
@@ -17,7 +14,7 @@ struct TextList {
   std::string file;
 
   // `name` of an argument: "TEXT", `what` it is: "a text to embed".
-  void add_flags(CLI::App& app, const std::string& name, const std::string& what);
+  void add_flags(cli::App& app, const std::string& name, const std::string& what);
   // The arguments, then the lines of the file. Throws like cli::read_text().
   std::vector<std::string> all() const;
 };

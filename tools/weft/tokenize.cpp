@@ -2,7 +2,6 @@
 #include <iterator>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
@@ -44,20 +43,20 @@ void tokenize_lines(const Tokenizer& tokenizer, const EncodeOptions& options) {
 }
 
 int tokenize(int argc, char** argv) {
-  CLI::App app("Reads text on stdin and prints its token ids.", "weft tokenize");
+  cli::App app("Reads text on stdin and prints its token ids.", "weft tokenize");
   std::string model;
   EncodeOptions options;
   bool no_bos = false;
   bool json = false;
   bool jsonl = false;
-  app.add_option("-m,--model", model, "GGUF file; may contain only a vocabulary")->required();
+  app.add_option("-m,--model", model, "GGUF file; may contain only a vocabulary").required();
   app.add_flag("--parse-special", options.parse_special,
                "special tokens spelled out in the text become that token");
   app.add_flag("--no-bos", no_bos, "do not add BOS, EOS or other tokens around the text");
-  auto* json_flag = app.add_flag("--json", json, "print a JSON array");
+  const cli::Option json_flag = app.add_flag("--json", json, "print a JSON array");
   app.add_flag("--jsonl", jsonl,
                "read one JSON string per line, print one JSON array of ids per line")
-      ->excludes(json_flag);
+      .excludes(json_flag);
   app.footer(
       "Examples:\n"
       "  echo -n 'Once upon a time' | weft tokenize -m model.gguf\n"

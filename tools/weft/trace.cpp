@@ -1,7 +1,5 @@
 #include "weft/check/trace.h"
 
-#include <CLI/CLI.hpp>
-
 #include "weft/files/output_file.h"
 
 #include "common/flags.h"
@@ -12,7 +10,7 @@ namespace weft::tools {
 namespace {
 
 int trace(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Stores a 64-bit hash of every node's output in every step, for weft trace-diff to compare "
       "builds, instruction sets or machines.",
       "weft trace");
@@ -23,12 +21,12 @@ int trace(int argc, char** argv) {
   bool hash = false;
   cli::add_model_flags(app, flags);
   tokens.add_flags(app);
-  app.add_flag("--hash", hash, "store hashes, the only kind of trace so far")->required();
+  app.add_flag("--hash", hash, "store hashes, the only kind of trace so far").required();
   app.add_option("-n,--predict", n_more, "number of tokens to generate greedily after the input")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str()
-      ->type_name("N");
-  app.add_option("-o,--output", out, "file to write")->required()->type_name("FILE");
+      .range(0, 4096)
+      .capture_default_str()
+      .type_name("N");
+  app.add_option("-o,--output", out, "file to write").required().type_name("FILE");
   app.footer(
       "Examples:\n"
       "  weft trace -m model.gguf --hash -o here.trace\n"

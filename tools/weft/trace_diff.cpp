@@ -1,8 +1,6 @@
 #include <iostream>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "weft/check/trace.h"
 
 #include "npy.h"
@@ -12,13 +10,13 @@ namespace weft::tools {
 namespace {
 
 int trace_diff(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Compares two files of weft trace and prints the first node that differs. Exit code 1 if one "
       "does.",
       "weft trace-diff");
   std::string a, b;
-  app.add_option("A", a, "a trace")->required();
-  app.add_option("B", b, "another trace of the same model and tokens")->required();
+  app.add_option("A", a, "a trace").required();
+  app.add_option("B", b, "another trace of the same model and tokens").required();
   app.footer("Example:\n  weft trace-diff here.trace there.trace");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 

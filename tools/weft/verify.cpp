@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "weft/backends/backend.h"
@@ -75,7 +74,7 @@ bool run(const Flags& flags) {
 }
 
 int verify(int argc, char** argv) {
-  CLI::App app(
+  cli::App app(
       "Runs a model node by node and compares each node with its scalar definition, computed from "
       "the "
       "same inputs. Exit code 1 if one exceeds its tolerance.",
@@ -85,12 +84,13 @@ int verify(int argc, char** argv) {
   flags.tokens.add_flags(app);
   app.add_option("--dump", flags.dump,
                  "also compare with this .npz file of tensors, named by node path, for all tokens")
-      ->type_name("FILE");
-  auto* isa = app.add_option("--isa", flags.isa, "use the kernels of this instruction set")
-                  ->type_name("NAME");
+      .type_name("FILE");
+  const cli::Option isa =
+      app.add_option("--isa", flags.isa, "use the kernels of this instruction set")
+          .type_name("NAME");
   app.add_flag("--all-isas", flags.all_isas,
                "use the kernels of every instruction set of this machine")
-      ->excludes(isa);
+      .excludes(isa);
   app.add_flag("--unfused-too", flags.unfused_too, "also verify without passes");
   app.add_flag("--no-plain", flags.no_plain,
                "do not compare with the plain graph computed by definitions");

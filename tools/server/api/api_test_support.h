@@ -11,6 +11,7 @@
 #include "weft/run/model.h"
 
 #include "api/routes.h"
+#include "api/workers.h"
 
 namespace weft::api::test {
 
@@ -40,6 +41,12 @@ class FakeExchange : public http::Exchange {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(20), [this] { return done; });
     return answer;
+  }
+
+  // What has been answered so far.
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return answer.body;
   }
 
   http::Reply answer;

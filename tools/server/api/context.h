@@ -14,10 +14,11 @@
 #include "weft/serve/engine.h"
 #include "weft/template/chat_template.h"
 
-#include "api/workers.h"
 #include "http/exchange.h"
 
 namespace weft::api {
+
+class Workers;
 
 // Where texts come from: an Engine, or a substitute in tests. Functions are those of Engine.
 class TextSource {

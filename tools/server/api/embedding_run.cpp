@@ -1,7 +1,6 @@
 #include "api/embedding_run.h"
 
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -9,47 +8,10 @@
 
 #include "weft/run/model.h"
 
+#include "api/await_result.h"
 #include "api/errors.h"
 
 namespace weft::api {
-namespace {
-
-using Future = std::future<std::vector<Embedding>>;
-
-// Looks for the result now and then: a thread that waited for it could prepare no other requests.
-class Wait : public std::enable_shared_from_this<Wait> {
- public:
-  Wait(std::shared_ptr<Call> call, Future future, std::string param,
-       std::function<void(std::vector<Embedding>)> use)
-      : call_(std::move(call)),
-        future_(std::move(future)),
-        param_(std::move(param)),
-        use_(std::move(use)) {}
-
-  void look() {
-    if (future_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      pause_ = std::min(2 * pause_, std::chrono::microseconds(4000));
-      call_->services.workers.at(Clock::now() + pause_,
-                                 [self = shared_from_this()] { self->look(); });
-      return;
-    }
-    try {
-      use_(future_.get());
-    } catch (...) {
-      call_->fail(as_api_error(std::current_exception(), param_));
-    }
-  }
-
- private:
-  const std::shared_ptr<Call> call_;
-  Future future_;
-  const std::string param_;
-  const std::function<void(std::vector<Embedding>)> use_;
-  std::chrono::microseconds pause_{100};
-};
-
-}  // namespace
-
 Pooling pooling_of(const ServedModel& model) {
   return model.embedder.pooling.value_or(file_pooling(*model.model));
 }
@@ -64,10 +26,10 @@ std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& tex
 }
 
 void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>> texts,
-                    std::string param, std::function<void(std::vector<Embedding>)> use) {
-  Future future = call->model->texts->embed(std::move(texts), call->model->embedder);
-  std::make_shared<Wait>(std::move(call), std::move(future), std::move(param), std::move(use))
-      ->look();
+                    const EmbedderOptions& options, std::string param,
+                    std::function<void(std::vector<Embedding>)> use) {
+  auto vectors = call->model->texts->embed(std::move(texts), options);
+  when_ready(std::move(call), std::move(vectors), std::move(use), std::move(param));
 }
 
 std::string numbers_json(std::span<const float> values) {

@@ -19,9 +19,11 @@ std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& tex
                                  const std::string& param);
 
 // Computes vectors and passes them to `use` on a preparing thread; errors are answered, also those
-// that `use` throws. `param` names the field with the texts. Returns at once.
+// that `use` throws. `options`: usually those of the model. `param` names the field with the texts.
+// Returns at once.
 void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>> texts,
-                    std::string param, std::function<void(std::vector<Embedding>)> use);
+                    const EmbedderOptions& options, std::string param,
+                    std::function<void(std::vector<Embedding>)> use);
 
 std::string numbers_json(std::span<const float> values);  // [0.5,..]
 std::string base64_json(std::span<const float> values);   // "AAAAPw=="

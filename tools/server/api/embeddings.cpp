@@ -74,7 +74,7 @@ void embeddings(const std::shared_ptr<Call>& call) {
                                       pooling == Pooling::none ? "; /embedding gives all" : ""));
   std::vector<std::vector<TokenId>> texts;
   for (const PromptText& text : request.input) texts.push_back(text_tokens(model, text, "input"));
-  run_embeddings(call, std::move(texts), "input",
+  run_embeddings(call, std::move(texts), model.embedder, "input",
                  [call, request = std::move(request)](std::vector<Embedding> vectors) {
                    answer(*call, request, std::move(vectors));
                  });

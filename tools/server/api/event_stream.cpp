@@ -3,6 +3,8 @@
 #include <mutex>
 #include <utility>
 
+#include "api/workers.h"
+
 namespace weft::api {
 namespace {
 

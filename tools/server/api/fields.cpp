@@ -27,11 +27,9 @@ std::string shown(const Json& json) {
 
 }  // namespace
 
-constinit const Path Path::kBody;
-
 std::string Path::text() const {
-  if (!parent_) return {};
-  std::string text = parent_->text();
+  if (is_body_) return {};
+  std::string text = parent_ ? parent_->text() : "";
   if (name_.data() == nullptr) return text + fmt::format("[{}]", index_);
   constexpr std::size_t kMaxName = 200;
   return text + (text.empty() ? "" : ".") + std::string(name_.substr(0, kMaxName));

@@ -30,22 +30,22 @@
 namespace weft::api {
 
 // The place of a value in a body. A path refers to the one that it was made from, which must
-// outlive it, unless that is the whole body.
+// outlive it unless it is Path(), the whole body.
 class Path {
  public:
-  constexpr Path() = default;
-  Path member(std::string_view name) const { return Path(parent_ ? this : &kBody, name, 0); }
-  Path item(std::size_t index) const { return Path(parent_ ? this : &kBody, {}, index); }
+  Path() = default;
+  Path member(std::string_view name) const { return {parent(), name, 0}; }
+  Path item(std::size_t index) const { return {parent(), {}, index}; }
   std::string text() const;  // "messages[1].content"; "" for the whole body
 
  private:
-  static const Path kBody;
-
   Path(const Path* parent, std::string_view name, std::size_t index)
-      : parent_(parent), name_(name), index_(index) {}
+      : parent_(parent), name_(name), index_(index), is_body_(false) {}
+  const Path* parent() const { return is_body_ ? nullptr : this; }
   const Path* parent_ = nullptr;
   std::string_view name_;
   std::size_t index_ = 0;
+  bool is_body_ = true;
 };
 
 // Throws ApiError 400 "PATH: expected EXPECTED, got VALUE", with long values abbreviated.

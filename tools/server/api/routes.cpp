@@ -8,7 +8,10 @@
 
 #include "weft/base/text.h"
 
+#include "api/listed_model.h"
 #include "api/openapi.h"
+#include "api/query.h"
+#include "api/workers.h"
 #include "http/media.h"
 
 namespace weft::api {
@@ -34,6 +37,13 @@ std::string member_model(const Json& body) {
   if (model == body.end() || model->is_null()) return {};
   if (!model->is_string()) refuse(Path().member("model"), "a text", *model);
   return model->get<std::string>();
+}
+
+std::string wanted_model(const Route& route, const Call& call) {
+  std::string name = call.body ? member_model(*call.body) : query_value(call.request(), "model");
+  if (route.model == ModelUse::listed && !name.empty())
+    return listed_model(call.services.models, name).name;
+  return name;
 }
 
 void run_handler(const Route& route, const std::shared_ptr<Call>& call) {
@@ -161,7 +171,7 @@ void Router::prepare(const Route& route, const std::shared_ptr<Call>& call) cons
       call->model = std::move(model);
       services_.workers.post([&route, call] { run_handler(route, call); });
     };
-    services_.models.find(call->body ? member_model(*call->body) : "", ready);
+    services_.models.find(wanted_model(route, *call), ready);
   } catch (...) {
     call->fail(as_api_error(std::current_exception()));
   }

@@ -34,7 +34,12 @@ struct Call {
 
 enum class ModelUse {
   none,
-  named,  // the one that the body's member "model" names; absent: the only one
+  // The one that the body's member "model" names, or the query's if there is no body; absent: the
+  // only one.
+  named,
+  // The same, but a name that no model has is an error even if only one model is served. The tag
+  // ":latest" may follow the name.
+  listed,
 };
 
 // May throw; what it throws is answered. It may keep the call (as a shared_ptr) to answer later.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/reply_reader.h"
+#include "api/workers.h"
 
 namespace weft::api {
 namespace {
@@ -59,6 +60,9 @@ class Run : public std::enable_shared_from_this<Run> {
     post({.kind = Event::Kind::started});
   }
 
+  // From any thread.
+  void cancel();
+
   // From an engine's thread.
   void post(Event event) {
     {
@@ -79,7 +83,6 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void submit_next();
   void submit_more();
-  void cancel();
   void drain();
   void work_on(Event& event);
   void on_prompt(const Event& event);
@@ -187,7 +190,6 @@ void Run::submit_more() {
   }
 }
 
-// From any thread.
 void Run::cancel() {
   std::vector<RequestId> ids;
   {
@@ -308,8 +310,13 @@ void Run::fail(std::exception_ptr error) {
 
 }  // namespace
 
-void run_texts(std::shared_ptr<Call> call, TextJob job, std::shared_ptr<AnswerWriter> writer) {
-  std::make_shared<Run>(std::move(call), std::move(job), std::move(writer))->start();
+std::function<void()> run_texts(std::shared_ptr<Call> call, TextJob job,
+                                std::shared_ptr<AnswerWriter> writer) {
+  const auto run = std::make_shared<Run>(std::move(call), std::move(job), std::move(writer));
+  run->start();
+  return [weak = std::weak_ptr(run)] {
+    if (const auto running = weak.lock()) running->cancel();
+  };
 }
 
 }  // namespace weft::api

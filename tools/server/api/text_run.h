@@ -4,6 +4,7 @@
 //
 //   engine thread: events -> strand of the request (preparing threads): ReplyParser -> AnswerWriter
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,7 +65,11 @@ struct TextJob {
 
 // Returns at once. If the client leaves, everything is cancelled. Throws ApiError if the first
 // prompt is refused; nothing was sent then.
-void run_texts(std::shared_ptr<Call> call, TextJob job, std::shared_ptr<AnswerWriter> writer);
+//
+// The function that it returns cancels the texts, which then end with ChoiceEnd::Reason::cancelled.
+// It may be called from any thread, also after they have ended.
+std::function<void()> run_texts(std::shared_ptr<Call> call, TextJob job,
+                                std::shared_ptr<AnswerWriter> writer);
 
 // A choice as a whole.
 struct Choice {

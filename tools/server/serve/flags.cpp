@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
 #include "weft/scheduler/budget.h"
 
+#include "common/app.h"
 #include "common/program.h"
 #include "http/access.h"
 
@@ -41,56 +41,60 @@ constexpr std::pair<std::string_view, const char*> kShortNames[] = {
     {"-ctk", "--cache-type-k"}, {"-ctv", "--cache-type-v"}, {"-cram", "--cache-ram"},
 };
 
-CLI::Option* add_list(CLI::App& app, const char* names, std::vector<std::string>& list,
-                      const char* what, const char* type) {
+cli::Option add_list(cli::App& app, const char* names, std::vector<std::string>& list,
+                     const char* what, const char* type) {
   return app
-      .add_option_function<std::vector<std::string>>(
-          names,
-          [&list](const std::vector<std::string>& texts) {
-            list.clear();
-            for (const std::string& text : texts)
-              for (std::string& part : http::split_list(text)) list.push_back(std::move(part));
-          },
-          what)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->allow_extra_args(false)
-      ->type_name(type);
+      .add_option_function(names,
+                           cli::App::Function<std::vector<std::string>>(
+                               [&list](const std::vector<std::string>& texts) {
+                                 list.clear();
+                                 for (const std::string& text : texts)
+                                   for (std::string& part : http::split_list(text))
+                                     list.push_back(std::move(part));
+                               }),
+                           what)
+      .take_all()
+      .allow_extra_args(false)
+      .type_name(type);
 }
 
-CLI::Option* add_number(CLI::App& app, const char* names, int& value, int min, const char* what) {
+cli::Option add_number(cli::App& app, const char* names, int& value, int min, const char* what) {
   return app.add_option(names, value, what)
-      ->check(CLI::Range(min, std::numeric_limits<int>::max()))
-      ->capture_default_str()
-      ->type_name("N");
+      .range(min, std::numeric_limits<int>::max())
+      .capture_default_str()
+      .type_name("N");
 }
 
-void add_model_choice(CLI::App& app, Flags& flags) {
+void add_model_choice(cli::App& app, Flags& flags) {
   add_list(app, "-a,--alias", flags.aliases,
            "names by which clients call the model; the first is listed (default: the file's stem)",
            "NAME,...");
   app.add_option("--models-dir", flags.models_dir,
                  "several models: every GGUF file below this folder, by its stem; loaded when "
                  "first requested")
-      ->type_name("DIR");
+      .type_name("DIR");
+  app.add_option("--models-file", flags.models_file,
+                 "several models: a JSON list with names and settings (docs/server.md)")
+      .type_name("FILE");
   add_number(app, "--models-max", flags.models_max, 0,
              "max loaded models; the one idle longest is unloaded. 0: as many as the budget holds");
 }
 
-void add_port_flags(CLI::App& app, Flags& flags) {
+void add_port_flags(cli::App& app, Flags& flags) {
   app.add_option("--host", flags.host,
                  "address to listen on; a path that ends in .sock is a Unix socket")
-      ->capture_default_str()
-      ->type_name("ADDR");
+      .capture_default_str()
+      .type_name("ADDR");
   app.add_option("--port", flags.port, "port; 0: a free one, which stderr names")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str()
-      ->type_name("N");
-  app.add_option("--api-prefix", flags.api_prefix, "all paths are below this one")->type_name("P");
+      .range(0, 65535)
+      .capture_default_str()
+      .type_name("N");
+  app.add_option("--api-prefix", flags.api_prefix, "all paths are below this one").type_name("P");
   add_list(app, "--api-key", flags.api_keys,
            "keys that clients must send; also WEFT_API_KEY, if the flag is absent", "KEY,...");
   app.add_option("--api-key-file", flags.api_key_file,
                  "keys, one per line; lines with # first are comments. SIGHUP reads it again")
-      ->type_name("FILE");
+      .type_name("FILE");
   add_list(app, "--cors-origins", flags.origins,
            "origins of pages that may use the server: a list; localhost (default): any port of "
            "this machine; *: all",
@@ -99,28 +103,30 @@ void add_port_flags(CLI::App& app, Flags& flags) {
            "values of Host that are answered (default: names of this machine while the address is "
            "a loopback one)",
            "LIST");
+  add_number(app, "--rate-limit", flags.rate_limit, 0,
+             "max POST requests per minute of a key, or of an address without keys; more are "
+             "answered with 429. 0: any number");
   app.add_option("--ssl-cert-file", flags.certificate_file, "certificate chain (PEM), for HTTPS")
-      ->type_name("FILE");
-  app.add_option("--ssl-key-file", flags.key_file, "its private key (PEM)")->type_name("FILE");
-  app.add_option_function<std::string>(
-         "--max-body-size",
-         [&flags](const std::string& text) {
-           try {
-             flags.max_body = parse_size(text);
-           } catch (const ValueError& error) {
-             throw CLI::ValidationError("--max-body-size", error.what());
-           }
-         },
-         "max size of a request's body, unpacked (default: 32M)")
-      ->type_name("SIZE");
+      .type_name("FILE");
+  app.add_option("--ssl-key-file", flags.key_file, "its private key (PEM)").type_name("FILE");
+  app.add_option_function("--max-body-size",
+                          cli::App::Function<std::string>([&flags](const std::string& text) {
+                            try {
+                              flags.max_body = parse_size(text);
+                            } catch (const ValueError& error) {
+                              cli::reject_value("--max-body-size", error.what());
+                            }
+                          }),
+                          "max size of a request's body, unpacked (default: 32M)")
+      .type_name("SIZE");
 }
 
-void add_work_flags(CLI::App& app, Flags& flags) {
+void add_work_flags(cli::App& app, Flags& flags) {
   app.add_option("--parallel", flags.slots,
                  "-np; requests that are computed at a time (default: 4, fewer if the memory "
                  "budget requires it)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+      .range(1, 1024)
+      .type_name("N");
   add_number(app, "--max-queue", flags.max_queue, 0,
              "max requests that wait for a slot; more are answered with 429. 0: none waits");
   add_number(app, "--timeout", flags.timeout_seconds, 1,
@@ -128,71 +134,74 @@ void add_work_flags(CLI::App& app, Flags& flags) {
              "silent");
   add_number(app, "--shutdown-timeout", flags.shutdown_seconds, 0,
              "seconds that running requests have after SIGTERM");
-  app.add_option("--slot-save-path", flags.slot_folder, "folder of saved slots")->type_name("DIR");
+  app.add_option("--slot-save-path", flags.slot_folder, "folder of saved slots").type_name("DIR");
   app.add_option("--cache-ram", flags.kept_prompts_mib,
                  "MiB for prompts kept beside the slots; 0: none; -1 (default): a share of the "
                  "budget")
-      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40))
-      ->type_name("N");
+      .range(std::int64_t{-1}, std::int64_t{1} << 40)
+      .type_name("N");
   app.add_flag("--cache-prompt,!--no-cache-prompt", flags.cache_prompt,
                "requests may reuse computed prompts unless they say otherwise (default: yes)");
 }
 
-void add_operation_flags(CLI::App& app, Flags& flags) {
+void add_operation_flags(cli::App& app, Flags& flags) {
   app.add_flag("--metrics,!--no-metrics", flags.metrics, "answer /metrics (default: yes)");
   app.add_flag("--slots,!--no-slots", flags.slots_endpoint, "answer /slots (default: yes)");
   app.add_flag("--props,!--no-props", flags.props_writable, "allow POST /props (default: no)");
   app.add_flag("--webui,!--no-webui", flags.page, "serve a page for chats at / (default: yes)");
   app.add_option("--log-file", flags.log_file, "append the log to a file instead of stderr")
-      ->type_name("FILE");
+      .type_name("FILE");
   app.add_flag("--log-jsonl", flags.log_json, "log lines are JSON objects");
   app.add_flag("-v,--verbose", flags.verbose, "also log requests and answers in full");
   app.add_option("--trace-requests", flags.trace_folder,
                  "write what `weft replay` needs to compute a request again into this folder")
-      ->type_name("DIR");
+      .type_name("DIR");
 }
 
-void add_request_defaults(CLI::App& app, Flags& flags) {
+void add_request_defaults(cli::App& app, Flags& flags) {
   app.add_option("-n,--predict,--n-predict", flags.max_tokens,
                  "max tokens of an answer if the request does not say; -1: to the end of the "
                  "context")
-      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40))
-      ->type_name("N");
+      .range(std::int64_t{-1}, std::int64_t{1} << 40)
+      .type_name("N");
   cli::add_template_flags(app, flags.chat_template);
   app.add_option("--pooling", flags.pooling,
                  "how embeddings are pooled (default: as the file says, else mean)")
-      ->check(CLI::IsMember({"none", "mean", "cls", "last", "rank"}))
-      ->type_name("NAME");
+      .one_of({"none", "mean", "cls", "last", "rank"})
+      .type_name("NAME");
   app.add_option("--reasoning-format", flags.reasoning_format,
                  "thoughts of the model: deepseek: in reasoning_content; none: in the content; "
                  "auto: as the model's template marks them")
-      ->check(CLI::IsMember({"auto", "deepseek", "none"}))
-      ->capture_default_str()
-      ->type_name("NAME");
+      .one_of({"auto", "deepseek", "none"})
+      .capture_default_str()
+      .type_name("NAME");
   app.add_option("--sse-ping-interval", flags.ping_seconds,
                  "seconds of silence in a stream after which a comment is sent; -1: never")
-      ->check(CLI::Range(-1, 1 << 20))
-      ->capture_default_str()
-      ->type_name("N");
+      .range(-1, 1 << 20)
+      .capture_default_str()
+      .type_name("N");
   cli::add_sampler_flags(app, flags.sampler);
 }
 
 // What llama-server needs a flag for and Weft does anyway.
-void add_ignored_flags(CLI::App& app) {
-  const auto group = [](CLI::Option* option) { option->group("Accepted, without effect"); };
-  const auto flag = [&](const char* names, const char* what) {
-    group(app.add_flag_function(
-        names, [](std::int64_t) {}, what));
+void add_ignored_flags(cli::App& app) {
+  const std::string prefix = "accepted, without effect: ";
+  const auto add_flag = [&](const char* names, const char* what) {
+    app.add_flag_callback(
+        names, [] {}, prefix + what);
   };
-  flag("--jinja", "templates are always Jinja");
-  flag("--cont-batching", "-cb; requests are always computed together");
-  flag("--embeddings,--embedding", "every model gives embeddings");
-  group(app.add_option("--flash-attn", "-fa; attention never stores scores")
-            ->expected(0, 1)
-            ->check(CLI::IsMember({"on", "off", "auto", "0", "1"})));
-  group(app.add_option("--gpu-layers,--n-gpu-layers", "-ngl; layers are computed on CPUs")
-            ->type_name("N"));
-  group(app.add_option("--ubatch-size", "-ub; -b alone says how wide steps are")->type_name("N"));
+  const auto add_option = [&](const char* names, const char* what) {
+    const cli::App::Function<std::string> nothing = [](const std::string&) {};
+    return app.add_option_function(names, nothing, prefix + what);
+  };
+  add_flag("--jinja", "templates are always Jinja");
+  add_flag("--cont-batching", "-cb; requests are always computed together");
+  add_flag("--embeddings,--embedding", "every model gives embeddings");
+  add_option("--flash-attn", "-fa; attention never stores scores")
+      .expected(0, 1)
+      .one_of({"on", "off", "auto", "0", "1"});
+  add_option("--gpu-layers,--n-gpu-layers", "-ngl; layers are computed on CPUs").type_name("N");
+  add_option("--ubatch-size", "-ub; -b alone says how wide steps are").type_name("N");
 }
 
 void check_file(const char* flag, const std::string& path) {
@@ -220,9 +229,13 @@ void check(const Flags& flags) {
   check_folder("--slot-save-path", flags.slot_folder);
   check_folder("--trace-requests", flags.trace_folder);
   check_folder("--models-dir", flags.models_dir);
-  if (flags.models_dir.empty()) return;
-  if (flags.model_given) fail<cli::UsageError>("--models-dir excludes --model");
-  if (!flags.aliases.empty()) fail<cli::UsageError>("--models-dir excludes --alias");
+  check_file("--models-file", flags.models_file);
+  if (flags.one_model()) return;
+  const char* const several = flags.models_dir.empty() ? "--models-file" : "--models-dir";
+  if (!flags.models_dir.empty() && !flags.models_file.empty())
+    fail<cli::UsageError>("--models-dir excludes --models-file");
+  if (flags.model_given) fail<cli::UsageError>("{} excludes --model", several);
+  if (!flags.aliases.empty()) fail<cli::UsageError>("{} excludes --alias", several);
 }
 
 // The arguments with llama-server's short names replaced.
@@ -240,8 +253,8 @@ std::vector<std::string> long_names(int argc, char** argv) {
 // Without keys, and without what a replay must not write to.
 std::vector<std::string> for_replay(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kOmitted[] = {
-      "--api-key",        "--api-key-file", "--slot-save-path", "--log-file",
-      "--trace-requests", "--models-dir",   "--ssl-cert-file",  "--ssl-key-file"};
+      "--api-key",    "--api-key-file", "--slot-save-path", "--log-file",    "--trace-requests",
+      "--models-dir", "--models-file",  "--ssl-cert-file",  "--ssl-key-file"};
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view name = std::string_view(arguments[i]).substr(0, arguments[i].find('='));
@@ -267,7 +280,7 @@ void hide_keys(int argc, char** argv) {
 }  // namespace
 
 std::optional<int> parse(int argc, char** argv, Flags& flags) {
-  CLI::App app(
+  cli::App app(
       "Answers HTTP requests with texts, chats and embeddings of models: the interfaces of "
       "OpenAI,\n"
       "Anthropic, Ollama and llama-server.",
@@ -280,20 +293,19 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   add_request_defaults(app, flags);
   add_ignored_flags(app);
   app.footer(kExamples);
-  try {
-    const std::vector<std::string> arguments = long_names(argc, argv);
-    flags.replay_arguments = for_replay(arguments);
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : cli::kWrongUsage;
-  }
+  const std::uint64_t random_seed = flags.sampler.seed;
+  std::vector<std::string> arguments = long_names(argc, argv);
+  flags.replay_arguments = for_replay(arguments);
+  std::vector<char*> pointers{argv[0]};
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  if (const auto code = parse_flags(app, static_cast<int>(pointers.size()), pointers.data()))
+    return code;
   hide_keys(argc, argv);
-  flags.model_given = app.count("--model") > 0;
-  flags.slots_given = app.count("--parallel") > 0;
-  flags.seed_given = app.count("--seed") > 0 && app["--seed"]->as<std::int64_t>() >= 0;
+  flags.model_given = app.get_option("--model").given();
+  flags.slots_given = app.get_option("--parallel").given();
+  flags.seed_given = flags.sampler.seed != random_seed;
   const char* key = std::getenv("WEFT_API_KEY");
-  if (flags.api_keys.empty() && app.count("--api-key") == 0 && key)
-    flags.api_keys = http::split_list(key);
+  if (key && !app.get_option("--api-key").given()) flags.api_keys = http::split_list(key);
   check(flags);
   return std::nullopt;
 }

@@ -16,8 +16,9 @@ struct Flags {
   cli::ModelFlags model;
   bool model_given = false;
   std::vector<std::string> aliases;
-  std::string models_dir;
+  std::string models_dir, models_file;
   int models_max = 1;
+  bool one_model() const { return models_dir.empty() && models_file.empty(); }
 
   // the port
   std::string host = "127.0.0.1";  // or the path of a Unix socket
@@ -30,6 +31,7 @@ struct Flags {
   std::int64_t max_body = std::int64_t{32} << 20;
   int timeout_seconds = 600;
   int shutdown_seconds = 30;
+  int rate_limit = 0;  // requests per minute and client; 0: any number
 
   // work
   int slots = 4;

@@ -3,12 +3,23 @@
 #include <algorithm>
 #include <iterator>
 
+#include "api/anthropic/routes.h"
+#include "api/ollama/routes.h"
+#include "api/responses/routes.h"
+
 namespace weft::server {
 
-std::vector<api::Route> interface_routes(api::Services& services) {
+std::vector<api::Route> interface_routes(api::Services& services,
+                                         const api::NativeOptions& native) {
   std::vector<api::Route> all;
-  for (const auto routes_of : {api::openai_routes})
-    std::ranges::move(routes_of(services), std::back_inserter(all));
+  const auto add = [&all](std::vector<api::Route> more) {
+    std::ranges::move(more, std::back_inserter(all));
+  };
+  add(api::openai_routes(services));
+  add(api::responses_routes());
+  add(api::anthropic_routes());
+  add(api::ollama_routes());
+  add(api::native_routes(native));
   return all;
 }
 

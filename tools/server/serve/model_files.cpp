@@ -9,8 +9,6 @@
 
 #include "weft/base/error.h"
 
-#include "serve/model_pool.h"
-
 namespace weft::server {
 namespace {
 

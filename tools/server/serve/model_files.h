@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "serve/model_source.h"
+
 namespace weft::server {
 
 struct ModelFile {
@@ -14,5 +16,10 @@ ModelFile describe_file(const std::string& path);
 
 // The name of a file without folders and the extension.
 std::string stem_of(const std::string& path);
+
+// Every GGUF file below a folder, by its stem, sorted; parts of split files after the first are
+// left out. Throws IoError for a folder that cannot be read, ValueError for one without models and
+// for two files of the same stem.
+std::vector<ModelSource> models_below(const std::string& folder);
 
 }  // namespace weft::server

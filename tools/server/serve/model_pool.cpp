@@ -110,7 +110,8 @@ ModelPool::Impl::Impl(PoolOptions o) : options(std::move(o)) {
     Entry& entry = entries.emplace_back();
     entry.source = std::move(source);
     entry.file = describe_file(entry.source.path);
-    if (options.preload) entry.status = Status::loading;
+    if (options.refuse_until_loaded) entry.status = Status::loading;
+    if (entry.source.preload) entry.waiting.push_back({++tickets, [](auto&&...) {}});
   }
   thread = std::thread([this] { run(); });
 }
@@ -160,7 +161,7 @@ std::int64_t ModelPool::Impl::used_bytes() const {
 Entry* ModelPool::Impl::next_to_load() {
   Entry* next = nullptr;
   for (Entry& entry : entries) {
-    if (options.preload && entry.status == Status::loading) return &entry;
+    if (options.refuse_until_loaded && entry.status == Status::loading) return &entry;
     if (entry.waiting.empty()) continue;
     if (!next || entry.waiting.front().ticket < next->waiting.front().ticket) next = &entry;
   }
@@ -282,7 +283,7 @@ void ModelPool::find(std::string_view name, Ready ready) {
     error = std::make_exception_ptr(api::bad_request("model", "is required: the name of a model"));
   Entry* entry = error ? nullptr : impl_->find_entry(name);
   if (!entry && !error) error = std::make_exception_ptr(api::model_not_found(name));
-  if (entry && entry->status == Status::loading && impl_->options.preload)
+  if (entry && entry->status == Status::loading && impl_->options.refuse_until_loaded)
     error = std::make_exception_ptr(api::unavailable("the model is loading", "loading"));
   if (!error && entry->status != Status::loaded) {
     entry->waiting.push_back({++impl_->tickets, std::move(ready)});
@@ -314,7 +315,7 @@ std::vector<api::ListedModel> ModelPool::list() const {
 
 ModelPool::State ModelPool::state() const {
   const std::lock_guard lock(impl_->shared->mutex);
-  if (!impl_->options.preload) return State::ready;
+  if (!impl_->options.refuse_until_loaded) return State::ready;
   State state = State::ready;
   for (const Entry& entry : impl_->entries) {
     if (entry.status == Status::loading) return State::loading;

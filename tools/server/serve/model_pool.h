@@ -12,23 +12,15 @@
 #include "weft/serve/engine.h"
 
 #include "api/context.h"
+#include "serve/model_source.h"
 
 namespace weft::server {
 
-struct ModelSource {
-  std::string path;
-  std::vector<std::string> names;  // the first one is listed
-};
-
-// Every GGUF file below a folder, by its stem, sorted; parts of split files after the first are
-// left out. Throws IoError for a folder that cannot be read, ValueError for one without models and
-// for two files of the same stem.
-std::vector<ModelSource> models_below(const std::string& folder);
-
 struct PoolOptions {
   std::vector<ModelSource> models;
-  int max_loaded = 1;    // 0: as many as the budget holds
-  bool preload = false;  // load the only model at once; until then requests for it are refused
+  int max_loaded = 1;  // 0: as many as the budget holds
+  // Refuse requests for the only model until it is loaded. Otherwise they wait.
+  bool refuse_until_loaded = false;
   // Loads a model. `used`: bytes of the other loaded models. Throws.
   std::function<std::shared_ptr<api::ServedModel>(const ModelSource&, std::int64_t used)> load;
   // After each attempt to load; null: it worked. May be empty. On the pool's thread.

@@ -18,6 +18,7 @@
 #include "api/errors.h"
 #include "api/routes.h"
 #include "api/text_run.h"
+#include "api/workers.h"
 #include "http/access.h"
 #include "http/server.h"
 #include "serve/access_log.h"
@@ -25,8 +26,10 @@
 #include "serve/load_model.h"
 #include "serve/model_files.h"
 #include "serve/model_pool.h"
+#include "serve/models_file.h"
 #include "serve/operations.h"
 #include "serve/page.h"
+#include "serve/rate_limit.h"
 #include "serve/request_log.h"
 #include "serve/server_metrics.h"
 #include "serve/signals.h"
@@ -52,6 +55,7 @@ class Program {
   http::ServerOptions http_options() const;
   http::AccessOptions access_options() const;
   http::Hooks hooks();
+  std::optional<http::Reply> gate(const http::RequestHead& head);
   std::vector<api::Route> routes(const std::string& version);
   void answer(std::shared_ptr<http::Exchange> exchange);
   void loaded(const ModelSource& source, std::exception_ptr error);
@@ -76,6 +80,7 @@ class Program {
   std::unique_ptr<Tracer> tracer_;
   std::unique_ptr<api::Router> router_;
   std::unique_ptr<http::Access> access_;
+  std::optional<RateLimit> rate_limit_;  // of the I/O thread
   std::unique_ptr<http::Server> http_;
   std::thread io_;
 };
@@ -94,8 +99,16 @@ std::vector<std::string> paths_of(const std::vector<api::Route>& routes) {
   return paths;
 }
 
+Flags with_settings(Flags flags, const ModelSource& source) {
+  if (source.context) flags.model.session.context = *source.context;
+  if (source.slots) flags.slots = *source.slots;
+  if (source.slots) flags.slots_given = true;
+  return flags;
+}
+
 std::vector<ModelSource> sources_of(const Flags& flags) {
   if (!flags.models_dir.empty()) return models_below(flags.models_dir);
+  if (!flags.models_file.empty()) return models_in_file(flags.models_file);
   std::vector<std::string> names = flags.aliases;
   if (names.empty()) names.push_back(stem_of(flags.model.path));
   return {{flags.model.path, std::move(names)}};
@@ -104,8 +117,9 @@ std::vector<ModelSource> sources_of(const Flags& flags) {
 Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& version)
     : flags_(std::move(flags)), log_(flags_.log_file, flags_.log_json), draw_plan_(draw_plan) {
   const auto warn = [this](std::string_view text) { log_.message("warning", text); };
-  if (flags_.models_dir.empty()) first_ = open_model(flags_, flags_.model.path, warn);
+  if (flags_.one_model()) first_ = open_model(flags_, flags_.model.path, warn);
   // Listens before the weights are loaded, so that clients learn that they have to wait.
+  if (flags_.rate_limit > 0) rate_limit_.emplace(flags_.rate_limit);
   access_ = std::make_unique<http::Access>(access_options(), refuse);
   http_ = std::make_unique<http::Server>(http_options(), hooks());
   workers_ = std::make_unique<api::Workers>();
@@ -141,11 +155,11 @@ PoolOptions Program::pool_options() {
   PoolOptions options;
   options.models = sources_of(flags_);
   options.max_loaded = flags_.models_max;
-  options.preload = flags_.models_dir.empty();
+  options.refuse_until_loaded = flags_.one_model();
   options.load = [this, warn](const ModelSource& source, std::int64_t used) {
     auto model = first_ ? first_ : open_model(flags_, source.path, warn);
     return start_model(
-        std::move(model), source, flags_, used, metrics_,
+        std::move(model), source, with_settings(flags_, source), used, metrics_,
         [this](double) { return !stopping_.load(); }, warn);
   };
   options.loaded = [this](const ModelSource& source, std::exception_ptr error) {
@@ -184,10 +198,7 @@ http::Hooks Program::hooks() {
   http::Hooks hooks;
   hooks.handler = [this](std::shared_ptr<http::Exchange> exchange) { answer(std::move(exchange)); };
   hooks.refuse = refuse;
-  hooks.gate = [this](const http::RequestHead& head) {
-    std::optional<http::Reply> reply = access_->check(head);
-    return reply ? reply : router_->refusal(head);
-  };
+  hooks.gate = [this](const http::RequestHead& head) { return gate(head); };
   hooks.answer_headers = [this](const http::RequestHead& head) {
     return access_->answer_headers(head);
   };
@@ -197,12 +208,30 @@ http::Hooks Program::hooks() {
   return hooks;
 }
 
+// What is refused before the body is read.
+std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
+  if (auto reply = access_->check(head)) return reply;
+  if (rate_limit_ && head.method == "POST") {
+    std::string client(http::find_header(head.headers, "authorization"));
+    client += http::find_header(head.headers, "x-api-key");
+    if (!access_->needs_key()) client = head.peer;
+    if (const int seconds = rate_limit_->seconds_to_wait(client, Clock::now()); seconds > 0) {
+      api::ApiError error(429, "rate_limit_error", "too many requests per minute");
+      error.retry_after = seconds;
+      return api::error_reply(error, api::error_form(head.path));
+    }
+  }
+  return router_->refusal(head);
+}
+
 std::vector<api::Route> Program::routes(const std::string& version) {
   std::vector<api::Route> all = operation_routes(*operations_, version);
   const auto add = [&all](std::vector<api::Route> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
-  add(interface_routes(*services_));
+  add(interface_routes(*services_, {.slot_save_path = flags_.slot_folder,
+                                    .slots = flags_.slots_endpoint,
+                                    .post_props = flags_.props_writable}));
   add(page_routes(*operations_, flags_.page, flags_.model.session, draw_plan_));
   return all;
 }

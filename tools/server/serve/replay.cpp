@@ -16,6 +16,7 @@
 #include "api/errors.h"
 #include "api/json.h"
 #include "api/routes.h"
+#include "api/workers.h"
 #include "serve/interfaces.h"
 #include "serve/load_model.h"
 #include "serve/model_files.h"
@@ -130,7 +131,7 @@ int replay(const std::string& file, const std::string& version) {
   api::Workers workers;
   api::Services services{*models, workers, {}};
   services.options.version = version;
-  const api::Router router(interface_routes(services), services);
+  const api::Router router(interface_routes(services, {}), services);
   const auto exchange = std::make_shared<Captured>(request_of(trace));
   router.handle(exchange);
   const auto [status, answer] = exchange->wait();

@@ -1,0 +1,237 @@
+#include "common/app.h"
+
+#include <CLI/CLI.hpp>
+
+#include "common/program.h"
+
+namespace weft::cli {
+
+Option Option::required(bool required) const {
+  return Option(option_->required(required));
+}
+
+Option Option::expected(int n) const {
+  return Option(option_->expected(n));
+}
+
+Option Option::expected(int min, int max) const {
+  return Option(option_->expected(min, max));
+}
+
+Option Option::excludes(Option other) const {
+  return Option(option_->excludes(other.option_));
+}
+
+Option Option::needs(Option other) const {
+  return Option(option_->needs(other.option_));
+}
+
+Option Option::range(std::int64_t min, std::int64_t max) const {
+  return Option(option_->check(CLI::Range(min, max)));
+}
+
+Option Option::real_range(double min, double max) const {
+  return Option(option_->check(CLI::Range(min, max)));
+}
+
+Option Option::not_negative() const {
+  return Option(option_->check(CLI::NonNegativeNumber));
+}
+
+Option Option::one_of(const std::vector<std::string>& names) const {
+  return Option(option_->check(CLI::IsMember(names)));
+}
+
+Option Option::check(const std::function<std::string(const std::string&)>& check) const {
+  return Option(option_->check(check));
+}
+
+Option Option::take_all() const {
+  return Option(option_->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+}
+
+Option Option::allow_extra_args(bool allow) const {
+  return Option(option_->allow_extra_args(allow));
+}
+
+Option Option::delimiter(char delimiter) const {
+  return Option(option_->delimiter(delimiter));
+}
+
+Option Option::trigger_on_parse() const {
+  return Option(option_->trigger_on_parse());
+}
+
+Option Option::each(const std::function<void(const std::string&)>& function) const {
+  return Option(option_->each(function));
+}
+
+Option Option::type_name(const std::string& name) const {
+  return Option(option_->type_name(name));
+}
+
+Option Option::description(const std::string& text) const {
+  return Option(option_->description(text));
+}
+
+Option Option::default_str(const std::string& text) const {
+  return Option(option_->default_str(text));
+}
+
+Option Option::capture_default_str() const {
+  return Option(option_->capture_default_str());
+}
+
+bool Option::given() const {
+  return option_->count() > 0;
+}
+
+std::string Option::name() const {
+  return option_->get_name();
+}
+
+void reject_value(const std::string& name, const std::string& why) {
+  throw CLI::ValidationError(name, why);
+}
+
+bool parse_number(const std::string& text, std::int64_t& number) {
+  return CLI::detail::lexical_cast(text, number);
+}
+
+bool parse_number(const std::string& text, double& number) {
+  return CLI::detail::lexical_cast(text, number);
+}
+
+App::App(const std::string& description, const std::string& name)
+    : app_(std::make_shared<CLI::App>(description, name)) {}
+
+void App::footer(const std::string& text) {
+  app_->footer(text);
+}
+
+void App::footer(const std::function<std::string()>& text) {
+  app_->footer(text);
+}
+
+Option App::add_option(const std::string& names, std::string& target, const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_option(const std::string& names, std::vector<std::string>& target,
+                       const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_option(const std::string& names, std::int32_t& target, const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_option(const std::string& names, std::int64_t& target, const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_option(const std::string& names, std::uint32_t& target, const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_option(const std::string& names, std::uint64_t& target, const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_option(const std::string& names, float& target, const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_option(const std::string& names, double& target, const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_option(const std::string& names, std::optional<std::int32_t>& target,
+                       const std::string& what) {
+  return Option(app_->add_option(names, target, what));
+}
+
+Option App::add_flag(const std::string& names, bool& target, const std::string& what) {
+  return Option(app_->add_flag(names, target, what));
+}
+
+Option App::add_option_function(const std::string& names, const Function<std::string>& function,
+                                const std::string& what) {
+  return Option(app_->add_option_function(names, function, what));
+}
+
+Option App::add_option_function(const std::string& names, const Function<std::int64_t>& function,
+                                const std::string& what) {
+  return Option(app_->add_option_function(names, function, what));
+}
+
+Option App::add_option_function(const std::string& names,
+                                const Function<std::vector<std::string>>& function,
+                                const std::string& what) {
+  return Option(app_->add_option_function(names, function, what));
+}
+
+Option App::add_option_function(const std::string& names,
+                                const Function<std::vector<std::int64_t>>& function,
+                                const std::string& what) {
+  return Option(app_->add_option_function(names, function, what));
+}
+
+Option App::add_flag_callback(const std::string& names, const std::function<void()>& function,
+                              const std::string& what) {
+  return Option(app_->add_flag_callback(names, function, what));
+}
+
+// The parent owns groups and subcommands.
+App App::add_option_group(const std::string& name, const std::string& description) {
+  return App(std::shared_ptr<CLI::App>(app_, app_->add_option_group(name, description)));
+}
+
+void App::require_option(std::size_t min, std::size_t max) {
+  app_->require_option(min, max);
+}
+
+App App::add_subcommand(const std::string& name, const std::string& description) {
+  return App(std::shared_ptr<CLI::App>(app_, app_->add_subcommand(name, description)));
+}
+
+void App::require_subcommand(std::size_t n) {
+  app_->require_subcommand(n, n);
+}
+
+bool App::parsed() const {
+  return app_->parsed();
+}
+
+Option App::get_option(const std::string& name) const {
+  return Option(app_->get_option(name));
+}
+
+std::vector<Option> App::get_options() const {
+  std::vector<Option> options;
+  for (CLI::Option* option : app_->get_options()) options.push_back(Option(option));
+  return options;
+}
+
+void App::remove_option(const std::string& name) {
+  app_->remove_option(app_->get_option(name));
+}
+
+void App::last_value_counts() {
+  app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void App::parse_complete_callback(const std::function<void()>& function) {
+  app_->parse_complete_callback(function);
+}
+
+std::optional<int> parse_flags(App& app, int argc, char** argv) {
+  try {
+    app.app_->parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return app.app_->exit(error) == 0 ? 0 : kWrongUsage;
+  }
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,150 @@
+#include "api/anthropic/messages.h"
+
+#include <optional>
+
+#include "api/chat_fields.h"
+#include "api/errors.h"
+#include "api/interface_forms.h"
+
+namespace weft::api::anthropic {
+namespace {
+
+enum class BlockKind { text, thinking, redacted_thinking, tool_use, tool_result };
+
+// The members of all kinds of blocks.
+struct Block {
+  BlockKind kind = BlockKind::text;
+  std::optional<std::string> text, thinking, id, name, tool_use_id;
+  std::string input = "{}";
+  std::string result;
+  bool is_error = false;
+};
+
+const Fields<Block>& block_fields() {
+  static const auto table =
+      Fields<Block>()
+          .required("type", &Block::kind,
+                    choice<BlockKind>({{"text", BlockKind::text},
+                                       {"thinking", BlockKind::thinking},
+                                       {"redacted_thinking", BlockKind::redacted_thinking},
+                                       {"tool_use", BlockKind::tool_use},
+                                       {"tool_result", BlockKind::tool_result}}),
+                    "what the block is")
+          .add("text", &Block::text, text(), "of a text")
+          .add("thinking", &Block::thinking, text(), "of the model's thoughts")
+          .add("id", &Block::id, text(), "of a call")
+          .add("name", &Block::name, nonempty_text(), "of the tool that is called")
+          .add("input", &Block::input, json_text(kObject, "an object", R"({"type":"object"})"),
+               "arguments of the call")
+          .add("tool_use_id", &Block::tool_use_id, text(), "the call that has this result")
+          .add("content", &Block::result, content_form(), "of a result")
+          .add("is_error", &Block::is_error, boolean(), "whether the call failed");
+  return table;
+}
+
+void require(const std::optional<std::string>& value, std::string_view name, const Path& path) {
+  if (!value) refuse(path.member(name), "is required");
+}
+
+Block check_block(Block block, const Path& path) {
+  switch (block.kind) {
+    case BlockKind::text:
+      require(block.text, "text", path);
+      break;
+    case BlockKind::thinking:
+      require(block.thinking, "thinking", path);
+      break;
+    case BlockKind::tool_use:
+      require(block.id, "id", path);
+      require(block.name, "name", path);
+      break;
+    case BlockKind::tool_result:
+      require(block.tool_use_id, "tool_use_id", path);
+      break;
+    case BlockKind::redacted_thinking:
+      break;
+  }
+  return block;
+}
+
+struct Message {
+  std::string role;
+  std::vector<Block> content;
+};
+
+std::vector<Block> text_block(std::string text) {
+  Block block;
+  block.text = std::move(text);
+  return {std::move(block)};
+}
+
+const Fields<Message>& message_fields() {
+  static const auto table =
+      Fields<Message>()
+          .required("role", &Message::role, word({"user", "assistant", "system"}), "who speaks")
+          .required("content", &Message::content,
+                    either(convert<std::vector<Block>>(text(), text_block),
+                           list(checked<Block>(object(block_fields()), check_block))),
+                    "a text, or blocks");
+  return table;
+}
+
+void append_text(std::string& text, const std::string& more) {
+  if (!text.empty()) text += '\n';
+  text += more;
+}
+
+ChatMessage assistant(const std::vector<Block>& blocks) {
+  ChatMessage message{.role = "assistant", .content = {}};
+  for (const Block& block : blocks) {
+    if (block.kind == BlockKind::text) append_text(message.content, *block.text);
+    if (block.kind == BlockKind::thinking) append_text(message.reasoning, *block.thinking);
+    if (block.kind == BlockKind::tool_use)
+      message.tool_calls.push_back({*block.id, *block.name, block.input});
+  }
+  return message;
+}
+
+// Results of tools become messages of their own, in order.
+std::vector<ChatMessage> others(const Message& message) {
+  std::vector<ChatMessage> messages;
+  for (const Block& block : message.content) {
+    if (block.kind == BlockKind::text) {
+      if (messages.empty() || messages.back().role != message.role)
+        messages.push_back({.role = message.role, .content = *block.text});
+      else
+        append_text(messages.back().content, *block.text);
+    } else if (block.kind == BlockKind::tool_result) {
+      messages.push_back({.role = "tool",
+                          .content = (block.is_error ? "Error: " : "") + block.result,
+                          .tool_call_id = *block.tool_use_id});
+    }
+  }
+  if (messages.empty()) messages.push_back({.role = message.role, .content = {}});
+  return messages;
+}
+
+bool fits(BlockKind kind, const std::string& role) {
+  if (kind == BlockKind::text) return true;
+  if (kind == BlockKind::tool_result) return role == "user";
+  return role == "assistant";
+}
+
+std::vector<ChatMessage> chat_messages(const Message& message, const Path& path) {
+  const Path content = path.member("content");
+  for (std::size_t i = 0; i < message.content.size(); ++i) {
+    if (fits(message.content[i].kind, message.role)) continue;
+    const Path item = content.item(i);
+    refuse(item.member("type"), "such a block cannot be in a message of this role");
+  }
+  if (message.role == "assistant") return {assistant(message.content)};
+  return others(message);
+}
+
+}  // namespace
+
+Form<std::vector<ChatMessage>> message() {
+  return checked<std::vector<ChatMessage>>(object(message_fields()), chat_messages);
+}
+
+}  // namespace weft::api::anthropic

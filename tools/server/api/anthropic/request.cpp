@@ -1,0 +1,207 @@
+#include "api/anthropic/request.h"
+
+#include "api/anthropic/messages.h"
+#include "api/chat_fields.h"
+#include "api/errors.h"
+#include "api/interface_forms.h"
+#include "api/json_text.h"
+
+namespace weft::api::anthropic {
+namespace {
+
+struct ToolFields {
+  std::string type = "custom", name, description;
+  std::string schema;
+  bool strict = false;
+};
+
+// Tools that the service itself runs are skipped: the model is not told of them.
+bool is_function(const ToolFields& tool) {
+  return tool.type == "custom";
+}
+
+const Fields<ToolFields>& tool_fields() {
+  static const auto table =
+      Fields<ToolFields>()
+          .add("type", &ToolFields::type, text(), "others than custom are skipped")
+          .required("name", &ToolFields::name, nonempty_text(), "of the tool")
+          .add("description", &ToolFields::description, text(), "for the model")
+          .add("input_schema", &ToolFields::schema,
+               json_text(kObject, "an object", R"({"type":"object"})"),
+               "JSON Schema of the arguments")
+          .add("strict", &ToolFields::strict, boolean(), "calls keep to the schema in any case");
+  return table;
+}
+
+std::vector<Tool> function_tools(const std::vector<ToolFields>& given, const Path& path) {
+  std::vector<Tool> tools;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const ToolFields& tool = given[i];
+    if (!is_function(tool)) continue;
+    const Path item = path.item(i);
+    if (tool.schema.empty()) refuse(item.member("input_schema"), "is required");
+    tools.push_back(make_tool({tool.name, tool.description, tool.schema, tool.strict}, item));
+  }
+  return tools;
+}
+
+struct ChoiceFields {
+  ToolChoice::Kind kind = ToolChoice::Kind::automatic;
+  std::string name;
+  bool disable_parallel = false;
+};
+
+const Fields<ChoiceFields>& choice_fields() {
+  using Kind = ToolChoice::Kind;
+  static const auto table = Fields<ChoiceFields>()
+                                .required("type", &ChoiceFields::kind,
+                                          choice<Kind>({{"auto", Kind::automatic},
+                                                        {"any", Kind::required},
+                                                        {"tool", Kind::named},
+                                                        {"none", Kind::none}}),
+                                          "which tools may be called")
+                                .add("name", &ChoiceFields::name, nonempty_text(), "the tool")
+                                .add("disable_parallel_tool_use", &ChoiceFields::disable_parallel,
+                                     boolean(), "at most one call");
+  return table;
+}
+
+ChoiceFields check_choice(ChoiceFields fields, const Path& path) {
+  if (fields.kind == ToolChoice::Kind::named && fields.name.empty())
+    refuse(path.member("name"), "is required");
+  return fields;
+}
+
+struct ThinkingFields {
+  bool enabled = false;
+  std::int64_t budget = 0;
+};
+
+const Fields<ThinkingFields>& thinking_fields() {
+  static const auto table =
+      Fields<ThinkingFields>()
+          .required("type", &ThinkingFields::enabled,
+                    choice<bool>({{"enabled", true}, {"adaptive", true}, {"disabled", false}}),
+                    "whether the model thinks first, if its template can tell it")
+          .add("budget_tokens", &ThinkingFields::budget, whole(0),
+               "accepted; max_tokens limits thoughts and answer together");
+  return table;
+}
+
+struct FormatFields {
+  std::string type, schema;
+};
+
+const Fields<FormatFields>& format_fields() {
+  static const auto table =
+      Fields<FormatFields>()
+          .required("type", &FormatFields::type, word({"json_schema"}), "what the answer is")
+          .required("schema", &FormatFields::schema,
+                    json_text(kObject | kBoolean, "a JSON Schema", R"({"type":"object"})"),
+                    "JSON Schema of the answer");
+  return table;
+}
+
+struct OutputFields {
+  std::optional<FormatFields> format;
+  std::string effort;
+};
+
+const Fields<OutputFields>& output_fields() {
+  static const auto table =
+      Fields<OutputFields>()
+          .add("format", &OutputFields::format, object(format_fields()), "form of the answer")
+          .add("effort", &OutputFields::effort, text(), "reasoning_effort of the template");
+  return table;
+}
+
+using Messages = std::vector<std::vector<ChatMessage>>;
+
+std::vector<ChatMessage> joined(Messages given) {
+  std::vector<ChatMessage> messages;
+  for (std::vector<ChatMessage>& some : given)
+    for (ChatMessage& message : some) messages.push_back(std::move(message));
+  return messages;
+}
+
+void apply_choice(ChatRequest& request, const ChoiceFields& fields) {
+  request.tool_choice = {fields.kind, fields.name};
+  request.parallel_calls = !fields.disable_parallel;
+}
+
+void apply_schema(ChatRequest& request, const FormatFields& format, std::string param) {
+  request.schema = format.schema;
+  request.schema_param = std::move(param);
+}
+
+void apply_output(ChatRequest& request, const OutputFields& fields) {
+  request.effort = fields.effort;
+  if (fields.format) apply_schema(request, *fields.format, "output_config.format");
+}
+
+Fields<ChatRequest> make_chat_fields() {
+  return Fields<ChatRequest>()
+      .required("messages", &ChatRequest::messages,
+                convert<std::vector<ChatMessage>>(list(message(), 1), joined), "the conversation")
+      .add("system", &ChatRequest::system, content_form(), "instructions, before it")
+      .add("tools", &ChatRequest::tools,
+           checked<std::vector<Tool>>(list(object(tool_fields())), function_tools),
+           "that the model may call")
+      .apply("tool_choice", checked<ChoiceFields>(object(choice_fields()), check_choice),
+             apply_choice, "whether it must call one")
+      .apply(
+          "thinking", object(thinking_fields()),
+          [](ChatRequest& request, const ThinkingFields& f) { request.thinking = f.enabled; },
+          "thoughts before the answer")
+      .apply("output_config", object(output_fields()), apply_output, "form of the answer")
+      .apply(
+          "output_format", object(format_fields()),
+          [](ChatRequest& request, const FormatFields& format) {
+            apply_schema(request, format, "output_format");
+          },
+          "form of the answer")
+      .refused("mcp_servers", {"[]"}, "servers of tools cannot be used")
+      .refused("container", {}, "containers cannot be used");
+}
+
+}  // namespace
+
+const Fields<ChatRequest>& chat_fields() {
+  static const auto table = make_chat_fields().apply(
+      "model", text(), [](ChatRequest&, const std::string&) {}, "name");
+  return table;
+}
+
+const Fields<Request>& fields() {
+  static const auto table =
+      Fields<Request>()
+          .include(chat_fields())
+          .required("max_tokens", &Request::max_tokens, whole(1), "tokens to generate")
+          .include(sampler_fields(),
+                   static_cast<SamplerOptions Request::*>(&GenerationFields::sampler))
+          .add("stop_sequences", &Request::stop, stop_form(), "where the text ends")
+          .add("seed", &Request::seed, whole(), "the same seed gives the same text; -1: random")
+          .add("logit_bias", &Request::logit_bias, bias_form(), "added to the logits of tokens")
+          .add("stream", &Request::stream, boolean(), "answer in events");
+  return table;
+}
+
+ChatInput chat_input(const ChatRequest& request) {
+  ChatInput input;
+  if (!request.system.empty()) input.messages.push_back({"system", request.system});
+  for (const ChatMessage& message : request.messages) input.messages.push_back(message);
+  input.tools = request.tools;
+  input.tool_choice = request.tool_choice;
+  input.parallel_calls = request.parallel_calls;
+  if (request.schema)
+    input.constraint = {.kind = Constraint::Kind::json_schema,
+                        .text = *request.schema,
+                        .param = request.schema_param};
+  if (request.thinking) input.template_kwargs = thinking_kwargs(*request.thinking);
+  if (!request.effort.empty())
+    input.template_kwargs = merge_objects(
+        input.template_kwargs, JsonObject().add("reasoning_effort", request.effort).str());
+  return input;
+}
+
+}  // namespace weft::api::anthropic

@@ -1,0 +1,35 @@
+#pragma once
+// Requests of Anthropic's interface: /v1/messages and /v1/messages/count_tokens.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/chat_prompt.h"
+#include "api/generation_fields.h"
+
+namespace weft::api::anthropic {
+
+// What both endpoints read.
+struct ChatRequest {
+  std::string system;
+  std::vector<ChatMessage> messages;
+  std::vector<Tool> tools;
+  ToolChoice tool_choice;
+  bool parallel_calls = true;
+  std::optional<bool> thinking;  // absent: as the template does it by itself
+  std::string effort;
+  std::optional<std::string> schema;  // of the answer
+  std::string schema_param;
+};
+
+struct Request : ChatRequest, GenerationFields {};
+
+const Fields<ChatRequest>& chat_fields();  // count_tokens
+const Fields<Request>& fields();           // messages
+
+// The chat, for prepare_chat().
+ChatInput chat_input(const ChatRequest& request);
+
+}  // namespace weft::api::anthropic

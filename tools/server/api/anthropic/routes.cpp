@@ -1,0 +1,45 @@
+#include "api/anthropic/routes.h"
+
+#include "api/anthropic/request.h"
+#include "api/anthropic/writer.h"
+#include "api/interface_chat.h"
+#include "api/json_text.h"
+
+namespace weft::api {
+namespace {
+
+void answer_messages(const std::shared_ptr<Call>& call) {
+  anthropic::Request initial;
+  static_cast<GenerationFields&>(initial) = initial_generation(*call->model);
+  initial.max_tokens.reset();
+  const anthropic::Request request = anthropic::fields().read(*call->body, std::move(initial));
+  TextJob job = chat_job(*call->model, anthropic::chat_input(request), request);
+  run_texts(call, std::move(job), std::make_shared<anthropic::Writer>(call, request.stream));
+}
+
+void count_tokens(const std::shared_ptr<Call>& call) {
+  const anthropic::ChatRequest request = anthropic::chat_fields().read(*call->body);
+  const ChatPrompt prompt = checked_chat(*call->model, anthropic::chat_input(request));
+  call->reply(JsonObject().add("input_tokens", prompt.tokens.size()).str());
+}
+
+}  // namespace
+
+std::vector<Route> anthropic_routes() {
+  return {{.method = "POST",
+           .path = "/v1/messages",
+           .operation = "createMessage",
+           .summary = "Answers a conversation, in Anthropic's form",
+           .handle = answer_messages,
+           .request = &anthropic::fields(),
+           .model = ModelUse::named},
+          {.method = "POST",
+           .path = "/v1/messages/count_tokens",
+           .operation = "countMessageTokens",
+           .summary = "Counts the tokens that the same conversation has as a prompt",
+           .handle = count_tokens,
+           .request = &anthropic::chat_fields(),
+           .model = ModelUse::named}};
+}
+
+}  // namespace weft::api

@@ -1,0 +1,41 @@
+#pragma once
+// Forms that the requests of several interfaces share (forms.h).
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/chat_prompt.h"
+#include "api/forms.h"
+
+namespace weft::api {
+
+// `form` with its result passed through f, which may refuse it: T f(V, const Path&).
+template <class T, class V, class F>
+Form<T> checked(Form<V> form, F f) {
+  return {form.expected, form.schema, form.types,
+          [read = std::move(form.read), f](const Json& json, const Path& path) -> T {
+            return f(read(json, path), path);
+          }};
+}
+
+// Appends the members of a JSON object to another one; empty texts are empty objects.
+std::string merge_objects(std::string_view first, std::string_view second);
+
+// Variables that templates read for it: enable_thinking and thinking, as a JSON object.
+std::string thinking_kwargs(bool think);
+
+// Arguments of a call in the history, for templates: a JSON text as it is, another text as a JSON
+// string, and an empty one as an empty object.
+std::string call_arguments(std::string_view text);
+
+// A function that the request describes at `path`. Throws ApiError for a wrong name. `parameters`:
+// JSON Schema; empty: none.
+struct FunctionText {
+  std::string name, description, parameters;
+  bool strict = false;
+};
+Tool make_tool(const FunctionText& function, const Path& path);
+
+}  // namespace weft::api

@@ -1,0 +1,13 @@
+#pragma once
+// Models by the names that the list shows.
+
+#include <string_view>
+
+#include "api/context.h"
+
+namespace weft::api {
+
+// The model that has this name, or has it before a tag ":latest". Throws model_not_found().
+ListedModel listed_model(const Models& models, std::string_view name);
+
+}  // namespace weft::api

@@ -1,0 +1,40 @@
+#include "api/native/chat.h"
+
+#include "api/chat_fields.h"
+#include "api/interface_forms.h"
+#include "api/json_text.h"
+
+namespace weft::api::native {
+
+const Fields<ChatFields>& chat_fields() {
+  static const auto table =
+      Fields<ChatFields>()
+          .apply(
+              "model", text(), [](ChatFields&, const std::string&) {}, "name")
+          .add("messages", &ChatFields::messages, messages_form(), "the conversation")
+          .add("tools", &ChatFields::tools, list(tool_form()), "that the model may call")
+          .add("chat_template_kwargs", &ChatFields::template_kwargs,
+               json_text(kObject, "an object", R"({"type":"object"})"), "variables of the template")
+          .add("reasoning_effort", &ChatFields::reasoning_effort, text(), "one of these variables")
+          .add("add_generation_prompt", &ChatFields::add_generation_prompt, boolean(),
+               "with the beginning of the answer")
+          .add("continue_final_message", &ChatFields::continue_final_message, boolean(),
+               "an assistant's message at the end is continued");
+  return table;
+}
+
+ChatInput chat_input(const ChatFields& fields) {
+  ChatInput input;
+  input.messages = *fields.messages;
+  input.tools = fields.tools;
+  input.template_kwargs = fields.template_kwargs;
+  if (!fields.reasoning_effort.empty())
+    input.template_kwargs =
+        merge_objects(JsonObject().add("reasoning_effort", fields.reasoning_effort).str(),
+                      fields.template_kwargs);
+  input.add_generation_prompt = fields.add_generation_prompt;
+  input.continue_final_message = fields.continue_final_message;
+  return input;
+}
+
+}  // namespace weft::api::native

@@ -1,0 +1,186 @@
+// /completion and /infill.
+
+#include <utility>
+
+#include "weft/adapters/adapters.h"
+#include "weft/tokenize/tokenizer.h"
+
+#include "api/constraint_fields.h"
+#include "api/forms.h"
+#include "api/generation_fields.h"
+#include "api/native/completion_writer.h"
+#include "api/native/infill_prompt.h"
+#include "api/native/prompt.h"
+#include "api/native/routes.h"
+#include "api/native/settings.h"
+
+namespace weft::api::native {
+namespace {
+
+struct LoraScale {
+  std::int64_t id = 0;
+  double scale = 0;
+};
+
+// What /completion and /infill have in common.
+struct TextFields : GenerationFields, ConstraintFields {
+  std::int64_t n_probs = 0;
+  bool return_tokens = false;
+  std::vector<std::string> response_fields;
+  std::optional<std::vector<LoraScale>> lora;
+};
+
+struct CompletionRequest : TextFields {
+  std::vector<Prompt> prompts;
+};
+
+struct InfillRequest : TextFields {
+  std::string prefix, suffix;
+  std::vector<InfillFile> files;
+  std::vector<Prompt> prompt;
+};
+
+const Fields<LoraScale>& lora_fields() {
+  static const auto table = Fields<LoraScale>()
+                                .required("id", &LoraScale::id, whole(0), "of the adapter")
+                                .required("scale", &LoraScale::scale, number(), "0: off");
+  return table;
+}
+
+void set_max_tokens(TextFields& fields, std::int64_t n) {
+  if (n < 0)
+    fields.max_tokens.reset();
+  else
+    fields.max_tokens = n;
+}
+
+Fields<TextFields> text_fields() {
+  const std::string length =
+      "tokens to generate; below 0: until the text ends or the context is "
+      "full";
+  return Fields<TextFields>()
+      .apply(
+          "model", text(), [](TextFields&, const std::string&) {}, "name")
+      .include(generation_fields())
+      .include(constraint_fields())
+      .apply("n_predict", whole(-2), set_max_tokens, length)
+      .apply("max_tokens", whole(-2), set_max_tokens, length)
+      .add("n_probs", &TextFields::n_probs, whole(0, 1000),
+           "how many of the likeliest tokens to report with each token")
+      .add("return_tokens", &TextFields::return_tokens, boolean(), "with the ids")
+      .add("response_fields", &TextFields::response_fields, list(text(), 0, 100),
+           "only these members of the answer: timings/prompt_ms")
+      .add("lora", &TextFields::lora, list(object(lora_fields()), 0, 1024),
+           "scales of adapters; others are off")
+      .refused("post_sampling_probs", {"false"},
+               "probabilities are those of the model, before sampling")
+      .refused("n_indent", {"0"}, "indentation is not enforced")
+      .refused("image_data", {"[]"}, "images are not supported")
+      .refused("t_max_predict_ms", {"0", "-1"}, "the time cannot be limited; use n_predict");
+}
+
+const Fields<CompletionRequest>& completion_fields() {
+  static const auto table = Fields<CompletionRequest>()
+                                .include(text_fields())
+                                .required("prompt", &CompletionRequest::prompts, prompts(),
+                                          "a text, ids, both mixed, or a list of these");
+  return table;
+}
+
+const Fields<InfillFile>& file_fields() {
+  static const auto table = Fields<InfillFile>()
+                                .add("filename", &InfillFile::name, text(), "its name")
+                                .required("text", &InfillFile::text, text(), "its contents");
+  return table;
+}
+
+const Fields<InfillRequest>& infill_fields() {
+  static const auto table =
+      Fields<InfillRequest>()
+          .include(text_fields())
+          .required("input_prefix", &InfillRequest::prefix, text(), "the text before")
+          .required("input_suffix", &InfillRequest::suffix, text(), "the text after")
+          .add("input_extra", &InfillRequest::files, list(object(file_fields()), 0, 1024),
+               "other files, for context")
+          .add("prompt", &InfillRequest::prompt, prompts(), "the beginning of the middle");
+  return table;
+}
+
+std::vector<float> lora_scales(const Model& model, const std::vector<LoraScale>& given) {
+  std::vector<float> scales(model.adapters().loras().size(), 0.0F);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].id >= std::ssize(scales))
+      throw bad_request(fmt::format("lora[{}].id", i),
+                        fmt::format("no adapter {}: the model has {}", given[i].id, scales.size()));
+    scales[static_cast<std::size_t>(given[i].id)] = static_cast<float>(given[i].scale);
+  }
+  return scales;
+}
+
+template <class Request>
+Request read_request(const Fields<Request>& fields, const Call& call) {
+  Request initial;
+  static_cast<GenerationFields&>(initial) = initial_generation(*call.model);
+  return fields.read(*call.body, std::move(initial));
+}
+
+void run(const std::shared_ptr<Call>& call, const TextFields& fields,
+         std::vector<std::vector<TokenId>> prompts) {
+  const ServedModel& served = *call->model;
+  const auto grammar = compile_constraint(served, only_constraint(fields.constraints));
+  AnswerOptions options{.stream = fields.stream,
+                        .progress = fields.return_progress,
+                        .timings_per_token = fields.timings_per_token,
+                        .tokens = fields.return_tokens,
+                        .logprobs = fields.n_probs > 0,
+                        .list = prompts.size() > 1 || fields.n > 1,
+                        .fields = fields.response_fields,
+                        .prompts = {},
+                        .settings = {},
+                        .choices_per_prompt = static_cast<int>(fields.n)};
+  TextJob job;
+  job.prompt_param = "prompt";
+  const int logprobs = fields.n_probs > 0 ? static_cast<int>(fields.n_probs) : -1;
+  for (std::vector<TokenId>& prompt : prompts) {
+    options.prompts.push_back(
+        served.model->tokenizer().decode(prompt, DecodeOptions{.show_special = true}));
+    TextRequest request = text_request(served, fields, std::move(prompt), logprobs, "prompt");
+    request.generation.rules.grammar = grammar;
+    if (fields.lora) request.generation.lora_scales = lora_scales(*served.model, *fields.lora);
+    options.settings.push_back(settings_json(request));
+    job.prompts.push_back(std::move(request));
+  }
+  run_texts(call, std::move(job), std::make_shared<CompletionWriter>(call, std::move(options)));
+}
+
+void complete(const std::shared_ptr<Call>& call) {
+  const CompletionRequest request = read_request(completion_fields(), *call);
+  std::vector<std::vector<TokenId>> prompts;
+  for (const Prompt& prompt : request.prompts)
+    prompts.push_back(encode(*call->model->model, prompt, "prompt"));
+  run(call, request, std::move(prompts));
+}
+
+void infill(const std::shared_ptr<Call>& call) {
+  const Model& model = *call->model->model;
+  const InfillRequest request = read_request(infill_fields(), *call);
+  if (request.prompt.size() > 1) throw bad_request("prompt", "expected one prompt");
+  InfillText text{.prefix = request.prefix, .suffix = request.suffix, .files = request.files};
+  if (!request.prompt.empty())
+    text.after_prefix = encode_parts(model, request.prompt[0], /*add_special=*/false, "prompt");
+  run(call, request, {infill_prompt(model, text)});
+}
+
+}  // namespace
+
+std::vector<Route> completion_routes() {
+  std::vector<Route> routes{
+      post("/completion", "completion", "Continues texts, in llama-server's form", complete,
+           completion_fields()),
+      post("/infill", "infill", "Generates the middle of a text", infill, infill_fields())};
+  // Without /v1, the path has this form.
+  routes[0].aliases = {"/completions"};
+  return routes;
+}
+
+}  // namespace weft::api::native

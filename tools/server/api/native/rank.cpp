@@ -1,0 +1,196 @@
+// /rerank and /embedding.
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "weft/serve/rerank.h"
+
+#include "api/embedding_run.h"
+#include "api/interface_forms.h"
+#include "api/json_text.h"
+#include "api/native/prompt.h"
+#include "api/native/routes.h"
+
+namespace weft::api::native {
+namespace {
+
+struct RankRequest {
+  std::string query;
+  std::optional<std::vector<std::string>> documents, texts;
+  std::int64_t top_n = 0;
+  bool return_documents = false, raw_scores = false, truncate = false;
+};
+
+struct Document {
+  std::string text;
+};
+
+Form<std::string> document() {
+  static const auto table = Fields<Document>().required("text", &Document::text, text(), "");
+  return either(text(),
+                convert<std::string>(object(table), [](Document d) { return std::move(d.text); }));
+}
+
+const Fields<RankRequest>& rank_fields() {
+  static const auto table =
+      Fields<RankRequest>()
+          .required("query", &RankRequest::query, nonempty_text(), "what documents answer")
+          .add("documents", &RankRequest::documents, list(document(), 1, 4096), "to be ranked")
+          .add("texts", &RankRequest::texts, list(nonempty_text(), 1, 4096),
+               "the same, and the answer is a list of scores between 0 and 1")
+          .add("top_n", &RankRequest::top_n, whole(0), "only the best ones; 0: all")
+          .add("return_documents", &RankRequest::return_documents, boolean(), "with their texts")
+          .add("return_text", &RankRequest::return_documents, boolean(), "the same")
+          .add("raw_scores", &RankRequest::raw_scores, boolean(),
+               "of `texts`: the outputs of the model")
+          .add("truncate", &RankRequest::truncate, boolean(),
+               "shorten documents that are too long instead of refusing them");
+  return table;
+}
+
+struct Ranked {
+  std::vector<std::size_t> order;
+  std::vector<float> scores;
+  std::int64_t n_tokens = 0;
+};
+
+Ranked ranked(const std::vector<Embedding>& outputs, std::size_t top_n) {
+  Ranked r;
+  for (const Embedding& output : outputs) {
+    r.scores.push_back(output.values.front());
+    r.n_tokens += output.n_tokens;
+  }
+  r.order.resize(outputs.size());
+  std::iota(r.order.begin(), r.order.end(), std::size_t{0});
+  std::ranges::stable_sort(r.order, std::ranges::greater(),
+                           [&](std::size_t i) { return r.scores[i]; });
+  if (top_n > 0 && top_n < r.order.size()) r.order.resize(top_n);
+  return r;
+}
+
+std::string results(const RankRequest& request, const Ranked& ranked) {
+  const bool tei = !request.documents;
+  const std::vector<std::string>& texts = tei ? *request.texts : *request.documents;
+  JsonArray list;
+  for (const std::size_t i : ranked.order) {
+    const float score = ranked.scores[i];
+    JsonObject row;
+    row.add("index", i)
+        .add(tei ? "score" : "relevance_score",
+             tei && !request.raw_scores ? 1 / (1 + std::exp(-score)) : score);
+    if (request.return_documents && tei) row.add("text", texts[i]);
+    if (request.return_documents && !tei)
+      row.add_json("document", JsonObject().add("text", texts[i]).str());
+    list.add_json(row.str());
+  }
+  return list.str();
+}
+
+std::string rank_answer(const ServedModel& model, const RankRequest& request,
+                        const std::vector<Embedding>& outputs) {
+  const Ranked r = ranked(outputs, static_cast<std::size_t>(request.top_n));
+  if (!request.documents) return results(request, r);
+  return JsonObject()
+      .add("model", model.name)
+      .add("object", "list")
+      .add_json("usage",
+                JsonObject().add("prompt_tokens", r.n_tokens).add("total_tokens", r.n_tokens).str())
+      .add_json("results", results(request, r))
+      .str();
+}
+
+void require_classifier(const Model& model) {
+  try {
+    check_ranks(model);
+  } catch (const UnsupportedError& error) {
+    throw not_supported(error.what());
+  }
+}
+
+void rerank(const std::shared_ptr<Call>& call) {
+  const ServedModel& served = *call->model;
+  auto request = std::make_shared<const RankRequest>(rank_fields().read(*call->body));
+  if (!request->documents && !request->texts) refuse(Path().member("documents"), "is required");
+  require_classifier(*served.model);
+  EmbedderOptions options = served.embedder;
+  options.pooling = Pooling::rank;
+  options.truncate = request->truncate;
+  std::vector<std::vector<TokenId>> pairs;
+  for (const std::string& document : request->documents ? *request->documents : *request->texts) {
+    const std::int64_t limit = request->truncate ? served.texts->context() : 0;
+    pairs.push_back(naming(request->documents ? "documents" : "texts", [&] {
+      return encode_pair(*served.model, request->query, document, limit);
+    }));
+  }
+  run_embeddings(call, std::move(pairs), options, request->documents ? "documents" : "texts",
+                 [call, request](const std::vector<Embedding>& outputs) {
+                   call->reply(rank_answer(*call->model, *request, outputs));
+                 });
+}
+
+struct EmbedRequest {
+  std::optional<std::vector<Prompt>> content, input;
+  std::int64_t norm = kEuclidean;
+};
+
+const Fields<EmbedRequest>& embed_fields() {
+  static const auto table =
+      Fields<EmbedRequest>()
+          .add("content", &EmbedRequest::content, prompts(), "a text, ids, or a list of these")
+          .add("input", &EmbedRequest::input, prompts(), "the same")
+          .add("embd_normalize", &EmbedRequest::norm, whole(-1, 64),
+               "norm of the vectors; -1: as they are");
+  return table;
+}
+
+// [n, W] as a list of rows.
+std::string rows_json(const Embedding& embedding, std::size_t n) {
+  const std::size_t width = embedding.values.size() / n;
+  JsonArray rows;
+  for (std::size_t i = 0; i < n; ++i)
+    rows.add_json(numbers_json(std::span(embedding.values).subspan(i * width, width)));
+  return rows.str();
+}
+
+std::string list_json(const std::vector<Embedding>& vectors, bool per_token) {
+  JsonArray list;
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    const std::size_t n = per_token ? static_cast<std::size_t>(vectors[i].n_tokens) : 1;
+    list.add_json(
+        JsonObject().add("index", i).add_json("embedding", rows_json(vectors[i], n)).str());
+  }
+  return list.str();
+}
+
+void embed(const std::shared_ptr<Call>& call) {
+  const ServedModel& served = *call->model;
+  const EmbedRequest request = embed_fields().read(*call->body);
+  const std::string param = request.content ? "content" : "input";
+  const auto& given = request.content ? request.content : request.input;
+  if (!given) refuse(Path().member("content"), "is required");
+  std::vector<std::vector<TokenId>> texts;
+  for (const Prompt& prompt : *given) texts.push_back(encode(*served.model, prompt, param));
+  EmbedderOptions options = served.embedder;
+  options.norm = static_cast<int>(request.norm);
+  const bool per_token = pooling_of(served) == Pooling::none;
+  run_embeddings(call, std::move(texts), options, param,
+                 [call, per_token](const std::vector<Embedding>& vectors) {
+                   call->reply(list_json(vectors, per_token));
+                 });
+}
+
+}  // namespace
+
+std::vector<Route> rank_routes() {
+  std::vector<Route> routes;
+  routes.push_back(
+      post("/rerank", "rerank", "How well documents answer a query", rerank, rank_fields()));
+  routes.push_back(post("/v1/rerank", "rerankV1", "The same", rerank, rank_fields()));
+  routes.push_back(post("/embedding", "embedding", "Vectors of texts, in llama-server's form",
+                        embed, embed_fields()));
+  return routes;
+}
+
+}  // namespace weft::api::native

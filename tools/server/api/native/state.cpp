@@ -1,0 +1,159 @@
+// /props, /lora-adapters.
+
+#include <map>
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "weft/adapters/adapters.h"
+#include "weft/tokenize/vocabulary.h"
+
+#include "api/forms.h"
+#include "api/generation_fields.h"
+#include "api/json.h"
+#include "api/json_text.h"
+#include "api/native/routes.h"
+#include "api/native/settings.h"
+
+namespace weft::api::native {
+namespace {
+
+std::string token_text(const Vocabulary& vocabulary, TokenId id) {
+  return id == kNoToken || !vocabulary.has_texts() ? "" : std::string(vocabulary.text(id));
+}
+
+std::string default_settings(const ServedModel& model) {
+  const TextRequest request = text_request(model, initial_generation(model), {0}, -1, "prompt");
+  return JsonObject()
+      .add("id", 0)
+      .add("id_task", -1)
+      .add("n_ctx", model.texts->context())
+      .add("is_processing", false)
+      .add_json("params", settings_json(request))
+      .str();
+}
+
+void get_props(const std::shared_ptr<Call>& call) {
+  const ServedModel& served = *call->model;
+  const Vocabulary& vocabulary = served.model->vocabulary();
+  call->reply(JsonObject()
+                  .add_json("default_generation_settings", default_settings(served))
+                  .add("total_slots", served.texts->n_slots())
+                  .add("model_alias", served.name)
+                  .add("model_path", served.model->file().path())
+                  .add_json("modalities", R"({"vision":false,"audio":false})")
+                  .add("chat_template", served.chat_template ? served.chat_template->source() : "")
+                  .add("bos_token", token_text(vocabulary, vocabulary.special().bos))
+                  .add("eos_token", token_text(vocabulary, vocabulary.special().eos))
+                  .add("build_info", "weft " + call->services.options.version)
+                  .str());
+}
+
+struct NoFields {};
+const Fields<NoFields>& no_fields() {
+  static const Fields<NoFields> table;
+  return table;
+}
+
+// LoRAs and the scales that requests without scales of their own have.
+class LoraScales {
+ public:
+  std::vector<float> get(const ServedModel& model) {
+    const std::lock_guard lock(mutex_);
+    const auto at = changed_.find(model.engine);
+    return at == changed_.end() ? of_files(*model.model) : at->second;
+  }
+  void set(const ServedModel& model, std::vector<float> scales) {
+    const std::lock_guard lock(mutex_);
+    if (model.engine) model.engine->set_lora_scales(scales);
+    std::erase_if(changed_, [](const auto& entry) { return entry.first.expired(); });
+    changed_[model.engine] = std::move(scales);
+  }
+
+ private:
+  static std::vector<float> of_files(const Model& model) {
+    std::vector<float> scales;
+    for (const LoraFile& file : model.adapters().loras()) scales.push_back(file.scale);
+    return scales;
+  }
+
+  std::mutex mutex_;
+  std::map<std::weak_ptr<Engine>, std::vector<float>, std::owner_less<>> changed_;
+};
+
+void get_loras(LoraScales& scales, const Call& call) {
+  const std::vector<float> now = scales.get(*call.model);
+  JsonArray list;
+  std::size_t i = 0;
+  for (const LoraFile& file : call.model->model->adapters().loras()) {
+    list.add_json(JsonObject().add("id", i).add("path", file.path).add("scale", now[i]).str());
+    ++i;
+  }
+  call.reply(list.str());
+}
+
+struct LoraFields {
+  std::int64_t id = 0;
+  double scale = 0;
+};
+
+const Fields<LoraFields>& lora_fields() {
+  static const auto table = Fields<LoraFields>()
+                                .required("id", &LoraFields::id, whole(0), "of the adapter")
+                                .required("scale", &LoraFields::scale, number(), "0: off");
+  return table;
+}
+
+// Adapters that the list does not have are switched off.
+void set_loras(LoraScales& scales, const Call& call) {
+  static const Form<std::vector<LoraFields>> form = list(object(lora_fields()));
+  const Json body = parse_json(call.request().body);
+  const std::size_t n = call.model->model->adapters().loras().size();
+  std::vector<float> wanted(n, 0.0F);
+  const std::vector<LoraFields> given = read(form, body, {});
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto id = static_cast<std::size_t>(given[i].id);
+    const Path body_path, item = body_path.item(i);
+    if (id >= n)
+      refuse(item.member("id"), fmt::format("no adapter {}: the model has {}", given[i].id, n));
+    wanted[id] = static_cast<float>(given[i].scale);
+  }
+  scales.set(*call.model, std::move(wanted));
+  call.reply(R"({"success":true})");
+}
+
+Route get(std::string path, std::string operation, std::string summary, Handle handle) {
+  Route route;
+  route.method = "GET";
+  route.path = std::move(path);
+  route.operation = std::move(operation);
+  route.summary = std::move(summary);
+  route.handle = std::move(handle);
+  return route;
+}
+
+}  // namespace
+
+std::vector<Route> state_routes(const NativeOptions& options) {
+  const auto scales = std::make_shared<LoraScales>();
+  std::vector<Route> routes;
+  routes.push_back(get("/props", "getProps", "Facts about the model and defaults", get_props));
+  routes.push_back(get("/lora-adapters", "listLoraAdapters", "LoRA adapters and their scales",
+                       [scales](const std::shared_ptr<Call>& c) { get_loras(*scales, *c); }));
+  routes.push_back(get("/lora-adapters", "setLoraAdapters", "Sets scales of LoRA adapters",
+                       [scales](const std::shared_ptr<Call>& c) { set_loras(*scales, *c); }));
+  routes.back().method = "POST";
+  for (Route& route : routes) route.model = ModelUse::named;
+  Route props = post(
+      "/props", "setProps", "Nothing can be changed yet",
+      [on = options.post_props](const std::shared_ptr<Call>& call) {
+        if (!on) throw not_supported("start the server with --props");
+        call->reply(R"({"success":true})");
+      },
+      no_fields());
+  props.body_optional = true;
+  routes.push_back(std::move(props));
+  return routes;
+}
+
+}  // namespace weft::api::native

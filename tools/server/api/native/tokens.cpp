@@ -1,0 +1,131 @@
+// /tokenize, /detokenize, /apply-template.
+
+#include <optional>
+
+#include "weft/base/utf8.h"
+#include "weft/tokenize/tokenizer.h"
+
+#include "api/interface_forms.h"
+#include "api/json_text.h"
+#include "api/native/chat.h"
+#include "api/native/prompt.h"
+#include "api/native/routes.h"
+
+namespace weft::api::native {
+namespace {
+
+// llama-server's form has `content`, vLLM's `prompt` or `messages`.
+struct TokenizeRequest : ChatFields {
+  std::optional<std::string> content, prompt;
+  std::optional<bool> add_special;
+  bool parse_special = true, with_pieces = false;
+};
+
+const Fields<TokenizeRequest>& tokenize_fields() {
+  static const auto table =
+      Fields<TokenizeRequest>()
+          .include(chat_fields())
+          .add("content", &TokenizeRequest::content, text(), "the text")
+          .add("prompt", &TokenizeRequest::prompt, text(), "the text; the answer has counts, too")
+          .add("add_special", &TokenizeRequest::add_special, boolean(),
+               "with the tokens that the vocabulary adds to texts")
+          .apply(
+              "add_special_tokens", boolean(),
+              [](TokenizeRequest& request, bool add) { request.add_special = add; },
+              "the same; true by default for `prompt`")
+          .add("parse_special", &TokenizeRequest::parse_special, boolean(),
+               "control tokens that the text spells out become these tokens")
+          .add("with_pieces", &TokenizeRequest::with_pieces, boolean(), "with their texts");
+  return table;
+}
+
+std::vector<TokenId> tokens_of(const ServedModel& model, const TokenizeRequest& request) {
+  if (request.messages) return prepare_chat(model, chat_input(request)).tokens;
+  const std::optional<std::string>& text = request.content ? request.content : request.prompt;
+  if (!text) refuse(Path().member("content"), "is required");
+  const bool add = request.add_special.value_or(!request.content);
+  return model.model->tokenizer().encode(
+      *text, {.add_special = add, .parse_special = request.parse_special});
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Char c = decode_utf8(text, at);
+    if (!c.valid) return false;
+    at += c.length;
+  }
+  return true;
+}
+
+// The text of a token, or its bytes if they are not a text.
+std::string piece_json(std::string_view bytes) {
+  std::string json;
+  if (is_utf8(bytes)) {
+    json_out::append(json, bytes);
+    return json;
+  }
+  JsonArray list;
+  for (const char byte : bytes) list.add(static_cast<unsigned char>(byte));
+  return list.str();
+}
+
+std::string pieces_json(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
+  JsonArray list;
+  for (const TokenId id : tokens)
+    list.add_json(
+        JsonObject().add("id", id).add_json("piece", piece_json(tokenizer.bytes(id))).str());
+  return list.str();
+}
+
+void tokenize(const std::shared_ptr<Call>& call) {
+  const ServedModel& model = *call->model;
+  const TokenizeRequest request = tokenize_fields().read(*call->body);
+  const std::vector<TokenId> tokens = tokens_of(model, request);
+  JsonObject json;
+  json.add_json("tokens", request.with_pieces ? pieces_json(model.model->tokenizer(), tokens)
+                                              : array_of(tokens));
+  if (!request.content)
+    json.add("count", tokens.size()).add("max_model_len", model.texts->context());
+  call->reply(json.str());
+}
+
+struct DetokenizeRequest {
+  std::vector<std::int64_t> tokens;
+};
+
+const Fields<DetokenizeRequest>& detokenize_fields() {
+  static const auto table = Fields<DetokenizeRequest>().required(
+      "tokens", &DetokenizeRequest::tokens, list(whole(0)), "ids");
+  return table;
+}
+
+void detokenize(const std::shared_ptr<Call>& call) {
+  const Model& model = *call->model->model;
+  const DetokenizeRequest request = detokenize_fields().read(*call->body);
+  const std::string text =
+      model.tokenizer().decode(checked_ids(model, request.tokens, "tokens"),
+                               {.show_special = true, .strip_space_prefix = true});
+  call->reply(JsonObject().add("content", text).add("prompt", text).str());
+}
+
+void apply_template(const std::shared_ptr<Call>& call) {
+  const ChatFields request = chat_fields().read(*call->body);
+  if (!request.messages) refuse(Path().member("messages"), "is required");
+  call->reply(
+      JsonObject().add("prompt", prepare_chat(*call->model, chat_input(request)).text).str());
+}
+
+}  // namespace
+
+std::vector<Route> token_routes() {
+  std::vector<Route> routes;
+  routes.push_back(
+      post("/tokenize", "tokenize", "The tokens of a text or a chat", tokenize, tokenize_fields()));
+  routes.push_back(
+      post("/detokenize", "detokenize", "The text of tokens", detokenize, detokenize_fields()));
+  routes.push_back(post("/apply-template", "applyTemplate", "The prompt that a chat becomes",
+                        apply_template, chat_fields()));
+  return routes;
+}
+
+}  // namespace weft::api::native

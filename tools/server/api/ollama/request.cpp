@@ -1,0 +1,208 @@
+#include "api/ollama/request.h"
+
+#include "api/chat_fields.h"
+#include "api/errors.h"
+#include "api/interface_forms.h"
+#include "api/json.h"
+#include "api/json_text.h"
+
+namespace weft::api::ollama {
+namespace {
+
+struct CallFields {
+  std::string id, name, arguments = "{}";
+};
+
+const Fields<CallFields>& function_fields() {
+  static const auto table =
+      Fields<CallFields>()
+          .required("name", &CallFields::name, nonempty_text(), "of the function")
+          .add("arguments", &CallFields::arguments,
+               json_text(kObject, "an object", R"({"type":"object"})"), "of the call");
+  return table;
+}
+
+const Fields<ToolCall>& call_fields() {
+  static const auto table = Fields<ToolCall>()
+                                .add("id", &ToolCall::id, text(), "of the call")
+                                .apply(
+                                    "function", object(function_fields()),
+                                    [](ToolCall& call, CallFields fields) {
+                                      call.name = std::move(fields.name);
+                                      call.arguments = std::move(fields.arguments);
+                                    },
+                                    "what is called");
+  return table;
+}
+
+ToolCall check_call(ToolCall call, const Path& path) {
+  if (call.name.empty()) refuse(path.member("function"), "is required");
+  return call;
+}
+
+const Fields<ChatMessage>& message_fields() {
+  static const auto table =
+      Fields<ChatMessage>()
+          .required("role", &ChatMessage::role, word({"system", "user", "assistant", "tool"}),
+                    "who speaks")
+          .add("content", &ChatMessage::content, text(), "the text")
+          .add("thinking", &ChatMessage::reasoning, text(), "thoughts before it")
+          .add("tool_calls", &ChatMessage::tool_calls,
+               list(checked<ToolCall>(object(call_fields()), check_call)), "of the assistant")
+          .add("tool_name", &ChatMessage::name, text(), "the tool that has this result")
+          .add("tool_call_id", &ChatMessage::tool_call_id, text(), "the call that has this result")
+          .refused("images", {"[]"}, "images are not supported");
+  return table;
+}
+
+// "json" or a schema; an empty text asks for nothing.
+Form<Constraint> format_form() {
+  using Kind = Constraint::Kind;
+  const auto named = [](Kind kind) { return Constraint{.kind = kind, .param = "format"}; };
+  return either(
+      convert<Constraint>(choice<Kind>({{"json", Kind::json_object}, {"", Kind::none}}), named),
+      convert<Constraint>(
+          json_text(kObject, "a JSON Schema", R"({"type":"object"})"), [](std::string schema) {
+            return Constraint{
+                .kind = Kind::json_schema, .text = std::move(schema), .param = "format"};
+          }));
+}
+
+// A truth value, or how much to think: the template's variables.
+Form<std::string> think_form() {
+  return either(
+      convert<std::string>(boolean(), thinking_kwargs),
+      convert<std::string>(word({"low", "medium", "high"}), [](const std::string& effort) {
+        return merge_objects(thinking_kwargs(true),
+                             JsonObject().add("reasoning_effort", effort).str());
+      }));
+}
+
+// Durations are texts ("5m") or seconds. Only 0, which unloads the model, is told apart.
+Form<bool> keep_alive_form() {
+  return either(convert<bool>(number(), [](double seconds) { return seconds == 0; }),
+                convert<bool>(text(), [](const std::string& duration) {
+                  return duration == "0" || duration == "0s" || duration == "0m";
+                }));
+}
+
+// Options of the server's start, and of methods that Weft does not need: accepted as they are.
+struct Accepted {
+  std::int64_t whole = 0;
+  bool flag = false;
+};
+
+const Fields<Accepted>& accepted_options() {
+  static const auto table = [] {
+    const std::string doc = "accepted; set when the server is started";
+    Fields<Accepted> fields;
+    for (const char* name :
+         {"num_ctx", "num_batch", "num_gpu", "main_gpu", "num_thread", "num_keep", "num_gqa"})
+      fields.add(name, &Accepted::whole, whole(), doc);
+    for (const char* name :
+         {"numa", "use_mmap", "use_mlock", "low_vram", "f16_kv", "vocab_only", "penalize_newline"})
+      fields.add(name, &Accepted::flag, boolean(), doc);
+    return fields;
+  }();
+  return table;
+}
+
+struct Options : GenerationFields {
+  Accepted accepted;
+};
+
+const Fields<Options>& all_options() {
+  static const auto table =
+      Fields<Options>()
+          .include(sampler_fields(),
+                   static_cast<SamplerOptions Options::*>(&GenerationFields::sampler))
+          .include(accepted_options(), &Options::accepted)
+          .apply(
+              "num_predict", whole(-2),
+              [](Options& options, std::int64_t n) {
+                if (n < 0)
+                  options.max_tokens.reset();
+                else
+                  options.max_tokens = n;
+              },
+              "tokens to generate; -1 and -2: until the text ends or the context is full")
+          .add("seed", &Options::seed, whole(), "of random numbers; -1: random")
+          .add("stop", &Options::stop, stop_form(), "where the text ends");
+  return table;
+}
+
+Fields<TextFields> text_fields() {
+  return Fields<TextFields>()
+      .apply(
+          "model", text(), [](TextFields&, const std::string&) {}, "name, also with :latest")
+      .apply(
+          "options", raw(kObject, "an object", all_options().schema()),
+          [](TextFields& fields, const Json* json) {
+            Options options;
+            static_cast<GenerationFields&>(options) = fields;
+            const Path body;
+            all_options().read_into(*json, body.member("options"), &options);
+            static_cast<GenerationFields&>(fields) = std::move(options);
+          },
+          "sampling and lengths")
+      .add("stream", &TextFields::stream, boolean(), "answer in lines; true by default")
+      .add("format", &TextFields::format, format_form(), "json, or a JSON Schema of the answer")
+      .add("think", &TextFields::template_kwargs, think_form(), "thoughts before the answer")
+      .add("keep_alive", &TextFields::unload, keep_alive_form(),
+           "accepted; the server decides how long a model stays loaded")
+      .add("logprobs", &TextFields::logprobs, boolean(), "report probabilities of tokens")
+      .add("top_logprobs", &TextFields::top_logprobs, whole(0, 20),
+           "and of the likeliest ones beside them")
+      .refused("images", {"[]"}, "images are not supported")
+      .refused("template", {"\"\""}, "the model's own template is used");
+}
+
+}  // namespace
+
+const Fields<ChatRequest>& chat_fields() {
+  static const auto table =
+      Fields<ChatRequest>()
+          .include(text_fields())
+          .add("messages", &ChatRequest::messages, list(object(message_fields())),
+               "the conversation; none: only load the model")
+          .add("tools", &ChatRequest::tools, list(tool_form()), "that the model may call");
+  return table;
+}
+
+const Fields<GenerateRequest>& generate_fields() {
+  static const auto table =
+      Fields<GenerateRequest>()
+          .include(text_fields())
+          .add("prompt", &GenerateRequest::prompt, text(), "empty: only load the model")
+          .add("system", &GenerateRequest::system, text(), "instructions, before it")
+          .add("suffix", &GenerateRequest::suffix, text(), "text after the one that is generated")
+          .add("raw", &GenerateRequest::raw, boolean(), "without the chat template")
+          .add("context", &GenerateRequest::context, list(whole(0)),
+               "of an earlier answer, which this one continues");
+  return table;
+}
+
+ChatInput chat_input(const ChatRequest& request) {
+  ChatInput input;
+  input.messages = request.messages;
+  input.tools = request.tools;
+  input.constraint = request.format;
+  input.template_kwargs = request.template_kwargs;
+  return input;
+}
+
+ChatInput chat_input(const GenerateRequest& request) {
+  ChatInput input;
+  if (!request.system.empty()) input.messages.push_back({"system", request.system});
+  input.messages.push_back({"user", request.prompt});
+  input.constraint = request.format;
+  input.template_kwargs = request.template_kwargs;
+  input.messages_param = "prompt";
+  return input;
+}
+
+int n_logprobs(const TextFields& fields) {
+  return fields.logprobs ? static_cast<int>(fields.top_logprobs) : -1;
+}
+
+}  // namespace weft::api::ollama

@@ -1,0 +1,14 @@
+#pragma once
+// The query of a request's address: "action=save&model=x".
+
+#include <string>
+#include <string_view>
+
+#include "http/exchange.h"
+
+namespace weft::api {
+
+// The value of the first parameter of that name, decoded; empty if there is none.
+std::string query_value(const http::RequestHead& head, std::string_view name);
+
+}  // namespace weft::api

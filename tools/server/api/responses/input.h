@@ -1,0 +1,20 @@
+#pragma once
+// The input of /v1/responses as messages of a chat.
+
+#include <vector>
+
+#include "api/chat_prompt.h"
+#include "api/forms.h"
+
+namespace weft::api::responses {
+
+// A text, or items: messages, calls of functions and their results, reasoning. Consecutive items of
+// the assistant are one message.
+Form<std::vector<ChatMessage>> input();
+
+// `instructions` and all messages of the system and of developers as one message at the beginning:
+// templates accept no other place for it.
+std::vector<ChatMessage> with_instructions(std::string_view instructions,
+                                           std::vector<ChatMessage> messages);
+
+}  // namespace weft::api::responses

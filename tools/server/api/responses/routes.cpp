@@ -1,0 +1,129 @@
+#include "api/responses/routes.h"
+
+#include <optional>
+#include <utility>
+
+#include "api/interface_chat.h"
+#include "api/json_text.h"
+#include "api/responses/request.h"
+#include "api/responses/response.h"
+#include "api/responses/store.h"
+#include "api/responses/writer.h"
+
+namespace weft::api {
+namespace {
+
+using responses::ChatRequest;
+using responses::Request;
+using responses::Response;
+using responses::Store;
+
+std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest& request) {
+  if (request.previous_response_id.empty()) return {};
+  if (auto conversation = store.conversation(request.previous_response_id))
+    return *std::move(conversation);
+  ApiError error = bad_request("previous_response_id",
+                               fmt::format("{} is not kept here (any more), or has not ended",
+                                           literal(request.previous_response_id.substr(0, 100))));
+  error.code = "previous_response_not_found";
+  throw error;
+}
+
+Request read_request(const Call& call) {
+  Request initial;
+  static_cast<GenerationFields&>(initial) = initial_generation(*call.model);
+  return responses::fields().read(*call.body, std::move(initial));
+}
+
+void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& call) {
+  auto response = std::make_shared<Response>(Response{
+      .id = new_id("resp_"), .created = unix_seconds(), .model = call->model->name, .request = {}});
+  response->request = std::make_shared<const Request>(read_request(*call));
+  const Request& request = *response->request;
+  std::vector<ChatMessage> conversation = earlier_messages(*store, request);
+  TextJob job = chat_job(*call->model, responses::chat_input(request, conversation), request,
+                         responses::n_logprobs(request));
+  conversation.insert(conversation.end(), request.input.begin(), request.input.end());
+
+  const std::string id = response->id;
+  const auto ended = [store, id, keep = request.store, conversation = std::move(conversation)](
+                         std::string json, ChatMessage answer) mutable {
+    if (!keep || json.empty()) {
+      store->remove(id);
+      return;
+    }
+    conversation.push_back(std::move(answer));
+    store->finish(id, std::move(json), std::move(conversation));
+  };
+  store->begin(id, responses::response_json(*response, {}));
+  try {
+    store->set_cancel(id, run_texts(call, std::move(job),
+                                    std::make_shared<responses::Writer>(call, response, ended)));
+  } catch (...) {
+    store->remove(id);
+    throw;
+  }
+}
+
+void count(const Store& store, const Call& call) {
+  const ChatRequest request = responses::chat_fields().read(*call.body);
+  const ChatPrompt prompt =
+      checked_chat(*call.model, responses::chat_input(request, earlier_messages(store, request)));
+  call.reply(JsonObject()
+                 .add("object", "response.input_tokens")
+                 .add("input_tokens", prompt.tokens.size())
+                 .str());
+}
+
+ApiError unknown_response(const std::string& id) {
+  return not_found(fmt::format("no response {} is kept here", literal(id.substr(0, 100))));
+}
+
+void retrieve(const Store& store, const Call& call) {
+  if (call.request().query.find("stream=true") != std::string::npos)
+    throw bad_request("stream", "responses are not streamed again");
+  std::optional<std::string> json = store.json(call.parameter);
+  if (!json) throw unknown_response(call.parameter);
+  call.reply(*std::move(json));
+}
+
+void remove(Store& store, const Call& call) {
+  if (!store.remove(call.parameter)) throw unknown_response(call.parameter);
+  call.reply(
+      JsonObject().add("id", call.parameter).add("object", "response").add("deleted", true).str());
+}
+
+Route route(std::string method, std::string path, std::string operation, std::string summary,
+            Handle handle) {
+  Route route;
+  route.method = std::move(method);
+  route.path = std::move(path);
+  route.operation = std::move(operation);
+  route.summary = std::move(summary);
+  route.handle = std::move(handle);
+  return route;
+}
+
+}  // namespace
+
+std::vector<Route> responses_routes() {
+  const auto store = std::make_shared<Store>();
+  std::vector<Route> routes;
+  routes.push_back(route("POST", "/v1/responses", "createResponse",
+                         "Answers a text or a conversation",
+                         [store](const std::shared_ptr<Call>& call) { create(store, call); }));
+  routes.push_back(route("POST", "/v1/responses/input_tokens", "countResponseTokens",
+                         "Counts the tokens that the same request has as a prompt",
+                         [store](const std::shared_ptr<Call>& call) { count(*store, *call); }));
+  routes[0].request = &responses::fields();
+  routes[1].request = &responses::chat_fields();
+  routes[0].model = routes[1].model = ModelUse::named;
+  routes.push_back(route("GET", "/v1/responses/{id}", "getResponse", "A response that is kept",
+                         [store](const std::shared_ptr<Call>& call) { retrieve(*store, *call); }));
+  routes.push_back(route("DELETE", "/v1/responses/{id}", "deleteResponse",
+                         "Forgets a response, and cancels it if it is running",
+                         [store](const std::shared_ptr<Call>& call) { remove(*store, *call); }));
+  return routes;
+}
+
+}  // namespace weft::api

@@ -1,0 +1,54 @@
+#pragma once
+// Responses that are running, and those that are kept for a while after they have ended.
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/template/chat_template.h"
+
+namespace weft::api::responses {
+
+// Threads: all functions may be called from any thread. When the limits are exceeded, the responses
+// that ended first are forgotten.
+class Store {
+ public:
+  explicit Store(std::size_t max_responses = 1000, std::size_t max_bytes = std::size_t{32} << 20)
+      : max_responses_(max_responses), max_bytes_(max_bytes) {}
+
+  void begin(const std::string& id, std::string json);
+  // Calls `cancel` at once if the response is not running any more.
+  void set_cancel(const std::string& id, std::function<void()> cancel);
+  // Nothing happens if the response was removed.
+  void finish(const std::string& id, std::string json, std::vector<ChatMessage> conversation);
+
+  // Nullopt for unknown ids.
+  std::optional<std::string> json(const std::string& id) const;
+  // With the answer. Nullopt for unknown ids, and for responses that are running.
+  std::optional<std::vector<ChatMessage>> conversation(const std::string& id) const;
+  // Cancels the response if it is running. Returns whether the id is known.
+  bool remove(const std::string& id);
+
+ private:
+  struct Entry {
+    std::string json;
+    std::vector<ChatMessage> conversation = {};
+    std::function<void()> cancel = {};
+    bool running = true;
+    std::size_t n_bytes = 0;  // once it has ended
+  };
+  void erase(const std::string& id);
+
+  const std::size_t max_responses_, max_bytes_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_;
+  std::deque<std::string> ended_;  // ids in order; some may have been removed
+  std::size_t n_bytes_ = 0;
+};
+
+}  // namespace weft::api::responses

@@ -1,0 +1,17 @@
+#pragma once
+// A list of models in a file, with settings of their own:
+//
+//   {"models": [{"path": "chat.gguf", "names": ["chat", "gpt-4o"], "ctx_size": 16384},
+//               {"path": "bge.gguf", "parallel": 1, "preload": true}]}
+
+#include <string>
+#include <vector>
+
+#include "serve/model_source.h"
+
+namespace weft::server {
+
+// Paths are relative to the file. Throws IoError, and ValueError that names the file and the field.
+std::vector<ModelSource> models_in_file(const std::string& path);
+
+}  // namespace weft::server
