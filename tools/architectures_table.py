@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the table of docs/architectures.md: one row per page of builder code.
+"""Writes the table of docs/architectures.md: one row per architecture.
 
     tools/architectures_table.py [--bin build/release/bin] [--golden FOLDER]
 
-With --golden, also measures the largest normalized squared error of the models in that folder. They
-are pairs NAME.json (the file name under "gguf", the ids of three prompts under "tokens") and
-NAME.KEY.npy (their logits or embeddings). Without it, the errors in the table are kept.
+Names, pages and their lines come from the builder code. With --golden, the models in that folder
+that tests/acceptance.txt names are measured: their largest normalized squared error, and the bytes
+of state per token that `weft plan -c 4096` shows. They are pairs NAME.json (the file name under
+"gguf", the ids of three prompts under "tokens") and NAME.KEY.npy (their logits or embeddings). The
+other columns, and these two without --golden, are kept as they are in the page.
 """
 import argparse
 import json
@@ -16,25 +18,38 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architectures.md"
-HEAD = "| page | architectures | error |\n|---|---|---|\n"
-ROW = re.compile(r"(?m)^\| `(\w+\.cpp)` .*$")
+COLUMNS = ("architecture", "models", "family", "page", "lines", "error", "state", "prefill",
+           "decode", "not supported")
+CONTEXT = 4096
 
 
 def pages():
-    """For each page of builder code: its lines and its architectures."""
+    """For each architecture: its page of builder code, and the lines of the page."""
     found = {}
     for path in sorted((ROOT / "models" / "arch" / "src").glob("*.cpp")):
         if path.stem.endswith("_test"):
             continue
         text = path.read_text()
-        names = re.findall(r'Architecture \w+[^;"]*"([\w.-]+)"', text)
-        if names:
-            found[path.name] = (text.count("\n"), sorted(names))
+        for name in re.findall(r'Architecture \w+[^;"]*"([\w.-]+)"', text):
+            found[name] = (path.name, text.count("\n"))
     return found
 
 
+def accepted():
+    """The golden models that the acceptance tests run."""
+    for line in (ROOT / "tests" / "acceptance.txt").read_text().splitlines():
+        if line.startswith("archs "):
+            return set(line.split()[1:])
+    return set()
+
+
+def json_of(*command):
+    done = subprocess.run(command, capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
 def golden_error(weft, folder, case, key, out):
-    """The normalized squared error of one prompt, or None for one that Weft refuses."""
+    """The normalized squared error of one prompt."""
     import numpy
     encoder = case["mode"] == "enc"
     command = [weft, "embed" if encoder else "logits", "-m", folder / case["gguf"], "--tokens",
@@ -45,29 +60,41 @@ def golden_error(weft, folder, case, key, out):
         command += ["--cache-type-k", "f32", "--cache-type-v", "f32"]
     if case["mode"] == "t5":
         command += ["--decoder-tokens", ",".join(map(str, case["decoder_tokens"]))]
-    if subprocess.run(command, capture_output=True).returncode != 0:
-        return None
+    subprocess.run(command, capture_output=True, check=True)
     got = numpy.load(out).astype(float)
     want = numpy.load(folder / f"{case['name']}.{key}.npy").astype(float)
     return ((got - want)**2).sum() / (want**2).sum()
 
 
-def golden_errors(weft, folder):
-    """The largest error of the models of each architecture."""
-    worst = {}
+def measure(weft, folder):
+    """For each architecture: the largest error and the largest state of its models."""
+    errors, states = {}, {}
+    names = accepted()
     with tempfile.TemporaryDirectory() as scratch:
+        out = pathlib.Path(scratch) / "o.npy"
         for path in sorted(folder.glob("*.json")):
             case = json.loads(path.read_text())
-            if "tokens" not in case:
+            if "tokens" not in case or case["name"] not in names:
                 continue
-            inspect = [weft, "inspect", folder / case["gguf"], "--json"]
-            inspected = json.loads(subprocess.run(inspect, capture_output=True, check=True).stdout)
-            name = inspected["metadata"]["general.architecture"]["value"]
-            for key in case["tokens"]:
-                error = golden_error(weft, folder, case, key, pathlib.Path(scratch) / "o.npy")
-                if error is not None:
-                    worst[name] = max(worst.get(name, 0), error)
-    return worst
+            plan = json_of(weft, "plan", "-m", folder / case["gguf"], "-c", str(CONTEXT), "--json")
+            name = plan["architecture"]
+            states[name] = max(states.get(name, 0), plan["memory"]["state"] / CONTEXT)
+            for key in "ABC":
+                error = golden_error(weft, folder, case, key, out)
+                errors[name] = max(errors.get(name, 0), error)
+    return errors, states
+
+
+def kept_rows(text):
+    """The cells of the page's table, by architecture and column."""
+    rows = {}
+    begin = text.index("| architecture |")
+    lines = text[begin:text.index("\n\n", begin)].splitlines()
+    columns = [cell.strip() for cell in lines[0].strip("|").split("|")]
+    for line in lines[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        rows[cells[0].strip("`")] = dict(zip(columns, cells))
+    return rows
 
 
 def main():
@@ -76,22 +103,23 @@ def main():
     parser.add_argument("--golden", type=pathlib.Path)
     args = parser.parse_args()
     text = PAGE.read_text()
-    kept = {m[1]: m[0].split("|")[3].strip() for m in ROW.finditer(text) if m[0].count("|") > 3}
-    errors = golden_errors(args.bin / "weft", args.golden) if args.golden else None
-    rows = []
-    for page, (lines, names) in pages().items():
-        error = kept.get(page, "")
+    kept = kept_rows(text)
+    errors, states = measure(args.bin / "weft", args.golden) if args.golden else (None, None)
+    known = pages()
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    for name in sorted(known):
+        page, n_lines = known[name]
+        row = kept.get(name, {})
+        row.update({"architecture": f"`{name}`", "page": f"`{page}`", "lines": str(n_lines)})
         if errors is not None:
-            known = [errors[name] for name in names if name in errors]
-            error = f"{max(known):.0e}" if known else ""
-        listed = ", ".join(f"`{name}`" for name in names)
-        rows.append(f"| `{page}` ({lines} lines) | {listed} | {error} |")
-    begin = text.index("| page |")
-    end = text.index("\n\n", begin)
-    text = text[:begin] + HEAD + "\n".join(rows) + text[end:]
-    n = sum(len(names) for _, names in pages().values())
+            row["error"] = f"{errors[name]:.0e}" if name in errors else ""
+            row["state"] = f"{states[name]:.0f} B" if name in states else ""
+        lines.append("| " + " | ".join(row.get(column, "") for column in COLUMNS) + " |")
+    begin = text.index("| architecture |")
+    text = text[:begin] + "\n".join(lines) + text[text.index("\n\n", begin):]
+    n_pages = len({page for page, _ in known.values()})
     text = re.sub(r"There are \d+ of them, on \d+ pages",
-                  f"There are {n} of them, on {len(rows)} pages", text)
+                  f"There are {len(known)} of them, on {n_pages} pages", text)
     PAGE.write_text(text)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks all .md files of the repository: links and their anchors resolve, the source files that they
-name exist, and lines have at most 100 columns, except in tables and with URLs.
+name exist, lines have at most 100 columns, except in tables and with URLs, and every architecture
+has its row in docs/architectures.md.
 
 Examples:
   tools/check_docs.py
@@ -9,6 +10,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import architectures_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAX_COLUMNS = 100
@@ -55,6 +58,13 @@ def long_lines(text):
             yield f"line {number} has {len(line)} columns, max {MAX_COLUMNS}"
 
 
+def missing_rows(page):
+    """Architectures that the table does not have."""
+    for name in architectures_table.pages():
+        if f"\n| `{name}` |" not in page:
+            yield f"has no row for {name}: run tools/architectures_table.py"
+
+
 def main():
     git = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -64,6 +74,8 @@ def main():
         text = (ROOT / name).read_text()
         plain = prose(text)
         found = [*bad_links(ROOT / name, plain), *missing_sources(plain, files), *long_lines(text)]
+        if ROOT / name == architectures_table.PAGE:
+            found += missing_rows(text)
         for problem in found:
             print(f"{name}: {problem}")
         n_bad += len(found)

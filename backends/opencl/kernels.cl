@@ -214,8 +214,10 @@ long cell_at(long s, long g, long groups, long width) {
 kernel void cache_write(global const uchar* xb, ulong xo, ulong x_stride, global const uchar* cb,
                         ulong co, global uchar* yb, ulong yo, long width, int is_half) {
   const long e = get_global_id(0), g = get_global_id(1), t = get_global_id(2);
+  const long cell = INTS(cb, co)[t];
+  if (cell < 0) return;
   const float x = FLOATS((global uchar*)xb, xo + t * x_stride)[g * width + e];
-  const long at = cell_at(INTS(cb, co)[t], g, (long)get_global_size(1), width) + e;
+  const long at = cell_at(cell, g, (long)get_global_size(1), width) + e;
   if (is_half) {
     vstore_half_rte(x, at, (global half*)(yb + yo));
   } else {

@@ -99,6 +99,7 @@ std::string diffuse(const std::shared_ptr<const Model>& model, std::span<const T
   how.cancel = &cli::interrupt_flag();
   check_diffusion(*model, how);  // before the weights are loaded
   Session session(model, diffusion_session(options.model.session, prompt.size(), how));
+  cli::print_concessions(session);
   Diffusion text(session, 0, how);
   const Canvas canvas(options.diffusion_visual);
   Stage generated;

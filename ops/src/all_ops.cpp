@@ -25,20 +25,25 @@
 #include "weft/ops/gather.h"
 #include "weft/ops/gaussian_top_k.h"
 #include "weft/ops/gelu.h"
+#include "weft/ops/get_ids.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/head_decay.h"
 #include "weft/ops/head_linear.h"
 #include "weft/ops/ids_to_floats.h"
+#include "weft/ops/joined_attention.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/layer_norm.h"
 #include "weft/ops/lerp.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
 #include "weft/ops/mul.h"
+#include "weft/ops/negate_ids.h"
 #include "weft/ops/normalize_sum.h"
+#include "weft/ops/pool_tokens.h"
 #include "weft/ops/quantize.h"
 #include "weft/ops/recurrence.h"
 #include "weft/ops/relu.h"
+#include "weft/ops/remainder_ids.h"
 #include "weft/ops/repeat_heads.h"
 #include "weft/ops/replace_id.h"
 #include "weft/ops/rms_norm.h"
@@ -55,6 +60,8 @@
 #include "weft/ops/slice_heads.h"
 #include "weft/ops/softmax.h"
 #include "weft/ops/softplus.h"
+#include "weft/ops/sqrt.h"
+#include "weft/ops/stream_weights.h"
 #include "weft/ops/tanh.h"
 #include "weft/ops/token_shift.h"
 #include "weft/ops/top_k.h"
@@ -89,20 +96,25 @@ constexpr const OpDef* kOps[] = {
     &kGather,                //
     &kGaussianTopK,          //
     &kGelu,                  //
+    &kGetIds,                //
     &kGetRows,               //
     &kHeadDecay,             //
     &kHeadLinear,            //
     &kIdsToFloats,           //
+    &kJoinedAttention,       //
     &kKeepRows,              //
     &kLayerNorm,             //
     &kLerp,                  //
     &kLinear,                //
     &kLinearConcat,          //
     &kMul,                   //
+    &kNegateIds,             //
     &kNormalizeSum,          //
+    &kPoolTokens,            //
     &kQuantize,              //
     &kRecurrence,            //
     &kRelu,                  //
+    &kRemainderIds,          //
     &kRepeatHeads,           //
     &kReplaceId,             //
     &kReshape,               //
@@ -121,6 +133,8 @@ constexpr const OpDef* kOps[] = {
     &kSliceHeads,            //
     &kSoftmax,               //
     &kSoftplus,              //
+    &kSqrt,                  //
+    &kStreamWeights,         //
     &kTanh,                  //
     &kTokenShift,            //
     &kTopK,                  //

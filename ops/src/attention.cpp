@@ -60,11 +60,12 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return c;
 }
 
-Extras plain_extras(const Attrs& attrs, Views) {
-  return {.a = {attrs.as<AttentionAttrs>().scale}};
+Lookup plain(const Attrs& attrs, Views in) {
+  return {{.a = {attrs.as<AttentionAttrs>().scale}}, in};
 }
-Extras biased_extras(const Attrs& attrs, Views in) {
-  return {.a = attrs.as<BiasedAttentionAttrs>(), .pos = in[7], .sinks = in[8], .distances = in[9]};
+Lookup biased(const Attrs& attrs, Views in) {
+  return {{.a = attrs.as<BiasedAttentionAttrs>(), .pos = in[7], .sinks = in[8], .distances = in[9]},
+          in};
 }
 constexpr OpInput kInputs[] = {{"q"},
                                {"k", Reach::col},
@@ -82,8 +83,8 @@ const OpDef kAttention{.name = "attention",
                        .inputs = std::span(kInputs).first<7>(),
                        .attrs = &typeid(AttentionAttrs),
                        .infer = infer,
-                       .reference = reference<plain_extras>,
-                       .bound = bound<plain_extras>,
+                       .reference = reference<plain>,
+                       .bound = bound<plain>,
                        .cost = cost,
                        .col_granule = granule,
                        .map_cols = map_cols};
@@ -92,8 +93,8 @@ const OpDef kBiasedAttention{.name = "biased_attention",
                              .inputs = kInputs,
                              .attrs = &typeid(BiasedAttentionAttrs),
                              .infer = infer_biased,
-                             .reference = reference<biased_extras>,
-                             .bound = bound<biased_extras>,
+                             .reference = reference<biased>,
+                             .bound = bound<biased>,
                              .cost = cost,
                              .col_granule = granule,
                              .map_cols = map_cols};

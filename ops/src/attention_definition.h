@@ -1,6 +1,6 @@
 #pragma once
-// What the definitions of attention, biased_attention and chosen_attention share. They differ in
-// their Extras; inputs 0 to 6 are the same.
+// What the definitions of attention, biased_attention, chosen_attention and joined_attention share.
+// The first three differ in their Extras; inputs 0 to 6 are the same.
 
 #include <algorithm>
 #include <cmath>
@@ -44,6 +44,7 @@ struct Head {
   std::vector<std::int64_t> positions = {};
   std::vector<double> p = {};  // softmax over the positions
   double sink = 0;             // the part of the sink
+  double magnitude = 0;        // the largest sum of magnitudes of a score's terms
   double score_error = 0;      // the error bound of a score in f32
 };
 
@@ -88,13 +89,23 @@ class Lookup {
   const float* value(std::int64_t t, std::int64_t s, std::int64_t h) const {
     return cell(v_, v_rows_, t, s, h);
   }
+  DType values_dtype() const { return v_.dtype; }
+  // Whether kernels may copy the cells that are attended to, which puts others beside each other
+  // than those of a block.
+  bool gathers() const { return chosen_ && span_ % kCellsPerBlock != 0; }
 
-  // Two passes: the largest score, then the weights.
+  // Two passes: the scores, then their softmax.
   Head weights(std::int64_t t, std::int64_t h) const {
+    Head head = scores(t, h);
+    softmax(head, h);
+    return head;
+  }
+
+  // The head with scores in place of weights.
+  Head scores(std::int64_t t, std::int64_t h) const {
     Head head{.positions = positions(t, h)};
     const std::int64_t e = q_.dim(2);
     const float* q = q_rows_.data() + t * q_.cols() + h * e;
-    double largest = sinks_ ? sinks_[h] : -HUGE_VAL, magnitude = 0;
     for (const std::int64_t s : head.positions) {
       const float* k = cell(k_, k_rows_, t, s, h);
       double product = 0, total = 0;
@@ -104,9 +115,15 @@ class Lookup {
       }
       const Bias b = bias(h, s - pos_[t]);
       head.p.push_back(capped(a_.scale * product) + b.sum);
-      largest = std::max(largest, head.p.back());
-      magnitude = std::max(magnitude, std::fabs(a_.scale) * total + b.magnitude);
+      head.magnitude = std::max(head.magnitude, std::fabs(a_.scale) * total + b.magnitude);
     }
+    return head;
+  }
+
+  // Makes weights of the scores of head h.
+  void softmax(Head& head, std::int64_t h) const {
+    double largest = sinks_ ? sinks_[h] : -HUGE_VAL;
+    for (const double score : head.p) largest = std::max(largest, score);
     head.sink = sinks_ ? std::exp(sinks_[h] - largest) : 0;
     double sum = head.sink;
     for (double& p : head.p) sum += p = std::exp(p - largest);
@@ -114,9 +131,9 @@ class Lookup {
     head.sink /= sum;
     // Four more roundings in the slope of a bias, eight in tanh, whose slope is at most 1.
     const bool plain = a_.softcap == 0 && a_.alibi == 0 && !sinks_ && !distances_;
+    double magnitude = head.magnitude;
     if (sinks_) magnitude = std::max(magnitude, std::fabs(static_cast<double>(sinks_[h])));
-    head.score_error = rounding(static_cast<double>(e + (plain ? 4 : 16))) * magnitude;
-    return head;
+    head.score_error = rounding(static_cast<double>(q_.dim(2) + (plain ? 4 : 16))) * magnitude;
   }
 
  private:
@@ -176,16 +193,18 @@ class Lookup {
 };
 
 // Calls f(t, h, weights of that head) for all.
-template <class F>
-void for_each_head(const Lookup& lookup, const View& out, F f) {
+template <class AnyLookup, class F>
+void for_each_head(const AnyLookup& lookup, const View& out, F f) {
   for (std::int64_t t = 0; t < out.rows(); ++t) {
     for (std::int64_t h = 0; h < out.dim(1); ++h) f(t, h, lookup.weights(t, h));
   }
 }
 
-template <auto extras>
+// `look_up` makes a Lookup, or what has the same weights(), value(), values_dtype() and gathers(),
+// of the attributes and inputs of a node.
+template <auto look_up>
 void reference(const Attrs& attrs, Views in, View out) {
-  const Lookup lookup(extras(attrs, in), in);
+  const auto lookup = look_up(attrs, in);
   const std::int64_t width = out.dim(2);
   for_each_head(lookup, out, [&](std::int64_t t, std::int64_t h, const Head& head) {
     float* y = out.row<float>(t) + h * width;
@@ -203,13 +222,15 @@ void reference(const Attrs& attrs, Views in, View out) {
 // to a multiple of (largest p times largest scale in the block of cells) / (2^15 - 1). The error is
 // at most half of that, times the largest code. This assumes caches as encoders write them, with a
 // code at the end of its range in every block. Blocks of cells whose p are all below 2^-60 of the
-// largest, or of the part of the sink, may be skipped.
-inline double rounded_weights(const Head& head, const Lookup& lookup, std::int64_t t,
-                              std::int64_t h, std::int64_t width) {
+// largest, or of the part of the sink, may be skipped. Gathered cells may share a block with any
+// others.
+template <class AnyLookup>
+double rounded_weights(const Head& head, const AnyLookup& lookup, std::int64_t t, std::int64_t h,
+                       std::int64_t width) {
   double peaks = 0, largest = 0, top = head.sink;
   std::map<std::int64_t, double> peak;  // by block of cells
   const auto peak_of = [&](std::size_t n) -> double& {
-    return peak[head.positions[n] / kCellsPerBlock];
+    return peak[lookup.gathers() ? 0 : head.positions[n] / kCellsPerBlock];
   };
   for (std::size_t n = 0; n < head.p.size(); ++n) {
     peak_of(n) = std::max(peak_of(n), head.p[n]);
@@ -226,14 +247,14 @@ inline double rounded_weights(const Head& head, const Lookup& lookup, std::int64
 // so exp(score) by a factor within exp(+-d), and so is the sum that divides it: exp(2 d) for a
 // weight. Products, sum, division, exp and the rescaling of online softmax add two roundings per
 // key and 16. What the rounding of weights adds is itself off by as much: its unit comes from a p.
-template <auto extras>
+template <auto look_up>
 void bound(const Attrs& attrs, Views in, View bounds) {
-  const Lookup lookup(extras(attrs, in), in);
+  const auto lookup = look_up(attrs, in);
   const std::int64_t width = bounds.dim(2);
   for_each_head(lookup, bounds, [&](std::int64_t t, std::int64_t h, const Head& head) {
     const double n_roundings = 2 * static_cast<double>(head.p.size()) + 16;
     const double rounded =
-        in[2].dtype.block_elems() > 1 ? rounded_weights(head, lookup, t, h, width) : 0;
+        lookup.values_dtype().block_elems() > 1 ? rounded_weights(head, lookup, t, h, width) : 0;
     const double share = std::expm1(2 * head.score_error) + rounding(n_roundings);
     float* b = bounds.row<float>(t) + h * width;
     for (std::int64_t i = 0; i < width; ++i) {

@@ -26,6 +26,7 @@ void reference(const Attrs&, Views in, View out) {
   const std::int32_t* cells = in[2].row<const std::int32_t>(0);
   const Format* format = find_format(out.dtype);
   for (std::int64_t t = 0; t < x.rows(); ++t) {
+    if (cells[t] < 0) continue;
     for (std::int64_t g = 0; g < x.dim(1); ++g)
       format->encode(x.row<const float>(t) + g * x.dim(2), cell_at(out, cells[t], g), x.dim(2));
   }

@@ -27,9 +27,9 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return out;
 }
 
-Extras extras(const Attrs& attrs, Views in) {
+Lookup look_up(const Attrs& attrs, Views in) {
   const auto& a = attrs.as<ChosenAttentionAttrs>();
-  return {.a = {a.scale}, .sinks = in[8], .chosen = in[7], .span = a.span};
+  return {{.a = {a.scale}, .sinks = in[8], .chosen = in[7], .span = a.span}, in};
 }
 
 // Assumes that every token attends to as many positions as may be chosen.
@@ -59,8 +59,8 @@ const OpDef kChosenAttention{.name = "chosen_attention",
                              .inputs = kInputs,
                              .attrs = &typeid(ChosenAttentionAttrs),
                              .infer = infer,
-                             .reference = reference<extras>,
-                             .bound = bound<extras>,
+                             .reference = reference<look_up>,
+                             .bound = bound<look_up>,
                              .cost = cost,
                              .col_granule = granule,
                              .map_cols = map_cols};

@@ -16,26 +16,11 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return in[0];
 }
 
-struct Moments {
-  Moments(const float* x, std::int64_t d, double eps) {
-    double sum = 0, squares = 0;
-    for (std::int64_t i = 0; i < d; ++i) {
-      sum += x[i];
-      magnitude = std::max(magnitude, std::fabs(static_cast<double>(x[i])));
-    }
-    mean = sum / static_cast<double>(d);
-    for (std::int64_t i = 0; i < d; ++i) squares += (x[i] - mean) * (x[i] - mean);
-    factor = 1 / std::sqrt(squares / static_cast<double>(d) + eps);
-  }
-  double mean = 0, factor = 0;
-  double magnitude = 0;  // the largest |x|
-};
-
 void reference(const Attrs& attrs, Views in, View out) {
   const double eps = attrs.as<LayerNormAttrs>().eps;
   const std::int64_t d = out.dim(-1);
   for_each_group(in[0], out, [&](const float* x, float* y) {
-    const Moments m(x, d, eps);
+    const RowMoments m = moments_of({x, static_cast<std::size_t>(d)}, eps);
     for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>((x[i] - m.mean) * m.factor);
   });
 }
@@ -48,7 +33,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
   const std::int64_t d = bounds.dim(-1);
   const auto n = static_cast<double>(d);
   for_each_group(in[0], bounds, [&](const float* x, float* b) {
-    const Moments m(x, d, eps);
+    const RowMoments m = moments_of({x, static_cast<std::size_t>(d)}, eps);
     const double off = rounding(n + 2) * m.magnitude * m.factor;
     const double share = off + off * off + rounding(n / 2 + 8);
     for (std::int64_t i = 0; i < d; ++i) {
@@ -67,6 +52,20 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
 constexpr OpInput kInputs[] = {{"x"}};
 
 }  // namespace
+
+RowMoments moments_of(std::span<const float> x, double eps) {
+  const auto d = static_cast<double>(x.size());
+  RowMoments m;
+  double sum = 0, squares = 0;
+  for (const float v : x) {
+    sum += v;
+    m.magnitude = std::max(m.magnitude, std::fabs(static_cast<double>(v)));
+  }
+  m.mean = sum / d;
+  for (const float v : x) squares += (v - m.mean) * (v - m.mean);
+  m.factor = 1 / std::sqrt(squares / d + eps);
+  return m;
+}
 
 const OpDef kLayerNorm{.name = "layer_norm",
                        .inputs = kInputs,

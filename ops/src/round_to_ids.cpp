@@ -1,8 +1,7 @@
 #include "weft/ops/round_to_ids.h"
 
-#include <algorithm>
-
 #include "op_support.h"
+#include "rounded_id.h"
 
 namespace weft {
 namespace {
@@ -18,14 +17,11 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
 }
 
 void reference(const Attrs& attrs, Views in, View out) {
-  const double max = attrs.as<RoundToIdsAttrs>().max;
+  const std::int32_t max = attrs.as<RoundToIdsAttrs>().max;
   for (std::int64_t t = 0; t < out.rows(); ++t) {
     const float* x = in[0].row<const float>(t);
     std::int32_t* y = out.row<std::int32_t>(t);
-    for (std::int64_t k = 0; k < out.cols(); ++k) {
-      const double value = std::isnan(x[k]) ? 0 : std::round(static_cast<double>(x[k]));
-      y[k] = static_cast<std::int32_t>(std::clamp(value, 0.0, max));
-    }
+    for (std::int64_t k = 0; k < out.cols(); ++k) y[k] = rounded_id(x[k], max);
   }
 }
 

@@ -15,19 +15,11 @@ TensorSpec infer(const Attrs&, Specs in) {
   return in[0];
 }
 
-struct Sum {
-  Sum(const float* x, std::int64_t d) : max(*std::max_element(x, x + d)) {
-    for (std::int64_t i = 0; i < d; ++i) sum += std::exp(x[i] - max);
-  }
-  double max;
-  double sum = 0;  // of exp(x - max)
-};
-
 void reference(const Attrs&, Views in, View out) {
   const std::int64_t d = out.dim(-1);
   for_each_group(in[0], out, [&](const float* x, float* y) {
-    const auto [max, sum] = Sum(x, d);
-    for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(std::exp(x[i] - max) / sum);
+    const ExpSum sum = exp_sum_of({x, static_cast<std::size_t>(d)});
+    for (std::int64_t i = 0; i < d; ++i) y[i] = static_cast<float>(sum.share_of(x[i]));
   });
 }
 
@@ -36,7 +28,7 @@ void reference(const Attrs&, Views in, View out) {
 void bound(const Attrs&, Views in, View bounds) {
   const std::int64_t d = bounds.dim(-1);
   for_each_group(in[0], bounds, [&](const float* x, float* b) {
-    const auto [max, sum] = Sum(x, d);
+    const auto [max, sum] = exp_sum_of({x, static_cast<std::size_t>(d)});
     double moved = 0;
     for (std::int64_t i = 0; i < d; ++i) moved += std::exp(x[i] - max) / sum * (max - x[i]);
     for (std::int64_t i = 0; i < d; ++i) {
@@ -51,6 +43,12 @@ void bound(const Attrs&, Views in, View bounds) {
 constexpr OpInput kInputs[] = {{"x"}};
 
 }  // namespace
+
+ExpSum exp_sum_of(std::span<const float> x) {
+  ExpSum result{.max = *std::ranges::max_element(x)};
+  for (const float v : x) result.sum += std::exp(v - result.max);
+  return result;
+}
 
 const OpDef kSoftmax{.name = "softmax",
                      .inputs = kInputs,

@@ -28,6 +28,7 @@ FILES = {
     "sized": sized(b"hello") + b"GET / HTTP/1.1\r\n",
     "sized-0": sized(b""),
     "chunked": chunked(b"5;a=b\r\nhello\r\n3;c=\"d;e\"\r\n wo\r\n0\r\n\r\n") + b"GET",
+    "chunked-0": chunked(b"0\r\n\r\n"),
     "trailers": chunked(b"1\r\na\r\n0;x\r\nA: b\r\nC: d\r\n\r\n"),
     "chunk-hex": chunked(b"00A\r\n0123456789\r\n000\r\n\r\n"),
     "gzip": sized(PACKED, b"Content-Encoding: gzip\r\n"),
@@ -41,7 +42,7 @@ FILES = {
     "length-plus": post(b"Content-Length: +1\r\n", b"a"),
     "length-huge": post(b"Content-Length: 99999999999999999999\r\n"),
     "coding-cow": post(b"Transfer-Encoding: cow\r\n"),
-    "coding-two": post(b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", b"0\r\n\r\n"),
+    "coding-two": post(b"Transfer-Encoding: chunked\r\n" * 2, b"0\r\n\r\n"),
     "chunk-bad": chunked(b"zz\r\n"),
     "chunk-overflow": chunked(b"ffffffffffffffff1\r\n"),
     "chunk-sign": chunked(b"-1\r\n"),
@@ -61,4 +62,4 @@ if __name__ == "__main__":
     target = pathlib.Path(__file__).resolve().parent / "corpus" / "http_request"
     target.mkdir(parents=True, exist_ok=True)
     for name, content in FILES.items():
-        (target / f"{name}.bin").write_bytes(b"\x02" + content)
+        (target / f"{name}.bin").write_bytes(b"\x00" + content)

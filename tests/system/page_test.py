@@ -72,8 +72,12 @@ class PageTest(ServeTest):
         browser = self.page()
         browser.run("document.querySelector('[name=temperature]').value = 2;"
                     "document.querySelector('[name=max_tokens]').value = 900;")
+        # The answer may be complete before another process sees it begin.
+        browser.run("const stop = document.querySelector('#stop');"
+                    "new MutationObserver(() => { if (!stop.disabled) window.begun = true; })"
+                    ".observe(stop, {attributes: true});")
         browser.type("#prompt", "Tell me a story." + ENTER)
-        browser.wait("!document.querySelector('#stop').disabled")
+        browser.wait("window.begun")
         browser.press(ESCAPE)
         browser.wait(IDLE)
         self.assertEqual(browser.run("return document.querySelector('#notice').textContent"), "")

@@ -49,8 +49,8 @@ class Listing(SystemTest):
 class Refused(SystemTest):
     def test_libraries_that_are_no_backends(self):
         for name, text in [
-            ("version", "uses version 8 of the backend ABI, expected version 2"),
-            ("silent", "does not support version 2 of the backend ABI"),
+            ("version", "uses version 9 of the backend ABI, expected version 3"),
+            ("silent", "does not support version 3 of the backend ABI"),
             ("table", "its table of functions has 24 bytes"),
             ("lacks", "lacks run"),
             ("entry", "not a Weft backend: it does not export weft_backend_entry()"),

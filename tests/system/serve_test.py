@@ -34,6 +34,13 @@ class Answers(ServeTest):
         self.assertEqual([c["finish_reason"] for c in choices if c["finish_reason"]],
                          [whole["finish_reason"]])
 
+    def test_overridden_keys(self):
+        arch = json.loads(self.runs("weft", "inspect", MODEL, "--json").out)["metadata"][
+            "general.architecture"]["value"]
+        server = self.serve("--override-kv", f"{arch}.context_length=int:96")
+        models = server.get("/v1/models").json["data"]
+        self.assertEqual([m["meta"]["n_ctx_train"] for m in models], [96])
+
     def test_errors_name_the_field(self):
         server = self.serve()
         reply = server.post("/v1/chat/completions", {**CHAT, "max_tokens": "ten"})
@@ -203,7 +210,7 @@ class Operation(ServeTest):
         server = self.serve("--log-jsonl")
         reply = server.post("/v1/chat/completions",
                             {**CHAT, "messages": [{"role": "user", "content": "zebra-quartz"}]})
-        server.get("/a%0aforged")
+        server.get("/a%22%5cforged")
         server.wait_for("forged")
         lines = [json.loads(line) for line in server.log.splitlines() if line.startswith("{")]
         chat = next(x for x in lines if x.get("path") == "/v1/chat/completions")
@@ -212,7 +219,6 @@ class Operation(ServeTest):
         self.assertEqual(chat["new_tokens"], reply.json["usage"]["completion_tokens"])
         self.assertEqual(chat["prompt_tokens"], reply.json["usage"]["prompt_tokens"])
         self.assertNotIn("zebra", server.log)
-        self.assertIsNone(re.search(r"(?m)^forged", server.log))
 
     def test_metrics(self):
         server = self.serve()
@@ -242,7 +248,8 @@ class Operation(ServeTest):
         connection = server.connection()
         body = {**CHAT, "max_tokens": 900, "ignore_eos": True, "stream": True}
         connection.request("POST", "/v1/chat/completions", json.dumps(body).encode())
-        connection.getresponse()
+        self.addCleanup(connection.getresponse().close)
+        self.addCleanup(connection.close)
         server.signal(signal.SIGTERM)
         server.signal(signal.SIGINT)
         self.assertIsNotNone(server.process.wait(20))

@@ -23,6 +23,27 @@ class Plan(SystemTest):
         self.assertEqual(len(re.findall(r"(?m)^stage 0\b", out)), len(self.plan()["plans"]))
         self.refuses(2, "--phase must be one of", "weft", "plan", "--phase", "nap")
 
+    def test_overridden_keys(self):
+        arch = json.loads(self.runs("weft", "inspect", MODEL, "--json").out)["metadata"][
+            "general.architecture"]["value"]
+        key = f"{arch}.context_length"
+        self.assertEqual(self.plan("--override-kv", f"{key}=int:96")["context"], 96)
+        self.assertEqual(
+            self.plan("--override-kv", f"general.name=str:a,b,{key}=int:96", "--override-kv",
+                      f"{key}=int:64")["context"], 64)
+        shown = self.runs("weft", "inspect", MODEL, "--override-kv", f"{key}=int:96", "--json")
+        self.assertEqual(json.loads(shown.out)["metadata"][key]["value"], 96)
+        new = self.runs("weft", "plan", "--override-kv", "no.such=bool:true")
+        self.assertIn("the overridden key 'no.such' is not in the file", new.err)
+        self.refuses(1, f"key '{key}' must be an integer, got string", "weft", "plan",
+                     "--override-kv", f"{key}=str:long")
+        for wrong in ("no", "a=b", "a=int:1.5", "a=float:nan", "split.no=int:1"):
+            self.refuses(2, "--override-kv: ", "weft", "plan", "--override-kv", wrong)
+        ids = self.runs("weft", "tokenize", "-m", MODEL, stdin=b"a").out.split()
+        bare = self.runs("weft", "tokenize", "-m", MODEL, "--override-kv",
+                         "tokenizer.ggml.add_bos_token=bool:false", stdin=b"a").out.split()
+        self.assertEqual(bare, ids[1:])
+
     def test_bytes(self):
         plan = self.plan("-c", "128")
         memory = plan["memory"]

@@ -20,6 +20,7 @@
 #include "weft/serve/text_rules.h"
 
 #include "common/adapter_flags.h"
+#include "common/override_flags.h"
 #include "common/program.h"
 
 namespace weft::cli {
@@ -179,6 +180,7 @@ void add_model_flags(App& app, ModelFlags& flags) {
   add_backend_flags(app, s);
   add_memory_flags(app, flags);
   add_adapter_flags(app, flags.adapters);
+  add_override_flag(app, flags.overrides);
   app.add_option("--no-pass", s.passes_off,
                  "skip a graph pass (weft dot --passes lists them), or 'all'")
       .take_all()
@@ -197,8 +199,10 @@ Option add_cells_flag(App& app, SessionOptions& session) {
 
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress) {
-  auto model = Model::load(
-      flags.path, {.progress = progress, .quantize = flags.quantize, .adapters = flags.adapters});
+  auto model = Model::load(flags.path, {.progress = progress,
+                                        .quantize = flags.quantize,
+                                        .overrides = flags.overrides,
+                                        .adapters = flags.adapters});
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   return model;
 }

@@ -24,6 +24,7 @@ struct ModelFlags {
   SessionOptions session;
   std::string quantize;  // ModelOptions::quantize
   AdapterFiles adapters;
+  std::vector<KeyOverride> overrides;
 };
 // Loads the model that the flags name. Prints its warnings to stderr.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,

@@ -44,30 +44,33 @@ class Contents {
                   static_cast<std::size_t>(size));
   }
 
-  // first <= last, all cells and blocks different, two alternating sequences, chosen numbers that
-  // ascend in rows of seven, all else random. Rows of a state: three sequences by turns, the first
-  // one without a state, those of the others in rows 0 and 1; the states after the middle token and
-  // the last one go to rows 2 and 3.
+  // first <= last, all cells and blocks different, -1 among some_cells, two alternating sequences,
+  // chosen numbers that ascend in rows of seven, all else random. Rows of a state: three sequences
+  // by turns, the first one without a state, those of the others in rows 0 and 1; the states after
+  // the middle token and the last one go to rows 2 and 3.
   void whole(std::string_view name, std::int64_t limit, std::span<std::int32_t> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto chance = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(limit));
       const auto step = static_cast<std::int64_t>(i);
-      const std::int64_t v = name == "first"    ? step % 2 * kShift
-                             : name == "last"   ? (step * 61 + kShift) % (limit - kShift) + kShift
-                             : name == "cells"  ? (step * 7 + 3) % limit
-                             : name == "table"  ? (step * 5 + 2) % std::ssize(values)
-                             : name == "slot"   ? step / 3 % 2
-                             : name == "from"   ? (step < 3 ? step - 1 : -1)
-                             : name == "before" ? (step < 3 ? -1 : step - 3)
-                             : name == "to"     ? kept_in(step, std::ssize(values))
-                             : name == "chosen" ? step % 7 * 2
-                                                : chance;
+      const std::int64_t v = name == "first"   ? step % 2 * kShift
+                             : name == "last"  ? (step * 61 + kShift) % (limit - kShift) + kShift
+                             : name == "cells" ? cell(step, limit)
+                             : name == "some_cells" ? (step % 3 == 1 ? -1 : cell(step, limit))
+                             : name == "table"      ? (step * 5 + 2) % std::ssize(values)
+                             : name == "slot"       ? step / 3 % 2
+                             : name == "from"       ? (step < 3 ? step - 1 : -1)
+                             : name == "before"     ? (step < 3 ? -1 : step - 3)
+                             : name == "to"         ? kept_in(step, std::ssize(values))
+                             : name == "chosen"     ? step % 7 * 2
+                                                    : chance;
       values[i] = static_cast<std::int32_t>(v);
     }
   }
 
  private:
   static constexpr std::int64_t kShift = 5;
+
+  static std::int64_t cell(std::int64_t step, std::int64_t limit) { return (step * 7 + 3) % limit; }
 
   static std::int64_t kept_in(std::int64_t token, std::int64_t n_tokens) {
     return token + 1 == n_tokens ? 3 : token == n_tokens / 2 ? 2 : -1;

@@ -228,14 +228,16 @@ void add_caches(Cases& cases) {
     const TensorSpec pool{c, cache_shape(2 * kCells, kGroups, kWidth)};
     const std::string type(c.name());
     for (const std::int64_t t : kFew) {
-      cases.push_back({"cache_write", type, fmt::format("{} x 2 x 32", t),
-                       [=](Graph& g) {
-                         done(g, apply(g, kCacheWrite,
-                                       {g.state("state", cache),
-                                        g.input("a", {f32, {rows(g, t), kGroups, kWidth}}),
-                                        g.input("cells", {i32, {rows(g, t)}})}));
-                       },
-                       kCells});
+      for (const char* cells : {"cells", "some_cells"}) {
+        cases.push_back({"cache_write", type, fmt::format("{} x 2 x 32, {}", t, cells),
+                         [=](Graph& g) {
+                           done(g, apply(g, kCacheWrite,
+                                         {g.state("state", cache),
+                                          g.input("a", {f32, {rows(g, t), kGroups, kWidth}}),
+                                          g.input(cells, {i32, {rows(g, t)}})}));
+                         },
+                         kCells});
+      }
       for (const std::int64_t heads : {2, 6}) {
         cases.push_back({"attention", type, fmt::format("{} x {} x 32 over 192", t, heads),
                          [=](Graph& g) {

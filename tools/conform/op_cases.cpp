@@ -14,16 +14,22 @@
 #include "weft/ops/exp.h"
 #include "weft/ops/gather.h"
 #include "weft/ops/gaussian_top_k.h"
+#include "weft/ops/get_ids.h"
 #include "weft/ops/head_linear.h"
 #include "weft/ops/ids_to_floats.h"
+#include "weft/ops/joined_attention.h"
 #include "weft/ops/keep_rows.h"
 #include "weft/ops/lerp.h"
+#include "weft/ops/negate_ids.h"
+#include "weft/ops/remainder_ids.h"
 #include "weft/ops/repeat_heads.h"
 #include "weft/ops/replace_id.h"
 #include "weft/ops/round_to_ids.h"
 #include "weft/ops/scale_heads.h"
 #include "weft/ops/shift_positions.h"
 #include "weft/ops/slice_heads.h"
+#include "weft/ops/sqrt.h"
+#include "weft/ops/stream_weights.h"
 #include "weft/ops/top_k.h"
 #include "weft/ops/weighted_sum.h"
 #include "weft/ops/xielu.h"
@@ -67,6 +73,7 @@ void add_elements(Maker& make) {
     const std::string shape = fmt::format("{}", d);
     const auto rows = [=](Graph& g, Dim t) { return std::vector{floats(g, "x", {t, d})}; };
     make.add(kExp, "F32", shape, {}, rows);
+    make.add(kSqrt, "F32", shape, {}, rows);
     make.add(kXielu, "F32", shape, XieluAttrs{0.8f, 0.6f, 0.5f, -1e-6f}, rows);
     make.add(kGaussianTopK, "F32", shape, GaussianTopKAttrs{1.2f}, rows);
     make.add(
@@ -119,6 +126,11 @@ void add_routing(Maker& make) {
         return std::vector{floats(g, "x", {t, 60}), ids(g, "ids", {t, 8})};
       },
       60);
+  make.add(kStreamWeights, "F32", "24", StreamWeightsAttrs{.n = 4, .iterations = 4},
+           [](Graph& g, Dim t) {
+             return std::vector{floats(g, "x", {t, 24}), g.weight("scale", {f32, {3}}),
+                                g.weight("base", {f32, {24}})};
+           });
   make.add(kWeightedSum, "F32", "6 x 200", {}, [](Graph& g, Dim t) {
     return std::vector{floats(g, "x", {t, 6, 200}), floats(g, "w", {t, 6})};
   });
@@ -137,6 +149,14 @@ void add_ids(Maker& make) {
   const auto table = [](Graph& g, Dim t) { return std::vector{ids(g, "a", {t, 5})}; };
   make.add(kIdsToFloats, "I32", "3", IdsToFloatsAttrs{3}, one, 1000);
   make.add(kDivideIds, "I32", "5", DivideIdsAttrs{7}, table, 1000);
+  make.add(kNegateIds, "I32", "1", {}, one, 1000);
+  make.add(kRemainderIds, "I32", "5", RemainderIdsAttrs{7}, table, 1000);
+  make.add(
+      kGetIds, "F32", "60 x 6", GetIdsAttrs{1},
+      [](Graph& g, Dim t) {
+        return std::vector{g.weight("table", {f32, {60, 6}}), ids(g, "ids", {t})};
+      },
+      60);
   make.add(kReplaceId, "I32", "1", ReplaceIdAttrs{3, 77}, two, 5);
   make.add(kShiftPositions, "I32", "1", ShiftAttrs{-20, 16}, two, 200);
   make.add(kRoundToIds, "F32", "9", RoundToIdsAttrs{50}, [](Graph& g, Dim t) {
@@ -192,6 +212,27 @@ void add_indexers(Maker& make) {
   }
 }
 
+// Both runs have the same table and positions.
+void add_joined_attention(Maker& make) {
+  for (const DType c : cache_types()) {
+    const TensorSpec cells{c, cache_shape(2 * kCells, 1, 32)};
+    for (const bool chooses : {false, true}) {
+      make.add(
+          kJoinedAttention, std::string(c.name()) + (chooses ? ", chosen" : ""),
+          "6 x 32 over 2 x 192", JoinedAttentionAttrs{.scale = 0.18f, .window = kCells},
+          [=](Graph& g, Dim t) {
+            std::vector<Tensor> in{floats(g, "q", {t, 6, 32}), g.state("k", cells)};
+            add_runs(g, t, in);
+            in.insert(in.end(), {g.state("k2", cells), in[2], in[4], in[5]});
+            in.push_back(chooses ? ids(g, "chosen", {t, 1, 7}) : Tensor());
+            in.push_back(g.weight("sinks", {f32, {6}}));
+            return in;
+          },
+          kCells);
+    }
+  }
+}
+
 void add_biased_attention(Maker& make) {
   const TensorSpec cache{f16, cache_shape(2 * kCells, 2, 32)};
   make.add(
@@ -219,6 +260,7 @@ void add_op_cases(std::vector<Case>& cases) {
     add_routing(make);
     add_ids(make);
     add_indexers(make);
+    add_joined_attention(make);
     add_biased_attention(make);
   }
   Maker(cases, 1).add(kBucketDistances, "F32", "32 x 6", BucketAttrs{.both_ways = true},

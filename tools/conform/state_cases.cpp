@@ -6,6 +6,7 @@
 #include "weft/ops/delta_rule.h"
 #include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/head_decay.h"
+#include "weft/ops/pool_tokens.h"
 #include "weft/ops/selective_scan.h"
 #include "weft/ops/token_shift.h"
 
@@ -16,12 +17,13 @@ constexpr std::int64_t kFew[] = {1, 7, 33};
 
 // Inputs in their order, and then the state with rows of this shape.
 using Inputs = std::vector<Tensor>;
-void done(Graph& g, const OpDef& op, Inputs in, Dim t, std::vector<Dim> state) {
+void done(Graph& g, const OpDef& op, Inputs in, Dim t, std::vector<Dim> state,
+          const Attrs& attrs = {}) {
   constexpr std::int64_t kRows = 4;
   state.insert(state.begin(), kRows);
   in.push_back(g.state("state", {f32, Shape(state)}));
   for (const char* name : {"from", "before", "to"}) in.push_back(g.input(name, {i32, {t}}));
-  g.output("y", g.add(op, in, {}, std::source_location::current(), "node"));
+  g.output("y", g.add(op, in, attrs, std::source_location::current(), "node"));
 }
 
 void add_channels(std::vector<Case>& cases, std::int64_t t, std::int64_t width) {
@@ -42,6 +44,13 @@ void add_channels(std::vector<Case>& cases, std::int64_t t, std::int64_t width) 
   cases.push_back({"token_shift", "F32", shape, [=](Graph& g) {
                      const Dim n = g.variable("T", t);
                      done(g, kTokenShift, {g.input("x", {f32, {n, width}})}, n, {width});
+                   }});
+  cases.push_back({"pool_tokens", "F32", shape + ", 2 parts", [=](Graph& g) {
+                     const Dim n = g.variable("T", t);
+                     const TensorSpec row{f32, {n, 2 * width}};
+                     done(g, kPoolTokens,
+                          {g.input("x", row), g.input("scores", row), g.input("pos", {i32, {n}})},
+                          n, {width, 2, 3}, PoolTokensAttrs{.span = 4, .parts = 2});
                    }});
   cases.push_back({"selective_scan", "F32", shape + ", 16 states", [=](Graph& g) {
                      const Dim n = g.variable("T", t);

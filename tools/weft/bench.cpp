@@ -125,6 +125,7 @@ int measure_all(Flags& flags) {
     flags.model.session.workers = workers;
     flags.model.session.executor = executor;
     Session session(model, flags.model.session);
+    cli::print_concessions(session);
     const std::vector<Row> rows = measure(session, tests, flags.repeats, hash);
     report.rows.insert(report.rows.end(), rows.begin(), rows.end());
     report.backend = session.options().backend;

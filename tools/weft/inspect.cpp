@@ -12,6 +12,7 @@
 #include "weft/files/checkpoint.h"
 #include "weft/scheduler/budget.h"
 
+#include "common/override_flags.h"
 #include "json_text.h"
 #include "subcommand.h"
 
@@ -248,18 +249,20 @@ int inspect(int argc, char** argv) {
   std::string model;
   bool json = false;
   bool full = false;
+  std::vector<KeyOverride> overrides;
   app.add_option("model,-m,--model", model,
                  "GGUF file; of a split model, the first part; or a directory")
       .required();
   app.add_flag("--json", json, "print everything as one JSON object");
   app.add_flag("--full", full, "print long strings and arrays in full");
+  cli::add_override_flag(app, overrides);
   app.footer(
       "Examples:\n"
       "  weft inspect model.gguf\n"
       "  weft inspect model.gguf --json | jq '.metadata[\"general.architecture\"].value'");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const Checkpoint file = Checkpoint::open(model);
+  const Checkpoint file = Checkpoint::open(model).with_keys(overrides);
   std::ios::sync_with_stdio(false);
   if (json) {
     print_json(std::cout, file);

@@ -311,6 +311,7 @@ int profile_all(Flags& flags) {
   if (needed > options.context)
     fail<cli::UsageError>("{} tokens do not fit a context of {}", needed, options.context);
   Session session(model, options);
+  cli::print_concessions(session);
   std::int64_t age_s = 0;
   const Limits limits = kept_limits(session.options().workers, flags.again, age_s);
   const std::size_t room = max_recorded_calls(session, flags);

@@ -10,6 +10,7 @@
 #include "weft/files/vocabulary_file.h"
 #include "weft/tokenize/tokenizer.h"
 
+#include "common/override_flags.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -49,6 +50,7 @@ int tokenize(int argc, char** argv) {
   bool no_bos = false;
   bool json = false;
   bool jsonl = false;
+  std::vector<KeyOverride> overrides;
   app.add_option("-m,--model", model, "GGUF file; may contain only a vocabulary").required();
   app.add_flag("--parse-special", options.parse_special,
                "special tokens spelled out in the text become that token");
@@ -57,6 +59,7 @@ int tokenize(int argc, char** argv) {
   app.add_flag("--jsonl", jsonl,
                "read one JSON string per line, print one JSON array of ids per line")
       .excludes(json_flag);
+  cli::add_override_flag(app, overrides);
   app.footer(
       "Examples:\n"
       "  echo -n 'Once upon a time' | weft tokenize -m model.gguf\n"
@@ -65,7 +68,7 @@ int tokenize(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   options.add_special = !no_bos;
-  const Checkpoint file = Checkpoint::open(model);
+  const Checkpoint file = Checkpoint::open(model).with_keys(overrides);
   const auto tokenizer = make_tokenizer(read_vocabulary(file));
   for (const std::string& warning : tokenizer->warnings())
     std::cerr << "weft tokenize: warning: " << warning << '\n';

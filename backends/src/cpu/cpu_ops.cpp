@@ -10,12 +10,13 @@ extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedA
     kCpuBucketDistances, kCpuCacheWrite, kCpuCausalConv, kCpuChoosePositions, kCpuChosenAttention,
     kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuDivideIds, kCpuDotHeads, kCpuExp,
     kCpuExpertLinear, kCpuGatedLinear, kCpuGatedLinearAttention, kCpuGather, kCpuGaussianTopK,
-    kCpuGelu, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear, kCpuIdsToFloats, kCpuKeepRows,
-    kCpuLayerNorm, kCpuLerp, kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNormalizeSum, kCpuQuantize,
-    kCpuRecurrence, kCpuRelu, kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope,
-    kCpuRopeAngles, kCpuRoundToIds, kCpuScale, kCpuScaleHeads, kCpuSelectiveScan,
-    kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuTanh,
-    kCpuTokenShift, kCpuTopK, kCpuWeightedSum, kCpuXielu;
+    kCpuGelu, kCpuGetIds, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear, kCpuIdsToFloats,
+    kCpuJoinedAttention, kCpuKeepRows, kCpuLayerNorm, kCpuLerp, kCpuLinear, kCpuLinearConcat,
+    kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPoolTokens, kCpuQuantize, kCpuRecurrence,
+    kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm, kCpuRmsNormMul,
+    kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale, kCpuScaleHeads, kCpuSelectiveScan,
+    kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuSqrt,
+    kCpuStreamWeights, kCpuTanh, kCpuTokenShift, kCpuTopK, kCpuWeightedSum, kCpuXielu;
 
 namespace {
 
@@ -42,20 +43,25 @@ constexpr const CpuOp* kOps[] = {
     &kCpuGather,                //
     &kCpuGaussianTopK,          //
     &kCpuGelu,                  //
+    &kCpuGetIds,                //
     &kCpuGetRows,               //
     &kCpuHeadDecay,             //
     &kCpuHeadLinear,            //
     &kCpuIdsToFloats,           //
+    &kCpuJoinedAttention,       //
     &kCpuKeepRows,              //
     &kCpuLayerNorm,             //
     &kCpuLerp,                  //
     &kCpuLinear,                //
     &kCpuLinearConcat,          //
     &kCpuMul,                   //
+    &kCpuNegateIds,             //
     &kCpuNormalizeSum,          //
+    &kCpuPoolTokens,            //
     &kCpuQuantize,              //
     &kCpuRecurrence,            //
     &kCpuRelu,                  //
+    &kCpuRemainderIds,          //
     &kCpuRepeatHeads,           //
     &kCpuReplaceId,             //
     &kCpuRmsNorm,               //
@@ -72,6 +78,8 @@ constexpr const CpuOp* kOps[] = {
     &kCpuSliceHeads,            //
     &kCpuSoftmax,               //
     &kCpuSoftplus,              //
+    &kCpuSqrt,                  //
+    &kCpuStreamWeights,         //
     &kCpuTanh,                  //
     &kCpuTokenShift,            //
     &kCpuTopK,                  //

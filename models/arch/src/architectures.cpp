@@ -37,6 +37,7 @@ namespace weft {
   X(kDeepSeek2)               \
   X(kDeepSeek2Ocr)            \
   X(kDeepSeek32)              \
+  X(kDeepSeek4)               \
   X(kDots1)                   \
   X(kDream)                   \
   X(kErnie45)                 \
@@ -208,6 +209,10 @@ std::string nearest(std::string_view name) {
 }  // namespace
 
 const Architecture& find_architecture(const ModelSource& source) {
+  const std::string_view type = source.find_string("general.type").value_or("model");
+  if (type == "mmproj" || type == "adapter" || type == "imatrix") {
+    fail<UnsupportedError>("{}: not a model: key 'general.type' is '{}'", source.file(), type);
+  }
   const auto name = source.find_string("general.architecture");
   if (!name) fail<FormatError>("{}: key 'general.architecture' is missing", source.file());
   for (const Architecture* a : architectures()) {

@@ -21,9 +21,12 @@ namespace weft {
 
 Tensor project(const Weights& w, std::string_view name, std::int64_t N, std::int64_t K, Tensor x) {
   const std::string base(name);
-  Tensor y = linear(x, w(base + ".weight", {N, K}), w.optional(base + ".bias", {N}));
+  w.ignore(base + ".input_scale");
   const Tensor factor = w.optional(base + ".scale", {1});
-  return factor ? mul(y, factor) : y;
+  if (!factor) return linear(x, w(base + ".weight", {N, K}), w.optional(base + ".bias", {N}));
+  const Tensor y = mul(linear(x, w(base + ".weight", {N, K})), factor);
+  const Tensor bias = w.optional(base + ".bias", {N});
+  return bias ? add(y, bias) : y;
 }
 
 Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x) {
@@ -109,27 +112,36 @@ Memory memory_of(const Layer& l) {
   return window > 0 ? l.in.memory.window(window) : l.in.memory;
 }
 
+namespace {
+
+Tensor clamped(const Layer& l, std::string_view name, std::int64_t N, Tensor x) {
+  const float max = l.c.clamp_qkv;
+  const Tensor y = project(l.w, name, N, l.c.D, x);
+  return max > 0 ? clamp(y, -max, max) : y;
+}
+
+}  // namespace
+
+Heads project_rows(const Layer& l, Tensor x, std::int64_t nq, std::int64_t nk, std::int64_t nv) {
+  if (l.w.has("attn_qkv.weight")) {
+    const Tensor qkv = clamped(l, "attn_qkv", nq + nk + nv, x);
+    return {slice(qkv, 0, nq), slice(qkv, nq, nq + nk), slice(qkv, nq + nk, nq + nk + nv)};
+  }
+  const Tensor q = clamped(l, "attn_q", nq, x), k = clamped(l, "attn_k", nk, x);
+  return {q, k, clamped(l, "attn_v", nv, x)};
+}
+
 Heads project_heads(const Layer& l, Tensor x) {
   const LayerHparams& n = l.hparams();
-  const std::int64_t D = l.c.D, nq = n.H * n.E, nk = n.G * n.E, nv = n.G * n.Ev;
-  const auto clamped = [&](Tensor y) {
-    return l.c.clamp_qkv > 0 ? clamp(y, -l.c.clamp_qkv, l.c.clamp_qkv) : y;
-  };
-  Tensor q, k, v;
+  const std::int64_t nq = n.H * n.E, nk = n.G * n.E, nv = n.G * n.Ev;
   if (n.kv_of >= 0) {
-    for (const char* unused : {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"})
-      l.w.ignore(unused);
-    return {split_heads(clamped(project(l.w, "attn_q", nq, D, x)), n.H), {}, {}};
+    for (const char* unused : {"attn_k", "attn_v", "attn_k_norm"}) l.w.ignore_part(unused);
+    const bool fused = l.w.has("attn_qkv.weight");
+    const Tensor q = fused ? project_rows(l, x, nq, nk, nv).q : clamped(l, "attn_q", nq, x);
+    return {split_heads(q, n.H), {}, {}};
   }
-  if (l.w.has("attn_qkv.weight")) {
-    Tensor qkv = clamped(project(l.w, "attn_qkv", nq + nk + nv, D, x));
-    q = slice(qkv, 0, nq), k = slice(qkv, nq, nq + nk), v = slice(qkv, nq + nk, nq + nk + nv);
-  } else {
-    q = clamped(project(l.w, "attn_q", nq, D, x));
-    k = clamped(project(l.w, "attn_k", nk, D, x));
-    v = clamped(project(l.w, "attn_v", nv, D, x));
-  }
-  return {split_heads(q, n.H), split_heads(k, n.G), split_heads(v, n.G)};
+  const Heads rows = project_rows(l, x, nq, nk, nv);
+  return {split_heads(rows.q, n.H), split_heads(rows.k, n.G), split_heads(rows.v, n.G)};
 }
 
 namespace {
@@ -174,16 +186,22 @@ Tensor Attention::operator()(const Layer& l, Tensor x) const {
   return project(l.w, "attn_output", l.c.D, n.H * n.Ev, y);  // [T, D]
 }
 
+GateUp project_gate_up(const Layer& l, Tensor x) {
+  const std::int64_t D = l.c.D, F = l.hparams().F;
+  const Shape* up_shape = l.w.shape_of("ffn_up.weight");
+  if (up_shape && !l.w.has("ffn_gate.weight") && (*up_shape)[0].bound == 2 * F) {
+    const Tensor both = project(l.w, "ffn_up", 2 * F, D, x);
+    return {slice(both, 0, F), slice(both, F, 2 * F)};
+  }
+  const Tensor gate = project(l.w, "ffn_gate", F, D, x);
+  return {gate, project(l.w, "ffn_up", F, D, x)};
+}
+
 Tensor Ffn::operator()(const Layer& l, Tensor x) const {
   const std::int64_t D = l.c.D, F = l.hparams().F;
   Tensor y;  // [T, F]
-  const Shape* up_shape = l.w.shape_of("ffn_up.weight");
-  if (gated && up_shape && !l.w.has("ffn_gate.weight") && (*up_shape)[0].bound == 2 * F) {
-    const Tensor both = project(l.w, "ffn_up", 2 * F, D, x);
-    y = mul(act(slice(both, 0, F)), slice(both, F, 2 * F)).named("ffn_act");
-  } else if (gated) {
-    Tensor gate = project(l.w, "ffn_gate", F, D, x);
-    Tensor up = project(l.w, "ffn_up", F, D, x);
+  if (gated) {
+    const auto [gate, up] = project_gate_up(l, x);
     y = mul(act(gate), up).named("ffn_act");
   } else {
     y = act(project(l.w, "ffn_up", F, D, x)).named("ffn_act");
@@ -197,9 +215,8 @@ Tensor swiglu(const Layer& l, Tensor x) {
 }
 
 Tensor gated_ffn(const Layer& l, Tensor x, const Unit& unit) {
-  const std::int64_t D = l.c.D, F = l.hparams().F;
-  const Tensor gate = project(l.w, "ffn_gate", F, D, x), up = project(l.w, "ffn_up", F, D, x);
-  return project(l.w, "ffn_down", D, F, unit(l, gate, up));
+  const auto [gate, up] = project_gate_up(l, x);
+  return project(l.w, "ffn_down", l.c.D, l.hparams().F, unit(l, gate, up));
 }
 
 Tensor unit_heads(Tensor x, float eps, float factor) {

@@ -1,5 +1,6 @@
 #include "weft/arch/builder.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "weft/base/error.h"
@@ -7,6 +8,17 @@
 #include "text.h"
 
 namespace weft {
+namespace {
+
+// What the names of tensors begin with in the encoders of images and sound, and what connects them:
+// files may hold them beside the text model, whose graph does not use them.
+constexpr std::string_view kOtherParts[] = {"v.", "a.", "mm."};
+
+bool is_of_other_part(std::string_view tensor) {
+  return std::ranges::any_of(kOtherParts, [&](auto part) { return tensor.starts_with(part); });
+}
+
+}  // namespace
 
 struct Weights::Used {
   std::unordered_set<std::string> names;  // declared or ignored
@@ -65,26 +77,39 @@ std::vector<std::int64_t> squeezed_dims(const Shape& shape) {
   return dims;
 }
 
+bool same(const Shape& a, const Shape& b) {
+  return a == b;
+}
+
+bool same_but_for_ones(const Shape& a, const Shape& b) {
+  return squeezed_dims(a) == squeezed_dims(b);
+}
+
+bool same_or_merged(const Shape& stored, const Shape& wanted) {
+  return stored == wanted || stored == Shape{wanted[0].bound * wanted[1].bound, wanted[2]};
+}
+
 }  // namespace
 
 Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
-  return declare(name, shape, false, where);
+  return declare(name, shape, same, where);
 }
 
 Tensor Weights::squeezed(std::string_view name, const Shape& shape, Where where) const {
-  return declare(name, shape, true, where);
+  return declare(name, shape, same_but_for_ones, where);
 }
 
-Tensor Weights::declare(std::string_view name, const Shape& shape, bool squeeze,
-                        Where where) const {
+Tensor Weights::stacked(std::string_view name, const Shape& shape, Where where) const {
+  return declare(name, shape, same_or_merged, where);
+}
+
+Tensor Weights::declare(std::string_view name, const Shape& shape, Fits fits, Where where) const {
   const std::string full = prefix_ + std::string(name);
   const TensorSpec* spec = source_->declare(full, shape, false);
   if (!spec)
     fail<FormatError>("{}: tensor '{}' is missing ({})", source_->file(), full, to_string(where));
-  const bool fits =
-      squeeze ? squeezed_dims(spec->shape) == squeezed_dims(shape) : spec->shape == shape;
-  if (!fits) {
-    fail<ShapeError>("{}: tensor '{}' must be {}, got {} ({})", source_->file(), full,
+  if (!fits(spec->shape, shape)) {
+    fail<ShapeError>("{}: tensor '{}' must be {}, got {} ({})", source_->file_of(full), full,
                      to_string(shape), to_string(spec->shape), to_string(where));
   }
   used_->names.insert(full);
@@ -105,6 +130,7 @@ class GraphBuilder {
     const Weights weights(graph_, source_);
     const auto build = encoder_ ? architecture.encode : architecture.build;
     graph_.output(in_.embeddings ? "embeddings" : "logits", build(weights, c, in_));
+    for (std::int64_t i = c.L; i < c.L + c.n_nextn; ++i) weights.ignore_block(i);
     check_all_used(*weights.used_, architecture.name);
     return {std::move(graph_), in_.memory.parts()};
   }
@@ -134,13 +160,16 @@ class GraphBuilder {
     constexpr std::size_t kShown = 5;
     std::size_t n_unknown = 0;
     std::string names;
+    std::string_view file;  // of the first one
     for (const std::string_view name : source_.tensor_names()) {
-      if (used.names.contains(std::string(name)) || ++n_unknown > kShown) continue;
+      if (used.names.contains(std::string(name)) || is_of_other_part(name)) continue;
+      if (n_unknown == 0) file = source_.file_of(name);
+      if (++n_unknown > kShown) continue;
       names += fmt::format("{}'{}'", names.empty() ? "" : ", ", arch::short_name(name));
     }
     if (n_unknown == 0) return;
     if (n_unknown > kShown) names += fmt::format(" and {} more", n_unknown - kShown);
-    fail<FormatError>("{}: architecture '{}' does not use {} {}", source_.file(), arch,
+    fail<FormatError>("{}: architecture '{}' does not use {} {}", file, arch,
                       n_unknown == 1 ? "tensor" : "tensors", names);
   }
 
@@ -154,9 +183,14 @@ namespace {
 
 // Runs f and prepends the file's name to errors that ops throw.
 template <class F>
-auto with_file(std::string_view file, F f) {
+auto with_file(const ModelSource& source, F f) {
+  const auto names_file = [&](std::string_view message) {
+    const auto of = [&](auto tensor) { return message.starts_with(source.file_of(tensor)); };
+    return message.starts_with(source.file()) || std::ranges::any_of(source.tensor_names(), of);
+  };
   const auto reword = [&](std::string_view message) {
-    return message.starts_with(file) ? std::string(message) : fmt::format("{}: {}", file, message);
+    return names_file(message) ? std::string(message)
+                               : fmt::format("{}: {}", source.file(), message);
   };
   return reword_errors<ShapeError, DTypeError, ValueError>(reword, f);
 }
@@ -165,8 +199,7 @@ auto with_file(std::string_view file, F f) {
 
 ModelGraph build_model_graph(const ModelSource& source, const Architecture& architecture,
                              const Hparams& c, const GraphOptions& options) {
-  return with_file(source.file(),
-                   [&] { return GraphBuilder(source, options).build(architecture, c); });
+  return with_file(source, [&] { return GraphBuilder(source, options).build(architecture, c); });
 }
 
 Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,

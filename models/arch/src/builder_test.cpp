@@ -132,6 +132,25 @@ TEST_CASE("keys and values that no layer stored cannot be attended to") {
         "layer 3 stored no keys and values with a window of 8");
 }
 
+TEST_CASE("cells for several positions hold latent vectors of all tokens") {
+  Graph graph;
+  const Memory memory(graph, graph.input("pos", {i32, {4}}), {}), strided = memory.every(4);
+  const Tensor q = graph.input("q", {f32, {4, 2, 16}}), k = graph.input("k", {f32, {4, 1, 16}});
+  const std::string others = "cells for every 4 positions have no windows, chunks or later tokens",
+                    every = "this memory needs a cell for every position, not for every 4";
+  CHECK(text_of([&] { strided.window(8).keep_latent(0, k); }) == others);
+  CHECK(text_of([&] { strided.chunks(8).keep_latent(0, k); }) == others);
+  CHECK(text_of([&] { strided.both_ways().keep_latent(0, k); }) == others);
+  CHECK(text_of([&] { strided.attend(0, q, k, k, {}); }) == every);
+  CHECK(text_of([&] { strided.attend_latent(0, q, k, {}); }) == every);
+  CHECK(text_of([&] { strided.attend_stored(0, q, {}); }) == every);
+  const Tensor chosen = graph.input("chosen", {i32, {4, 1, 2}});
+  CHECK(text_of([&] {
+          strided.chosen({chosen, 2}).keep_latent(0, k);
+        }) == "latent vectors are chosen one by one, not in spans of 2");
+  strided.chosen({chosen, 1}).keep_latent(0, k);
+}
+
 TEST_CASE("experts may have gate and up in one tensor, and a scale each") {
   MadeSource source("qwen3moe");
   source.keys["qwen3moe.expert_count"] = 4;

@@ -92,7 +92,6 @@ Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decode
       for (const Residual& r : decoder.layer) h = apply(r, layer, h);
     }
   }
-  for (std::int64_t i = c.L; i < c.L + c.n_nextn; ++i) w.ignore_block(i);
   Tensor out = head(w, c, h, embd, in, decoder.final_norm);  // [O, V], or [O, D]
   if (in.embeddings) return out;
   if (decoder.logits_scale) out = scale(out, *decoder.logits_scale);

@@ -62,14 +62,14 @@ Tensor low_rank(const Layer& l, std::string_view name, std::int64_t N, std::int6
 
 Tensor ChannelDeltaNet::operator()(const Layer& l, Tensor x) const {
   const std::int64_t H = l.hparams().H, width = H * N;
-  const auto heads = [&](std::string_view projection, std::string_view convolution) {
-    const Tensor y = project(l.w, projection, width, l.c.D, x);
+  const auto heads = [&](std::string_view convolution, Tensor y) {
     return split_heads(convolve(l, convolution, taps, y), H);
   };
+  const Heads rows = project_rows(l, x, width, width, width);
   DeltaStep step;
-  step.q = heads("attn_q", "ssm_conv1d_q");
-  step.k = heads("attn_k", "ssm_conv1d_k");
-  step.v = heads("attn_v", "ssm_conv1d_v");
+  step.q = heads("ssm_conv1d_q", rows.q);
+  step.k = heads("ssm_conv1d_k", rows.k);
+  step.v = heads("ssm_conv1d_v", rows.v);
   const Tensor z = add(low_rank(l, "ssm_f", width, N, x), l.w("ssm_dt.bias", {width}));
   step.decay = exp(log_decay(split_heads(z, H), l.w.squeezed("ssm_a", {H, 1})));
   step.beta = act::sigmoid(project(l.w, "ssm_beta", H, l.c.D, x));

@@ -84,21 +84,21 @@ Windowed read_gemma_embedding(const Keys& keys) {
 
 extern const Architecture kDream, kEuroBert, kGemmaEmbedding, kLlada, kLladaMoe, kLlamaEmbed,
     kModernBert, kNeoBert, kRnd1;
-constinit const Architecture kDream = decoder<halves, read>("dream");
+constinit const Architecture kDream = diffusing(decoder<halves, read>("dream"));
 constinit const Architecture kEuroBert = decoder<halves, read>("eurobert");
 constinit const Architecture kGemmaEmbedding =
     decoder<gemma_embedding, read_gemma_embedding>("gemma-embedding");
-constinit const Architecture kLlada = decoder<adjacent, read>("llada");
-constinit const Architecture kLladaMoe =
+constinit const Architecture kLlada = diffusing(decoder<adjacent, read>("llada"));
+constinit const Architecture kLladaMoe = diffusing(
     decoder<norm_then_halves,
             read_with_experts<ExpertRules{.normalize = false}, HparamsRules{.causal = false}>>(
-        "llada-moe");
+        "llada-moe"));
 constinit const Architecture kLlamaEmbed = decoder<adjacent>("llama-embed");
 constinit const Architecture kModernBert = decoder<modern_bert, read_modern_bert>("modern-bert");
 constinit const Architecture kNeoBert = decoder<neo_bert, read>("neo-bert");
-constinit const Architecture kRnd1 =
+constinit const Architecture kRnd1 = diffusing(
     decoder<norm_then_halves,
             read_with_experts<ExpertRules{.normalize = true}, HparamsRules{.causal = false}>>(
-        "rnd1");
+        "rnd1"));
 
 }  // namespace weft

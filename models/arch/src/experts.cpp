@@ -11,6 +11,8 @@
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/slice_heads.h"
 #include "weft/ops/softmax.h"
+#include "weft/ops/softplus.h"
+#include "weft/ops/sqrt.h"
 #include "weft/ops/top_k.h"
 #include "weft/ops/views.h"
 #include "weft/ops/weighted_sum.h"
@@ -24,10 +26,21 @@ Tensor gate(Gating gating, Tensor logits) {
       return softmax(logits);
     case Gating::sigmoid:
       return sigmoid(logits);
+    case Gating::sqrt_softplus:
+      return sqrt(softplus(logits));
     case Gating::softmax_of_chosen:
       break;
   }
   return logits;
+}
+
+// The weights of the chosen experts, by the probabilities of all.
+ExpertChoice weigh(const ExpertHparams& e, Tensor probabilities, Tensor ids) {
+  Tensor weights = gather(probabilities, ids);  // [T, K]
+  if (e.gating == Gating::softmax_of_chosen) weights = softmax(weights);
+  if (e.normalize) weights = normalize_sum(weights);
+  if (e.scale != 1) weights = scale(weights, e.scale);
+  return {ids, weights};
 }
 
 }  // namespace
@@ -36,6 +49,7 @@ Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Te
                        Tensor ids) {
   const ExpertHparams& e = l.c.experts;
   const std::string base(name);
+  l.w.ignore(base + ".input_scale");
   Tensor y = expert_linear(x, l.w(base + ".weight", {e.X, N, x.shape()[-1].bound}), ids);
   const Tensor factors = l.w.optional(base + ".scale", {e.X});
   if (factors) y = scale_heads(y, gather(factors, ids));
@@ -57,23 +71,25 @@ ExpertChoice choose_experts(const Layer& l, Tensor logits) {
                       .n_groups = static_cast<std::int32_t>(e.n_groups),
                       .used_groups = static_cast<std::int32_t>(e.used_groups)},
                      l.w.optional(bias, {e.X}));
-  Tensor weights = gather(probabilities, ids);  // [T, K]
-  if (e.gating == Gating::softmax_of_chosen) weights = softmax(weights);
-  if (e.normalize) weights = normalize_sum(weights);
-  if (e.scale != 1) weights = scale(weights, e.scale);
-  return {ids, weights};
+  return weigh(e, probabilities, ids);
+}
+
+ExpertChoice weigh_experts(const Layer& l, Tensor logits, Tensor ids) {
+  return weigh(l.c.experts, gate(l.c.experts.gating, logits), ids);
+}
+
+GateUp project_experts_gate_up(const Layer& l, Tensor x, Tensor ids, bool gated) {
+  const std::int64_t F = l.c.experts.F;
+  if (gated && l.w.has("ffn_gate_up_exps.weight")) {
+    const Tensor both = project_experts(l, "ffn_gate_up_exps", 2 * F, x, ids);
+    return {slice_heads(both, 0, F), slice_heads(both, F, 2 * F)};
+  }
+  const Tensor gate = gated ? project_experts(l, "ffn_gate_exps", F, x, ids) : Tensor();
+  return {gate, project_experts(l, "ffn_up_exps", F, x, ids)};
 }
 
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit) {
-  const std::int64_t F = l.c.experts.F;
-  Tensor gate, up;  // [T, K, F]
-  if (l.w.has("ffn_gate_up_exps.weight")) {
-    const Tensor both = project_experts(l, "ffn_gate_up_exps", 2 * F, x, choice.ids);
-    gate = slice_heads(both, 0, F), up = slice_heads(both, F, 2 * F);
-  } else {
-    if (unit.gated) gate = project_experts(l, "ffn_gate_exps", F, x, choice.ids);
-    up = project_experts(l, "ffn_up_exps", F, x, choice.ids);
-  }
+  const auto [gate, up] = project_experts_gate_up(l, x, choice.ids, unit.gated);
   Tensor y = unit(l, gate, up);  // [T, K, F]
   y = project_experts(l, "ffn_down_exps", x.shape()[1].bound, y, choice.ids);
   return weighted_sum(y, choice.weights);  // [T, D]
@@ -91,8 +107,12 @@ Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit) {
 }
 
 Tensor limited_experts(const Layer& l, Tensor x) {
-  return add(experts(l, x, route(l, x), unit::limited_swiglu),
-             shared_expert(l, x, unit::limited_shared_swiglu));
+  return limited_experts(l, x, route(l, x));
+}
+
+Tensor limited_experts(const Layer& l, Tensor x, const ExpertChoice& choice) {
+  Tensor y = experts(l, x, choice, unit::limited_swiglu);
+  return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit::limited_shared_swiglu)) : y;
 }
 
 Tensor Moe::operator()(const Layer& l, Tensor x) const {

@@ -37,10 +37,10 @@ Tensor laurel(const Layer& l, Tensor x) {
 }
 
 Tensor ffn(const Layer& l, Tensor x) {
-  const std::int64_t D = l.c.D, F = l.hparams().F;
   if (l.index >= kSparseLayers) return Ffn{act::gelu}(l, x);
-  const Tensor gate = gaussian_top_k(project(l.w, "ffn_gate", F, D, x), kDeviations);
-  return project(l.w, "ffn_down", D, F, mul(act::gelu(gate), project(l.w, "ffn_up", F, D, x)));
+  const auto [gate, up] = project_gate_up(l, x);
+  const Tensor y = mul(act::gelu(gaussian_top_k(gate, kDeviations)), up);
+  return project(l.w, "ffn_down", l.c.D, l.hparams().F, y);
 }
 
 Streams layer(const Layer& l, const Streams& streams, Tensor inputs) {

@@ -30,7 +30,8 @@ struct Gemma4 : Hparams {
 Heads heads(const Layer& l, Tensor x) {
   const LayerHparams& n = l.hparams();
   const std::int64_t nk = n.G * n.E;
-  if (n.kv_of >= 0 || l.w.optional("attn_v.weight", {nk, l.c.D})) return project_heads(l, x);
+  if (n.kv_of >= 0 || l.w.has("attn_qkv.weight")) return project_heads(l, x);
+  if (l.w.optional("attn_v.weight", {nk, l.c.D})) return project_heads(l, x);
   const Tensor q = project(l.w, "attn_q", n.H * n.E, l.c.D, x);
   const Tensor k = split_heads(project(l.w, "attn_k", nk, l.c.D, x), n.G);
   return {split_heads(q, n.H), k, k};

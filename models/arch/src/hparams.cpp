@@ -154,7 +154,11 @@ void require_dense(const Keys& keys, const Hparams&) {
 namespace {
 
 Gating read_gating(const Keys& keys, Gating fallback) {
-  switch (keys.size_or("expert_gating_func", 0, 4, 0)) {
+  constexpr std::string_view kKey = "expert_gating_func";
+  const std::int64_t number = keys.size_or(kKey, 0, INT32_MAX, 0);
+  switch (number) {
+    case 0:
+      return fallback;
     case 1:
       return Gating::softmax;
     case 2:
@@ -162,12 +166,11 @@ Gating read_gating(const Keys& keys, Gating fallback) {
     case 3:
       return Gating::softmax_of_chosen;
     case 4:
-      fail<UnsupportedError>(
-          "{}: key '{}' is 4 (known: 1 (softmax), 2 (sigmoid), 3 (softmax of the "
-          "chosen))",
-          keys.source().file(), keys.name("expert_gating_func"));
+      return Gating::sqrt_softplus;
     default:
-      return fallback;
+      keys.refuse(kKey, number,
+                  "0 (not set), 1 (softmax), 2 (sigmoid), 3 (softmax of the chosen) or 4 (root of "
+                  "softplus)");
   }
 }
 

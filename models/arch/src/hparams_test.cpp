@@ -150,9 +150,11 @@ TEST_CASE("experts: numbers that contradict each other are rejected, dense decod
   CHECK(message("qwen3moe", fits) == "no error");
   Keyed unknown = fits;
   unknown["expert_gating_func"] = 4;
+  CHECK(message("qwen3moe", unknown) == "no error");
+  unknown["expert_gating_func"] = 5;
   CHECK(message("qwen3moe", unknown) ==
-        "tiny.gguf: key 'qwen3moe.expert_gating_func' is 4 (known: 1 (softmax), 2 (sigmoid), 3 "
-        "(softmax of the chosen))");
+        "tiny.gguf: key 'qwen3moe.expert_gating_func' is 5, must be 0 (not set), 1 (softmax), 2 "
+        "(sigmoid), 3 (softmax of the chosen) or 4 (root of softplus)");
   Keyed grouped = fits;
   grouped["expert_group_count"] = 3;
   CHECK(message("qwen3moe", grouped) ==

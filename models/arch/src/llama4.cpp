@@ -41,10 +41,8 @@ Tensor weighted_experts(const Layer& l, Tensor x) {
   const Tensor logits = project(l.w, "ffn_gate_inp", e.X, l.c.D, x);
   const Tensor ids = top_k(logits, {.k = static_cast<std::int32_t>(e.K)});
   const Tensor weights = act::sigmoid(gather(logits, ids));  // [T, K]
-  const auto half = [&](std::string_view name) {
-    return scale_heads(project_experts(l, name, e.F, x, ids), weights);
-  };
-  Tensor y = unit::swiglu(l, half("ffn_gate_exps"), half("ffn_up_exps"));
+  const auto [gate, up] = project_experts_gate_up(l, x, ids);
+  Tensor y = unit::swiglu(l, scale_heads(gate, weights), scale_heads(up, weights));
   y = merge_heads(project_experts(l, "ffn_down_exps", l.c.D, y, ids));  // [T, K * D]
   Tensor sum = slice(y, 0, l.c.D);
   for (std::int64_t k = 1; k < e.K; ++k) sum = add(sum, slice(y, k * l.c.D, (k + 1) * l.c.D));

@@ -29,6 +29,12 @@ std::int64_t window_blocks(std::int64_t window, const MemorySizes& sizes) {
                   sizes.sequences * each + blocks_for(sizes.step_tokens));
 }
 
+// For what writes the cells of all tokens.
+void expect_every_position(std::int64_t stride) {
+  if (stride > 1)
+    fail<ValueError>("this memory needs a cell for every position, not for every {}", stride);
+}
+
 }  // namespace
 
 struct Memory::Requests {
@@ -87,6 +93,13 @@ Memory Memory::chunks(std::int64_t n) const {
   return chunked;
 }
 
+Memory Memory::every(std::int64_t n) const {
+  if (n < 1) fail<ValueError>("a cell must have at least 1 position, got {}", n);
+  Memory strided = *this;
+  strided.stride_ = n;
+  return strided;
+}
+
 Memory Memory::chosen(const Chosen& chosen) const {
   Memory some = *this;
   some.chosen_ = chosen;
@@ -111,17 +124,27 @@ Tensor Memory::input(const std::string& name, const Shape& shape,
 }
 
 Memory::Cells Memory::cells(std::source_location where) const {
+  if (stride_ > 1 && (window_ > 0 || both_ways_ || chunk_ > 0))
+    fail<ValueError>("cells for every {} positions have no windows, chunks or later tokens",
+                     stride_);
   const MemorySizes sizes = requests_->own_sizes();
-  const std::int64_t per_sequence = blocks_for(sizes.context);
-  const std::int64_t all =
-      sizes.cells > 0 ? blocks_for(sizes.cells) : sizes.sequences * per_sequence;
-  const std::string suffix = window_ > 0 ? fmt::format(".w{}", window_) : "";
+  const auto n_blocks = [&](std::int64_t positions) {
+    return blocks_for((positions + stride_ - 1) / stride_);
+  };
+  const std::int64_t per_sequence = n_blocks(sizes.context);
+  const std::int64_t own = stride_ > 1 ? sizes.sequences : 0;  // each may need part of a block
+  const std::int64_t all = sizes.cells > 0 ? n_blocks(sizes.cells) + own  //
+                                           : sizes.sequences * per_sequence;
+  const std::string suffix = window_ > 0   ? fmt::format(".w{}", window_)
+                             : stride_ > 1 ? fmt::format(".every{}", stride_)
+                                           : "";
   const Shape per_token{requests_->pos.shape()[0]};
   return {
       .part = part({.kind = "cells",
                     .suffix = suffix,
                     .of = sizes.encoder ? MemoryOf::text : MemoryOf::sequence,
                     .window = window_,
+                    .stride = stride_,
                     .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all}),
       .cells = input("cells" + suffix, per_token, where),
       .runs = runs(suffix, input("table" + suffix, {sizes.sequences, per_sequence}, where), where)};
@@ -136,6 +159,7 @@ AttentionRuns Memory::runs(const std::string& suffix, Tensor table,
                      .first = input("first" + suffix, per_token, where),
                      .last = pos};
   if (both_ways_) runs.last = input("ends", per_token, where);
+  if (stride_ > 1) runs.last = input("last" + suffix, per_token, where);
   if (reach_ > 0) {
     const auto reach = static_cast<std::int32_t>(reach_);
     runs.first = shift_positions(pos, {.offset = -reach}, {}, where);
@@ -173,6 +197,7 @@ Chosen Memory::choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositi
 
 Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
                       const AttentionBias& bias, std::source_location where) const {
+  expect_every_position(stride_);
   const Cells at = cells(where);
   const MemorySizes& sizes = requests_->sizes;
   const std::string_view cache = sizes.encoder ? "text" : "cache";
@@ -186,6 +211,7 @@ Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const At
 
 Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs& attrs,
                              const AttentionBias& bias, std::source_location where) const {
+  expect_every_position(stride_);
   const auto same = [&](const Requests::Stored& s) {
     return s.layer == layer && s.window == window_;
   };
@@ -197,11 +223,25 @@ Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs&
 }
 
 Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
+                             Tensor sinks, const LatentRun& more,
                              std::source_location where) const {
+  expect_every_position(stride_);
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.latent.{}", layer);
   const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_latent");
-  return read(q, kept, kept, at, attrs, {}, where);
+  if (!more.cells) return read(q, kept, kept, at, attrs, {.sinks = sinks}, where);
+  if (window_ == 0) fail<ValueError>("attention to further cells needs a window");
+  const JoinedAttentionAttrs joined{attrs.scale, static_cast<std::int32_t>(window_)};
+  return joined_attention(q, {kept, at.runs, {}}, more, joined, sinks, where).named("attn");
+}
+
+LatentRun Memory::keep_latent(std::int64_t layer, Tensor c, std::source_location where) const {
+  if (chosen_.spans && chosen_.span != 1)
+    fail<ValueError>("latent vectors are chosen one by one, not in spans of {}", chosen_.span);
+  const Cells at = cells(where);
+  const std::string state = fmt::format("cache.pooled.{}", layer);
+  const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_pooled");
+  return {kept, at.runs, chosen_.spans};
 }
 
 // [texts * blocks, G, 64, E]
@@ -285,6 +325,11 @@ Tensor Recurrent::gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor de
 
 Tensor Recurrent::delta_rule(const DeltaRuleInputs& in, std::source_location where) const {
   return weft::delta_rule(in, rows_, where);
+}
+
+Tensor Recurrent::pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
+                              std::source_location where) const {
+  return weft::pool_tokens(x, scores, pos, attrs, rows_, where);
 }
 
 Tensor Recurrent::selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c,

@@ -36,10 +36,11 @@ Tensor gated_attention(const Layer& l, Tensor x) {
   const auto step = [&](std::string_view name, Tensor y) {
     return rope_halves(l, name, norm_heads(l, name, y));
   };
-  const Tensor both = split_heads(project(l.w, "attn_q", n.H * 2 * n.E, D, x), n.H);
+  const Heads rows = project_rows(l, x, n.H * 2 * n.E, n.G * n.E, n.G * n.Ev);
+  const Tensor both = split_heads(rows.q, n.H);
   const Tensor q = step("attn_q", slice_heads(both, 0, n.E));
-  const Tensor k = step("attn_k", split_heads(project(l.w, "attn_k", n.G * n.E, D, x), n.G));
-  const Tensor v = split_heads(project(l.w, "attn_v", n.G * n.Ev, D, x), n.G);
+  const Tensor k = step("attn_k", split_heads(rows.k, n.G));
+  const Tensor v = split_heads(rows.v, n.G);
   const float factor = 1 / std::sqrt(static_cast<float>(n.E));
   const Tensor y = l.in.memory.attend(l.index, q, k, v, {.scale = factor});
   const Tensor gated = mul(y, act::sigmoid(slice_heads(both, n.E, 2 * n.E)));

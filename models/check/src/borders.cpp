@@ -52,6 +52,7 @@ void add_memory_lengths(const std::vector<MemoryPart>& parts, Numbers& lengths) 
   for (const MemoryPart& part : parts) {
     if (part.kind == "rows") lengths.insert(kCheckpointEvery);
     if (part.window > 0) lengths.insert(part.window);
+    if (part.stride > 1) lengths.insert({part.stride, part.stride * kCellsPerBlock});
   }
 }
 

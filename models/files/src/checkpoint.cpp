@@ -99,6 +99,44 @@ Checkpoint Checkpoint::with(std::span<const AddedTensor> added) const {
   return Checkpoint(std::move(impl));
 }
 
+namespace {
+
+// `texts` owns the value.
+MetaValue value_of(const KeyOverride& o, std::deque<std::string>& texts) {
+  if (const auto* number = std::get_if<std::int64_t>(&o.value)) return {MetaType::int64, *number};
+  if (const auto* number = std::get_if<double>(&o.value)) return {MetaType::float64, *number};
+  if (const auto* flag = std::get_if<bool>(&o.value)) return {MetaType::boolean, *flag};
+  const std::string_view text = texts.emplace_back(std::get<std::string>(o.value));
+  return {MetaType::string, text};
+}
+
+}  // namespace
+
+Checkpoint Checkpoint::with_keys(std::span<const KeyOverride> overrides) const {
+  files::OpenedFiles files{.paths = impl_->files.paths,
+                           .maps = {},
+                           .head = impl_->files.head,
+                           .texts = nullptr,
+                           .is_directory = impl_->files.is_directory,
+                           .file_bytes = impl_->files.file_bytes};
+  auto texts = std::make_shared<std::deque<std::string>>();
+  std::vector<MetaEntry>& entries = files.head.metadata;
+  for (const KeyOverride& o : overrides) {
+    const MetaValue value = value_of(o, *texts);
+    const auto known = std::ranges::find(entries, o.key, &MetaEntry::key);
+    if (known != entries.end())
+      known->value = value;
+    else
+      entries.push_back({texts->emplace_back(o.key), value});
+  }
+  files.head.by_key = files::index_by_name(
+      entries, [](const MetaEntry& e) { return e.key; }, "key", path());
+  files.texts = std::move(texts);
+  auto impl = std::make_shared<Impl>(std::move(files));
+  impl->sources = {impl_};
+  return Checkpoint(std::move(impl));
+}
+
 const std::string& Checkpoint::path() const {
   return impl_->files.paths.front();
 }

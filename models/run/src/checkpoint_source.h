@@ -18,6 +18,10 @@ class CheckpointSource : public ModelSource {
   void retype(std::string_view name, const TensorSpec& spec) { retyped_[name] = spec; }
 
   std::string_view file() const override { return file_.path(); }
+  std::string_view file_of(std::string_view tensor) const override {
+    const CheckpointTensor* found = file_.find_tensor(tensor);
+    return found ? file_.part_paths()[static_cast<std::size_t>(found->part)] : file_.path();
+  }
   std::optional<std::uint64_t> find_uint(std::string_view key) const override {
     return file_.find_uint(key);
   }

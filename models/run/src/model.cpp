@@ -58,6 +58,19 @@ void retype(const std::string& mix, CheckpointSource& source) {
   }
 }
 
+ModelFacts facts_of(const Model::Impl& model) {
+  const Hparams& c = *model.hparams;
+  return {.architecture = c.arch,
+          .name = std::string(model.source.find_string("general.name").value_or("")),
+          .n_layers = c.L,
+          .n_embd = c.D,
+          .n_vocab = c.V,
+          .context = c.context,
+          .causal = c.causal,
+          .encodes = model.architecture->encode != nullptr,
+          .diffuses = model.architecture->diffuses && !c.causal};
+}
+
 // The token that texts of a decoder begin with: that of the file, or BOS, or padding, or 0.
 TokenId start_token(const CheckpointSource& source, const Model::Impl& model) {
   const std::int64_t V = model.hparams->V;
@@ -90,6 +103,16 @@ void read_text(const Checkpoint& file, Model::Impl& model) {
   }
 }
 
+// A key with a typing error changes nothing.
+void warn_of_new_keys(const Checkpoint& file, std::span<const KeyOverride> overrides,
+                      Model::Impl& model) {
+  for (const KeyOverride& o : overrides) {
+    if (!file.find(o.key))
+      model.warnings.push_back(fmt::format("{}: the overridden key '{}' is not in the file",
+                                           file.path(), printable(o.key)));
+  }
+}
+
 // `encoder` is null if the model has none.
 void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* encoder,
                    Model::Impl& model) {
@@ -110,7 +133,9 @@ void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* e
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
   report(options, 0);
-  auto impl = std::make_unique<Impl>(Checkpoint::open(path));
+  const Checkpoint file = Checkpoint::open(path);
+  auto impl =
+      std::make_unique<Impl>(options.overrides.empty() ? file : file.with_keys(options.overrides));
   CheckpointSource& source = impl->source;
   impl->architecture = &find_architecture(source);
   impl->hparams = configure(source, *impl->architecture);
@@ -120,23 +145,16 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   impl->quantized_to = options.quantize;
   report(options, 0.1);
   read_text(source.checkpoint(), *impl);
+  warn_of_new_keys(file, options.overrides, *impl);
   report(options, 0.8);
 
   const Hparams& c = *impl->hparams;
   const Graph graph = build_graph(source, *impl->architecture, c, {});
   check(graph);
-  const bool encodes = impl->architecture->encode != nullptr;
-  impl->facts = {.architecture = c.arch,
-                 .name = std::string(source.find_string("general.name").value_or("")),
-                 .n_layers = c.L,
-                 .n_embd = c.D,
-                 .n_vocab = c.V,
-                 .context = c.context,
-                 .causal = c.causal,
-                 .encodes = encodes};
+  impl->facts = facts_of(*impl);
   check_weights(source.checkpoint(), graph, nullptr, impl->facts);
   std::optional<Graph> encoder;
-  if (encodes) {
+  if (impl->facts.encodes) {
     encoder = build_graph(source, *impl->architecture, c, {.encoder = true});
     check(*encoder);
     check_weights(source.checkpoint(), *encoder, &graph, impl->facts);
@@ -150,11 +168,13 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
 std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayout& layout) const {
   const std::lock_guard lock(regions_mutex_);
   std::erase_if(regions_, [](const auto& region) { return region.expired(); });
+  std::shared_ptr<const ResidentWeights> larger;  // of a session that has more weights
   for (const auto& known : regions_) {
     auto region = known.lock();
     if (region && region->layout() == layout) return region;
+    if (region && layout.region_bytes > 0 && covers(region->layout(), layout)) larger = region;
   }
-  return nullptr;
+  return larger;
 }
 
 std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
@@ -168,8 +188,7 @@ std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
 }
 
 std::int64_t Model::Impl::region_bytes(const WeightLayout& layout) const {
-  const auto region = find_region(layout);
-  return region ? region->bytes() : 0;
+  return find_region(layout) ? layout.region_bytes : 0;
 }
 
 std::int64_t Model::Impl::resident_bytes() const {

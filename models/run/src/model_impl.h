@@ -28,11 +28,11 @@ struct Model::Impl {
   std::string no_tokenizer;                    // why
   std::vector<std::string> warnings;
 
-  // The region of this layout: that of another session, or a new one. Waits while another thread
-  // fills a region.
+  // A region that has the weights of this layout: that of another session, or a new one. Waits while
+  // another thread fills a region.
   std::shared_ptr<const run::ResidentWeights> resident_weights(
       const run::WeightLayout& layout, const run::LoadOptions& options) const;
-  // Bytes of the region of this layout if a session holds one now, else 0.
+  // The bytes of the layout's region if a session holds one that has its weights now, else 0.
   std::int64_t region_bytes(const run::WeightLayout& layout) const;
   // Bytes of all regions that sessions hold now.
   std::int64_t resident_bytes() const;

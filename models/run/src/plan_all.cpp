@@ -92,6 +92,7 @@ namespace run {
 
 void count_memory(const Model& model, PlannedModel& planned) {
   planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
+  planned.memory.other += planned.options.reserved;
 }
 
 PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {

@@ -168,8 +168,8 @@ std::int64_t Session::length(std::int32_t sequence) const {
   return impl_->memory.length(sequence);
 }
 
-std::int64_t Session::free_cells() const {
-  return impl_->memory.free_cells();
+std::int64_t Session::free_positions() const {
+  return impl_->memory.free_positions();
 }
 
 std::int64_t Session::resume_point(std::int32_t sequence, std::int64_t n) const {
@@ -234,8 +234,7 @@ const MemoryUse& Session::memory() const {
   return impl_->planned.memory;
 }
 std::int64_t Session::allocated_bytes() const {
-  return (impl_->weights ? impl_->weights->bytes() : 0) + impl_->states.size() +
-         impl_->arena.size() + impl_->scratch.size();
+  return impl_->weight_bytes() + impl_->states.size() + impl_->arena.size() + impl_->scratch.size();
 }
 std::int64_t Session::allocated_on_devices() const {
   std::int64_t sum = 0;

@@ -60,8 +60,14 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   return region;
 }
 
+std::int64_t Session::Impl::weight_bytes() const {
+  if (!weights) return 0;
+  const WeightLayout layout = layout_weights(*model, planned);
+  return weights->layout() == layout ? weights->bytes() : layout.region_bytes;
+}
+
 const std::byte* Session::Impl::weight(const Node& node) const {
-  const std::byte* data = weights ? weights->find(node.path) : nullptr;
+  const std::byte* data = weights ? weights->find(node.path, node.spec.dtype) : nullptr;
   return data ? data : model->weights().find_tensor(node.path)->data;
 }
 

@@ -48,6 +48,9 @@ struct Session::Impl {
   std::unordered_map<std::string, std::byte*> place_states();
   run::SessionMemory session_memory(MemoryOf of);
   std::shared_ptr<const run::ResidentWeights> load_weights() const;
+  // Bytes of the weights; of a region that was made for a session with more weights, only those
+  // that this one reads.
+  std::int64_t weight_bytes() const;
   const std::byte* weight(const Node& node) const;
   // The narrowest plan of steps, or of texts, for that many tokens.
   std::size_t plan_for(std::size_t n_tokens, bool of_text = false) const;

@@ -73,6 +73,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
       fail<ValueError>("weights that are converted to {} cannot stay mapped", model.quantized_to());
     o.weights = WeightMode::resident;
   }
+  check_range("bytes reserved", o.reserved, 0, std::int64_t{1} << 62);
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
   if (o.mem_budget == 0) o.mem_budget = default_budget();
   return o;

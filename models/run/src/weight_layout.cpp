@@ -47,6 +47,17 @@ void add_weights(const Checkpoint& file, const Graph& graph,
 
 }  // namespace
 
+bool covers(const WeightLayout& layout, const WeightLayout& wanted) {
+  auto at = layout.weights.begin();  // both are in file order
+  for (const PlacedWeight& w : wanted.weights) {
+    if (w.offset == kInFile) continue;
+    at = std::find_if(at, layout.weights.end(),
+                      [&](const PlacedWeight& has) { return has.tensor == w.tensor; });
+    if (at == layout.weights.end() || at->offset == kInFile || at->dtype != w.dtype) return false;
+  }
+  return true;
+}
+
 WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const> graphs,
                             bool resident, const std::vector<std::string>& off_host) {
   WeightLayout layout;

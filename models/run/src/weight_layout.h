@@ -33,6 +33,9 @@ struct WeightLayout {
   friend bool operator==(const WeightLayout&, const WeightLayout&) = default;
 };
 
+// Whether a region with this layout has all weights that one with `wanted` would have.
+bool covers(const WeightLayout& layout, const WeightLayout& wanted);
+
 // Of graphs that are run by turns. With `resident`, every weight that steps read completely goes
 // into the region, in file order. Otherwise only those whose rows have another order in the file.
 // Weights that the graph needs in another type are converted when they are copied into the region.

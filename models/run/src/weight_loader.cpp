@@ -259,7 +259,7 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
   std::vector<Chunk> chunks;
   for (const PlacedWeight& w : layout_.weights) {
     if (w.offset == kInFile) continue;
-    offsets_.emplace(w.tensor->name, w.offset);
+    placed_.emplace(w.tensor->name, &w);
     add_chunks(w, chunks);
   }
   PageReleaser releaser(file, chunks, options);
@@ -271,9 +271,10 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
   releaser.end();
 }
 
-const std::byte* ResidentWeights::find(std::string_view name) const {
-  const auto it = offsets_.find(name);
-  return it == offsets_.end() ? nullptr : region_.data() + it->second;
+const std::byte* ResidentWeights::find(std::string_view name, DType dtype) const {
+  const auto it = placed_.find(name);
+  const bool has = it != placed_.end() && it->second->dtype == dtype;
+  return has ? region_.data() + it->second->offset : nullptr;
 }
 
 std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTensor& tensor,

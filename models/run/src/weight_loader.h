@@ -30,12 +30,13 @@ class ResidentWeights {
 
   const WeightLayout& layout() const { return layout_; }
   std::int64_t bytes() const { return region_.size(); }
-  const std::byte* find(std::string_view name) const;  // null: it stays in the file
+  // Null: it stays in the file, or has another type in the region.
+  const std::byte* find(std::string_view name, DType dtype) const;
 
  private:
   WeightLayout layout_;
   Buffer region_;
-  std::unordered_map<std::string_view, std::int64_t> offsets_;
+  std::unordered_map<std::string_view, const PlacedWeight*> placed_;
 };
 
 // One weight in the type that a graph gives it, with rows in the graph's order. Throws IoError if

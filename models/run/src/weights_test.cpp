@@ -64,7 +64,7 @@ TEST_CASE("the region holds every weight that steps read whole, in the graph's t
     CHECK(std::ssize(layout.weights) == std::ssize(model->file().tensors()));
     for (const PlacedWeight& w : layout.weights) {
       CAPTURE(std::string(w.tensor->name));
-      const std::byte* data = weights.find(w.tensor->name);
+      const std::byte* data = weights.find(w.tensor->name, w.dtype);
       REQUIRE((data != nullptr) == w.whole);
       CHECK(w.whole == (w.tensor->name != "token_embd.weight"));
       if (!data) continue;
@@ -137,6 +137,22 @@ TEST_CASE("sessions of a model share one region, which lives as long as they do"
     }
   }
   CHECK(impl.resident_bytes() == 0);
+}
+
+TEST_CASE("a session that needs fewer weights shares the region of one that has them all") {
+  const auto model = tiny_model({.matrices = q8_0});  // with tied embeddings
+  SessionOptions options = kResident;
+  const Session text(model, options);
+  const std::int64_t bytes = model->impl().resident_bytes();
+  options.embeddings = true;
+  Session embeddings(model, options);
+  CHECK(model->impl().resident_bytes() == bytes);
+  const auto alone_model = tiny_model({.matrices = q8_0});
+  Session alone(alone_model, options);
+  CHECK(same_bits(logits_of(embeddings), logits_of(alone)));
+  // The other way round, the weights of the output are missing.
+  const Session more(alone_model, kResident);
+  CHECK(alone_model->impl().resident_bytes() > bytes);
 }
 
 TEST_CASE("a detected budget counts only the shared region") {

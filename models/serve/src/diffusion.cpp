@@ -96,9 +96,7 @@ std::span<const DiffusionAlgorithm> diffusion_algorithms() {
 }
 
 bool is_diffusion_model(const Model& model) {
-  const ModelFacts& facts = model.facts();
-  return !facts.causal && !facts.encodes &&
-         !model.file().find(facts.architecture + ".pooling_type");
+  return model.facts().diffuses;
 }
 
 void check_diffusion(const Model& model, const DiffusionOptions& options) {

@@ -282,9 +282,11 @@ TEST_CASE("options out of range, and models that are no diffusion models, are re
   Session other(no_mask, {}), plain(causal, {});
   CHECK(text_of([&] { Diffusion(other, 0); }).find("has no mask token") != std::string::npos);
   CHECK(text_of([&] { Diffusion(plain, 0); }).find("not a diffusion model") != std::string::npos);
-  const auto embeds = made_text_model(
-      {.arch = "bert", .keys = [](GgufWriter& w) { w.add_u32("bert.pooling_type", 1); }});
-  CHECK_FALSE(is_diffusion_model(*embeds));
+  CHECK_FALSE(is_diffusion_model(*tiny_model({.arch = "bert"})));  // it writes no texts
+  CHECK(is_diffusion_model(*no_mask));
+  const auto sees_less = made_text_model(
+      {.arch = "llada", .keys = [](GgufWriter& w) { w.add_bool("llada.attention.causal", true); }});
+  CHECK_FALSE(is_diffusion_model(*sees_less));
 }
 
 }  // namespace

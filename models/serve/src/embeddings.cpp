@@ -33,14 +33,6 @@ void check_norm(int norm) {
     fail<ValueError>("the norm must be -1 (none), 0 (max) or 1, 2, .. (p-norm), got {}", norm);
 }
 
-// The token that closes a text of its own; kNoToken if the vocabulary adds none.
-TokenId closing_token(const Model& model) {
-  if (!model.has_tokenizer()) return kNoToken;
-  const std::vector<TokenId> around = model.tokenizer().encode("");
-  const bool opens = model.vocabulary().flags().add_bos;
-  return around.size() > (opens ? 1U : 0U) ? around.back() : kNoToken;
-}
-
 std::int64_t context_of(const Model& model, const SessionOptions& session) {
   const std::int64_t context = model.facts().context;
   return std::min(session.context > 0 ? session.context : kMaxContext, context);
@@ -130,11 +122,13 @@ struct Embedder::Impl {
         pooling(o.pooling ? *o.pooling : file_pooling(check_model(*shared))),
         layers(*shared),
         max_tokens(max_tokens_of(*shared, o)),
-        closing(closing_token(*shared)) {
+        closing(shared->has_tokenizer() ? shared->tokenizer().closing() : kNoToken) {
     check_norm(o.norm);
     if (pooling == Pooling::rank) classifier.emplace(check_model(*shared));
     rows = classifier ? classifier->reads() : pooling;
-    session.emplace(shared, session_options(check_model(*shared), o, all_rows()));
+    SessionOptions session_with_heads = session_options(check_model(*shared), o, all_rows());
+    session_with_heads.reserved += layers.bytes() + (classifier ? classifier->bytes() : 0);
+    session.emplace(shared, session_with_heads);
     const SessionOptions& planned = session->options();  // a budget may have made steps narrower
     max_tokens = std::min(max_tokens, planned.context);
     if (!shared->facts().causal) max_tokens = std::min(max_tokens, planned.prefill_width);
@@ -148,7 +142,7 @@ struct Embedder::Impl {
     return static_cast<std::int32_t>(text % static_cast<std::size_t>(session->options().sequences));
   }
   void check(Texts texts) const;
-  void run(Texts texts, const std::atomic<bool>* cancel);
+  void run(Texts texts, const std::atomic<bool>* cancel, const std::function<void()>& between);
   void fill_step(Texts texts);
   void collect(const Part& part, std::span<const float> part_rows);
   void finish(Embedding& embedding, std::size_t text, const std::atomic<bool>* cancel);
@@ -156,7 +150,7 @@ struct Embedder::Impl {
     for (std::int32_t s = 0; s < session->options().sequences; ++s) session->truncate(s, 0);
   }
 
-  const EmbedderOptions options;
+  EmbedderOptions options;
   const Pooling pooling;
   const DenseLayers layers;
   std::int64_t max_tokens;
@@ -240,7 +234,8 @@ void Embedder::Impl::finish(Embedding& embedding, std::size_t text,
     normalize(rest.first(width), options.norm);
 }
 
-void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel) {
+void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel,
+                         const std::function<void()>& between) {
   results.assign(texts.size(), {});
   next = n_read = 0;
   while (next < texts.size()) {
@@ -260,6 +255,7 @@ void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel) {
       ++next;
       n_read = 0;
     }
+    if (between && next < texts.size()) between();
   }
 }
 
@@ -269,7 +265,8 @@ Embedder::~Embedder() = default;
 Embedder::Embedder(Embedder&&) noexcept = default;
 
 std::vector<Embedding> Embedder::embed(std::span<const std::vector<TokenId>> texts,
-                                       const std::atomic<bool>* cancel) {
+                                       const std::atomic<bool>* cancel,
+                                       const std::function<void()>& between) {
   Impl& e = *impl_;
   const auto max = static_cast<std::size_t>(e.max_tokens);
   std::vector<std::vector<TokenId>> cut;  // texts that were truncated
@@ -283,7 +280,7 @@ std::vector<Embedding> Embedder::embed(std::span<const std::vector<TokenId>> tex
   }
   e.check(all);
   try {
-    e.run(all, cancel);
+    e.run(all, cancel, between);
   } catch (...) {
     e.clear();
     throw;
@@ -299,6 +296,12 @@ std::vector<Embedding> Embedder::embed(std::span<const std::string> texts,
     tokens.push_back(impl_->session->model().tokenizer().encode(texts[i]));
   }
   return embed(tokens, cancel);
+}
+
+void Embedder::set_output(int norm, bool truncate) {
+  check_norm(norm);
+  impl_->options.norm = norm;
+  impl_->options.truncate = truncate;
 }
 
 Pooling Embedder::pooling() const {

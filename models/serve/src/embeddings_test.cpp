@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
 #include "weft/run/nan_error.h"
 
+#include "embeddings_support.h"
 #include "made_text_model.h"
 #include "support/error_text.h"
 #include "support/tiny_model.h"
@@ -17,57 +17,18 @@
 namespace weft {
 namespace {
 
+using test::Ids;
 using test::kCls;
 using test::kSep;
 using test::made_text_model;
+using test::plain;
+using test::pooled;
+using test::rows_of;
+using test::text;
 using test::text_of;
+using test::Texts;
+using test::texts_of;
 using test::tiny_model;
-using Ids = std::vector<TokenId>;
-using Texts = std::vector<Ids>;
-
-Ids text(int i, int n) {
-  Ids ids;
-  for (int t = 0; t < n; ++t) ids.push_back((7 * i + t * t + 3 * t) % 50);
-  return ids;
-}
-
-Texts texts_of(std::initializer_list<int> lengths) {
-  Texts texts;
-  for (const int n : lengths) texts.push_back(text(static_cast<int>(texts.size()), n));
-  return texts;
-}
-
-// The last hidden states of a text alone, row by row.
-std::vector<float> rows_of(const std::shared_ptr<const Model>& model, const Ids& ids) {
-  Session session(model, {.context = 256,
-                          .logits_rows = std::ssize(ids),
-                          .cache_k = f32,
-                          .cache_v = f32,
-                          .embeddings = true});
-  std::vector<StepToken> step;
-  for (const TokenId id : ids) step.push_back({.token = id, .logits = true});
-  const auto rows = session.step(step);
-  return {rows.begin(), rows.end()};
-}
-
-std::vector<float> pooled(const std::vector<float>& rows, Pooling pooling) {
-  constexpr std::size_t kWidth = 64;
-  const auto width = std::ptrdiff_t(kWidth);
-  if (pooling == Pooling::none) return rows;
-  if (pooling == Pooling::cls) return {rows.begin(), rows.begin() + width};
-  if (pooling == Pooling::last) return {rows.end() - width, rows.end()};
-  std::vector<float> mean;
-  for (std::size_t j = 0; j < kWidth; ++j) {
-    double sum = 0;
-    for (std::size_t i = j; i < rows.size(); i += kWidth) sum += rows[i];
-    mean.push_back(static_cast<float>(sum / (static_cast<double>(rows.size()) / kWidth)));
-  }
-  return mean;
-}
-
-EmbedderOptions plain(Pooling pooling) {
-  return {.pooling = pooling, .norm = kNotNormalized, .session = {.context = 256}};
-}
 
 TEST_CASE("texts embedded together have the bits of each text alone, for every pooling") {
   const Texts texts = texts_of({5, 70, 1, 33, 8, 64, 2, 19});
@@ -275,111 +236,6 @@ TEST_CASE("an encoder with a decoder has no embeddings") {
   CHECK(text_of([&] {
           Embedder(model, plain(Pooling::mean));
         }).find("convert the encoder alone (architecture t5encoder)") != std::string::npos);
-}
-
-std::vector<float> product(const std::vector<float>& w, const std::vector<float>& x) {
-  std::vector<float> y;
-  for (std::size_t i = 0; i < w.size() / x.size(); ++i) {
-    double sum = 0;
-    for (std::size_t j = 0; j < x.size(); ++j) sum += double{w[i * x.size() + j]} * x[j];
-    y.push_back(static_cast<float>(sum));
-  }
-  return y;
-}
-
-// A model with these tensors beyond the usual ones, and the values of all of its tensors.
-struct WithTensors {
-  WithTensors(const char* arch, std::vector<std::pair<std::string, Shape>> tensors)
-      : model(made_text_model({.arch = arch,
-                               .change =
-                                   [&](MadeSource& source) {
-                                     for (const auto& [name, shape] : tensors)
-                                       source.add(name, {f32, shape});
-                                   },
-                               .weights = [&](const std::string& name,
-                                              std::vector<float>& v) { values[name] = v; }})) {}
-  std::map<std::string, std::vector<float>> values;
-  std::shared_ptr<const Model> model;
-};
-
-TEST_CASE("rank pooling gives the outputs of the classifier") {
-  const Ids ids = text(3, 9);
-  const auto scores = [&](const WithTensors& with) {
-    Embedder embedder(with.model, plain(Pooling::rank));
-    CHECK(embedder.width() == std::ssize(embedder.embed(Texts{ids}).front().values));
-    return embedder.embed(Texts{text(1, 4), ids})[1].values;
-  };
-  {
-    WithTensors bert("bert", {{"cls.weight", {64, 64}}, {"cls.output.weight", {2, 64}}});
-    std::vector<float> x =
-        product(bert.values["cls.weight"], pooled(rows_of(bert.model, ids), Pooling::cls));
-    for (float& v : x) v = std::tanh(v);
-    CHECK(scores(bert) == product(bert.values["cls.output.weight"], x));
-  }
-  {
-    WithTensors one("bert", {{"cls.output.weight", {64}}, {"cls.output.bias", {1}}});
-    const auto y =
-        product(one.values["cls.output.weight"], pooled(rows_of(one.model, ids), Pooling::cls));
-    CHECK(scores(one)[0] == doctest::Approx(y[0] + one.values["cls.output.bias"][0]));
-  }
-  {
-    WithTensors qwen("qwen3", {{"cls.output.weight", {2, 64}}});
-    const auto y =
-        product(qwen.values["cls.output.weight"], pooled(rows_of(qwen.model, ids), Pooling::last));
-    const std::vector<float> p = scores(qwen);
-    CHECK(p[0] == doctest::Approx(1 / (1 + std::exp(y[1] - y[0]))));
-    CHECK(p[0] + p[1] == doctest::Approx(1));
-  }
-  {
-    WithTensors modern(
-        "modern-bert",
-        {{"cls.weight", {64, 64}}, {"cls.norm.weight", {64}}, {"cls.output.weight", {1, 64}}});
-    const std::vector<float> x =
-        product(modern.values["cls.weight"], pooled(rows_of(modern.model, ids), Pooling::mean));
-    std::vector<double> h;
-    double mean = 0, squares = 0, y = 0;
-    for (const float v : x)
-      h.push_back(v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))));
-    for (const double v : h) mean += v / 64;
-    for (const double v : h) squares += (v - mean) * (v - mean) / 64;
-    for (std::size_t i = 0; i < 64; ++i)
-      y += (h[i] - mean) / std::sqrt(squares + 1e-5) * modern.values["cls.norm.weight"][i] *
-           modern.values["cls.output.weight"][i];
-    CHECK(scores(modern)[0] == doctest::Approx(y).epsilon(1e-4));
-  }
-}
-
-TEST_CASE("a model that cannot rank, or whose classifier does not fit, is refused") {
-  const auto model = tiny_model({.arch = "bert"});
-  CHECK(text_of([&] {
-          Embedder(model, plain(Pooling::rank));
-        }).find("the model has no classifier (tensor cls.weight or cls.output.weight)") !=
-        std::string::npos);
-  const WithTensors wide("bert", {{"cls.output.weight", {2, 63}}});
-  CHECK(text_of([&] {
-          Embedder(wide.model, plain(Pooling::rank));
-        }).find("tensor 'cls.output.weight' must have rows of 64 elements, got [2, 63]") !=
-        std::string::npos);
-  const WithTensors biased("bert", {{"cls.output.weight", {2, 64}}, {"cls.output.bias", {3}}});
-  CHECK(text_of([&] {
-          Embedder(biased.model, plain(Pooling::rank));
-        }).find("tensor 'cls.output.bias' must be [2], got [3]") != std::string::npos);
-  const WithTensors normed("modern-bert",
-                           {{"cls.norm.weight", {64}}, {"cls.output.weight", {1, 64}}});
-  CHECK(text_of([&] {
-          Embedder(normed.model, plain(Pooling::rank));
-        }).find("tensor 'cls.norm.weight' needs tensor 'cls.weight', which is missing") !=
-        std::string::npos);
-}
-
-TEST_CASE("dense layers follow pooling") {
-  WithTensors with("gemma-embedding", {{"dense_2.weight", {96, 64}}, {"dense_3.weight", {32, 96}}});
-  const Ids ids = text(2, 11);
-  const auto x = pooled(rows_of(with.model, ids), Pooling::mean);
-  Embedder embedder(with.model, plain(Pooling::mean));
-  CHECK(embedder.width() == 32);
-  CHECK(embedder.embed(Texts{ids}).front().values ==
-        product(with.values["dense_3.weight"], product(with.values["dense_2.weight"], x)));
 }
 
 }  // namespace

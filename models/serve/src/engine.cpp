@@ -37,6 +37,13 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
   for (std::int32_t i = 0; i < o.slots; ++i) slots[static_cast<std::size_t>(i)].index = i;
+  memory_use = session.memory();
+  context = session.options().context;
+  if (!model->facts().causal) {
+    const Embedder& embedder = embedder_for({});
+    memory_use = embedder.session().memory();
+    context = embedder.max_tokens();
+  }
   thread = std::thread([this] { loop(); });
 }
 
@@ -49,6 +56,9 @@ void Engine::Impl::check(const TextRequest& wanted) const {
   const GenerationOptions& g = wanted.generation;
   const SessionOptions& o = session.options();
   const std::int64_t n_vocab = model->facts().n_vocab;
+  if (!model->facts().causal)
+    fail<UnsupportedError>("{}: the model gives embeddings, not text", model->file().path());
+  if (wanted.prompt_logprobs) static_cast<void>(model->tokenizer());  // throws if there is none
   if (wanted.prompt.empty()) fail<ValueError>("a prompt needs at least one token");
   const std::int64_t longest = model->facts().encodes ? o.prefill_width : o.context;
   if (std::ssize(wanted.prompt) > longest)
@@ -113,13 +123,13 @@ const Model& Engine::model() const {
   return *impl_->model;
 }
 std::int64_t Engine::context() const {
-  return impl_->session.options().context;
+  return impl_->context;
 }
 std::int32_t Engine::n_slots() const {
   return impl_->options.slots;
 }
 const MemoryUse& Engine::memory() const {
-  return impl_->session.memory();
+  return impl_->memory_use;
 }
 bool Engine::wait_idle(Clock::time_point until) {
   return impl_->inbox.wait_idle(until);

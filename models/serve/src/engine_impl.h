@@ -4,6 +4,7 @@
 // slots in engine_slots.cpp, the memory of sequences in engine_memory.cpp, what it does between
 // steps in engine_tasks.cpp.
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,7 +31,7 @@ struct EnginePlan {
 };
 EnginePlan plan_engine(const Model& model, const EngineOptions& options);
 
-// Fewer tokens are lost without regret.
+// Shorter sequences are not kept.
 inline constexpr std::int64_t kWorthKeeping = 32;
 
 }  // namespace serve
@@ -65,12 +66,15 @@ struct Engine::Impl {
 
   // The loop, and what ends texts.
   void loop();
+  bool turn(bool nested);
+  void run_tasks(bool nested);
   bool is_busy() const;
   std::size_t n_running() const;
   void end_cancelled();
   void end_waiting(Text& text);
   void end_text(Slot& slot, const GenerationEvent& event);
   void fail_request(std::shared_ptr<serve::EngineRequest> request, const std::exception_ptr& error);
+  void fail_all(const std::exception_ptr& error);
   void end_listening(Text& text, const GenerationEvent& event, std::string_view stop_string);
   TextPtr leave(Slot& slot);
 
@@ -112,10 +116,12 @@ struct Engine::Impl {
   // Between steps.
   std::size_t idle_slot(std::int32_t index) const;  // as an index
   SlotFile save_slot(std::int32_t index, const std::string& path);
-  SlotFile restore_slot(std::int32_t index, const std::string& path);
+  SlotFile restore_slot(std::int32_t index, const SavedSequence& saved);
   std::int64_t erase_slot(std::int32_t index);
   std::vector<Embedding> embed(const std::vector<std::vector<TokenId>>& texts,
-                               EmbedderOptions wanted);
+                               const EmbedderOptions& wanted, std::atomic<bool>& cancel);
+  Embedder& embedder_for(const EmbedderOptions& wanted);
+  EmbedderOptions embedder_options(EmbedderOptions wanted) const;
 
   const std::shared_ptr<const Model> model;
   const EngineOptions options;
@@ -134,9 +140,15 @@ struct Engine::Impl {
   std::vector<TextPtr> queue;  // the next ones first
   serve::PromptPacing pacing;
   serve::EngineInbox::Requests arrived;
-  std::vector<serve::EngineInbox::Task> tasks;
-  std::optional<Embedder> embedder;  // made when first used
-  EmbedderOptions embedder_options;
+  std::deque<serve::EngineInbox::Task> tasks;
+  struct MadeEmbedder {
+    EmbedderOptions options;  // as requested
+    Embedder embedder;
+  };
+  std::vector<std::unique_ptr<MadeEmbedder>> embedders;  // the last one was used last
+  // Of the session; of the embedder if the model does not generate text.
+  MemoryUse memory_use;
+  std::int64_t context = 0;
   // Of a step, by running text. Members, so that steps do not allocate.
   std::vector<Slot*> running;
   std::vector<std::int64_t> quotas;

@@ -1,6 +1,8 @@
 #include "engine_inbox.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "weft/base/error.h"
 
@@ -52,7 +54,11 @@ void EngineInbox::cancel(RequestId id) {
 
 void EngineInbox::post(Task task) {
   const std::lock_guard lock(mutex_);
+  if (task.has_steps && n_step_tasks_ > max_waiting_)  // one of them runs
+    fail<QueueFullError>("{} requests wait already, which is the limit", max_waiting_);
+  const bool has_steps = task.has_steps;
   tasks_.push_back(std::move(task));
+  n_step_tasks_ += has_steps;
   arrived_.notify_one();
 }
 
@@ -61,6 +67,7 @@ void EngineInbox::stop() {
   stops_ = true;
   for (const auto& [id, request] : live_) cancel_locked(*request);
   abort_step_ = true;
+  if (work_) *work_ = true;
   arrived_.notify_one();
 }
 
@@ -74,19 +81,32 @@ bool EngineInbox::wait_idle(Clock::time_point until) {
   return idle_.wait_until(lock, until, [this] { return is_idle(); });
 }
 
-bool EngineInbox::receive(bool busy, Requests& requests, std::vector<Task>& tasks) {
-  requests.clear();
-  tasks.clear();
+bool EngineInbox::receive(bool busy, Requests& requests, std::deque<Task>& tasks) {
   std::unique_lock lock(mutex_);
-  in_task_ = false;
-  if (!busy) {
+  const auto has_arrived = [this] { return stops_ || !new_requests_.empty() || !tasks_.empty(); };
+  if (!busy && !has_arrived()) {
+    waits_ = true;
     if (is_idle()) idle_.notify_all();
-    arrived_.wait(lock, [this] { return stops_ || !new_requests_.empty() || !tasks_.empty(); });
+    arrived_.wait(lock, has_arrived);
+    waits_ = false;
   }
-  requests.swap(new_requests_);
-  tasks.swap(tasks_);
-  in_task_ = !tasks.empty();
+  std::ranges::move(new_requests_, std::back_inserter(requests));
+  std::ranges::move(tasks_, std::back_inserter(tasks));
+  new_requests_.clear();
+  tasks_.clear();
   return !stops_;
+}
+
+void EngineInbox::begin_work(std::atomic<bool>* cancel) {
+  const std::lock_guard lock(mutex_);
+  work_ = cancel;
+  if (stops_) *work_ = true;
+}
+
+void EngineInbox::end_work() {
+  const std::lock_guard lock(mutex_);
+  work_ = nullptr;
+  --n_step_tasks_;
 }
 
 bool EngineInbox::begin_step(std::span<EngineRequest* const> requests) {
@@ -116,6 +136,21 @@ void EngineInbox::text_starts(EngineRequest& request) {
 void EngineInbox::text_returns() {
   const std::lock_guard lock(mutex_);
   ++n_texts_waiting_;
+}
+
+EngineInbox::LiveRequests EngineInbox::fail_all() {
+  Requests unseen;  // released without the lock
+  const std::lock_guard lock(mutex_);
+  unseen.swap(new_requests_);
+  state_.counters.failed += live_.size();
+  n_requests_waiting_ = n_texts_waiting_ = 0;
+  state_.n_waiting = state_.n_running = 0;
+  for (SlotState& slot : state_.slots) {
+    slot.busy = false;
+    slot.n_held = 0;
+  }
+  step_.clear();
+  return std::exchange(live_, {});
 }
 
 void EngineInbox::request_ended(const EngineRequest& request, bool failed) {

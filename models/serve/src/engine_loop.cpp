@@ -9,15 +9,52 @@ namespace weft {
 using namespace serve;
 
 void Engine::Impl::loop() {
-  for (;;) {
-    const bool continues = inbox.receive(is_busy(), arrived, tasks);
+  while (turn(false)) {
+  }
+  for (; !tasks.empty(); tasks.pop_front()) tasks.front().run();
+}
+
+// `nested`: between the steps of a task. Returns false if the engine stops.
+bool Engine::Impl::turn(bool nested) {
+  bool continues = true;
+  try {
+    continues = inbox.receive(nested || is_busy() || !tasks.empty(), arrived, tasks);
     for (const auto& request : arrived) enqueue(request);
     arrived.clear();
-    for (const auto& task : tasks) task();
+    run_tasks(nested);
     end_cancelled();
-    if (!continues) return;
+    if (!continues) return false;
     start_texts();
     step();
+  } catch (...) {  // lack of memory: what the sequences hold may differ from what is noted
+    fail_all(std::current_exception());
+  }
+  return continues;
+}
+
+// Everything that runs or waits ends, and the sequences are emptied, so that the engine can go on.
+void Engine::Impl::fail_all(const std::exception_ptr& error) {
+  arrived.clear();
+  for (Slot& slot : slots) slot.text.reset();
+  queue.clear();
+  for (const auto& [id, request] : inbox.fail_all())
+    notify(*request, [&](TextListener& l) { l.on_error(error); });
+  for (std::size_t s = 0; s < held.size(); ++s) {
+    held[s].tokens.clear();
+    session.truncate(static_cast<std::int32_t>(s), 0);
+  }
+}
+
+void Engine::Impl::run_tasks(bool nested) {
+  const auto has_steps = [](const EngineInbox::Task& task) { return task.has_steps; };
+  for (;;) {
+    auto next = std::ranges::find_if_not(tasks, has_steps);
+    if (next == tasks.end() && !nested) next = tasks.begin();
+    if (next == tasks.end()) return;
+    const EngineInbox::Task task = std::move(*next);
+    tasks.erase(next);
+    task.run();
+    if (task.has_steps) return;
   }
 }
 

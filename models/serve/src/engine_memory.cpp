@@ -44,7 +44,9 @@ bool Engine::Impl::may_share(std::int32_t sequence, const Text& text) const {
   const auto i = static_cast<std::size_t>(sequence);
   const bool of_same_request =
       i < slots.size() && slots[i].text && slots[i].text->request == text.request;
-  return (text.request->wanted.reuse || of_same_request) && has_scales_of(sequence, text);
+  const TextRequest& wanted = text.request->wanted;
+  const bool reuse = wanted.reuse && (wanted.slot < 0 || wanted.slot == sequence);
+  return (reuse || of_same_request) && has_scales_of(sequence, text);
 }
 
 Engine::Impl::Reuse Engine::Impl::find_reuse(const Text& text) const {
@@ -106,8 +108,9 @@ void Engine::Impl::keep(std::int32_t sequence, std::int32_t except) {
   const std::int32_t to = place_to_keep(sequence, except);
   if (to < 0) return;
   const auto tokens = held_by(sequence);
-  hold(to, {tokens.begin(), tokens.end()});
+  std::vector<TokenId> copied(tokens.begin(), tokens.end());
   session.copy(sequence, to, std::ssize(tokens));
+  hold(to, std::move(copied));
 }
 
 // A model with windows or recurrent states could not return to the end of the prompt after a long

@@ -64,7 +64,6 @@ TEST_CASE("a prompt reuses what slots and kept prompts hold") {
     CHECK(reuse(again).n_reused == 0);
     CHECK(reuse(again).why_not_reused == "the request does not reuse anything");
   }
-  CHECK(engine.state().counters.prompt_tokens_reused + 60 > 0);
 }
 
 TEST_CASE("without kept prompts, slots are all there is") {

@@ -61,6 +61,12 @@ EnginePlan plan_engine(const Model& model, const EngineOptions& o) {
   EnginePlan plan{o.session};
   SessionOptions& s = plan.session;
   s.sequences = o.slots;
+  if (!model.facts().causal) {  // it only gives embeddings, from another session
+    s.embeddings = true;
+    s.context = s.prefill_width = s.logits_rows = 1;
+    s.cells = 0;
+    return plan;
+  }
   s.logits_rows = std::min<std::int64_t>(std::max(o.slots, kLogitsRows), s.prefill_width);
   if (o.kept_prompts_bytes == 0 || model.facts().encodes) return plan;
 

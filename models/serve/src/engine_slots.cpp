@@ -84,7 +84,7 @@ bool Engine::Impl::may_start(Text& text, Reuse& reuse) {
 // Whether there is memory for the rest of the text's tokens so far, beside what running texts still
 // need for theirs, and for a block more of each. What nobody uses can be evicted.
 bool Engine::Impl::has_room(const Text& text, const Reuse& reuse) const {
-  std::int64_t free = session.free_cells();
+  std::int64_t free = session.free_positions();
   if (free == std::numeric_limits<std::int64_t>::max() || n_running() == 0) return true;
   for (const Held& h : held) free += kCellsPerBlock * blocks_for(std::ssize(h.tokens));
   std::int64_t needed = std::ssize(text.tokens()) - reuse.n + 2 * kCellsPerBlock;
@@ -118,7 +118,12 @@ void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
   const bool again = text->generation.has_value();
   inbox.text_starts(*request);
   if (!again) text->started = Clock::now();
-  move_memory(slot, reuse);
+  std::exception_ptr error;
+  try {
+    move_memory(slot, reuse);
+  } catch (...) {
+    error = std::current_exception();
+  }
   Held& memory = held[static_cast<std::size_t>(slot.index)];
   slot.text = std::move(text);
   inbox.update_state([&](EngineState& s) {
@@ -126,6 +131,7 @@ void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
     ++s.n_running;
   });
   try {
+    if (error) std::rethrow_exception(error);
     if (again)
       slot.text->generation->move_to(slot.index, memory.tokens);
     else

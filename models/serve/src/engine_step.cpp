@@ -1,5 +1,6 @@
 // One step of an engine: which tokens it computes, and what becomes of its results.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "weft/base/error.h"
@@ -36,7 +37,8 @@ void Engine::Impl::set_quotas() {
     else
       n_text_tokens += n;
   }
-  const auto shares = divide_among_prompts(pacing.prompt_tokens(n_text_tokens), limits);
+  const std::int64_t n_pending = std::accumulate(limits.begin(), limits.end(), std::int64_t{0});
+  const auto shares = divide_among_prompts(pacing.prompt_tokens(n_text_tokens, n_pending), limits);
   std::size_t next = 0;
   for (std::size_t i = 0; i < running.size(); ++i)
     if (is_prompt(*running[i]->text)) quotas[i] = shares[next++];

@@ -4,7 +4,10 @@
 #include "weft/base/error.h"
 #include "weft/serve/engine.h"
 
+#include "engine_inbox.h"
 #include "engine_test_support.h"
+#include "made_text_model.h"
+#include "support/made_adapter.h"
 #include "support/temp_folder.h"
 
 namespace weft {
@@ -127,6 +130,123 @@ TEST_CASE("embeddings while texts run") {
     CHECK(beside[i]->text(0).tokens ==
           written_alone(model, made_request(static_cast<int>(i), 40, 60)).tokens);
   }
+}
+
+TEST_CASE("an embedding is cancelled by its flag and by the destructor") {
+  const auto model = tiny_model();
+  std::future<std::vector<Embedding>> left;
+  const std::vector<std::vector<TokenId>> texts(4000, made_prompt(1, 200));
+  {
+    Engine engine(model, {.slots = 1, .session = {.context = 400}});
+    const auto cancel = std::make_shared<std::atomic<bool>>(false);
+    auto cancelled = engine.embed(texts, {}, cancel);
+    // Texts run beside it.
+    CHECK(run(engine, made_request(1, 10, 5))->text(0).tokens.size() == 5);
+    *cancel = true;
+    CHECK_THROWS_AS(cancelled.get(), CancelledError);
+    left = engine.embed(texts, {});
+  }
+  CHECK_THROWS_AS(left.get(), CancelledError);
+}
+
+TEST_CASE("embeddings that wait are bounded") {
+  Engine engine(tiny_model(), {.slots = 1, .max_waiting = 1, .session = {.context = 400}});
+  const auto cancel = std::make_shared<std::atomic<bool>>(false);
+  const std::vector<std::vector<TokenId>> texts(4000, made_prompt(1, 200));
+  auto running = engine.embed(texts, {}, cancel);
+  auto waiting = engine.embed(texts, {}, cancel);
+  CHECK_THROWS_AS(engine.embed(texts, {}, cancel), QueueFullError);
+  *cancel = true;
+  CHECK_THROWS_AS(running.get(), CancelledError);
+  CHECK_THROWS_AS(waiting.get(), CancelledError);
+  CHECK(engine.embed({{1, 2}}, {}).get().size() == 1);
+}
+
+TEST_CASE("norms and cut texts of embeddings, by call") {
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 1, .session = {.context = 400}});
+  const std::vector<std::vector<TokenId>> texts{made_prompt(1, 50), made_prompt(2, 300)};
+  for (const int norm : {kEuclidean, kNotNormalized, kMaxInt16}) {
+    const EmbedderOptions options{.norm = norm, .truncate = true, .max_tokens = 100};
+    const auto got = engine.embed(texts, options).get();
+    const auto expected = Embedder(model, options).embed(texts);
+    for (std::size_t i = 0; i < 2; ++i) CHECK(got[i].values == expected[i].values);
+    CHECK_THROWS_AS(engine.embed(texts, {.norm = norm, .max_tokens = 100}).get(), ValueError);
+  }
+}
+
+TEST_CASE("an inbox after everything has failed") {
+  serve::EngineInbox inbox(2, 1);
+  const auto request = [] {
+    auto made = std::make_shared<serve::EngineRequest>();
+    made->wanted.texts = 3;
+    return made;
+  };
+  serve::EngineInbox::Requests received;
+  std::deque<serve::EngineInbox::Task> tasks;
+  for (int round = 0; round < 3; ++round) {
+    const RequestId first = inbox.submit(request());
+    CHECK(inbox.receive(true, received, tasks));
+    inbox.text_starts(*received.back());
+    inbox.update_state([](EngineState& s) {
+      s.slots[0].busy = true;
+      s.n_running = 1;
+    });
+    inbox.submit(request());
+    const auto failed = inbox.fail_all();
+    CHECK(failed.size() == 2);
+    CHECK(failed.contains(first));
+    received.clear();
+    CHECK(inbox.receive(true, received, tasks));
+    CHECK(received.empty());
+    CHECK(inbox.state().n_waiting == 0);
+    CHECK(inbox.state().n_running == 0);
+    CHECK_FALSE(inbox.state().slots[0].busy);
+    CHECK(inbox.state().counters.failed == static_cast<std::uint64_t>(2 * (round + 1)));
+  }
+}
+
+TEST_CASE("an engine of a model that only gives embeddings") {
+  const auto model = test::made_text_model({});
+  Engine engine(model, {.slots = 2});
+  CHECK_THROWS_AS(engine.submit(made_request(1, 5, 5), std::make_shared<test::Collector>()),
+                  UnsupportedError);
+  const std::vector<std::vector<TokenId>> texts{{2, 7, 3}, {2, 9, 11, 3}};
+  const auto got = engine.embed(texts, {}).get();
+  const auto expected = Embedder(model, {}).embed(texts);
+  for (std::size_t i = 0; i < 2; ++i) CHECK(got[i].values == expected[i].values);
+  CHECK(engine.context() == Embedder(model, {}).max_tokens());
+  CHECK(engine.memory() == Embedder(model, {}).session().memory());
+}
+
+TEST_CASE("scales of LoRAs by request") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "lora.gguf").string();
+  test::write_lora({.weights = {{"blk.0.attn_q.weight", {64, 64}}}}, path);
+  const auto model = tiny_model({}, {.adapters = {.loras = {{path, 1.0F}}}});
+  Engine engine(model, {.slots = 2, .session = {.context = 400}});
+  TextRequest request = made_request(1, 60, 30);
+  const auto tokens_with = [&](float scale) {
+    TextRequest scaled = request;
+    scaled.generation.lora_scales = std::vector<float>{scale};
+    return written_alone(model, scaled).tokens;
+  };
+  CHECK(tokens_with(0) != tokens_with(1));
+  CHECK(run(engine, request)->text(0).tokens == tokens_with(1));
+  request.generation.lora_scales = std::vector<float>{0};
+  const auto off = run(engine, request);
+  CHECK(off->text(0).tokens == tokens_with(0));
+  CHECK(off->prompts()[0].n_reused == 0);
+  CHECK(off->prompts()[0].why_not_reused == "59 tokens are held with other scales of LoRAs");
+  engine.set_lora_scales({0.5F});
+  request.generation.lora_scales.reset();
+  CHECK(run(engine, request)->text(0).tokens == tokens_with(0.5F));
+  request.generation.lora_scales = std::vector<float>{1};
+  const auto again = run(engine, request);
+  CHECK(again->text(0).tokens == tokens_with(1));
+  CHECK(again->prompts()[0].n_reused == 59);  // kept beside the slots
+  CHECK_THROWS_AS(engine.set_lora_scales({}), ValueError);
+  CHECK_THROWS_AS(engine.set_lora_scales({NAN}), ValueError);
 }
 
 }  // namespace

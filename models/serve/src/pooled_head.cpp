@@ -1,12 +1,13 @@
 #include "pooled_head.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "weft/base/error.h"
 #include "weft/files/tensor_values.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/gelu.h"
+#include "weft/ops/layer_norm.h"
+#include "weft/ops/softmax.h"
 
 namespace weft::serve {
 namespace {
@@ -43,21 +44,14 @@ std::vector<float> read_vector(const Model& model, const std::string& name, std:
 }
 
 void layer_norm(std::span<float> x, std::span<const float> weight, double eps) {
-  const auto n = static_cast<double>(x.size());
-  double sum = 0, squares = 0;
-  for (const float v : x) sum += v;
-  const double mean = sum / n;
-  for (const float v : x) squares += (v - mean) * (v - mean);
-  const double scale = 1 / std::sqrt(squares / n + eps);
+  const RowMoments m = moments_of(x, eps);
   for (std::size_t i = 0; i < x.size(); ++i)
-    x[i] = static_cast<float>((x[i] - mean) * scale * weight[i]);
+    x[i] = static_cast<float>((x[i] - m.mean) * m.factor * weight[i]);
 }
 
 void softmax(std::span<float> x) {
-  const double max = *std::ranges::max_element(x);
-  double sum = 0;
-  for (const float v : x) sum += std::exp(v - max);
-  for (float& v : x) v = static_cast<float>(std::exp(v - max) / sum);
+  const ExpSum sum = exp_sum_of(x);
+  for (float& v : x) v = static_cast<float>(sum.share_of(v));
 }
 
 }  // namespace
@@ -97,6 +91,12 @@ DenseLayers::DenseLayers(const Model& model) : n_in_(model.facts().n_embd), n_ou
   }
 }
 
+std::int64_t DenseLayers::bytes() const {
+  std::int64_t sum = 0;
+  for (const Dense& layer : layers_) sum += layer.bytes();
+  return sum;
+}
+
 void DenseLayers::apply(std::vector<float>& rows, const std::atomic<bool>* cancel) const {
   if (layers_.empty()) return;
   std::vector<float> all;
@@ -134,6 +134,11 @@ Classifier::Classifier(const Model& model)
 
 std::int64_t Classifier::n_out() const {
   return output_ ? output_->n_out : hidden_->n_out;
+}
+
+std::int64_t Classifier::bytes() const {
+  const auto of = [](const std::optional<Dense>& layer) { return layer ? layer->bytes() : 0; };
+  return of(hidden_) + of(output_) + std::ssize(norm_) * 4;
 }
 
 std::vector<float> Classifier::scores(std::span<const float> pooled) const {

@@ -19,6 +19,7 @@ struct Dense {
   std::vector<float> weight;  // [n_out, n_in]
   std::vector<float> bias;    // [n_out]
 
+  std::int64_t bytes() const { return (std::ssize(weight) + std::ssize(bias)) * 4; }
   std::vector<float> operator()(std::span<const float> x) const;
 };
 
@@ -32,6 +33,7 @@ class DenseLayers {
  public:
   explicit DenseLayers(const Model& model);
   std::int64_t n_out() const { return n_out_; }
+  std::int64_t bytes() const;  // of memory
   // x [rows, D] -> [rows, W]. Throws CancelledError, and leaves the rows, if `cancel` becomes true.
   void apply(std::vector<float>& rows, const std::atomic<bool>* cancel = nullptr) const;
 
@@ -49,6 +51,7 @@ class Classifier {
   // the layer that the norm follows, and like read_dense().
   explicit Classifier(const Model& model);
   std::int64_t n_out() const;
+  std::int64_t bytes() const;  // of memory
   // What it reads: the mean if it has a norm (ModernBERT), else the last token of a causal model
   // and the first one of others.
   Pooling reads() const { return reads_; }

@@ -10,10 +10,9 @@ namespace {
 // hardly more efficient, and requests that arrive meanwhile wait for it.
 constexpr double kLongStep = 0.5;
 constexpr std::int64_t kEnoughTokens = 64;
-// Beside texts, prompts wait until there is time for that many tokens or seconds: narrow steps cost
-// more per token.
-constexpr std::int64_t kWorthwhileTokens = 16;
-constexpr double kWorthwhileSeconds = 0.01;
+// How long texts may wait for prompts at once, if their own steps are shorter. Wide steps cost less
+// per token.
+constexpr double kPause = 0.1;
 // The weight of a new measurement.
 constexpr double kNew = 0.25;
 
@@ -53,41 +52,45 @@ std::int64_t PromptPacing::tokens_within(double seconds, std::int64_t n_texts,
   return low;
 }
 
-std::int64_t PromptPacing::prompt_tokens(std::int64_t n_texts) const {
+std::int64_t PromptPacing::prompt_tokens(std::int64_t n_texts, std::int64_t n_pending) const {
   const std::int64_t widest = bounds_.back() - n_texts;
   if (n_texts == 0)
     return std::max(tokens_within(kLongStep, 0, widest), std::min(kEnoughTokens, widest));
-  const std::int64_t max = max_beside_ > 0 ? std::min(max_beside_, widest) : widest;
-  const double alone = seconds_of(n_texts);
-  const std::int64_t n = tokens_within(alone + credit_, n_texts, max);
-  const bool worthwhile = n >= std::min(kWorthwhileTokens, max) || credit_ >= kWorthwhileSeconds;
-  return worthwhile ? std::max<std::int64_t>(n, 1) : 0;
+  std::int64_t max = std::min(widest, n_pending);
+  if (max_beside_ > 0) max = std::min(max, max_beside_);
+  if (max < 1) return 0;
+  const double alone = seconds_of(n_texts), longest = pause(n_texts);
+  const std::int64_t n = std::max<std::int64_t>(1, tokens_within(alone + longest, n_texts, max));
+  const double needed = std::min(longest, seconds_of(n_texts + n) - alone);
+  return credit_ >= needed ? n : 0;
 }
 
 void PromptPacing::measured(std::int64_t n_texts, std::int64_t n_prompt_tokens, double seconds) {
-  const std::int64_t n = n_texts + n_prompt_tokens;
-  if (n_texts > 0) {
-    const double alone = n_prompt_tokens > 0 ? seconds_of(n_texts) : seconds;
-    // The time that could not be used, because there were no prompts, is not saved up.
-    credit_ = std::min(credit_ + alone - (seconds - alone), std::max(alone, kWorthwhileSeconds));
-    credit_ = std::max(credit_, -kLongStep);
-  }
-  const auto at = std::ranges::lower_bound(bounds_, n) - bounds_.begin();
+  const double alone = n_prompt_tokens > 0 ? seconds_of(n_texts) : seconds;
+  learn(n_texts + n_prompt_tokens, seconds);
+  if (n_texts == 0) return;
+  // Time that is not used, because there are no prompts, is only saved up for one step.
+  credit_ = std::min(credit_ + alone - (seconds - alone), pause(n_texts));
+  credit_ = std::max(credit_, -kLongStep);
+}
+
+double PromptPacing::pause(std::int64_t n_texts) const {
+  return std::max(seconds_of(n_texts), kPause);
+}
+
+void PromptPacing::learn(std::int64_t n_tokens, double seconds) {
+  const auto at = std::ranges::lower_bound(bounds_, n_tokens) - bounds_.begin();
   Point& point = points_[std::min(static_cast<std::size_t>(at), points_.size() - 1)];
   if (!point.is_measured) {
     // The other predictions are probably wrong by the same factor.
-    const double factor = seconds / std::max(seconds_of(n), 1e-9);
+    const double factor = seconds / std::max(seconds_of(n_tokens), 1e-9);
     for (Point& other : points_)
       if (!other.is_measured) other.seconds *= factor;
-    point = {static_cast<double>(n), seconds, true};
+    point = {static_cast<double>(n_tokens), seconds, true};
     return;
   }
-  point.tokens += kNew * (static_cast<double>(n) - point.tokens);
+  point.tokens += kNew * (static_cast<double>(n_tokens) - point.tokens);
   point.seconds += kNew * (seconds - point.seconds);
-}
-
-void PromptPacing::spent(double seconds) {
-  credit_ = std::max(credit_ - seconds, -kLongStep);
 }
 
 std::vector<std::int64_t> divide_among_prompts(std::int64_t n_tokens,

@@ -18,17 +18,18 @@ class PromptPacing {
   // `widths` are ascending. `max_beside` limits the tokens beside texts that generate; 0: no limit.
   PromptPacing(std::vector<Width> widths, std::int64_t max_beside);
 
-  // The tokens of prompts for the next step, which also has `n_texts` new tokens; at least 1 if
-  // n_texts is 0.
-  std::int64_t prompt_tokens(std::int64_t n_texts) const;
+  // The tokens of prompts for the next step, which also has `n_texts` new tokens, if prompts lack
+  // n_pending tokens; at least 1 if n_texts is 0. Beside texts, prompts save up their time for
+  // steps that are wide enough to be efficient, as far as texts may wait.
+  std::int64_t prompt_tokens(std::int64_t n_texts, std::int64_t n_pending) const;
   // A step took this long.
   void measured(std::int64_t n_texts, std::int64_t n_prompt_tokens, double seconds);
-  // Other work than steps took this long, while texts wait.
-  void spent(double seconds);
 
   double seconds_of(std::int64_t n_tokens) const;  // estimated, of a step
 
  private:
+  double pause(std::int64_t n_texts) const;  // how long texts may wait at once
+  void learn(std::int64_t n_tokens, double seconds);
   // The largest n up to `max` for which a step of n + n_texts tokens takes at most this long.
   std::int64_t tokens_within(double seconds, std::int64_t n_texts, std::int64_t max) const;
 

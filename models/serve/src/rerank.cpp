@@ -42,18 +42,20 @@ std::vector<TokenId> join(const Model& model, std::string_view query, std::strin
   const Tokenizer& tokenizer = model.tokenizer();
   const TokenizerFlags& flags = model.vocabulary().flags();
   const SpecialTokens& special = model.vocabulary().special();
-  const std::vector<TokenId> around = tokenizer.encode("");  // opening and closing token
-  const bool opens = flags.add_bos && !around.empty();
-  std::vector<TokenId> tokens(around.begin(), around.begin() + opens);
+  std::vector<TokenId> tokens;
+  const auto add_token = [&](bool wanted, TokenId id) {
+    if (wanted && id != kNoToken) tokens.push_back(id);
+  };
   const auto add = [&](std::string_view text) {
     const std::vector<TokenId> ids = tokenizer.encode(text, {.add_special = false});
     tokens.insert(tokens.end(), ids.begin(), ids.end());
   };
+  add_token(true, tokenizer.opening());
   add(query);
-  if (flags.add_eos && special.eos != kNoToken) tokens.push_back(special.eos);
-  if (flags.add_sep && special.sep != kNoToken) tokens.push_back(special.sep);
+  add_token(flags.add_eos, special.eos);
+  add_token(flags.add_sep, special.sep);
   add(document);
-  tokens.insert(tokens.end(), around.begin() + opens, around.end());
+  add_token(true, tokenizer.closing());
   return tokens;
 }
 

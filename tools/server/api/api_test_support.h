@@ -33,7 +33,7 @@ class FakeExchange : public http::Exchange {
   void end() override {
     set([&] { done = true; });
   }
-  std::size_t unsent() const override { return 0; }
+  std::size_t unsent() const override { return n_unsent; }
   void on_client_left(std::function<void()> left) override { left_ = std::move(left); }
 
   void leave() { left_(); }
@@ -51,6 +51,7 @@ class FakeExchange : public http::Exchange {
 
   http::Reply answer;
   bool done = false, streamed = false;
+  std::size_t n_unsent = 0;
 
  private:
   template <class F>
@@ -133,6 +134,7 @@ struct FakeServer {
     served->name = "stories";
     served->aliases = {"stories"};
     served->model = Model::load(WEFT_BUNDLED_MODELS "/weft-stories.gguf");
+    model = served->model;
     served->texts = texts;
     served->tree = std::make_shared<const TokenTree>(served->model->tokenizer());
     served->chat_template = make_chat_template(
@@ -157,6 +159,13 @@ struct FakeServer {
     return send("POST", std::move(path), std::move(body))->wait();
   }
 
+  // The prompt of the latest request, with control tokens.
+  std::string prompt() const {
+    return model->tokenizer().decode(texts->requests.back().prompt,
+                                     DecodeOptions{.show_special = true});
+  }
+
+  std::shared_ptr<const Model> model;
   std::shared_ptr<FakeTexts> texts = std::make_shared<FakeTexts>();
   Workers workers;
   std::unique_ptr<Models> models;

@@ -16,6 +16,7 @@ namespace weft::api {
 namespace {
 
 constexpr std::size_t kMaxName = 256;
+constexpr std::size_t kMaxMessages = 65536;
 
 // Why parts of this type are refused.
 std::string_view problem_of_part(std::string_view type) {
@@ -194,7 +195,7 @@ Form<ChatMessage> message_form() {
 }
 
 Form<std::vector<ChatMessage>> messages_form() {
-  auto messages = list(message_form(), 1);
+  auto messages = list(message_form(), 1, kMaxMessages);
   messages.expected = "a list of messages";
   return messages;
 }
@@ -229,10 +230,13 @@ Form<ToolChoice> tool_choice_form() {
             if (json == "none") return {Kind::none};
             if (json == "auto") return {Kind::automatic};
             if (json == "required" || json == "any") return {Kind::required};
+            if (!json.is_object()) refuse(path, expected, json);
+            const auto type = json.find("type");
+            if (type != json.end() && !type->is_null() && *type != "function")
+              refuse(path, expected, json);
             const Json::json_pointer nested("/function/name"), flat("/name");
             for (const auto& at : {nested, flat})
-              if (json.is_object() && json.contains(at) && json[at].is_string() &&
-                  json.value("type", "function") == "function")
+              if (json.contains(at) && json[at].is_string())
                 return {Kind::named, json[at].get<std::string>()};
             refuse(path, expected, json);
           }};
@@ -243,8 +247,7 @@ void check_tools(const std::vector<Tool>& tools, const ToolChoice& choice,
   std::set<std::string_view> names;
   for (const Tool& tool : tools)
     if (!names.insert(tool.name).second)
-      throw bad_request(tool.param + ".name",
-                        fmt::format("the name {} comes twice", literal(tool.name)));
+      throw bad_request(tool.param + ".name", fmt::format("duplicate name {}", literal(tool.name)));
   using Kind = ToolChoice::Kind;
   if (tools.empty() && (choice.kind == Kind::required || choice.kind == Kind::named))
     throw bad_request(choice_param, "there are no tools");

@@ -22,7 +22,7 @@ Form<Tool> tool_form();
 Form<Tool> function_form();
 Form<ToolChoice> tool_choice_form();
 
-// Throws ApiError 400: a name that comes twice, a choice without tools or of a missing one.
+// Throws ApiError 400: duplicate names, a choice without tools or of a missing one.
 void check_tools(const std::vector<Tool>& tools, const ToolChoice& choice,
                  const std::string& choice_param);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,14 +53,13 @@ std::string kwargs_json(const ServedModel& model, const ChatInput& input) {
   return to_text(all);
 }
 
-// Tool messages get the name of the function that they answer: some templates need it.
+// Tool messages get the name of the latest call that they answer: some templates need it.
 std::vector<ChatMessage> named_messages(std::vector<ChatMessage> messages) {
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    ChatMessage& m = messages[i];
+  std::unordered_map<std::string, std::string> names;  // by ids of calls
+  for (ChatMessage& m : messages) {
+    for (const ToolCall& call : m.tool_calls) names[call.id] = call.name;
     if (m.role != "tool" || !m.name.empty() || m.tool_call_id.empty()) continue;
-    for (std::size_t k = i; k-- > 0;)
-      for (const ToolCall& call : messages[k].tool_calls)
-        if (m.name.empty() && call.id == m.tool_call_id) m.name = call.name;
+    if (const auto named = names.find(m.tool_call_id); named != names.end()) m.name = named->second;
   }
   return messages;
 }
@@ -73,14 +74,21 @@ RenderedChat render(const ServedModel& model, const ChatInput& input,
   });
 }
 
-// Everything up to the end of the last message's content. False if the template changed it.
+// Everything up to the end of the last message's content. False if the template changed it. The
+// text of the template is not searched: it may have the same words.
 bool cut_after(const std::string& content, RenderedChat& chat) {
-  const std::size_t at = chat.text.rfind(content);
-  if (content.empty() || at == std::string::npos) return false;
-  chat.text.resize(at + content.size());
-  std::erase_if(chat.foreign, [&](const TextRange& r) { return r.begin >= chat.text.size(); });
-  for (TextRange& range : chat.foreign) range.end = std::min(range.end, chat.text.size());
-  return true;
+  if (content.empty()) return false;
+  for (std::size_t i = chat.foreign.size(); i-- > 0;) {
+    const TextRange range = chat.foreign[i];
+    const std::size_t at =
+        std::string_view(chat.text).substr(range.begin, range.end - range.begin).rfind(content);
+    if (at == std::string_view::npos) continue;
+    chat.foreign.resize(i + 1);
+    chat.foreign[i].end = range.begin + at + content.size();
+    chat.text.resize(chat.foreign[i].end);
+    return true;
+  }
+  return false;
 }
 
 RenderedChat render(const ServedModel& model, const ChatInput& input) {
@@ -111,8 +119,9 @@ std::vector<TokenId> shown_tokens(const Tokenizer& tokenizer, const ReplyReading
 void check_parameters(const ChatInput& input) {
   for (const Tool& tool : input.tools) {
     if (tool.parameters.empty()) continue;
-    naming(tool.param + ".parameters",
-           [&] { return Grammar::from_json_schema(tool.parameters, {.closed_objects = true}); });
+    naming(tool.param + ".parameters", [&] {
+      return Grammar::from_json_schema(tool.parameters, JsonSchemaOptions::concise());
+    });
   }
 }
 
@@ -133,10 +142,10 @@ bool enforces_free_calls(const ChatInput& input) {
 void set_grammar(const ServedModel& model, const ChatInput& input, ChatPrompt& chat) {
   const Constraint& constraint = input.constraint;
   if (constraint.kind == Constraint::Kind::gbnf) {
-    if (must_call(input))
+    if (must_call(input) || (may_call(input) && enforces_free_calls(input)))
       throw bad_request(constraint.param,
-                        "a grammar for all that is generated cannot be kept together with a "
-                        "tool_choice that demands a call");
+                        "a grammar for all that is generated cannot hold together with tools that "
+                        "must be called, strict tools, or at most one call");
     chat.grammar = compile_constraint(model, constraint);
     return;
   }

@@ -173,10 +173,67 @@ TEST_CASE("constraints become grammars, or errors that name the field") {
         "response_format.json_schema.schema");
   CHECK(error(R"("grammar": "root ::= x")")["param"] == "grammar");
   CHECK(error(R"("grammar": "root ::= \"x\"", "guided_regex": "x")")["param"] == "guided_regex");
+  const std::string grammar = R"(, "grammar": "root ::= \"x\"")";
+  CHECK(error(kTools + grammar + R"(, "tool_choice": "required")")["param"] == "grammar");
+  CHECK(error(kTools + grammar + R"(, "parallel_tool_calls": false)")["param"] == "grammar");
+  CHECK(accepts(kTools + grammar, "x"));
+  CHECK(error(R"("response_format": {"type": "text", "schema": {}})")["param"] ==
+        "response_format.schema");
+  CHECK(error(R"("response_format": {"type": "text", "json_schema": {"schema": {}}})")["param"] ==
+        "response_format.json_schema");
+  CHECK(error(R"("response_format": {"type": "json_schema", "schema": {},
+                                     "json_schema": {"schema": {}}})")["param"] ==
+        "response_format.schema");
   const std::string bad_tool = R"("tools": [{"type": "function", "function": {"name": "f",
       "parameters": {"type": "object", "properties": {"a": {"type": 5}}}}}])";
   CHECK(error(bad_tool + R"(, "tool_choice": "required")")["param"] ==
         "tools[0].function.parameters");
+}
+
+TEST_CASE("the type of a tool_choice is \"function\" or absent") {
+  FakeServer server(kTemplate);
+  server.texts->texts = {"x"};
+  const auto status = [&](std::string_view type) {
+    return server
+        .post("/v1/chat/completions",
+              body(fmt::format(R"({}, "tool_choice": {{{} "function": {{"name": "set_lamp"}}}})",
+                               kTools, type)))
+        .status;
+  };
+  for (const char* type : {"", R"("type": "function",)", R"("type": null,)"})
+    CHECK(status(type) == 200);
+  for (const char* type : {R"("type": 5,)", R"("type": "custom",)", R"("type": [],)"})
+    CHECK(status(type) == 400);
+}
+
+TEST_CASE("a chat of many calls and their answers is prepared in linear time") {
+  FakeServer server("{{ messages[-1].name }}");
+  server.texts->texts = {"x"};
+  std::string messages;
+  constexpr int kCalls = 20'000;  // quadratic: minutes
+  for (int i = 0; i < kCalls; ++i)
+    messages += fmt::format(
+        R"({{"role": "assistant", "tool_calls": [{{"id": "{0}", "function": {{"name": "f{0}"}}}}]}},)",
+        i);
+  for (int i = 0; i < kCalls; ++i)
+    messages += fmt::format(R"({{"role": "tool", "content": "", "tool_call_id": "{}"}},)", i);
+  messages.pop_back();
+  const http::Reply reply =
+      server.post("/v1/chat/completions", fmt::format(R"({{"messages": [{}]}})", messages));
+  CAPTURE(reply.body);
+  CHECK(reply.status == 200);
+  CHECK(server.prompt() == "f19999");
+}
+
+TEST_CASE("a message that is continued ends with its content, not with words of the template") {
+  FakeServer server(kTemplate);
+  server.texts->texts = {"x"};
+  const http::Reply reply = server.post("/v1/chat/completions",
+                                        R"({"messages": [{"role": "user", "content": "Hi"},
+          {"role": "assistant", "reasoning_content": "Why?", "content": "end"}]})");
+  CAPTURE(reply.body);
+  CHECK(reply.status == 200);
+  CHECK(server.prompt().ends_with("assistant\nend"));
 }
 
 TEST_CASE("errors have the form of the interface, before the first byte of a stream") {
@@ -232,6 +289,31 @@ TEST_CASE("completions: several prompts, echo, ids") {
   CHECK(server.post("/v1/completions", R"({"prompt": [99999999]})").status == 400);
   CHECK(server.post("/v1/completions", R"({"prompt": "a", "n": 3, "best_of": 2})").status == 400);
   CHECK(server.post("/v1/completions", R"({"prompt": "a", "suffix": "b"})").status == 400);
+}
+
+TEST_CASE("completions: the numbers of biases and of choices are limited") {
+  FakeServer server(kTemplate);
+  server.texts->texts = {"x"};
+  const auto status = [&](std::string_view fields) {
+    return server.post("/v1/completions", fmt::format(R"({{"prompt": "a", {}}})", fields)).status;
+  };
+  CHECK(status(R"("logit_bias": {"5": 1, "6": 2})") == 200);
+  CHECK(server.texts->requests.back().generation.sampler.logit_bias.size() == 2);
+  CHECK(status(R"("logit_bias": [[5, 1], [5, 2]])") == 400);
+  CHECK(status(R"("logit_bias": {"5": 1, "05": 2})") == 400);
+  std::string biases = "[0, 1]";
+  for (int i = 1; i <= 4096; ++i) biases += fmt::format(", [{}, 1]", i);
+  CHECK(status(fmt::format(R"("logit_bias": [{}])", biases)) == 400);
+  std::string prompts = R"("a")";
+  for (int i = 1; i < 100; ++i) prompts += R"(, "a")";
+  const auto several = [&](int n) {
+    return server
+        .post("/v1/completions",
+              fmt::format(R"({{"prompt": [{}], "n": {}, "max_tokens": 1}})", prompts, n))
+        .status;
+  };
+  CHECK(several(2) == 200);
+  CHECK(several(41) == 400);
 }
 
 TEST_CASE("embeddings and models") {

@@ -92,7 +92,8 @@ CompletionAnswerOptions answer_options(const CompletionRequest& request) {
                                  .prompts = {},
                                  .include_usage = request.stream_options.include_usage};
   if (!request.best_of) return answer;
-  const Path param = Path().member("best_of");
+  const Path root;
+  const Path param = root.member("best_of");
   if (*request.best_of < request.n) refuse(param, "must not be less than n");
   if (*request.best_of > request.n && request.stream)
     refuse(param, "the best of several cannot be streamed");
@@ -123,6 +124,7 @@ void completions(const std::shared_ptr<Call>& call) {
   if (request.echo && !request.suffix.empty())
     refuse(Path().member("suffix"), "cannot be combined with echo");
   CompletionAnswerOptions answer = answer_options(request);
+  check_n_choices(request.prompts.size(), answer.best_of, "prompt");
   request.constraints.push_back(request.response_format);
   const auto grammar = compile_constraint(model, only_constraint(request.constraints));
   TextJob job{.prompts = {}, .reading = {}, .prompt_param = "prompt"};

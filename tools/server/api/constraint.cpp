@@ -41,9 +41,9 @@ std::shared_ptr<const Grammar> compile_constraint(const ServedModel& model,
       case Kind::none:
         return nullptr;
       case Kind::json_object:
-        return Grammar::from_json_schema(R"({"type": "object"})");
+        return Grammar::from_json_schema(R"({"type": "object"})", JsonSchemaOptions::concise());
       case Kind::json_schema:
-        return Grammar::from_json_schema(constraint.text, {.closed_objects = true});
+        return Grammar::from_json_schema(constraint.text, JsonSchemaOptions::concise());
       case Kind::regex:
         return Grammar::from_regex(constraint.text);
       case Kind::choice:

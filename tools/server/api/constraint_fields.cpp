@@ -111,9 +111,15 @@ Form<Constraint> response_format_form() {
   return {"an object with a type", table.schema(), kObject,
           [](const Json& json, const Path& path) -> Constraint {
             FormatFields format = table.read(json, {}, path);
+            const bool has_inner =
+                format.json_schema && format.json_schema->schema.kind != Kind::none;
+            if (format.schema && (has_inner || format.type == "text"))
+              refuse(path.member("schema"),
+                     has_inner ? "there is another schema" : "a format of type text has no schema");
+            if (has_inner && format.type == "text")
+              refuse(path.member("json_schema"), "a format of type text has no schema");
             if (format.type == "text") return {};
-            if (format.json_schema && format.json_schema->schema.kind != Kind::none)
-              return std::move(format.json_schema->schema);
+            if (has_inner) return std::move(format.json_schema->schema);
             if (format.schema) return std::move(*format.schema);
             if (format.type == "json_schema")
               refuse(path.member("json_schema").member("schema"), "is required");

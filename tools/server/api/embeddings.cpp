@@ -34,7 +34,7 @@ const Fields<EmbeddingRequest>& embedding_fields() {
           .add("encoding_format", &R::encoding_format, word({"float", "base64"}),
                "base64: little-endian float32")
           .add("dimensions", &R::dimensions, whole(1, 1 << 20),
-               "cut the vectors to so many numbers, and normalize them anew");
+               "truncate vectors to this length and renormalize them");
   return table;
 }
 

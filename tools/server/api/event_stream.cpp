@@ -10,6 +10,7 @@ namespace {
 
 // More unsent bytes mean a slow reader, who needs no pings.
 constexpr std::size_t kSlowReader = std::size_t{64} << 10;
+constexpr std::size_t kMaxUnsent = std::size_t{16} << 20;
 
 http::Reply beginning(StreamForm form) {
   return {.body = {},
@@ -51,6 +52,20 @@ struct EventStream::Shared : std::enable_shared_from_this<Shared> {
     });
   }
 
+  // REQUIRES: locked.
+  void write_event(std::string_view data, std::string_view event) {
+    if (ended) return;
+    std::string piece;
+    piece.reserve(data.size() + event.size() + 20);
+    if (form == StreamForm::events) {
+      if (!event.empty()) piece.append("event: ").append(event).append("\n");
+      piece.append("data: ").append(data).append("\n\n");
+    } else {
+      piece.append(data).append("\n");
+    }
+    write(std::move(piece));
+  }
+
   // REQUIRES: locked. Returns whether it had not ended.
   bool finish() {
     if (std::exchange(ended, true)) return false;
@@ -78,16 +93,10 @@ EventStream::~EventStream() {
 }
 
 void EventStream::send(std::string_view data, std::string_view event) {
-  std::string piece;
-  piece.reserve(data.size() + event.size() + 20);
-  if (shared_->form == StreamForm::events) {
-    if (!event.empty()) piece.append("event: ").append(event).append("\n");
-    piece.append("data: ").append(data).append("\n\n");
-  } else {
-    piece.append(data).append("\n");
-  }
   const std::lock_guard lock(shared_->mutex);
-  if (!shared_->ended) shared_->write(std::move(piece));
+  if (shared_->begun && shared_->call->exchange->unsent() > kMaxUnsent)
+    throw unavailable("the client reads the answer too slowly");
+  shared_->write_event(data, event);
 }
 
 void EventStream::fail(const ApiError& error) {
@@ -98,8 +107,8 @@ void EventStream::fail(const ApiError& error) {
       if (shared_->finish()) shared_->call->fail(error);
       return;
     }
+    shared_->write_event(error_body(error, form), form == ErrorForm::anthropic ? "error" : "");
   }
-  send(error_body(error, form), form == ErrorForm::anthropic ? "error" : "");
   end();
 }
 

@@ -24,7 +24,8 @@ class EventStream {
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
 
-  // `data`: JSON without line breaks. `event`: the name of the event; empty: none.
+  // `data`: JSON without line breaks. `event`: the name of the event; empty: none. Throws ApiError
+  // if the client has left too much unread: what is unsent has a limit.
   void send(std::string_view data, std::string_view event = {});
   // Before the first piece: the error as the whole answer. Later: as an event in the form of the
   // interface, which ends the stream.

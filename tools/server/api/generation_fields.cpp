@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <random>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kMaxStops = 256;
+constexpr std::size_t kMaxBiases = 4096;
 
 // Other servers' names of samplers.
 std::string sampler_name(const std::string& name) {
@@ -72,11 +74,40 @@ TokenId token_of(const ServedModel& model, const std::string& id, std::string_vi
   return token_of(model, value, param);
 }
 
+std::vector<std::pair<TokenId, float>> biases_of(const ServedModel& model, const Bias& given) {
+  std::vector<std::pair<TokenId, float>> biases;
+  std::unordered_set<TokenId> ids;
+  for (const auto& [text, bias] : given) {
+    const TokenId id = token_of(model, text, "logit_bias");
+    if (!ids.insert(id).second)
+      throw bad_request("logit_bias", fmt::format("duplicate token {}", id));
+    biases.emplace_back(id, bias);
+  }
+  return biases;
+}
+
 std::uint64_t seed_of(const ServedModel& model, const GenerationFields& fields) {
   if (fields.seed && *fields.seed != -1) return static_cast<std::uint64_t>(*fields.seed);
   if (!fields.seed && !model.random_seed) return model.sampler.seed;
   thread_local std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
+}
+
+const Fields<SamplerOptions>& penalty_fields() {
+  using S = SamplerOptions;
+  static const auto table =
+      Fields<S>()
+          .add("frequency_penalty", &S::frequency_penalty, number(-2, 2),
+               "subtracted for each time that the token came before")
+          .add("presence_penalty", &S::presence_penalty, number(-2, 2),
+               "subtracted if the token came before")
+          .add("repeat_penalty", &S::repeat_penalty, number(0.001, 1000),
+               "divides the logits of tokens that came before; 1: off")
+          .add("repetition_penalty", &S::repeat_penalty, number(0.001, 1000),
+               "another name of repeat_penalty")
+          .add("repeat_last_n", &S::penalty_last_n, whole(-1, std::numeric_limits<int>::max()),
+               "how many of the latest tokens are penalized; 0: none");
+  return table;
 }
 
 }  // namespace
@@ -87,6 +118,7 @@ Form<Bias> bias_form(double limit) {
           R"({"anyOf":[{"type":"object","additionalProperties":{"type":["number","boolean"]}},)"
           R"({"type":"array","items":{"type":"array","minItems":2,"maxItems":2}}]})",
           kObject | kArray, [expected, limit](const Json& json, const Path& path) {
+            forms::check_size(json.size(), 0, kMaxBiases, path);
             Bias biases;
             if (json.is_object()) {
               for (const auto& [id, value] : json.get_ref<const Json::object_t&>())
@@ -126,16 +158,7 @@ const Fields<SamplerOptions>& sampler_fields() {
           .add("typical_p", &S::typical_p, number(0, 1), "locally typical sampling; 1: off")
           .add("top_n_sigma", &S::top_n_sigma, number(), "0 and less: off")
           .add("tfs_z", &S::tail_free_z, number(0, 1), "tail-free sampling; 1: off")
-          .add("frequency_penalty", &S::frequency_penalty, number(-2, 2),
-               "subtracted for each time that the token came before")
-          .add("presence_penalty", &S::presence_penalty, number(-2, 2),
-               "subtracted if the token came before")
-          .add("repeat_penalty", &S::repeat_penalty, number(0.001, 1000),
-               "divides the logits of tokens that came before; 1: off")
-          .add("repetition_penalty", &S::repeat_penalty, number(0.001, 1000),
-               "another name of repeat_penalty")
-          .add("repeat_last_n", &S::penalty_last_n, whole(-1, kMaxInt),
-               "how many of the latest tokens are penalized; 0: none")
+          .include(penalty_fields())
           .add("dynatemp_range", &S::dynamic_range, number(0),
                "how far the temperature varies with the entropy")
           .add("dynatemp_exponent", &S::dynamic_exponent, number(),
@@ -194,6 +217,14 @@ const Fields<GenerationFields>& generation_fields() {
   return table;
 }
 
+void check_n_choices(std::size_t n_prompts, std::size_t n, std::string_view prompt_param) {
+  constexpr std::size_t kMaxChoices = 4096;
+  if (n_prompts * n <= kMaxChoices) return;
+  throw bad_request(std::string(prompt_param),
+                    fmt::format("{} prompts of {} choices are more than {} choices of a request",
+                                n_prompts, n, kMaxChoices));
+}
+
 GenerationFields initial_generation(const ServedModel& model) {
   GenerationFields fields;
   fields.sampler = model.sampler;
@@ -214,8 +245,7 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   GenerationOptions& g = request.generation;
   g.sampler = fields.sampler;
   g.sampler.seed = seed_of(model, fields);
-  for (const auto& [id, bias] : fields.logit_bias)
-    g.sampler.logit_bias.emplace_back(token_of(model, id, "logit_bias"), bias);
+  g.sampler.logit_bias = biases_of(model, fields.logit_bias);
   if (fields.dry_sequence_breakers && g.sampler.dry_multiplier > 0)
     g.sampler.dry_breakers = tokens_with(model.model->tokenizer(), *fields.dry_sequence_breakers);
   g.rules.tree = model.tree;

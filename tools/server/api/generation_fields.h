@@ -51,8 +51,11 @@ Form<Bias> bias_form(double limit = 100);
 // A text or a list of texts.
 Form<std::vector<std::string>> stop_form();
 
-// The request to the engine. Throws ApiError for ids that the vocabulary does not have and an
-// unknown slot; context_exceeded(prompt_param) for a prompt that does not fit.
+// Throws ApiError 400 with `prompt_param` if one request has too many choices: `n` of each prompt.
+void check_n_choices(std::size_t n_prompts, std::size_t n, std::string_view prompt_param);
+
+// The request to the engine. Throws ApiError for ids that the vocabulary does not have, duplicate
+// ids of biases and an unknown slot; context_exceeded(prompt_param) for a prompt that does not fit.
 // `logprobs`: GenerationOptions::logprobs.
 TextRequest text_request(const ServedModel& model, const GenerationFields& fields,
                          std::vector<TokenId> prompt, int logprobs, std::string_view prompt_param);

@@ -52,6 +52,28 @@ TEST_CASE("/v1/messages answers, and counts the tokens that it uses") {
   CHECK(error["error"]["type"] == "invalid_request_error");
 }
 
+TEST_CASE("a stream ends with an error if its client does not read") {
+  Interfaces server;
+  http::Request request;
+  request.method = "POST";
+  request.path = "/v1/messages";
+  request.body = R"({"stream": true, "max_tokens": 20, )" + kMessages + "}";
+  const auto exchange = std::make_shared<FakeExchange>(std::move(request));
+  exchange->n_unsent = std::size_t{17} << 20;
+  server.router->handle(exchange);
+  const std::string text = exchange->wait().body;
+  CHECK(exchange->done);
+  CHECK(text.find("too slowly") != text.npos);
+  CHECK(text.find("message_stop") == text.npos);
+  CHECK(server.texts->cancelled == std::vector<RequestId>{1});
+}
+
+TEST_CASE("native: two names of one thing are refused together") {
+  Interfaces server;
+  server.ask("/embedding", R"({"content": "a", "input": "b"})", 400);
+  server.ask("/rerank", R"({"query": "q", "documents": ["a"], "texts": ["b"]})", 400);
+}
+
 TEST_CASE("/v1/responses: kept, continued, deleted") {
   Interfaces server;
   const Json first = server.ask("/v1/responses", R"({"input": "Thank you."})");

@@ -61,7 +61,7 @@ class Builder : public nlohmann::json_sax<Json> {
     replace_nul(name);
     Level& level = levels_.back();
     if (!is_new(level, name))
-      refuse(fmt::format("the name {} comes twice in an object", literal(name.substr(0, 80))));
+      refuse(fmt::format("duplicate name {} in an object", literal(name.substr(0, 80))));
     level.value->get_ref<Json::object_t&>().push_back({std::move(name), nullptr});
     return true;
   }

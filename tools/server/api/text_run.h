@@ -2,7 +2,7 @@
 // Runs texts of the engine for one HTTP request, and passes what becomes of them to a writer. Whole
 // answers and streams get the same pieces, so that they cannot differ.
 //
-//   engine thread: events -> strand of the request (preparing threads): ReplyParser -> AnswerWriter
+//   engine thread: events -> preparing threads, one at a time: ReplyParser -> AnswerWriter
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,7 @@
 #include "access.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -147,6 +148,11 @@ Headers Access::answer_headers(const RequestHead& head) const {
   headers.emplace_back("Access-Control-Allow-Origin", origin);
   headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, retry-after");
   return headers;
+}
+
+std::string Access::client_of(const RequestHead& head) const {
+  if (!needs_key()) return head.peer;
+  return fmt::format("{:016x}", std::hash<std::string_view>()(key_of(head)));
 }
 
 void Access::set_keys(const std::vector<std::string>& keys) {

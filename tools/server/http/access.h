@@ -41,6 +41,9 @@ class Access {
   // Access-Control-Allow-Origin for an allowed origin, and Vary.
   Headers answer_headers(const RequestHead& head) const;
 
+  // What tells clients apart: a number made from the key, or the peer if no key is needed.
+  std::string client_of(const RequestHead& head) const;
+
   void set_keys(const std::vector<std::string>& keys);
   bool needs_key() const;
 
@@ -51,8 +54,8 @@ class Access {
 
 // "one,two" -> one, two, without blanks around them. Empty ones are dropped.
 std::vector<std::string> split_list(std::string_view text);
-// One key per line; empty lines, and those that begin with '#', are none. Throws IoError naming the
-// file.
+// One key per line; empty lines, and those that begin with '#', are skipped. Throws IoError naming
+// the file.
 std::vector<std::string> read_key_file(const std::string& path);
 
 // Names in Host by which clients on this machine reach a server that is bound to loopback.

@@ -52,6 +52,14 @@ TEST_CASE("keys") {
     CHECK(status(access, head({}, "GET", open)) == 0);
   CHECK(status(access, head({}, "GET", "/healthy")) == 401);
 
+  // One client, however it writes its key.
+  const auto client = [&](Headers headers) { return access.client_of(head(std::move(headers))); };
+  const std::string one = client({{"Authorization", "Bearer one"}});
+  CHECK(one == client({{"authorization", "bearer  one"}, {"X-Api-Key", "anything"}}));
+  CHECK(one == client({{"X-Api-Key", "one"}}));
+  CHECK(one != client({{"X-Api-Key", "two"}}));
+  CHECK(one.find("one") == one.npos);
+
   access.set_keys({"three"});
   CHECK(with("X-Api-Key", "one") == 401);
   CHECK(with("X-Api-Key", "three") == 0);

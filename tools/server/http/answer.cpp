@@ -32,12 +32,14 @@ class AnswerExchange final : public Exchange {
 // Applies a change of the batch, and wakes the I/O thread unless it already knows.
 template <class Change>
 void Answer::change(std::size_t n_bytes, const Change& apply) {
-  const std::lock_guard lock(mutex_);
-  if (phase_ != Phase::open) return;
-  apply();
-  unsent_ += n_bytes;
-  if (std::exchange(woken_, true)) return;
-  wake_();
+  {
+    const std::lock_guard lock(mutex_);
+    if (phase_ != Phase::open) return;
+    apply();
+    unsent_ += n_bytes;
+    if (std::exchange(woken_, true)) return;
+  }
+  wake_();  // outside of the lock, which the I/O thread takes next
 }
 
 void Answer::reply(Reply reply) {

@@ -25,8 +25,8 @@ class Answer {
     bool abandoned = false;  // nobody is left to complete the answer
   };
 
-  // `wake` makes the I/O thread call take(). It is called after a write, not again until take() is,
-  // and never after leave().
+  // `wake` makes the I/O thread call take(). It is called after a write, and not again until take()
+  // is; also when the server is gone.
   Answer(Request request, std::function<void()> wake)
       : request_(std::move(request)), wake_(std::move(wake)) {}
 

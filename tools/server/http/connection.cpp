@@ -45,14 +45,20 @@ void Connection::drain() {
 
 void Connection::close() {
   if (state_ == State::closed) return;
+  const auto self = shared_from_this();
   state_ = State::closed;
+  // Also if a hook throws: otherwise stop() would not end.
+  struct Closed {
+    ~Closed() { connection.service_.on_closed(connection); }
+    Connection& connection;
+  } const closed{*this};
   timer_.cancel();
   close_socket();
   release_body();
   if (named_ && status_ == 0) status_ = 499;
   if (answer_) answer_->leave();
   end_request();
-  service_.on_closed(*this);
+  answer_.reset();  // it holds the I/O context, whose pending operations hold this
 }
 
 void Connection::linger() {
@@ -178,7 +184,9 @@ void Connection::remove_prefix(RequestHead& head) {
 // The body of a request that is answered without it.
 void Connection::skip_body() {
   const auto length = reader_.body_length();
-  if (length && *length <= kMaxSkipped && !reader_.expects_continue())
+  // With Expect, the client may leave it out.
+  const bool sent = find_header(reader_.head().headers, "expect").empty();
+  if (sent && length && *length <= kMaxSkipped)
     skip_ = *length;
   else
     close_after_ = true;
@@ -200,15 +208,19 @@ void Connection::release_body() {
 void Connection::accept_head() {
   RequestHead& head = reader_.head();
   name_request(head);
-  remove_prefix(head);
-  if (service_.hooks.gate) {
-    if (auto reply = service_.hooks.gate(head)) {
-      skip_body();
-      head_ = std::move(head);
-      return answer_at_once(std::move(*reply));
-    }
+  std::optional<Reply> reply;
+  try {
+    remove_prefix(head);
+    if (service_.hooks.gate) reply = service_.hooks.gate(head);
+    if (!reply) reader_.begin_body();
+  } catch (const RefusedError& e) {
+    reply = service_.hooks.refuse(head, e.refusal());
   }
-  reader_.begin_body();
+  if (reply) {
+    skip_body();
+    head_ = std::move(head);
+    return answer_at_once(std::move(*reply));
+  }
   state_ = State::body;
   if (reader_.expects_continue() && !reader_.complete() && input_.size() == 0) {
     queue(std::string(kContinue));
@@ -222,8 +234,8 @@ void Connection::begin_request() {
   request.body = reader_.take_body();
   static_cast<RequestHead&>(request) = std::move(reader_.head());
   head_only_ = request.method == "HEAD";
-  const auto wake = [&io = service_.io, weak = weak_from_this()] {
-    boost::asio::post(io, [weak] {
+  const auto wake = [io = service_.shared_io, weak = weak_from_this()] {
+    boost::asio::post(*io, [weak] {
       if (const auto self = weak.lock()) self->flush();
     });
   };

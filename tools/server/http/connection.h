@@ -46,6 +46,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::list<std::shared_ptr<Connection>>::iterator place;  // in the service's list
 
  protected:
+  // Writes what can be written at once, and returns the number of bytes.
+  virtual std::size_t write_now(const Buffers& buffers) = 0;
   // Each begins an operation and calls the function of the same name with "on_" when it is done.
   // Several reads or several writes are never pending at once.
   virtual void handshake() = 0;
@@ -99,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void queue_pieces(std::vector<std::string> pieces);
   void queue(std::string bytes);
   void send();
+  void sent();
   void finish_answer();
   void end_request();
   void linger();

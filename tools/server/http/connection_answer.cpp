@@ -8,6 +8,14 @@ namespace {
 // Short strings are joined: one buffer less for the operating system to gather.
 constexpr std::size_t kMaxJoined = std::size_t{16} << 10;
 
+// Removes the first `n` bytes.
+void consume(Buffers& buffers, std::size_t n) {
+  auto at = buffers.begin();
+  for (; at != buffers.end() && n >= at->size(); ++at) n -= at->size();
+  buffers.erase(buffers.begin(), at);
+  if (n > 0) buffers.front() += n;
+}
+
 }  // namespace
 
 // Answers without an exchange; the head of the request is in `head_`.
@@ -28,6 +36,7 @@ void Connection::flush() {
   } catch (const std::exception&) {
     close();
   }
+  if (state_ == State::answer && !reading_ && !writing_ && !input_ended_) watch_client();
 }
 
 void Connection::send_answer() {
@@ -95,7 +104,18 @@ void Connection::send() {
   sending_payload_ = std::exchange(queued_payload_, 0);
   Buffers buffers;
   for (const std::string& bytes : sending_) buffers.emplace_back(bytes.data(), bytes.size());
-  write(buffers);
+  // A piece of a stream needs no round through the loop of events. The end of an answer takes it,
+  // so that many requests at once do not nest.
+  if (!ended_) consume(buffers, write_now(buffers));
+  if (!buffers.empty()) return write(buffers);
+  sent();
+}
+
+void Connection::sent() {
+  writing_ = false;
+  sending_.clear();
+  if (answer_) answer_->on_sent(sending_payload_);
+  if (state_ == State::answer) clear_deadline();
 }
 
 void Connection::on_progress() {
@@ -104,24 +124,20 @@ void Connection::on_progress() {
 
 void Connection::on_written(bool ok) {
   const auto self = shared_from_this();
-  writing_ = false;
-  sending_.clear();
   if (state_ == State::closed) return;
   if (!ok) return close();
-  if (answer_) answer_->on_sent(sending_payload_);
+  sent();
   if (state_ != State::answer) return;
-  clear_deadline();
   flush();
-  if (state_ == State::answer && !reading_ && !input_ended_) watch_client();
 }
 
 // The log and the counters, once for each request.
 void Connection::end_request() {
   if (!std::exchange(named_, false)) return;
+  service_.on_answered();
   if (service_.hooks.log)
     service_.hooks.log(head(), status_, n_body_bytes_, seconds_since(request_start_));
   if (answer_) answer_->finish();
-  service_.on_answered();
 }
 
 void Connection::finish_answer() {

@@ -24,7 +24,7 @@ struct RequestHead {
   std::string query;   // after '?', as received
   Headers headers;
   std::string id;    // new for each request: x-request-id
-  std::string peer;  // address of the client
+  std::string peer;  // address of the client, without its port
 };
 
 struct Request : RequestHead {

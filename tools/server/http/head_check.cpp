@@ -37,7 +37,7 @@ int check_version(std::string_view version) {
   if (version == "HTTP/1.0") return 0;
   const bool well_formed = version.size() == 8 && version.starts_with("HTTP/") &&
                            is_digit(version[5]) && version[6] == '.' && is_digit(version[7]);
-  if (well_formed) throw RefusedError(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+  if (well_formed) throw RefusedError(505, "only HTTP/1.1 and HTTP/1.0 are supported");
   bad_request("malformed request line");
 }
 

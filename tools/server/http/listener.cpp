@@ -69,12 +69,15 @@ void set_port(sockaddr* address, int port) {
 }
 
 // Returns the socket, or -errno.
-int open_tcp(const addrinfo& address, int port) {
+int open_tcp(const addrinfo& address, int port, bool alone) {
   const int fd = ::socket(address.ai_family, kSocketFlags, 0);
   if (fd < 0) return -errno;
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (address.ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+  // "::" alone serves IPv4, too. Beside a socket of IPv4, it must not.
+  const int only_v6 = alone ? 0 : 1;
+  if (address.ai_family == AF_INET6)
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof(only_v6));
   set_port(address.ai_addr, port);
   if (::bind(fd, address.ai_addr, address.ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0)
     return fd;
@@ -85,7 +88,8 @@ int open_tcp(const addrinfo& address, int port) {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-Addresses resolve(const std::string& host) {
+Addresses resolve(std::string host) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -100,7 +104,7 @@ Listening listen_tcp(const std::string& host, int port) {
   OpenSockets open;
   int chosen = port, last_code = 0;
   for (const addrinfo* a = addresses.get(); a != nullptr; a = a->ai_next) {
-    const int fd = open_tcp(*a, chosen);
+    const int fd = open_tcp(*a, chosen, addresses->ai_next == nullptr);
     if (fd >= 0) {
       open.sockets.push_back(fd);
       chosen = port_of(fd);
@@ -196,17 +200,31 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::string peer_name(int socket) {
+namespace {
+
+// `get`: getpeername or getsockname. Empty if there is no name.
+template <class Get>
+std::string name_of(int socket, Get get) {
   sockaddr_storage address = {};
   socklen_t size = sizeof(address);
   auto* any = reinterpret_cast<sockaddr*>(&address);
-  if (getpeername(socket, any, &size) != 0) return "";
+  if (get(socket, any, &size) != 0) return "";
   if (address.ss_family == AF_UNIX) return "unix";
   std::array<char, NI_MAXHOST> host;
-  std::array<char, NI_MAXSERV> service;
-  const int code = getnameinfo(any, size, host.data(), host.size(), service.data(), service.size(),
-                               NI_NUMERICHOST | NI_NUMERICSERV);
-  return code == 0 ? host_and_port(host.data(), std::atoi(service.data())) : "";
+  const int code = getnameinfo(any, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST);
+  return code == 0 ? host.data() : "";
+}
+
+}  // namespace
+
+std::string peer_name(int socket) {
+  return name_of(socket, ::getpeername);
+}
+
+std::vector<std::string> addresses_of(const std::vector<int>& sockets) {
+  std::vector<std::string> addresses;
+  for (const int fd : sockets) addresses.push_back(name_of(fd, ::getsockname));
+  return addresses;
 }
 
 bool has_hung_up(int socket) {

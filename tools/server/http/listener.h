@@ -19,7 +19,7 @@ Listening listen_on(const std::string& host, int port);
 // Takes over sockets that listen already. Throws ValueError if one of them does not.
 Listening adopt_sockets(const std::vector<int>& sockets);
 
-// The address of the other end of a connected socket: "127.0.0.1:5034", "unix".
+// The address of the other end of a connected socket, without its port: "127.0.0.1", "unix".
 std::string peer_name(int socket);
 
 // Whether the other end of a connected socket sends no more.

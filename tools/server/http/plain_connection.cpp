@@ -21,11 +21,19 @@ class PlainConnection final : public Connection {
     return std::static_pointer_cast<PlainConnection>(shared_from_this());
   }
 
-  void handshake() override { on_handshake(true); }
+  void handshake() override {
+    Code error;
+    socket_.non_blocking(true, error);
+    on_handshake(!error);
+  }
   void read(char* data, std::size_t n) override {
     socket_.async_read_some(asio::buffer(data, n), [self = self()](Code error, std::size_t n_read) {
       self->on_read(!error, n_read);
     });
+  }
+  std::size_t write_now(const Buffers& buffers) override {
+    Code ignored;  // the write that follows has it, too
+    return socket_.write_some(buffers, ignored);
   }
   void write(const Buffers& buffers) override {
     const auto progress = [this](Code error, std::size_t n) -> std::size_t {

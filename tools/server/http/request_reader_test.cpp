@@ -78,6 +78,16 @@ Outcome read_gzip(const std::string& packed, std::size_t step = 1 << 20) {
       step);
 }
 
+Outcome read_gzip_in_chunks(const std::string& packed) {
+  std::string chunks;
+  for (std::size_t at = 0; at < packed.size(); at += 10) {
+    const std::string chunk = packed.substr(at, 10);
+    chunks += std::string(1, "0123456789a"[chunk.size()]) + "\r\n" + chunk + "\r\n";
+  }
+  return read(
+      post("Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", chunks + "0\r\n\r\n"));
+}
+
 }  // namespace
 
 TEST_CASE("requests in pieces of any size") {
@@ -93,6 +103,10 @@ TEST_CASE("requests in pieces of any size") {
       CHECK(o.head.headers.size() == 2);  // without trailers
       CHECK(o.n_left <= 4);
     }
+  for (std::size_t step = 1; step <= 5; ++step) {
+    const Outcome o = read(chunked("0\r\n\r\n"), step);
+    CHECK((o.refused == 0 && o.body.empty()));
+  }
   CHECK(read("\r\n\r\n" + length).body == "hello");
   CHECK(read("\r\n\r\n\r\n\r\n\r\n" + length).refused == 400);
 }
@@ -132,6 +146,10 @@ TEST_CASE("gzip bodies") {
   CHECK(read_gzip(gzip(std::string(1000, 'a'))).body.size() == 1000);
   CHECK(read_gzip(gzip(std::string(1001, 'a'))).refused == 413);
   CHECK(read_gzip(gzip(std::string(1 << 20, 'a')).substr(0, 900)).refused == 413);  // a bomb
+  CHECK(read_gzip_in_chunks(packed).body == text);
+  std::string empty_members;
+  while (empty_members.size() <= 1000) empty_members += gzip("");
+  CHECK(read_gzip_in_chunks(empty_members).refused == 413);
   CHECK(read_gzip(packed.substr(0, packed.size() - 1)).refused == 400);
   CHECK(read_gzip("not gzip").refused == 400);
   CHECK(read_gzip("").refused == 400);

@@ -107,6 +107,9 @@ Server::Impl::Impl(const ServerOptions& o, Hooks h) {
 
 Server::Impl::~Impl() {
   stop();
+  // Operations that were cancelled release their connections.
+  io.restart();
+  io.poll();
 }
 
 void Server::Impl::accept(Listener& listener) {
@@ -172,16 +175,28 @@ void Server::Impl::stop_listening() {
   listening.unix_path.clear();
 }
 
+// A hook that throws while a connection closes does not keep the others open.
+template <class Close>
+void close_one(const Close& close) {
+  try {
+    close();
+  } catch (const std::exception&) {
+  }
+}
+
 void Server::Impl::drain() {
   draining = true;
   stop_listening();
-  for (auto at = connections.begin(); at != connections.end();) (*at++)->drain();
+  for (auto at = connections.begin(); at != connections.end();) {
+    const auto connection = *at++;
+    close_one([&] { connection->drain(); });
+  }
   end_if_drained();
 }
 
 void Server::Impl::stop() {
   stop_listening();
-  while (!connections.empty()) connections.front()->close();
+  while (!connections.empty()) close_one([this] { connections.front()->close(); });
   io.stop();
 }
 

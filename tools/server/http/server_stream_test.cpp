@@ -170,6 +170,26 @@ TEST_CASE("a client that leaves is noticed behind what it sent ahead") {
   CHECK(eventually([&] { return left.load(); }));
 }
 
+TEST_CASE("a client that leaves a stream is noticed behind what it sent ahead") {
+  Taken taken;
+  RunningServer server(taken.handler());
+  Client client(server.port());
+  client.send(request("GET", "/"));
+  const auto exchange = taken.next();
+  std::atomic<bool> left = false;
+  exchange->on_client_left([&] { left = true; });
+  client.send(std::string(100000, 'x'));
+  exchange->begin({.body = "a"});
+  CHECK(client.until("a\r\n"));
+  for (int i = 0; i < 20; ++i) {  // each is sent at once, also while the client is watched
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    exchange->write("b");
+    CHECK(client.until("b\r\n"));
+  }
+  client.close();
+  CHECK(eventually([&] { return left.load(); }));
+}
+
 TEST_CASE("a complete answer reaches a client that has closed its direction") {
   Taken taken;
   RunningServer server(taken.handler());

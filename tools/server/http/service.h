@@ -14,7 +14,10 @@ namespace weft::http {
 class Connection;
 
 struct Service {
-  boost::asio::io_context io{1};
+  // Answers may outlive the server.
+  const std::shared_ptr<boost::asio::io_context> shared_io =
+      std::make_shared<boost::asio::io_context>(1);
+  boost::asio::io_context& io = *shared_io;
   ServerOptions options;
   Hooks hooks;
   bool draining = false;

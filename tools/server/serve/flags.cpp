@@ -230,7 +230,10 @@ void check(const Flags& flags) {
   check_folder("--trace-requests", flags.trace_folder);
   check_folder("--models-dir", flags.models_dir);
   check_file("--models-file", flags.models_file);
-  if (flags.one_model()) return;
+  if (flags.one_model()) {
+    if (flags.model.path.empty()) fail<cli::UsageError>("--model is required");
+    return;
+  }
   const char* const several = flags.models_dir.empty() ? "--models-file" : "--models-dir";
   if (!flags.models_dir.empty() && !flags.models_file.empty())
     fail<cli::UsageError>("--models-dir excludes --models-file");
@@ -286,6 +289,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
       "Anthropic, Ollama and llama-server.",
       "weft serve");
   cli::add_model_flags(app, flags.model);
+  app.get_option("--model").required(false);  // --models-dir and --models-file replace it
   add_model_choice(app, flags);
   add_port_flags(app, flags);
   add_work_flags(app, flags);

@@ -53,7 +53,7 @@ EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_
   return options;
 }
 
-// The next smaller wish. Returns false if all are as small as they may be.
+// Reduces the slots, then the context. Returns false if both are as small as they may be.
 bool reduce(const Flags& flags, EngineOptions& options, const Warn& warn) {
   const bool fixed_context = flags.model.session.context > 0;
   if (!flags.slots_given && options.slots > 1) {
@@ -113,8 +113,9 @@ void set_request_defaults(api::ServedModel& served, const Flags& flags) {
 
 std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& path,
                                         const Warn& warn) {
-  auto model =
-      Model::load(path, {.quantize = flags.model.quantize, .adapters = flags.model.adapters});
+  auto model = Model::load(path, {.quantize = flags.model.quantize,
+                                  .overrides = flags.model.overrides,
+                                  .adapters = flags.model.adapters});
   for (const std::string& warning : model->warnings()) warn(warning);
   const std::int64_t context = context_of(flags, *model);
   if (context > model->facts().context) {

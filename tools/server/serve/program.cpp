@@ -214,7 +214,7 @@ std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
   if (rate_limit_ && head.method == "POST") {
     std::string client(http::find_header(head.headers, "authorization"));
     client += http::find_header(head.headers, "x-api-key");
-    if (!access_->needs_key()) client = head.peer;
+    if (!access_->needs_key()) client = head.peer.substr(0, head.peer.rfind(':'));  // no port
     if (const int seconds = rate_limit_->seconds_to_wait(client, Clock::now()); seconds > 0) {
       api::ApiError error(429, "rate_limit_error", "too many requests per minute");
       error.retry_after = seconds;

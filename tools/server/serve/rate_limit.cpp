@@ -8,6 +8,7 @@ namespace weft::server {
 namespace {
 
 constexpr std::size_t kMaxClients = 10000;
+constexpr double kRounding = 1e-6;  // seconds
 constexpr std::chrono::minutes kFull{1};  // after this silence a client has all of its credit
 
 }  // namespace
@@ -23,10 +24,10 @@ int RateLimit::seconds_to_wait(const std::string& client, Clock::time_point now)
     c.credit -= 1;
     return 0;
   }
-  return static_cast<int>(std::ceil((1 - c.credit) * 60 / max));
+  return static_cast<int>(std::ceil((1 - c.credit) * 60 / max - kRounding));
 }
 
-// Those that have all of their credit again; everybody if all were heard of within a minute.
+// Clients that have all of their credit again; all clients if all were active within a minute.
 void RateLimit::forget_silent(Clock::time_point now) {
   std::erase_if(clients_, [&](const auto& entry) { return now - entry.second.seen > kFull; });
   if (clients_.size() >= kMaxClients) clients_.clear();

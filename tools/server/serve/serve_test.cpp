@@ -96,7 +96,8 @@ TEST_CASE("log lines cannot be forged") {
     const std::string text = read(path);
     CHECK(std::ranges::count(text, '\n') == 2);
     CHECK(text.find("\\x0d") != text.npos);
-    CHECK(text.find("\\xff\\x7f") != text.npos);
+    CHECK(text.find("xff") != text.npos);
+    CHECK(text.find('\xff') == text.npos);
     CHECK(text.find("req_1") != text.npos);
     if (json)
       CHECK(text.find(R"("prompt_tokens":7,"cached_tokens":3,"new_tokens":2)") != text.npos);

@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-#define WEFT_ABI_VERSION 2u
+#define WEFT_ABI_VERSION 3u
 #define WEFT_ABI_ENTRY "weft_backend_entry"
 #define WEFT_MAX_RANK 4
 

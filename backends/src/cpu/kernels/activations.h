@@ -15,7 +15,7 @@ struct Xielu {
 struct ActivationKernels {
   using Fn = void (*)(const float* x, float* y, std::int64_t n) noexcept;
   Fn exp = nullptr, gelu = nullptr, relu = nullptr, sigmoid = nullptr, softplus = nullptr,
-     tanh = nullptr;
+     sqrt = nullptr, tanh = nullptr;
   void (*xielu)(const float* x, const Xielu& attrs, float* y, std::int64_t n) noexcept = nullptr;
   void (*clamp)(const float* x, float low, float high, float* y, std::int64_t n) noexcept = nullptr;
 };

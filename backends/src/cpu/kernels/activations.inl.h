@@ -23,17 +23,17 @@ struct ActivationFunctions {
           return xsimd::min(V(high), xsimd::max(V(low), v));
         });
   }
-  // The square of the root: xsimd's exp overflows too early, above 88.37.
   static void exp(const float* x, float* y, std::int64_t n) noexcept {
     P::map(
-        n, x, y, [](V v) __attribute__((always_inline)) {
-          const V root = xsimd::exp(v * V(0.5f));
-          return root * root;
-        });
+        n, x, y, [](V v) __attribute__((always_inline)) { return Exp<Arch>::of(v); });
   }
   static void sigmoid(const float* x, float* y, std::int64_t n) noexcept {
     P::map(
         n, x, y, [](V v) __attribute__((always_inline)) { return H::sigmoid(v); });
+  }
+  static void sqrt(const float* x, float* y, std::int64_t n) noexcept {
+    P::map(
+        n, x, y, [](V v) __attribute__((always_inline)) { return xsimd::sqrt(v); });
   }
   static void tanh(const float* x, float* y, std::int64_t n) noexcept {
     P::map(
@@ -90,6 +90,7 @@ ActivationKernels Activations<Arch>::run() noexcept {
           .relu = &F::relu,
           .sigmoid = &F::sigmoid,
           .softplus = &F::softplus,
+          .sqrt = &F::sqrt,
           .tanh = &F::tanh,
           .xielu = &F::xielu,
           .clamp = &F::clamp};

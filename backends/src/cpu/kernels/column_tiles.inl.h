@@ -1,6 +1,7 @@
 #pragma once
 // Tiles of columns, and tiles whose lanes are rows.
 
+#include "cpu/simd/maybe_part.inl.h"
 #include "cpu/simd/simd.inl.h"
 #include "cpu/simd/transpose.inl.h"
 
@@ -19,20 +20,6 @@ struct ColumnTiles {
     for (; i + kTile <= width; i += kTile) Body::template columns<kVectors, false>(args, i, kTile);
     for (; i + kLanes <= width; i += kLanes) Body::template columns<1, false>(args, i, kLanes);
     if (i < width) Body::template columns<1, true>(args, i, width - i);
-  }
-};
-
-// Vectors of kLanes floats, or parts of n of them.
-template <class Arch, bool kPart>
-struct MaybePart {
-  using V = typename Simd<Arch>::V;
-  static WEFT_INLINE V load(const float* p, std::int64_t n) {
-    if constexpr (kPart) return Part<Arch>::load(p, n);
-    return V::load_unaligned(p);
-  }
-  static WEFT_INLINE void store(V v, float* p, std::int64_t n) {
-    if constexpr (kPart) return Part<Arch>::store(v, p, n);
-    v.store_unaligned(p);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include "cpu/kernels/rows.h"
 #include "cpu/simd/exp.inl.h"
+#include "cpu/simd/maybe_part.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
@@ -12,44 +13,44 @@ struct RowFunctions {
   using P = Part<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
-  // Sum of the elements of term(i, n): of the n elements from i on, a whole vector or, at the end,
-  // a part of one. Four vectors of sums, so that additions do not wait for each other. The order of
-  // additions depends on d alone.
+  // Sum of the elements of term<is a part>(i, n): of the n elements from i on, a whole vector or,
+  // at the end, a part of one. Four vectors of sums, so that additions do not wait for each other.
+  // The order of additions depends on d alone.
   template <class F>
   static WEFT_INLINE float sum_of(std::int64_t d, F term) {
     V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
     std::int64_t i = 0;
     for (; i + 4 * kLanes <= d; i += 4 * kLanes) {
 #pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) sums[k] = sums[k] + term(i + k * kLanes, kLanes);
+      for (int k = 0; k < 4; ++k)
+        sums[k] = sums[k] + term.template operator()<false>(i + k * kLanes, kLanes);
     }
-    for (; i + kLanes <= d; i += kLanes) sums[0] = sums[0] + term(i, kLanes);
+    for (; i + kLanes <= d; i += kLanes)
+      sums[0] = sums[0] + term.template operator()<false>(i, kLanes);
     float rest = 0;
     if (i < d) {
       alignas(64) float last[kLanes];
-      term(i, d - i).store_aligned(last);
+      term.template operator()<true>(i, d - i).store_aligned(last);
       for (std::int64_t k = 0; k < d - i; ++k) rest += last[k];
     }
     return Simd<Arch>::sum((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
-  }
-
-  // n is a constant for whole vectors.
-  static WEFT_INLINE V load(const float* x, std::int64_t n) {
-    return n == kLanes ? V::load_unaligned(x) : P::load(x, n);
   }
 
   // Sum of term(x).
   template <class F>
   static WEFT_INLINE float sum(const float* x, std::int64_t d, F term) {
     return sum_of(
-        d, [&](std::int64_t i, std::int64_t n)
-               __attribute__((always_inline)) { return term(load(x + i, n)); });
+        d, [&]<bool kPart>(std::int64_t i, std::int64_t n) __attribute__((always_inline)) {
+          return term(MaybePart<Arch, kPart>::load(x + i, n));
+        });
   }
 
   static float dot(const float* a, const float* b, std::int64_t d) noexcept {
     return sum_of(
-        d, [&](std::int64_t i, std::int64_t n)
-               __attribute__((always_inline)) { return load(a + i, n) * load(b + i, n); });
+        d, [&]<bool kPart>(std::int64_t i, std::int64_t n) __attribute__((always_inline)) {
+          using M = MaybePart<Arch, kPart>;
+          return M::load(a + i, n) * M::load(b + i, n);
+        });
   }
 
   static WEFT_INLINE float mean_of(const float* x, std::int64_t d) {

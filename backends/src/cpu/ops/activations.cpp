@@ -1,4 +1,4 @@
-// Activations of one input: exp, gelu, relu, sigmoid, softplus, tanh, xielu; and clamp.
+// Activations of one input: exp, gelu, relu, sigmoid, softplus, sqrt, tanh, xielu; and clamp.
 
 #include "cpu/kernels/activations.h"
 
@@ -8,6 +8,7 @@
 #include "weft/ops/relu.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/softplus.h"
+#include "weft/ops/sqrt.h"
 #include "weft/ops/tanh.h"
 #include "weft/ops/xielu.h"
 
@@ -80,6 +81,7 @@ extern const CpuOp kCpuGelu{&kGelu, Activation<&ActivationKernels::gelu>::find};
 extern const CpuOp kCpuRelu{&kRelu, Activation<&ActivationKernels::relu>::find};
 extern const CpuOp kCpuSigmoid{&kSigmoid, Activation<&ActivationKernels::sigmoid>::find};
 extern const CpuOp kCpuSoftplus{&kSoftplus, Activation<&ActivationKernels::softplus>::find};
+extern const CpuOp kCpuSqrt{&kSqrt, Activation<&ActivationKernels::sqrt>::find};
 extern const CpuOp kCpuTanh{&kTanh, Activation<&ActivationKernels::tanh>::find};
 extern const CpuOp kCpuXielu{&kXielu, find_xielu};
 

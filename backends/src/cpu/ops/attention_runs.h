@@ -1,7 +1,10 @@
 #pragma once
-// What attention and chosen_attention share: how their inputs become calls of kernels.
+// What attention, chosen_attention and joined_attention share: how their inputs become calls of
+// kernels.
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
@@ -45,6 +48,51 @@ inline AttentionArgs attention_call(const KernelArgs& args, const AttentionKerne
           .e = e,
           .e_out = e_out,
           .scratch = reinterpret_cast<float*>(args.scratch.data())};
+}
+
+// The positions first .. last, or those of them in the spans that `numbers` names in ascending
+// order, without negative ones.
+struct Positions {
+  std::int64_t span = 1, n_numbers = 0;
+  const std::int32_t* numbers = nullptr;  // null: all
+  std::int64_t first = 0, last = 0;
+
+  // Calls f(begin, end) for each range of successive positions, in ascending order; neighbours are
+  // joined.
+  template <class F>
+  void for_each_range(F f) const {
+    if (!numbers && first <= last) f(first, last + 1);
+    std::int64_t begin = 0, end = 0;
+    for (std::int64_t i = 0; i < (numbers ? n_numbers : 0); ++i) {
+      const std::int64_t from = std::max(numbers[i] * span, first);
+      const std::int64_t to = std::min((numbers[i] + 1) * span, last + 1);
+      if (numbers[i] < 0 || from >= to) continue;
+      if (from != end && begin < end) f(begin, end);
+      if (from != end || begin == end) begin = from;
+      end = to;
+    }
+    if (begin < end) f(begin, end);
+  }
+};
+
+// Copies the cells of the positions, one after the other: n_bytes each, in blocks `stride` bytes
+// apart whose numbers are in `table`. Returns how many there are.
+inline std::int64_t copy_cells(const Positions& positions, const std::int32_t* table,
+                               const std::byte* cells, std::int64_t stride, std::int64_t n_bytes,
+                               std::byte* to) {
+  std::int64_t count = 0;
+  positions.for_each_range([&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t s = begin; s < end;) {
+      const std::int64_t in_block = s % kCellsPerBlock,
+                         n = std::min(kCellsPerBlock - in_block, end - s);
+      std::memcpy(to + count * n_bytes,
+                  cells + table[s / kCellsPerBlock] * stride + in_block * n_bytes,
+                  static_cast<std::size_t>(n * n_bytes));
+      count += n;
+      s += n;
+    }
+  });
+  return count;
 }
 
 // "attention f16", "attention q8_0 f16", "attention q8a q8_0"

@@ -23,7 +23,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   const std::int64_t e = x.dim(-1), part = kCellsPerBlock * e;
   for (std::int64_t t = 0; t < x.rows(); ++t) {
     const std::int64_t block = cells[t] / kCellsPerBlock;
-    if (block < region.row0 || block >= region.row1) continue;
+    if (cells[t] < 0 || block < region.row0 || block >= region.row1) continue;
     for (std::int64_t g = region.col0 / part; g < region.col1 / part; ++g)
       write(floats(x, t, g * e), cell_at(out, cells[t], g), e);
   }

@@ -1,7 +1,6 @@
 #include "weft/ops/chosen_attention.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "weft/backends/memory.h"
 
@@ -27,36 +26,16 @@ struct Scratch {
   }
 };
 
-// The chosen positions of a token's run for one head, as ranges of successive positions.
-class Positions {
- public:
-  Positions(const KernelArgs& args, std::int64_t t, std::int64_t c)
-      : span_(args.attrs->as<ChosenAttentionAttrs>().span),
-        n_numbers_(args.in[7].dim(2)),
-        numbers_(args.in[7].row<const std::int32_t>(t) + c * n_numbers_),
-        first_(args.in[5].row<const std::int32_t>(0)[t]),
-        last_(args.in[6].row<const std::int32_t>(0)[t]) {}
-
-  // Calls f(begin, end) for each range, in ascending order; neighbours are joined.
-  template <class F>
-  void for_each_range(F f) const {
-    std::int64_t begin = 0, end = 0;
-    for (std::int64_t i = 0; i < n_numbers_; ++i) {
-      const std::int64_t from = std::max(numbers_[i] * span_, first_);
-      const std::int64_t to = std::min((numbers_[i] + 1) * span_, last_ + 1);
-      if (numbers_[i] < 0 || from >= to) continue;
-      if (from != end && begin < end) f(begin, end);
-      if (from != end || begin == end) begin = from;
-      end = to;
-    }
-    if (begin < end) f(begin, end);
-  }
-
- private:
-  const std::int64_t span_, n_numbers_;
-  const std::int32_t* numbers_;
-  const std::int64_t first_, last_;
-};
+// The positions that token t attends to with choice c.
+Positions positions_of(const KernelArgs& args, std::int64_t t, std::int64_t c) {
+  const View& chosen = args.in[7];
+  const std::int64_t n = chosen.dim(2);
+  return {.span = args.attrs->as<ChosenAttentionAttrs>().span,
+          .n_numbers = n,
+          .numbers = chosen.row<const std::int32_t>(t) + c * n,
+          .first = args.in[5].row<const std::int32_t>(0)[t],
+          .last = args.in[6].row<const std::int32_t>(0)[t]};
+}
 
 // A run that the kernel for attention can compute.
 struct Run {
@@ -87,26 +66,11 @@ void list_blocks(const Positions& positions, const std::int32_t* table, std::int
   });
 }
 
-// Copies the cells of the positions, one after the other.
-void copy_cells(const Positions& positions, const std::int32_t* table, const std::byte* cells,
-                std::int64_t stride, std::int64_t n_bytes, std::byte* to) {
-  positions.for_each_range([&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t s = begin; s < end;) {
-      const std::int64_t in_block = s % kCellsPerBlock,
-                         n = std::min(kCellsPerBlock - in_block, end - s);
-      std::memcpy(to, cells + table[s / kCellsPerBlock] * stride + in_block * n_bytes,
-                  static_cast<std::size_t>(n * n_bytes));
-      to += n * n_bytes;
-      s += n;
-    }
-  });
-}
-
 // One token, heads h .. h_end - 1, which share their keys and their choice.
 void attend(const KernelArgs& args, const AttentionKernels& kernels, const Scratch& at,
             std::int64_t t, std::int64_t h, std::int64_t h_end) {
   AttentionArgs call = attention_call(args, kernels, t, h, h_end);
-  const Positions positions(args, t, h / (args.in[0].dim(1) / args.in[7].dim(1)));
+  const Positions positions = positions_of(args, t, h / (args.in[0].dim(1) / args.in[7].dim(1)));
   const Run run = run_of(positions);
   if (run.n == 0) {
     std::fill_n(floats(args.out, t, h * call.e_out), (h_end - h) * call.e_out, 0.0f);

@@ -22,19 +22,14 @@ void run(const KernelArgs& args, const Region& region) noexcept {
                    .decay_by_row = args.in[kDecay].rank == 3,
                    .y_stride = stride_in_floats(args.out),
                    .tile = reinterpret_cast<float*>(blocks.rest())};
-  for (std::int64_t h = region.col0 / b.p; h < region.col1 / b.p; ++h) {
+  for_each_head(args, region, blocks, b, kKernels.block, [&](std::int64_t h) {
     b.q = head(args.in[kQ], h);
     b.k = head(args.in[kK], h);
     b.v = head(args.in[kV], h);
     b.decay = head(args.in[kDecay], h);
     b.remove = head(args.in[kRemove], h);
     b.write = head(args.in[kWrite], h);
-    b.y = floats(args.out, 0, h * b.p);
-    blocks.for_each(h * b.n * b.p, [&](const TokenBlock& block) {
-      b.tokens = block;
-      kKernels.block(b);
-    });
-  }
+  });
 }
 
 constexpr auto kRows = rows_of<DeltaRule>([]<class Arch>() -> KernelFn { return run<Arch>; });

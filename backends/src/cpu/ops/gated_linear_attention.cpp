@@ -24,18 +24,13 @@ void run(const KernelArgs& args, const Region& region) noexcept {
                               .decay_by_row = args.in[kDecay].rank == 3,
                               .y_stride = stride_in_floats(args.out),
                               .scratch = reinterpret_cast<float*>(blocks.rest())};
-  for (std::int64_t h = region.col0 / b.p; h < region.col1 / b.p; ++h) {
+  for_each_head(args, region, blocks, b, kKernels.block, [&](std::int64_t h) {
     b.q = head(args.in[kQ], h, n_heads);
     b.k = head(args.in[kK], h, n_heads);
     b.v = head(args.in[kV], h, n_heads);
     b.decay = head(args.in[kDecay], h, n_heads);
     if (bonus) b.bonus = bonus.row<const float>(h);
-    b.y = floats(args.out, 0, h * b.p);
-    blocks.for_each(h * b.n * b.p, [&](const TokenBlock& block) {
-      b.tokens = block;
-      kKernels.block(b);
-    });
-  }
+  });
 }
 
 constexpr auto kRows =

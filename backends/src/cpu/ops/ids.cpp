@@ -1,9 +1,13 @@
-// Ops on ids and positions: divide_ids, ids_to_floats, replace_id, round_to_ids, shift_positions.
+// Ops on ids and positions: divide_ids, get_ids, ids_to_floats, negate_ids, remainder_ids,
+// replace_id, round_to_ids, shift_positions.
 
 #include <algorithm>
 
 #include "weft/ops/divide_ids.h"
+#include "weft/ops/get_ids.h"
 #include "weft/ops/ids_to_floats.h"
+#include "weft/ops/negate_ids.h"
+#include "weft/ops/remainder_ids.h"
 #include "weft/ops/replace_id.h"
 #include "weft/ops/round_to_ids.h"
 #include "weft/ops/shift_positions.h"
@@ -35,6 +39,22 @@ void run_divide(const KernelArgs& args, const Region& region) noexcept {
 void run_floats(const KernelArgs& args, const Region& region) noexcept {
   fill<float>(args, region, [&](std::int64_t r, std::int64_t) {
     return static_cast<float>(ids(args.in[0], 0)[r]);
+  });
+}
+
+void run_get(const KernelArgs& args, const Region& region) noexcept {
+  get_ids_region(args.attrs->as<GetIdsAttrs>(), args.in, args.out, region);
+}
+
+void run_negate(const KernelArgs& args, const Region& region) noexcept {
+  fill<std::int32_t>(args, region,
+                     [&](std::int64_t r, std::int64_t c) { return -ids(args.in[0], r)[c]; });
+}
+
+void run_remainder(const KernelArgs& args, const Region& region) noexcept {
+  const std::int32_t divisor = args.attrs->as<RemainderIdsAttrs>().divisor;
+  fill<std::int32_t>(args, region, [&](std::int64_t r, std::int64_t c) {
+    return ids(args.in[0], r)[c] % divisor;
   });
 }
 
@@ -73,7 +93,10 @@ std::optional<Kernel> find(FeatureSet, const Graph&, const Node& node) {
 }  // namespace
 
 extern const CpuOp kCpuDivideIds{&kDivideIds, find<run_divide>};
+extern const CpuOp kCpuGetIds{&kGetIds, find<run_get>};
 extern const CpuOp kCpuIdsToFloats{&kIdsToFloats, find<run_floats>};
+extern const CpuOp kCpuNegateIds{&kNegateIds, find<run_negate>};
+extern const CpuOp kCpuRemainderIds{&kRemainderIds, find<run_remainder>};
 extern const CpuOp kCpuReplaceId{&kReplaceId, find<run_replace>};
 extern const CpuOp kCpuRoundToIds{&kRoundToIds, find<run_round>};
 extern const CpuOp kCpuShiftPositions{&kShiftPositions, find<run_shift>};

@@ -5,7 +5,10 @@
 #include <doctest/doctest.h>
 
 #include "weft/ops/divide_ids.h"
+#include "weft/ops/get_ids.h"
 #include "weft/ops/ids_to_floats.h"
+#include "weft/ops/negate_ids.h"
+#include "weft/ops/remainder_ids.h"
 #include "weft/ops/replace_id.h"
 #include "weft/ops/round_to_ids.h"
 #include "weft/ops/shift_positions.h"
@@ -23,15 +26,36 @@ TEST_CASE("ops on ids: the integers of the definitions") {
                ids = g.input("ids", {i32, {2, 3}});
   g.output("divided", divide_ids(ids, 3));
   g.output("floats", ids_to_floats(pos, 5));
+  g.output("negated", negate_ids(pos));
+  g.output("rest", remainder_ids(ids, 7));
   g.output("replaced", replace_id(pos, limit, {.from = 8, .to = 77}));
   g.output("before", shift_positions(pos, {.offset = -3, .step = 4}));
   g.output("after", shift_positions(pos, {.offset = INT32_MAX, .step = 2}, limit));
   Evaluator eval(g, kOddRows);
   eval.ints("pos", {0, 2, 3, 8, 1 << 24, INT32_MAX}).ints("limit", {0, 9, 1, 5, INT32_MAX, 1});
   eval.ints("ids", {0, 2, 3, 5, 600, INT32_MAX}).run();
-  for (const char* path : {"divided", "floats", "replaced", "before", "after"}) {
+  for (const char* path : {"divided", "floats", "negated", "rest", "replaced", "before", "after"}) {
     CAPTURE(path);
     check_kernel(g, eval, path, 1);
+  }
+}
+
+TEST_CASE("get_ids: tables of both types, ids outside") {
+  for (const DType type : {i32, f32}) {
+    Graph g;
+    g.output("y", get_ids(g.weight("table", {type, {7, 5}}), g.input("ids", {i32, {6}}), 3));
+    Evaluator eval(g, kOddRows);
+    if (type == f32) {
+      Floats table = noise(35, 1);
+      for (float& x : table) x *= 6;
+      eval.floats("table", table);
+    } else {
+      Ints table;
+      for (std::int32_t i = 0; i < 35; ++i) table.push_back(i % 9 - 2);
+      eval.ints("table", table);
+    }
+    eval.ints("ids", {0, 6, 3, -1, 7, 2}).run();
+    check_kernel(g, eval, "y", 1);
   }
 }
 

@@ -1,4 +1,4 @@
-// choose_positions and chosen_attention.
+// choose_positions, chosen_attention and joined_attention.
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,7 @@
 #include "weft/ops/chosen_attention.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/joined_attention.h"
 
 #include "cpu/kernel_test.h"
 #include "support/runs.h"
@@ -200,6 +201,87 @@ TEST_CASE("chosen_attention: without any position the result is 0") {
     set_runs(eval, {3}, {8}).run();
     CHECK(run_kernel(g, eval, "y") == Floats(10, 0.0f));
   }
+}
+
+// The second run of token t has its first (t - 1) % s2 + 1 positions; that of token 0 is empty.
+void check_joined(const Case& c, std::int64_t s2, std::uint32_t seed) {
+  CAPTURE(c.k.name());
+  CAPTURE(c.s);
+  CAPTURE(s2);
+  CAPTURE(c.n_chosen);
+  Graph g;
+  const std::int64_t n_cells = 2 * round_up_to_blocks(c.s), n_cells2 = 2 * round_up_to_blocks(s2);
+  const Tensor q = g.input("q", {f32, {c.t, c.heads, c.e}}),
+               k = g.state("k", {c.k, cache_shape(n_cells, 1, c.e)}),
+               k2 = g.state("k2", {c.k, cache_shape(n_cells2, 1, c.e)}),
+               table2 = g.input("table2", {i32, {2, blocks_for(s2)}}),
+               first2 = g.input("first2", {i32, {c.t}}), last2 = g.input("last2", {i32, {c.t}}),
+               sinks = c.sinks ? g.weight("sinks", {f32, {c.heads}}) : Tensor();
+  const Tensor chosen = c.n_chosen > 0 ? g.input("chosen", {i32, {c.t, 1, c.n_chosen}}) : Tensor();
+  const AttentionRuns runs = runs_inputs(g, c.t, c.s, 2);
+  const float scale = 1 / std::sqrt(static_cast<float>(c.e));
+  g.output("y",
+           joined_attention(q, {k, runs, {}}, {k2, {table2, {}, first2, last2}, chosen},
+                            {.scale = scale, .window = static_cast<std::int32_t>(c.s)}, sinks));
+  Evaluator eval(g, kOddRows);
+  eval.floats("q", values(c.t * c.heads * c.e, seed, 4));
+  eval.floats("k", values(n_cells * c.e, seed + 1, 4));
+  eval.floats("k2", values(n_cells2 * c.e, seed + 2, 4));
+  if (sinks) eval.floats("sinks", values(c.heads, seed + 3, 1));
+  Case of_second = c;
+  of_second.s = s2;
+  if (chosen) eval.ints("chosen", numbers(of_second, seed));
+  std::vector<std::int32_t> blocks, last;
+  for (std::int64_t b = 2 * blocks_for(s2); b-- > 0;)
+    blocks.push_back(static_cast<std::int32_t>(b));
+  for (std::int64_t t = 0; t < c.t; ++t)
+    last.push_back(t == 0 ? -1 : static_cast<std::int32_t>((t - 1) % s2));
+  last.back() = static_cast<std::int32_t>(s2 - 1);
+  eval.ints("table2", blocks).ints("last2", last);
+  eval.ints("first2", std::vector<std::int32_t>(last.size(), 0));
+  set_random_runs(eval, c.s, seed).run();
+  check_kernel(g, eval, "y", seed);
+}
+
+TEST_CASE("joined_attention: numbers of cells of both runs, some or all of the second") {
+  std::uint32_t seed = 1;
+  for (const std::int64_t s : {1, 63, 64, 65, 200}) {
+    for (const std::int64_t s2 : {1, 64, 65, 150}) {
+      for (const std::int64_t n_chosen : {0, 1, 9, 70}) {
+        check_joined({.t = 6, .s = s, .heads = 3, .n_chosen = n_chosen, .sinks = n_chosen % 2 == 0},
+                     s2, ++seed);
+      }
+    }
+  }
+}
+
+TEST_CASE("joined_attention: every cache type, numbers of heads") {
+  std::uint32_t seed = 1;
+  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+    for (const std::int64_t heads : {1, 4, 9}) {
+      for (const std::int64_t n_chosen : {0, 20}) {
+        check_joined({.k = cache,
+                      .t = 5,
+                      .s = 100,
+                      .heads = heads,
+                      .e = 64,
+                      .n_chosen = n_chosen,
+                      .sinks = true},
+                     90, ++seed);
+      }
+    }
+  }
+}
+
+TEST_CASE("choose_positions: an empty run chooses nothing") {
+  Graph g;
+  g.output("y", choose_positions(g.input("q", {f32, {1, 2, 4}}),
+                                 g.state("k", {f32, cache_shape(9, 1, 4)}), runs_inputs(g, 1, 9),
+                                 {.k = 3}, g.input("w", {f32, {1, 2}})));
+  Evaluator eval(g);
+  eval.floats("q", noise(8, 1)).floats("k", noise(256, 2)).floats("w", noise(2, 3));
+  set_runs(eval, {0}, {-1}).run();
+  check_kernel(g, eval, "y", 1);
 }
 
 }  // namespace

@@ -23,6 +23,8 @@
 #include "weft/ops/slice_heads.h"
 #include "weft/ops/softmax.h"
 #include "weft/ops/softplus.h"
+#include "weft/ops/sqrt.h"
+#include "weft/ops/stream_weights.h"
 #include "weft/ops/tanh.h"
 #include "weft/ops/top_k.h"
 #include "weft/ops/weighted_sum.h"
@@ -35,8 +37,8 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr const char* kActivations[] = {"exp",      "gelu", "relu",  "sigmoid",
-                                        "softplus", "tanh", "xielu", "clamp"};
+constexpr const char* kActivations[] = {"exp",  "gelu", "relu",  "sigmoid", "softplus",
+                                        "sqrt", "tanh", "xielu", "clamp"};
 
 // 1 .. 35 and the edges of larger multiples.
 std::vector<std::int64_t> widths() {
@@ -58,6 +60,7 @@ void add_activations(Graph& g, Tensor x) {
   g.output("relu", relu(x));
   g.output("sigmoid", sigmoid(x));
   g.output("softplus", softplus(x));
+  g.output("sqrt", sqrt(x));
   g.output("tanh", tanh(x));
   g.output("xielu", xielu(x, {.positive = 0.8f, .negative = 0.6f, .beta = 0.5f, .limit = -1e-6f}));
   g.output("clamp", clamp(x, -0.5f, 0.75f));
@@ -196,6 +199,23 @@ TEST_CASE("normalize_sum: sums below the minimum are replaced by it") {
   eval.floats("x", x).run();
   check_kernel(g, eval, "y", 1);
   CHECK(run_kernel(g, eval, "y")[0] == 0.002f);
+}
+
+TEST_CASE("stream_weights: every number of streams, with and without writing") {
+  std::uint32_t seed = 1;
+  for (std::int32_t n = 1; n <= kMaxStreams; ++n) {
+    for (const std::int64_t width : {std::int64_t{n}, std::int64_t{n} * (n + 2)}) {
+      Graph g;
+      g.output("y", stream_weights(g.input("x", {f32, {5, width}}),
+                                   g.weight("scale", {f32, {width == n ? 1 : 3}}),
+                                   g.weight("base", {f32, {width}}), {.n = n, .iterations = 4}));
+      Evaluator eval(g, kOddRows);
+      eval.floats("x", scaled_noise(5 * width, ++seed, 4))
+          .floats("base", scaled_noise(width, 2, 2));
+      eval.floats("scale", Floats(width == n ? 1 : 3, 1.5f)).run();
+      check_kernel(g, eval, "y", ++seed);
+    }
+  }
 }
 
 TEST_CASE("weighted_sum: every width, cut anywhere") {

@@ -12,6 +12,7 @@
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/head_decay.h"
+#include "weft/ops/pool_tokens.h"
 #include "weft/ops/selective_scan.h"
 #include "weft/ops/token_shift.h"
 
@@ -42,11 +43,17 @@ Graph graph_of(const Case& c, std::int64_t n_tokens) {
 
 // Fills weights with noise, and inputs with that of the n_tokens tokens first, first + stride, ...
 // Inputs named "decay" get factors in [0, 1), others whose name ends in '/N' noise in
-// [-1 / N, 1 / N).
+// [-1 / N, 1 / N), and "pos" the numbers of the tokens.
 void fill(Evaluator& eval, const Graph& g, std::int64_t first, std::int64_t n_tokens,
           std::int64_t stride = 1) {
   for (NodeId id = 0; id < g.size(); ++id) {
     const Node& node = g[id];
+    if (node.path == "pos") {
+      std::vector<std::int32_t> pos;
+      for (std::int64_t t = 0; t < n_tokens; ++t)
+        pos.push_back(static_cast<std::int32_t>(first + t * stride));
+      eval.ints("pos", pos);
+    }
     if (node.op || node.spec.dtype == i32 || node.path == "state") continue;
     const bool by_token = node.kind == NodeKind::input;
     const std::int64_t n = by_token ? node.spec.shape.cols() : node.spec.shape.elems();
@@ -237,6 +244,24 @@ TEST_CASE("gated_linear_attention: within the bounds, split anywhere, the same b
                    with_bonus ? g.weight("bonus", {f32, {s.heads, s.n}}) : Tensor{};
                return gated_linear_attention(q, k, v, decay_of(g, n, s, by_row), bonus, rows);
              }});
+      }
+    }
+  }
+}
+
+TEST_CASE("pool_tokens: within the bounds, split anywhere, the same bits in any steps") {
+  for (const std::int64_t width : {1, 15, 33}) {
+    for (const std::int32_t parts : {1, 2, 3}) {
+      for (const std::int32_t span : {1, 4, 50}) {
+        CAPTURE(width);
+        CAPTURE(parts);
+        CAPTURE(span);
+        check_case({{width, parts, 3}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
+                      const TensorSpec row{f32, {n, width * parts}};
+                      return pool_tokens(g.input("x", row), g.input("scores", row),
+                                         g.input("pos", {i32, {n}}), {.span = span, .parts = parts},
+                                         rows);
+                    }});
       }
     }
   }

@@ -49,6 +49,22 @@ class TokenBlocks {
 inline std::int64_t stride_in_floats(const View& x) {
   return x.row_stride / static_cast<std::int64_t>(sizeof(float));
 }
+
+// Runs the kernel of a recurrence on the tokens of each head of a region, sequence by sequence.
+// `b` has n, p, tokens and y, as the blocks of such kernels; read(h) sets what else head h needs.
+template <class Block, class Read>
+void for_each_head(const KernelArgs& args, const Region& region, const TokenBlocks& blocks,
+                   Block& b, void (*kernel)(const Block&) noexcept, Read read) {
+  for (std::int64_t h = region.col0 / b.p; h < region.col1 / b.p; ++h) {
+    read(h);
+    b.y = floats(args.out, 0, h * b.p);
+    blocks.for_each(h * b.n * b.p, [&](const TokenBlock& block) {
+      b.tokens = block;
+      kernel(b);
+    });
+  }
+}
+
 // The rows of a tensor [T, ..], from column `first` on.
 inline TokenRows token_rows(const View& x, std::int64_t first) {
   return {floats(x, 0, first), stride_in_floats(x)};

@@ -23,6 +23,7 @@ void append_parts(const Split& split, files::OpenedFiles& files) {
       files.head.tensors.push_back(tensor);
     }
   }
+  check_distinct(files);
   check_tensor_count(files.head.tensors.size(), split, files.paths.front());
 }
 

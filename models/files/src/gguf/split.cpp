@@ -1,5 +1,7 @@
 #include "gguf/split.h"
 
+#include <map>
+
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
@@ -62,6 +64,21 @@ void check_part(const files::FilePart& part, const Split& split, std::uint64_t i
   };
   check("split.no", index);
   check("split.count", split.count);
+  if (split.tensors && part.find("split.tensors.count"))
+    check("split.tensors.count", *split.tensors);
+}
+
+void check_distinct(const files::OpenedFiles& files) {
+  std::map<std::string_view, std::int32_t> part_of;
+  for (const CheckpointTensor& tensor : files.head.tensors) {
+    const auto [first, is_new] = part_of.try_emplace(tensor.name, tensor.part);
+    if (is_new || first->second == tensor.part) continue;
+    const auto path = [&](std::int32_t part) {
+      return printable_path(files.paths[static_cast<std::size_t>(part)]);
+    };
+    fail<FormatError>("{}: tensor '{}' is also in {}: these are not parts of one model",
+                      path(tensor.part), printable(tensor.name), path(first->second));
+  }
 }
 
 void check_tensor_count(std::size_t count, const Split& split, const std::string& path) {

@@ -27,6 +27,8 @@ std::string part_path(const std::string& first, const Split& split, std::uint64_
 
 void check_part(const files::FilePart& part, const Split& split, std::uint64_t index,
                 const std::string& path);
+// Throws FormatError "PART 2: tensor 'x' is also in PART 1: these are not parts of one model".
+void check_distinct(const files::OpenedFiles& files);
 void check_tensor_count(std::size_t count, const Split& split, const std::string& path);
 
 }  // namespace weft::gguf

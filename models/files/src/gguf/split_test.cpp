@@ -59,9 +59,13 @@ TEST_CASE("split models that do not fit together are rejected") {
   CHECK(parts.refusal(parts.path(0)) ==
         parts.path(1) + ": key 'split.no' must be 1 in part 2 of 2, got 0");
   parts.write(1, 1, "a");
-  CHECK(parts.refusal(parts.path(0)) == parts.path(0) + ": tensor 'a' appears twice");
+  CHECK(parts.refusal(parts.path(0)) == parts.path(1) + ": tensor 'a' is also in " + parts.path(0) +
+                                            ": these are not parts of one model");
   parts.write(1, 1, "b");
   parts.write(0, 0, "a", 3);
+  CHECK(parts.refusal(parts.path(0)) ==
+        parts.path(1) + ": key 'split.tensors.count' must be 3 in part 2 of 2, got 2");
+  parts.write(1, 1, "b", 3);
   CHECK(parts.refusal(parts.path(0)) ==
         parts.path(0) + ": key 'split.tensors.count' says 3, but the 2 parts have 2 tensors");
   const std::string renamed = parts.dir / "renamed.gguf";

@@ -18,7 +18,7 @@ namespace {
 
 using namespace run;
 
-constexpr std::int64_t kContext = 640, kStepTokens = 150, kWindow = 100;
+constexpr std::int64_t kContext = 640, kStepTokens = 150, kWindow = 100, kStride = 3;
 constexpr std::int32_t kSequences = 4;
 
 using Text = std::vector<std::int32_t>;
@@ -53,6 +53,7 @@ class Lives {
     const Graph::Scope scope(graph, "next");  // names of nodes are unique
     asked.window(kWindow).attend_latent(1, x, x, {});
     asked.recurrent("r", {1}).scan(row, row);
+    asked.every(kStride).keep_latent(2, x);
     std::vector<std::unique_ptr<SequenceMemory>> parts;
     for (const MemoryPart& part : asked.parts()) {
       const TensorSpec spec = graph[graph.find(part.states.front())].spec;
@@ -66,9 +67,8 @@ class Lives {
     }
     memory_.emplace(MemoryLimits{kSequences, kContext}, kStepTokens, std::move(parts));
     for (const std::string& name : memory_->input_names()) {
-      const std::int64_t n = graph[graph.find(name)].spec.shape.rank() == 2
-                                 ? kSequences * blocks_for(kContext)
-                                 : kStepTokens;
+      const Shape& shape = graph[graph.find(name)].spec.shape;
+      const std::int64_t n = shape.rank() == 2 ? shape.elems() : kStepTokens;
       inputs_.emplace_back(static_cast<std::size_t>(n));
     }
   }
@@ -126,6 +126,7 @@ class Lives {
   void step(const std::vector<Token>& tokens, bool fails = false);
   void compute(const std::vector<Token>& tokens, std::vector<Text>& after);
   float look(std::size_t part, std::size_t i, std::int64_t position);
+  float look_at_stride(std::size_t i, std::int64_t cell);
   void truncate();
   void copy();
   void restore();
@@ -161,6 +162,13 @@ float Lives::look(std::size_t part, std::size_t i, std::int64_t position) {
   return state(part, block * kCellsPerBlock + position % kCellsPerBlock);
 }
 
+// The same for a cell of kStride positions.
+float Lives::look_at_stride(std::size_t i, std::int64_t cell) {
+  const std::int64_t row = inputs_[0][i] * blocks_for((kContext + kStride - 1) / kStride);
+  const std::int32_t block = inputs_[10][index(row + cell / kCellsPerBlock)];
+  return state(3, block * kCellsPerBlock + cell % kCellsPerBlock);
+}
+
 // What the ops of a step do, and that they find what they must.
 void Lives::compute(const std::vector<Token>& tokens, std::vector<Text>& after) {
   for (const std::size_t part : {0, 1}) {
@@ -179,6 +187,12 @@ void Lives::compute(const std::vector<Token>& tokens, std::vector<Text>& after) 
       for (std::int64_t s = first; s <= position; ++s)
         REQUIRE(look(part, i, s) == static_cast<float>(text[index(s)]));
     }
+    REQUIRE((inputs_[11][i] >= 0) == ((position + 1) % kStride == 0));
+    if (inputs_[11][i] >= 0) state(3, inputs_[11][i]) = static_cast<float>(tokens[i].token);
+    REQUIRE(inputs_[12][i] == 0);
+    REQUIRE(inputs_[13][i] == (position + 1) / kStride - 1);
+    for (std::int64_t s = 0; s <= inputs_[13][i]; ++s)
+      REQUIRE(look_at_stride(i, s) == static_cast<float>(text[index((s + 1) * kStride - 1)]));
     const std::int32_t from = inputs_[7][i], before = inputs_[8][i];
     const float start = before >= 0 ? sums[index(before)] : from >= 0 ? state(2, from) : 0;
     REQUIRE(start == summed_up(text, text.size() - 1));
@@ -275,6 +289,23 @@ TEST_CASE("there are rows for every step of all sequences together") {
     CAPTURE(each);
     Lives(0, 1).grow_together(each);
   }
+}
+
+TEST_CASE("free positions are those that one sequence may grow by") {
+  Graph graph;
+  const Memory asked(graph, graph.input("pos", {i32, {1}}),
+                     {.sequences = 1, .context = kContext, .step_tokens = kStepTokens});
+  asked.every(kStride).keep_latent(0, graph.input("x", {f32, {1, 1, 1}}));
+  MemoryPart part = asked.parts().front();
+  part.n_rows = 2;  // 128 cells
+  const auto memory =
+      make_memory(part, {1, kContext}, StateStore(std::vector<StateStore::State>()));
+  CHECK(memory->free_positions() == 2 * kCellsPerBlock * kStride);
+  CHECK(memory->has_room({0, 0, memory->free_positions()}));
+  CHECK_FALSE(memory->has_room({0, 0, memory->free_positions() + kStride}));
+  const Growth growth{0, 0, 10};
+  REQUIRE_FALSE(memory->reserve({&growth, 1}));
+  CHECK(memory->free_positions() == kCellsPerBlock * kStride);
 }
 
 TEST_CASE("a pool counts the owners of blocks, and allocates the lowest free one") {

@@ -45,7 +45,7 @@ class SequenceMemory {
   // Whether the sequence could grow that far if no other sequence grows meanwhile.
   virtual bool has_room(const Growth& growth) const = 0;
   // The positions that free blocks hold; the max of the type if there is always enough room.
-  virtual std::int64_t free_cells() const { return std::numeric_limits<std::int64_t>::max(); }
+  virtual std::int64_t free_positions() const { return std::numeric_limits<std::int64_t>::max(); }
   // "2 of the 40 shared blocks of 64 positions are free"
   virtual std::string room() const = 0;
   // Reserves room for the tokens of a step, with each sequence at most once, from its current

@@ -55,9 +55,9 @@ void SessionMemory::check_room(std::int32_t sequence, std::int64_t length) const
   }
 }
 
-std::int64_t SessionMemory::free_cells() const {
+std::int64_t SessionMemory::free_positions() const {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
-  for (const auto& part : parts_) n = std::min(n, part->free_cells());
+  for (const auto& part : parts_) n = std::min(n, part->free_positions());
   return n;
 }
 

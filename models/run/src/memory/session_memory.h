@@ -25,7 +25,7 @@ class SessionMemory {
   // Throws like check_length(), and BudgetError if there is no room for that length.
   void check_room(std::int32_t sequence, std::int64_t length) const;
 
-  std::int64_t free_cells() const;
+  std::int64_t free_positions() const;
 
   // A step with one token of each of these sequences, which may repeat: begin(), then append() if
   // it was computed, or rollback() if not. begin() throws like check_length(), and BudgetError if

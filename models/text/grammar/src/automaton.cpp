@@ -214,10 +214,7 @@ Dfa Dfa::literals(const std::vector<std::u32string>& texts) {
     Nfa::State at = all.out;
     for (auto c = text.rbegin(); c != text.rend(); ++c) {
       const auto [known, added] = before.try_emplace({at, *c});
-      if (added) {
-        known->second = nfa.state();
-        nfa.edge(known->second, {*c, *c}, at);
-      }
+      if (added) nfa.edge(known->second = nfa.state(), {*c, *c}, at);
       at = known->second;
     }
     if (begins.insert(at).second) nfa.skip(all.in, at);

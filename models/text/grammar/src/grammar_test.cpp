@@ -146,6 +146,17 @@ TEST_CASE("patterns") {
   CHECK(has(error_of([] { Grammar::from_regex("((((a{99}){99}){99}){99})"); }), "states"));
 }
 
+TEST_CASE("a single line has no line ends between values") {
+  const char* schema = R"({"type": "array", "items": {"type": "integer"}})";
+  const auto line = Grammar::from_json_schema(schema, {.single_line = true});
+  const auto lines = Grammar::from_json_schema(schema);
+  for (const char* text : {"[1,2]", "[ 1, 2 ]"})
+    CHECK((line->accepts(text) && lines->accepts(text)));
+  CHECK(lines->accepts("[\n  1,\n  2\n]"));
+  CHECK_FALSE(line->accepts("[\n  1,\n  2\n]"));
+  CHECK_FALSE(line->accepts("[1,\n2]"));
+}
+
 TEST_CASE("closed objects have no unspecified members") {
   const auto accepts = [](std::string_view schema, std::string_view text) {
     CAPTURE(schema);
@@ -248,6 +259,9 @@ TEST_CASE("unsupported parts of a schema are rejected with their place") {
   CHECK(has(schema_error(R"({"$ref": "http://example.com/other"})"), "#/$ref"));
   CHECK(has(schema_error(R"({"type": "string", "enum": [1]})"), "allows no value"));
   CHECK(has(schema_error("false"), "allows no value"));
+  CHECK(has(schema_error(R"({"enum": []})"), "allows no value that ends (#/enum is empty)"));
+  CHECK(has(schema_error(R"({"items": {}, "type": "array", "minItems": 3, "maxItems": 1})"),
+            "(#/minItems is above maxItems)"));
   CHECK(has(schema_error(R"({"type": "object", "properties": {"a": {"$ref": "#"}},
                             "required": ["a"]})"),
             "allows no value"));

@@ -60,10 +60,6 @@ struct Term {
   std::vector<Literal> names;  // of every name
 };
 
-// A keyword that contradicts another one beside it, to say why a schema allows nothing; the root if
-// there is none.
-JsonId contradiction(const JsonTree& json);
-
 // Resolves "$ref".
 class References {
  public:

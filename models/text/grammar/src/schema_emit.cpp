@@ -1,3 +1,9 @@
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "weft/base/error.h"
 #include "weft/grammar/grammar.h"
 
@@ -8,6 +14,31 @@ namespace weft::grammar {
 namespace {
 
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 31;
+
+// A place that explains why a schema allows nothing, as the end of a message; "" if none is found.
+std::string contradiction(const JsonTree& json) {
+  static constexpr std::pair<std::string_view, std::string_view> kBounds[] = {
+      {"minItems", "maxItems"}, {"minLength", "maxLength"},     {"minProperties", "maxProperties"},
+      {"minimum", "maximum"},   {"minContains", "maxContains"},
+  };
+  const auto is_number = [&](JsonId id) {
+    return id != JsonTree::kNone && json[id].kind == JsonNode::Kind::number;
+  };
+  for (JsonId id = 0; id < json.size(); ++id) {
+    if (json[id].kind != JsonNode::Kind::object) continue;
+    const JsonId values = json.find(id, "enum");
+    if (values != JsonTree::kNone && json[values].kind == JsonNode::Kind::array &&
+        json[values].items.empty())
+      return fmt::format(" ({} is empty)", json.pointer(values));
+    for (const auto& [low, high] : kBounds) {
+      const JsonId min = json.find(id, low), max = json.find(id, high);
+      if (is_number(min) && is_number(max) &&
+          compare(Decimal::of(json[min].text), Decimal::of(json[max].text)) > 0)
+        return fmt::format(" ({} is above {})", json.pointer(min), high);
+    }
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -25,8 +56,7 @@ Program SchemaEmitter::run() {
   try {
     return b_.finish(rule, false);
   } catch (const FormatError&) {
-    const JsonTree& json = expander_.json();
-    fail<FormatError>("schema {}: allows no value that ends", json.pointer(contradiction(json)));
+    fail<FormatError>("schema #: allows no value that ends{}", contradiction(expander_.json()));
   }
 }
 
@@ -50,6 +80,7 @@ Piece SchemaEmitter::make_space() {
   const Piece p = b_.piece();
   b_.skip(p.in, p.out);
   b_.byte(p.in, ' ', ' ', p.out);
+  if (single_line_) return p;
   StateId at = b_.state();
   b_.byte(p.in, '\n', '\n', at);
   for (int i = 0; i < 24; ++i) {

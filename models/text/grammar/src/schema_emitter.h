@@ -15,7 +15,7 @@ class SchemaEmitter {
  public:
   // REQUIRES: the schema lives as long as the emitter.
   SchemaEmitter(const JsonTree& json, const JsonSchemaOptions& options)
-      : expander_(json, options) {}
+      : expander_(json, options), single_line_(options.single_line) {}
 
   Program run();
 
@@ -30,7 +30,7 @@ class SchemaEmitter {
   // What the rules share (schema_emit.cpp).
   RuleId shared(const char* name, Piece (SchemaEmitter::*make)());
   Piece text(std::string_view bytes);
-  // A space, or a line end with the indentation of the next line.
+  // Nothing, a space, or a line end with the indentation of the next line.
   Piece make_space();
   StateId space(StateId from);
   StateId mark(StateId from, char c, bool space_before, bool space_behind);
@@ -72,6 +72,7 @@ class SchemaEmitter {
   RuleId other_member(const Term& term, const std::vector<Member>& members);
 
   SchemaExpander expander_;
+  const bool single_line_;
   ProgramBuilder b_;
   std::map<std::string, RuleId> shared_;
   std::map<Conjunction, RuleId> rules_;

@@ -20,8 +20,9 @@ std::string object_call(RuleWriter& rules, const CallRow& row, const CallableToo
 
 std::string named_call(RuleWriter& rules, const CallRow& row, const CallableTool& tool) {
   const std::string name = std::string(row.name_prefix) + tool.name;
-  return fmt::format("{} {} {} {} {} {} {}", rules.marker(std::string(row.open) + name),
-                     row.name_prefix.empty() ? "" : R"(":" [0-9]{1,3})",
+  const bool fenced = row.after_name.starts_with("```");
+  return fmt::format("{} {} {} {} {} {} {} {}", rules.marker(std::string(row.open) + name),
+                     row.name_prefix.empty() ? "" : R"(":" [0-9]{1,3})", fenced ? kLine : "",
                      rules.marker(row.after_name), kLine, rules.arguments(tool), kLine,
                      rules.marker(row.close));
 }

@@ -101,7 +101,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 TEST_CASE("enforced calls are in the notation of the model, and are read back") {
   const auto tokenizer = bytes_tokenizer();
   for (const Notation& n : kNotations) {
-    CAPTURE(n.calls);
+    CAPTURE(std::string(n.calls));
     const ReplySyntax syntax{"", n.calls};
     const auto grammar =
         reply_grammar(syntax, *tokenizer, {.tools = {kWeather, kPing}, .must_call = true});

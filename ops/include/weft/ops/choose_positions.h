@@ -1,7 +1,8 @@
 #pragma once
 // Chooses the positions of its sequence that each token should attend to, by the scores of an
 // indexer: small heads of queries, and one small key per position. The positions first[t] ..
-// last[t] are taken by spans; position s is in span s / span, rounded down.
+// last[t] (none if last[t] = first[t] - 1) are taken by spans; position s is in span s / span,
+// rounded down.
 //
 //   score[t, c, s] = sum_h weights[t, h] * max(q[t, h, :] . k[s, :], 0)   with weights: C = 1
 //   score[t, c, s] = q[t, c, :] . k[s, :]                                 without:      C = H

@@ -6,6 +6,7 @@
 // Source: Ba et al. 2016, arXiv:1607.06450.
 
 #include <source_location>
+#include <span>
 #include <tuple>
 
 #include "weft/graph/tensor.h"
@@ -16,6 +17,13 @@ struct LayerNormAttrs {
   float eps = 0;  // positive
   static constexpr auto fields() { return std::tuple{field("eps", &LayerNormAttrs::eps)}; }
 };
+
+// The definition of a row: y[d] = (x[d] - mean) * factor, in double. REQUIRES: x is not empty.
+struct RowMoments {
+  double mean = 0, factor = 0;
+  double magnitude = 0;  // the largest |x|
+};
+RowMoments moments_of(std::span<const float> x, double eps);
 
 extern const OpDef kLayerNorm;
 Tensor layer_norm(Tensor x, float eps,

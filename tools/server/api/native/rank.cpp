@@ -113,6 +113,8 @@ void rerank(const std::shared_ptr<Call>& call) {
   const ServedModel& served = *call->model;
   auto request = std::make_shared<const RankRequest>(rank_fields().read(*call->body));
   if (!request->documents && !request->texts) refuse(Path().member("documents"), "is required");
+  if (request->documents && request->texts)
+    refuse(Path().member("texts"), "cannot be combined with documents");
   require_classifier(*served.model);
   EmbedderOptions options = served.embedder;
   options.pooling = Pooling::rank;
@@ -170,6 +172,8 @@ void embed(const std::shared_ptr<Call>& call) {
   const std::string param = request.content ? "content" : "input";
   const auto& given = request.content ? request.content : request.input;
   if (!given) refuse(Path().member("content"), "is required");
+  if (request.content && request.input)
+    refuse(Path().member("input"), "cannot be combined with content");
   std::vector<std::vector<TokenId>> texts;
   for (const Prompt& prompt : *given) texts.push_back(encode(*served.model, prompt, param));
   EmbedderOptions options = served.embedder;

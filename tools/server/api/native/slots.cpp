@@ -77,7 +77,8 @@ Action file_action(const Call& call, const std::string& folder) {
   if (folder.empty())
     throw not_supported("saved slots need a folder: start the server with --slot-save-path");
   const ActionRequest request = action_fields().read(*call.body);
-  const Path path = Path().member("filename");
+  const Path root;
+  const Path path = root.member("filename");
   if (!request.filename) refuse(path, "is required");
   if (!is_plain_file_name(*request.filename))
     refuse(path, "must be a plain file name, without folders");

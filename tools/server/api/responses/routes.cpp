@@ -23,7 +23,7 @@ std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest&
   if (auto conversation = store.conversation(request.previous_response_id))
     return *std::move(conversation);
   ApiError error = bad_request("previous_response_id",
-                               fmt::format("{} is not kept here (any more), or has not ended",
+                               fmt::format("{} is an unknown or expired response, or has not ended",
                                            literal(request.previous_response_id.substr(0, 100))));
   error.code = "previous_response_not_found";
   throw error;

@@ -13,7 +13,8 @@
 
 namespace weft {
 
-// x NAME.weight^T (+ NAME.bias) (* NAME.scale), the last two if the file has them: [T, K] -> [T, N]
+// x NAME.weight^T (* NAME.scale) (+ NAME.bias), the last two if the file has them: [T, K] -> [T,
+// N]. NAME.input_scale, the magnitude of x for engines that quantize it, is not used.
 Tensor project(const Weights& w, std::string_view name, std::int64_t N, std::int64_t K, Tensor x);
 
 // The name of a norm without a weight.
@@ -94,6 +95,8 @@ struct Heads {
 // By three matrices, or by one that holds the rows of q, k and v: attn_q, attn_k, attn_v or
 // attn_qkv, clamped to c.clamp_qkv.
 Heads project_heads(const Layer& l, Tensor x);
+// The same rows, not split into heads: [T, nq], [T, nk], [T, nv].
+Heads project_rows(const Layer& l, Tensor x, std::int64_t nq, std::int64_t nk, std::int64_t nv);
 
 // Attention with grouped heads: [T, D] -> [T, D]. Uses sinks, biases, a fused projection to q, k
 // and v, and a norm before the output projection if the file has their tensors.
@@ -110,6 +113,14 @@ struct Attention {
 
   Tensor operator()(const Layer& l, Tensor x) const;
 };
+
+// What the unit of an ffn combines.
+struct GateUp {
+  Tensor gate, up;
+};
+// [T, F] both, by ffn_gate and ffn_up, or by an ffn_up that holds the rows of both, the gate's
+// first.
+GateUp project_gate_up(const Layer& l, Tensor x);
 
 // Feed-forward layer of width F: down(act(gate(x)) * up(x)), or down(act(up(x))): [T, D] -> [T, D].
 struct Ffn {
@@ -129,13 +140,15 @@ Tensor zero_ids(const Inputs& in);
 Tensor short_convolution(const Layer& l, std::string_view state, Tensor x, Tensor w,
                          Tensor bias = {});
 
-// The experts that a router chooses for every token of x [T, D].
+// The experts of every token of x [T, D], chosen by a router (route) or known (weigh_experts).
 struct ExpertChoice {
   Tensor ids;      // [T, K] i32
   Tensor weights;  // [T, K]
 };
 ExpertChoice route(const Layer& l, Tensor x);
 ExpertChoice choose_experts(const Layer& l, Tensor logits);  // [T, X], of the router
+// The weights of experts that are known beforehand: ids [T, K] i32.
+ExpertChoice weigh_experts(const Layer& l, Tensor logits, Tensor ids);
 // x [T, D] or [T, K, D] times NAME.weight [X, N, ..] of the chosen experts (* NAME.scale [X])
 // (+ NAME.bias [X, N]): [T, K, N].
 Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Tensor x, Tensor ids);
@@ -162,13 +175,17 @@ extern const Unit limited_swiglu, limited_shared_swiglu;
 // [T, D] -> [T, D].
 Tensor gated_ffn(const Layer& l, Tensor x, const Unit& unit);
 
-// The weighted sum of the chosen experts' outputs for x [T, D], or x of another width: like x. Gate
-// and up are two tensors, or ffn_gate_up_exps, with the rows of the gate first.
+// Of the chosen experts: [T, K, F] both, by two tensors, or by ffn_gate_up_exps, with the rows of
+// the gate first. No gate if `gated` is false.
+GateUp project_experts_gate_up(const Layer& l, Tensor x, Tensor ids, bool gated = true);
+// The weighted sum of the chosen experts' outputs for x [T, D], or x of another width: like x.
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit);
 // The output of the shared expert, multiplied by its own gate if the file has one.
 Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit);
-// Experts plus the shared expert, each with its limit in c.experts: [T, D] -> [T, D].
+// Experts plus the shared expert if there is one, each with its limit in c.experts: [T, D] ->
+// [T, D]. The router chooses, unless there is a choice.
 Tensor limited_experts(const Layer& l, Tensor x);
+Tensor limited_experts(const Layer& l, Tensor x, const ExpertChoice& choice);
 
 // A mixture of experts (c.experts), plus the shared expert if there is one, in layers with experts;
 // `dense` in the others: [T, D] -> [T, D].

@@ -42,6 +42,8 @@ class Weights {
   // The same for a weight whose dimensions of 1 vary from file to file: [1, C, 1, K] for [C, K], or
   // [N] for [N, 1].
   Tensor squeezed(std::string_view name, const Shape& shape, Where where = Where::current()) const;
+  // The same for matrices [X, N, K] that some files hold as one, [X N, K].
+  Tensor stacked(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   // As operator(), but no tensor if the file does not have it.
   Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
   bool has(std::string_view name) const;
@@ -61,7 +63,8 @@ class Weights {
   friend class GraphBuilder;
   struct Used;
   Weights(const Weights& parent, const std::string& prefix);
-  Tensor declare(std::string_view name, const Shape& shape, bool squeeze, Where where) const;
+  using Fits = bool (*)(const Shape& stored, const Shape& wanted);
+  Tensor declare(std::string_view name, const Shape& shape, Fits fits, Where where) const;
 
   Graph* graph_;
   const ModelSource* source_;
@@ -97,7 +100,14 @@ struct Architecture {
   // the text of a sequence and keeps what the decoder attends to (Memory::keep_encoded). Returns
   // the encoder's normalized rows, [O, D] f32. `build` then builds the decoder.
   Tensor (*encode)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
+  // A diffusion language model: it fills in the masked tokens of a text, all of which it sees.
+  bool diffuses = false;
 };
+
+constexpr Architecture diffusing(Architecture architecture) {
+  architecture.diffuses = true;
+  return architecture;
+}
 
 // An architecture with its own config struct:
 //   Config read(const Keys&); Tensor build(const Weights&, const Config&, const Inputs&)
@@ -123,7 +133,8 @@ std::vector<const Architecture*> architectures();
 void register_architecture(const Architecture& architecture);
 
 // The architecture of a file. Throws FormatError if the file names none and UnsupportedError
-// "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3".
+// "FILE: unsupported architecture 'qwen4'; nearest known: qwen2, qwen3", and for the image encoder
+// of a model, an adapter or an importance matrix.
 const Architecture& find_architecture(const ModelSource& source);
 
 // The checked hyper-parameters of a file.

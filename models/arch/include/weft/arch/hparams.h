@@ -31,7 +31,7 @@ struct LayerHparams {
 };
 
 // How the logits of a router become the scores that experts are chosen by.
-enum class Gating : std::uint8_t { softmax, sigmoid, softmax_of_chosen };
+enum class Gating : std::uint8_t { softmax, sigmoid, softmax_of_chosen, sqrt_softplus };
 
 // A mixture of experts.
 struct ExpertHparams {

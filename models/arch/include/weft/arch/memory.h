@@ -8,6 +8,7 @@
 //   in.memory.attend_stored(layer, q, attrs)             keys, values of an earlier layer
 //   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, key and value
 //   in.memory.chosen(in.memory.choose(layer, ..)).attend(..)  of the tokens that an indexer chooses
+//   in.memory.every(4).keep_latent(layer, c)             one vector per 4 tokens, for attend_latent
 //   in.memory.recurrent("conv.3", {D})                   a state of fixed size
 //   in.memory.attend_encoded(layer, q, kv, attrs)        keys, values of the encoder's text
 
@@ -22,6 +23,8 @@
 #include "weft/ops/attention.h"
 #include "weft/ops/choose_positions.h"
 #include "weft/ops/delta_rule.h"
+#include "weft/ops/joined_attention.h"
+#include "weft/ops/pool_tokens.h"
 #include "weft/ops/state_rows.h"
 
 namespace weft {
@@ -45,6 +48,7 @@ struct MemoryPart {
   std::string suffix;     // of the names of its inputs: "", ".w512"
   MemoryOf of = MemoryOf::sequence;
   std::int64_t window = 0;          // cells: the last positions that a token attends to; 0: all
+  std::int64_t stride = 1;          // cells: positions per cell, without a window if above 1
   std::int64_t n_rows = 0;          // of all sequences together
   std::vector<std::string> states;  // their paths
 };
@@ -86,6 +90,10 @@ class Recurrent {
   // The delta rule (ops/delta_rule.h) -> [T, H, P]. The state is [H, N, P].
   Tensor delta_rule(const DeltaRuleInputs& in,
                     std::source_location where = std::source_location::current()) const;
+  // The rows of x [T, P E] of each span of positions, pooled by a softmax of scores
+  // (ops/pool_tokens.h); pos [T] -> [T, E]. The state is [E, P, 3].
+  Tensor pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
+                     std::source_location where = std::source_location::current()) const;
   // The state space layer of Mamba (ops/selective_scan.h): x, dt [T, I], a [I, N], b, c [T, N] ->
   // [T, I]. The state is [I, N].
   Tensor selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c,
@@ -118,9 +126,18 @@ class Memory {
                        const AttentionBias& bias = {},
                        std::source_location where = std::source_location::current()) const;
   // As attend(), with one state whose vectors are both key and value: q [T, H, E], c [T, G, E] ->
-  // [T, H, E].
+  // [T, H, E]. In memory with a window and with G = 1, `more` are further cells of the same softmax
+  // (ops/joined_attention.h), as keep_latent() gives them.
   Tensor attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
+                       Tensor sinks = {}, const LatentRun& more = {},
                        std::source_location where = std::source_location::current()) const;
+  // Stores c [T, 1, E] for attend_latent() of another memory. A token sees all vectors of its
+  // sequence that are stored, or those that were chosen.
+  LatentRun keep_latent(std::int64_t layer, Tensor c,
+                        std::source_location where = std::source_location::current()) const;
+  // Memory with a cell for every n positions, for choose() and keep_latent(): the last token of
+  // each n stores it, and tokens see the cells that are complete. Throws ValueError if n < 1.
+  Memory every(std::int64_t n) const;
   // Memory in which a token attends to the last n tokens, including itself. Older ones are dropped.
   // Throws ValueError if n < 1.
   Memory window(std::int64_t n) const;
@@ -172,7 +189,7 @@ class Memory {
   Tensor input(const std::string& name, const Shape& shape, std::source_location where) const;
 
   std::shared_ptr<Requests> requests_;
-  std::int64_t window_ = 0, chunk_ = 0;
+  std::int64_t window_ = 0, chunk_ = 0, stride_ = 1;
   std::int64_t reach_ = 0;  // of both_ways(), to either side; 0: no end
   bool both_ways_ = false;
   Chosen chosen_;  // without spans: everything

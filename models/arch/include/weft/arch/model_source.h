@@ -17,6 +17,8 @@ class ModelSource {
   virtual ~ModelSource() = default;
 
   virtual std::string_view file() const = 0;  // for messages
+  // The file of this tensor, which is one of several if the model is split.
+  virtual std::string_view file_of(std::string_view /*tensor*/) const { return file(); }
   virtual std::optional<std::uint64_t> find_uint(std::string_view key) const = 0;
   virtual std::optional<double> find_float(std::string_view key) const = 0;
   virtual std::optional<bool> find_bool(std::string_view key) const = 0;

@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/files/key_override.h"
 #include "weft/files/metadata.h"
 #include "weft/graph/op_def.h"
 
@@ -102,6 +103,10 @@ class Checkpoint {
   // This checkpoint and tensors of others, whose files become further parts. Metadata and path are
   // those of this one. Throws FormatError if a name is taken.
   Checkpoint with(std::span<const AddedTensor> added) const;
+
+  // This checkpoint with other values of keys, or with keys that it lacks; of several values of a
+  // key, the last one counts. Refers to the same files.
+  Checkpoint with_keys(std::span<const KeyOverride> overrides) const;
 
   const std::string& path() const;
   bool is_directory() const;  // of safetensors: its metadata was derived, not read

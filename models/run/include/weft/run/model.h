@@ -25,6 +25,8 @@ struct ModelOptions {
   // this mix, as if `weft quantize` had written the file. They are converted when a session loads
   // them; its weights are then always resident. Empty: as they are.
   std::string quantize;
+  // Values of keys instead of the file's.
+  std::vector<KeyOverride> overrides;
   // LoRAs and control vectors that the graphs of the model apply. Sessions choose the scale of each
   // LoRA for each sequence (Session::set_lora_scales); control vectors apply to all of them.
   AdapterFiles adapters;
@@ -43,6 +45,7 @@ struct ModelFacts {
   // token `start`.
   bool encodes = false;
   std::int32_t start = -1;        // if it encodes
+  bool diffuses = false;          // a diffusion language model, which is never causal
   std::int64_t n_params = 0;      // elements of all weights
   std::int64_t weight_bytes = 0;  // in the types in which they are used
 };

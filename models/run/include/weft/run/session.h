@@ -62,6 +62,7 @@ struct SessionOptions {
   std::vector<std::string> passes_off;
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Met by concessions, or
                                 // refused with the numbers (BudgetError)
+  std::int64_t reserved = 0;    // bytes of the caller that the budget also covers, from 0 on
   bool reuse_arena = true;      // false: every activation has its own memory (verify)
   bool embeddings = false;      // rows are the model's last hidden states [D] instead of logits [V]
   // Called with 0..1 while weights are loaded, on the thread that constructs the session; may be
@@ -112,8 +113,9 @@ class Session {
   // that step requested none or failed, or if there was none.
   std::span<const float> logits() const;
   std::int64_t length(std::int32_t sequence) const;  // tokens in its memory
-  // Cells that no sequence uses, in whole blocks; the max of the type if there are always enough.
-  std::int64_t free_cells() const;
+  // The positions that blocks hold that no sequence uses; the max of the type if there are always
+  // enough.
+  std::int64_t free_positions() const;
   // Removes all tokens from position `length` on. Throws ValueError if the sequence is shorter,
   // UnsupportedError if `length` is not a resume point.
   void truncate(std::int32_t sequence, std::int64_t length);

@@ -58,8 +58,8 @@ struct DiffusionOptions {
   std::atomic<bool>* cancel = nullptr;  // aborts a step; must outlive the text
 };
 
-// Whether texts of the model are written by Diffusion: its tokens see those after them, and it is
-// neither an encoder with a decoder nor made for embeddings (it has no key ARCH.pooling_type).
+// Whether texts of the model are written by Diffusion: its architecture is one of diffusion models,
+// and its tokens see those after them.
 bool is_diffusion_model(const Model& model);
 
 // Throws what the constructor of Diffusion throws for any session of this model, before there is a

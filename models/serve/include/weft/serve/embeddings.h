@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -81,13 +82,18 @@ class Embedder {
   // The embeddings of texts, in their order. Throws ValueError "text 2 of 3 ..." for a text that
   // has no tokens or too many (unless options.truncate), CancelledError if `cancel` becomes true,
   // NanError if numbers are not finite, and like Session::step(). The embedder can be used again
-  // after an exception.
+  // after an exception. `between` is called between the steps, if there are several; it may throw,
+  // too.
   std::vector<Embedding> embed(std::span<const std::vector<TokenId>> texts,
-                               const std::atomic<bool>* cancel = nullptr);
+                               const std::atomic<bool>* cancel = nullptr,
+                               const std::function<void()>& between = {});
   // Likewise of texts as they are written, with the tokens that the vocabulary adds. An empty text
   // is refused. Throws UnsupportedError if the model has no tokenizer.
   std::vector<Embedding> embed(std::span<const std::string> texts,
                                const std::atomic<bool>* cancel = nullptr);
+
+  // Changes these options for further texts. Throws ValueError for a norm that normalize() refuses.
+  void set_output(int norm, bool truncate);
 
   Pooling pooling() const;
   bool truncates() const;           // EmbedderOptions::truncate

@@ -12,6 +12,7 @@
 // functions may be called from any thread, except those of `Engine` that wait (they say so) from a
 // listener.
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <future>
@@ -42,7 +43,8 @@ struct EngineOptions {
   SessionOptions session = {};
   // Tokens of prompts in one step while texts are generated; 0: chosen by the engine.
   std::int64_t prompt_tokens_per_step = 0;
-  std::int64_t kept_prompts_bytes = -1;  // prompts kept beside the slots; -1: a share of the budget
+  // For prompts kept beside the slots. 0: none. -1: a share of what the budget leaves.
+  std::int64_t kept_prompts_bytes = -1;
 };
 
 struct TextRequest {
@@ -51,7 +53,7 @@ struct TextRequest {
   GenerationOptions generation = {};
   std::int32_t texts = 1;        // of the same prompt, which is computed once
   bool reuse = true;             // the prompt may continue from what slots and kept prompts hold
-  std::int32_t slot = -1;        // wait for this slot; -1: any
+  std::int32_t slot = -1;        // wait for this slot and continue from it alone; -1: any
   bool prompt_logprobs = false;  // report logprobs of the prompt's tokens, too
   int priority = 0;              // higher ones leave the queue first; equal ones in order
   std::optional<Clock::time_point> deadline = {};  // cancelled then, queued or running
@@ -103,7 +105,8 @@ struct SlotState {
 // What has happened since the start. Counters never fall.
 struct EngineCounters {
   std::uint64_t requests = 0, cancelled = 0, failed = 0;
-  std::uint64_t prompt_tokens = 0, prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
+  std::uint64_t prompt_tokens = 0;  // that were computed
+  std::uint64_t prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
   double prompt_seconds = 0, new_seconds = 0;
 };
 struct EngineState {
@@ -123,18 +126,26 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Throws, before anything is computed, QueueFullError; ValueError for an empty prompt, for one
-  // that is longer than the context and for an unknown slot; and like Generation.
+  // that is longer than the context, for unknown tokens and for an unknown slot; UnsupportedError
+  // if the model is not causal: then the engine only gives embeddings; and like Generation. The
+  // first events may come before it returns.
   RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener);
   // The texts of the request end with StopReason::cancelled, within a node of the plan. Other
   // requests keep their bits. Nothing happens if the request has ended.
   void cancel(RequestId id);
 
-  // Vectors of texts, computed between the steps of the texts.
+  // Vectors of texts, computed between the steps of other texts, which keep half of their speed.
+  // `options.session` is ignored. If `cancel` becomes true, the computation is aborted within a
+  // node of the plan, and the future throws CancelledError; otherwise it throws like Embedder.
+  // Throws QueueFullError if EngineOptions::max_waiting calls wait.
   std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
-                                            const EmbedderOptions& options);
+                                            const EmbedderOptions& options,
+                                            std::shared_ptr<std::atomic<bool>> cancel = {});
 
   // Of an idle slot; the future throws ValueError if it is busy or unknown, and like
-  // save_sequence() and SavedSequence.
+  // save_sequence(). Texts pause while a file is written, and while one is copied into the slot;
+  // restore_slot() maps and checks it beforehand, on the caller's thread, and throws like
+  // SavedSequence::open().
   struct SlotFile {
     std::int64_t n_tokens, n_bytes;
   };

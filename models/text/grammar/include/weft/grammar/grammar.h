@@ -22,6 +22,11 @@ struct JsonSchemaOptions {
   // patternProperties allow them. The specification allows any, and a model may then generate
   // members without end. Members that `required` or minProperties demand stay possible.
   bool closed_objects = false;
+  // No line ends between values, so that small models do not spend their tokens on indentation.
+  bool single_line = false;
+
+  // Both: how requests to a server are read.
+  static JsonSchemaOptions concise() { return {.closed_objects = true, .single_line = true}; }
 };
 
 // Immutable: any number of threads may use one grammar.
@@ -50,8 +55,8 @@ class Grammar {
   // regular.
   static std::shared_ptr<const Grammar> from_regex(std::string_view pattern);
 
-  // Texts in UTF-8 that end with `marker` and have it nowhere else. Throws ValueError if it is empty
-  // or not UTF-8.
+  // Texts in UTF-8 that end with `marker` and have it nowhere else. Throws ValueError if it is
+  // empty or not UTF-8.
   static std::shared_ptr<const Grammar> up_to(std::string_view marker);
   // Texts in UTF-8, also the empty one, that do not have `marker`. Throws like up_to().
   static std::shared_ptr<const Grammar> without(std::string_view marker);

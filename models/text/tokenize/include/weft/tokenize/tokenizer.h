@@ -65,6 +65,11 @@ class Tokenizer {
   // Whether plain output omits the token.
   bool hidden(TokenId id) const;
 
+  // The tokens that encode() puts before and after a text; kNoToken: none. By default BOS and EOS
+  // if the vocabulary requires them.
+  virtual TokenId opening() const;
+  virtual TokenId closing() const;
+
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   // Defects of the vocabulary that were worked around, including those that Vocabulary found.
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -78,10 +83,6 @@ class Tokenizer {
   void warn_of_long_tokens(std::size_t n, std::size_t limit);
 
  private:
-  // The token before and the token after a text; kNoToken: none. By default BOS and EOS if the
-  // vocabulary requires them.
-  virtual TokenId opening() const;
-  virtual TokenId closing() const;
   // Appends the ids of the text between two special tokens. `text` is not empty.
   virtual void encode_stretch(std::string_view text, std::vector<TokenId>& out) const = 0;
   std::vector<tokenize::SpecialMatch> find_special(std::string_view text,

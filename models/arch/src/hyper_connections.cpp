@@ -1,0 +1,45 @@
+#include "hyper_connections.h"
+
+#include "weft/ops/concat.h"
+#include "weft/ops/rms_norm.h"
+#include "weft/ops/views.h"
+#include "weft/ops/weighted_sum.h"
+
+namespace weft::arch {
+namespace {
+
+// What stream_weights() gives for `width` projections of the streams.
+Tensor weights_of(const Weights& w, const Hparams& c, std::string_view name,
+                  const StreamWeightsAttrs& attrs, std::int64_t width, Tensor h) {
+  const std::string base(name);
+  const std::int64_t n_scales = width == attrs.n ? 1 : 3;
+  const Tensor x = project(w, base + "_fn", width, attrs.n * c.D, rms_norm(h, c.eps));
+  return stream_weights(x, w(base + "_scale.weight", {n_scales}), w(base + "_base.weight", {width}),
+                        attrs)
+      .named(base + "_weights");
+}
+
+}  // namespace
+
+Tensor copy_to_streams(Tensor x, std::int64_t n) {
+  return concat(std::vector<Tensor>(static_cast<std::size_t>(n), x));
+}
+
+Tensor connect(const Layer& l, std::string_view name, const StreamWeightsAttrs& attrs,
+               const Block& block, Tensor h) {
+  const std::int64_t n = attrs.n;
+  const Tensor weights = weights_of(l.w, l.c, name, attrs, n * (n + 2), h);
+  const Tensor y = block(l, weighted_sum(split_heads(h, n), slice(weights, 0, n)));
+  const Tensor all = split_heads(concat(std::vector{y, h}), n + 1);
+  std::vector<Tensor> streams;
+  for (std::int64_t at = n; at < n * (n + 2); at += n + 1)
+    streams.push_back(weighted_sum(all, slice(weights, at, at + n + 1)));
+  return concat(streams).named(std::string(name) + "_streams");
+}
+
+Tensor read_streams(const Weights& w, const Hparams& c, const StreamWeightsAttrs& attrs, Tensor h) {
+  const Tensor weights = weights_of(w, c, "output_hc", attrs, attrs.n, h);
+  return weighted_sum(split_heads(h, attrs.n), weights);
+}
+
+}  // namespace weft::arch

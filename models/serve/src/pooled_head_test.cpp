@@ -1,0 +1,158 @@
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/serve/embeddings.h"
+
+#include "embeddings_support.h"
+#include "made_text_model.h"
+#include "support/error_text.h"
+#include "support/tiny_model.h"
+
+namespace weft {
+namespace {
+
+using test::Ids;
+using test::made_text_model;
+using test::plain;
+using test::pooled;
+using test::rows_of;
+using test::text;
+using test::text_of;
+using test::Texts;
+using test::tiny_model;
+
+std::vector<float> product(const std::vector<float>& w, const std::vector<float>& x) {
+  std::vector<float> y;
+  for (std::size_t i = 0; i < w.size() / x.size(); ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) sum += double{w[i * x.size() + j]} * x[j];
+    y.push_back(static_cast<float>(sum));
+  }
+  return y;
+}
+
+// A model with these tensors beyond the usual ones, and the values of all of its tensors.
+struct WithTensors {
+  WithTensors(const char* arch, std::vector<std::pair<std::string, Shape>> tensors)
+      : model(made_text_model({.arch = arch,
+                               .change =
+                                   [&](MadeSource& source) {
+                                     for (const auto& [name, shape] : tensors)
+                                       source.add(name, {f32, shape});
+                                   },
+                               .weights = [&](const std::string& name,
+                                              std::vector<float>& v) { values[name] = v; }})) {}
+  std::map<std::string, std::vector<float>> values;
+  std::shared_ptr<const Model> model;
+};
+
+TEST_CASE("the layers after pooling count in the memory budget") {
+  const auto other_bytes = [](const WithTensors& with, Pooling pooling) {
+    return Embedder(with.model, plain(pooling)).session().memory().other;
+  };
+  const WithTensors bert("bert", {}),
+      ranks("bert",
+            {{"cls.weight", {64, 64}}, {"cls.norm.weight", {64}}, {"cls.output.weight", {2, 64}}});
+  const std::int64_t classifier = 64 * 64 + 64 + 64 + 2 * 64 + 2;
+  CHECK(other_bytes(ranks, Pooling::rank) - other_bytes(bert, Pooling::mean) == 4 * classifier);
+  const WithTensors gemma("gemma-embedding", {}),
+      dense("gemma-embedding", {{"dense_2.weight", {32, 64}}});
+  CHECK(other_bytes(dense, Pooling::mean) - other_bytes(gemma, Pooling::mean) ==
+        4 * (32 * 64 + 32));
+  EmbedderOptions options = plain(Pooling::rank);
+  options.session.prefill_width = 8;  // nothing can be given up
+  options.session.weights = WeightMode::mapped;
+  options.session.mem_budget = Embedder(ranks.model, options).session().memory().total();
+  Embedder{ranks.model, options};
+  --options.session.mem_budget;
+  CHECK_THROWS_AS(Embedder(ranks.model, options), BudgetError);
+}
+
+TEST_CASE("rank pooling gives the outputs of the classifier") {
+  const Ids ids = text(3, 9);
+  const auto scores = [&](const WithTensors& with) {
+    Embedder embedder(with.model, plain(Pooling::rank));
+    CHECK(embedder.width() == std::ssize(embedder.embed(Texts{ids}).front().values));
+    return embedder.embed(Texts{text(1, 4), ids})[1].values;
+  };
+  {
+    WithTensors bert("bert", {{"cls.weight", {64, 64}}, {"cls.output.weight", {2, 64}}});
+    std::vector<float> x =
+        product(bert.values["cls.weight"], pooled(rows_of(bert.model, ids), Pooling::cls));
+    for (float& v : x) v = std::tanh(v);
+    CHECK(scores(bert) == product(bert.values["cls.output.weight"], x));
+  }
+  {
+    WithTensors one("bert", {{"cls.output.weight", {64}}, {"cls.output.bias", {1}}});
+    const auto y =
+        product(one.values["cls.output.weight"], pooled(rows_of(one.model, ids), Pooling::cls));
+    CHECK(scores(one)[0] == doctest::Approx(y[0] + one.values["cls.output.bias"][0]));
+  }
+  {
+    WithTensors qwen("qwen3", {{"cls.output.weight", {2, 64}}});
+    const auto y =
+        product(qwen.values["cls.output.weight"], pooled(rows_of(qwen.model, ids), Pooling::last));
+    const std::vector<float> p = scores(qwen);
+    CHECK(p[0] == doctest::Approx(1 / (1 + std::exp(y[1] - y[0]))));
+    CHECK(p[0] + p[1] == doctest::Approx(1));
+  }
+  {
+    WithTensors modern(
+        "modern-bert",
+        {{"cls.weight", {64, 64}}, {"cls.norm.weight", {64}}, {"cls.output.weight", {1, 64}}});
+    const std::vector<float> x =
+        product(modern.values["cls.weight"], pooled(rows_of(modern.model, ids), Pooling::mean));
+    std::vector<double> h;
+    double mean = 0, squares = 0, y = 0;
+    for (const float v : x)
+      h.push_back(v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))));
+    for (const double v : h) mean += v / 64;
+    for (const double v : h) squares += (v - mean) * (v - mean) / 64;
+    for (std::size_t i = 0; i < 64; ++i)
+      y += (h[i] - mean) / std::sqrt(squares + 1e-5) * modern.values["cls.norm.weight"][i] *
+           modern.values["cls.output.weight"][i];
+    CHECK(scores(modern)[0] == doctest::Approx(y).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("a model that cannot rank, or whose classifier does not fit, is refused") {
+  const auto model = tiny_model({.arch = "bert"});
+  CHECK(text_of([&] {
+          Embedder(model, plain(Pooling::rank));
+        }).find("the model has no classifier (tensor cls.weight or cls.output.weight)") !=
+        std::string::npos);
+  const WithTensors wide("bert", {{"cls.output.weight", {2, 63}}});
+  CHECK(text_of([&] {
+          Embedder(wide.model, plain(Pooling::rank));
+        }).find("tensor 'cls.output.weight' must have rows of 64 elements, got [2, 63]") !=
+        std::string::npos);
+  const WithTensors biased("bert", {{"cls.output.weight", {2, 64}}, {"cls.output.bias", {3}}});
+  CHECK(text_of([&] {
+          Embedder(biased.model, plain(Pooling::rank));
+        }).find("tensor 'cls.output.bias' must be [2], got [3]") != std::string::npos);
+  const WithTensors normed("modern-bert",
+                           {{"cls.norm.weight", {64}}, {"cls.output.weight", {1, 64}}});
+  CHECK(text_of([&] {
+          Embedder(normed.model, plain(Pooling::rank));
+        }).find("tensor 'cls.norm.weight' needs tensor 'cls.weight', which is missing") !=
+        std::string::npos);
+}
+
+TEST_CASE("dense layers follow pooling") {
+  WithTensors with("gemma-embedding", {{"dense_2.weight", {96, 64}}, {"dense_3.weight", {32, 96}}});
+  const Ids ids = text(2, 11);
+  const auto x = pooled(rows_of(with.model, ids), Pooling::mean);
+  Embedder embedder(with.model, plain(Pooling::mean));
+  CHECK(embedder.width() == 32);
+  CHECK(embedder.embed(Texts{ids}).front().values ==
+        product(with.values["dense_3.weight"], product(with.values["dense_2.weight"], x)));
+}
+
+}  // namespace
+}  // namespace weft
