@@ -25,9 +25,9 @@ void ReplyReader::take(std::vector<ReplyEvent> events, bool at_end, std::vector<
   for (ReplyEvent& event : events) {
     switch (event.kind) {
       case Kind::content:
-        // The text of an enforced call that was cut has been passed on.
         answered_ = true;
-        if (!(at_end && open_call_)) out.push_back(std::move(event));
+        // What is left of an enforced call that was cut.
+        if (!(at_end && certain_ && (open_call_ || n_calls_ > 0))) out.push_back(std::move(event));
         break;
       case Kind::reasoning:
         reasoned_ = true;

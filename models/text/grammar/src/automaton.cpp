@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "weft/base/error.h"
 
@@ -10,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxNfaStates = 200'000;
 constexpr std::size_t kMaxNfaRanges = 4'000'000;  // of all edges
-constexpr std::size_t kMaxDfaStates = 90'000;
+constexpr std::size_t kMaxDfaStates = 50'000;
 constexpr std::size_t kMaxTable = 8'000'000;
 // Limit of the work to make an automaton deterministic, in visits of states.
 constexpr std::size_t kMaxVisits = 30'000'000;
@@ -202,17 +204,20 @@ Dfa Dfa::explore(std::string_view alphabet, const Key& start,
   return dfa;
 }
 
+// Texts share their ends: then the automaton that comes out has as few states as possible.
 Dfa Dfa::literals(const std::vector<std::u32string>& texts) {
   Nfa nfa;
   const Nfa::Piece all = nfa.piece();
+  std::map<std::pair<Nfa::State, char32_t>, Nfa::State> before;  // a state, by what follows it
+  std::set<Nfa::State> begins;
   for (const std::u32string& text : texts) {
-    Nfa::State at = all.in;
-    for (const char32_t c : text) {
-      const Nfa::State next = nfa.state();
-      nfa.edge(at, {c, c}, next);
-      at = next;
+    Nfa::State at = all.out;
+    for (auto c = text.rbegin(); c != text.rend(); ++c) {
+      const auto [known, added] = before.try_emplace({at, *c});
+      if (added) nfa.edge(known->second = nfa.state(), {*c, *c}, at);
+      at = known->second;
     }
-    nfa.skip(at, all.out);
+    if (begins.insert(at).second) nfa.skip(all.in, at);
   }
   return of(nfa, all);
 }
