@@ -52,12 +52,13 @@ std::unique_ptr<Models> one_model(std::shared_ptr<const ServedModel> model) {
 
 std::string new_id(std::string_view prefix) {
   static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  thread_local std::mt19937_64 random{[] {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32) | device();
-  }()};
+  // Of the operating system: stored responses are protected by their ids.
+  thread_local std::random_device random;
   std::string id(prefix);
-  for (int i = 0; i < 24; ++i) id += kDigits[random() % kDigits.size()];
+  for (int i = 0; i < 6; ++i) {
+    std::uint32_t bits = random();
+    for (int k = 0; k < 4; ++k, bits /= kDigits.size()) id += kDigits[bits % kDigits.size()];
+  }
   return id;
 }
 

@@ -100,7 +100,7 @@ struct Services {
   ApiOptions options = {};
 };
 
-// "chatcmpl-4f1a..": a prefix and 24 random characters.
+// "chatcmpl-4f1a..": a prefix and 24 random characters, which cannot be guessed.
 std::string new_id(std::string_view prefix);
 std::int64_t unix_seconds();
 

@@ -49,6 +49,7 @@ std::string wanted_model(const Route& route, const Call& call) {
 void run_handler(const Route& route, const std::shared_ptr<Call>& call) {
   try {
     route.handle(call);
+    call->body.reset();  // it is large, and the answer may take long
   } catch (...) {
     call->fail(as_api_error(std::current_exception()));
   }

@@ -23,7 +23,8 @@ struct Call {
   std::shared_ptr<http::Exchange> exchange;
   Services& services;
   ErrorForm form = ErrorForm::openai;
-  std::shared_ptr<const Json> body = {};          // an object; null for routes without `request`
+  std::shared_ptr<const Json> body = {};  // an object; null for routes without `request`, and
+                                          // after `handle` has returned
   std::shared_ptr<const ServedModel> model = {};  // if the route uses a model
   std::string parameter = {};                     // what "{id}" stands for in the path
 

@@ -1,7 +1,9 @@
 #include "api/workers.h"
 
 #include <condition_variable>
+#include <deque>
 #include <map>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -117,35 +119,6 @@ void Workers::cancel(TimerId id) {
 std::size_t Workers::n_waiting() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->ready.size() + impl_->fresh.size();
-}
-
-std::shared_ptr<Strand> Strand::make(Workers& workers) {
-  return std::shared_ptr<Strand>(new Strand(workers));
-}
-
-void Strand::post(Workers::Job job) {
-  {
-    const std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
-    if (std::exchange(scheduled_, true)) return;
-  }
-  workers_.post([self = shared_from_this()] { self->run(); });
-}
-
-void Strand::run() {
-  for (;;) {
-    Workers::Job job;
-    {
-      const std::lock_guard lock(mutex_);
-      if (jobs_.empty()) {
-        scheduled_ = false;
-        return;
-      }
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-    }
-    job();
-  }
 }
 
 }  // namespace weft::api

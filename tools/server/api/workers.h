@@ -4,10 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "weft/base/clock.h"
 
@@ -39,23 +37,6 @@ class Workers {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
-};
-
-// Jobs that run one at a time, in order, on the threads of the workers, which must outlive all
-// jobs.
-class Strand : public std::enable_shared_from_this<Strand> {
- public:
-  static std::shared_ptr<Strand> make(Workers& workers);
-  void post(Workers::Job job);
-
- private:
-  explicit Strand(Workers& workers) : workers_(workers) {}
-  void run();
-
-  Workers& workers_;
-  std::mutex mutex_;
-  std::deque<Workers::Job> jobs_;
-  bool scheduled_ = false;
 };
 
 }  // namespace weft::api

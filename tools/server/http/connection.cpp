@@ -192,7 +192,7 @@ void Connection::skip_body() {
     close_after_ = true;
 }
 
-// Bodies that are being received share one limit.
+// Bodies share one limit, from their first byte to the end of the answer.
 void Connection::count_body(std::size_t n_bytes) {
   service_.n_body_bytes += n_bytes - counted_body_;
   counted_body_ = n_bytes;
@@ -230,7 +230,6 @@ void Connection::accept_head() {
 
 void Connection::begin_request() {
   Request request;
-  release_body();
   request.body = reader_.take_body();
   static_cast<RequestHead&>(request) = std::move(reader_.head());
   head_only_ = request.method == "HEAD";

@@ -133,6 +133,7 @@ void Connection::on_written(bool ok) {
 
 // The log and the counters, once for each request.
 void Connection::end_request() {
+  release_body();
   if (!std::exchange(named_, false)) return;
   service_.on_answered();
   if (service_.hooks.log)

@@ -42,8 +42,9 @@ struct ServerOptions {
   // In which a header must be complete. Bodies, readers and idle connections may be silent for as
   // long. Computing an answer is not limited.
   std::chrono::milliseconds timeout = std::chrono::seconds(600);
-  std::size_t max_body_bytes = std::size_t{32} << 20;     // after decompression
-  std::size_t max_bodies_bytes = std::size_t{256} << 20;  // of all that are being received
+  std::size_t max_body_bytes = std::size_t{32} << 20;  // after decompression
+  std::size_t max_bodies_bytes = std::size_t{256}
+                                 << 20;  // of all requests that are not yet answered
   std::size_t max_request_line_bytes = std::size_t{16} << 10;
   std::size_t max_header_bytes = std::size_t{64} << 10;  // with the request line
   std::size_t max_header_lines = 100;

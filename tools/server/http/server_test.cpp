@@ -2,6 +2,8 @@
 #include "server.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -222,6 +224,34 @@ TEST_CASE("limits of requests") {
   CHECK(status("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk +
                chunk) == 413);
   CHECK(status(request("POST", "/", std::string(1000, 'a'))) == 200);
+}
+
+TEST_CASE("bodies count until their requests are answered") {
+  std::mutex mutex;
+  std::shared_ptr<Exchange> kept;
+  RunningServer server(
+      [&](std::shared_ptr<Exchange> exchange) {
+        if (exchange->request().path != "/keep") return exchange->reply({.body = "x"});
+        const std::lock_guard lock(mutex);
+        kept = std::move(exchange);
+      },
+      {.max_bodies_bytes = 10000});
+  const auto status = [&] {
+    Client client(server.port());
+    client.send(request("POST", "/", std::string(8000, 'b')));
+    return client.receive().status;
+  };
+  CHECK(status() == 200);
+  Client waits(server.port());
+  waits.send(request("POST", "/keep", std::string(8000, 'a')));
+  CHECK(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return kept != nullptr;
+  }));
+  CHECK(status() == 503);
+  kept->reply({.body = "done"});
+  CHECK(waits.receive().status == 200);
+  CHECK(eventually([&] { return status() == 200; }));
 }
 
 TEST_CASE("bodies that are being received share a limit") {

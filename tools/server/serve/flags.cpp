@@ -152,7 +152,6 @@ void add_operation_flags(cli::App& app, Flags& flags) {
   app.add_option("--log-file", flags.log_file, "append the log to a file instead of stderr")
       .type_name("FILE");
   app.add_flag("--log-jsonl", flags.log_json, "log lines are JSON objects");
-  app.add_flag("-v,--verbose", flags.verbose, "also log requests and answers in full");
   app.add_option("--trace-requests", flags.trace_folder,
                  "write what `weft replay` needs to compute a request again into this folder")
       .type_name("DIR");

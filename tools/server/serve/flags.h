@@ -44,7 +44,7 @@ struct Flags {
   // what the server says about itself
   bool metrics = true, slots_endpoint = true, props_writable = false, page = true;
   std::string log_file;
-  bool verbose = false, log_json = false;
+  bool log_json = false;
   std::string trace_folder;
   // What a replay of a request needs: the arguments without those for keys and for files that the
   // server writes.

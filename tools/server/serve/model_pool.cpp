@@ -283,6 +283,8 @@ void ModelPool::find(std::string_view name, Ready ready) {
     error = std::make_exception_ptr(api::bad_request("model", "is required: the name of a model"));
   Entry* entry = error ? nullptr : impl_->find_entry(name);
   if (!entry && !error) error = std::make_exception_ptr(api::model_not_found(name));
+  if (entry && entry->waiting.size() >= impl_->options.max_waiting)
+    error = std::make_exception_ptr(QueueFullError("too many requests wait for the model"));
   if (entry && entry->status == Status::loading && impl_->options.refuse_until_loaded)
     error = std::make_exception_ptr(api::unavailable("the model is loading", "loading"));
   if (!error && entry->status != Status::loaded) {

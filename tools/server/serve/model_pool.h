@@ -19,6 +19,8 @@ namespace weft::server {
 struct PoolOptions {
   std::vector<ModelSource> models;
   int max_loaded = 1;  // 0: as many as the budget holds
+  // Of requests that wait for one model to be loaded; more get QueueFullError.
+  std::size_t max_waiting = 256;
   // Refuse requests for the only model until it is loaded. Otherwise they wait.
   bool refuse_until_loaded = false;
   // Loads a model. `used`: bytes of the other loaded models. Throws.

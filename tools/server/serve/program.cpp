@@ -155,6 +155,7 @@ PoolOptions Program::pool_options() {
   PoolOptions options;
   options.models = sources_of(flags_);
   options.max_loaded = flags_.models_max;
+  options.max_waiting = static_cast<std::size_t>(std::max(1, flags_.slots) + flags_.max_queue);
   options.refuse_until_loaded = flags_.one_model();
   options.load = [this, warn](const ModelSource& source, std::int64_t used) {
     auto model = first_ ? first_ : open_model(flags_, source.path, warn);

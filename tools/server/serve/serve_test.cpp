@@ -177,6 +177,7 @@ struct TestPool {
     for (const std::string& name : names) options.models.push_back({name + ".gguf", {name}});
     options.max_loaded = max_loaded;
     options.refuse_until_loaded = gate.valid();
+    options.max_waiting = 3;
     options.load = [this, gate](const ModelSource& source, std::int64_t) {
       if (gate.valid()) gate.wait();
       if (source.names.front() == "broken") fail<FormatError>("broken");
@@ -226,9 +227,13 @@ TEST_CASE("the pool waits for a busy model, which gets no more requests meanwhil
     again = test.find("a");  // answered at once until the pool's thread has seen the request for b
   } while (again.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
   CHECK(b.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);
+  auto second = test.find("a"), third = test.find("a");
+  CHECK_THROWS_AS(test.find("a").get(), QueueFullError);
   held.reset();
   CHECK(b.get()->name == "b");
   CHECK(again.get()->name == "a");
+  CHECK(second.get()->name == "a");
+  CHECK(third.get()->name == "a");
   again = {};
   CHECK(test.pool->wait_released(Clock::now() + std::chrono::seconds(10)));
 }

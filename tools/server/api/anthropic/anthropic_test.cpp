@@ -61,6 +61,9 @@ TEST_CASE("anthropic: errors name the field") {
   CHECK(of(R"("max_tokens": 5)") == "messages");
   CHECK(of(ok) == "max_tokens");
   CHECK(of(ok + R"(, "max_tokens": "x")") == "max_tokens");
+  const std::string format = R"({"type": "json_schema", "schema": {}})";
+  CHECK(of(ok + R"(, "max_tokens": 5, "output_format": )" + format +
+           R"(, "output_config": {"format": )" + format + "}") == "output_format");
   const auto message = [&](const std::string& text) {
     return of(R"("max_tokens": 5, "messages": [)" + text + "]");
   };

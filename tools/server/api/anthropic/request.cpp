@@ -130,6 +130,9 @@ void apply_choice(ChatRequest& request, const ChoiceFields& fields) {
 }
 
 void apply_schema(ChatRequest& request, const FormatFields& format, std::string param) {
+  if (request.schema)
+    throw bad_request(std::move(param),
+                      fmt::format("there is a format in {}, too", request.schema_param));
   request.schema = format.schema;
   request.schema_param = std::move(param);
 }

@@ -127,6 +127,7 @@ Request read_request(const Fields<Request>& fields, const Call& call) {
 void run(const std::shared_ptr<Call>& call, const TextFields& fields,
          std::vector<std::vector<TokenId>> prompts) {
   const ServedModel& served = *call->model;
+  check_n_choices(prompts.size(), static_cast<std::size_t>(fields.n), "prompt");
   const auto grammar = compile_constraint(served, only_constraint(fields.constraints));
   AnswerOptions options{.stream = fields.stream,
                         .progress = fields.return_progress,
@@ -137,6 +138,7 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
                         .fields = fields.response_fields,
                         .prompts = {},
                         .settings = {},
+                        .seeds = {},
                         .choices_per_prompt = static_cast<int>(fields.n)};
   TextJob job;
   job.prompt_param = "prompt";
@@ -147,7 +149,8 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
     TextRequest request = text_request(served, fields, std::move(prompt), logprobs, "prompt");
     request.generation.rules.grammar = grammar;
     if (fields.lora) request.generation.lora_scales = lora_scales(*served.model, *fields.lora);
-    options.settings.push_back(settings_json(request));
+    options.seeds.push_back(request.generation.sampler.seed);
+    if (options.settings.empty()) options.settings = settings_json(request);
     job.prompts.push_back(std::move(request));
   }
   run_texts(call, std::move(job), std::make_shared<CompletionWriter>(call, std::move(options)));

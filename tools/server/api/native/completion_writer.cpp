@@ -3,6 +3,7 @@
 #include "api/answer_parts.h"
 #include "api/json.h"
 #include "api/native/response_fields.h"
+#include "api/native/settings.h"
 
 namespace weft::api::native {
 namespace {
@@ -111,7 +112,7 @@ std::string CompletionWriter::final_json(int choice, const ChoiceEnd& end) {
       .add("model", call_->model->name)
       .add("tokens_predicted", end.n_tokens)
       .add("tokens_evaluated", done.n_prompt)
-      .add_json("generation_settings", options_.settings[prompt])
+      .add_json("generation_settings", with_seed(options_.settings, options_.seeds[prompt]))
       .add("prompt", options_.prompts[prompt])
       .add("has_new_line", s.text.find('\n') != std::string::npos)
       .add("truncated", end.stop == StopReason::context_full)

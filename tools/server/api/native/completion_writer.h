@@ -20,10 +20,11 @@ struct AnswerOptions {
   bool timings_per_token = false;
   bool tokens = false;  // return_tokens, of a whole answer
   bool logprobs = false;
-  bool list = false;                  // several choices: the whole answer is a list
-  std::vector<std::string> fields;    // response_fields; empty: all
-  std::vector<std::string> prompts;   // texts, one for each prompt
-  std::vector<std::string> settings;  // JSON, likewise
+  bool list = false;                 // several choices: the whole answer is a list
+  std::vector<std::string> fields;   // response_fields; empty: all
+  std::vector<std::string> prompts;  // texts, one for each prompt
+  std::string settings;              // a JSON object: of all prompts, except for their seeds
+  std::vector<std::uint64_t> seeds;  // one for each prompt
   int choices_per_prompt = 1;
 };
 

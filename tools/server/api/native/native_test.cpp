@@ -44,7 +44,11 @@ TEST_CASE("native: response_fields select members by their paths") {
 }
 
 AnswerOptions answer_options(bool stream) {
-  return {.stream = stream, .tokens = true, .prompts = {"p"}, .settings = {"{\"n_predict\":5}"}};
+  return {.stream = stream,
+          .tokens = true,
+          .prompts = {"p"},
+          .settings = "{\"n_predict\":5}",
+          .seeds = {7}};
 }
 
 TEST_CASE("native: a stream has the text and the tokens of the whole answer") {
@@ -67,6 +71,7 @@ TEST_CASE("native: a stream has the text and the tokens of the whole answer") {
   CHECK(answer["truncated"] == false);
   CHECK(answer["id_slot"] == 1);
   CHECK(answer["generation_settings"]["n_predict"] == 5);
+  CHECK(answer["generation_settings"]["seed"] == 7);
   CHECK(answer["timings"]["predicted_n"] == 2);
 
   CompletionWriter stream(streaming.call(), answer_options(true));

@@ -6,8 +6,7 @@ namespace weft::api::native {
 namespace {
 
 void add_sampler(JsonObject& json, const SamplerOptions& s) {
-  json.add("seed", s.seed)
-      .add("temperature", s.temperature)
+  json.add("temperature", s.temperature)
       .add("dynatemp_range", s.dynamic_range)
       .add("dynatemp_exponent", s.dynamic_exponent)
       .add("top_k", s.top_k)
@@ -49,6 +48,10 @@ std::string settings_json(const TextRequest& request) {
       .add("id_slot", request.slot)
       .add("cache_prompt", request.reuse);
   return json.str();
+}
+
+std::string with_seed(std::string_view settings, std::uint64_t seed) {
+  return fmt::format("{{\"seed\":{},{}", seed, settings.substr(1));
 }
 
 }  // namespace weft::api::native

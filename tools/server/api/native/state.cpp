@@ -29,7 +29,7 @@ std::string default_settings(const ServedModel& model) {
       .add("id_task", -1)
       .add("n_ctx", model.texts->context())
       .add("is_processing", false)
-      .add_json("params", settings_json(request))
+      .add_json("params", with_seed(settings_json(request), request.generation.sampler.seed))
       .str();
 }
 
@@ -145,9 +145,10 @@ std::vector<Route> state_routes(const NativeOptions& options) {
   routes.back().method = "POST";
   for (Route& route : routes) route.model = ModelUse::named;
   Route props = post(
-      "/props", "setProps", "Nothing can be changed yet",
+      "/props", "setProps", "Accepts only an empty object: nothing can be changed",
       [on = options.post_props](const std::shared_ptr<Call>& call) {
         if (!on) throw not_supported("start the server with --props");
+        if (!call->body->empty()) throw not_supported("the server's properties cannot be changed");
         call->reply(R"({"success":true})");
       },
       no_fields());

@@ -1,6 +1,8 @@
 #include "api/ollama/model_facts.h"
 
 #include <array>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -96,6 +98,20 @@ std::string capabilities(const Checkpoint& file) {
   return json.str();
 }
 
+// The details of a model that is not loaded, whose file is opened once.
+std::string read_details(const ListedModel& model) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;  // by digests; as many as there are models
+  const std::string key = digest(model);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto at = known.find(key); at != known.end()) return at->second;
+  }
+  std::string details = details_json(Checkpoint::open(model.path));
+  const std::lock_guard lock(mutex);
+  return known[key] = std::move(details);
+}
+
 JsonObject named(const ListedModel& model) {
   return JsonObject()
       .add("name", model.name)
@@ -143,7 +159,8 @@ std::string digest(const ListedModel& model) {
 std::string tag_json(const ListedModel& model) {
   JsonObject json = named(model);
   try {
-    json.add_json("details", details_json(file_of(model)));
+    json.add_json("details",
+                  model.loaded ? details_json(model.loaded->model->file()) : read_details(model));
   } catch (const Error&) {
     // The list remains useful; using the model tells what is wrong with its file.
     json.add_json("details", R"({"format":"","family":"","parameter_size":"",)"

@@ -17,8 +17,8 @@ std::string parameter_size(std::int64_t n_params);
 // contents, which would have to be read.
 std::string digest(const ListedModel& model);
 
-// An item of /api/tags. Reads the file's header if the model is not loaded; facts that cannot be
-// read are empty.
+// An item of /api/tags. Reads the file's header once if the model is not loaded; facts that cannot
+// be read are empty.
 std::string tag_json(const ListedModel& model);
 // An item of /api/ps. REQUIRES: model.loaded.
 std::string running_json(const ListedModel& model);
