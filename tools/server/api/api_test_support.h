@@ -96,7 +96,9 @@ class FakeTexts : public TextSource {
   }
   void cancel(RequestId id) override { cancelled.push_back(id); }
   std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> of,
-                                            const EmbedderOptions&) override {
+                                            const EmbedderOptions&,
+                                            std::shared_ptr<std::atomic<bool>> cancel) override {
+    embed_cancel = std::move(cancel);
     std::promise<std::vector<Embedding>> promise;
     std::vector<Embedding> all;
     for (const auto& text : of)
@@ -108,6 +110,7 @@ class FakeTexts : public TextSource {
   std::int32_t n_slots() const override { return 2; }
 
   std::vector<std::shared_ptr<TextListener>> waiting;
+  std::shared_ptr<std::atomic<bool>> embed_cancel;  // of the last call of embed()
 
  private:
   void play(std::int32_t text, TextListener& listener) {

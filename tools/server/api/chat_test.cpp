@@ -328,6 +328,11 @@ TEST_CASE("embeddings and models") {
   r = Json::parse(server.post("/v1/embeddings", R"({"input": "a", "dimensions": 1})").body);
   CHECK(r["data"][0]["embedding"] == Json::array({1.0}));
   CHECK(server.post("/v1/embeddings", R"({"input": "a", "dimensions": 4})").status == 400);
+  const auto left = server.send("POST", "/v1/embeddings", R"({"input": "a"})");
+  left->wait();
+  CHECK_FALSE(*server.texts->embed_cancel);
+  left->leave();
+  CHECK(*server.texts->embed_cancel);
   r = Json::parse(server.send("GET", "/v1/models")->wait().body);
   CHECK(r["data"][0]["id"] == "stories");
   CHECK(server.send("GET", "/v1/models/nope")->wait().status == 404);

@@ -17,8 +17,9 @@ class EngineTexts : public TextSource {
   }
   void cancel(RequestId id) override { engine_->cancel(id); }
   std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
-                                            const EmbedderOptions& options) override {
-    return engine_->embed(std::move(texts), options);
+                                            const EmbedderOptions& options,
+                                            std::shared_ptr<std::atomic<bool>> cancel) override {
+    return engine_->embed(std::move(texts), options, std::move(cancel));
   }
   std::int64_t context() const override { return engine_->context(); }
   std::int32_t n_slots() const override { return engine_->n_slots(); }

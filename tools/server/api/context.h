@@ -27,7 +27,8 @@ class TextSource {
   virtual RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener) = 0;
   virtual void cancel(RequestId id) = 0;
   virtual std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
-                                                    const EmbedderOptions& options) = 0;
+                                                    const EmbedderOptions& options,
+                                                    std::shared_ptr<std::atomic<bool>> cancel) = 0;
   virtual std::int64_t context() const = 0;  // tokens that one text may have
   virtual std::int32_t n_slots() const = 0;
 };

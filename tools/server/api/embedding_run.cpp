@@ -1,7 +1,9 @@
 #include "api/embedding_run.h"
 
+#include <atomic>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,7 +30,9 @@ std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& tex
 void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>> texts,
                     const EmbedderOptions& options, std::string param,
                     std::function<void(std::vector<Embedding>)> use) {
-  auto vectors = call->model->texts->embed(std::move(texts), options);
+  const auto cancel = std::make_shared<std::atomic<bool>>(false);
+  auto vectors = call->model->texts->embed(std::move(texts), options, cancel);
+  call->exchange->on_client_left([cancel] { *cancel = true; });
   when_ready(std::move(call), std::move(vectors), std::move(use), std::move(param));
 }
 

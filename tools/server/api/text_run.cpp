@@ -91,6 +91,7 @@ class Run : public std::enable_shared_from_this<Run> {
   void tell_totals() const;
   void finish();
   void fail(std::exception_ptr error);
+  void fail_quietly(std::exception_ptr error);
   int choice_of(const Event& event) const {
     return first_choice_[static_cast<std::size_t>(event.prompt)] + event.text;
   }
@@ -217,9 +218,18 @@ void Run::drain() {
       try {
         work_on(event);
       } catch (...) {
-        fail(std::current_exception());
+        fail_quietly(std::current_exception());
       }
     }
+  }
+}
+
+// No job may throw. Without an answer the exchange answers with status 500.
+void Run::fail_quietly(std::exception_ptr error) {
+  try {
+    fail(std::move(error));
+  } catch (...) {
+    writer_.reset();
   }
 }
 

@@ -29,6 +29,8 @@ struct Workers::Impl {
       }
       Job job = std::move(jobs.front());
       jobs.pop_front();
+      // While all threads worked, nobody was told of a timer or of further jobs.
+      if (n_idle > 0 && !(timers.empty() && ready.empty() && fresh.empty())) wake.notify_one();
       lock.unlock();
       job();
       job = nullptr;  // what it holds is released without the lock
@@ -45,6 +47,17 @@ struct Workers::Impl {
       wake.wait_until(lock, until);
     }
     --n_idle;
+  }
+
+  // What jobs hold may post further ones while it is released, which are dropped.
+  void drop_all() {
+    std::deque<Job> dropped_ready, dropped_fresh;
+    std::map<std::pair<Clock::time_point, TimerId>, Job> dropped_timers;
+    const std::lock_guard lock(mutex);
+    dropped_ready.swap(ready);
+    dropped_fresh.swap(fresh);
+    dropped_timers.swap(timers);
+    times.clear();
   }
 
   const std::size_t max_new;
@@ -64,18 +77,24 @@ Workers::Workers(int n_threads, std::size_t max_new) : impl_(std::make_unique<Im
 }
 
 Workers::~Workers() {
+  stop();
+}
+
+void Workers::stop() {
   {
     const std::lock_guard lock(impl_->mutex);
     impl_->stop = true;
   }
   impl_->wake.notify_all();
   for (std::thread& thread : impl_->threads) thread.join();
+  impl_->threads.clear();
+  impl_->drop_all();
 }
 
 bool Workers::post_new(Job job) {
   {
     const std::lock_guard lock(impl_->mutex);
-    if (impl_->fresh.size() >= impl_->max_new) return false;
+    if (impl_->stop || impl_->fresh.size() >= impl_->max_new) return false;
     impl_->fresh.push_back(std::move(job));
     if (impl_->n_idle == 0) return true;  // whoever works looks again
   }
@@ -86,6 +105,7 @@ bool Workers::post_new(Job job) {
 void Workers::post(Job job) {
   {
     const std::lock_guard lock(impl_->mutex);
+    if (impl_->stop) return;
     impl_->ready.push_back(std::move(job));
     if (impl_->n_idle == 0) return;
   }
@@ -97,6 +117,7 @@ Workers::TimerId Workers::at(Clock::time_point time, Job job) {
   {
     const std::lock_guard lock(impl_->mutex);
     id = impl_->next_timer++;
+    if (impl_->stop) return id;
     impl_->timers.emplace(std::pair{time, id}, std::move(job));
     impl_->times.emplace(id, time);
   }

@@ -17,12 +17,17 @@ class Workers {
   using Job = std::function<void()>;
 
   explicit Workers(int n_threads = 2, std::size_t max_new = 256);
-  // Waits for jobs that run; those that wait, and timers, are dropped.
+  // Like stop().
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // For requests that just came. Returns false, and drops the job, if `max_new` of them wait.
+  // Waits for jobs that run. Those that wait, timers, and what is posted afterwards, are dropped.
+  // Not from a job; from one thread.
+  void stop();
+
+  // For requests that just came. Returns false, and drops the job, if `max_new` of them wait, or
+  // after stop().
   bool post_new(Job job);
   // For work of requests that were taken, which goes first.
   void post(Job job);

@@ -209,7 +209,7 @@ std::string name_of(int socket, Get get) {
   socklen_t size = sizeof(address);
   auto* any = reinterpret_cast<sockaddr*>(&address);
   if (get(socket, any, &size) != 0) return "";
-  if (address.ss_family == AF_UNIX) return "unix";
+  if (address.ss_family == AF_UNIX) return kUnixAddress;
   std::array<char, NI_MAXHOST> host;
   const int code = getnameinfo(any, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST);
   return code == 0 ? host.data() : "";

@@ -107,7 +107,9 @@ class Server {
 // from the environment.
 std::vector<int> inherited_sockets();
 
-// Where sockets listen: numeric addresses without ports, "unix".
+inline constexpr const char* kUnixAddress = "unix";
+
+// Where sockets listen: numeric addresses without ports, kUnixAddress.
 std::vector<std::string> addresses_of(const std::vector<int>& sockets);
 
 // Lets this process have as many open connections as the system allows (RLIMIT_NOFILE).

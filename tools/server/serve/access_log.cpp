@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@ namespace weft::server {
 namespace {
 
 constexpr std::size_t kMaxPath = 300;
+constexpr std::size_t kMaxWaiting = std::size_t{1} << 20;  // bytes of lines
 
 std::string now() {
   const auto time = std::chrono::system_clock::now().time_since_epoch();
@@ -78,13 +80,24 @@ std::string printable(std::string_view text) {
 }
 
 Log::Log(const std::string& file, bool json) : file_(stderr), json_(json) {
-  if (file.empty()) return;
-  file_ = std::fopen(file.c_str(), "ae");
+  if (!file.empty()) file_ = std::fopen(file.c_str(), "ae");
   if (!file_) fail<IoError>("--log-file: cannot write {}: {}", file, std::strerror(errno));
+  thread_ = std::thread([this] { run(); });
 }
 
 Log::~Log() {
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+    changed_.notify_one();
+  }
+  thread_.join();
   if (file_ != stderr) std::fclose(file_);
+}
+
+void Log::flush() {
+  std::unique_lock lock(mutex_);
+  written_.wait_for(lock, std::chrono::seconds(1), [this] { return waiting_.empty() && !writes_; });
 }
 
 void Log::access(const AccessRecord& record) {
@@ -92,18 +105,42 @@ void Log::access(const AccessRecord& record) {
 }
 
 void Log::message(std::string_view level, std::string_view text) {
-  if (json_) {
-    write(fmt::format("{{\"time\":\"{}\",\"level\":\"{}\",\"message\":{}}}\n", now(), level,
-                      json_string(printable(text))));
-  } else {
-    write(fmt::format("{} {}: {}\n", now(), level, printable(text)));
-  }
+  write(message_line(level, text));
+}
+
+std::string Log::message_line(std::string_view level, std::string_view text) const {
+  if (!json_) return fmt::format("{} {}: {}\n", now(), level, printable(text));
+  return fmt::format("{{\"time\":\"{}\",\"level\":\"{}\",\"message\":{}}}\n", now(), level,
+                     json_string(printable(text)));
 }
 
 void Log::write(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  std::fwrite(line.data(), 1, line.size(), file_);
-  std::fflush(file_);
+  if (waiting_.size() + line.size() > kMaxWaiting) {
+    ++n_dropped_;
+    return;
+  }
+  waiting_ += line;
+  changed_.notify_one();
+}
+
+void Log::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stops_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    std::string lines = std::exchange(waiting_, {});
+    const std::uint64_t n_dropped = std::exchange(n_dropped_, 0);
+    writes_ = true;
+    lock.unlock();
+    if (n_dropped > 0)
+      lines += message_line("warning", fmt::format("{} lines of the log were dropped", n_dropped));
+    std::fwrite(lines.data(), 1, lines.size(), file_);
+    std::fflush(file_);
+    lock.lock();
+    writes_ = false;
+    written_.notify_all();
+  }
 }
 
 }  // namespace weft::server

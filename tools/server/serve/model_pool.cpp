@@ -62,6 +62,10 @@ void add(EngineCounters& sum, const EngineCounters& more) {
   sum.new_seconds += more.new_seconds;
 }
 
+std::exception_ptr shutting_down() {
+  return std::make_exception_ptr(api::unavailable("the server is shutting down", "draining"));
+}
+
 void add(MemoryUse& sum, const MemoryUse& more) {
   sum.weights_mapped += more.weights_mapped;
   sum.weights_resident += more.weights_resident;
@@ -85,6 +89,7 @@ struct ModelPool::Impl {
   explicit Impl(PoolOptions o);
   ~Impl();
 
+  void stop();
   Entry* find_entry(std::string_view name);
   std::shared_ptr<const api::ServedModel> held(Entry& entry);
   void run();
@@ -117,18 +122,22 @@ ModelPool::Impl::Impl(PoolOptions o) : options(std::move(o)) {
 }
 
 ModelPool::Impl::~Impl() {
+  stop();
+  // Without the lock: engines that end release what their requests hold.
+  std::vector<std::shared_ptr<api::ServedModel>> last;
+  const std::lock_guard lock(shared->mutex);
+  for (Entry& entry : entries) last.push_back(std::exchange(entry.served, nullptr));
+}
+
+void ModelPool::Impl::stop() {
   {
     std::unique_lock lock(shared->mutex);
     stopping = true;
     shared->changed.notify_all();
   }
-  thread.join();
+  if (thread.joinable()) thread.join();
   std::unique_lock lock(shared->mutex);
-  const auto error = std::make_exception_ptr(api::unavailable("the server ends", "draining"));
-  for (Entry& entry : entries) {
-    answer(lock, entry, error);
-    entry.served.reset();
-  }
+  for (Entry& entry : entries) answer(lock, entry, shutting_down());
 }
 
 Entry* ModelPool::Impl::find_entry(std::string_view name) {
@@ -276,6 +285,10 @@ ModelPool::ModelPool(PoolOptions options) {
 
 ModelPool::~ModelPool() = default;
 
+void ModelPool::stop() {
+  impl_->stop();
+}
+
 void ModelPool::find(std::string_view name, Ready ready) {
   std::unique_lock lock(impl_->shared->mutex);
   std::exception_ptr error;
@@ -287,6 +300,7 @@ void ModelPool::find(std::string_view name, Ready ready) {
     error = std::make_exception_ptr(QueueFullError("too many requests wait for the model"));
   if (entry && entry->status == Status::loading && impl_->options.refuse_until_loaded)
     error = std::make_exception_ptr(api::unavailable("the model is loading", "loading"));
+  if (!error && impl_->stopping) error = shutting_down();
   if (!error && entry->status != Status::loaded) {
     entry->waiting.push_back({++impl_->tickets, std::move(ready)});
     impl_->shared->changed.notify_all();

@@ -46,8 +46,12 @@ class ModelPool : public api::Models {
  public:
   // Throws ValueError if two models have the same name.
   explicit ModelPool(PoolOptions options);
-  // Unloads everything. Requests that wait for a model get an error. REQUIRES: no model is held.
+  // Like stop(), and unloads everything. REQUIRES: no model is held.
   ~ModelPool() override;
+
+  // Ends loading: requests that wait for a model, and later ones, get an error 503. What is loaded
+  // stays loaded. From one thread.
+  void stop();
 
   // The model that `ready` gets stays loaded while it is held. It may be released on any thread.
   void find(std::string_view name, Ready ready) override;

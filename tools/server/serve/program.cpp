@@ -7,10 +7,12 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "weft/base/error.h"
 #include "weft/scheduler/budget.h"
@@ -44,6 +46,11 @@ constexpr std::chrono::milliseconds kDrainStep{20};
 constexpr std::chrono::seconds kCancelTime{2};
 constexpr int kAnswersCut = 1;
 
+// A path from --host, or a socket that was inherited.
+bool is_unix(const std::string& host) {
+  return host == http::kUnixAddress || host.ends_with(".sock");
+}
+
 class Program {
  public:
   Program(Flags flags, const DrawPlan& draw_plan, const std::string& version);
@@ -54,6 +61,8 @@ class Program {
   PoolOptions pool_options();
   http::ServerOptions http_options() const;
   http::AccessOptions access_options() const;
+  std::vector<std::string> hosts() const;
+  bool is_local() const;
   http::Hooks hooks();
   std::optional<http::Reply> gate(const http::RequestHead& head);
   std::vector<api::Route> routes(const std::string& version);
@@ -63,22 +72,24 @@ class Program {
   void warn_if_open();
   void reload_keys();
   bool drain();
+  void stop_requests();
 
   Flags flags_;
-  Signals signals_;  // before all threads
+  const std::vector<int> sockets_ = http::inherited_sockets();  // to listen on; usually none
+  Signals signals_;                                             // before all threads
   Log log_;
   DrawPlan draw_plan_;
   std::atomic<bool> draining_{false}, stopping_{false};
   std::exception_ptr load_error_;  // set before signals_ is woken
   ServerMetrics metrics_;
   std::shared_ptr<const Model> first_;  // the only model, opened before the port
-  std::unique_ptr<ModelPool> pool_;
-  std::unique_ptr<api::Workers> workers_;
-  std::unique_ptr<api::Services> services_;
-  std::unique_ptr<Operations> operations_;
-  std::unique_ptr<RequestLog> requests_;
-  std::unique_ptr<Tracer> tracer_;
   std::unique_ptr<api::Router> router_;
+  std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<RequestLog> requests_;
+  std::unique_ptr<Operations> operations_;
+  std::unique_ptr<api::Services> services_;
+  std::unique_ptr<api::Workers> workers_;
+  std::unique_ptr<ModelPool> pool_;  // its engines call what is above
   std::unique_ptr<http::Access> access_;
   std::optional<RateLimit> rate_limit_;  // of the I/O thread
   std::unique_ptr<http::Server> http_;
@@ -143,11 +154,18 @@ Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& vers
 }
 
 Program::~Program() {
+  stop_requests();
+  workers_->stop();
+}
+
+// No further requests, and no loading. Those that wait for a model are answered.
+void Program::stop_requests() {
   stopping_ = true;
   if (io_.joinable()) {
     http_->stop();
     io_.join();
   }
+  pool_->stop();
 }
 
 PoolOptions Program::pool_options() {
@@ -158,7 +176,7 @@ PoolOptions Program::pool_options() {
   options.max_waiting = static_cast<std::size_t>(std::max(1, flags_.slots) + flags_.max_queue);
   options.refuse_until_loaded = flags_.one_model();
   options.load = [this, warn](const ModelSource& source, std::int64_t used) {
-    auto model = first_ ? first_ : open_model(flags_, source.path, warn);
+    auto model = first_ ? first_ : open_model(with_settings(flags_, source), source.path, warn);
     return start_model(
         std::move(model), source, with_settings(flags_, source), used, metrics_,
         [this](double) { return !stopping_.load(); }, warn);
@@ -173,13 +191,25 @@ http::ServerOptions Program::http_options() const {
   http::ServerOptions options;
   options.host = flags_.host;
   options.port = flags_.port;
-  options.listening_sockets = http::inherited_sockets();
+  options.listening_sockets = sockets_;
   options.timeout = std::chrono::seconds(flags_.timeout_seconds);
   options.max_body_bytes = static_cast<std::size_t>(flags_.max_body);
+  options.max_bodies_bytes = std::max(options.max_bodies_bytes, 2 * options.max_body_bytes);
   options.prefix = flags_.api_prefix;
   options.cert_file = flags_.certificate_file;
   options.key_file = flags_.key_file;
   return options;
+}
+
+// Where it listens: addresses, or the name from the flags.
+std::vector<std::string> Program::hosts() const {
+  return sockets_.empty() ? std::vector{flags_.host} : http::addresses_of(sockets_);
+}
+
+// Whether only this machine reaches it.
+bool Program::is_local() const {
+  return std::ranges::all_of(
+      hosts(), [](const std::string& h) { return is_unix(h) || http::is_loopback(h); });
 }
 
 http::AccessOptions Program::access_options() const {
@@ -187,8 +217,7 @@ http::AccessOptions Program::access_options() const {
   options.keys = read_keys(flags_);
   options.origins = flags_.origins;
   options.hosts = flags_.allowed_hosts;
-  const bool is_socket = flags_.host.ends_with(".sock");
-  if (options.hosts.empty() && !is_socket && http::is_loopback(flags_.host))
+  if (options.hosts.empty() && is_local() && !std::ranges::all_of(hosts(), is_unix))
     options.hosts = http::names_of_this_machine();
   if (flags_.page)
     options.open_paths.insert(options.open_paths.end(), page_paths().begin(), page_paths().end());
@@ -213,10 +242,8 @@ http::Hooks Program::hooks() {
 std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
   if (auto reply = access_->check(head)) return reply;
   if (rate_limit_ && head.method == "POST") {
-    std::string client(http::find_header(head.headers, "authorization"));
-    client += http::find_header(head.headers, "x-api-key");
-    if (!access_->needs_key()) client = head.peer.substr(0, head.peer.rfind(':'));  // no port
-    if (const int seconds = rate_limit_->seconds_to_wait(client, Clock::now()); seconds > 0) {
+    const int seconds = rate_limit_->seconds_to_wait(access_->client_of(head), Clock::now());
+    if (seconds > 0) {
       api::ApiError error(429, "rate_limit_error", "too many requests per minute");
       error.retry_after = seconds;
       return api::error_reply(error, api::error_form(head.path));
@@ -247,7 +274,7 @@ std::unique_ptr<Tracer> Program::make_tracer(const std::string& version) {
 void Program::answer(std::shared_ptr<http::Exchange> exchange) {
   const http::Request& request = exchange->request();
   if (draining_ && request.path != "/health" && request.path != "/v1/health") {
-    const api::ApiError error = api::unavailable("the server ends", "draining");
+    const api::ApiError error = api::unavailable("the server is shutting down", "draining");
     exchange->reply(api::error_reply(error, api::error_form(request.path)));
     return;
   }
@@ -274,12 +301,11 @@ void Program::loaded(const ModelSource& source, std::exception_ptr error) {
 }
 
 void Program::warn_if_open() {
-  const bool is_socket = flags_.host.ends_with(".sock");
-  if (access_->needs_key() || is_socket || http::is_loopback(flags_.host)) return;
+  if (access_->needs_key() || is_local()) return;
   log_.message("warning",
                fmt::format("anybody who reaches {} may use the server: there are no keys "
                            "(--api-key-file)",
-                           flags_.host));
+                           fmt::join(hosts(), ", ")));
 }
 
 // If the file cannot be read, or has no keys, the old ones stay.
@@ -310,6 +336,7 @@ bool Program::drain() {
 }
 
 int Program::run() {
+  http::raise_descriptor_limit();
   std::cerr << "listening on " << http_->url() << '\n' << std::flush;
   warn_if_open();
   if (!first_) notify_systemd("READY=1");
@@ -319,11 +346,12 @@ int Program::run() {
     if (event == Event::woken && load_error_) std::rethrow_exception(load_error_);
   }
   const bool complete = drain();
-  stopping_ = true;
-  http_->stop();
-  io_.join();
+  stop_requests();
   const bool released = pool_->wait_released(Clock::now() + kCancelTime);
-  if (!released) std::_Exit(kAnswersCut);  // texts still run: their engines cannot be destroyed
+  if (!released) {  // texts still run: their engines cannot be destroyed
+    log_.flush();
+    std::_Exit(kAnswersCut);
+  }
   return complete ? 0 : kAnswersCut;
 }
 

@@ -74,6 +74,8 @@ std::vector<std::string> comparable_lines(std::string_view body) {
   return lines;
 }
 
+using Answer = std::pair<int, std::string>;
+
 // Collects an answer.
 class Captured : public http::Exchange {
  public:
@@ -86,12 +88,13 @@ class Captured : public http::Exchange {
   std::size_t unsent() const override { return 0; }
   void on_client_left(std::function<void()>) override {}
 
-  std::pair<int, std::string> wait() { return done_.get_future().get(); }
+  // Breaks if the exchange is destroyed without an answer.
+  std::future<Answer> answer() { return done_.get_future(); }
 
  private:
   const http::Request request_;
-  std::pair<int, std::string> answer_;
-  std::promise<std::pair<int, std::string>> done_;
+  Answer answer_;
+  std::promise<Answer> done_;
 };
 
 // The server's flags, with the seed of the trace as the one of all requests.
@@ -106,6 +109,14 @@ Flags flags_of(const Trace& trace) {
   flags.sampler.seed = trace.seed;
   flags.seed_given = true;
   return flags;
+}
+
+Answer answer_of(std::future<Answer>& future, const std::string& file) {
+  try {
+    return future.get();
+  } catch (const std::future_error&) {
+    fail<Error>("{}: the request was dropped without an answer", file);
+  }
 }
 
 http::Request request_of(const Trace& trace) {
@@ -132,9 +143,10 @@ int replay(const std::string& file, const std::string& version) {
   api::Services services{*models, workers, {}};
   services.options.version = version;
   const api::Router router(interface_routes(services, {}), services);
-  const auto exchange = std::make_shared<Captured>(request_of(trace));
-  router.handle(exchange);
-  const auto [status, answer] = exchange->wait();
+  auto exchange = std::make_shared<Captured>(request_of(trace));
+  auto future = exchange->answer();
+  router.handle(std::move(exchange));
+  const auto [status, answer] = answer_of(future, file);
   std::cout << answer;
   if (status == trace.status && comparable_lines(answer) == comparable_lines(trace.answer))
     return 0;

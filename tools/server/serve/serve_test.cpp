@@ -1,6 +1,7 @@
 // The parts of the program that work without HTTP and without weights.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -15,10 +16,14 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "weft/base/error.h"
 
 #include "api/errors.h"
+#include "api/workers.h"
 #include "serve/access_log.h"
 #include "serve/metrics_text.h"
 #include "serve/model_files.h"
@@ -47,7 +52,7 @@ struct Folder {
   fs::path path;
 };
 
-std::string read(const std::string& path) {
+std::string text_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -93,7 +98,7 @@ TEST_CASE("log lines cannot be forged") {
       log.access(record);
       log.message("error", "first\nsecond");
     }
-    const std::string text = read(path);
+    const std::string text = text_of(path);
     CHECK(std::ranges::count(text, '\n') == 2);
     CHECK(text.find("\\x0d") != text.npos);
     CHECK(text.find("xff") != text.npos);
@@ -103,6 +108,32 @@ TEST_CASE("log lines cannot be forged") {
       CHECK(text.find(R"("prompt_tokens":7,"cached_tokens":3,"new_tokens":2)") != text.npos);
   }
   CHECK_THROWS_AS(Log((folder.path / "none/log").string(), false), IoError);
+}
+
+TEST_CASE("a log that nobody reads delays nobody") {
+  const Folder folder;
+  const std::string path = (folder.path / "pipe").string();
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  std::future<std::string> text;
+  {
+    Log log(path, false);
+    const std::string line(1000, 'x');
+    for (int i = 0; i < 5000; ++i) log.message("info", line);  // the pipe holds far less
+    text = std::async(std::launch::async, [reader] {
+      fcntl(reader, F_SETFL, 0);
+      std::string all;
+      char buffer[4096];
+      for (ssize_t n = 0; (n = read(reader, buffer, sizeof buffer)) > 0;)
+        all.append(static_cast<const char*>(buffer), static_cast<std::size_t>(n));
+      return all;
+    });
+  }
+  const std::string all = text.get();
+  CHECK(all.find(" lines of the log were dropped\n") != all.npos);
+  CHECK(std::ranges::count(all, '\n') < 5000);
+  close(reader);
 }
 
 TEST_CASE("models below a folder") {
@@ -246,6 +277,50 @@ TEST_CASE("errors of the pool") {
   CHECK(test.find("a").get()->name == "a");
   CHECK_THROWS_AS(test.find("broken").get(), FormatError);
   CHECK_THROWS_AS(TestPool(1, {"a", "a"}), ValueError);
+}
+
+TEST_CASE("a pool that stops answers those who wait") {
+  TestPool test(1, {"a", "b"});
+  const auto held = test.find("a").get();
+  auto b = test.find("b");  // waits for a to be released
+  test.pool->stop();
+  CHECK_THROWS_AS(b.get(), api::ApiError);
+  CHECK_THROWS_AS(test.find("b").get(), api::ApiError);
+  CHECK(test.loads == std::vector<std::string>{"a"});
+  test.pool->stop();
+}
+
+TEST_CASE("a timer of the workers is called while one of them is busy") {
+  for (int i = 0; i < 8; ++i) {
+    api::Workers workers(2);
+    std::promise<void> called;
+    const std::shared_future<void> was_called = called.get_future().share();
+    std::promise<bool> busy_ended;
+    workers.at(Clock::now() + std::chrono::milliseconds(20), [&] { called.set_value(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(i));
+    // Either worker may get it: the one that waits for the timer, too.
+    workers.post([&] {
+      const auto status = was_called.wait_for(std::chrono::seconds(5));
+      busy_ended.set_value(status == std::future_status::ready);
+    });
+    CHECK(busy_ended.get_future().get());
+  }
+}
+
+TEST_CASE("workers that stopped drop what is posted, and what it holds") {
+  api::Workers workers(2);
+  const auto held = std::make_shared<int>();
+  std::atomic<int> n_run = 0;
+  const auto job = [&n_run, held] { ++n_run; };
+  workers.at(Clock::now() + std::chrono::hours(1), job);
+  workers.stop();
+  const int before = n_run;
+  workers.post(job);
+  CHECK_FALSE(workers.post_new(job));
+  workers.at(Clock::now(), job);
+  workers.stop();
+  CHECK(n_run == before);
+  CHECK(held.use_count() == 2);  // `held` and `job`
 }
 
 TEST_CASE("a preloaded model is refused until it is loaded") {

@@ -61,8 +61,9 @@ class MeasuredTexts : public api::TextSource {
   }
   void cancel(RequestId id) override { source_->cancel(id); }
   std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
-                                            const EmbedderOptions& options) override {
-    return source_->embed(std::move(texts), options);
+                                            const EmbedderOptions& options,
+                                            std::shared_ptr<std::atomic<bool>> cancel) override {
+    return source_->embed(std::move(texts), options, std::move(cancel));
   }
   std::int64_t context() const override { return source_->context(); }
   std::int32_t n_slots() const override { return source_->n_slots(); }

@@ -65,6 +65,7 @@ class Tracer::Recording : public http::Exchange {
  public:
   Recording(std::shared_ptr<http::Exchange> next, Tracer& tracer)
       : next_(std::move(next)), tracer_(tracer) {}
+  ~Recording() override { tracer_.forget(request()); }
 
   const http::Request& request() const override { return next_->request(); }
   void reply(http::Reply reply) override {
@@ -106,6 +107,11 @@ std::shared_ptr<http::Exchange> Tracer::record(std::shared_ptr<http::Exchange> e
 void Tracer::add_texts(const std::string& id, const std::string& model, std::uint64_t seed) {
   const std::lock_guard lock(mutex_);
   texts_.insert_or_assign(id, Texts{model, seed});
+}
+
+void Tracer::forget(const http::Request& request) {
+  const std::lock_guard lock(mutex_);
+  texts_.erase(request.id);
 }
 
 void Tracer::finish(const http::Request& request, int status, std::string answer) {

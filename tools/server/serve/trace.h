@@ -40,6 +40,7 @@ class Tracer {
 
  private:
   class Recording;
+  void forget(const http::Request& request);
   void finish(const http::Request& request, int status, std::string answer);
 
   const std::string folder_;
