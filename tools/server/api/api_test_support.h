@@ -76,7 +76,6 @@ class FakeTexts : public TextSource {
   std::size_t piece_bytes = 3;
   StopReason stop = StopReason::end_of_text;
   std::vector<TextRequest> requests;  // that came
-  std::vector<RequestId> cancelled;
   bool silent = false;       // requests get no events
   std::exception_ptr fails;  // what submit() throws
 
@@ -94,7 +93,18 @@ class FakeTexts : public TextSource {
     for (std::int32_t i = 0; i < request.texts; ++i) play(i, *listener);
     return id;
   }
-  void cancel(RequestId id) override { cancelled.push_back(id); }
+  void cancel(RequestId id) override {
+    const std::lock_guard lock(mutex_);
+    cancelled_.push_back(id);
+  }
+  // Requests that were cancelled: waits for one, for a few seconds.
+  std::vector<RequestId> cancelled() {
+    for (int i = 0; i < 5000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      const std::lock_guard lock(mutex_);
+      if (!cancelled_.empty()) return cancelled_;
+    }
+    return {};
+  }
   std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> of,
                                             const EmbedderOptions&,
                                             std::shared_ptr<std::atomic<bool>> cancel) override {
@@ -128,6 +138,8 @@ class FakeTexts : public TextSource {
   }
 
   std::size_t next_ = 0;
+  std::mutex mutex_;
+  std::vector<RequestId> cancelled_;
 };
 
 // The bundled model's vocabulary and template, with fake texts, behind the routes of OpenAI.

@@ -65,7 +65,7 @@ TEST_CASE("a stream ends with an error if its client does not read") {
   CHECK(exchange->done);
   CHECK(text.find("too slowly") != text.npos);
   CHECK(text.find("message_stop") == text.npos);
-  CHECK(server.texts->cancelled == std::vector<RequestId>{1});
+  CHECK(server.texts->cancelled() == std::vector<RequestId>{1});
 }
 
 TEST_CASE("native: two names of one thing are refused together") {
@@ -115,7 +115,7 @@ TEST_CASE("DELETE of a running response cancels it") {
   const std::size_t at = body.find("resp_");
   const std::string id = body.substr(at, body.find('"', at) - at);
   CHECK(server.get("DELETE", "/v1/responses/" + id)["deleted"] == true);
-  CHECK(server.texts->cancelled == std::vector<RequestId>{1});
+  CHECK(server.texts->cancelled() == std::vector<RequestId>{1});
   server.texts->waiting[0]->on_end(0, {.stop = StopReason::cancelled},
                                    {.reason = StopReason::cancelled, .stop_string = ""});
   CHECK(exchange->wait().body.find("\"reason\":\"cancelled\"") != std::string::npos);

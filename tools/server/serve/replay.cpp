@@ -129,6 +129,38 @@ http::Request request_of(const Trace& trace) {
   return request;
 }
 
+Answer compute(const Trace& trace, const std::string& file, api::Models& models,
+               const std::string& version) {
+  api::Workers workers;
+  api::Services services{models, workers, {}};
+  services.options.version = version;
+  const api::Router router(interface_routes(services, {}), services);
+  auto exchange = std::make_shared<Captured>(request_of(trace));
+  auto future = exchange->answer();
+  router.handle(std::move(exchange));
+  return answer_of(future, file);
+}
+
+// Lends a model to requests, and waits until all have released it: the engine's thread may be the
+// last that does, and must not destroy its own engine.
+class LentModel {
+ public:
+  explicit LentModel(const api::ServedModel& model)
+      : models_(api::one_model({&model, [all = all_released_](auto*) { all->set_value(); }})) {}
+  ~LentModel() {
+    models_.reset();
+    all_released_->get_future().wait();
+  }
+  LentModel(const LentModel&) = delete;
+  LentModel& operator=(const LentModel&) = delete;
+
+  api::Models& models() { return *models_; }
+
+ private:
+  std::shared_ptr<std::promise<void>> all_released_ = std::make_shared<std::promise<void>>();
+  std::unique_ptr<api::Models> models_;
+};
+
 }  // namespace
 
 int replay(const std::string& file, const std::string& version) {
@@ -137,16 +169,9 @@ int replay(const std::string& file, const std::string& version) {
   const auto warn = [](std::string_view text) { std::cerr << "warning: " << text << '\n'; };
   ServerMetrics metrics;
   const ModelSource source{trace.model, {stem_of(trace.model)}};
-  const auto models = api::one_model(
-      start_model(open_model(flags, trace.model, warn), source, flags, 0, metrics, {}, warn));
-  api::Workers workers;
-  api::Services services{*models, workers, {}};
-  services.options.version = version;
-  const api::Router router(interface_routes(services, {}), services);
-  auto exchange = std::make_shared<Captured>(request_of(trace));
-  auto future = exchange->answer();
-  router.handle(std::move(exchange));
-  const auto [status, answer] = answer_of(future, file);
+  const auto model =
+      start_model(open_model(flags, trace.model, warn), source, flags, 0, metrics, {}, warn);
+  const auto [status, answer] = compute(trace, file, LentModel(*model).models(), version);
   std::cout << answer;
   if (status == trace.status && comparable_lines(answer) == comparable_lines(trace.answer))
     return 0;

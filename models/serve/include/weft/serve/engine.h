@@ -120,7 +120,7 @@ class Engine {
  public:
   // Loads the weights. Throws like Session.
   Engine(std::shared_ptr<const Model> model, const EngineOptions& options);
-  // Cancels everything and waits for the thread.
+  // Cancels everything and waits for the thread: not from a listener, nor from its destructor.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
