@@ -6,14 +6,12 @@
 #include <cstring>
 #include <vector>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "weft/base/checksum.h"
 #include "weft/base/error.h"
 #include "weft/run/saved_sequence.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::uint64_t sum = XXH3_64bits(data, size);
+  const std::uint64_t sum = weft::checksum({reinterpret_cast<const std::byte*>(data), size});
   std::vector<std::byte> bytes(size + sizeof sum);
   if (size > 0) std::memcpy(bytes.data(), data, size);
   std::memcpy(bytes.data() + size, &sum, sizeof sum);

@@ -7,9 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "weft/base/checksum.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
@@ -51,12 +49,10 @@ class Hasher final : public NodeObserver {
 
  private:
   static std::uint64_t hash(const View& view) {
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
+    Checksum sum;
     const auto n_bytes = static_cast<std::size_t>(view.dtype.bytes(view.cols()));
-    for (std::int64_t r = 0; r < view.rows(); ++r)
-      XXH3_64bits_update(&state, view.row<std::byte>(r), n_bytes);
-    return XXH3_64bits_digest(&state);
+    for (std::int64_t r = 0; r < view.rows(); ++r) sum.add({view.row<std::byte>(r), n_bytes});
+    return sum.value();
   }
 };
 

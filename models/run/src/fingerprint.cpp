@@ -5,9 +5,7 @@
 #include <type_traits>
 #include <variant>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "weft/base/checksum.h"
 #include "weft/files/checkpoint.h"
 #include "weft/run/saved_sequence.h"
 
@@ -18,11 +16,7 @@ constexpr std::size_t kSample = 256;  // bytes at either end of a tensor
 
 class Hash {
  public:
-  Hash() { XXH3_64bits_reset(&state_); }
-
-  void add(std::span<const std::byte> bytes) {
-    XXH3_64bits_update(&state_, bytes.data(), bytes.size());
-  }
+  void add(std::span<const std::byte> bytes) { sum_.add(bytes); }
   void add(std::string_view text) {
     add(text.size());
     add(std::as_bytes(std::span(text)));
@@ -34,7 +28,7 @@ class Hash {
   requires std::is_arithmetic_v<T>
   void add(T value) { add(std::as_bytes(std::span(&value, 1))); }
 
-  std::uint64_t value() const { return XXH3_64bits_digest(&state_); }
+  std::uint64_t value() const { return sum_.value(); }
 
  private:
   template <class T>
@@ -51,7 +45,7 @@ class Hash {
         array->values);
   }
 
-  XXH3_state_t state_;
+  Checksum sum_;
 };
 
 void add_file(const Checkpoint& file, Hash& hash) {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "weft/base/checksum.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
@@ -21,10 +19,10 @@ constexpr std::string_view kMagic = "weftseq1";
 // Writes bytes and hashes them.
 class Writer {
  public:
-  explicit Writer(const std::string& path) : file_(path) { XXH3_64bits_reset(&sum_); }
+  explicit Writer(const std::string& path) : file_(path) {}
 
   void bytes(std::span<const std::byte> bytes) {
-    XXH3_64bits_update(&sum_, bytes.data(), bytes.size());
+    sum_.add(bytes);
     file_.write(bytes);
   }
   void number(std::uint64_t value) { bytes(std::as_bytes(std::span(&value, 1))); }
@@ -33,13 +31,13 @@ class Writer {
     bytes(content);
   }
   void commit() {
-    number(XXH3_64bits_digest(&sum_));
+    number(sum_.value());
     file_.commit();
   }
 
  private:
   OutputFile file_;
-  XXH3_state_t sum_;
+  Checksum sum_;
 };
 
 // Checks the hash at the end and returns the bytes before it.
@@ -54,7 +52,7 @@ std::span<const std::byte> checked(std::span<const std::byte> bytes, const std::
                       bytes.size());
   const auto content = bytes.first(bytes.size() - sizeof sum);
   std::memcpy(&sum, bytes.data() + content.size(), sizeof sum);
-  const std::uint64_t found = XXH3_64bits(content.data(), content.size());
+  const std::uint64_t found = checksum(content);
   if (found != sum)
     fail<FormatError>("{}: damaged: its checksum is {:016x}, expected {:016x}",
                       printable_path(name), found, sum);

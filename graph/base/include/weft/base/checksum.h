@@ -1,0 +1,25 @@
+#pragma once
+// Checksums of what files hold: XXH3 with 64 bits (https://xxhash.com). The bytes of a machine word
+// count as they lie in memory.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace weft {
+
+// The checksum of bytes that come in pieces, wherever they are cut.
+class Checksum {
+ public:
+  Checksum();
+  void add(std::span<const std::byte> bytes);
+  std::uint64_t value() const;  // of all bytes so far
+
+ private:
+  alignas(64) std::array<std::byte, 576> state_;  // XXH3_state_t
+};
+
+std::uint64_t checksum(std::span<const std::byte> bytes);
+
+}  // namespace weft
