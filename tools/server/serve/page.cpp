@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "api/errors.h"
+#include "api/query.h"
 #include "serve/model_pool.h"
 #include "serve/operations.h"
 #include "serve/page_state.h"
@@ -46,18 +47,6 @@ http::Reply text_reply(std::string body, std::string type) {
   return reply;
 }
 
-// The value of "model" in a query, without percent-encoding; empty if there is none.
-std::string model_in(std::string_view query) {
-  constexpr std::string_view kName = "model=";
-  while (!query.empty() && !query.starts_with(kName)) {
-    const std::size_t next = query.find('&');
-    query.remove_prefix(next == query.npos ? query.size() : next + 1);
-  }
-  if (query.empty()) return "";
-  query.remove_prefix(kName.size());
-  return decode_percent(query.substr(0, query.find('&')));
-}
-
 std::shared_ptr<const api::ServedModel> loaded_model(const ModelPool& pool,
                                                      const std::string& name) {
   for (PooledModel& model : pool.loaded())
@@ -85,7 +74,8 @@ api::Route picture_route(const Operations& operations, const SessionOptions& ses
   return route(
       fmt::format("/ui/{}", what), fmt::format("ui_{}", what), summary, type,
       [&operations, session, type, draw = std::move(draw)](const std::shared_ptr<api::Call>& call) {
-        const auto served = loaded_model(operations.pool, model_in(call->request().query));
+        const auto served =
+            loaded_model(operations.pool, api::query_value(call->request(), "model"));
         SessionOptions options = session;
         options.progress = {};
         options.sequences = served->engine->n_slots();

@@ -5,6 +5,7 @@
 
 #include "api/interface_chat.h"
 #include "api/json_text.h"
+#include "api/query.h"
 #include "api/responses/request.h"
 #include "api/responses/response.h"
 #include "api/responses/store.h"
@@ -80,7 +81,7 @@ ApiError unknown_response(const std::string& id) {
 }
 
 void retrieve(const Store& store, const Call& call) {
-  if (call.request().query.find("stream=true") != std::string::npos)
+  if (query_value(call.request(), "stream") == "true")
     throw bad_request("stream", "responses are not streamed again");
   std::optional<std::string> json = store.json(call.parameter);
   if (!json) throw unknown_response(call.parameter);
