@@ -160,14 +160,10 @@ void chat_completions(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route chat_completions_route() {
-  return {.method = "POST",
-          .path = "/v1/chat/completions",
-          .operation = "createChatCompletion",
-          .summary = "Answers a conversation",
-          .handle = chat_completions,
-          .request = &chat_fields(),
-          .model = ModelUse::named,
-          .aliases = {"/chat/completions"}};
+  Route route = post_route("/v1/chat/completions", "createChatCompletion", "Answers a conversation",
+                           chat_completions, chat_fields());
+  route.aliases = {"/chat/completions"};
+  return route;
 }
 
 }  // namespace weft::api

@@ -143,13 +143,8 @@ void completions(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route completions_route() {
-  return {.method = "POST",
-          .path = "/v1/completions",
-          .operation = "createCompletion",
-          .summary = "Continues texts",
-          .handle = completions,
-          .request = &completion_fields(),
-          .model = ModelUse::named};
+  return post_route("/v1/completions", "createCompletion", "Continues texts", completions,
+                    completion_fields());
 }
 
 }  // namespace weft::api

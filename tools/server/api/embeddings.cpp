@@ -83,14 +83,10 @@ void embeddings(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route embeddings_route() {
-  return {.method = "POST",
-          .path = "/v1/embeddings",
-          .operation = "createEmbedding",
-          .summary = "Vectors of texts",
-          .handle = embeddings,
-          .request = &embedding_fields(),
-          .model = ModelUse::named,
-          .aliases = {"/embeddings"}};
+  Route route = post_route("/v1/embeddings", "createEmbedding", "Vectors of texts", embeddings,
+                           embedding_fields());
+  route.aliases = {"/embeddings"};
+  return route;
 }
 
 }  // namespace weft::api

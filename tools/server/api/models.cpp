@@ -48,20 +48,14 @@ void get_model(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route models_route() {
-  return {.method = "GET",
-          .path = "/v1/models",
-          .operation = "listModels",
-          .summary = "The models that are served",
-          .handle = list_models,
-          .aliases = {"/models"}};
+  Route route =
+      plain_route("GET", "/v1/models", "listModels", "The models that are served", list_models);
+  route.aliases = {"/models"};
+  return route;
 }
 
 Route model_route() {
-  return {.method = "GET",
-          .path = "/v1/models/{id}",
-          .operation = "getModel",
-          .summary = "One of the models",
-          .handle = get_model};
+  return plain_route("GET", "/v1/models/{id}", "getModel", "One of the models", get_model);
 }
 
 }  // namespace weft::api

@@ -26,20 +26,11 @@ void count_tokens(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 std::vector<Route> anthropic_routes() {
-  return {{.method = "POST",
-           .path = "/v1/messages",
-           .operation = "createMessage",
-           .summary = "Answers a conversation, in Anthropic's form",
-           .handle = answer_messages,
-           .request = &anthropic::fields(),
-           .model = ModelUse::named},
-          {.method = "POST",
-           .path = "/v1/messages/count_tokens",
-           .operation = "countMessageTokens",
-           .summary = "Counts the tokens that the same conversation has as a prompt",
-           .handle = count_tokens,
-           .request = &anthropic::chat_fields(),
-           .model = ModelUse::named}};
+  return {post_route("/v1/messages", "createMessage", "Answers a conversation, in Anthropic's form",
+                     answer_messages, anthropic::fields()),
+          post_route("/v1/messages/count_tokens", "countMessageTokens",
+                     "Counts the tokens that the same conversation has as a prompt", count_tokens,
+                     anthropic::chat_fields())};
 }
 
 }  // namespace weft::api

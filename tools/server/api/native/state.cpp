@@ -122,29 +122,21 @@ void set_loras(LoraScales& scales, const Call& call) {
   call.reply(R"({"success":true})");
 }
 
-Route get(std::string path, std::string operation, std::string summary, Handle handle) {
-  Route route;
-  route.method = "GET";
-  route.path = std::move(path);
-  route.operation = std::move(operation);
-  route.summary = std::move(summary);
-  route.handle = std::move(handle);
-  return route;
-}
-
 }  // namespace
 
 std::vector<Route> state_routes(const NativeOptions& options) {
   const auto scales = std::make_shared<LoraScales>();
   std::vector<Route> routes;
-  routes.push_back(get("/props", "getProps", "Facts about the model and defaults", get_props));
-  routes.push_back(get("/lora-adapters", "listLoraAdapters", "LoRA adapters and their scales",
-                       [scales](const std::shared_ptr<Call>& c) { get_loras(*scales, *c); }));
-  routes.push_back(get("/lora-adapters", "setLoraAdapters", "Sets scales of LoRA adapters",
-                       [scales](const std::shared_ptr<Call>& c) { set_loras(*scales, *c); }));
-  routes.back().method = "POST";
+  routes.push_back(
+      plain_route("GET", "/props", "getProps", "Facts about the model and defaults", get_props));
+  routes.push_back(
+      plain_route("GET", "/lora-adapters", "listLoraAdapters", "LoRA adapters and their scales",
+                  [scales](const std::shared_ptr<Call>& c) { get_loras(*scales, *c); }));
+  routes.push_back(
+      plain_route("POST", "/lora-adapters", "setLoraAdapters", "Sets scales of LoRA adapters",
+                  [scales](const std::shared_ptr<Call>& c) { set_loras(*scales, *c); }));
   for (Route& route : routes) route.model = ModelUse::named;
-  Route props = post(
+  Route props = post_route(
       "/props", "setProps", "Accepts only an empty object: nothing can be changed",
       [on = options.post_props](const std::shared_ptr<Call>& call) {
         if (!on) throw not_supported("start the server with --props");

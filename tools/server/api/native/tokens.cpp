@@ -119,12 +119,12 @@ void apply_template(const std::shared_ptr<Call>& call) {
 
 std::vector<Route> token_routes() {
   std::vector<Route> routes;
-  routes.push_back(
-      post("/tokenize", "tokenize", "The tokens of a text or a chat", tokenize, tokenize_fields()));
-  routes.push_back(
-      post("/detokenize", "detokenize", "The text of tokens", detokenize, detokenize_fields()));
-  routes.push_back(post("/apply-template", "applyTemplate", "The prompt that a chat becomes",
-                        apply_template, chat_fields()));
+  routes.push_back(post_route("/tokenize", "tokenize", "The tokens of a text or a chat", tokenize,
+                              tokenize_fields()));
+  routes.push_back(post_route("/detokenize", "detokenize", "The text of tokens", detokenize,
+                              detokenize_fields()));
+  routes.push_back(post_route("/apply-template", "applyTemplate", "The prompt that a chat becomes",
+                              apply_template, chat_fields()));
   return routes;
 }
 

@@ -99,9 +99,10 @@ void embed_one(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 std::vector<Route> embed_routes() {
-  return {
-      post("/api/embed", "ollamaEmbed", "Vectors of texts", embed, embed_fields()),
-      post("/api/embeddings", "ollamaEmbeddings", "The vector of a text", embed_one, old_fields())};
+  return {post_route("/api/embed", "ollamaEmbed", "Vectors of texts", embed, embed_fields(),
+                     ModelUse::listed),
+          post_route("/api/embeddings", "ollamaEmbeddings", "The vector of a text", embed_one,
+                     old_fields(), ModelUse::listed)};
 }
 
 }  // namespace weft::api::ollama

@@ -94,36 +94,26 @@ void remove(Store& store, const Call& call) {
       JsonObject().add("id", call.parameter).add("object", "response").add("deleted", true).str());
 }
 
-Route route(std::string method, std::string path, std::string operation, std::string summary,
-            Handle handle) {
-  Route route;
-  route.method = std::move(method);
-  route.path = std::move(path);
-  route.operation = std::move(operation);
-  route.summary = std::move(summary);
-  route.handle = std::move(handle);
-  return route;
-}
-
 }  // namespace
 
 std::vector<Route> responses_routes() {
   const auto store = std::make_shared<Store>();
   std::vector<Route> routes;
-  routes.push_back(route("POST", "/v1/responses", "createResponse",
-                         "Answers a text or a conversation",
-                         [store](const std::shared_ptr<Call>& call) { create(store, call); }));
-  routes.push_back(route("POST", "/v1/responses/input_tokens", "countResponseTokens",
-                         "Counts the tokens that the same request has as a prompt",
-                         [store](const std::shared_ptr<Call>& call) { count(*store, *call); }));
-  routes[0].request = &responses::fields();
-  routes[1].request = &responses::chat_fields();
-  routes[0].model = routes[1].model = ModelUse::named;
-  routes.push_back(route("GET", "/v1/responses/{id}", "getResponse", "A response that is kept",
-                         [store](const std::shared_ptr<Call>& call) { retrieve(*store, *call); }));
-  routes.push_back(route("DELETE", "/v1/responses/{id}", "deleteResponse",
-                         "Forgets a response, and cancels it if it is running",
-                         [store](const std::shared_ptr<Call>& call) { remove(*store, *call); }));
+  routes.push_back(post_route(
+      "/v1/responses", "createResponse", "Answers a text or a conversation",
+      [store](const std::shared_ptr<Call>& call) { create(store, call); }, responses::fields()));
+  routes.push_back(post_route(
+      "/v1/responses/input_tokens", "countResponseTokens",
+      "Counts the tokens that the same request has as a prompt",
+      [store](const std::shared_ptr<Call>& call) { count(*store, *call); },
+      responses::chat_fields()));
+  routes.push_back(
+      plain_route("GET", "/v1/responses/{id}", "getResponse", "A response that is kept",
+                  [store](const std::shared_ptr<Call>& call) { retrieve(*store, *call); }));
+  routes.push_back(
+      plain_route("DELETE", "/v1/responses/{id}", "deleteResponse",
+                  "Forgets a response, and cancels it if it is running",
+                  [store](const std::shared_ptr<Call>& call) { remove(*store, *call); }));
   return routes;
 }
 
