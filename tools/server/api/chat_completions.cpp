@@ -137,9 +137,7 @@ int n_logprobs(const ChatRequest& request) {
 
 void chat_completions(const std::shared_ptr<Call>& call) {
   const ServedModel& model = *call->model;
-  ChatRequest initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(model);
-  ChatRequest request = chat_fields().read(*call->body, std::move(initial));
+  ChatRequest request = chat_fields().read(*call->body, initial_request<ChatRequest>(model));
   if (request.max_completion_tokens) request.max_tokens = request.max_completion_tokens;
   const int logprobs = n_logprobs(request);
   ChatAnswerOptions answer{.n_choices = static_cast<std::size_t>(request.n),

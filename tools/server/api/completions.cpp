@@ -117,8 +117,7 @@ TextRequest request_for(const ServedModel& model, const CompletionRequest& reque
 
 void completions(const std::shared_ptr<Call>& call) {
   const ServedModel& model = *call->model;
-  CompletionRequest initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(model);
+  auto initial = initial_request<CompletionRequest>(model);
   if (!initial.max_tokens) initial.max_tokens = kDefaultTokens;
   CompletionRequest request = completion_fields().read(*call->body, std::move(initial));
   if (request.echo && !request.suffix.empty())

@@ -41,6 +41,14 @@ struct GenerationFields {
 
 // With the model's defaults.
 GenerationFields initial_generation(const ServedModel& model);
+// A request before its fields are read: with the model's defaults. Request: has GenerationFields as
+// a base.
+template <class Request>
+Request initial_request(const ServedModel& model) {
+  Request request;
+  static_cast<GenerationFields&>(request) = initial_generation(model);
+  return request;
+}
 
 // temperature, top_p, .. of SamplerOptions: for tables of any interface.
 const Fields<SamplerOptions>& sampler_fields();

@@ -9,8 +9,7 @@ namespace weft::api {
 namespace {
 
 void answer_messages(const std::shared_ptr<Call>& call) {
-  anthropic::Request initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(*call->model);
+  auto initial = initial_request<anthropic::Request>(*call->model);
   initial.max_tokens.reset();
   const anthropic::Request request = anthropic::fields().read(*call->body, std::move(initial));
   TextJob job = chat_job(*call->model, anthropic::chat_input(request), request);

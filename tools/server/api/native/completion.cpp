@@ -117,13 +117,6 @@ std::vector<float> lora_scales(const Model& model, const std::vector<LoraScale>&
   return scales;
 }
 
-template <class Request>
-Request read_request(const Fields<Request>& fields, const Call& call) {
-  Request initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(*call.model);
-  return fields.read(*call.body, std::move(initial));
-}
-
 void run(const std::shared_ptr<Call>& call, const TextFields& fields,
          std::vector<std::vector<TokenId>> prompts) {
   const ServedModel& served = *call->model;
@@ -157,7 +150,8 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
 }
 
 void complete(const std::shared_ptr<Call>& call) {
-  const CompletionRequest request = read_request(completion_fields(), *call);
+  const CompletionRequest request =
+      completion_fields().read(*call->body, initial_request<CompletionRequest>(*call->model));
   std::vector<std::vector<TokenId>> prompts;
   for (const Prompt& prompt : request.prompts)
     prompts.push_back(encode(*call->model->model, prompt, "prompt"));
@@ -166,7 +160,8 @@ void complete(const std::shared_ptr<Call>& call) {
 
 void infill(const std::shared_ptr<Call>& call) {
   const Model& model = *call->model->model;
-  const InfillRequest request = read_request(infill_fields(), *call);
+  const InfillRequest request =
+      infill_fields().read(*call->body, initial_request<InfillRequest>(*call->model));
   if (request.prompt.size() > 1) throw bad_request("prompt", "expected one prompt");
   InfillText text{.prefix = request.prefix, .suffix = request.suffix, .files = request.files};
   if (!request.prompt.empty())

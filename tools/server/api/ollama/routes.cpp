@@ -19,8 +19,7 @@ namespace {
 
 template <class Request>
 Request read_request(const Fields<Request>& fields, const Call& call) {
-  Request initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(*call.model);
+  auto initial = initial_request<Request>(*call.model);
   initial.stream = true;
   return fields.read(*call.body, std::move(initial));
 }

@@ -30,16 +30,11 @@ std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest&
   throw error;
 }
 
-Request read_request(const Call& call) {
-  Request initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(*call.model);
-  return responses::fields().read(*call.body, std::move(initial));
-}
-
 void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& call) {
   auto response = std::make_shared<Response>(Response{
       .id = new_id("resp_"), .created = unix_seconds(), .model = call->model->name, .request = {}});
-  response->request = std::make_shared<const Request>(read_request(*call));
+  response->request = std::make_shared<const Request>(
+      responses::fields().read(*call->body, initial_request<Request>(*call->model)));
   const Request& request = *response->request;
   std::vector<ChatMessage> conversation = earlier_messages(*store, request);
   TextJob job = chat_job(*call->model, responses::chat_input(request, conversation), request,
