@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "weft/adapters/adapters.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "api/constraint_fields.h"
@@ -10,17 +9,13 @@
 #include "api/generation_fields.h"
 #include "api/native/completion_writer.h"
 #include "api/native/infill_prompt.h"
+#include "api/native/lora_scales.h"
 #include "api/native/prompt.h"
 #include "api/native/routes.h"
 #include "api/native/settings.h"
 
 namespace weft::api::native {
 namespace {
-
-struct LoraScale {
-  std::int64_t id = 0;
-  double scale = 0;
-};
 
 // What /completion and /infill have in common.
 struct TextFields : GenerationFields, ConstraintFields {
@@ -39,13 +34,6 @@ struct InfillRequest : TextFields {
   std::vector<InfillFile> files;
   std::vector<Prompt> prompt;
 };
-
-const Fields<LoraScale>& lora_fields() {
-  static const auto table = Fields<LoraScale>()
-                                .required("id", &LoraScale::id, whole(0), "of the adapter")
-                                .required("scale", &LoraScale::scale, number(), "0: off");
-  return table;
-}
 
 void set_max_tokens(TextFields& fields, std::int64_t n) {
   if (n < 0)
@@ -70,7 +58,7 @@ Fields<TextFields> text_fields() {
       .add("return_tokens", &TextFields::return_tokens, boolean(), "with the ids")
       .add("response_fields", &TextFields::response_fields, list(text(), 0, 100),
            "only these members of the answer: timings/prompt_ms")
-      .add("lora", &TextFields::lora, list(object(lora_fields()), 0, 1024),
+      .add("lora", &TextFields::lora, list(object(lora_scale_fields()), 0, 1024),
            "scales of adapters; others are off")
       .refused("post_sampling_probs", {"false"},
                "probabilities are those of the model, before sampling")
@@ -106,17 +94,6 @@ const Fields<InfillRequest>& infill_fields() {
   return table;
 }
 
-std::vector<float> lora_scales(const Model& model, const std::vector<LoraScale>& given) {
-  std::vector<float> scales(model.adapters().loras().size(), 0.0F);
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i].id >= std::ssize(scales))
-      throw bad_request(fmt::format("lora[{}].id", i),
-                        fmt::format("no adapter {}: the model has {}", given[i].id, scales.size()));
-    scales[static_cast<std::size_t>(given[i].id)] = static_cast<float>(given[i].scale);
-  }
-  return scales;
-}
-
 void run(const std::shared_ptr<Call>& call, const TextFields& fields,
          std::vector<std::vector<TokenId>> prompts) {
   const ServedModel& served = *call->model;
@@ -141,7 +118,8 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
         served.model->tokenizer().decode(prompt, DecodeOptions{.show_special = true}));
     TextRequest request = text_request(served, fields, std::move(prompt), logprobs, "prompt");
     request.generation.rules.grammar = grammar;
-    if (fields.lora) request.generation.lora_scales = lora_scales(*served.model, *fields.lora);
+    if (fields.lora)
+      request.generation.lora_scales = lora_scales(*served.model, *fields.lora, "lora");
     options.seeds.push_back(request.generation.sampler.seed);
     if (options.settings.empty()) options.settings = settings_json(request);
     job.prompts.push_back(std::move(request));

@@ -12,6 +12,7 @@
 #include "api/generation_fields.h"
 #include "api/json.h"
 #include "api/json_text.h"
+#include "api/native/lora_scales.h"
 #include "api/native/routes.h"
 #include "api/native/settings.h"
 
@@ -92,33 +93,11 @@ void get_loras(LoraScales& scales, const Call& call) {
   call.reply(list.str());
 }
 
-struct LoraFields {
-  std::int64_t id = 0;
-  double scale = 0;
-};
-
-const Fields<LoraFields>& lora_fields() {
-  static const auto table = Fields<LoraFields>()
-                                .required("id", &LoraFields::id, whole(0), "of the adapter")
-                                .required("scale", &LoraFields::scale, number(), "0: off");
-  return table;
-}
-
 // Adapters that the list does not have are switched off.
 void set_loras(LoraScales& scales, const Call& call) {
-  static const Form<std::vector<LoraFields>> form = list(object(lora_fields()));
+  static const Form<std::vector<LoraScale>> form = list(object(lora_scale_fields()));
   const Json body = parse_json(call.request().body);
-  const std::size_t n = call.model->model->adapters().loras().size();
-  std::vector<float> wanted(n, 0.0F);
-  const std::vector<LoraFields> given = read(form, body, {});
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const auto id = static_cast<std::size_t>(given[i].id);
-    const Path body_path, item = body_path.item(i);
-    if (id >= n)
-      refuse(item.member("id"), fmt::format("no adapter {}: the model has {}", given[i].id, n));
-    wanted[id] = static_cast<float>(given[i].scale);
-  }
-  scales.set(*call.model, std::move(wanted));
+  scales.set(*call.model, lora_scales(*call.model->model, read(form, body, {}), ""));
   call.reply(R"({"success":true})");
 }
 
