@@ -11,13 +11,10 @@
 #include "api/constraint_fields.h"
 #include "api/generation_fields.h"
 #include "api/openai.h"
+#include "api/stream_options.h"
 
 namespace weft::api {
 namespace {
-
-struct StreamOptions {
-  bool include_usage = false;
-};
 
 struct ChatRequest : GenerationFields, ConstraintFields {
   std::vector<ChatMessage> messages;
@@ -41,15 +38,6 @@ Form<ToolChoice> function_call_form() {
   return form;
 }
 
-const Fields<StreamOptions>& stream_options_fields() {
-  static const auto table =
-      Fields<StreamOptions>()
-          .add("include_usage", &StreamOptions::include_usage, boolean(),
-               "a last chunk with the usage")
-          .refused("continuous_usage_stats", {"false"}, "usage comes in the last chunk only");
-  return table;
-}
-
 Fields<ChatRequest> sampling_fields() {
   using R = ChatRequest;
   return Fields<R>()
@@ -63,7 +51,7 @@ Fields<ChatRequest> sampling_fields() {
       .add("top_logprobs", &R::top_logprobs, whole(0, 20),
            "how many of the likeliest tokens; needs logprobs")
       .add("n_probs", &R::n_probs, whole(0, 20), "logprobs and top_logprobs in one")
-      .add("stream_options", &R::stream_options, object(stream_options_fields()),
+      .add("stream_options", &R::stream_options, stream_options_form(),
            "what a stream has besides the answer");
 }
 

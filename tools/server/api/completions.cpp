@@ -15,15 +15,12 @@
 #include "api/generation_fields.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"
+#include "api/stream_options.h"
 
 namespace weft::api {
 namespace {
 
 constexpr std::int64_t kDefaultTokens = 16;
-
-struct CompletionStreamOptions {
-  bool include_usage = false;
-};
 
 struct CompletionRequest : GenerationFields, ConstraintFields {
   std::vector<PromptText> prompts;
@@ -31,17 +28,8 @@ struct CompletionRequest : GenerationFields, ConstraintFields {
   bool echo = false;
   std::optional<std::int64_t> logprobs, best_of;
   Constraint response_format;
-  CompletionStreamOptions stream_options;
+  StreamOptions stream_options;
 };
-
-const Fields<CompletionStreamOptions>& stream_options_fields() {
-  static const auto table =
-      Fields<CompletionStreamOptions>()
-          .add("include_usage", &CompletionStreamOptions::include_usage, boolean(),
-               "a last chunk with the usage")
-          .refused("continuous_usage_stats", {"false"}, "usage comes in the last chunk only");
-  return table;
-}
 
 const Fields<CompletionRequest>& completion_fields() {
   using R = CompletionRequest;
@@ -57,7 +45,7 @@ const Fields<CompletionRequest>& completion_fields() {
                "prompt's, too")
           .add("best_of", &R::best_of, whole(1, 128), "generate so many, and give the n likeliest")
           .add("suffix", &R::suffix, text(), "what comes after the text")
-          .add("stream_options", &R::stream_options, object(stream_options_fields()),
+          .add("stream_options", &R::stream_options, stream_options_form(),
                "what a stream has besides the answer")
           .add("response_format", &R::response_format, response_format_form(),
                "what the text is; schemas always hold")
