@@ -39,14 +39,7 @@ const Fields<EmbeddingRequest>& embedding_fields() {
 }
 
 std::string vector_json(std::vector<float> values, const EmbeddingRequest& request) {
-  if (request.dimensions) {
-    const auto n = static_cast<std::size_t>(*request.dimensions);
-    if (n > values.size())
-      refuse(Path().member("dimensions"),
-             fmt::format("the vectors have {} numbers", values.size()));
-    values.resize(n);
-    normalize(values, kEuclidean);
-  }
+  values = with_dimensions(std::move(values), request.dimensions);
   return request.encoding_format == "base64" ? base64_json(values) : numbers_json(values);
 }
 
@@ -66,12 +59,7 @@ void answer(const Call& call, const EmbeddingRequest& request, std::vector<Embed
 void embeddings(const std::shared_ptr<Call>& call) {
   const ServedModel& model = *call->model;
   EmbeddingRequest request = embedding_fields().read(*call->body);
-  const Pooling pooling = pooling_of(model);
-  if (pooling == Pooling::none || pooling == Pooling::rank)
-    throw bad_request("", fmt::format("the model's pooling is \"{}\", which does not give one "
-                                      "vector per text{}",
-                                      to_string(pooling),
-                                      pooling == Pooling::none ? "; /embedding gives all" : ""));
+  require_text_vectors(model);
   std::vector<std::vector<TokenId>> texts;
   for (const PromptText& text : request.input) texts.push_back(text_tokens(model, text, "input"));
   run_embeddings(call, std::move(texts), model.embedder, "input",
