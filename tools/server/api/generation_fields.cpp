@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <random>
 #include <unordered_set>
 
@@ -263,9 +262,6 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   request.reuse = fields.cache_prompt;
   request.slot = static_cast<std::int32_t>(fields.id_slot);
   request.priority = static_cast<int>(-fields.priority);
-  if (fields.deadline_seconds)
-    request.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(*fields.deadline_seconds));
   return request;
 }
 

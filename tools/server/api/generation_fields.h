@@ -33,7 +33,6 @@ struct GenerationFields {
   bool cache_prompt = true;
   std::int64_t id_slot = -1;
   std::int64_t priority = 0;  // as in vLLM: lower ones first
-  std::optional<double> deadline_seconds;
   bool stream = false;
   bool return_progress = false;
   bool timings_per_token = false;
