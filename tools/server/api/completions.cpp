@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/run/model.h"
-#include "weft/tokenize/vocabulary.h"
 
 #include "api/completion_answers.h"
 #include "api/constraint_fields.h"
 #include "api/generation_fields.h"
+#include "api/infill_prompt.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"
 #include "api/stream_options.h"
@@ -53,25 +53,6 @@ const Fields<CompletionRequest>& completion_fields() {
   return table;
 }
 
-// Prefix, suffix, and what comes between them, for models that were trained to fill in.
-std::vector<TokenId> infill_tokens(const ServedModel& model, std::vector<TokenId> prefix,
-                                   const std::string& suffix) {
-  const SpecialTokens& special = model.model->vocabulary().special();
-  if (special.fim_pre == kNoToken || special.fim_suf == kNoToken || special.fim_mid == kNoToken)
-    refuse(Path().member("suffix"), "the model has no tokens for filling in text");
-  std::vector<TokenId> tokens{special.fim_pre};
-  if (!prefix.empty() && prefix.front() == special.bos) {
-    tokens.insert(tokens.begin(), special.bos);
-    prefix.erase(prefix.begin());
-  }
-  tokens.insert(tokens.end(), prefix.begin(), prefix.end());
-  tokens.push_back(special.fim_suf);
-  const auto rest = model.model->tokenizer().encode(suffix, {.add_special = false});
-  tokens.insert(tokens.end(), rest.begin(), rest.end());
-  tokens.push_back(special.fim_mid);
-  return tokens;
-}
-
 CompletionAnswerOptions answer_options(const CompletionRequest& request) {
   CompletionAnswerOptions answer{.n = static_cast<std::size_t>(request.n),
                                  .best_of = static_cast<std::size_t>(request.n),
@@ -92,10 +73,11 @@ CompletionAnswerOptions answer_options(const CompletionRequest& request) {
 TextRequest request_for(const ServedModel& model, const CompletionRequest& request,
                         const CompletionAnswerOptions& answer, const PromptText& prompt,
                         EchoedPrompt* echoed) {
-  std::vector<TokenId> tokens = prompt_tokens(model, prompt, "prompt");
+  std::vector<TokenId> tokens = request.suffix.empty()
+                                    ? prompt_tokens(model, prompt, "prompt")
+                                    : infill_prompt_of_suffix(model, prompt, request.suffix);
   if (echoed)
     *echoed = {prompt.is_ids ? model.model->tokenizer().decode(tokens) : prompt.text, tokens};
-  if (!request.suffix.empty()) tokens = infill_tokens(model, std::move(tokens), request.suffix);
   const int logprobs = answer.best_of > answer.n ? std::max(0, answer.logprobs) : answer.logprobs;
   TextRequest text = text_request(model, request, std::move(tokens), logprobs, "prompt");
   text.texts = static_cast<std::int32_t>(answer.best_of);

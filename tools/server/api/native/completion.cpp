@@ -7,8 +7,8 @@
 #include "api/constraint_fields.h"
 #include "api/forms.h"
 #include "api/generation_fields.h"
+#include "api/infill_prompt.h"
 #include "api/native/completion_writer.h"
-#include "api/native/infill_prompt.h"
 #include "api/native/lora_scales.h"
 #include "api/native/prompt.h"
 #include "api/native/routes.h"
@@ -137,13 +137,16 @@ void complete(const std::shared_ptr<Call>& call) {
 }
 
 void infill(const std::shared_ptr<Call>& call) {
-  const Model& model = *call->model->model;
+  const ServedModel& model = *call->model;
   const InfillRequest request =
-      infill_fields().read(*call->body, initial_request<InfillRequest>(*call->model));
+      infill_fields().read(*call->body, initial_request<InfillRequest>(model));
   if (request.prompt.size() > 1) throw bad_request("prompt", "expected one prompt");
-  InfillText text{.prefix = request.prefix, .suffix = request.suffix, .files = request.files};
+  InfillText text{.prefix = {.text = request.prefix, .ids = {}},
+                  .suffix = request.suffix,
+                  .files = request.files};
   if (!request.prompt.empty())
-    text.after_prefix = encode_parts(model, request.prompt[0], /*add_special=*/false, "prompt");
+    text.after_prefix =
+        encode_parts(*model.model, request.prompt[0], /*add_special=*/false, "prompt");
   run(call, request, {infill_prompt(model, text)});
 }
 

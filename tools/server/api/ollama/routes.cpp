@@ -4,10 +4,10 @@
 
 #include "api/errors.h"
 #include "api/forms.h"
+#include "api/infill_prompt.h"
 #include "api/interface_chat.h"
 #include "api/json_text.h"
 #include "api/listed_model.h"
-#include "api/native/infill_prompt.h"
 #include "api/native/prompt.h"
 #include "api/ollama/model_facts.h"
 #include "api/ollama/request.h"
@@ -50,11 +50,7 @@ TextJob raw_job(const ServedModel& model, const GenerateRequest& request) {
   std::vector<TokenId> prompt =
       request.suffix.empty()
           ? native::encode(*model.model, {request.prompt}, "prompt")
-          : naming("suffix", [&] {
-              if (!can_infill(*model.model))
-                throw bad_request("suffix", "the model has no tokens for infill");
-              return infill_prompt(*model.model, {request.prompt, request.suffix});
-            });
+          : infill_prompt_of_suffix(model, {.text = request.prompt, .ids = {}}, request.suffix);
   TextJob job;
   job.prompt_param = "prompt";
   job.prompts.push_back(
