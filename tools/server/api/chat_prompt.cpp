@@ -115,22 +115,41 @@ std::vector<TokenId> shown_tokens(const Tokenizer& tokenizer, const ReplyReading
   return shown;
 }
 
-// Reports which tool has parameters that cannot be enforced.
-void check_parameters(const ChatInput& input) {
-  for (const Tool& tool : input.tools) {
-    if (tool.parameters.empty()) continue;
-    naming(tool.param + ".parameters", [&] {
-      return Grammar::from_json_schema(tool.parameters, JsonSchemaOptions::concise());
-    });
-  }
+// Throws ApiError that names the tool if its parameters cannot be enforced.
+void check_parameters(const Tool& tool) {
+  if (tool.parameters.empty()) return;
+  naming(tool.param + ".parameters",
+         [&] { return Grammar::from_json_schema(tool.parameters, JsonSchemaOptions::concise()); });
+}
+
+bool is_callable(const ToolChoice& choice, const Tool& tool) {
+  return choice.kind != Choice::named || choice.name == tool.name;
 }
 
 std::vector<CallableTool> callable(const ChatInput& input) {
   std::vector<CallableTool> tools;
-  for (const Tool& tool : input.tools)
-    if (input.tool_choice.kind != Choice::named || input.tool_choice.name == tool.name)
+  for (const Tool& tool : input.tools) {
+    if (is_callable(input.tool_choice, tool))
       tools.push_back({tool.name, tool.parameters});
+    else
+      check_parameters(tool);  // reply_grammar() checks the others
+  }
   return tools;
+}
+
+// reply_grammar(), with errors that name the tool, or `param`.
+std::shared_ptr<const Grammar> reply_grammar_of(const ServedModel& model, const ChatInput& input,
+                                                const ReplySyntax& syntax,
+                                                const ReplyGrammarOptions& options,
+                                                const std::string& param) {
+  return naming(param, [&] {
+    try {
+      return reply_grammar(syntax, model.model->tokenizer(), options);
+    } catch (const Error&) {
+      if (!options.tools.empty()) std::ranges::for_each(input.tools, check_parameters);
+      throw;
+    }
+  });
 }
 
 // The calls of a free reply must be enforced, too: arguments that keep to their schema, or at most
@@ -158,15 +177,13 @@ void set_grammar(const ServedModel& model, const ChatInput& input, ChatPrompt& c
   if (may_call(input) && (options.must_call || !syntax.calls.empty())) {
     if (free && !enforces_free_calls(input)) return;
     if (syntax.calls.empty()) syntax.calls = "json";
-    check_parameters(input);
     options.tools = callable(input);
     chat.reading.certain_calls = true;
   } else if (free) {
     return;
   }
   const std::string param = options.tools.empty() ? constraint.param : "tools";
-  chat.grammar =
-      naming(param, [&] { return reply_grammar(syntax, model.model->tokenizer(), options); });
+  chat.grammar = reply_grammar_of(model, input, syntax, options, param);
 }
 
 }  // namespace
