@@ -143,6 +143,15 @@ Json parse_body(std::string_view text) {
   return json;
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Char c = decode_utf8(text, at);
+    if (!c.valid) return false;
+    at += c.length;
+  }
+  return true;
+}
+
 std::string to_text(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }

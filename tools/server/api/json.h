@@ -23,6 +23,9 @@ Json parse_json(std::string_view text);
 // The same for a request's body, which must be an object.
 Json parse_body(std::string_view text);
 
+// Whether literal() keeps all bytes.
+bool is_utf8(std::string_view text);
+
 // The value as compact text in valid UTF-8.
 std::string to_text(const Json& json);
 // Appends a string literal with quotes. Bytes that are not UTF-8 become U+FFFD.
