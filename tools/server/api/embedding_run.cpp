@@ -56,18 +56,6 @@ std::vector<float> with_dimensions(std::vector<float> values,
   return values;
 }
 
-std::string numbers_json(std::span<const float> values) {
-  std::string text = "[";
-  for (const float value : values) {
-    if (text.size() > 1) text += ',';
-    const std::size_t begin = text.size();
-    fmt::format_to(std::back_inserter(text), "{}", value);
-    // Clients in typed languages expect a point.
-    if (text.find_first_of(".e", begin) == text.npos) text += ".0";
-  }
-  return text + "]";
-}
-
 std::string base64_json(std::span<const float> values) {
   static_assert(std::endian::native == std::endian::little);
   static constexpr char kDigits[] =

@@ -33,7 +33,6 @@ void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>
 std::vector<float> with_dimensions(std::vector<float> values,
                                    std::optional<std::int64_t> dimensions);
 
-std::string numbers_json(std::span<const float> values);  // [0.5,..]
-std::string base64_json(std::span<const float> values);   // "AAAAPw=="
+std::string base64_json(std::span<const float> values);  // "AAAAPw=="
 
 }  // namespace weft::api

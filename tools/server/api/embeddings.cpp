@@ -12,6 +12,7 @@
 #include "api/embedding_run.h"
 #include "api/forms.h"
 #include "api/json.h"
+#include "api/json_text.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"
 
@@ -40,7 +41,7 @@ const Fields<EmbeddingRequest>& embedding_fields() {
 
 std::string vector_json(std::vector<float> values, const EmbeddingRequest& request) {
   values = with_dimensions(std::move(values), request.dimensions);
-  return request.encoding_format == "base64" ? base64_json(values) : numbers_json(values);
+  return request.encoding_format == "base64" ? base64_json(values) : array_of(values);
 }
 
 void answer(const Call& call, const EmbeddingRequest& request, std::vector<Embedding> vectors) {

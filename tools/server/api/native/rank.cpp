@@ -152,7 +152,7 @@ std::string rows_json(const Embedding& embedding, std::size_t n) {
   const std::size_t width = embedding.values.size() / n;
   JsonArray rows;
   for (std::size_t i = 0; i < n; ++i)
-    rows.add_json(numbers_json(std::span(embedding.values).subspan(i * width, width)));
+    rows.add_json(array_of(std::span(embedding.values).subspan(i * width, width)));
   return rows.str();
 }
 

@@ -56,7 +56,7 @@ void start(const std::shared_ptr<Call>& call, const EmbedRequest& request, const
 }
 
 std::string vector_json(const Embedding& embedding, const EmbedRequest& request) {
-  return numbers_json(with_dimensions(embedding.values, request.dimensions));
+  return array_of(with_dimensions(embedding.values, request.dimensions));
 }
 
 void embed(const std::shared_ptr<Call>& call) {
