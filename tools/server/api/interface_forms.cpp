@@ -18,15 +18,6 @@ std::string thinking_kwargs(bool think) {
   return JsonObject().add("enable_thinking", think).add("thinking", think).str();
 }
 
-std::string call_arguments(std::string_view text) {
-  if (text.empty()) return "{}";
-  try {
-    return to_text(parse_json(text));
-  } catch (const ApiError&) {
-    return literal(text);
-  }
-}
-
 Tool make_tool(const FunctionText& function, const Path& path) {
   JsonObject json;
   json.add("name", function.name);

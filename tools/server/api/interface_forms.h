@@ -26,10 +26,6 @@ std::string merge_objects(std::string_view first, std::string_view second);
 // Variables that templates read for it: enable_thinking and thinking, as a JSON object.
 std::string thinking_kwargs(bool think);
 
-// Arguments of a call in the history, for templates: a JSON text as it is, another text as a JSON
-// string, and an empty one as an empty object.
-std::string call_arguments(std::string_view text);
-
 // A function that the request describes at `path`. Throws ApiError for a wrong name. `parameters`:
 // JSON Schema; empty: none.
 struct FunctionText {
