@@ -91,9 +91,7 @@ std::string template_kwargs(const ChatRequest& request) {
   if (request.reasoning_effort.empty()) return request.chat_template_kwargs;
   Json kwargs{{"reasoning_effort", request.reasoning_effort}};
   if (request.reasoning_effort == "none") kwargs["enable_thinking"] = false;
-  if (!request.chat_template_kwargs.empty())
-    kwargs.update(Json::parse(request.chat_template_kwargs));
-  return to_text(kwargs);
+  return merge_objects(to_text(kwargs), request.chat_template_kwargs);
 }
 
 ChatInput chat_input(ChatRequest& request, bool& old_functions) {

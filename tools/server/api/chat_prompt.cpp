@@ -45,14 +45,6 @@ std::string tools_json(const ChatInput& input) {
   return all + "]";
 }
 
-std::string kwargs_json(const ServedModel& model, const ChatInput& input) {
-  if (input.template_kwargs.empty()) return model.template_kwargs;
-  if (model.template_kwargs.empty()) return input.template_kwargs;
-  Json all = Json::parse(model.template_kwargs);
-  all.update(Json::parse(input.template_kwargs));
-  return to_text(all);
-}
-
 // Tool messages get the name of the latest call that they answer: some templates need it.
 std::vector<ChatMessage> named_messages(std::vector<ChatMessage> messages) {
   std::unordered_map<std::string, std::string> names;  // by ids of calls
@@ -70,7 +62,7 @@ RenderedChat render(const ServedModel& model, const ChatInput& input,
     return render_chat(model.model->vocabulary(), *model.chat_template, messages,
                        {.add_generation_prompt = add_generation_prompt,
                         .tools = tools_json(input),
-                        .kwargs = kwargs_json(model, input)});
+                        .kwargs = merge_objects(model.template_kwargs, input.template_kwargs)});
   });
 }
 

@@ -8,11 +8,6 @@
 #include "api/json_text.h"
 
 namespace weft::api {
-std::string merge_objects(std::string_view first, std::string_view second) {
-  if (first.size() <= 2) return std::string(second.empty() ? first : second);
-  if (second.size() <= 2) return std::string(first);
-  return fmt::format("{},{}", first.substr(0, first.size() - 1), second.substr(1));
-}
 
 std::string thinking_kwargs(bool think) {
   return JsonObject().add("enable_thinking", think).add("thinking", think).str();

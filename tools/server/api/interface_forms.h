@@ -20,9 +20,6 @@ Form<T> checked(Form<V> form, F f) {
           }};
 }
 
-// Appends the members of a JSON object to another one; empty texts are empty objects.
-std::string merge_objects(std::string_view first, std::string_view second);
-
 // Variables that templates read for it: enable_thinking and thinking, as a JSON object.
 std::string thinking_kwargs(bool think);
 

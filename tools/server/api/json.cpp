@@ -156,6 +156,13 @@ std::string to_text(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
+std::string merge_objects(std::string_view first, std::string_view second) {
+  if (first.empty() || second.empty()) return std::string(first.empty() ? second : first);
+  Json all = Json::parse(first);
+  all.update(Json::parse(second));
+  return to_text(all);
+}
+
 void append_literal(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';

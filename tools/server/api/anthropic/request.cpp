@@ -4,6 +4,7 @@
 #include "api/chat_fields.h"
 #include "api/errors.h"
 #include "api/interface_forms.h"
+#include "api/json.h"
 #include "api/json_text.h"
 
 namespace weft::api::anthropic {

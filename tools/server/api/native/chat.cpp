@@ -2,6 +2,7 @@
 
 #include "api/chat_fields.h"
 #include "api/interface_forms.h"
+#include "api/json.h"
 #include "api/json_text.h"
 
 namespace weft::api::native {
