@@ -12,6 +12,7 @@
 #include "weft/tokenize/vocabulary.h"
 
 #include "api/errors.h"
+#include "api/prompt_fields.h"
 
 namespace weft::api {
 namespace {
@@ -56,21 +57,13 @@ float bias_value(const Json& value, double limit, const Path& path, const Json& 
   return value.get<float>();
 }
 
-TokenId token_of(const ServedModel& model, std::int64_t id, std::string_view param) {
-  const std::int64_t n_vocab = model.model->facts().n_vocab;
-  if (id < 0 || id >= n_vocab)
-    throw bad_request(std::string(param),
-                      fmt::format("token {} is outside the vocabulary of {} tokens", id, n_vocab));
-  return static_cast<TokenId>(id);
-}
-
 TokenId token_of(const ServedModel& model, const std::string& id, std::string_view param) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), value);
   if (error != std::errc() || end != id.data() + id.size())
     throw bad_request(std::string(param),
                       fmt::format("expected ids of tokens, got {}", literal(id.substr(0, 60))));
-  return token_of(model, value, param);
+  return checked_token(model, value, param);
 }
 
 std::vector<std::pair<TokenId, float>> biases_of(const ServedModel& model, const Bias& given) {
@@ -256,7 +249,7 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.min_tokens = fields.min_tokens;
   for (std::size_t i = 0; i < fields.stop_token_ids.size(); ++i)
     g.stop_tokens.push_back(
-        token_of(model, fields.stop_token_ids[i], fmt::format("stop_token_ids[{}]", i)));
+        checked_token(model, fields.stop_token_ids[i], fmt::format("stop_token_ids[{}]", i)));
   g.logprobs = logprobs;
   request.texts = static_cast<std::int32_t>(fields.n);
   request.reuse = fields.cache_prompt;
