@@ -29,11 +29,6 @@ std::string stop_members(const ChoiceEnd& end) {
                      at_string ? literal(end.stop_string) : "null");
 }
 
-// "toolu_..", as the clients know them.
-std::string tool_use_id(std::string_view given) {
-  return given.empty() ? new_id("toolu_") : std::string(given);
-}
-
 }  // namespace
 
 Writer::Writer(std::shared_ptr<Call> call, bool stream)
@@ -74,7 +69,7 @@ void Writer::on_delta(int, const TextDelta& delta) {
         break;
       case ReplyEvent::Kind::call_begin:
         close(true);
-        call_id_ = tool_use_id(event.id);
+        call_id_ = call_id(event.id, "toolu_");
         call_name_ = event.text;
         open(BlockKind::tool_use);
         break;

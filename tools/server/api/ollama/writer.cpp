@@ -106,10 +106,7 @@ JsonObject Writer::line() {
 
 void Writer::on_delta(int, const TextDelta& delta) {
   add_events(delta);
-  if (options_.logprobs && !delta.logprobs.empty()) {
-    if (!rows_.empty()) rows_ += ',';
-    rows_ += logprob_rows(delta.logprobs);
-  }
+  if (options_.logprobs) append_rows(rows_, logprob_rows(delta.logprobs));
   if (options_.has_context)
     options_.context.insert(options_.context.end(), delta.tokens.begin(), delta.tokens.end());
   const bool shown = !content_.empty() || !thinking_.empty() || !calls_.empty() || !rows_.empty();

@@ -13,11 +13,6 @@ std::string_view incomplete_reason(const ChoiceEnd& end) {
   return end.reason == ChoiceEnd::Reason::length ? "max_output_tokens" : "";
 }
 
-void append_rows(std::string& rows, std::string_view more) {
-  if (!rows.empty() && !more.empty()) rows += ',';
-  rows += more;
-}
-
 }  // namespace
 
 Writer::Writer(std::shared_ptr<Call> call, std::shared_ptr<const Response> response, Ended ended)
