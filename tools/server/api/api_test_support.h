@@ -12,6 +12,7 @@
 
 #include "weft/run/model.h"
 
+#include "api/openai.h"
 #include "api/routes.h"
 #include "api/workers.h"
 
@@ -170,7 +171,7 @@ struct FakeServer {
         chat_template.empty() ? served->model->vocabulary().chat_template() : chat_template);
     models = one_model(served);
     services = std::make_unique<Services>(Services{*models, workers, {}});
-    router = std::make_unique<Router>(openai_routes(*services), *services);
+    router = std::make_unique<Router>(openai_routes(), *services);
   }
   // Listeners of requests without an answer refer to the model, which refers to the texts.
   ~FakeServer() { texts->drop_waiting(); }

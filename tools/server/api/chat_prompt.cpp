@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "weft/reply/reply_grammar.h"
 #include "weft/run/model.h"

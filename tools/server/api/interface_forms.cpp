@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/chat_fields.h"
-#include "api/errors.h"
 #include "api/json.h"
 #include "api/json_text.h"
 

@@ -1,12 +1,11 @@
 // GET /v1/models and /v1/models/{id}.
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "weft/run/model.h"
 
 #include "api/json.h"
+#include "api/listed_model.h"
 #include "api/openai.h"
 
 namespace weft::api {
@@ -39,9 +38,7 @@ void list_models(const std::shared_ptr<Call>& call) {
 
 void get_model(const std::shared_ptr<Call>& call) {
   for (const ListedModel& model : call->services.models.list())
-    if (model.name == call->parameter ||
-        std::ranges::find(model.aliases, call->parameter) != model.aliases.end())
-      return call->reply(to_text(model_json(model)));
+    if (has_name(model, call->parameter)) return call->reply(to_text(model_json(model)));
   throw model_not_found(call->parameter);
 }
 

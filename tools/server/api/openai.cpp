@@ -2,7 +2,7 @@
 
 namespace weft::api {
 
-std::vector<Route> openai_routes(Services&) {
+std::vector<Route> openai_routes() {
   return {chat_completions_route(), completions_route(), embeddings_route(), models_route(),
           model_route()};
 }

@@ -5,6 +5,9 @@
 
 namespace weft::api {
 
+// All of them.
+std::vector<Route> openai_routes();
+
 Route chat_completions_route();
 Route completions_route();
 Route embeddings_route();

@@ -97,7 +97,4 @@ class Router {
   std::string openapi_;
 };
 
-// All routes of OpenAI's interface.
-std::vector<Route> openai_routes(Services& services);
-
 }  // namespace weft::api
