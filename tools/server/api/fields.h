@@ -179,6 +179,13 @@ class Fields final : public FieldList {
     return std::move(*this);
   }
 
+  // A field that is only checked: its value is read elsewhere, or has no effect.
+  template <class V>
+  Fields&& accepted(std::string name, Form<V> form, std::string doc) && {
+    return std::move(*this).apply(
+        std::move(name), std::move(form), [](T&, const V&) {}, std::move(doc));
+  }
+
   // A field that clients may send, but that asks for what Weft does not do: only `allowed` values
   // (JSON texts) are accepted, others are refused with `problem`.
   Fields&& refused(std::string name, std::vector<std::string> allowed, std::string problem) && {

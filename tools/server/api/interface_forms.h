@@ -1,6 +1,7 @@
 #pragma once
 // Forms that the requests of several interfaces share (forms.h).
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,12 @@ Form<T> checked(Form<V> form, F f) {
           [read = std::move(form.read), f](const Json& json, const Path& path) -> T {
             return f(read(json, path), path);
           }};
+}
+
+// Throws ApiError 400 if the member `name` at `path` is absent.
+template <class T>
+void require(const std::optional<T>& value, std::string_view name, const Path& path) {
+  if (!value) refuse(path.member(name), "is required");
 }
 
 // Variables that templates read for it: enable_thinking and thinking, as a JSON object.

@@ -27,9 +27,7 @@ const Fields<ToolFields>& tool_fields() {
           .add("type", &ToolFields::type, text(), "others than custom are skipped")
           .required("name", &ToolFields::name, nonempty_text(), "of the tool")
           .add("description", &ToolFields::description, text(), "for the model")
-          .add("input_schema", &ToolFields::schema,
-               json_text(kObject, "an object", R"({"type":"object"})"),
-               "JSON Schema of the arguments")
+          .add("input_schema", &ToolFields::schema, object_text(), "JSON Schema of the arguments")
           .add("strict", &ToolFields::strict, boolean(), "calls keep to the schema in any case");
   return table;
 }
@@ -171,8 +169,7 @@ Fields<ChatRequest> make_chat_fields() {
 }  // namespace
 
 const Fields<ChatRequest>& chat_fields() {
-  static const auto table = make_chat_fields().apply(
-      "model", text(), [](ChatRequest&, const std::string&) {}, "name");
+  static const auto table = make_chat_fields().accepted("model", text(), "name");
   return table;
 }
 

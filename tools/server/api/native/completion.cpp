@@ -47,8 +47,7 @@ Fields<TextFields> text_fields() {
       "tokens to generate; below 0: until the text ends or the context is "
       "full";
   return Fields<TextFields>()
-      .apply(
-          "model", text(), [](TextFields&, const std::string&) {}, "name")
+      .accepted("model", text(), "name")
       .include(generation_fields())
       .include(constraint_fields())
       .apply("n_predict", whole(-2), set_max_tokens, length)

@@ -17,8 +17,7 @@ const Fields<CallFields>& function_fields() {
   static const auto table =
       Fields<CallFields>()
           .required("name", &CallFields::name, nonempty_text(), "of the function")
-          .add("arguments", &CallFields::arguments,
-               json_text(kObject, "an object", R"({"type":"object"})"), "of the call");
+          .add("arguments", &CallFields::arguments, object_text(), "of the call");
   return table;
 }
 
@@ -133,8 +132,7 @@ const Fields<Options>& all_options() {
 
 Fields<TextFields> text_fields() {
   return Fields<TextFields>()
-      .apply(
-          "model", text(), [](TextFields&, const std::string&) {}, "name, also with :latest")
+      .accepted("model", text(), "name, also with :latest")
       .apply(
           "options", raw(kObject, "an object", all_options().schema()),
           [](TextFields& fields, const Json* json) {
