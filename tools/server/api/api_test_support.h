@@ -72,7 +72,7 @@ class FakeExchange : public http::Exchange {
   std::condition_variable changed_;
 };
 
-// Each request gets the next of these texts, in pieces of a few bytes, as if tokens were so.
+// Each request gets the next of these texts, in pieces of a few bytes in place of tokens.
 class FakeTexts : public TextSource {
  public:
   std::vector<std::string> texts;

@@ -41,9 +41,10 @@ const Fields<CompletionRequest>& completion_fields() {
           .include(generation_fields())
           .add("echo", &R::echo, boolean(), "begin the answer with the prompt")
           .add("logprobs", &R::logprobs, whole(0, 20),
-               "probabilities of the tokens, and of so many of the likeliest; with echo of the "
+               "probabilities of the tokens, and of this many of the likeliest; with echo of the "
                "prompt's, too")
-          .add("best_of", &R::best_of, whole(1, 128), "generate so many, and give the n likeliest")
+          .add("best_of", &R::best_of, whole(1, 128),
+               "generate this many, and return the n likeliest")
           .add("suffix", &R::suffix, text(), "what comes after the text")
           .add("stream_options", &R::stream_options, stream_options_form(),
                "what a stream has besides the answer")

@@ -74,7 +74,7 @@ T read(const Form<T>& form, const Json& json, const Path& path) {
   return form.read(json, path);
 }
 
-// A table whose target is not known to the compiler.
+// A table, whatever the type of its target is.
 class FieldList {
  public:
   struct Field {

@@ -188,7 +188,7 @@ const Fields<GenerationFields>& generation_fields() {
                "generate this many tokens before the text may end")
           .add("stop_token_ids", &G::stop_token_ids, list(whole(), 0, 1024),
                "tokens that end the text, besides the model's own")
-          .add("bad_words", &G::bad_words, list(text(), 0, 1024), "texts that never come")
+          .add("bad_words", &G::bad_words, list(text(), 0, 1024), "texts that are never generated")
           .add("skip_special_tokens", &G::skip_special_tokens, boolean(),
                "do not show control tokens")
           .add("dry_sequence_breakers", &G::dry_sequence_breakers, list(text(), 0, 1024),
@@ -204,7 +204,7 @@ const Fields<GenerationFields>& generation_fields() {
           .refused("include_stop_str_in_output", {"false"}, "stop strings are never shown")
           .refused("prompt_logprobs", {"false"},
                    "not supported; completions have echo and logprobs")
-          .refused("truncate_prompt_tokens", {"-1"}, "prompts are never cut")
+          .refused("truncate_prompt_tokens", {"-1"}, "prompts are never truncated")
           .refused("allowed_token_ids", {"[]"}, "not supported; use logit_bias or a grammar");
   return table;
 }

@@ -23,7 +23,7 @@ Json parse_json(std::string_view text);
 // The same for a request's body, which must be an object.
 Json parse_body(std::string_view text);
 
-// Whether literal() keeps all bytes.
+// Whether all bytes of the text are valid UTF-8.
 bool is_utf8(std::string_view text);
 
 // The value as compact text in valid UTF-8.

@@ -28,7 +28,7 @@ const Fields<EmbedRequest>& embed_fields() {
           .add("truncate", &EmbedRequest::truncate, boolean(),
                "shorten texts that are too long instead of refusing them")
           .add("dimensions", &EmbedRequest::dimensions, whole(1),
-               "length of the vectors, which are cut and normalized anew");
+               "length of the vectors, which are truncated and normalized again");
   return table;
 }
 

@@ -77,7 +77,7 @@ Form<std::string> think_form() {
       }));
 }
 
-// Durations are texts ("5m") or seconds. Only 0, which unloads the model, is told apart.
+// Durations are texts ("5m") or seconds. Only 0, which unloads the model, matters.
 Form<bool> keep_alive_form() {
   return either(convert<bool>(number(), [](double seconds) { return seconds == 0; }),
                 convert<bool>(text(), [](const std::string& duration) {

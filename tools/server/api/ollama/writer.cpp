@@ -66,7 +66,7 @@ void Writer::add_events(const TextDelta& delta) {
         arguments_ += event.text;
         break;
       case ReplyEvent::Kind::call_end:
-        // Calls that were cut have no end, and are not shown: arguments must be an object.
+        // Truncated calls have no end, and are not shown: arguments must be an object.
         calls_.add_json(
             JsonObject()
                 .add("id", call_id_)

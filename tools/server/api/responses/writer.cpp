@@ -192,7 +192,7 @@ void Writer::keep(bool whole) {
 void Writer::on_end(int, const ChoiceEnd& end) {
   end_ = end;
   if (n_items_ == 0 && kind_ == ItemKind::none) open(ItemKind::message);  // an empty answer
-  // A text that was cut is incomplete; so is a call that the end of the text cut.
+  // A truncated text is incomplete; so is a truncated call.
   close(kind_ != ItemKind::call && incomplete_reason(end).empty());
 }
 
