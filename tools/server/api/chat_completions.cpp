@@ -11,6 +11,7 @@
 #include "api/constraint_fields.h"
 #include "api/generation_fields.h"
 #include "api/openai.h"
+#include "api/routes.h"
 #include "api/stream_options.h"
 
 namespace weft::api {

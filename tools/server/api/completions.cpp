@@ -15,6 +15,7 @@
 #include "api/infill_prompt.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"
+#include "api/routes.h"
 #include "api/stream_options.h"
 
 namespace weft::api {

@@ -15,6 +15,7 @@
 #include "api/json_text.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"
+#include "api/routes.h"
 
 namespace weft::api {
 namespace {

@@ -7,6 +7,7 @@
 #include "api/json.h"
 #include "api/listed_model.h"
 #include "api/openai.h"
+#include "api/routes.h"
 
 namespace weft::api {
 namespace {

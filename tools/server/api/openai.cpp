@@ -1,5 +1,7 @@
 #include "api/openai.h"
 
+#include "api/routes.h"
+
 namespace weft::api {
 
 std::vector<Route> openai_routes() {
