@@ -8,6 +8,15 @@
 
 namespace weft::api {
 
+std::string choices_head(const Call& call, std::string_view id_prefix, std::string_view object) {
+  // The fingerprint changes when results may.
+  const std::string fingerprint = "weft-" + call.services.options.version;
+  return fmt::format(R"({{"id":{},"object":"{}","created":{},"model":{},)"
+                     R"("system_fingerprint":{},"choices":[)",
+                     literal(new_id(id_prefix)), object, unix_seconds(), literal(call.model->name),
+                     literal(fingerprint));
+}
+
 std::string usage_json(const RunTotals& totals) {
   return fmt::format(R"({{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{},)"
                      R"("prompt_tokens_details":{{"cached_tokens":{}}},)"
@@ -51,21 +60,19 @@ std::string_view chat_finish_reason(const ChoiceEnd& end, bool old_functions) {
   return old_functions && reason == "tool_calls" ? "function_call" : reason;
 }
 
-std::string fingerprint(const Services& services) {
-  return "weft-" + services.options.version;
-}
-
-std::string call_id(std::string_view given) {
-  return given.empty() ? new_id("call_") : std::string(given);
+std::string call_id(std::string_view given, std::string_view prefix) {
+  return given.empty() ? new_id(prefix) : std::string(given);
 }
 
 std::string logprob_rows(std::span<const TokenLogprobs> rows) {
   std::string text;
-  for (const TokenLogprobs& row : rows) {
-    if (!text.empty()) text += ',';
-    text += to_json(row);
-  }
+  for (const TokenLogprobs& row : rows) append_rows(text, to_json(row));
   return text;
+}
+
+void append_rows(std::string& rows, std::string_view more) {
+  if (!rows.empty() && !more.empty()) rows += ',';
+  rows += more;
 }
 
 }  // namespace weft::api

@@ -1,15 +1,18 @@
 #pragma once
 // For tests of the interfaces: exchanges without a network, and texts without an engine.
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "weft/run/model.h"
 
+#include "api/openai.h"
 #include "api/routes.h"
 #include "api/workers.h"
 
@@ -69,22 +72,23 @@ class FakeExchange : public http::Exchange {
   std::condition_variable changed_;
 };
 
-// Each request gets the next of these texts, in pieces of a few bytes, as if tokens were so.
+// Each request gets the next of these texts, in pieces of a few bytes in place of tokens.
 class FakeTexts : public TextSource {
  public:
   std::vector<std::string> texts;
   std::size_t piece_bytes = 3;
   StopReason stop = StopReason::end_of_text;
   std::vector<TextRequest> requests;  // that came
-  bool silent = false;       // requests get no events
-  std::exception_ptr fails;  // what submit() throws
+  bool silent = false;                // requests get no events
+  std::exception_ptr fails;           // what submit() throws
 
   RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener) override {
     if (fails) std::rethrow_exception(fails);
     requests.push_back(request);
     const RequestId id = requests.size();
     if (silent) {
-      waiting.push_back(std::move(listener));
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(std::move(listener));
       return id;
     }
     PromptDone prompt{};
@@ -98,12 +102,13 @@ class FakeTexts : public TextSource {
     cancelled_.push_back(id);
   }
   // Requests that were cancelled: waits for one, for a few seconds.
-  std::vector<RequestId> cancelled() {
-    for (int i = 0; i < 5000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
-      const std::lock_guard lock(mutex_);
-      if (!cancelled_.empty()) return cancelled_;
-    }
-    return {};
+  std::vector<RequestId> cancelled() { return when_any(cancelled_); }
+  // Listeners of requests that get no events: waits for one, for a few seconds.
+  std::vector<std::shared_ptr<TextListener>> waiting() { return when_any(waiting_); }
+  void drop_waiting() {
+    std::vector<std::shared_ptr<TextListener>> dropped;
+    const std::lock_guard lock(mutex_);
+    dropped.swap(waiting_);
   }
   std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> of,
                                             const EmbedderOptions&,
@@ -119,10 +124,19 @@ class FakeTexts : public TextSource {
   std::int64_t context() const override { return 512; }
   std::int32_t n_slots() const override { return 2; }
 
-  std::vector<std::shared_ptr<TextListener>> waiting;
   std::shared_ptr<std::atomic<bool>> embed_cancel;  // of the last call of embed()
 
  private:
+  // A copy of `items` when there is one; empty if none comes.
+  template <class T>
+  std::vector<T> when_any(const std::vector<T>& items) {
+    for (int i = 0; i < 5000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      const std::lock_guard lock(mutex_);
+      if (!items.empty()) return items;
+    }
+    return {};
+  }
+
   void play(std::int32_t text, TextListener& listener) {
     const std::string& whole = texts[next_++ % texts.size()];
     std::int64_t n = 0;
@@ -140,6 +154,7 @@ class FakeTexts : public TextSource {
   std::size_t next_ = 0;
   std::mutex mutex_;
   std::vector<RequestId> cancelled_;
+  std::vector<std::shared_ptr<TextListener>> waiting_;
 };
 
 // The bundled model's vocabulary and template, with fake texts, behind the routes of OpenAI.
@@ -156,10 +171,10 @@ struct FakeServer {
         chat_template.empty() ? served->model->vocabulary().chat_template() : chat_template);
     models = one_model(served);
     services = std::make_unique<Services>(Services{*models, workers, {}});
-    router = std::make_unique<Router>(openai_routes(*services), *services);
+    router = std::make_unique<Router>(openai_routes(), *services);
   }
   // Listeners of requests without an answer refer to the model, which refers to the texts.
-  ~FakeServer() { texts->waiting.clear(); }
+  ~FakeServer() { texts->drop_waiting(); }
 
   std::shared_ptr<FakeExchange> send(std::string method, std::string path, std::string body = "",
                                      http::Headers headers = {}) {

@@ -26,11 +26,11 @@ struct Pending {
 };
 
 template <class T, class Use>
-void look(const std::shared_ptr<Pending<T>>& pending, Use use, std::chrono::microseconds pause) {
+void poll(const std::shared_ptr<Pending<T>>& pending, Use use, std::chrono::microseconds pause) {
   if (pending->result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     const auto next = std::min(2 * pause, kMaxPause);
     pending->call->services.workers.at(Clock::now() + pause,
-                                       [pending, use, next] { look(pending, use, next); });
+                                       [pending, use, next] { poll(pending, use, next); });
     return;
   }
   try {
@@ -48,7 +48,7 @@ void when_ready(std::shared_ptr<Call> call, std::future<T> result, Use use,
                 std::string param = {}) {
   auto pending = std::make_shared<await::Pending<T>>(
       await::Pending<T>{std::move(call), std::move(result), std::move(param)});
-  await::look(pending, std::move(use), await::kMinPause);
+  await::poll(pending, std::move(use), await::kMinPause);
 }
 
 }  // namespace weft::api

@@ -45,11 +45,9 @@ class ChatAnswer : public WholeAnswer {
     std::string all;
     for (std::size_t i = 0; i < choices().size(); ++i)
       all += fmt::format("{}{}", i == 0 ? "" : ",", choice_json(i));
-    call().reply(fmt::format(R"({{"id":{},"object":"chat.completion","created":{},"model":{},)"
-                             R"("system_fingerprint":{},"choices":[{}],"usage":{},"timings":{}}})",
-                             literal(new_id("chatcmpl-")), unix_seconds(),
-                             literal(call().model->name), literal(fingerprint(call().services)),
-                             all, usage_json(totals), timings_json(totals)));
+    call().reply(fmt::format(R"({}{}],"usage":{},"timings":{}}})",
+                             choices_head(call(), "chatcmpl-", "chat.completion"), all,
+                             usage_json(totals), timings_json(totals)));
   }
 
  private:

@@ -11,13 +11,11 @@
 #include "api/constraint_fields.h"
 #include "api/generation_fields.h"
 #include "api/openai.h"
+#include "api/routes.h"
+#include "api/stream_options.h"
 
 namespace weft::api {
 namespace {
-
-struct StreamOptions {
-  bool include_usage = false;
-};
 
 struct ChatRequest : GenerationFields, ConstraintFields {
   std::vector<ChatMessage> messages;
@@ -41,15 +39,6 @@ Form<ToolChoice> function_call_form() {
   return form;
 }
 
-const Fields<StreamOptions>& stream_options_fields() {
-  static const auto table =
-      Fields<StreamOptions>()
-          .add("include_usage", &StreamOptions::include_usage, boolean(),
-               "a last chunk with the usage")
-          .refused("continuous_usage_stats", {"false"}, "usage comes in the last chunk only");
-  return table;
-}
-
 Fields<ChatRequest> sampling_fields() {
   using R = ChatRequest;
   return Fields<R>()
@@ -63,7 +52,7 @@ Fields<ChatRequest> sampling_fields() {
       .add("top_logprobs", &R::top_logprobs, whole(0, 20),
            "how many of the likeliest tokens; needs logprobs")
       .add("n_probs", &R::n_probs, whole(0, 20), "logprobs and top_logprobs in one")
-      .add("stream_options", &R::stream_options, object(stream_options_fields()),
+      .add("stream_options", &R::stream_options, stream_options_form(),
            "what a stream has besides the answer");
 }
 
@@ -103,9 +92,7 @@ std::string template_kwargs(const ChatRequest& request) {
   if (request.reasoning_effort.empty()) return request.chat_template_kwargs;
   Json kwargs{{"reasoning_effort", request.reasoning_effort}};
   if (request.reasoning_effort == "none") kwargs["enable_thinking"] = false;
-  if (!request.chat_template_kwargs.empty())
-    kwargs.update(Json::parse(request.chat_template_kwargs));
-  return to_text(kwargs);
+  return merge_objects(to_text(kwargs), request.chat_template_kwargs);
 }
 
 ChatInput chat_input(ChatRequest& request, bool& old_functions) {
@@ -137,9 +124,7 @@ int n_logprobs(const ChatRequest& request) {
 
 void chat_completions(const std::shared_ptr<Call>& call) {
   const ServedModel& model = *call->model;
-  ChatRequest initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(model);
-  ChatRequest request = chat_fields().read(*call->body, std::move(initial));
+  ChatRequest request = chat_fields().read(*call->body, initial_request<ChatRequest>(model));
   if (request.max_completion_tokens) request.max_tokens = request.max_completion_tokens;
   const int logprobs = n_logprobs(request);
   ChatAnswerOptions answer{.n_choices = static_cast<std::size_t>(request.n),
@@ -160,14 +145,10 @@ void chat_completions(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route chat_completions_route() {
-  return {.method = "POST",
-          .path = "/v1/chat/completions",
-          .operation = "createChatCompletion",
-          .summary = "Answers a conversation",
-          .handle = chat_completions,
-          .request = &chat_fields(),
-          .model = ModelUse::named,
-          .aliases = {"/chat/completions"}};
+  Route route = post_route("/v1/chat/completions", "createChatCompletion", "Answers a conversation",
+                           chat_completions, chat_fields());
+  route.aliases = {"/chat/completions"};
+  return route;
 }
 
 }  // namespace weft::api

@@ -51,32 +51,27 @@ struct CallOfMessage {
   FunctionOfCall function;
 };
 
-// The arguments of a call in the history: a JSON object as text, or the object. A text that is not
-// JSON, which a model may have generated, is passed on as a JSON string.
-Form<std::string> arguments_form() {
-  return {"a text with a JSON object", R"({"type":["string","object"]})", kString | kObject,
-          [](const Json& json, const Path&) {
-            if (json.is_object()) return to_text(json);
-            const auto& text = json.get_ref<const std::string&>();
-            if (trim(text).empty()) return std::string("{}");
-            try {
-              return to_text(parse_json(text));
-            } catch (const ApiError&) {
-              return literal(text);
-            }
-          }};
+const Fields<FunctionOfCall>& function_of_call_fields() {
+  // The arguments are a JSON object as text, or the object.
+  const Form<std::string> arguments{
+      "a text with a JSON object", R"({"type":["string","object"]})", kString | kObject,
+      [](const Json& json, const Path&) {
+        return json.is_object() ? to_text(json) : call_arguments(json.get<std::string>());
+      }};
+  static const auto table =
+      Fields<FunctionOfCall>()
+          .required("name", &FunctionOfCall::name, nonempty_text(), "the function that was called")
+          .add("arguments", &FunctionOfCall::arguments, arguments, "a JSON object as text");
+  return table;
 }
 
 const Fields<CallOfMessage>& call_fields() {
-  static const auto function =
-      Fields<FunctionOfCall>()
-          .required("name", &FunctionOfCall::name, nonempty_text(), "the function that was called")
-          .add("arguments", &FunctionOfCall::arguments, arguments_form(), "a JSON object as text");
   static const auto table =
       Fields<CallOfMessage>()
           .add("id", &CallOfMessage::id, text(), "names the call in the tool's answer")
           .add("type", &CallOfMessage::type, word({"function"}), "the kind of tool")
-          .required("function", &CallOfMessage::function, object(function), "the call");
+          .required("function", &CallOfMessage::function, object(function_of_call_fields()),
+                    "the call");
   return table;
 }
 
@@ -90,10 +85,6 @@ struct MessageFields {
 
 const Fields<MessageFields>& message_fields() {
   using M = MessageFields;
-  static const auto function =
-      Fields<FunctionOfCall>()
-          .required("name", &FunctionOfCall::name, nonempty_text(), "the function that was called")
-          .add("arguments", &FunctionOfCall::arguments, arguments_form(), "a JSON object as text");
   static const auto table =
       Fields<M>()
           .required("role", &M::role,
@@ -105,7 +96,8 @@ const Fields<MessageFields>& message_fields() {
           .add("refusal", &M::refusal, text(), "an assistant's refusal")
           .add("name", &M::name, text(), "name of the author")
           .add("tool_calls", &M::tool_calls, list(object(call_fields())), "an assistant's calls")
-          .add("function_call", &M::function_call, object(function), "an assistant's call")
+          .add("function_call", &M::function_call, object(function_of_call_fields()),
+               "an assistant's call")
           .add("tool_call_id", &M::tool_call_id, text(), "the call that a tool answers");
   return table;
 }
@@ -185,6 +177,15 @@ Form<std::string> content_form(std::vector<std::string> text_types) {
             }
             return all;
           }};
+}
+
+std::string call_arguments(std::string_view text) {
+  if (trim(text).empty()) return "{}";
+  try {
+    return to_text(parse_json(text));
+  } catch (const ApiError&) {
+    return literal(text);
+  }
 }
 
 Form<ChatMessage> message_form() {

@@ -2,6 +2,7 @@
 // Messages and tools of OpenAI's chat completions, which other interfaces resemble.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/chat_prompt.h"
@@ -15,6 +16,10 @@ namespace weft::api {
 Form<std::string> content_form(std::vector<std::string> text_types = {"text"});
 Form<ChatMessage> message_form();
 Form<std::vector<ChatMessage>> messages_form();
+
+// Arguments of a call in the history, for templates: a JSON text as it is, another text, which a
+// model may have generated, as a JSON string, and an empty one as an empty object.
+std::string call_arguments(std::string_view text);
 
 // {"type": "function", "function": {"name", "description", "parameters", "strict"}}.
 Form<Tool> tool_form();

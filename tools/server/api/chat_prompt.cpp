@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "weft/reply/reply_grammar.h"
 #include "weft/run/model.h"
@@ -45,14 +44,6 @@ std::string tools_json(const ChatInput& input) {
   return all + "]";
 }
 
-std::string kwargs_json(const ServedModel& model, const ChatInput& input) {
-  if (input.template_kwargs.empty()) return model.template_kwargs;
-  if (model.template_kwargs.empty()) return input.template_kwargs;
-  Json all = Json::parse(model.template_kwargs);
-  all.update(Json::parse(input.template_kwargs));
-  return to_text(all);
-}
-
 // Tool messages get the name of the latest call that they answer: some templates need it.
 std::vector<ChatMessage> named_messages(std::vector<ChatMessage> messages) {
   std::unordered_map<std::string, std::string> names;  // by ids of calls
@@ -70,7 +61,7 @@ RenderedChat render(const ServedModel& model, const ChatInput& input,
     return render_chat(model.model->vocabulary(), *model.chat_template, messages,
                        {.add_generation_prompt = add_generation_prompt,
                         .tools = tools_json(input),
-                        .kwargs = kwargs_json(model, input)});
+                        .kwargs = merge_objects(model.template_kwargs, input.template_kwargs)});
   });
 }
 
@@ -115,22 +106,41 @@ std::vector<TokenId> shown_tokens(const Tokenizer& tokenizer, const ReplyReading
   return shown;
 }
 
-// Reports which tool has parameters that cannot be enforced.
-void check_parameters(const ChatInput& input) {
-  for (const Tool& tool : input.tools) {
-    if (tool.parameters.empty()) continue;
-    naming(tool.param + ".parameters", [&] {
-      return Grammar::from_json_schema(tool.parameters, JsonSchemaOptions::concise());
-    });
-  }
+// Throws ApiError that names the tool if its parameters cannot be enforced.
+void check_parameters(const Tool& tool) {
+  if (tool.parameters.empty()) return;
+  naming(tool.param + ".parameters",
+         [&] { return Grammar::from_json_schema(tool.parameters, JsonSchemaOptions::concise()); });
+}
+
+bool is_callable(const ToolChoice& choice, const Tool& tool) {
+  return choice.kind != Choice::named || choice.name == tool.name;
 }
 
 std::vector<CallableTool> callable(const ChatInput& input) {
   std::vector<CallableTool> tools;
-  for (const Tool& tool : input.tools)
-    if (input.tool_choice.kind != Choice::named || input.tool_choice.name == tool.name)
+  for (const Tool& tool : input.tools) {
+    if (is_callable(input.tool_choice, tool))
       tools.push_back({tool.name, tool.parameters});
+    else
+      check_parameters(tool);  // reply_grammar() checks the others
+  }
   return tools;
+}
+
+// reply_grammar(), with errors that name the tool, or `param`.
+std::shared_ptr<const Grammar> reply_grammar_of(const ServedModel& model, const ChatInput& input,
+                                                const ReplySyntax& syntax,
+                                                const ReplyGrammarOptions& options,
+                                                const std::string& param) {
+  return naming(param, [&] {
+    try {
+      return reply_grammar(syntax, model.model->tokenizer(), options);
+    } catch (const Error&) {
+      if (!options.tools.empty()) std::ranges::for_each(input.tools, check_parameters);
+      throw;
+    }
+  });
 }
 
 // The calls of a free reply must be enforced, too: arguments that keep to their schema, or at most
@@ -158,15 +168,13 @@ void set_grammar(const ServedModel& model, const ChatInput& input, ChatPrompt& c
   if (may_call(input) && (options.must_call || !syntax.calls.empty())) {
     if (free && !enforces_free_calls(input)) return;
     if (syntax.calls.empty()) syntax.calls = "json";
-    check_parameters(input);
     options.tools = callable(input);
     chat.reading.certain_calls = true;
   } else if (free) {
     return;
   }
   const std::string param = options.tools.empty() ? constraint.param : "tools";
-  chat.grammar =
-      naming(param, [&] { return reply_grammar(syntax, model.model->tokenizer(), options); });
+  chat.grammar = reply_grammar_of(model, input, syntax, options, param);
 }
 
 }  // namespace

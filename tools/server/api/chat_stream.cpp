@@ -19,10 +19,7 @@ class ChatStream : public AnswerWriter {
   ChatStream(std::shared_ptr<Call> call, const ChatAnswerOptions& options)
       : options_(options),
         stream_(call),
-        head_(fmt::format(R"({{"id":{},"object":"chat.completion.chunk","created":{},"model":{},)"
-                          R"("system_fingerprint":{},"choices":[)",
-                          literal(new_id("chatcmpl-")), unix_seconds(), literal(call->model->name),
-                          literal(fingerprint(call->services)))),
+        head_(choices_head(*call, "chatcmpl-", "chat.completion.chunk")),
         rows_(options.n_choices) {}
 
   void on_progress(std::int64_t done, std::int64_t total) override {

@@ -33,11 +33,9 @@ class CompletionAnswer : public WholeAnswer {
     for (std::size_t i = 0; i < choices().size() / options_.best_of; ++i)
       for (const std::size_t k : kept(i))
         all += (index == 0 ? "" : ",") + choice_json(i, k, index), ++index;
-    call().reply(fmt::format(R"({{"id":{},"object":"text_completion","created":{},"model":{},)"
-                             R"("system_fingerprint":{},"choices":[{}],"usage":{},"timings":{}}})",
-                             literal(new_id("cmpl-")), unix_seconds(), literal(call().model->name),
-                             literal(fingerprint(call().services)), all, usage_json(totals),
-                             timings_json(totals)));
+    call().reply(fmt::format(R"({}{}],"usage":{},"timings":{}}})",
+                             choices_head(call(), "cmpl-", "text_completion"), all,
+                             usage_json(totals), timings_json(totals)));
   }
 
  private:

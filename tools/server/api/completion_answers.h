@@ -18,8 +18,8 @@ struct EchoedPrompt {
 };
 
 struct CompletionAnswerOptions {
-  std::size_t n = 1;                  // choices of each prompt
-  std::size_t best_of = 1;            // of which so many are generated
+  std::size_t n = 1;                  // answered choices of each prompt: the likeliest
+  std::size_t best_of = 1;            // generated choices of each prompt
   int logprobs = -1;                  // the request's
   bool echo = false;                  // answers begin with the prompt
   std::vector<EchoedPrompt> prompts;  // if echo

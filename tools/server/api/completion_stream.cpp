@@ -20,10 +20,7 @@ class CompletionStream : public AnswerWriter {
                    std::size_t n_prompts)
       : options_(std::move(options)),
         stream_(call),
-        head_(fmt::format(R"({{"id":{},"object":"text_completion","created":{},"model":{},)"
-                          R"("system_fingerprint":{},"choices":[)",
-                          literal(new_id("cmpl-")), unix_seconds(), literal(call->model->name),
-                          literal(fingerprint(call->services)))) {
+        head_(choices_head(*call, "cmpl-", "text_completion")) {
     const Tokenizer& tokenizer = call->model->model->tokenizer();
     for (std::size_t i = 0; i < n_prompts * options_.n; ++i)
       columns_.emplace_back(tokenizer, options_.logprobs);

@@ -8,22 +8,20 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/run/model.h"
-#include "weft/tokenize/vocabulary.h"
 
 #include "api/completion_answers.h"
 #include "api/constraint_fields.h"
 #include "api/generation_fields.h"
+#include "api/infill_prompt.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"
+#include "api/routes.h"
+#include "api/stream_options.h"
 
 namespace weft::api {
 namespace {
 
 constexpr std::int64_t kDefaultTokens = 16;
-
-struct CompletionStreamOptions {
-  bool include_usage = false;
-};
 
 struct CompletionRequest : GenerationFields, ConstraintFields {
   std::vector<PromptText> prompts;
@@ -31,17 +29,8 @@ struct CompletionRequest : GenerationFields, ConstraintFields {
   bool echo = false;
   std::optional<std::int64_t> logprobs, best_of;
   Constraint response_format;
-  CompletionStreamOptions stream_options;
+  StreamOptions stream_options;
 };
-
-const Fields<CompletionStreamOptions>& stream_options_fields() {
-  static const auto table =
-      Fields<CompletionStreamOptions>()
-          .add("include_usage", &CompletionStreamOptions::include_usage, boolean(),
-               "a last chunk with the usage")
-          .refused("continuous_usage_stats", {"false"}, "usage comes in the last chunk only");
-  return table;
-}
 
 const Fields<CompletionRequest>& completion_fields() {
   using R = CompletionRequest;
@@ -53,35 +42,17 @@ const Fields<CompletionRequest>& completion_fields() {
           .include(generation_fields())
           .add("echo", &R::echo, boolean(), "begin the answer with the prompt")
           .add("logprobs", &R::logprobs, whole(0, 20),
-               "probabilities of the tokens, and of so many of the likeliest; with echo of the "
+               "probabilities of the tokens, and of this many of the likeliest; with echo of the "
                "prompt's, too")
-          .add("best_of", &R::best_of, whole(1, 128), "generate so many, and give the n likeliest")
+          .add("best_of", &R::best_of, whole(1, 128),
+               "generate this many, and return the n likeliest")
           .add("suffix", &R::suffix, text(), "what comes after the text")
-          .add("stream_options", &R::stream_options, object(stream_options_fields()),
+          .add("stream_options", &R::stream_options, stream_options_form(),
                "what a stream has besides the answer")
           .add("response_format", &R::response_format, response_format_form(),
                "what the text is; schemas always hold")
           .include(constraint_fields());
   return table;
-}
-
-// Prefix, suffix, and what comes between them, for models that were trained to fill in.
-std::vector<TokenId> infill_tokens(const ServedModel& model, std::vector<TokenId> prefix,
-                                   const std::string& suffix) {
-  const SpecialTokens& special = model.model->vocabulary().special();
-  if (special.fim_pre == kNoToken || special.fim_suf == kNoToken || special.fim_mid == kNoToken)
-    refuse(Path().member("suffix"), "the model has no tokens for filling in text");
-  std::vector<TokenId> tokens{special.fim_pre};
-  if (!prefix.empty() && prefix.front() == special.bos) {
-    tokens.insert(tokens.begin(), special.bos);
-    prefix.erase(prefix.begin());
-  }
-  tokens.insert(tokens.end(), prefix.begin(), prefix.end());
-  tokens.push_back(special.fim_suf);
-  const auto rest = model.model->tokenizer().encode(suffix, {.add_special = false});
-  tokens.insert(tokens.end(), rest.begin(), rest.end());
-  tokens.push_back(special.fim_mid);
-  return tokens;
 }
 
 CompletionAnswerOptions answer_options(const CompletionRequest& request) {
@@ -104,10 +75,11 @@ CompletionAnswerOptions answer_options(const CompletionRequest& request) {
 TextRequest request_for(const ServedModel& model, const CompletionRequest& request,
                         const CompletionAnswerOptions& answer, const PromptText& prompt,
                         EchoedPrompt* echoed) {
-  std::vector<TokenId> tokens = prompt_tokens(model, prompt, "prompt");
+  std::vector<TokenId> tokens = request.suffix.empty()
+                                    ? prompt_tokens(model, prompt, "prompt")
+                                    : infill_prompt_of_suffix(model, prompt, request.suffix);
   if (echoed)
     *echoed = {prompt.is_ids ? model.model->tokenizer().decode(tokens) : prompt.text, tokens};
-  if (!request.suffix.empty()) tokens = infill_tokens(model, std::move(tokens), request.suffix);
   const int logprobs = answer.best_of > answer.n ? std::max(0, answer.logprobs) : answer.logprobs;
   TextRequest text = text_request(model, request, std::move(tokens), logprobs, "prompt");
   text.texts = static_cast<std::int32_t>(answer.best_of);
@@ -117,8 +89,7 @@ TextRequest request_for(const ServedModel& model, const CompletionRequest& reque
 
 void completions(const std::shared_ptr<Call>& call) {
   const ServedModel& model = *call->model;
-  CompletionRequest initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(model);
+  auto initial = initial_request<CompletionRequest>(model);
   if (!initial.max_tokens) initial.max_tokens = kDefaultTokens;
   CompletionRequest request = completion_fields().read(*call->body, std::move(initial));
   if (request.echo && !request.suffix.empty())
@@ -143,13 +114,8 @@ void completions(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route completions_route() {
-  return {.method = "POST",
-          .path = "/v1/completions",
-          .operation = "createCompletion",
-          .summary = "Continues texts",
-          .handle = completions,
-          .request = &completion_fields(),
-          .model = ModelUse::named};
+  return post_route("/v1/completions", "createCompletion", "Continues texts", completions,
+                    completion_fields());
 }
 
 }  // namespace weft::api

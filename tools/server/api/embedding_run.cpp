@@ -14,8 +14,18 @@
 #include "api/errors.h"
 
 namespace weft::api {
+
 Pooling pooling_of(const ServedModel& model) {
   return model.embedder.pooling.value_or(file_pooling(*model.model));
+}
+
+void require_text_vectors(const ServedModel& model) {
+  const Pooling pooling = pooling_of(model);
+  if (pooling == Pooling::none || pooling == Pooling::rank)
+    throw bad_request("", fmt::format("the model's pooling is \"{}\", which does not give one "
+                                      "vector per text{}",
+                                      to_string(pooling),
+                                      pooling == Pooling::none ? "; /embedding gives all" : ""));
 }
 
 std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& text,
@@ -36,16 +46,14 @@ void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>
   when_ready(std::move(call), std::move(vectors), std::move(use), std::move(param));
 }
 
-std::string numbers_json(std::span<const float> values) {
-  std::string text = "[";
-  for (const float value : values) {
-    if (text.size() > 1) text += ',';
-    const std::size_t begin = text.size();
-    fmt::format_to(std::back_inserter(text), "{}", value);
-    // Clients in typed languages expect a point.
-    if (text.find_first_of(".e", begin) == text.npos) text += ".0";
-  }
-  return text + "]";
+std::vector<float> with_dimensions(std::vector<float> values,
+                                   std::optional<std::int64_t> dimensions) {
+  if (!dimensions) return values;
+  if (*dimensions > std::ssize(values))
+    throw bad_request("dimensions", fmt::format("the vectors have {} numbers", values.size()));
+  values.resize(static_cast<std::size_t>(*dimensions));
+  normalize(values, kEuclidean);
+  return values;
 }
 
 std::string base64_json(std::span<const float> values) {

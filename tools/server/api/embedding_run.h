@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 namespace weft::api {
 
 Pooling pooling_of(const ServedModel& model);
+// Throws ApiError 400 unless the model gives one vector for each text.
+void require_text_vectors(const ServedModel& model);
 
 // With the tokens that the vocabulary adds to texts. Throws ApiError 400 with `param`.
 std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& text,
@@ -25,7 +28,11 @@ void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>
                     const EmbedderOptions& options, std::string param,
                     std::function<void(std::vector<Embedding>)> use);
 
-std::string numbers_json(std::span<const float> values);  // [0.5,..]
-std::string base64_json(std::span<const float> values);   // "AAAAPw=="
+// The first `dimensions` values, normalized again; all if the request has no such field. Throws
+// ApiError 400 if there are fewer.
+std::vector<float> with_dimensions(std::vector<float> values,
+                                   std::optional<std::int64_t> dimensions);
+
+std::string base64_json(std::span<const float> values);  // "AAAAPw=="
 
 }  // namespace weft::api

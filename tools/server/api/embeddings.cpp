@@ -12,8 +12,10 @@
 #include "api/embedding_run.h"
 #include "api/forms.h"
 #include "api/json.h"
+#include "api/json_text.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"
+#include "api/routes.h"
 
 namespace weft::api {
 namespace {
@@ -39,15 +41,8 @@ const Fields<EmbeddingRequest>& embedding_fields() {
 }
 
 std::string vector_json(std::vector<float> values, const EmbeddingRequest& request) {
-  if (request.dimensions) {
-    const auto n = static_cast<std::size_t>(*request.dimensions);
-    if (n > values.size())
-      refuse(Path().member("dimensions"),
-             fmt::format("the vectors have {} numbers", values.size()));
-    values.resize(n);
-    normalize(values, kEuclidean);
-  }
-  return request.encoding_format == "base64" ? base64_json(values) : numbers_json(values);
+  values = with_dimensions(std::move(values), request.dimensions);
+  return request.encoding_format == "base64" ? base64_json(values) : array_of(values);
 }
 
 void answer(const Call& call, const EmbeddingRequest& request, std::vector<Embedding> vectors) {
@@ -66,12 +61,7 @@ void answer(const Call& call, const EmbeddingRequest& request, std::vector<Embed
 void embeddings(const std::shared_ptr<Call>& call) {
   const ServedModel& model = *call->model;
   EmbeddingRequest request = embedding_fields().read(*call->body);
-  const Pooling pooling = pooling_of(model);
-  if (pooling == Pooling::none || pooling == Pooling::rank)
-    throw bad_request("", fmt::format("the model's pooling is \"{}\", which does not give one "
-                                      "vector per text{}",
-                                      to_string(pooling),
-                                      pooling == Pooling::none ? "; /embedding gives all" : ""));
+  require_text_vectors(model);
   std::vector<std::vector<TokenId>> texts;
   for (const PromptText& text : request.input) texts.push_back(text_tokens(model, text, "input"));
   run_embeddings(call, std::move(texts), model.embedder, "input",
@@ -83,14 +73,10 @@ void embeddings(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route embeddings_route() {
-  return {.method = "POST",
-          .path = "/v1/embeddings",
-          .operation = "createEmbedding",
-          .summary = "Vectors of texts",
-          .handle = embeddings,
-          .request = &embedding_fields(),
-          .model = ModelUse::named,
-          .aliases = {"/embeddings"}};
+  Route route = post_route("/v1/embeddings", "createEmbedding", "Vectors of texts", embeddings,
+                           embedding_fields());
+  route.aliases = {"/embeddings"};
+  return route;
 }
 
 }  // namespace weft::api

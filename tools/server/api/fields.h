@@ -74,7 +74,7 @@ T read(const Form<T>& form, const Json& json, const Path& path) {
   return form.read(json, path);
 }
 
-// A table whose target is not known to the compiler.
+// A table, whatever the type of its target is.
 class FieldList {
  public:
   struct Field {
@@ -177,6 +177,13 @@ class Fields final : public FieldList {
     };
     insert(std::move(field));
     return std::move(*this);
+  }
+
+  // A field that is only checked: its value is read elsewhere, or has no effect.
+  template <class V>
+  Fields&& accepted(std::string name, Form<V> form, std::string doc) && {
+    return std::move(*this).apply(
+        std::move(name), std::move(form), [](T&, const V&) {}, std::move(doc));
   }
 
   // A field that clients may send, but that asks for what Weft does not do: only `allowed` values

@@ -100,6 +100,10 @@ Form<std::string> json_text(JsonTypes types, std::string expected, std::string s
           [](const Json& json, const Path&) { return to_text(json); }};
 }
 
+Form<std::string> object_text() {
+  return json_text(kObject, "an object", R"({"type":"object"})");
+}
+
 Form<const Json*> raw(JsonTypes types, std::string expected, std::string schema) {
   return {std::move(expected), std::move(schema), types,
           [](const Json& json, const Path&) { return &json; }};

@@ -29,6 +29,8 @@ Form<std::string> nonempty_text();
 Form<std::string> word(std::initializer_list<std::string_view> words);
 // Any value of these types, as compact JSON text. `expected`: "an object".
 Form<std::string> json_text(JsonTypes types, std::string expected, std::string schema = "{}");
+// Any object, as compact JSON text.
+Form<std::string> object_text();
 // The value itself, which lives as long as the body.
 Form<const Json*> raw(JsonTypes types, std::string expected, std::string schema = "{}");
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <random>
 #include <unordered_set>
 
@@ -13,6 +12,7 @@
 #include "weft/tokenize/vocabulary.h"
 
 #include "api/errors.h"
+#include "api/prompt_fields.h"
 
 namespace weft::api {
 namespace {
@@ -57,21 +57,13 @@ float bias_value(const Json& value, double limit, const Path& path, const Json& 
   return value.get<float>();
 }
 
-TokenId token_of(const ServedModel& model, std::int64_t id, std::string_view param) {
-  const std::int64_t n_vocab = model.model->facts().n_vocab;
-  if (id < 0 || id >= n_vocab)
-    throw bad_request(std::string(param),
-                      fmt::format("token {} is outside the vocabulary of {} tokens", id, n_vocab));
-  return static_cast<TokenId>(id);
-}
-
 TokenId token_of(const ServedModel& model, const std::string& id, std::string_view param) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), value);
   if (error != std::errc() || end != id.data() + id.size())
     throw bad_request(std::string(param),
                       fmt::format("expected ids of tokens, got {}", literal(id.substr(0, 60))));
-  return token_of(model, value, param);
+  return checked_token(model, value, param);
 }
 
 std::vector<std::pair<TokenId, float>> biases_of(const ServedModel& model, const Bias& given) {
@@ -196,7 +188,7 @@ const Fields<GenerationFields>& generation_fields() {
                "generate this many tokens before the text may end")
           .add("stop_token_ids", &G::stop_token_ids, list(whole(), 0, 1024),
                "tokens that end the text, besides the model's own")
-          .add("bad_words", &G::bad_words, list(text(), 0, 1024), "texts that never come")
+          .add("bad_words", &G::bad_words, list(text(), 0, 1024), "texts that are never generated")
           .add("skip_special_tokens", &G::skip_special_tokens, boolean(),
                "do not show control tokens")
           .add("dry_sequence_breakers", &G::dry_sequence_breakers, list(text(), 0, 1024),
@@ -212,7 +204,7 @@ const Fields<GenerationFields>& generation_fields() {
           .refused("include_stop_str_in_output", {"false"}, "stop strings are never shown")
           .refused("prompt_logprobs", {"false"},
                    "not supported; completions have echo and logprobs")
-          .refused("truncate_prompt_tokens", {"-1"}, "prompts are never cut")
+          .refused("truncate_prompt_tokens", {"-1"}, "prompts are never truncated")
           .refused("allowed_token_ids", {"[]"}, "not supported; use logit_bias or a grammar");
   return table;
 }
@@ -257,15 +249,12 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.min_tokens = fields.min_tokens;
   for (std::size_t i = 0; i < fields.stop_token_ids.size(); ++i)
     g.stop_tokens.push_back(
-        token_of(model, fields.stop_token_ids[i], fmt::format("stop_token_ids[{}]", i)));
+        checked_token(model, fields.stop_token_ids[i], fmt::format("stop_token_ids[{}]", i)));
   g.logprobs = logprobs;
   request.texts = static_cast<std::int32_t>(fields.n);
   request.reuse = fields.cache_prompt;
   request.slot = static_cast<std::int32_t>(fields.id_slot);
   request.priority = static_cast<int>(-fields.priority);
-  if (fields.deadline_seconds)
-    request.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(*fields.deadline_seconds));
   return request;
 }
 

@@ -33,7 +33,6 @@ struct GenerationFields {
   bool cache_prompt = true;
   std::int64_t id_slot = -1;
   std::int64_t priority = 0;  // as in vLLM: lower ones first
-  std::optional<double> deadline_seconds;
   bool stream = false;
   bool return_progress = false;
   bool timings_per_token = false;
@@ -41,6 +40,14 @@ struct GenerationFields {
 
 // With the model's defaults.
 GenerationFields initial_generation(const ServedModel& model);
+// A request before its fields are read: with the model's defaults. Request: has GenerationFields as
+// a base.
+template <class Request>
+Request initial_request(const ServedModel& model) {
+  Request request;
+  static_cast<GenerationFields&>(request) = initial_generation(model);
+  return request;
+}
 
 // temperature, top_p, .. of SamplerOptions: for tables of any interface.
 const Fields<SamplerOptions>& sampler_fields();

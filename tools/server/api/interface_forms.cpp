@@ -3,28 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "api/chat_fields.h"
-#include "api/errors.h"
 #include "api/json.h"
 #include "api/json_text.h"
 
 namespace weft::api {
-std::string merge_objects(std::string_view first, std::string_view second) {
-  if (first.size() <= 2) return std::string(second.empty() ? first : second);
-  if (second.size() <= 2) return std::string(first);
-  return fmt::format("{},{}", first.substr(0, first.size() - 1), second.substr(1));
-}
 
 std::string thinking_kwargs(bool think) {
   return JsonObject().add("enable_thinking", think).add("thinking", think).str();
-}
-
-std::string call_arguments(std::string_view text) {
-  if (text.empty()) return "{}";
-  try {
-    return to_text(parse_json(text));
-  } catch (const ApiError&) {
-    return literal(text);
-  }
 }
 
 Tool make_tool(const FunctionText& function, const Path& path) {

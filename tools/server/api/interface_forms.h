@@ -1,6 +1,7 @@
 #pragma once
 // Forms that the requests of several interfaces share (forms.h).
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,15 +21,14 @@ Form<T> checked(Form<V> form, F f) {
           }};
 }
 
-// Appends the members of a JSON object to another one; empty texts are empty objects.
-std::string merge_objects(std::string_view first, std::string_view second);
+// Throws ApiError 400 if the member `name` at `path` is absent.
+template <class T>
+void require(const std::optional<T>& value, std::string_view name, const Path& path) {
+  if (!value) refuse(path.member(name), "is required");
+}
 
 // Variables that templates read for it: enable_thinking and thinking, as a JSON object.
 std::string thinking_kwargs(bool think);
-
-// Arguments of a call in the history, for templates: a JSON text as it is, another text as a JSON
-// string, and an empty one as an empty object.
-std::string call_arguments(std::string_view text);
 
 // A function that the request describes at `path`. Throws ApiError for a wrong name. `parameters`:
 // JSON Schema; empty: none.

@@ -103,9 +103,10 @@ TEST_CASE("DELETE of a running response cancels it") {
   server.texts->silent = true;
   const auto exchange =
       server.send("POST", "/v1/responses", R"({"input": "Hi", "stream": true, "store": false})");
-  while (server.texts->waiting.empty()) std::this_thread::yield();
+  const auto listeners = server.texts->waiting();
+  REQUIRE(listeners.size() == 1);
   PromptDone prompt{};
-  server.texts->waiting[0]->on_prompt(prompt);
+  listeners[0]->on_prompt(prompt);
   std::string body;
   for (std::size_t at = std::string::npos; at == std::string::npos;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -116,8 +117,8 @@ TEST_CASE("DELETE of a running response cancels it") {
   const std::string id = body.substr(at, body.find('"', at) - at);
   CHECK(server.get("DELETE", "/v1/responses/" + id)["deleted"] == true);
   CHECK(server.texts->cancelled() == std::vector<RequestId>{1});
-  server.texts->waiting[0]->on_end(0, {.stop = StopReason::cancelled},
-                                   {.reason = StopReason::cancelled, .stop_string = ""});
+  listeners[0]->on_end(0, {.stop = StopReason::cancelled},
+                       {.reason = StopReason::cancelled, .stop_string = ""});
   CHECK(exchange->wait().body.find("\"reason\":\"cancelled\"") != std::string::npos);
 }
 

@@ -143,8 +143,24 @@ Json parse_body(std::string_view text) {
   return json;
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Char c = decode_utf8(text, at);
+    if (!c.valid) return false;
+    at += c.length;
+  }
+  return true;
+}
+
 std::string to_text(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+std::string merge_objects(std::string_view first, std::string_view second) {
+  if (first.empty() || second.empty()) return std::string(first.empty() ? second : first);
+  Json all = Json::parse(first);
+  all.update(Json::parse(second));
+  return to_text(all);
 }
 
 void append_literal(std::string& out, std::string_view text) {

@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::string_view kTag = ":latest";
 
+}  // namespace
+
 bool has_name(const ListedModel& model, std::string_view name) {
   return model.name == name || std::ranges::find(model.aliases, name) != model.aliases.end();
 }
-
-}  // namespace
 
 ListedModel listed_model(const Models& models, std::string_view name) {
   std::string_view bare = name;

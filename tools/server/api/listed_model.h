@@ -7,6 +7,9 @@
 
 namespace weft::api {
 
+// Whether it is the model's name, or another one that it has.
+bool has_name(const ListedModel& model, std::string_view name);
+
 // The model that has this name, or has it before a tag ":latest". Throws model_not_found().
 ListedModel listed_model(const Models& models, std::string_view name);
 

@@ -3,22 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "weft/base/utf8.h"
-
 #include "api/completion_answers.h"
 #include "api/json.h"
 
 namespace weft::api {
 namespace {
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = decode_utf8(text, at);
-    if (!c.valid) return false;
-    at += c.length;
-  }
-  return true;
-}
 
 // Bytes that are not a text are written as OpenAI does: "bytes:\xe4\xb8".
 std::string shown_token(std::string_view bytes) {

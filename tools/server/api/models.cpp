@@ -1,13 +1,13 @@
 // GET /v1/models and /v1/models/{id}.
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "weft/run/model.h"
 
 #include "api/json.h"
+#include "api/listed_model.h"
 #include "api/openai.h"
+#include "api/routes.h"
 
 namespace weft::api {
 namespace {
@@ -39,29 +39,21 @@ void list_models(const std::shared_ptr<Call>& call) {
 
 void get_model(const std::shared_ptr<Call>& call) {
   for (const ListedModel& model : call->services.models.list())
-    if (model.name == call->parameter ||
-        std::ranges::find(model.aliases, call->parameter) != model.aliases.end())
-      return call->reply(to_text(model_json(model)));
+    if (has_name(model, call->parameter)) return call->reply(to_text(model_json(model)));
   throw model_not_found(call->parameter);
 }
 
 }  // namespace
 
 Route models_route() {
-  return {.method = "GET",
-          .path = "/v1/models",
-          .operation = "listModels",
-          .summary = "The models that are served",
-          .handle = list_models,
-          .aliases = {"/models"}};
+  Route route =
+      plain_route("GET", "/v1/models", "listModels", "The models that are served", list_models);
+  route.aliases = {"/models"};
+  return route;
 }
 
 Route model_route() {
-  return {.method = "GET",
-          .path = "/v1/models/{id}",
-          .operation = "getModel",
-          .summary = "One of the models",
-          .handle = get_model};
+  return plain_route("GET", "/v1/models/{id}", "getModel", "One of the models", get_model);
 }
 
 }  // namespace weft::api

@@ -1,8 +1,10 @@
 #include "api/openai.h"
 
+#include "api/routes.h"
+
 namespace weft::api {
 
-std::vector<Route> openai_routes(Services&) {
+std::vector<Route> openai_routes() {
   return {chat_completions_route(), completions_route(), embeddings_route(), models_route(),
           model_route()};
 }

@@ -1,9 +1,14 @@
 #pragma once
 // The endpoints of OpenAI's interface, one function each.
 
-#include "api/routes.h"
+#include <vector>
 
 namespace weft::api {
+
+struct Route;
+
+// All of them.
+std::vector<Route> openai_routes();
 
 Route chat_completions_route();
 Route completions_route();

@@ -58,15 +58,19 @@ Form<std::vector<PromptText>> prompts_form(std::size_t max) {
           }};
 }
 
+TokenId checked_token(const ServedModel& model, std::int64_t id, std::string_view param) {
+  const std::int64_t n_vocab = model.model->facts().n_vocab;
+  if (id < 0 || id >= n_vocab)
+    throw bad_request(std::string(param),
+                      fmt::format("token {} is outside the vocabulary of {} tokens", id, n_vocab));
+  return static_cast<TokenId>(id);
+}
+
 std::vector<TokenId> prompt_tokens(const ServedModel& model, const PromptText& prompt,
                                    const std::string& param) {
   if (!prompt.is_ids)
     return naming(param, [&] { return encode_prompt(*model.model, prompt.text); });
-  const std::int64_t n_vocab = model.model->facts().n_vocab;
-  for (const TokenId id : prompt.ids)
-    if (id < 0 || id >= n_vocab)
-      throw bad_request(
-          param, fmt::format("token {} is outside the vocabulary of {} tokens", id, n_vocab));
+  for (const TokenId id : prompt.ids) checked_token(model, id, param);
   if (prompt.ids.empty()) throw bad_request(param, "must have at least one token");
   return prompt.ids;
 }

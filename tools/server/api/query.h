@@ -8,7 +8,8 @@
 
 namespace weft::api {
 
-// The value of the first parameter of that name, decoded; empty if there is none.
+// The value of the first parameter of that name, decoded: "a%20b+c" -> "a b c", and invalid escapes
+// stay as they are. Empty if there is none.
 std::string query_value(const http::RequestHead& head, std::string_view name);
 
 }  // namespace weft::api

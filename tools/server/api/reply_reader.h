@@ -18,7 +18,7 @@ class ReplyReader {
   explicit ReplyReader(const ReplyReading& reading);
 
   std::vector<ReplyEvent> push(std::string_view text);
-  // At the end of the reply. An enforced call that was cut stays as it is.
+  // At the end of the reply. An enforced call that was truncated stays as it is.
   std::vector<ReplyEvent> finish();
   // Complete calls so far.
   int n_calls() const { return n_calls_; }

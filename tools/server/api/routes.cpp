@@ -71,15 +71,32 @@ void Call::reply(std::string json, int status) const {
   exchange->reply({.status = status, .body = std::move(json)});
 }
 
+Route plain_route(std::string method, std::string path, std::string operation, std::string summary,
+                  Handle handle) {
+  Route route;
+  route.method = std::move(method);
+  route.path = std::move(path);
+  route.operation = std::move(operation);
+  route.summary = std::move(summary);
+  route.handle = std::move(handle);
+  return route;
+}
+
+Route post_route(std::string path, std::string operation, std::string summary, Handle handle,
+                 const FieldList& request, ModelUse model) {
+  Route route = plain_route("POST", std::move(path), std::move(operation), std::move(summary),
+                            std::move(handle));
+  route.request = &request;
+  route.model = model;
+  return route;
+}
+
 Router::Router(std::vector<Route> routes, Services& services)
     : routes_(std::move(routes)), services_(services) {
-  Route self{.method = "GET",
-             .path = "/openapi.json",
-             .operation = "getOpenApi",
-             .summary = "This document",
-             .handle = [this](const std::shared_ptr<Call>& call) { call->reply(openapi_); }};
-  self.quick = true;
-  routes_.push_back(std::move(self));
+  routes_.push_back(
+      plain_route("GET", "/openapi.json", "getOpenApi", "This document",
+                  [this](const std::shared_ptr<Call>& call) { call->reply(openapi_); }));
+  routes_.back().quick = true;
   check(routes_);
   openapi_ = openapi_document(routes_, services.options.version);
 }

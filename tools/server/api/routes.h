@@ -62,6 +62,13 @@ struct Route {
   std::string answer_type = "application/json";
 };
 
+// A route that reads no body and uses no model.
+Route plain_route(std::string method, std::string path, std::string operation, std::string summary,
+                  Handle handle);
+// A POST with a body. `request` must outlive the route.
+Route post_route(std::string path, std::string operation, std::string summary, Handle handle,
+                 const FieldList& request, ModelUse model = ModelUse::named);
+
 class Router {
  public:
   // Throws ValueError if two routes have the same method and path, or the same operation.
@@ -89,8 +96,5 @@ class Router {
   Services& services_;
   std::string openapi_;
 };
-
-// All routes of OpenAI's interface.
-std::vector<Route> openai_routes(Services& services);
 
 }  // namespace weft::api

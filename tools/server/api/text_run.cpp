@@ -12,7 +12,7 @@
 namespace weft::api {
 namespace {
 
-// What an engine said, to be worked on by another thread.
+// An event of the engine, to be handled by another thread.
 struct Event {
   enum class Kind { started, progress, prompt, token, end, error };
   Kind kind = Kind::token;
@@ -84,11 +84,11 @@ class Run : public std::enable_shared_from_this<Run> {
   void submit_next();
   void submit_more();
   void drain();
-  void work_on(Event& event);
+  void handle(Event& event);
   void on_prompt(const Event& event);
   void on_token(const Event& event);
   void on_end(const Event& event);
-  void tell_totals() const;
+  void report_totals() const;
   void finish();
   void fail(std::exception_ptr error);
   void fail_quietly(std::exception_ptr error);
@@ -172,13 +172,13 @@ void Run::submit_next() {
     --n_running_;
     throw;
   }
-  bool left = false;
+  bool cancelled = false;
   {
     const std::lock_guard lock(mutex_);
     ids_.push_back(id);
-    left = cancelled_;
+    cancelled = cancelled_;
   }
-  if (left) call_->model->texts->cancel(id);
+  if (cancelled) call_->model->texts->cancel(id);
 }
 
 // As many prompts as there are slots, so that a long list does not fill the queue.
@@ -216,7 +216,7 @@ void Run::drain() {
     for (Event& event : events) {
       if (!writer_) continue;
       try {
-        work_on(event);
+        handle(event);
       } catch (...) {
         fail_quietly(std::current_exception());
       }
@@ -233,7 +233,7 @@ void Run::fail_quietly(std::exception_ptr error) {
   }
 }
 
-void Run::work_on(Event& event) {
+void Run::handle(Event& event) {
   switch (event.kind) {
     case Event::Kind::started:
       return submit_more();
@@ -299,13 +299,13 @@ void Run::on_end(const Event& event) {
   submit_more();
 }
 
-void Run::tell_totals() const {
-  const auto& tell = call_->services.options.on_texts;
-  if (tell) tell(call_->request(), *call_->model, totals_);
+void Run::report_totals() const {
+  const auto& report = call_->services.options.on_texts;
+  if (report) report(call_->request(), *call_->model, totals_);
 }
 
 void Run::finish() {
-  tell_totals();
+  report_totals();
   const auto writer = std::exchange(writer_, nullptr);
   writer->on_done(totals_);
 }
@@ -314,7 +314,7 @@ void Run::fail(std::exception_ptr error) {
   cancel();
   const auto writer = std::exchange(writer_, nullptr);
   if (!writer) return;
-  tell_totals();
+  report_totals();
   writer->on_error(as_api_error(std::move(error), job_.prompt_param));
 }
 

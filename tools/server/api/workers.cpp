@@ -29,7 +29,7 @@ struct Workers::Impl {
       }
       Job job = std::move(jobs.front());
       jobs.pop_front();
-      // While all threads worked, nobody was told of a timer or of further jobs.
+      // While all threads were busy, none was notified of a timer or of further jobs.
       if (n_idle > 0 && !(timers.empty() && ready.empty() && fresh.empty())) wake.notify_one();
       lock.unlock();
       job();
@@ -96,7 +96,7 @@ bool Workers::post_new(Job job) {
     const std::lock_guard lock(impl_->mutex);
     if (impl_->stop || impl_->fresh.size() >= impl_->max_new) return false;
     impl_->fresh.push_back(std::move(job));
-    if (impl_->n_idle == 0) return true;  // whoever works looks again
+    if (impl_->n_idle == 0) return true;  // busy threads look again
   }
   impl_->wake.notify_one();
   return true;

@@ -27,7 +27,20 @@ std::string now() {
   return fmt::format("{}.{:03}Z", text, ms % 1000);
 }
 
-// Of text that printable() made: it has no control characters, and every backslash begins \xNN,
+// The text with control characters, backslashes and bytes past ASCII as \xNN.
+std::string escape_for_log(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f || c == '\\')
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
+  }
+  return out;
+}
+
+// Of a text from escape_for_log(): it has no control characters, and every backslash begins \xNN,
 // which JSON does not have.
 std::string json_string(std::string_view text) {
   std::string json = "\"";
@@ -41,10 +54,10 @@ std::string json_string(std::string_view text) {
 std::string json_line(const AccessRecord& r) {
   std::string line = fmt::format(
       R"({{"time":"{}","id":{},"peer":{},"method":{},"path":{},"status":{},"ms":{:.3f})", now(),
-      json_string(r.id), json_string(printable(r.peer)), json_string(printable(r.method)),
-      json_string(printable(std::string_view(r.path).substr(0, kMaxPath))), r.status,
+      json_string(r.id), json_string(escape_for_log(r.peer)), json_string(escape_for_log(r.method)),
+      json_string(escape_for_log(std::string_view(r.path).substr(0, kMaxPath))), r.status,
       r.seconds * 1e3);
-  if (!r.model.empty()) line += fmt::format(R"(,"model":{})", json_string(printable(r.model)));
+  if (!r.model.empty()) line += fmt::format(R"(,"model":{})", json_string(escape_for_log(r.model)));
   if (r.tokens.n_prompt >= 0) {
     line += fmt::format(R"(,"prompt_tokens":{},"cached_tokens":{},"new_tokens":{})",
                         r.tokens.n_prompt, r.tokens.n_cached, r.tokens.n_new);
@@ -54,30 +67,18 @@ std::string json_line(const AccessRecord& r) {
 }
 
 std::string plain_line(const AccessRecord& r) {
-  std::string line = fmt::format("{} {} {} {} {:.1f} ms", now(), printable(r.method),
-                                 printable(std::string_view(r.path).substr(0, kMaxPath)), r.status,
-                                 r.seconds * 1e3);
+  std::string line = fmt::format("{} {} {} {} {:.1f} ms", now(), escape_for_log(r.method),
+                                 escape_for_log(std::string_view(r.path).substr(0, kMaxPath)),
+                                 r.status, r.seconds * 1e3);
   if (r.tokens.n_prompt >= 0)
     line += fmt::format(" prompt {} cached {} new {}", r.tokens.n_prompt, r.tokens.n_cached,
                         r.tokens.n_new);
-  if (!r.model.empty()) line += fmt::format(" model {}", printable(r.model));
+  if (!r.model.empty()) line += fmt::format(" model {}", escape_for_log(r.model));
   if (r.client_left) line += " client left";
   return line + fmt::format(" {}\n", r.id);
 }
 
 }  // namespace
-
-std::string printable(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7f || c == '\\')
-      out += fmt::format("\\x{:02x}", byte);
-    else
-      out += c;
-  }
-  return out;
-}
 
 Log::Log(const std::string& file, bool json) : file_(stderr), json_(json) {
   if (!file.empty()) file_ = std::fopen(file.c_str(), "ae");
@@ -109,9 +110,9 @@ void Log::message(std::string_view level, std::string_view text) {
 }
 
 std::string Log::message_line(std::string_view level, std::string_view text) const {
-  if (!json_) return fmt::format("{} {}: {}\n", now(), level, printable(text));
+  if (!json_) return fmt::format("{} {}: {}\n", now(), level, escape_for_log(text));
   return fmt::format("{{\"time\":\"{}\",\"level\":\"{}\",\"message\":{}}}\n", now(), level,
-                     json_string(printable(text)));
+                     json_string(escape_for_log(text)));
 }
 
 void Log::write(const std::string& line) {

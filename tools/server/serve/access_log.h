@@ -56,7 +56,4 @@ class Log {
   std::thread thread_;
 };
 
-// The text with control characters, backslashes and bytes past ASCII as \xNN.
-std::string printable(std::string_view text);
-
 }  // namespace weft::server

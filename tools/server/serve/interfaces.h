@@ -8,7 +8,7 @@
 
 namespace weft::server {
 
-// Routes of all interfaces. `services` outlives them.
-std::vector<api::Route> interface_routes(api::Services& services, const api::NativeOptions& native);
+// Routes of all interfaces.
+std::vector<api::Route> interface_routes(const api::NativeOptions& native);
 
 }  // namespace weft::server

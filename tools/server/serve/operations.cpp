@@ -134,12 +134,8 @@ std::vector<api::Route> operation_routes(const Operations& operations, const std
     const auto handle = [answer = std::move(answer)](const std::shared_ptr<api::Call>& call) {
       call->exchange->reply(answer());
     };
-    api::Route& route = routes.emplace_back();
-    route.method = "GET";
-    route.path = path;
-    route.operation = operation;
-    route.summary = summary;
-    route.handle = handle;
+    api::Route& route =
+        routes.emplace_back(api::plain_route("GET", path, operation, summary, handle));
     route.quick = true;
     return route;
   };

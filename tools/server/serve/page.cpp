@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "api/errors.h"
+#include "api/query.h"
 #include "serve/model_pool.h"
 #include "serve/operations.h"
 #include "serve/page_state.h"
@@ -46,18 +47,6 @@ http::Reply text_reply(std::string body, std::string type) {
   return reply;
 }
 
-// The value of "model" in a query, without percent-encoding; empty if there is none.
-std::string model_in(std::string_view query) {
-  constexpr std::string_view kName = "model=";
-  while (!query.empty() && !query.starts_with(kName)) {
-    const std::size_t next = query.find('&');
-    query.remove_prefix(next == query.npos ? query.size() : next + 1);
-  }
-  if (query.empty()) return "";
-  query.remove_prefix(kName.size());
-  return decode_percent(query.substr(0, query.find('&')));
-}
-
 std::shared_ptr<const api::ServedModel> loaded_model(const ModelPool& pool,
                                                      const std::string& name) {
   for (PooledModel& model : pool.loaded())
@@ -66,32 +55,23 @@ std::shared_ptr<const api::ServedModel> loaded_model(const ModelPool& pool,
                                     : fmt::format("the model '{}' is not loaded", name));
 }
 
-api::Route route(std::string path, std::string operation, std::string summary,
-                 std::string answer_type, api::Handle handle) {
-  api::Route r;
-  r.method = "GET";
-  r.path = std::move(path);
-  r.operation = std::move(operation);
-  r.summary = std::move(summary);
-  r.answer_type = std::move(answer_type);
-  r.handle = std::move(handle);
-  return r;
-}
-
 // Pictures take time: they are drawn on a preparing thread, from the loaded model's options.
 using Draw = std::function<std::string(const Model&, const SessionOptions&)>;
 api::Route picture_route(const Operations& operations, const SessionOptions& session,
                          const char* what, const char* summary, const char* type, Draw draw) {
-  return route(
-      fmt::format("/ui/{}", what), fmt::format("ui_{}", what), summary, type,
+  api::Route route = api::plain_route(
+      "GET", fmt::format("/ui/{}", what), fmt::format("ui_{}", what), summary,
       [&operations, session, type, draw = std::move(draw)](const std::shared_ptr<api::Call>& call) {
-        const auto served = loaded_model(operations.pool, model_in(call->request().query));
+        const auto served =
+            loaded_model(operations.pool, api::query_value(call->request(), "model"));
         SessionOptions options = session;
         options.progress = {};
         options.sequences = served->engine->n_slots();
         options.context = served->engine->context();
         call->exchange->reply(text_reply(draw(*served->model, options), type));
       });
+  route.answer_type = type;
+  return route;
 }
 
 }  // namespace
@@ -109,23 +89,25 @@ const std::vector<std::string>& page_paths() {
 std::vector<api::Route> page_routes(const Operations& operations, bool show_page,
                                     const SessionOptions& session, const DrawPlan& draw_plan) {
   std::vector<api::Route> routes;
-  routes.push_back(route("/", "page", "A page for chats", show_page ? "text/html" : "text/plain",
-                         [show_page](const std::shared_ptr<api::Call>& call) {
-                           call->exchange->reply(
-                               show_page ? file_reply("index.html")
-                                         : text_reply("weft serve is running\n", "text/plain"));
-                         }));
+  routes.push_back(api::plain_route(
+      "GET", "/", "page", "A page for chats", [show_page](const std::shared_ptr<api::Call>& call) {
+        call->exchange->reply(show_page ? file_reply("index.html")
+                                        : text_reply("weft serve is running\n", "text/plain"));
+      }));
+  routes.back().answer_type = show_page ? "text/html" : "text/plain";
   routes.back().quick = true;
   if (!show_page) return routes;
-  routes.push_back(route("/ui/page/{file}", "page_file", "A file of the page", "text/plain",
-                         [](const std::shared_ptr<api::Call>& call) {
-                           call->exchange->reply(file_reply(call->parameter));
-                         }));
+  routes.push_back(api::plain_route("GET", "/ui/page/{file}", "page_file", "A file of the page",
+                                    [](const std::shared_ptr<api::Call>& call) {
+                                      call->exchange->reply(file_reply(call->parameter));
+                                    }));
+  routes.back().answer_type = "text/plain";
   routes.back().quick = true;
-  routes.push_back(route("/ui/state", "ui_state", "What the page shows of the server",
-                         "application/json", [&operations](const std::shared_ptr<api::Call>& call) {
-                           call->reply(state_json(operations));
-                         }));
+  routes.push_back(api::plain_route("GET", "/ui/state", "ui_state",
+                                    "What the page shows of the server",
+                                    [&operations](const std::shared_ptr<api::Call>& call) {
+                                      call->reply(state_json(operations));
+                                    }));
   routes.push_back(picture_route(operations, session, "graph",
                                  "The graph of a loaded model as boxes and edges",
                                  "application/json", graph_json));

@@ -1,6 +1,5 @@
 #include "serve/page_state.h"
 
-#include <charconv>
 #include <chrono>
 #include <limits>
 
@@ -96,22 +95,6 @@ std::string graph_json(const Model& model, const SessionOptions& options) {
                      literal(picture.title), literal(picture.facts),
                      json_list(picture.clusters, cluster), json_list(picture.boxes, box_json),
                      json_list(picture.edges, edge_json));
-}
-
-std::string decode_percent(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = 0;
-    const char* const digits = text.data() + i + 1;
-    const bool whole = text[i] == '%' && text.size() - i > 2;
-    if (whole && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-      out += static_cast<char>(byte);
-      i += 2;
-    } else {
-      out += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return out;
 }
 
 }  // namespace weft::server

@@ -2,7 +2,6 @@
 // What the page shows of the server, as JSON.
 
 #include <string>
-#include <string_view>
 
 #include "weft/run/session.h"
 
@@ -15,8 +14,5 @@ std::string state_json(const Operations& operations);
 
 // The graph of a step with one token: {"title", "facts", "clusters", "boxes", "edges"}.
 std::string graph_json(const Model& model, const SessionOptions& options);
-
-// "a%20b+c" -> "a b c". Wrong escapes stay as they are.
-std::string decode_percent(std::string_view text);
 
 }  // namespace weft::server

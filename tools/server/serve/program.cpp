@@ -257,9 +257,9 @@ std::vector<api::Route> Program::routes(const std::string& version) {
   const auto add = [&all](std::vector<api::Route> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
-  add(interface_routes(*services_, {.slot_save_path = flags_.slot_folder,
-                                    .slots = flags_.slots_endpoint,
-                                    .post_props = flags_.props_writable}));
+  add(interface_routes({.slot_save_path = flags_.slot_folder,
+                        .slots = flags_.slots_endpoint,
+                        .post_props = flags_.props_writable}));
   add(page_routes(*operations_, flags_.page, flags_.model.session, draw_plan_));
   return all;
 }

@@ -134,7 +134,7 @@ Answer compute(const Trace& trace, const std::string& file, api::Models& models,
   api::Workers workers;
   api::Services services{models, workers, {}};
   services.options.version = version;
-  const api::Router router(interface_routes(services, {}), services);
+  const api::Router router(interface_routes({}), services);
   auto exchange = std::make_shared<Captured>(request_of(trace));
   auto future = exchange->answer();
   router.handle(std::move(exchange));

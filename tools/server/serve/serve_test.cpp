@@ -28,7 +28,6 @@
 #include "serve/metrics_text.h"
 #include "serve/model_files.h"
 #include "serve/model_pool.h"
-#include "serve/page_state.h"
 #include "serve/rate_limit.h"
 #include "serve/trace.h"
 
@@ -152,12 +151,6 @@ TEST_CASE("models below a folder") {
   folder.add("deep/b.gguf");
   CHECK_THROWS_AS(models_below(folder.path.string()), ValueError);
   CHECK_THROWS_AS(models_below((folder.path / "none").string()), IoError);
-}
-
-TEST_CASE("percent-encoding of queries") {
-  CHECK(decode_percent("a%20b+c") == "a b c");
-  CHECK(decode_percent("%41%4z%") == "A%4z%");
-  CHECK(decode_percent("%-1%e2%82%ac") == "%-1\xe2\x82\xac");
 }
 
 TEST_CASE("traces are read as they were written") {

@@ -34,16 +34,11 @@ const Fields<Block>& block_fields() {
           .add("thinking", &Block::thinking, text(), "of the model's thoughts")
           .add("id", &Block::id, text(), "of a call")
           .add("name", &Block::name, nonempty_text(), "of the tool that is called")
-          .add("input", &Block::input, json_text(kObject, "an object", R"({"type":"object"})"),
-               "arguments of the call")
+          .add("input", &Block::input, object_text(), "arguments of the call")
           .add("tool_use_id", &Block::tool_use_id, text(), "the call that has this result")
           .add("content", &Block::result, content_form(), "of a result")
           .add("is_error", &Block::is_error, boolean(), "whether the call failed");
   return table;
-}
-
-void require(const std::optional<std::string>& value, std::string_view name, const Path& path) {
-  if (!value) refuse(path.member(name), "is required");
 }
 
 Block check_block(Block block, const Path& path) {

@@ -4,6 +4,7 @@
 #include "api/chat_fields.h"
 #include "api/errors.h"
 #include "api/interface_forms.h"
+#include "api/json.h"
 #include "api/json_text.h"
 
 namespace weft::api::anthropic {
@@ -26,9 +27,7 @@ const Fields<ToolFields>& tool_fields() {
           .add("type", &ToolFields::type, text(), "others than custom are skipped")
           .required("name", &ToolFields::name, nonempty_text(), "of the tool")
           .add("description", &ToolFields::description, text(), "for the model")
-          .add("input_schema", &ToolFields::schema,
-               json_text(kObject, "an object", R"({"type":"object"})"),
-               "JSON Schema of the arguments")
+          .add("input_schema", &ToolFields::schema, object_text(), "JSON Schema of the arguments")
           .add("strict", &ToolFields::strict, boolean(), "calls keep to the schema in any case");
   return table;
 }
@@ -170,8 +169,7 @@ Fields<ChatRequest> make_chat_fields() {
 }  // namespace
 
 const Fields<ChatRequest>& chat_fields() {
-  static const auto table = make_chat_fields().apply(
-      "model", text(), [](ChatRequest&, const std::string&) {}, "name");
+  static const auto table = make_chat_fields().accepted("model", text(), "name");
   return table;
 }
 

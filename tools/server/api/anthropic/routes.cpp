@@ -9,8 +9,7 @@ namespace weft::api {
 namespace {
 
 void answer_messages(const std::shared_ptr<Call>& call) {
-  anthropic::Request initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(*call->model);
+  auto initial = initial_request<anthropic::Request>(*call->model);
   initial.max_tokens.reset();
   const anthropic::Request request = anthropic::fields().read(*call->body, std::move(initial));
   TextJob job = chat_job(*call->model, anthropic::chat_input(request), request);
@@ -26,20 +25,11 @@ void count_tokens(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 std::vector<Route> anthropic_routes() {
-  return {{.method = "POST",
-           .path = "/v1/messages",
-           .operation = "createMessage",
-           .summary = "Answers a conversation, in Anthropic's form",
-           .handle = answer_messages,
-           .request = &anthropic::fields(),
-           .model = ModelUse::named},
-          {.method = "POST",
-           .path = "/v1/messages/count_tokens",
-           .operation = "countMessageTokens",
-           .summary = "Counts the tokens that the same conversation has as a prompt",
-           .handle = count_tokens,
-           .request = &anthropic::chat_fields(),
-           .model = ModelUse::named}};
+  return {post_route("/v1/messages", "createMessage", "Answers a conversation, in Anthropic's form",
+                     answer_messages, anthropic::fields()),
+          post_route("/v1/messages/count_tokens", "countMessageTokens",
+                     "Counts the tokens that the same conversation has as a prompt", count_tokens,
+                     anthropic::chat_fields())};
 }
 
 }  // namespace weft::api

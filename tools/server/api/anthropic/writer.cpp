@@ -29,11 +29,6 @@ std::string stop_members(const ChoiceEnd& end) {
                      at_string ? literal(end.stop_string) : "null");
 }
 
-// "toolu_..", as the clients know them.
-std::string tool_use_id(std::string_view given) {
-  return given.empty() ? new_id("toolu_") : std::string(given);
-}
-
 }  // namespace
 
 Writer::Writer(std::shared_ptr<Call> call, bool stream)
@@ -74,7 +69,7 @@ void Writer::on_delta(int, const TextDelta& delta) {
         break;
       case ReplyEvent::Kind::call_begin:
         close(true);
-        call_id_ = tool_use_id(event.id);
+        call_id_ = call_id(event.id, "toolu_");
         call_name_ = event.text;
         open(BlockKind::tool_use);
         break;
@@ -142,7 +137,7 @@ void Writer::close(bool whole) {
   } else if (kind_ != BlockKind::tool_use) {
     blocks_.push_back(block(literal(text_)));
   } else if (whole) {
-    // Arguments that were cut are not an object: no client could tell that from a call.
+    // Truncated arguments are not an object: no client could tell that from a call.
     blocks_.push_back(block(text_.empty() ? "{}" : text_));
   }
   kind_ = BlockKind::none;

@@ -24,7 +24,7 @@ class Writer : public AnswerWriter {
 
   void open(BlockKind kind);
   void append(BlockKind kind, const std::string& text);
-  // `whole`: false for a call whose arguments were cut.
+  // `whole`: false for a call with truncated arguments.
   void close(bool whole);
   // The open block with this content: a JSON value.
   std::string block(std::string_view content) const;

@@ -2,6 +2,7 @@
 
 #include "api/chat_fields.h"
 #include "api/interface_forms.h"
+#include "api/json.h"
 #include "api/json_text.h"
 
 namespace weft::api::native {
@@ -9,12 +10,11 @@ namespace weft::api::native {
 const Fields<ChatFields>& chat_fields() {
   static const auto table =
       Fields<ChatFields>()
-          .apply(
-              "model", text(), [](ChatFields&, const std::string&) {}, "name")
+          .accepted("model", text(), "name")
           .add("messages", &ChatFields::messages, messages_form(), "the conversation")
           .add("tools", &ChatFields::tools, list(tool_form()), "that the model may call")
-          .add("chat_template_kwargs", &ChatFields::template_kwargs,
-               json_text(kObject, "an object", R"({"type":"object"})"), "variables of the template")
+          .add("chat_template_kwargs", &ChatFields::template_kwargs, object_text(),
+               "variables of the template")
           .add("reasoning_effort", &ChatFields::reasoning_effort, text(), "one of these variables")
           .add("add_generation_prompt", &ChatFields::add_generation_prompt, boolean(),
                "with the beginning of the answer")

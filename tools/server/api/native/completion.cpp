@@ -2,25 +2,20 @@
 
 #include <utility>
 
-#include "weft/adapters/adapters.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "api/constraint_fields.h"
 #include "api/forms.h"
 #include "api/generation_fields.h"
+#include "api/infill_prompt.h"
 #include "api/native/completion_writer.h"
-#include "api/native/infill_prompt.h"
+#include "api/native/lora_scales.h"
 #include "api/native/prompt.h"
 #include "api/native/routes.h"
 #include "api/native/settings.h"
 
 namespace weft::api::native {
 namespace {
-
-struct LoraScale {
-  std::int64_t id = 0;
-  double scale = 0;
-};
 
 // What /completion and /infill have in common.
 struct TextFields : GenerationFields, ConstraintFields {
@@ -40,13 +35,6 @@ struct InfillRequest : TextFields {
   std::vector<Prompt> prompt;
 };
 
-const Fields<LoraScale>& lora_fields() {
-  static const auto table = Fields<LoraScale>()
-                                .required("id", &LoraScale::id, whole(0), "of the adapter")
-                                .required("scale", &LoraScale::scale, number(), "0: off");
-  return table;
-}
-
 void set_max_tokens(TextFields& fields, std::int64_t n) {
   if (n < 0)
     fields.max_tokens.reset();
@@ -59,8 +47,7 @@ Fields<TextFields> text_fields() {
       "tokens to generate; below 0: until the text ends or the context is "
       "full";
   return Fields<TextFields>()
-      .apply(
-          "model", text(), [](TextFields&, const std::string&) {}, "name")
+      .accepted("model", text(), "name")
       .include(generation_fields())
       .include(constraint_fields())
       .apply("n_predict", whole(-2), set_max_tokens, length)
@@ -70,7 +57,7 @@ Fields<TextFields> text_fields() {
       .add("return_tokens", &TextFields::return_tokens, boolean(), "with the ids")
       .add("response_fields", &TextFields::response_fields, list(text(), 0, 100),
            "only these members of the answer: timings/prompt_ms")
-      .add("lora", &TextFields::lora, list(object(lora_fields()), 0, 1024),
+      .add("lora", &TextFields::lora, list(object(lora_scale_fields()), 0, 1024),
            "scales of adapters; others are off")
       .refused("post_sampling_probs", {"false"},
                "probabilities are those of the model, before sampling")
@@ -106,24 +93,6 @@ const Fields<InfillRequest>& infill_fields() {
   return table;
 }
 
-std::vector<float> lora_scales(const Model& model, const std::vector<LoraScale>& given) {
-  std::vector<float> scales(model.adapters().loras().size(), 0.0F);
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i].id >= std::ssize(scales))
-      throw bad_request(fmt::format("lora[{}].id", i),
-                        fmt::format("no adapter {}: the model has {}", given[i].id, scales.size()));
-    scales[static_cast<std::size_t>(given[i].id)] = static_cast<float>(given[i].scale);
-  }
-  return scales;
-}
-
-template <class Request>
-Request read_request(const Fields<Request>& fields, const Call& call) {
-  Request initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(*call.model);
-  return fields.read(*call.body, std::move(initial));
-}
-
 void run(const std::shared_ptr<Call>& call, const TextFields& fields,
          std::vector<std::vector<TokenId>> prompts) {
   const ServedModel& served = *call->model;
@@ -148,7 +117,8 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
         served.model->tokenizer().decode(prompt, DecodeOptions{.show_special = true}));
     TextRequest request = text_request(served, fields, std::move(prompt), logprobs, "prompt");
     request.generation.rules.grammar = grammar;
-    if (fields.lora) request.generation.lora_scales = lora_scales(*served.model, *fields.lora);
+    if (fields.lora)
+      request.generation.lora_scales = lora_scales(*served.model, *fields.lora, "lora");
     options.seeds.push_back(request.generation.sampler.seed);
     if (options.settings.empty()) options.settings = settings_json(request);
     job.prompts.push_back(std::move(request));
@@ -157,7 +127,8 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
 }
 
 void complete(const std::shared_ptr<Call>& call) {
-  const CompletionRequest request = read_request(completion_fields(), *call);
+  const CompletionRequest request =
+      completion_fields().read(*call->body, initial_request<CompletionRequest>(*call->model));
   std::vector<std::vector<TokenId>> prompts;
   for (const Prompt& prompt : request.prompts)
     prompts.push_back(encode(*call->model->model, prompt, "prompt"));
@@ -165,12 +136,16 @@ void complete(const std::shared_ptr<Call>& call) {
 }
 
 void infill(const std::shared_ptr<Call>& call) {
-  const Model& model = *call->model->model;
-  const InfillRequest request = read_request(infill_fields(), *call);
+  const ServedModel& model = *call->model;
+  const InfillRequest request =
+      infill_fields().read(*call->body, initial_request<InfillRequest>(model));
   if (request.prompt.size() > 1) throw bad_request("prompt", "expected one prompt");
-  InfillText text{.prefix = request.prefix, .suffix = request.suffix, .files = request.files};
+  InfillText text{.prefix = {.text = request.prefix, .ids = {}},
+                  .suffix = request.suffix,
+                  .files = request.files};
   if (!request.prompt.empty())
-    text.after_prefix = encode_parts(model, request.prompt[0], /*add_special=*/false, "prompt");
+    text.after_prefix =
+        encode_parts(*model.model, request.prompt[0], /*add_special=*/false, "prompt");
   run(call, request, {infill_prompt(model, text)});
 }
 
@@ -178,9 +153,9 @@ void infill(const std::shared_ptr<Call>& call) {
 
 std::vector<Route> completion_routes() {
   std::vector<Route> routes{
-      post("/completion", "completion", "Continues texts, in llama-server's form", complete,
-           completion_fields()),
-      post("/infill", "infill", "Generates the middle of a text", infill, infill_fields())};
+      post_route("/completion", "completion", "Continues texts, in llama-server's form", complete,
+                 completion_fields()),
+      post_route("/infill", "infill", "Generates the middle of a text", infill, infill_fields())};
   // Without /v1, the path has this form.
   routes[0].aliases = {"/completions"};
   return routes;

@@ -80,8 +80,7 @@ void CompletionWriter::on_delta(int choice, const TextDelta& delta) {
   if (!stream_) {
     s.text += delta.text;
     s.tokens.insert(s.tokens.end(), delta.tokens.begin(), delta.tokens.end());
-    if (!s.rows.empty() && !rows.empty()) s.rows += ',';
-    s.rows += rows;
+    append_rows(s.rows, rows);
     return;
   }
   const PromptDone& prompt = prompts_[prompt_of(choice)];

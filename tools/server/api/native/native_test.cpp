@@ -117,11 +117,13 @@ TEST_CASE("paths of the body's members need nothing else to live") {
 
 TEST_CASE("query: values by name, decoded") {
   http::RequestHead head;
-  head.query = "action=save&x=%41%2Fb+c&empty&bad=%4";
+  head.query = "action=save&x=%41%2Fb+c&empty&bad=%4&wrong=%4z%&sign=%-1%e2%82%ac&xaction=1";
   CHECK(api::query_value(head, "action") == "save");
   CHECK(api::query_value(head, "x") == "A/b c");
   CHECK(api::query_value(head, "empty").empty());
   CHECK(api::query_value(head, "bad") == "%4");
+  CHECK(api::query_value(head, "wrong") == "%4z%");
+  CHECK(api::query_value(head, "sign") == "%-1\xe2\x82\xac");
   CHECK(api::query_value(head, "none").empty());
 }
 

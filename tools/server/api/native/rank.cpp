@@ -152,7 +152,7 @@ std::string rows_json(const Embedding& embedding, std::size_t n) {
   const std::size_t width = embedding.values.size() / n;
   JsonArray rows;
   for (std::size_t i = 0; i < n; ++i)
-    rows.add_json(numbers_json(std::span(embedding.values).subspan(i * width, width)));
+    rows.add_json(array_of(std::span(embedding.values).subspan(i * width, width)));
   return rows.str();
 }
 
@@ -190,10 +190,10 @@ void embed(const std::shared_ptr<Call>& call) {
 std::vector<Route> rank_routes() {
   std::vector<Route> routes;
   routes.push_back(
-      post("/rerank", "rerank", "How well documents answer a query", rerank, rank_fields()));
-  routes.push_back(post("/v1/rerank", "rerankV1", "The same", rerank, rank_fields()));
-  routes.push_back(post("/embedding", "embedding", "Vectors of texts, in llama-server's form",
-                        embed, embed_fields()));
+      post_route("/rerank", "rerank", "How well documents answer a query", rerank, rank_fields()));
+  routes.push_back(post_route("/v1/rerank", "rerankV1", "The same", rerank, rank_fields()));
+  routes.push_back(post_route("/embedding", "embedding", "Vectors of texts, in llama-server's form",
+                              embed, embed_fields()));
   return routes;
 }
 

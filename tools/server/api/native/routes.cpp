@@ -3,23 +3,6 @@
 #include <utility>
 
 namespace weft::api {
-namespace native {
-
-Route post(std::string path, std::string operation, std::string summary, Handle handle,
-           const FieldList& request) {
-  Route route;
-  route.method = "POST";
-  route.path = std::move(path);
-  route.operation = std::move(operation);
-  route.summary = std::move(summary);
-  route.handle = std::move(handle);
-  route.request = &request;
-  route.model = ModelUse::named;
-  return route;
-}
-
-}  // namespace native
-
 std::vector<Route> native_routes(const NativeOptions& options) {
   std::vector<Route> all;
   for (std::vector<Route>& some :

@@ -25,10 +25,5 @@ std::vector<Route> completion_routes();  // /completion, /infill
 std::vector<Route> rank_routes();        // /rerank, /embedding
 std::vector<Route> state_routes(const NativeOptions& options);  // /props, /lora-adapters
 std::vector<Route> slot_routes(const NativeOptions& options);   // /slots
-
-// A route with a body, for the model that it names.
-Route post(std::string path, std::string operation, std::string summary, Handle handle,
-           const FieldList& request);
-
 }  // namespace native
 }  // namespace weft::api

@@ -148,17 +148,14 @@ bool is_plain_file_name(std::string_view name) {
 }
 
 std::vector<Route> slot_routes(const NativeOptions& options) {
-  Route list;
-  list.method = "GET";
-  list.path = "/slots";
-  list.operation = "listSlots";
-  list.summary = "What the slots hold and do";
-  list.handle = [on = options.slots](const std::shared_ptr<Call>& call) {
-    if (!on) throw not_supported("the list of slots is switched off: --no-slots");
-    list_slots(*call);
-  };
+  Route list = plain_route("GET", "/slots", "listSlots", "What the slots hold and do",
+                           [on = options.slots](const std::shared_ptr<Call>& call) {
+                             if (!on)
+                               throw not_supported("the list of slots is switched off: --no-slots");
+                             list_slots(*call);
+                           });
   list.model = ModelUse::named;
-  Route action = post(
+  Route action = post_route(
       "/slots/{id}", "slotAction", "Saves, restores or erases a slot: ?action=",
       [folder = options.slot_save_path](const std::shared_ptr<Call>& call) { act(call, folder); },
       action_fields());

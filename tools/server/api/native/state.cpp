@@ -12,6 +12,7 @@
 #include "api/generation_fields.h"
 #include "api/json.h"
 #include "api/json_text.h"
+#include "api/native/lora_scales.h"
 #include "api/native/routes.h"
 #include "api/native/settings.h"
 
@@ -92,44 +93,12 @@ void get_loras(LoraScales& scales, const Call& call) {
   call.reply(list.str());
 }
 
-struct LoraFields {
-  std::int64_t id = 0;
-  double scale = 0;
-};
-
-const Fields<LoraFields>& lora_fields() {
-  static const auto table = Fields<LoraFields>()
-                                .required("id", &LoraFields::id, whole(0), "of the adapter")
-                                .required("scale", &LoraFields::scale, number(), "0: off");
-  return table;
-}
-
 // Adapters that the list does not have are switched off.
 void set_loras(LoraScales& scales, const Call& call) {
-  static const Form<std::vector<LoraFields>> form = list(object(lora_fields()));
+  static const Form<std::vector<LoraScale>> form = list(object(lora_scale_fields()));
   const Json body = parse_json(call.request().body);
-  const std::size_t n = call.model->model->adapters().loras().size();
-  std::vector<float> wanted(n, 0.0F);
-  const std::vector<LoraFields> given = read(form, body, {});
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const auto id = static_cast<std::size_t>(given[i].id);
-    const Path body_path, item = body_path.item(i);
-    if (id >= n)
-      refuse(item.member("id"), fmt::format("no adapter {}: the model has {}", given[i].id, n));
-    wanted[id] = static_cast<float>(given[i].scale);
-  }
-  scales.set(*call.model, std::move(wanted));
+  scales.set(*call.model, lora_scales(*call.model->model, read(form, body, {}), ""));
   call.reply(R"({"success":true})");
-}
-
-Route get(std::string path, std::string operation, std::string summary, Handle handle) {
-  Route route;
-  route.method = "GET";
-  route.path = std::move(path);
-  route.operation = std::move(operation);
-  route.summary = std::move(summary);
-  route.handle = std::move(handle);
-  return route;
 }
 
 }  // namespace
@@ -137,14 +106,16 @@ Route get(std::string path, std::string operation, std::string summary, Handle h
 std::vector<Route> state_routes(const NativeOptions& options) {
   const auto scales = std::make_shared<LoraScales>();
   std::vector<Route> routes;
-  routes.push_back(get("/props", "getProps", "Facts about the model and defaults", get_props));
-  routes.push_back(get("/lora-adapters", "listLoraAdapters", "LoRA adapters and their scales",
-                       [scales](const std::shared_ptr<Call>& c) { get_loras(*scales, *c); }));
-  routes.push_back(get("/lora-adapters", "setLoraAdapters", "Sets scales of LoRA adapters",
-                       [scales](const std::shared_ptr<Call>& c) { set_loras(*scales, *c); }));
-  routes.back().method = "POST";
+  routes.push_back(
+      plain_route("GET", "/props", "getProps", "Facts about the model and defaults", get_props));
+  routes.push_back(
+      plain_route("GET", "/lora-adapters", "listLoraAdapters", "LoRA adapters and their scales",
+                  [scales](const std::shared_ptr<Call>& c) { get_loras(*scales, *c); }));
+  routes.push_back(
+      plain_route("POST", "/lora-adapters", "setLoraAdapters", "Sets scales of LoRA adapters",
+                  [scales](const std::shared_ptr<Call>& c) { set_loras(*scales, *c); }));
   for (Route& route : routes) route.model = ModelUse::named;
-  Route props = post(
+  Route props = post_route(
       "/props", "setProps", "Accepts only an empty object: nothing can be changed",
       [on = options.post_props](const std::shared_ptr<Call>& call) {
         if (!on) throw not_supported("start the server with --props");

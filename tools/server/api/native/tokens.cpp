@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "weft/base/utf8.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "api/interface_forms.h"
+#include "api/json.h"
 #include "api/json_text.h"
 #include "api/native/chat.h"
 #include "api/native/prompt.h"
@@ -46,15 +46,6 @@ std::vector<TokenId> tokens_of(const ServedModel& model, const TokenizeRequest& 
   const bool add = request.add_special.value_or(!request.content);
   return model.model->tokenizer().encode(
       *text, {.add_special = add, .parse_special = request.parse_special});
-}
-
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = decode_utf8(text, at);
-    if (!c.valid) return false;
-    at += c.length;
-  }
-  return true;
 }
 
 // The text of a token, or its bytes if they are not a text.
@@ -119,12 +110,12 @@ void apply_template(const std::shared_ptr<Call>& call) {
 
 std::vector<Route> token_routes() {
   std::vector<Route> routes;
-  routes.push_back(
-      post("/tokenize", "tokenize", "The tokens of a text or a chat", tokenize, tokenize_fields()));
-  routes.push_back(
-      post("/detokenize", "detokenize", "The text of tokens", detokenize, detokenize_fields()));
-  routes.push_back(post("/apply-template", "applyTemplate", "The prompt that a chat becomes",
-                        apply_template, chat_fields()));
+  routes.push_back(post_route("/tokenize", "tokenize", "The tokens of a text or a chat", tokenize,
+                              tokenize_fields()));
+  routes.push_back(post_route("/detokenize", "detokenize", "The text of tokens", detokenize,
+                              detokenize_fields()));
+  routes.push_back(post_route("/apply-template", "applyTemplate", "The prompt that a chat becomes",
+                              apply_template, chat_fields()));
   return routes;
 }
 

@@ -28,7 +28,7 @@ const Fields<EmbedRequest>& embed_fields() {
           .add("truncate", &EmbedRequest::truncate, boolean(),
                "shorten texts that are too long instead of refusing them")
           .add("dimensions", &EmbedRequest::dimensions, whole(1),
-               "length of the vectors, which are cut and normalized anew");
+               "length of the vectors, which are truncated and normalized again");
   return table;
 }
 
@@ -46,10 +46,7 @@ const Fields<EmbedRequest>& old_fields() {
 void start(const std::shared_ptr<Call>& call, const EmbedRequest& request, const char* param,
            std::function<void(std::vector<Embedding>)> use) {
   const ServedModel& served = *call->model;
-  const Pooling pooling = pooling_of(served);
-  if (pooling == Pooling::none || pooling == Pooling::rank)
-    throw bad_request("model", fmt::format("a model with pooling '{}' gives no vectors of texts",
-                                           to_string(pooling)));
+  require_text_vectors(served);
   EmbedderOptions options = served.embedder;
   options.truncate = request.truncate;
   std::vector<std::vector<TokenId>> texts;
@@ -59,14 +56,7 @@ void start(const std::shared_ptr<Call>& call, const EmbedRequest& request, const
 }
 
 std::string vector_json(const Embedding& embedding, const EmbedRequest& request) {
-  std::vector<float> values = embedding.values;
-  if (request.dimensions) {
-    if (std::ssize(values) < *request.dimensions)
-      throw bad_request("dimensions", fmt::format("the vectors have {}", values.size()));
-    values.resize(static_cast<std::size_t>(*request.dimensions));
-    normalize(values, kEuclidean);
-  }
-  return numbers_json(values);
+  return array_of(with_dimensions(embedding.values, request.dimensions));
 }
 
 void embed(const std::shared_ptr<Call>& call) {
@@ -99,9 +89,10 @@ void embed_one(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 std::vector<Route> embed_routes() {
-  return {
-      post("/api/embed", "ollamaEmbed", "Vectors of texts", embed, embed_fields()),
-      post("/api/embeddings", "ollamaEmbeddings", "The vector of a text", embed_one, old_fields())};
+  return {post_route("/api/embed", "ollamaEmbed", "Vectors of texts", embed, embed_fields(),
+                     ModelUse::listed),
+          post_route("/api/embeddings", "ollamaEmbeddings", "The vector of a text", embed_one,
+                     old_fields(), ModelUse::listed)};
 }
 
 }  // namespace weft::api::ollama

@@ -17,8 +17,7 @@ const Fields<CallFields>& function_fields() {
   static const auto table =
       Fields<CallFields>()
           .required("name", &CallFields::name, nonempty_text(), "of the function")
-          .add("arguments", &CallFields::arguments,
-               json_text(kObject, "an object", R"({"type":"object"})"), "of the call");
+          .add("arguments", &CallFields::arguments, object_text(), "of the call");
   return table;
 }
 
@@ -78,7 +77,7 @@ Form<std::string> think_form() {
       }));
 }
 
-// Durations are texts ("5m") or seconds. Only 0, which unloads the model, is told apart.
+// Durations are texts ("5m") or seconds. Only 0, which unloads the model, matters.
 Form<bool> keep_alive_form() {
   return either(convert<bool>(number(), [](double seconds) { return seconds == 0; }),
                 convert<bool>(text(), [](const std::string& duration) {
@@ -133,8 +132,7 @@ const Fields<Options>& all_options() {
 
 Fields<TextFields> text_fields() {
   return Fields<TextFields>()
-      .apply(
-          "model", text(), [](TextFields&, const std::string&) {}, "name, also with :latest")
+      .accepted("model", text(), "name, also with :latest")
       .apply(
           "options", raw(kObject, "an object", all_options().schema()),
           [](TextFields& fields, const Json* json) {

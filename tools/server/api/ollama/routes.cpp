@@ -4,10 +4,10 @@
 
 #include "api/errors.h"
 #include "api/forms.h"
+#include "api/infill_prompt.h"
 #include "api/interface_chat.h"
 #include "api/json_text.h"
 #include "api/listed_model.h"
-#include "api/native/infill_prompt.h"
 #include "api/native/prompt.h"
 #include "api/ollama/model_facts.h"
 #include "api/ollama/request.h"
@@ -19,8 +19,7 @@ namespace {
 
 template <class Request>
 Request read_request(const Fields<Request>& fields, const Call& call) {
-  Request initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(*call.model);
+  auto initial = initial_request<Request>(*call.model);
   initial.stream = true;
   return fields.read(*call.body, std::move(initial));
 }
@@ -51,11 +50,7 @@ TextJob raw_job(const ServedModel& model, const GenerateRequest& request) {
   std::vector<TokenId> prompt =
       request.suffix.empty()
           ? native::encode(*model.model, {request.prompt}, "prompt")
-          : naming("suffix", [&] {
-              if (!can_infill(*model.model))
-                throw bad_request("suffix", "the model has no tokens for infill");
-              return infill_prompt(*model.model, {request.prompt, request.suffix});
-            });
+          : infill_prompt_of_suffix(model, {.text = request.prompt, .ids = {}}, request.suffix);
   TextJob job;
   job.prompt_param = "prompt";
   job.prompts.push_back(
@@ -133,47 +128,29 @@ void refuse_managing(const std::shared_ptr<Call>&) {
   throw not_supported("models are files of this server: it neither fetches nor changes them");
 }
 
-Route plain(std::string method, std::string path, std::string operation, std::string summary,
-            Handle handle) {
-  Route route;
-  route.method = std::move(method);
-  route.path = std::move(path);
-  route.operation = std::move(operation);
-  route.summary = std::move(summary);
-  route.handle = std::move(handle);
-  return route;
-}
-
 }  // namespace
-
-Route post(std::string path, std::string operation, std::string summary, Handle handle,
-           const FieldList& request) {
-  Route route =
-      plain("POST", std::move(path), std::move(operation), std::move(summary), std::move(handle));
-  route.request = &request;
-  route.model = ModelUse::listed;
-  return route;
-}
-
 }  // namespace ollama
 
 std::vector<Route> ollama_routes() {
   using namespace ollama;
   std::vector<Route> routes = embed_routes();
-  routes.push_back(post("/api/chat", "ollamaChat", "Answers a conversation", chat, chat_fields()));
-  routes.push_back(post("/api/generate", "ollamaGenerate", "Answers or continues a text", generate,
-                        generate_fields()));
+  routes.push_back(post_route("/api/chat", "ollamaChat", "Answers a conversation", chat,
+                              chat_fields(), ModelUse::listed));
+  routes.push_back(post_route("/api/generate", "ollamaGenerate", "Answers or continues a text",
+                              generate, generate_fields(), ModelUse::listed));
   for (Route& route : std::span(routes).last(2)) route.answer_type = "application/x-ndjson";
-  routes.push_back(post("/api/show", "ollamaShow", "Facts about a model", show, show_fields()));
-  routes.back().model = ModelUse::none;
-  routes.push_back(plain("GET", "/api/tags", "ollamaTags", "The models", tags));
-  routes.push_back(plain("GET", "/api/ps", "ollamaPs", "The loaded models", running));
-  routes.push_back(plain("GET", "/api/version", "ollamaVersion", "The server's version", version));
+  routes.push_back(post_route("/api/show", "ollamaShow", "Facts about a model", show, show_fields(),
+                              ModelUse::none));
+  routes.push_back(plain_route("GET", "/api/tags", "ollamaTags", "The models", tags));
+  routes.push_back(plain_route("GET", "/api/ps", "ollamaPs", "The loaded models", running));
+  routes.push_back(
+      plain_route("GET", "/api/version", "ollamaVersion", "The server's version", version));
   for (const char* name : {"pull", "push", "create", "copy"})
-    routes.push_back(plain("POST", fmt::format("/api/{}", name), fmt::format("ollama_{}", name),
-                           "Not supported: models are files of the server", refuse_managing));
-  routes.push_back(plain("DELETE", "/api/delete", "ollama_delete",
-                         "Not supported: models are files of the server", refuse_managing));
+    routes.push_back(plain_route("POST", fmt::format("/api/{}", name),
+                                 fmt::format("ollama_{}", name),
+                                 "Not supported: models are files of the server", refuse_managing));
+  routes.push_back(plain_route("DELETE", "/api/delete", "ollama_delete",
+                               "Not supported: models are files of the server", refuse_managing));
   return routes;
 }
 

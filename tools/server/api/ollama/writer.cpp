@@ -66,7 +66,7 @@ void Writer::add_events(const TextDelta& delta) {
         arguments_ += event.text;
         break;
       case ReplyEvent::Kind::call_end:
-        // Calls that were cut have no end, and are not shown: arguments must be an object.
+        // Truncated calls have no end, and are not shown: arguments must be an object.
         calls_.add_json(
             JsonObject()
                 .add("id", call_id_)
@@ -106,10 +106,7 @@ JsonObject Writer::line() {
 
 void Writer::on_delta(int, const TextDelta& delta) {
   add_events(delta);
-  if (options_.logprobs && !delta.logprobs.empty()) {
-    if (!rows_.empty()) rows_ += ',';
-    rows_ += logprob_rows(delta.logprobs);
-  }
+  if (options_.logprobs) append_rows(rows_, logprob_rows(delta.logprobs));
   if (options_.has_context)
     options_.context.insert(options_.context.end(), delta.tokens.begin(), delta.tokens.end());
   const bool shown = !content_.empty() || !thinking_.empty() || !calls_.empty() || !rows_.empty();

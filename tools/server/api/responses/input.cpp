@@ -45,11 +45,6 @@ const Fields<Item>& item_fields() {
   return table;
 }
 
-template <class T>
-void require(const std::optional<T>& value, std::string_view name, const Path& path) {
-  if (!value) refuse(path.member(name), "is required");
-}
-
 Item check_item(Item item, const Path& path) {
   switch (item.kind) {
     case ItemKind::message:

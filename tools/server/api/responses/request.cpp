@@ -28,9 +28,7 @@ const Fields<ToolFields>& function_fields() {
       Fields<ToolFields>()
           .required("name", &ToolFields::name, nonempty_text(), "of the function")
           .add("description", &ToolFields::description, text(), "for the model")
-          .add("parameters", &ToolFields::parameters,
-               json_text(kObject, "an object", R"({"type":"object"})"),
-               "JSON Schema of the arguments")
+          .add("parameters", &ToolFields::parameters, object_text(), "JSON Schema of the arguments")
           .add("strict", &ToolFields::strict, boolean(), "calls keep to the schema in any case");
   return table;
 }
@@ -169,8 +167,7 @@ void apply_reasoning(ChatRequest& request, const ReasoningFields& fields) {
 const Fields<ChatRequest>& chat_fields() {
   static const auto table =
       Fields<ChatRequest>()
-          .apply(
-              "model", text(), [](ChatRequest&, const std::string&) {}, "name")
+          .accepted("model", text(), "name")
           .required("input", &ChatRequest::input, input(), "a text, or items of a conversation")
           .add("instructions", &ChatRequest::instructions, text(), "of the system")
           .add("previous_response_id", &ChatRequest::previous_response_id, nonempty_text(),
@@ -209,8 +206,7 @@ const Fields<Request>& fields() {
           .add("logit_bias", &Request::logit_bias, bias_form(), "added to the logits of tokens")
           .add("stream", &Request::stream, boolean(), "answer in events")
           .add("store", &Request::store, boolean(), "keep the response for a while")
-          .add("metadata", &Request::metadata_json,
-               json_text(kObject, "an object", R"({"type":"object"})"), "repeated in the response")
+          .add("metadata", &Request::metadata_json, object_text(), "repeated in the response")
           .add("truncation", &Request::truncation, word({"disabled", "auto"}),
                "prompts that do not fit are always refused")
           .add("include", &Request::include, list(text()),

@@ -5,6 +5,7 @@
 
 #include "api/interface_chat.h"
 #include "api/json_text.h"
+#include "api/query.h"
 #include "api/responses/request.h"
 #include "api/responses/response.h"
 #include "api/responses/store.h"
@@ -29,16 +30,11 @@ std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest&
   throw error;
 }
 
-Request read_request(const Call& call) {
-  Request initial;
-  static_cast<GenerationFields&>(initial) = initial_generation(*call.model);
-  return responses::fields().read(*call.body, std::move(initial));
-}
-
 void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& call) {
   auto response = std::make_shared<Response>(Response{
       .id = new_id("resp_"), .created = unix_seconds(), .model = call->model->name, .request = {}});
-  response->request = std::make_shared<const Request>(read_request(*call));
+  response->request = std::make_shared<const Request>(
+      responses::fields().read(*call->body, initial_request<Request>(*call->model)));
   const Request& request = *response->request;
   std::vector<ChatMessage> conversation = earlier_messages(*store, request);
   TextJob job = chat_job(*call->model, responses::chat_input(request, conversation), request,
@@ -80,7 +76,7 @@ ApiError unknown_response(const std::string& id) {
 }
 
 void retrieve(const Store& store, const Call& call) {
-  if (call.request().query.find("stream=true") != std::string::npos)
+  if (query_value(call.request(), "stream") == "true")
     throw bad_request("stream", "responses are not streamed again");
   std::optional<std::string> json = store.json(call.parameter);
   if (!json) throw unknown_response(call.parameter);
@@ -93,36 +89,26 @@ void remove(Store& store, const Call& call) {
       JsonObject().add("id", call.parameter).add("object", "response").add("deleted", true).str());
 }
 
-Route route(std::string method, std::string path, std::string operation, std::string summary,
-            Handle handle) {
-  Route route;
-  route.method = std::move(method);
-  route.path = std::move(path);
-  route.operation = std::move(operation);
-  route.summary = std::move(summary);
-  route.handle = std::move(handle);
-  return route;
-}
-
 }  // namespace
 
 std::vector<Route> responses_routes() {
   const auto store = std::make_shared<Store>();
   std::vector<Route> routes;
-  routes.push_back(route("POST", "/v1/responses", "createResponse",
-                         "Answers a text or a conversation",
-                         [store](const std::shared_ptr<Call>& call) { create(store, call); }));
-  routes.push_back(route("POST", "/v1/responses/input_tokens", "countResponseTokens",
-                         "Counts the tokens that the same request has as a prompt",
-                         [store](const std::shared_ptr<Call>& call) { count(*store, *call); }));
-  routes[0].request = &responses::fields();
-  routes[1].request = &responses::chat_fields();
-  routes[0].model = routes[1].model = ModelUse::named;
-  routes.push_back(route("GET", "/v1/responses/{id}", "getResponse", "A response that is kept",
-                         [store](const std::shared_ptr<Call>& call) { retrieve(*store, *call); }));
-  routes.push_back(route("DELETE", "/v1/responses/{id}", "deleteResponse",
-                         "Forgets a response, and cancels it if it is running",
-                         [store](const std::shared_ptr<Call>& call) { remove(*store, *call); }));
+  routes.push_back(post_route(
+      "/v1/responses", "createResponse", "Answers a text or a conversation",
+      [store](const std::shared_ptr<Call>& call) { create(store, call); }, responses::fields()));
+  routes.push_back(post_route(
+      "/v1/responses/input_tokens", "countResponseTokens",
+      "Counts the tokens that the same request has as a prompt",
+      [store](const std::shared_ptr<Call>& call) { count(*store, *call); },
+      responses::chat_fields()));
+  routes.push_back(
+      plain_route("GET", "/v1/responses/{id}", "getResponse", "A response that is kept",
+                  [store](const std::shared_ptr<Call>& call) { retrieve(*store, *call); }));
+  routes.push_back(
+      plain_route("DELETE", "/v1/responses/{id}", "deleteResponse",
+                  "Forgets a response, and cancels it if it is running",
+                  [store](const std::shared_ptr<Call>& call) { remove(*store, *call); }));
   return routes;
 }
 

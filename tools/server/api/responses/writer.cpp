@@ -13,11 +13,6 @@ std::string_view incomplete_reason(const ChoiceEnd& end) {
   return end.reason == ChoiceEnd::Reason::length ? "max_output_tokens" : "";
 }
 
-void append_rows(std::string& rows, std::string_view more) {
-  if (!rows.empty() && !more.empty()) rows += ',';
-  rows += more;
-}
-
 }  // namespace
 
 Writer::Writer(std::shared_ptr<Call> call, std::shared_ptr<const Response> response, Ended ended)
@@ -197,7 +192,7 @@ void Writer::keep(bool whole) {
 void Writer::on_end(int, const ChoiceEnd& end) {
   end_ = end;
   if (n_items_ == 0 && kind_ == ItemKind::none) open(ItemKind::message);  // an empty answer
-  // A text that was cut is incomplete; so is a call that the end of the text cut.
+  // A truncated text is incomplete; so is a truncated call.
   close(kind_ != ItemKind::call && incomplete_reason(end).empty());
 }
 

@@ -1,6 +1,10 @@
-#include "api/native/infill_prompt.h"
+#include "api/infill_prompt.h"
 
+#include <utility>
+
+#include "weft/run/model.h"
 #include "weft/tokenize/tokenizer.h"
+#include "weft/tokenize/vocabulary.h"
 
 #include "api/errors.h"
 
@@ -13,10 +17,8 @@ class Tokens {
   void add(TokenId id) {
     if (id != kNoToken) tokens.push_back(id);
   }
-  void add(std::string_view text) {
-    const std::vector<TokenId> more = tokenizer_.encode(text, {.add_special = false});
-    tokens.insert(tokens.end(), more.begin(), more.end());
-  }
+  void add(std::string_view text) { add(tokenizer_.encode(text, {.add_special = false})); }
+  void add(std::span<const TokenId> more) { tokens.insert(tokens.end(), more.begin(), more.end()); }
   std::vector<TokenId> tokens;
 
  private:
@@ -39,29 +41,44 @@ void add_files(Tokens& out, const SpecialTokens& special, const std::vector<Infi
   out.add(special.fim_sep == kNoToken ? "\n" : "filename\n");
 }
 
-}  // namespace
-
+// Whether the vocabulary has the tokens for it.
 bool can_infill(const Model& model) {
+  if (!model.has_tokenizer()) return false;
   const SpecialTokens& special = model.vocabulary().special();
-  return model.has_tokenizer() && special.fim_pre != kNoToken && special.fim_suf != kNoToken &&
-         special.fim_mid != kNoToken;
+  return special.fim_pre != kNoToken && special.fim_suf != kNoToken && special.fim_mid != kNoToken;
 }
 
-std::vector<TokenId> infill_prompt(const Model& model, const InfillText& text) {
+}  // namespace
+
+std::vector<TokenId> infill_prompt(const ServedModel& served, const InfillText& text) {
+  const Model& model = *served.model;
   if (!can_infill(model))
     throw not_supported(
         "infill: the model's vocabulary has no tokens for prefix, suffix and middle");
   const SpecialTokens& special = model.vocabulary().special();
+  std::vector<TokenId> ids;
+  if (text.prefix.is_ids) ids = prompt_tokens(served, text.prefix, "prompt");
+  const bool ids_begin = !ids.empty() && ids.front() == special.bos;
   Tokens out(model);
-  if (model.vocabulary().flags().add_bos) out.add(special.bos);
+  if (text.prefix.is_ids ? ids_begin : model.vocabulary().flags().add_bos) out.add(special.bos);
   add_files(out, special, text.files);
   out.add(special.fim_pre);
-  out.add(text.prefix);
+  out.add(text.prefix.text);
+  out.add(std::span(ids).subspan(ids_begin ? 1 : 0));
   out.add(special.fim_suf);
   out.add(text.suffix);
   out.add(special.fim_mid);
-  out.tokens.insert(out.tokens.end(), text.after_prefix.begin(), text.after_prefix.end());
+  out.add(text.after_prefix);
   return std::move(out.tokens);
+}
+
+std::vector<TokenId> infill_prompt_of_suffix(const ServedModel& model, PromptText prefix,
+                                             std::string_view suffix) {
+  if (!can_infill(*model.model))
+    throw bad_request("suffix", "the model has no tokens for filling in text");
+  return naming("suffix", [&] {
+    return infill_prompt(model, {.prefix = std::move(prefix), .suffix = suffix});
+  });
 }
 
 }  // namespace weft::api
