@@ -6,8 +6,7 @@ namespace weft {
 namespace {
 
 using namespace ops;
-
-constexpr std::size_t kQ = 0, kK = 1, kV = 2, kDecay = 3, kRemove = 4, kWrite = 5, kState = 6;
+using namespace delta_rule_inputs;
 
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &q = in[kQ], &v = in[kV];

@@ -6,8 +6,7 @@ namespace weft {
 namespace {
 
 using namespace ops;
-
-constexpr std::size_t kQ = 0, kK = 1, kV = 2, kDecay = 3, kBonus = 4, kState = 5;
+using namespace gated_linear_attention_inputs;
 
 // [T, G, N] with G a divisor of H.
 void expect_groups(std::string_view name, const TensorSpec& spec, const Shape& v, std::int64_t n) {

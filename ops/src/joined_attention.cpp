@@ -9,21 +9,7 @@ namespace {
 
 using namespace ops;
 using namespace ops::definition;
-
-enum Input : std::size_t {
-  kQ,
-  kK,
-  kTable,
-  kSlot,
-  kFirst,
-  kLast,
-  kK2,
-  kTable2,
-  kFirst2,
-  kLast2,
-  kChosen,
-  kSinks
-};
+using namespace joined_attention_inputs;
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const auto& a = attrs.as<JoinedAttentionAttrs>();

@@ -8,8 +8,7 @@ namespace weft {
 namespace {
 
 using namespace ops;
-
-constexpr std::size_t kX = 0, kScores = 1, kPos = 2, kState = 3;
+using namespace pool_tokens_inputs;
 constexpr std::int64_t kFields = 3;  // of a pool: the largest score, two sums
 
 TensorSpec infer(const Attrs& attrs, Specs in) {

@@ -6,8 +6,7 @@ namespace weft {
 namespace {
 
 using namespace ops;
-
-constexpr std::size_t kX = 0, kDt = 1, kA = 2, kB = 3, kC = 4, kState = 5;
+using namespace selective_scan_inputs;
 
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[kX], &a = in[kA];
