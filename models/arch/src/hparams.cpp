@@ -241,6 +241,17 @@ void read_expert_limits(const Keys& keys, Hparams& c) {
   c.experts.shared_limits = read("swiglu_clamp_shexp");
 }
 
+IndexerHparams read_indexer(const Keys& keys, const Hparams& c) {
+  IndexerHparams n;
+  n.H = keys.count("attention.indexer.head_count", kMaxHeads);
+  n.E = keys.count("attention.indexer.key_length", kMaxHeadWidth);
+  if (n.E < c.rope.n_rot)
+    keys.refuse("attention.indexer.key_length", n.E,
+                fmt::format("at least the {} elements that rope turns", c.rope.n_rot));
+  n.top_k = static_cast<std::int32_t>(keys.count("attention.indexer.top_k", INT32_MAX));
+  return n;
+}
+
 void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const WindowRules& rules) {
   const std::int64_t window =
       keys.size_or("attention.sliding_window", 0, kMaxPositions, rules.window);
