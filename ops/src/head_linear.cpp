@@ -55,9 +55,7 @@ void bound(const Attrs&, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = elems_at(out, extents) * in[1].shape.last();
-  return c;
+  return moves(in, out, extents, elems_at(out, extents) * in[1].shape.last());
 }
 
 std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {

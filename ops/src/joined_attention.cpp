@@ -86,13 +86,11 @@ JoinedLookup look_up(const Attrs& attrs, Views in) {
 // Assumes that every token attends to a whole window, and to as many cells of the second run as it
 // may have.
 Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
   const std::int64_t in_window = std::min<std::int64_t>(attrs.as<JoinedAttentionAttrs>().window,
                                                         in[kTable].shape[1].bound * kCellsPerBlock);
   const std::int64_t all = in[kTable2].shape[1].bound * kCellsPerBlock;
   const std::int64_t more = in[kChosen].present() ? std::min(in[kChosen].shape[2].bound, all) : all;
-  c.multiply_adds = elems_at(out, extents) * (in_window + more) * 2;
-  return c;
+  return moves(in, out, extents, elems_at(out, extents) * (in_window + more) * 2);
 }
 
 constexpr OpInput kInputs[] = {{"q"},

@@ -103,6 +103,6 @@ inline float bound_up(double x) {
 std::int64_t bytes_at(const TensorSpec& spec, const Extents& extents);  // 0 for an absent input
 std::int64_t elems_at(const TensorSpec& spec, const Extents& extents);
 // Reads all inputs once and writes the output once.
-Cost moves(Specs in, const TensorSpec& out, const Extents& extents);
+Cost moves(Specs in, const TensorSpec& out, const Extents& extents, std::int64_t multiply_adds = 0);
 
 }  // namespace weft::ops

@@ -76,9 +76,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = 2 * elems_at(in[1], extents) * in[0].shape[1].bound;
-  return c;
+  return moves(in, out, extents, 2 * elems_at(in[1], extents) * in[0].shape[1].bound);
 }
 
 std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {

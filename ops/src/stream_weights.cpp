@@ -119,9 +119,8 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 }
 
 Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = elems_at(out, extents) * (2 * attrs.as<StreamWeightsAttrs>().iterations + 2);
-  return c;
+  return moves(in, out, extents,
+               elems_at(out, extents) * (2 * attrs.as<StreamWeightsAttrs>().iterations + 2));
 }
 
 std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
