@@ -84,7 +84,7 @@ const OpDef kAttention{.name = "attention",
                        .reference = reference<plain>,
                        .bound = bound<plain>,
                        .cost = cost,
-                       .col_granule = granule,
+                       .col_granule = last_dimension,
                        .map_cols = map_cols};
 
 const OpDef kBiasedAttention{.name = "biased_attention",
@@ -94,7 +94,7 @@ const OpDef kBiasedAttention{.name = "biased_attention",
                              .reference = reference<biased>,
                              .bound = bound<biased>,
                              .cost = cost,
-                             .col_granule = granule,
+                             .col_granule = last_dimension,
                              .map_cols = map_cols};
 
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,

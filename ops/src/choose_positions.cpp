@@ -165,10 +165,6 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return moves(in, out, extents, elems_at(in[0], extents) * in[2].shape[1].bound * kCellsPerBlock);
 }
 
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 constexpr OpInput kInputs[] = {
     {"q", Reach::row},     {"k", Reach::all},    {"table", Reach::all},        {"slot", Reach::all},
     {"first", Reach::all}, {"last", Reach::all}, {"weights", Reach::row, true}};
@@ -182,7 +178,7 @@ const OpDef kChoosePositions{.name = "choose_positions",
                              .reference = reference,
                              .bound = exact,
                              .cost = cost,
-                             .col_granule = granule};
+                             .col_granule = last_dimension};
 
 Tensor choose_positions(Tensor q, Tensor k, const AttentionRuns& runs,
                         const ChoosePositionsAttrs& attrs, Tensor weights,

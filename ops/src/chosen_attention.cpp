@@ -60,7 +60,7 @@ const OpDef kChosenAttention{.name = "chosen_attention",
                              .reference = reference<look_up>,
                              .bound = bound<look_up>,
                              .cost = cost,
-                             .col_granule = granule,
+                             .col_granule = last_dimension,
                              .map_cols = map_cols};
 
 Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs, Tensor chosen,

@@ -134,10 +134,6 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return matrix_state_cost(in, out, extents, 5);
 }
 
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[kV].shape.last();
-}
-
 ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
   return heads_of(in[static_cast<std::size_t>(index)].shape, in[kV].shape, out);
 }
@@ -155,7 +151,7 @@ const OpDef kDeltaRule{.name = "delta_rule",
                        .reference = reference,
                        .bound = bound,
                        .cost = cost,
-                       .col_granule = granule,
+                       .col_granule = last_dimension,
                        .map_cols = map_cols,
                        .splits_rows = false,
                        .updates = kState,

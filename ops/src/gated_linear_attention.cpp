@@ -113,10 +113,6 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return matrix_state_cost(in, out, extents, 3);
 }
 
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[kV].shape.last();
-}
-
 ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
   return heads_of(in[static_cast<std::size_t>(index)].shape, in[kV].shape, out);
 }
@@ -134,7 +130,7 @@ const OpDef kGatedLinearAttention{.name = "gated_linear_attention",
                                   .reference = reference,
                                   .bound = bound,
                                   .cost = cost,
-                                  .col_granule = granule,
+                                  .col_granule = last_dimension,
                                   .map_cols = map_cols,
                                   .splits_rows = false,
                                   .updates = kState,

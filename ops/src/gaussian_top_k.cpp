@@ -76,7 +76,7 @@ const OpDef kGaussianTopK{.name = "gaussian_top_k",
                           .reference = reference,
                           .bound = bound,
                           .cost = cost,
-                          .col_granule = group_granule,
+                          .col_granule = last_dimension,
                           .in_place_over = 0};
 
 Tensor gaussian_top_k(Tensor x, float deviations, std::source_location where) {

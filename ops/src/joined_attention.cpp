@@ -115,7 +115,7 @@ const OpDef kJoinedAttention{.name = "joined_attention",
                              .reference = reference<look_up>,
                              .bound = bound<look_up>,
                              .cost = cost,
-                             .col_granule = granule};
+                             .col_granule = last_dimension};
 
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,
                         const JoinedAttentionAttrs& attrs, Tensor sinks,

@@ -72,7 +72,7 @@ const OpDef kLayerNorm{.name = "layer_norm",
                        .reference = reference,
                        .bound = bound,
                        .cost = cost,
-                       .col_granule = group_granule,
+                       .col_granule = last_dimension,
                        .in_place_over = 0};
 
 Tensor layer_norm(Tensor x, float eps, std::source_location where) {

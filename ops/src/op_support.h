@@ -98,6 +98,11 @@ inline float bound_up(double x) {
   return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
 }
 
+// ---- lanes
+
+// OpDef::col_granule of ops whose lanes compute whole rows of the last dimension.
+std::int64_t last_dimension(const Attrs&, Specs in, const TensorSpec& out);
+
 // ---- cost
 
 std::int64_t bytes_at(const TensorSpec& spec, const Extents& extents);  // 0 for an absent input

@@ -61,7 +61,7 @@ const OpDef kRmsNorm{.name = "rms_norm",
                      .reference = reference,
                      .bound = bound,
                      .cost = cost,
-                     .col_granule = group_granule,
+                     .col_granule = last_dimension,
                      .in_place_over = 0};
 
 Tensor rms_norm(Tensor x, float eps, std::source_location where) {

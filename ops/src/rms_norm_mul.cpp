@@ -68,7 +68,7 @@ const OpDef kRmsNormMul{.name = "rms_norm_mul",
                         .reference = reference,
                         .bound = bound,
                         .cost = cost,
-                        .col_granule = group_granule,
+                        .col_granule = last_dimension,
                         .in_place_over = 0,
                         .definition = definition};
 

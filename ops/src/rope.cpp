@@ -79,10 +79,6 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return moves(in, out, extents, 2 * elems_at(in[1], extents) * in[0].shape[1].bound);
 }
 
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[0].shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"x"}, {"angles", Reach::row}};
 
 }  // namespace
@@ -94,7 +90,7 @@ const OpDef kRope{.name = "rope",
                   .reference = reference,
                   .bound = bound,
                   .cost = cost,
-                  .col_granule = granule,
+                  .col_granule = last_dimension,
                   .in_place_over = 0};
 
 Tensor rope(Tensor x, Tensor angles, RopePairs pairs, std::source_location where) {

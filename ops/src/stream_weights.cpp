@@ -123,10 +123,6 @@ Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& ex
                elems_at(out, extents) * (2 * attrs.as<StreamWeightsAttrs>().iterations + 2));
 }
 
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"x", Reach::row}, {"scale", Reach::all}, {"base", Reach::all}};
 
 }  // namespace
@@ -158,7 +154,7 @@ const OpDef kStreamWeights{.name = "stream_weights",
                            .reference = reference,
                            .bound = bound,
                            .cost = cost,
-                           .col_granule = granule};
+                           .col_granule = last_dimension};
 
 Tensor stream_weights(Tensor x, Tensor scale, Tensor base, const StreamWeightsAttrs& attrs,
                       std::source_location where) {
