@@ -110,7 +110,7 @@ void update_bound(const Attrs&, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  return matrix_state_cost(in, out, extents, 3);
+  return recurrent_cost(in, out, extents, 3);
 }
 
 ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {

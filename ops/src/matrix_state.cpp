@@ -19,16 +19,4 @@ ColRange heads_of(const Shape& input, const Shape& y, ColRange out) {
   return {out.begin / step * part, (out.end + step - 1) / step * part};
 }
 
-Cost matrix_state_cost(Specs in, const TensorSpec& y, const Extents& extents,
-                       std::int64_t products) {
-  const std::int64_t n_tokens = y.shape[0].extent(extents);
-  const std::int64_t elems = in[in.size() - 4].shape.cols() * n_tokens;
-  const auto state_bytes = elems * static_cast<std::int64_t>(sizeof(float));
-  Cost cost{.bytes_read = state_bytes,
-            .bytes_written = bytes_at(y, extents) + state_bytes,
-            .multiply_adds = elems * products};
-  for (std::size_t i = 0; i + 4 < in.size(); ++i) cost.bytes_read += bytes_at(in[i], extents);
-  return cost;
-}
-
 }  // namespace weft::ops

@@ -17,11 +17,6 @@ const float* decay_of(const View& decay, std::int64_t t, std::int64_t h);
 // y [T, H, P] need.
 ColRange heads_of(const Shape& input, const Shape& y, ColRange out);
 
-// One row of the state is read, and one written, for every token at most; `products` for every
-// element of S and every token.
-Cost matrix_state_cost(Specs in, const TensorSpec& y, const Extents& extents,
-                       std::int64_t products);
-
 struct MatrixState {
   std::int64_t n = 0, p = 0;
   std::vector<float> values;   // [N, P] of one head
