@@ -92,29 +92,10 @@ void errors(const Token& in, MatrixState& s) {
   }
 }
 
-void run(Views in, const View& out, MatrixLoop loop) {
-  for_each_token_and_head(
-      in, out, loop,
-      [&](MatrixState& s, std::int64_t t, std::int64_t h) { step(Token(in, t, h), s); },
-      [&](MatrixState& s, std::int64_t t, std::int64_t h) { errors(Token(in, t, h), s); });
-}
-
-void reference(const Attrs&, Views in, View out) {
-  run(in, out, MatrixLoop::values);
-}
-void bound(const Attrs&, Views in, View bounds) {
-  run(in, bounds, MatrixLoop::output_bounds);
-}
-void update_bound(const Attrs&, Views in, View bounds) {
-  run(in, bounds, MatrixLoop::state_bounds);
-}
+using Op = MatrixOp<Token, step, errors>;
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
   return recurrent_cost(in, out, extents, 3);
-}
-
-ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
-  return heads_of(in[static_cast<std::size_t>(index)].shape, in[kV].shape, out);
 }
 
 constexpr OpInput kInputs[] = {
@@ -127,14 +108,14 @@ constexpr OpInput kInputs[] = {
 const OpDef kGatedLinearAttention{.name = "gated_linear_attention",
                                   .inputs = kInputs,
                                   .infer = infer,
-                                  .reference = reference,
-                                  .bound = bound,
+                                  .reference = Op::reference,
+                                  .bound = Op::bound,
                                   .cost = cost,
                                   .col_granule = last_dimension,
-                                  .map_cols = map_cols,
+                                  .map_cols = map_to_heads,
                                   .splits_rows = false,
                                   .updates = kState,
-                                  .update_bound = update_bound};
+                                  .update_bound = Op::update_bound};
 
 Tensor gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus,
                               const StateRows& rows, std::source_location where) {

@@ -13,9 +13,11 @@ const float* decay_of(const View& decay, std::int64_t t, std::int64_t h) {
   return decay.row<const float>(t) + h * (decay.rank == 3 ? decay.dim(2) : 1);
 }
 
-ColRange heads_of(const Shape& input, const Shape& y, ColRange out) {
-  const std::int64_t n_groups = input[1].bound, width = y.last();
-  const std::int64_t step = width * (y[1].bound / n_groups), part = input.cols() / n_groups;
+ColRange map_to_heads(const Attrs&, Specs in, int index, ColRange out) {
+  const Shape& input = in[static_cast<std::size_t>(index)].shape;
+  const Shape& state = in[in.size() - 4].shape;  // [R, H, N, P]
+  const std::int64_t n_groups = input[1].bound, n_heads = state[1].bound;
+  const std::int64_t step = state.last() * (n_heads / n_groups), part = input.cols() / n_groups;
   return {out.begin / step * part, (out.end + step - 1) / step * part};
 }
 

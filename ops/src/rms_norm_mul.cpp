@@ -3,7 +3,6 @@
 #include "weft/ops/mul.h"
 
 #include "rms.h"
-#include "row_groups.h"
 
 namespace weft {
 namespace {
