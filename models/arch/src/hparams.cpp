@@ -133,9 +133,7 @@ Hparams read_hparams(const Keys& keys, const HparamsRules& rules) {
   c.causal = keys.flag_or("attention.causal", rules.causal);
   const std::string_view eps_key =
       c.norm == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
-  const auto eps = keys.find_number(eps_key, 1e-30, 1);
-  if (!eps) keys.missing(eps_key);
-  c.eps = *eps;
+  c.eps = keys.number(eps_key, 1e-30, 1);
   c.clamp_qkv = keys.number_or("attention.clamp_kqv", 0, 1e30, 0);
   read_rope(keys, c);
   c.n_nextn = keys.size_or("nextn_predict_layers", 0, c.L - 1, 0);
