@@ -1,6 +1,6 @@
 #include "weft/ops/add.h"
 
-#include "op_test.h"
+#include "broadcast_test.h"
 
 namespace weft {
 namespace {
@@ -17,55 +17,17 @@ TEST_CASE("add: elementwise, at the step's extent") {
   CHECK(eval.floats("y") == Floats{11, 22, 33, -36});
 }
 
-TEST_CASE("add: a vector is broadcast along the last dimension of rows and heads") {
-  Graph g;
-  const Tensor rows = g.input("rows", {f32, {2, 3}}), heads = g.input("heads", {f32, {1, 2, 3}});
-  const Tensor v = g.weight("v", {f32, {3}});
-  g.output("y", add(rows, v));
-  g.output("z", add(heads, v));
-  g.output("flat", add(v, v));
-  Evaluator eval(g, kPadded);
-  eval.floats("rows", {1, 2, 3, 4, 5, 6}).floats("heads", {1, 2, 3, 4, 5, 6});
-  eval.floats("v", {2, 3, 4}).run();
-  CHECK(eval.floats("y") == Floats{3, 5, 7, 6, 8, 10});
-  CHECK(eval.floats("z") == eval.floats("y"));
-  CHECK(eval.floats("flat") == Floats{4, 6, 8});
-}
-
-TEST_CASE("add: heads of every row share an element or a row of b, all share one") {
-  // T = H: what fits as rows is taken by head.
-  Graph g;
-  const Tensor a = g.input("a", {f32, {2, 2, 3}}), rows = g.input("rows", {f32, {4, 3}});
-  const Tensor one = g.weight("one", {f32, {1}});
-  g.output("by_element", add(a, g.weight("elements", {f32, {2, 3}})));
-  g.output("by_head", add(a, g.weight("heads", {f32, {2, 1}})));
-  g.output("by_one", add(a, one));
-  g.output("rows_by_one", add(rows, one));
-  Floats x(12);
-  for (std::size_t i = 0; i < 12; ++i) x[i] = static_cast<float>(i + 1);
-  Evaluator eval(g, kPadded);
-  eval.floats("a", x).floats("rows", x).floats("elements", {10, 20, 30, 40, 50, 60});
-  eval.floats("heads", {10, 20}).floats("one", {2}).run();
-  CHECK(eval.floats("by_element") == Floats{11, 22, 33, 44, 55, 66, 17, 28, 39, 50, 61, 72});
-  CHECK(eval.floats("by_head") == Floats{11, 12, 13, 24, 25, 26, 17, 18, 19, 30, 31, 32});
-  CHECK(eval.floats("by_one") == Floats{3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
-  CHECK(eval.floats("rows_by_one") == eval.floats("by_one"));
+TEST_CASE("add: vectors, elements and heads are broadcast") {
+  check_broadcast([](Tensor a, Tensor b) { return add(a, b); },
+                  {.by_vector = {3, 5, 7, 6, 8, 10},
+                   .of_vectors = {4, 6, 8},
+                   .by_element = {11, 22, 33, 44, 55, 66, 17, 28, 39, 50, 61, 72},
+                   .by_head = {11, 12, 13, 24, 25, 26, 17, 18, 19, 30, 31, 32},
+                   .by_one = {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
 }
 
 TEST_CASE("add: invalid arguments") {
-  const TensorSpec a{f32, {2, 3}};
-  CHECK(refusal(kAdd, {}, {{i32, {2, 3}}, a}) == "DTypeError: a must be F32, got I32");
-  CHECK(refusal(kAdd, {}, {a, {f16, {2, 3}}}) == "DTypeError: b must be F32, got F16");
-  CHECK(refusal(kAdd, {}, {a, {f32, {2}}}) == "ShapeError: b must be [2, 3], [3] or [1], got [2]");
-  CHECK(refusal(kAdd, {}, {a, {f32, {1, 3}}}) ==
-        "ShapeError: b must be [2, 3], [3] or [1], got [1, 3]");
-  const TensorSpec heads{f32, {5, 2, 3}};
-  const auto refused = [&](const Shape& b) { return refusal(kAdd, {}, {heads, {f32, b}}); };
-  const std::string forms = "ShapeError: b must be [5, 2, 3], [2, 3], [2, 1], [3] or [1], got ";
-  CHECK(refused({5, 3}) == forms + "[5, 3]");
-  CHECK(refused({2, 2}) == forms + "[2, 2]");
-  CHECK(refused({5, 2, 1}) == forms + "[5, 2, 1]");
-  CHECK(refused({1, 2, 3}) == forms + "[1, 2, 3]");
+  check_broadcast_refusals(kAdd);
 }
 
 }  // namespace

@@ -53,11 +53,9 @@ TensorSpec infer_biased(const Attrs& attrs, Specs in) {
 
 // Assumes that every token attends to all cells that a sequence may have.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
   const std::int64_t n_cells = in[3].shape[1].bound * kCellsPerBlock;
   const std::int64_t n_scores = elems_at(in[4], extents) * in[0].shape[1].bound * n_cells;
-  c.multiply_adds = n_scores * (in[0].shape[2].bound + in[2].shape[3].bound);
-  return c;
+  return moves(in, out, extents, n_scores * (in[0].shape[2].bound + in[2].shape[3].bound));
 }
 
 Lookup plain(const Attrs& attrs, Views in) {
@@ -86,7 +84,7 @@ const OpDef kAttention{.name = "attention",
                        .reference = reference<plain>,
                        .bound = bound<plain>,
                        .cost = cost,
-                       .col_granule = granule,
+                       .col_granule = last_dimension,
                        .map_cols = map_cols};
 
 const OpDef kBiasedAttention{.name = "biased_attention",
@@ -96,7 +94,7 @@ const OpDef kBiasedAttention{.name = "biased_attention",
                              .reference = reference<biased>,
                              .bound = bound<biased>,
                              .cost = cost,
-                             .col_granule = granule,
+                             .col_granule = last_dimension,
                              .map_cols = map_cols};
 
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,

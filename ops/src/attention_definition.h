@@ -270,10 +270,6 @@ void bound(const Attrs& attrs, Views in, View bounds) {
   });
 }
 
-inline std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 // Whole heads: the same query heads, and the kv heads that these share.
 inline ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
   const std::int64_t width = in[2].shape.last();

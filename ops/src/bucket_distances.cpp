@@ -56,10 +56,6 @@ void reference(const Attrs& attrs, Views in, View out) {
   }
 }
 
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"table", Reach::all}};
 
 }  // namespace
@@ -70,7 +66,7 @@ const OpDef kBucketDistances{.name = "bucket_distances",
                              .infer = infer,
                              .reference = reference,
                              .bound = exact,
-                             .col_granule = granule,
+                             .col_granule = last_dimension,
                              .splits_rows = false};
 
 std::int64_t distance_bucket(const BucketAttrs& a, std::int64_t n_buckets, std::int64_t d) {

@@ -6,8 +6,7 @@ namespace weft {
 namespace {
 
 using namespace ops;
-
-constexpr std::size_t kX = 0, kW = 1, kBias = 2, kState = 3;
+using namespace causal_conv_inputs;
 
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[kX], &w = in[kW];

@@ -162,13 +162,7 @@ void reference(const Attrs& attrs, Views in, View out) {
 
 // Assumes that every token sees all cells that a sequence may have.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = elems_at(in[0], extents) * in[2].shape[1].bound * kCellsPerBlock;
-  return c;
-}
-
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
+  return moves(in, out, extents, elems_at(in[0], extents) * in[2].shape[1].bound * kCellsPerBlock);
 }
 
 constexpr OpInput kInputs[] = {
@@ -184,7 +178,7 @@ const OpDef kChoosePositions{.name = "choose_positions",
                              .reference = reference,
                              .bound = exact,
                              .cost = cost,
-                             .col_granule = granule};
+                             .col_granule = last_dimension};
 
 Tensor choose_positions(Tensor q, Tensor k, const AttentionRuns& runs,
                         const ChoosePositionsAttrs& attrs, Tensor weights,

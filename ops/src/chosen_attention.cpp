@@ -34,13 +34,11 @@ Lookup look_up(const Attrs& attrs, Views in) {
 
 // Assumes that every token attends to as many positions as may be chosen.
 Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
   const std::int64_t n_chosen =
       std::min(in[7].shape[2].bound * attrs.as<ChosenAttentionAttrs>().span,
                in[3].shape[1].bound * kCellsPerBlock);
   const std::int64_t n_scores = elems_at(in[4], extents) * in[0].shape[1].bound * n_chosen;
-  c.multiply_adds = n_scores * (in[0].shape[2].bound + in[2].shape[3].bound);
-  return c;
+  return moves(in, out, extents, n_scores * (in[0].shape[2].bound + in[2].shape[3].bound));
 }
 
 constexpr OpInput kInputs[] = {{"q"},
@@ -62,7 +60,7 @@ const OpDef kChosenAttention{.name = "chosen_attention",
                              .reference = reference<look_up>,
                              .bound = bound<look_up>,
                              .cost = cost,
-                             .col_granule = granule,
+                             .col_granule = last_dimension,
                              .map_cols = map_cols};
 
 Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs, Tensor chosen,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "op_support.h"
+#include "elements.h"
 
 namespace weft {
 namespace {
@@ -19,11 +19,8 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
 
 void reference(const Attrs& attrs, Views in, View out) {
   const auto& a = attrs.as<ClampAttrs>();
-  for (std::int64_t r = 0; r < out.rows(); ++r) {
-    const float* x = in[0].row<const float>(r);
-    float* y = out.row<float>(r);
-    for (std::int64_t c = 0; c < out.cols(); ++c) y[c] = std::min(std::max(x[c], a.low), a.high);
-  }
+  each_element<float, float>(in[0], out,
+                             [&](float x) { return std::min(std::max(x, a.low), a.high); });
 }
 
 constexpr OpInput kInputs[] = {{"x"}};

@@ -34,10 +34,6 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"a", Reach::row}, {"b", Reach::row}};
 
 }  // namespace
@@ -47,7 +43,7 @@ const OpDef kConcatHeads{.name = "concat_heads",
                          .infer = infer,
                          .reference = reference,
                          .bound = exact,
-                         .col_granule = granule};
+                         .col_granule = last_dimension};
 
 Tensor concat_heads(Tensor a, Tensor b, std::source_location where) {
   return add_node(kConcatHeads, {a, b}, {}, where);

@@ -1,6 +1,6 @@
 #include "weft/ops/delta_rule.h"
 
-#include "op_test.h"
+#include "recurrent_test.h"
 
 namespace weft {
 namespace {
@@ -61,8 +61,7 @@ TEST_CASE("delta_rule: a key written twice keeps the last value") {
 // The noise of a step, with factors of decay in [0, 1).
 void fill(Evaluator& eval, const Sizes& s, std::int64_t first, std::int64_t n) {
   const auto part = [&](std::int64_t width, std::uint32_t seed) {
-    const Floats all = noise(static_cast<std::size_t>((first + n) * width), seed);
-    return Floats(all.begin() + first * width, all.end());
+    return token_noise(first, n, width, seed);
   };
   Floats decay = part(s.decay_by_row ? s.H * s.N : s.H, 4);
   for (float& d : decay) d = std::fabs(d);
@@ -75,24 +74,10 @@ void fill(Evaluator& eval, const Sizes& s, std::int64_t first, std::int64_t n) {
 
 TEST_CASE("delta_rule: one step of all tokens equals steps of one token each") {
   for (const bool by_row : {false, true}) {
-    Sizes s{7, 3, 4, 5, by_row}, single = s;
-    single.T = 1;
-    const Graph all = graph(s), one = graph(single);
-    Evaluator together(all, kPadded), alone(one, kPadded);
-    fill(together, s, 0, s.T);
-    together.ints("from", {-1, -1, -1, -1, -1, -1, -1}).ints("before", {-1, 0, 1, 2, 3, 4, 5});
-    together.ints("to", {-1, -1, -1, 2, -1, -1, 1}).run();
-    Floats y;
-    for (std::int32_t t = 0; t < 7; ++t) {
-      fill(alone, single, t, 1);
-      alone.ints("from", {t == 0 ? -1 : t % 2}).ints("before", {-1}).ints("to", {(t + 1) % 2});
-      for (const float value : alone.run().floats("y")) y.push_back(value);
-    }
-    CHECK(together.floats("y") == y);
-    const Floats rows = together.floats("state"), last = alone.floats("state");
-    const auto size = static_cast<std::ptrdiff_t>(s.H * s.N * s.P);
-    CHECK(Floats(rows.begin() + size, rows.begin() + 2 * size) ==
-          Floats(last.begin() + size, last.begin() + 2 * size));
+    const Sizes s{7, 3, 4, 5, by_row}, single{1, 3, 4, 5, by_row};
+    check_steps(graph(s), graph(single), [&](Evaluator& eval, std::int64_t first, std::int64_t n) {
+      fill(eval, s, first, n);
+    });
   }
 }
 

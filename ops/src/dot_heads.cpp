@@ -43,9 +43,7 @@ void bound(const Attrs&, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost cost = moves(in, out, extents);
-  cost.multiply_adds = elems_at(in[0], extents);
-  return cost;
+  return moves(in, out, extents, elems_at(in[0], extents));
 }
 
 ColRange map_cols(const Attrs&, Specs in, int, ColRange out) {

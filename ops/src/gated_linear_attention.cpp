@@ -6,8 +6,7 @@ namespace weft {
 namespace {
 
 using namespace ops;
-
-constexpr std::size_t kQ = 0, kK = 1, kV = 2, kDecay = 3, kBonus = 4, kState = 5;
+using namespace gated_linear_attention_inputs;
 
 // [T, G, N] with G a divisor of H.
 void expect_groups(std::string_view name, const TensorSpec& spec, const Shape& v, std::int64_t n) {
@@ -93,33 +92,10 @@ void errors(const Token& in, MatrixState& s) {
   }
 }
 
-void run(Views in, const View& out, MatrixLoop loop) {
-  for_each_token_and_head(
-      in, out, loop,
-      [&](MatrixState& s, std::int64_t t, std::int64_t h) { step(Token(in, t, h), s); },
-      [&](MatrixState& s, std::int64_t t, std::int64_t h) { errors(Token(in, t, h), s); });
-}
-
-void reference(const Attrs&, Views in, View out) {
-  run(in, out, MatrixLoop::values);
-}
-void bound(const Attrs&, Views in, View bounds) {
-  run(in, bounds, MatrixLoop::output_bounds);
-}
-void update_bound(const Attrs&, Views in, View bounds) {
-  run(in, bounds, MatrixLoop::state_bounds);
-}
+using Op = MatrixOp<Token, step, errors>;
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  return matrix_state_cost(in, out, extents, 3);
-}
-
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[kV].shape.last();
-}
-
-ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
-  return heads_of(in[static_cast<std::size_t>(index)].shape, in[kV].shape, out);
+  return recurrent_cost(in, out, extents, 3);
 }
 
 constexpr OpInput kInputs[] = {
@@ -132,14 +108,14 @@ constexpr OpInput kInputs[] = {
 const OpDef kGatedLinearAttention{.name = "gated_linear_attention",
                                   .inputs = kInputs,
                                   .infer = infer,
-                                  .reference = reference,
-                                  .bound = bound,
+                                  .reference = Op::reference,
+                                  .bound = Op::bound,
                                   .cost = cost,
-                                  .col_granule = granule,
-                                  .map_cols = map_cols,
+                                  .col_granule = last_dimension,
+                                  .map_cols = map_to_heads,
                                   .splits_rows = false,
                                   .updates = kState,
-                                  .update_bound = update_bound};
+                                  .update_bound = Op::update_bound};
 
 Tensor gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus,
                               const StateRows& rows, std::source_location where) {

@@ -1,6 +1,6 @@
 #include "weft/ops/gated_linear_attention.h"
 
-#include "op_test.h"
+#include "recurrent_test.h"
 
 namespace weft {
 namespace {
@@ -55,8 +55,7 @@ TEST_CASE("gated_linear_attention: groups, a decay per row and a bonus, by hand"
 // The noise of a step, with factors of decay in [0, 1).
 void fill(Evaluator& eval, const Sizes& s, std::int64_t first, std::int64_t n) {
   const auto part = [&](std::int64_t width, std::uint32_t seed) {
-    const Floats all = noise(static_cast<std::size_t>((first + n) * width), seed);
-    return Floats(all.begin() + first * width, all.end());
+    return token_noise(first, n, width, seed);
   };
   Floats decay = part(s.decay_by_row ? s.H * s.N : s.H, 4);
   for (float& d : decay) d = std::fabs(d);
@@ -67,24 +66,10 @@ void fill(Evaluator& eval, const Sizes& s, std::int64_t first, std::int64_t n) {
 
 TEST_CASE("gated_linear_attention: one step of all tokens equals steps of one token each") {
   for (const bool bonus : {false, true}) {
-    Sizes s{7, 4, 2, 3, 5, bonus, bonus}, single = s;
-    single.T = 1;
-    const Graph all = graph(s), one = graph(single);
-    Evaluator together(all, kPadded), alone(one, kPadded);
-    fill(together, s, 0, s.T);
-    together.ints("from", {-1, -1, -1, -1, -1, -1, -1}).ints("before", {-1, 0, 1, 2, 3, 4, 5});
-    together.ints("to", {-1, -1, -1, 2, -1, -1, 1}).run();
-    Floats y;
-    for (std::int32_t t = 0; t < 7; ++t) {
-      fill(alone, single, t, 1);
-      alone.ints("from", {t == 0 ? -1 : t % 2}).ints("before", {-1}).ints("to", {(t + 1) % 2});
-      for (const float value : alone.run().floats("y")) y.push_back(value);
-    }
-    CHECK(together.floats("y") == y);
-    const Floats rows = together.floats("state"), last = alone.floats("state");
-    const auto size = static_cast<std::ptrdiff_t>(s.H * s.N * s.P);
-    CHECK(Floats(rows.begin() + size, rows.begin() + 2 * size) ==
-          Floats(last.begin() + size, last.begin() + 2 * size));
+    const Sizes s{7, 4, 2, 3, 5, bonus, bonus}, single{1, 4, 2, 3, 5, bonus, bonus};
+    check_steps(graph(s), graph(single), [&](Evaluator& eval, std::int64_t first, std::int64_t n) {
+      fill(eval, s, first, n);
+    });
   }
 }
 

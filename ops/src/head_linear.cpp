@@ -55,13 +55,7 @@ void bound(const Attrs&, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = elems_at(out, extents) * in[1].shape.last();
-  return c;
-}
-
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
+  return moves(in, out, extents, elems_at(out, extents) * in[1].shape.last());
 }
 
 constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}};
@@ -74,7 +68,7 @@ const OpDef kHeadLinear{.name = "head_linear",
                         .reference = reference,
                         .bound = bound,
                         .cost = cost,
-                        .col_granule = granule};
+                        .col_granule = last_dimension};
 
 Tensor head_linear(Tensor x, Tensor w, std::source_location where) {
   return add_node(kHeadLinear, {x, w}, {}, where, named_after(w));

@@ -9,21 +9,7 @@ namespace {
 
 using namespace ops;
 using namespace ops::definition;
-
-enum Input : std::size_t {
-  kQ,
-  kK,
-  kTable,
-  kSlot,
-  kFirst,
-  kLast,
-  kK2,
-  kTable2,
-  kFirst2,
-  kLast2,
-  kChosen,
-  kSinks
-};
+using namespace joined_attention_inputs;
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const auto& a = attrs.as<JoinedAttentionAttrs>();
@@ -100,13 +86,11 @@ JoinedLookup look_up(const Attrs& attrs, Views in) {
 // Assumes that every token attends to a whole window, and to as many cells of the second run as it
 // may have.
 Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
   const std::int64_t in_window = std::min<std::int64_t>(attrs.as<JoinedAttentionAttrs>().window,
                                                         in[kTable].shape[1].bound * kCellsPerBlock);
   const std::int64_t all = in[kTable2].shape[1].bound * kCellsPerBlock;
   const std::int64_t more = in[kChosen].present() ? std::min(in[kChosen].shape[2].bound, all) : all;
-  c.multiply_adds = elems_at(out, extents) * (in_window + more) * 2;
-  return c;
+  return moves(in, out, extents, elems_at(out, extents) * (in_window + more) * 2);
 }
 
 constexpr OpInput kInputs[] = {{"q"},
@@ -131,7 +115,7 @@ const OpDef kJoinedAttention{.name = "joined_attention",
                              .reference = reference<look_up>,
                              .bound = bound<look_up>,
                              .cost = cost,
-                             .col_granule = granule};
+                             .col_granule = last_dimension};
 
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,
                         const JoinedAttentionAttrs& attrs, Tensor sinks,

@@ -44,9 +44,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = 3 * elems_at(out, extents);
-  return c;
+  return moves(in, out, extents, 3 * elems_at(out, extents));
 }
 
 constexpr OpInput kInputs[] = {{"x"}};
@@ -74,7 +72,7 @@ const OpDef kLayerNorm{.name = "layer_norm",
                        .reference = reference,
                        .bound = bound,
                        .cost = cost,
-                       .col_granule = group_granule,
+                       .col_granule = last_dimension,
                        .in_place_over = 0};
 
 Tensor layer_norm(Tensor x, float eps, std::source_location where) {

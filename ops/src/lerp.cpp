@@ -62,9 +62,7 @@ bool expands(Specs in, const Shape& out) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost cost = moves(in, out, extents);
-  cost.multiply_adds = elems_at(out, extents);
-  return cost;
+  return moves(in, out, extents, elems_at(out, extents));
 }
 
 std::int64_t granule(const Attrs&, Specs in, const TensorSpec& out) {

@@ -76,9 +76,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = elems_at(out, extents) * in[1].shape[1].bound;
-  return c;
+  return moves(in, out, extents, elems_at(out, extents) * in[1].shape[1].bound);
 }
 
 Tensor definition(const Attrs& attrs, std::span<const Tensor> in) {

@@ -13,22 +13,12 @@ const float* decay_of(const View& decay, std::int64_t t, std::int64_t h) {
   return decay.row<const float>(t) + h * (decay.rank == 3 ? decay.dim(2) : 1);
 }
 
-ColRange heads_of(const Shape& input, const Shape& y, ColRange out) {
-  const std::int64_t n_groups = input[1].bound, width = y.last();
-  const std::int64_t step = width * (y[1].bound / n_groups), part = input.cols() / n_groups;
+ColRange map_to_heads(const Attrs&, Specs in, int index, ColRange out) {
+  const Shape& input = in[static_cast<std::size_t>(index)].shape;
+  const Shape& state = in[in.size() - 4].shape;  // [R, H, N, P]
+  const std::int64_t n_groups = input[1].bound, n_heads = state[1].bound;
+  const std::int64_t step = state.last() * (n_heads / n_groups), part = input.cols() / n_groups;
   return {out.begin / step * part, (out.end + step - 1) / step * part};
-}
-
-Cost matrix_state_cost(Specs in, const TensorSpec& y, const Extents& extents,
-                       std::int64_t products) {
-  const std::int64_t n_tokens = y.shape[0].extent(extents);
-  const std::int64_t elems = in[in.size() - 4].shape.cols() * n_tokens;
-  const auto state_bytes = elems * static_cast<std::int64_t>(sizeof(float));
-  Cost cost{.bytes_read = state_bytes,
-            .bytes_written = bytes_at(y, extents) + state_bytes,
-            .multiply_adds = elems * products};
-  for (std::size_t i = 0; i + 4 < in.size(); ++i) cost.bytes_read += bytes_at(in[i], extents);
-  return cost;
 }
 
 }  // namespace weft::ops

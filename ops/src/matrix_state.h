@@ -13,14 +13,9 @@ namespace weft::ops {
 void expect_decay(const TensorSpec& decay, const Shape& y, std::int64_t n);
 const float* decay_of(const View& decay, std::int64_t t, std::int64_t h);
 
-// The columns of an input [T, G, ..] or of the state, H / G heads to a group, that columns `out` of
-// y [T, H, P] need.
-ColRange heads_of(const Shape& input, const Shape& y, ColRange out);
-
-// One row of the state is read, and one written, for every token at most; `products` for every
-// element of S and every token.
-Cost matrix_state_cost(Specs in, const TensorSpec& y, const Extents& extents,
-                       std::int64_t products);
+// OpDef::map_cols: the columns of an input [T, G, ..] or of the state, H / G heads to a group, that
+// columns `out` of y [T, H, P] need.
+ColRange map_to_heads(const Attrs&, Specs in, int index, ColRange out);
 
 struct MatrixState {
   std::int64_t n = 0, p = 0;
@@ -74,5 +69,27 @@ void for_each_token_and_head(Views in, const View& out, MatrixLoop loop, Step st
     for (std::int64_t h = 0; h < n_heads; ++h) each(tokens, run, h);
   }
 }
+
+// The definition of an op by its steps, as in for_each_token_and_head(). Token(in, t, h): the
+// vectors of one token and head.
+template <class Token, void (*step)(const Token&, MatrixState&),
+          void (*errors)(const Token&, MatrixState&)>
+struct MatrixOp {
+  static void reference(const Attrs&, Views in, View out) { run(in, out, MatrixLoop::values); }
+  static void bound(const Attrs&, Views in, View bounds) {
+    run(in, bounds, MatrixLoop::output_bounds);
+  }
+  static void update_bound(const Attrs&, Views in, View bounds) {
+    run(in, bounds, MatrixLoop::state_bounds);
+  }
+
+ private:
+  static void run(Views in, const View& out, MatrixLoop loop) {
+    for_each_token_and_head(
+        in, out, loop,
+        [&](MatrixState& s, std::int64_t t, std::int64_t h) { step(Token(in, t, h), s); },
+        [&](MatrixState& s, std::int64_t t, std::int64_t h) { errors(Token(in, t, h), s); });
+  }
+};
 
 }  // namespace weft::ops

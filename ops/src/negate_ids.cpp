@@ -1,6 +1,6 @@
 #include "weft/ops/negate_ids.h"
 
-#include "op_support.h"
+#include "elements.h"
 
 namespace weft {
 namespace {
@@ -13,11 +13,7 @@ TensorSpec infer(const Attrs&, Specs in) {
 }
 
 void reference(const Attrs&, Views in, View out) {
-  for (std::int64_t t = 0; t < out.rows(); ++t) {
-    const std::int32_t* ids = in[0].row<const std::int32_t>(t);
-    std::int32_t* y = out.row<std::int32_t>(t);
-    for (std::int64_t k = 0; k < out.cols(); ++k) y[k] = -ids[k];
-  }
+  each_element<std::int32_t, std::int32_t>(in[0], out, [](std::int32_t id) { return -id; });
 }
 
 constexpr OpInput kInputs[] = {{"ids"}};

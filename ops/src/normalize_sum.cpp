@@ -62,7 +62,7 @@ const OpDef kNormalizeSum{.name = "normalize_sum",
                           .infer = infer,
                           .reference = reference,
                           .bound = bound,
-                          .col_granule = group_granule,
+                          .col_granule = last_dimension,
                           .in_place_over = 0};
 
 Tensor normalize_sum(Tensor x, const NormalizeSumAttrs& attrs, std::source_location where) {

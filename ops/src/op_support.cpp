@@ -117,8 +117,12 @@ std::int64_t bytes_at(const TensorSpec& spec, const Extents& extents) {
   return spec.present() ? spec.dtype.bytes(elems_at(spec, extents)) : 0;
 }
 
-Cost moves(Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost cost{.bytes_written = bytes_at(out, extents)};
+std::int64_t last_dimension(const Attrs&, Specs, const TensorSpec& out) {
+  return out.shape.last();
+}
+
+Cost moves(Specs in, const TensorSpec& out, const Extents& extents, std::int64_t multiply_adds) {
+  Cost cost{.bytes_written = bytes_at(out, extents), .multiply_adds = multiply_adds};
   for (const TensorSpec& spec : in) cost.bytes_read += bytes_at(spec, extents);
   return cost;
 }

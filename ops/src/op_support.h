@@ -98,11 +98,16 @@ inline float bound_up(double x) {
   return std::nextafter(static_cast<float>(x), std::numeric_limits<float>::infinity());
 }
 
+// ---- lanes
+
+// OpDef::col_granule of ops whose lanes compute whole rows of the last dimension.
+std::int64_t last_dimension(const Attrs&, Specs in, const TensorSpec& out);
+
 // ---- cost
 
 std::int64_t bytes_at(const TensorSpec& spec, const Extents& extents);  // 0 for an absent input
 std::int64_t elems_at(const TensorSpec& spec, const Extents& extents);
 // Reads all inputs once and writes the output once.
-Cost moves(Specs in, const TensorSpec& out, const Extents& extents);
+Cost moves(Specs in, const TensorSpec& out, const Extents& extents, std::int64_t multiply_adds = 0);
 
 }  // namespace weft::ops

@@ -8,8 +8,7 @@ namespace weft {
 namespace {
 
 using namespace ops;
-
-constexpr std::size_t kX = 0, kScores = 1, kPos = 2, kState = 3;
+using namespace pool_tokens_inputs;
 constexpr std::int64_t kFields = 3;  // of a pool: the largest score, two sums
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
@@ -171,15 +170,10 @@ void update_bound(const Attrs& attrs, Views in, View bounds) {
       });
 }
 
-// The rows of the state: one is read, and one written, for every token at most. Two exps and a few
-// products for every element of x.
-Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
-  const std::int64_t parts = attrs.as<PoolTokensAttrs>().parts;
-  const std::int64_t moved = bytes_at(out, extents) * parts * kFields;
-  Cost cost{.bytes_read = moved,
-            .bytes_written = moved + bytes_at(out, extents),
-            .multiply_adds = elems_at(in[kX], extents) * 16};
-  for (std::size_t i = 0; i < kState; ++i) cost.bytes_read += bytes_at(in[i], extents);
+// Two exps and a few products for every element of x.
+Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+  Cost cost = recurrent_cost(in, out, extents, 0);
+  cost.multiply_adds = elems_at(in[kX], extents) * 16;
   return cost;
 }
 

@@ -1,6 +1,6 @@
 #include "weft/ops/remainder_ids.h"
 
-#include "op_support.h"
+#include "elements.h"
 
 namespace weft {
 namespace {
@@ -15,11 +15,8 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
 
 void reference(const Attrs& attrs, Views in, View out) {
   const std::int32_t divisor = attrs.as<RemainderIdsAttrs>().divisor;
-  for (std::int64_t t = 0; t < out.rows(); ++t) {
-    const std::int32_t* ids = in[0].row<const std::int32_t>(t);
-    std::int32_t* y = out.row<std::int32_t>(t);
-    for (std::int64_t k = 0; k < out.cols(); ++k) y[k] = ids[k] % divisor;
-  }
+  each_element<std::int32_t, std::int32_t>(in[0], out,
+                                           [=](std::int32_t id) { return id % divisor; });
 }
 
 constexpr OpInput kInputs[] = {{"ids"}};

@@ -27,10 +27,6 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 // Whole heads of y, because of the granule.
 ColRange map_cols(const Attrs& attrs, Specs in, int, ColRange out) {
   const std::int64_t e = in[0].shape.last();
@@ -48,7 +44,7 @@ const OpDef kRepeatHeads{.name = "repeat_heads",
                          .infer = infer,
                          .reference = reference,
                          .bound = exact,
-                         .col_granule = granule,
+                         .col_granule = last_dimension,
                          .map_cols = map_cols};
 
 Tensor repeat_heads(Tensor x, std::int64_t n_heads, std::source_location where) {

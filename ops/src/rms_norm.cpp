@@ -47,9 +47,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = 2 * elems_at(out, extents);
-  return c;
+  return moves(in, out, extents, 2 * elems_at(out, extents));
 }
 
 constexpr OpInput kInputs[] = {{"x"}};
@@ -63,7 +61,7 @@ const OpDef kRmsNorm{.name = "rms_norm",
                      .reference = reference,
                      .bound = bound,
                      .cost = cost,
-                     .col_granule = group_granule,
+                     .col_granule = last_dimension,
                      .in_place_over = 0};
 
 Tensor rms_norm(Tensor x, float eps, std::source_location where) {

@@ -3,7 +3,6 @@
 #include "weft/ops/mul.h"
 
 #include "rms.h"
-#include "row_groups.h"
 
 namespace weft {
 namespace {
@@ -50,9 +49,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = 3 * elems_at(out, extents);
-  return c;
+  return moves(in, out, extents, 3 * elems_at(out, extents));
 }
 
 Tensor definition(const Attrs& attrs, std::span<const Tensor> in) {
@@ -70,7 +67,7 @@ const OpDef kRmsNormMul{.name = "rms_norm_mul",
                         .reference = reference,
                         .bound = bound,
                         .cost = cost,
-                        .col_granule = group_granule,
+                        .col_granule = last_dimension,
                         .in_place_over = 0,
                         .definition = definition};
 

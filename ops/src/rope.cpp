@@ -76,13 +76,7 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 }
 
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = 2 * elems_at(in[1], extents) * in[0].shape[1].bound;
-  return c;
-}
-
-std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
-  return in[0].shape.last();
+  return moves(in, out, extents, 2 * elems_at(in[1], extents) * in[0].shape[1].bound);
 }
 
 constexpr OpInput kInputs[] = {{"x"}, {"angles", Reach::row}};
@@ -96,7 +90,7 @@ const OpDef kRope{.name = "rope",
                   .reference = reference,
                   .bound = bound,
                   .cost = cost,
-                  .col_granule = granule,
+                  .col_granule = last_dimension,
                   .in_place_over = 0};
 
 Tensor rope(Tensor x, Tensor angles, RopePairs pairs, std::source_location where) {

@@ -1,6 +1,6 @@
 #include "weft/ops/round_to_ids.h"
 
-#include "op_support.h"
+#include "elements.h"
 #include "rounded_id.h"
 
 namespace weft {
@@ -18,11 +18,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
 
 void reference(const Attrs& attrs, Views in, View out) {
   const std::int32_t max = attrs.as<RoundToIdsAttrs>().max;
-  for (std::int64_t t = 0; t < out.rows(); ++t) {
-    const float* x = in[0].row<const float>(t);
-    std::int32_t* y = out.row<std::int32_t>(t);
-    for (std::int64_t k = 0; k < out.cols(); ++k) y[k] = rounded_id(x[k], max);
-  }
+  each_element<float, std::int32_t>(in[0], out, [=](float x) { return rounded_id(x, max); });
 }
 
 constexpr OpInput kInputs[] = {{"x"}};

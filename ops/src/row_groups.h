@@ -17,9 +17,4 @@ void for_each_group(const View& in, const View& out, F f) {
   }
 }
 
-// OpDef::col_granule: whole groups.
-inline std::int64_t group_granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 }  // namespace weft::ops

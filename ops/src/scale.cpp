@@ -1,6 +1,6 @@
 #include "weft/ops/scale.h"
 
-#include "op_support.h"
+#include "elements.h"
 
 namespace weft {
 namespace {
@@ -15,11 +15,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
 
 void reference(const Attrs& attrs, Views in, View out) {
   const double factor = attrs.as<ScaleAttrs>().factor;
-  for (std::int64_t r = 0; r < out.rows(); ++r) {
-    const float* x = in[0].row<const float>(r);
-    float* y = out.row<float>(r);
-    for (std::int64_t c = 0; c < out.cols(); ++c) y[c] = static_cast<float>(x[c] * factor);
-  }
+  each_element<float, float>(in[0], out, [=](float x) { return static_cast<float>(x * factor); });
 }
 
 constexpr OpInput kInputs[] = {{"x"}};

@@ -25,10 +25,6 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"x"}, {"factors", Reach::row}};
 
 }  // namespace
@@ -37,7 +33,7 @@ const OpDef kScaleHeads{.name = "scale_heads",
                         .inputs = kInputs,
                         .infer = infer,
                         .reference = reference,
-                        .col_granule = granule,
+                        .col_granule = last_dimension,
                         .in_place_over = 0};
 
 Tensor scale_heads(Tensor x, Tensor factors, std::source_location where) {

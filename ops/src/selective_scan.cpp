@@ -6,8 +6,7 @@ namespace weft {
 namespace {
 
 using namespace ops;
-
-constexpr std::size_t kX = 0, kDt = 1, kA = 2, kB = 3, kC = 4, kState = 5;
+using namespace selective_scan_inputs;
 
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[kX], &a = in[kA];
@@ -109,14 +108,8 @@ void update_bound(const Attrs&, Views in, View bounds) {
   });
 }
 
-// The rows of the state: one is read, and one written, for every token at most.
 Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
-  const std::int64_t n = in[kA].shape[1].bound, moved = bytes_at(out, extents) * n;
-  Cost cost{.bytes_read = moved,
-            .bytes_written = moved + bytes_at(out, extents),
-            .multiply_adds = elems_at(out, extents) * n * 4};
-  for (std::size_t i = 0; i < kState; ++i) cost.bytes_read += bytes_at(in[i], extents);
-  return cost;
+  return recurrent_cost(in, out, extents, 4);
 }
 
 ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {

@@ -1,6 +1,6 @@
 #include "weft/ops/selective_scan.h"
 
-#include "op_test.h"
+#include "recurrent_test.h"
 
 namespace weft {
 namespace {
@@ -42,8 +42,7 @@ TEST_CASE("selective_scan: two sequences by hand") {
 // The noise of a step; dt positive and a negative, as in models.
 void fill(Evaluator& eval, const Sizes& s, std::int64_t first, std::int64_t n) {
   const auto part = [&](std::int64_t width, std::uint32_t seed) {
-    const Floats all = noise(static_cast<std::size_t>((first + n) * width), seed);
-    return Floats(all.begin() + first * width, all.end());
+    return token_noise(first, n, width, seed);
   };
   Floats dt = part(s.I, 4), a = noise(static_cast<std::size_t>(s.I * s.N), 5);
   for (float& value : dt) value = std::fabs(value);
@@ -54,21 +53,9 @@ void fill(Evaluator& eval, const Sizes& s, std::int64_t first, std::int64_t n) {
 
 TEST_CASE("selective_scan: one step of all tokens equals steps of one token each") {
   const Sizes s{7, 5, 4}, single{1, 5, 4};
-  const Graph all = graph(s), one = graph(single);
-  Evaluator together(all, kPadded), alone(one, kPadded);
-  fill(together, s, 0, s.T);
-  together.ints("from", {-1, -1, -1, -1, -1, -1, -1}).ints("before", {-1, 0, 1, 2, 3, 4, 5});
-  together.ints("to", {-1, -1, -1, 2, -1, -1, 1}).run();
-  Floats y;
-  for (std::int32_t t = 0; t < 7; ++t) {
-    fill(alone, single, t, 1);
-    alone.ints("from", {t == 0 ? -1 : t % 2}).ints("before", {-1}).ints("to", {(t + 1) % 2});
-    for (const float value : alone.run().floats("y")) y.push_back(value);
-  }
-  CHECK(together.floats("y") == y);
-  const Floats rows = together.floats("state"), last = alone.floats("state");
-  CHECK(Floats(rows.begin() + 20, rows.begin() + 40) ==
-        Floats(last.begin() + 20, last.begin() + 40));
+  check_steps(graph(s), graph(single), [&](Evaluator& eval, std::int64_t first, std::int64_t n) {
+    fill(eval, s, first, n);
+  });
 }
 
 struct Result {

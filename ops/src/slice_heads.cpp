@@ -29,10 +29,6 @@ void reference(const Attrs& attrs, Views in, View out) {
   }
 }
 
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
-}
-
 constexpr OpInput kInputs[] = {{"x", Reach::row}};
 
 }  // namespace
@@ -43,7 +39,7 @@ const OpDef kSliceHeads{.name = "slice_heads",
                         .infer = infer,
                         .reference = reference,
                         .bound = exact,
-                        .col_granule = granule};
+                        .col_granule = last_dimension};
 
 Tensor slice_heads(Tensor x, std::int64_t begin, std::int64_t end, std::source_location where) {
   return add_node(kSliceHeads, {x}, SliceHeadsAttrs{begin, end}, where);

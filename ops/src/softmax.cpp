@@ -55,7 +55,7 @@ const OpDef kSoftmax{.name = "softmax",
                      .infer = infer,
                      .reference = reference,
                      .bound = bound,
-                     .col_granule = group_granule,
+                     .col_granule = last_dimension,
                      .in_place_over = 0};
 
 Tensor softmax(Tensor x, std::source_location where) {

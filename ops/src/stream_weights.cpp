@@ -119,13 +119,8 @@ void bound(const Attrs& attrs, Views in, View bounds) {
 }
 
 Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
-  Cost c = moves(in, out, extents);
-  c.multiply_adds = elems_at(out, extents) * (2 * attrs.as<StreamWeightsAttrs>().iterations + 2);
-  return c;
-}
-
-std::int64_t granule(const Attrs&, Specs, const TensorSpec& out) {
-  return out.shape.last();
+  return moves(in, out, extents,
+               elems_at(out, extents) * (2 * attrs.as<StreamWeightsAttrs>().iterations + 2));
 }
 
 constexpr OpInput kInputs[] = {{"x", Reach::row}, {"scale", Reach::all}, {"base", Reach::all}};
@@ -159,7 +154,7 @@ const OpDef kStreamWeights{.name = "stream_weights",
                            .reference = reference,
                            .bound = bound,
                            .cost = cost,
-                           .col_granule = granule};
+                           .col_granule = last_dimension};
 
 Tensor stream_weights(Tensor x, Tensor scale, Tensor base, const StreamWeightsAttrs& attrs,
                       std::source_location where) {

@@ -20,6 +20,16 @@ void expect_state_rows(Specs in, const Dim& n_tokens, std::initializer_list<std:
   }
 }
 
+Cost recurrent_cost(Specs in, const TensorSpec& out, const Extents& extents,
+                    std::int64_t products) {
+  const std::int64_t elems = in[in.size() - 4].shape.cols() * out.shape[0].extent(extents);
+  const auto state_bytes = elems * static_cast<std::int64_t>(sizeof(float));
+  Cost cost = moves(in.first(in.size() - 4), out, extents, elems * products);
+  cost.bytes_read += state_bytes;
+  cost.bytes_written += state_bytes;
+  return cost;
+}
+
 TokenRuns::TokenRuns(Views in) : to(in[in.size() - 1].row<const std::int32_t>(0)) {
   const View& rows = in[in.size() - 3];
   const std::int32_t* from = rows.row<const std::int32_t>(0);

@@ -12,6 +12,10 @@ namespace weft::ops {
 // Checks state, from, before and to, the last four inputs: the state of a sequence is `shape`.
 void expect_state_rows(Specs in, const Dim& n_tokens, std::initializer_list<std::int64_t> shape);
 
+// Reads one row of the state, and writes one, for every token at most; `products` for every element
+// of these rows. The last four inputs are state, from, before and to.
+Cost recurrent_cost(Specs in, const TensorSpec& out, const Extents& extents, std::int64_t products);
+
 struct TokenRuns {
   // Of an op whose last four inputs are state, from, before and to.
   explicit TokenRuns(Views in);

@@ -2,7 +2,7 @@
 // Ops of one input and no attributes, element by element: y = f(x). Each one is its function and
 // how far f32 may miss it.
 
-#include "op_support.h"
+#include "elements.h"
 
 namespace weft::ops {
 
@@ -15,23 +15,13 @@ inline TensorSpec infer_unary(const Attrs&, Specs in) {
 template <double (*f)(double), double (*error)(double x, double y)>
 struct Unary {
   static void reference(const Attrs&, Views in, View out) {
-    each(in, out, [](double x) { return static_cast<float>(f(x)); });
+    each_element<float, float>(in[0], out, [](double x) { return static_cast<float>(f(x)); });
   }
   static void bound(const Attrs&, Views in, View bounds) {
-    each(in, bounds, [](double x) {
+    each_element<float, float>(in[0], bounds, [](double x) {
       const double e = error(x, f(x));
       return e == 0 ? 0 : bound_up(e);
     });
-  }
-
- private:
-  template <class F>
-  static void each(Views in, View out, F value) {
-    for (std::int64_t r = 0; r < out.rows(); ++r) {
-      const float* x = in[0].row<const float>(r);
-      float* y = out.row<float>(r);
-      for (std::int64_t c = 0; c < out.cols(); ++c) y[c] = value(x[c]);
-    }
   }
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "op_support.h"
+#include "elements.h"
 
 namespace weft {
 namespace {
@@ -19,18 +19,9 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return in[0];
 }
 
-template <class F>
-void each(Views in, View out, F value) {
-  for (std::int64_t r = 0; r < out.rows(); ++r) {
-    const float* x = in[0].row<const float>(r);
-    float* y = out.row<float>(r);
-    for (std::int64_t c = 0; c < out.cols(); ++c) y[c] = value(static_cast<double>(x[c]));
-  }
-}
-
 void reference(const Attrs& attrs, Views in, View out) {
   const auto& a = attrs.as<XieluAttrs>();
-  each(in, out, [&](double x) {
+  each_element<float, float>(in[0], out, [&](double x) {
     const double y = x > 0
                          ? a.positive * x * x + a.beta * x
                          : a.negative * (std::expm1(std::min<double>(x, a.limit)) - x) + a.beta * x;
@@ -42,7 +33,7 @@ void reference(const Attrs& attrs, Views in, View out) {
 // difference from x. Products that are flushed may be multiplied again.
 void bound(const Attrs& attrs, Views in, View bounds) {
   const auto& a = attrs.as<XieluAttrs>();
-  each(in, bounds, [&](double x) {
+  each_element<float, float>(in[0], bounds, [&](double x) {
     const double e = x > 0 ? 0 : std::expm1(std::min<double>(x, a.limit));
     const double factor = std::fabs(static_cast<double>(x > 0 ? a.positive : a.negative));
     const double curve = factor * (x > 0 ? x * x : std::fabs(e) + std::fabs(x));

@@ -72,8 +72,7 @@ bool split_like_readers(const Draft& draft, NodeId id, ColRange part, std::int64
   const bool small = (part.end - part.begin) * kSmallPart <= draft.graph[id].spec.shape.cols();
   if (share.split != Split::cols && !(share.split == Split::one && small)) return false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id)
-      continue;
+    if (!lanes::reads(draft.graph, node, i, id)) continue;
     PerLane cols;
     for (int lane = 0; lane < draft.lanes; ++lane) {
       cols.push_back(share.runs_in(lane)

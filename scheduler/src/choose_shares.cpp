@@ -54,8 +54,7 @@ struct StageCut {
       if (cut == cuts.end() || cut->second.split != Split::cols) continue;
       const Node& node = draft.graph[user];
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id)
-          continue;
+        if (!lanes::reads(draft.graph, node, i, id)) continue;
         std::vector<Cols> needs;
         std::int64_t width = 0;
         bool fits = true;

@@ -69,8 +69,7 @@ bool forces_join(const Draft& draft, NodeId id, Split split) {
   for (const NodeId user : draft.users[id]) {
     const Node& node = draft.graph[user];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == kNoNode || lanes::source_of(draft.graph, node.inputs[i]).node != id)
-        continue;
+      if (!lanes::reads(draft.graph, node, i, id)) continue;
       const Reach reach = reach_of(node, i);
       const bool by_cols = reach == Reach::same || reach == Reach::col;
       const bool by_rows = reach == Reach::same || (reach == Reach::row && !cuts_cols(draft, user));

@@ -101,6 +101,10 @@ NodeId state_of(const Graph& graph, NodeId id) {
   }
 }
 
+bool reads(const Graph& graph, const Node& node, std::size_t i, NodeId id) {
+  return node.inputs[i] != kNoNode && source_of(graph, node.inputs[i]).node == id;
+}
+
 bool is_output(const Graph& graph, NodeId id) {
   return std::ranges::any_of(graph.outputs(), [&](const Graph::Output& output) {
     return source_of(graph, output.node).node == id;

@@ -54,6 +54,9 @@ struct Source {
 };
 Source source_of(const Graph& graph, NodeId id);
 
+// Whether input i of `node` is the output of `id` or a view of it.
+bool reads(const Graph& graph, const Node& node, std::size_t i, NodeId id);
+
 // The state that a node is, views or writes; kNoNode if there is none.
 NodeId state_of(const Graph& graph, NodeId id);
 // The node that owns the memory of a node's output: follows views and state writers.

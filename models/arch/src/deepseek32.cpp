@@ -16,24 +16,24 @@ namespace {
 struct Sparse : Hparams {
   LatentHparams latent = {};
   float score_scale = 1;
-  std::int64_t H = 0, E = 0;               // of the indexer
-  std::int32_t top_k = 1;                  // positions that a token attends to
+  IndexerHparams indexer = {};
   std::vector<std::int64_t> chooses = {};  // 1: the layer has an indexer; 0: as the layer before
 };
 
 // The heads of the indexer begin with what rope turns.
 Chosen choose(const Layer& l, const Sparse& c, HeadStep rope, Tensor x, Tensor q_latent) {
   constexpr float kEps = 1e-6f;
-  const Shape width{c.E};
+  const std::int64_t H = c.indexer.H, E = c.indexer.E;
+  const Shape width{E};
   if (!q_latent)
     fail<ValueError>("layer {}: the indexer needs attn_q_a and attn_q_b, but the file has attn_q",
                      l.index);
-  Tensor q = project(l.w, "indexer.attn_q_b", c.H * c.E, c.latent.q_rank, q_latent);
-  Tensor k = layer_norm(project(l.w, "indexer.attn_k", c.E, c.D, x), kEps);
+  Tensor q = project(l.w, "indexer.attn_q_b", H * E, c.latent.q_rank, q_latent);
+  Tensor k = layer_norm(project(l.w, "indexer.attn_k", E, c.D, x), kEps);
   k = add(mul(k, l.w("indexer.k_norm.weight", width)), l.w("indexer.k_norm.bias", width));
-  return l.in.memory.choose(l.index, rope(l, "indexer_q", split_heads(q, c.H)),
-                            rope(l, "indexer_k", split_heads(k, 1)), {.k = c.top_k},
-                            project(l.w, "indexer.proj", c.H, c.D, x));
+  return l.in.memory.choose(l.index, rope(l, "indexer_q", split_heads(q, H)),
+                            rope(l, "indexer_k", split_heads(k, 1)), {.k = c.indexer.top_k},
+                            project(l.w, "indexer.proj", H, c.D, x));
 }
 
 template <HeadStep rope>
@@ -57,12 +57,7 @@ Sparse read_sparse(const Keys& keys, const ExpertRules& rules) {
   c.latent.q_rank = keys.count("attention.q_lora_rank", 1 << 20);  // the indexer needs it
   read_experts(keys, c, rules);
   c.score_scale = read_score_scale(keys, c, c.latent, false);
-  c.H = keys.count("attention.indexer.head_count", 1 << 16);
-  c.E = keys.count("attention.indexer.key_length", 1 << 16);
-  if (c.E < c.rope.n_rot)
-    keys.refuse("attention.indexer.key_length", c.E,
-                fmt::format("at least the {} elements that rope turns", c.rope.n_rot));
-  c.top_k = static_cast<std::int32_t>(keys.count("attention.indexer.top_k", INT32_MAX));
+  c.indexer = read_indexer(keys, c);
   c.chooses.assign(static_cast<std::size_t>(c.L), 1);
   return c;
 }

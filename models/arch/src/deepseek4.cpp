@@ -31,9 +31,8 @@ struct DeepSeek4 : Hparams {
   std::int64_t out_groups = 1, out_rank = 0;  // of the output projection
   std::vector<std::int64_t> ratios = {};      // by layer: tokens per pooled vector; 0: none
   RopeAttrs pooled_rope = {};                 // of layers with pooled vectors
-  std::int64_t index_H = 0, index_E = 0;
-  std::int32_t top_k = 1;     // pooled vectors that a token attends to
-  std::int64_t n_hashed = 0;  // layers with a table of experts
+  IndexerHparams indexer = {};                // chooses pooled vectors
+  std::int64_t n_hashed = 0;                  // layers with a table of experts
   StreamWeightsAttrs streams = {};
 };
 
@@ -45,10 +44,10 @@ Tensor pool(const Layer& l, std::string name, std::int64_t E, std::int64_t ratio
 
 Chosen choose(const Layer& l, const Memory& memory, const SpanAngles& angles, Tensor x, Tensor q) {
   const auto& c = static_cast<const DeepSeek4&>(l.c);
-  const std::int64_t H = c.index_H, E = c.index_E;
+  const std::int64_t H = c.indexer.H, E = c.indexer.E;
   q = split_heads(project(l.w, "indexer.attn_q_b", H * E, c.q_rank, q), H);
   const Tensor k = pool(l, "indexer_compressor", E, kIndexedRatio, angles, x);
-  return memory.choose(l.index, rotate_last(q, angles.rotate), k, {.k = c.top_k},
+  return memory.choose(l.index, rotate_last(q, angles.rotate), k, {.k = c.indexer.top_k},
                        project(l.w, "indexer.proj", H, c.D, x));
 }
 
@@ -145,12 +144,7 @@ void read_attention(const Keys& keys, DeepSeek4& c) {
                   fmt::format("a divisor of the {} heads", layer.H));
   }
   c.out_rank = keys.count("attention.output_lora_rank", kMax);
-  c.index_H = keys.count("attention.indexer.head_count", 1 << 16);
-  c.index_E = keys.count("attention.indexer.key_length", 1 << 16);
-  if (c.index_E < c.rope.n_rot)
-    keys.refuse("attention.indexer.key_length", c.index_E,
-                fmt::format("at least the {} elements that rope turns", c.rope.n_rot));
-  c.top_k = static_cast<std::int32_t>(keys.count("attention.indexer.top_k", INT32_MAX));
+  c.indexer = read_indexer(keys, c);
 }
 
 // Files may count layers for multi-token prediction and have none.

@@ -66,9 +66,7 @@ Grove read(const Keys& keys) {
   if (X % c.group_size != 0)
     keys.refuse("experts_per_group", c.group_size, fmt::format("a divisor of {} experts", X));
   c.group_F = keys.count_or("expert_chunk_feed_forward_length", 1 << 24, c.layer(0).E);
-  const auto scale = keys.find_number("expert_group_scale", -1e6, 1e6);
-  if (!scale) keys.missing("expert_group_scale");
-  c.group_scale = *scale;
+  c.group_scale = keys.number("expert_group_scale", -1e6, 1e6);
   return c;
 }
 

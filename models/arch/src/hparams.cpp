@@ -133,9 +133,7 @@ Hparams read_hparams(const Keys& keys, const HparamsRules& rules) {
   c.causal = keys.flag_or("attention.causal", rules.causal);
   const std::string_view eps_key =
       c.norm == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
-  const auto eps = keys.find_number(eps_key, 1e-30, 1);
-  if (!eps) keys.missing(eps_key);
-  c.eps = *eps;
+  c.eps = keys.number(eps_key, 1e-30, 1);
   c.clamp_qkv = keys.number_or("attention.clamp_kqv", 0, 1e30, 0);
   read_rope(keys, c);
   c.n_nextn = keys.size_or("nextn_predict_layers", 0, c.L - 1, 0);
@@ -239,6 +237,17 @@ void read_expert_limits(const Keys& keys, Hparams& c) {
   };
   c.experts.limits = read("swiglu_clamp_exp");
   c.experts.shared_limits = read("swiglu_clamp_shexp");
+}
+
+IndexerHparams read_indexer(const Keys& keys, const Hparams& c) {
+  IndexerHparams n;
+  n.H = keys.count("attention.indexer.head_count", kMaxHeads);
+  n.E = keys.count("attention.indexer.key_length", kMaxHeadWidth);
+  if (n.E < c.rope.n_rot)
+    keys.refuse("attention.indexer.key_length", n.E,
+                fmt::format("at least the {} elements that rope turns", c.rope.n_rot));
+  n.top_k = static_cast<std::int32_t>(keys.count("attention.indexer.top_k", INT32_MAX));
+  return n;
 }
 
 void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const WindowRules& rules) {

@@ -65,6 +65,12 @@ std::optional<float> Keys::find_number(std::string_view key, double min, double 
   return static_cast<float>(*value);
 }
 
+float Keys::number(std::string_view key, double min, double max) const {
+  const auto value = find_number(key, min, max);
+  if (!value) missing(key);
+  return *value;
+}
+
 float Keys::number_or(std::string_view key, double min, double max, float fallback) const {
   return find_number(key, min, max).value_or(fallback);
 }

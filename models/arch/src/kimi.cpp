@@ -57,11 +57,8 @@ Kimi read_ling(const Keys& keys) {
   if (!keys.flag_or("kda.safe_gate", true))
     fail<UnsupportedError>("{}: a decay without a lower bound ({} is false) is not supported",
                            keys.source().file(), keys.name("kda.safe_gate"));
-  const auto bound = keys.find_number("kda.gate_lower_bound", -1e6, 0);
-  if (!bound) keys.missing("kda.gate_lower_bound");
-  c.delta.log_decay = [bound](Tensor z, Tensor a) {
-    return scale(act::sigmoid(mul(z, a)), *bound);
-  };
+  const float bound = keys.number("kda.gate_lower_bound", -1e6, 0);
+  c.delta.log_decay = [bound](Tensor z, Tensor a) { return scale(act::sigmoid(mul(z, a)), bound); };
   read_expert_limits(keys, c);
   return c;
 }

@@ -49,9 +49,7 @@ MiniMax read(const Keys& keys) {
   MiniMax c{read_hparams(keys)};
   read_recurrent_layers(keys, c, 8);
   read_experts(keys, c, {.width = ExpertWidth::ffn, .required = true});
-  const auto factor = keys.find_number("residual_scale", -1e6, 1e6);
-  if (!factor) keys.missing("residual_scale");
-  c.residual_scale = *factor;
+  c.residual_scale = keys.number("residual_scale", -1e6, 1e6);
   return c;
 }
 

@@ -40,16 +40,13 @@ MiniMaxM3 read(const Keys& keys) {
   constexpr std::int64_t kMax = 1 << 20;
   MiniMaxM3 c{read_hparams(keys)};
   read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = false, .required = true});
-  const std::int64_t heads = keys.count("attention.indexer.head_count", kMax);
+  const IndexerHparams indexer = read_indexer(keys, c);
   for (const LayerHparams& n : c.layers) {
-    if (n.experts && n.G != heads)
-      keys.refuse("attention.indexer.head_count", heads, fmt::format("{}, the kv heads", n.G));
+    if (n.experts && n.G != indexer.H)
+      keys.refuse("attention.indexer.head_count", indexer.H, fmt::format("{}, the kv heads", n.G));
   }
-  c.E = keys.count("attention.indexer.key_length", kMax);
-  if (c.E < c.rope.n_rot)
-    keys.refuse("attention.indexer.key_length", c.E,
-                fmt::format("at least the {} elements that rope turns", c.rope.n_rot));
-  c.choice.k = static_cast<std::int32_t>(keys.count("attention.indexer.top_k", kMax));
+  c.E = indexer.E;
+  c.choice.k = indexer.top_k;
   c.choice.span = static_cast<std::int32_t>(keys.count("attention.indexer.block_size", kMax));
   c.choice.always =
       static_cast<std::int32_t>(keys.size_or("attention.indexer.local_blocks", 0, kMax, 0));

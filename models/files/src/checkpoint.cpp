@@ -19,15 +19,16 @@
 namespace weft {
 
 struct Checkpoint::Impl {
-  explicit Impl(files::OpenedFiles opened)
+  explicit Impl(files::OpenedFiles opened, std::vector<std::shared_ptr<const Impl>> viewed = {})
       : files(std::move(opened)),
         by_name(files::index_by_name(
             files.head.tensors, [](const CheckpointTensor& t) { return t.name; }, "tensor",
-            files.paths.front())) {}
+            files.paths.front())),
+        sources(std::move(viewed)) {}
 
   files::OpenedFiles files;
   std::vector<std::uint32_t> by_name;
-  std::vector<std::shared_ptr<const Impl>> sources;  // of with(): they own what `files` views
+  std::vector<std::shared_ptr<const Impl>> sources;  // they own what `files` views
 };
 
 Checkpoint::Checkpoint(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -62,13 +63,32 @@ Checkpoint Checkpoint::parse_copy(std::span<const std::byte> bytes, const std::s
   return Checkpoint(std::make_shared<const Impl>(std::move(files)));
 }
 
+namespace {
+
+// The same files, without what owns their bytes and texts.
+files::OpenedFiles view_of(const files::OpenedFiles& files) {
+  return {.paths = files.paths,
+          .maps = {},
+          .head = files.head,
+          .texts = nullptr,
+          .runs = nullptr,
+          .is_directory = files.is_directory,
+          .file_bytes = files.file_bytes};
+}
+
+// `texts` owns the value.
+MetaValue value_of(const KeyOverride& o, std::deque<std::string>& texts) {
+  if (const auto* number = std::get_if<std::int64_t>(&o.value)) return {MetaType::int64, *number};
+  if (const auto* number = std::get_if<double>(&o.value)) return {MetaType::float64, *number};
+  if (const auto* flag = std::get_if<bool>(&o.value)) return {MetaType::boolean, *flag};
+  const std::string_view text = texts.emplace_back(std::get<std::string>(o.value));
+  return {MetaType::string, text};
+}
+
+}  // namespace
+
 Checkpoint Checkpoint::with(std::span<const AddedTensor> added) const {
-  files::OpenedFiles files{.paths = impl_->files.paths,
-                           .maps = {},
-                           .head = impl_->files.head,
-                           .texts = nullptr,
-                           .is_directory = impl_->files.is_directory,
-                           .file_bytes = impl_->files.file_bytes};
+  files::OpenedFiles files = view_of(impl_->files);
   auto names = std::make_shared<std::deque<std::string>>();
   auto runs = std::make_shared<std::deque<std::vector<RowRun>>>();
   std::vector<std::shared_ptr<const Impl>> sources{impl_};
@@ -94,31 +114,11 @@ Checkpoint Checkpoint::with(std::span<const AddedTensor> added) const {
   }
   files.texts = std::move(names);
   files.runs = std::move(runs);
-  auto impl = std::make_shared<Impl>(std::move(files));
-  impl->sources = std::move(sources);
-  return Checkpoint(std::move(impl));
+  return Checkpoint(std::make_shared<const Impl>(std::move(files), std::move(sources)));
 }
-
-namespace {
-
-// `texts` owns the value.
-MetaValue value_of(const KeyOverride& o, std::deque<std::string>& texts) {
-  if (const auto* number = std::get_if<std::int64_t>(&o.value)) return {MetaType::int64, *number};
-  if (const auto* number = std::get_if<double>(&o.value)) return {MetaType::float64, *number};
-  if (const auto* flag = std::get_if<bool>(&o.value)) return {MetaType::boolean, *flag};
-  const std::string_view text = texts.emplace_back(std::get<std::string>(o.value));
-  return {MetaType::string, text};
-}
-
-}  // namespace
 
 Checkpoint Checkpoint::with_keys(std::span<const KeyOverride> overrides) const {
-  files::OpenedFiles files{.paths = impl_->files.paths,
-                           .maps = {},
-                           .head = impl_->files.head,
-                           .texts = nullptr,
-                           .is_directory = impl_->files.is_directory,
-                           .file_bytes = impl_->files.file_bytes};
+  files::OpenedFiles files = view_of(impl_->files);
   auto texts = std::make_shared<std::deque<std::string>>();
   std::vector<MetaEntry>& entries = files.head.metadata;
   for (const KeyOverride& o : overrides) {
@@ -132,9 +132,7 @@ Checkpoint Checkpoint::with_keys(std::span<const KeyOverride> overrides) const {
   files.head.by_key = files::index_by_name(
       entries, [](const MetaEntry& e) { return e.key; }, "key", path());
   files.texts = std::move(texts);
-  auto impl = std::make_shared<Impl>(std::move(files));
-  impl->sources = {impl_};
-  return Checkpoint(std::move(impl));
+  return Checkpoint(std::make_shared<const Impl>(std::move(files), std::vector{impl_}));
 }
 
 const std::string& Checkpoint::path() const {

@@ -43,6 +43,18 @@ struct OpenedFiles {
   std::int64_t file_bytes = 0;
 };
 
+// All rows of a matrix as rows first .. of a larger tensor.
+inline RowRun whole_run(const CheckpointTensor& matrix, std::int64_t first) {
+  const std::int64_t n = matrix.n_rows();
+  return {.data = matrix.data,
+          .first = first,
+          .n_rows = n,
+          .row_stride = matrix.row_bytes(),
+          .inner = n,
+          .part = matrix.part,
+          .file_offset = matrix.file_offset};
+}
+
 // Indices of `items`, sorted by name. Throws FormatError for equal names: "FILE: key 'K' appears
 // twice".
 template <class Items, class GetName>

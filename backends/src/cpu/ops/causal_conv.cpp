@@ -11,7 +11,7 @@ namespace weft::cpu {
 namespace {
 
 constexpr std::int64_t kTile = CausalConvKernels::kTile;
-enum Input : std::size_t { kX, kW, kBias, kState };
+using namespace causal_conv_inputs;
 
 // The parts of the scratch memory behind the order of the tokens.
 struct Scratch {

@@ -6,7 +6,7 @@
 namespace weft::cpu {
 namespace {
 
-enum Input : std::size_t { kQ, kK, kV, kDecay, kRemove, kWrite, kState };
+using namespace delta_rule_inputs;
 
 // Head h of an input [T, H, ..] or [T, H].
 TokenRows head(const View& x, std::int64_t h) {

@@ -6,7 +6,7 @@
 namespace weft::cpu {
 namespace {
 
-enum Input : std::size_t { kQ, kK, kV, kDecay, kBonus, kState };
+using namespace gated_linear_attention_inputs;
 
 // What head h of n_heads reads of an input [T, G, ..] or [T, G]: n_heads / G heads share a group.
 TokenRows head(const View& x, std::int64_t h, std::int64_t n_heads) {

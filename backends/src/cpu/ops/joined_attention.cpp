@@ -12,20 +12,7 @@
 namespace weft::cpu {
 namespace {
 
-enum Input : std::size_t {
-  kQ,
-  kK,
-  kTable,
-  kSlot,
-  kFirst,
-  kLast,
-  kK2,
-  kTable2,
-  kFirst2,
-  kLast2,
-  kChosen,
-  kSinks
-};
+using namespace joined_attention_inputs;
 
 // What the size of scratch memory depends on.
 struct Sizes {

@@ -10,7 +10,7 @@
 namespace weft::cpu {
 namespace {
 
-constexpr std::size_t kState = 3;
+using namespace pool_tokens_inputs;
 
 // The floats of the state per element.
 std::int64_t pool_floats(const Shape& state) {

@@ -9,7 +9,7 @@ namespace weft::cpu {
 namespace {
 
 constexpr std::int64_t kTile = SelectiveScanKernels::kTile;
-enum Input : std::size_t { kX, kDt, kA, kB, kC, kState };
+using namespace selective_scan_inputs;
 
 template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {

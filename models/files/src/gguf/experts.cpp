@@ -54,13 +54,7 @@ std::vector<RowRun> rows_of(const files::OpenedFiles& files, const Stack& stack)
                         printable_path(path_of(files, tensor)), printable(tensor.name),
                         to_string(first.spec), to_string(tensor.spec));
     }
-    runs.push_back({.data = tensor.data,
-                    .first = std::ssize(runs) * tensor.n_rows(),
-                    .n_rows = tensor.n_rows(),
-                    .row_stride = tensor.row_bytes(),
-                    .inner = tensor.n_rows(),
-                    .part = tensor.part,
-                    .file_offset = tensor.file_offset});
+    runs.push_back(files::whole_run(tensor, std::ssize(runs) * tensor.n_rows()));
   }
   return runs;
 }

@@ -81,13 +81,7 @@ void Tensors::add_experts(const std::string& name, const std::map<std::int64_t, 
     if (number != n) refuse(piece, "is of expert {}, but that of expert {} is missing", number, n);
     if (tensor.spec != model.spec)
       refuse(piece, "is {}, that of expert 0 {}", to_string(tensor.spec), to_string(model.spec));
-    runs.push_back({.data = tensor.data,
-                    .first = n * tensor.n_rows(),
-                    .n_rows = tensor.n_rows(),
-                    .row_stride = tensor.row_bytes(),
-                    .inner = tensor.n_rows(),
-                    .part = tensor.part,
-                    .file_offset = tensor.file_offset});
+    runs.push_back(files::whole_run(tensor, n * tensor.n_rows()));
   }
   const auto n = std::ssize(runs);
   if (config_.n_experts > 0 && static_cast<std::uint64_t>(n) != config_.n_experts)

@@ -331,10 +331,6 @@ bool Dfa::empty() const {
   return start_ == kDead;
 }
 
-bool Dfa::everything_matches() const {
-  return inverted().empty();
-}
-
 std::vector<std::pair<Dfa::State, CodePoints>> Dfa::moves(State s) const {
   std::map<State, CodePoints> by_state;
   for (std::size_t c = 0; c < borders_.size(); ++c) {

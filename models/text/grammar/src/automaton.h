@@ -71,7 +71,6 @@ class Dfa {
 
   bool matches(std::u32string_view text) const;
   bool empty() const;
-  bool everything_matches() const;
   // Lengths of the shortest and the longest text; kUnbounded for both if there is no text, and for
   // the longest if there is no maximum.
   std::pair<std::uint64_t, std::uint64_t> length_bounds() const;

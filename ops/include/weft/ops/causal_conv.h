@@ -11,6 +11,7 @@
 //
 // Source: Gu & Dao 2023, arXiv:2312.00752, section 3.4 (the short convolution of H3 and Mamba).
 
+#include <cstddef>
 #include <source_location>
 
 #include "weft/graph/tensor.h"
@@ -18,7 +19,12 @@
 
 namespace weft {
 
-extern const OpDef kCausalConv;  // inputs: x, w, bias, state, from, before, to
+// Indices of the inputs of kCausalConv.
+namespace causal_conv_inputs {
+enum Index : std::size_t { kX, kW, kBias, kState, kFrom, kBefore, kTo };
+}  // namespace causal_conv_inputs
+
+extern const OpDef kCausalConv;
 Tensor causal_conv(Tensor x, Tensor w, Tensor bias, const StateRows& rows,
                    std::source_location where = std::source_location::current());
 

@@ -15,6 +15,7 @@
 // channel, arXiv:2510.26692) and of RWKV 7 (remove = a, write = b; Peng et al. 2025,
 // arXiv:2503.14456).
 
+#include <cstddef>
 #include <source_location>
 
 #include "weft/graph/tensor.h"
@@ -26,7 +27,11 @@ struct DeltaRuleInputs {
   Tensor q, k, v, decay, remove, write;
 };
 
-// Inputs: q, k, v, decay, remove, write, state, from, before, to.
+// Indices of the inputs of kDeltaRule.
+namespace delta_rule_inputs {
+enum Index : std::size_t { kQ, kK, kV, kDecay, kRemove, kWrite, kState, kFrom, kBefore, kTo };
+}  // namespace delta_rule_inputs
+
 extern const OpDef kDeltaRule;
 Tensor delta_rule(const DeltaRuleInputs& in, const StateRows& rows,
                   std::source_location where = std::source_location::current());

@@ -18,6 +18,7 @@
 // arXiv:2405.21060), of lightning attention (arXiv:2401.04658), of gated linear attention (Yang et
 // al. 2023, arXiv:2312.06635) and of RWKV 6 (bonus; Peng et al. 2024, arXiv:2404.05892).
 
+#include <cstddef>
 #include <source_location>
 
 #include "weft/graph/tensor.h"
@@ -25,7 +26,12 @@
 
 namespace weft {
 
-extern const OpDef kGatedLinearAttention;  // inputs: q, k, v, decay, bonus, state, from, before, to
+// Indices of the inputs of kGatedLinearAttention.
+namespace gated_linear_attention_inputs {
+enum Index : std::size_t { kQ, kK, kV, kDecay, kBonus, kState, kFrom, kBefore, kTo };
+}  // namespace gated_linear_attention_inputs
+
+extern const OpDef kGatedLinearAttention;
 Tensor gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus,
                               const StateRows& rows,
                               std::source_location where = std::source_location::current());

@@ -17,6 +17,7 @@
 //
 // Source: DeepSeek-AI 2026, DeepSeek-V4 (compressed attention beside a window).
 
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <tuple>
@@ -41,7 +42,24 @@ struct LatentRun {
   Tensor chosen;
 };
 
-// inputs: q, k, table, slot, first, last, k2, table2, first2, last2, chosen?, sinks?
+// Indices of the inputs of kJoinedAttention.
+namespace joined_attention_inputs {
+enum Index : std::size_t {
+  kQ,
+  kK,
+  kTable,
+  kSlot,
+  kFirst,
+  kLast,
+  kK2,
+  kTable2,
+  kFirst2,
+  kLast2,
+  kChosen,  // optional
+  kSinks    // optional
+};
+}  // namespace joined_attention_inputs
+
 extern const OpDef kJoinedAttention;
 // The slot of both runs is that of the first.
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,

@@ -17,6 +17,7 @@
 // not depend on how many tokens a step has. Sources: DeepSeek-AI 2026, DeepSeek-V4 (compressed
 // attention); the running softmax: Milakov & Gimelshein 2018, arXiv:1805.02867.
 
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <tuple>
@@ -41,7 +42,12 @@ struct PoolTokensAttrs {
 float pool_token(const PoolTokensAttrs& attrs, Views in, std::int64_t t, std::int64_t e,
                  float* pools) noexcept;
 
-extern const OpDef kPoolTokens;  // inputs: x, scores, pos, state, from, before, to
+// Indices of the inputs of kPoolTokens.
+namespace pool_tokens_inputs {
+enum Index : std::size_t { kX, kScores, kPos, kState, kFrom, kBefore, kTo };
+}  // namespace pool_tokens_inputs
+
+extern const OpDef kPoolTokens;
 Tensor pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
                    const StateRows& rows,
                    std::source_location where = std::source_location::current());

@@ -11,6 +11,7 @@
 // Source: Gu & Dao 2023, arXiv:2312.00752, section 3.2 (S6, with the zero-order hold for A and the
 // Euler step for B).
 
+#include <cstddef>
 #include <source_location>
 
 #include "weft/graph/tensor.h"
@@ -18,7 +19,12 @@
 
 namespace weft {
 
-extern const OpDef kSelectiveScan;  // inputs: x, dt, a, b, c, state, from, before, to
+// Indices of the inputs of kSelectiveScan.
+namespace selective_scan_inputs {
+enum Index : std::size_t { kX, kDt, kA, kB, kC, kState, kFrom, kBefore, kTo };
+}  // namespace selective_scan_inputs
+
+extern const OpDef kSelectiveScan;
 Tensor selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c, const StateRows& rows,
                       std::source_location where = std::source_location::current());
 

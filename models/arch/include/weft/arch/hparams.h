@@ -105,6 +105,16 @@ void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules = {});
 // FormatError for negative limits.
 void read_expert_limits(const Keys& keys, Hparams& c);
 
+// The heads that choose which positions a token attends to.
+struct IndexerHparams {
+  std::int64_t H = 0;      // heads
+  std::int64_t E = 0;      // elements of a head
+  std::int32_t top_k = 1;  // what they choose: positions, or spans of them
+};
+// Reads attention.indexer.{head_count, key_length, top_k}. REQUIRES: c is from read_hparams().
+// Throws as Keys does, and FormatError if heads are too narrow for rope.
+IndexerHparams read_indexer(const Keys& keys, const Hparams& c);
+
 struct WindowRules {
   std::int64_t window = 0;  // if the file has no attention.sliding_window; 0: then there are none
   bool full_first = false;  // the first layer of every period sees everything, instead of the last

@@ -39,7 +39,9 @@ class Keys {
   std::vector<std::int64_t> find_counts(std::string_view key, std::int64_t L, std::int64_t min,
                                         std::int64_t max) const;
 
+  // A number in min..max; number() throws FormatError if it is absent.
   std::optional<float> find_number(std::string_view key, double min, double max) const;
+  float number(std::string_view key, double min, double max) const;
   float number_or(std::string_view key, double min, double max, float fallback) const;
   bool flag_or(std::string_view key, bool fallback) const;
 
