@@ -13,26 +13,18 @@
 #include "api/json.h"
 #include "api/native/routes.h"
 #include "api/ollama/routes.h"
+#include "api/openai.h"
 #include "api/responses/routes.h"
 #include "api/routes.h"
-#include "api/workers.h"
 
 namespace {
 
-struct NoModels : weft::api::Models {
-  void find(std::string_view, Ready) override {}
-  std::vector<weft::api::ListedModel> list() const override { return {}; }
-};
-
 const std::vector<const weft::api::FieldList*>& tables() {
   static const auto all = [] {
-    NoModels models;
-    weft::api::Workers workers(0);
-    weft::api::Services services{models, workers, {}};
     std::vector<const weft::api::FieldList*> found;
     for (const auto& routes :
-         {weft::api::openai_routes(services), weft::api::responses_routes(),
-          weft::api::anthropic_routes(), weft::api::ollama_routes(), weft::api::native_routes({})})
+         {weft::api::openai_routes(), weft::api::responses_routes(), weft::api::anthropic_routes(),
+          weft::api::ollama_routes(), weft::api::native_routes({})})
       for (const weft::api::Route& route : routes)
         if (route.request) found.push_back(route.request);
     return found;
