@@ -18,7 +18,7 @@ LIBRARIES = {
                    "models/files/src", "models/run/src",
                    "models/serve/src", "models/check/src"],
     r"utf8proc\.h": ["models/text"],
-    r"xxhash\.h": ["models/run/src", "models/check/src"],
+    r"xxhash\.h": ["graph/base/src"],
     r"zlib\.h|boost/|openssl/": [],
     r"CLI/|histedit\.h": [],
 }
