@@ -316,18 +316,20 @@ TABLES = {"machine": machine_table, "speed": speed_table, "cost": cost_table, "d
           "width": width_table}
 
 
-def render(path, results, section):
-    """Replaces the text between the markers of each table; tables without results do not change."""
+def write_tables(path, tables):
+    """Replaces the text between the markers of tables, given as lines, that have rows."""
     text = pathlib.Path(path).read_text()
-    for table_name, make in TABLES.items():
-        lines = list(make(list(results.values())))
-        if len(lines) == 2:
-            continue
-        name = f"{section} {table_name}".strip()
+    for name, lines in tables.items():
         block = f"<!-- table: {name} -->\n" + "\n".join(lines) + f"\n<!-- end: {name} -->"
-        text = re.sub(rf"<!-- table: {name} -->.*?<!-- end: {name} -->", lambda _, b=block: b, text,
-                      flags=re.S)
+        if len(lines) > 2:
+            text = re.sub(rf"<!-- table: {name} -->.*?<!-- end: {name} -->",
+                          lambda _, b=block: b, text, flags=re.S)
     pathlib.Path(path).write_text(text)
+
+
+def render(path, results, section):
+    write_tables(path, {f"{section} {name}".strip(): list(make(list(results.values())))
+                        for name, make in TABLES.items()})
 
 
 # ---- the program ---------------------------------------------------------------------------------

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Measures `weft serve`: tokens per second of 1, 4 and 32 streams at once, beside `generate`; the
-time to the first token, of new prompts and of cached ones; CPU time per token; the cost of idle
-connections. Needs a quiet machine.
+"""Measures `weft serve`, and other servers of OpenAI's interface if given: tokens per second of 1, 4
+and 32 streams at once and of `generate`, the CPU time of the server itself, the time to the first
+token of a prompt that is cached, the cost of idle connections. Needs a quiet machine.
+
+Results are added to a file: measure piece by piece, then render.
 
   bench/serve.py -m 1.1b-Q4_K_M.gguf
-  bench/serve.py -m 1.1b-Q4_K_M.gguf --streams 1,4,32 -n 128 --json > serve.json
-  bench/serve.py -m 1.1b-Q4_K_M.gguf --url http://127.0.0.1:9000   # another server
+  bench/serve.py -m 1.1b-Q4_K_M.gguf --peer "llama.cpp=llama-server -m {model} --port {port} \\
+      -np {slots} -c {context} -t 2"
+  bench/serve.py --soak 20000                       # many requests; exit code 1 if a check fails
+  bench/serve.py --render docs/server.md
 """
 
 import argparse
@@ -14,210 +18,243 @@ import json
 import os
 import pathlib
 import re
+import resource
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.parse
-import urllib.error
-import urllib.request
+
+from compare import table, write_tables
+from serve_client import Program, ask, completion, post
+from serve_soak import soak
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+OURS = "weft"
 STORY = "Once upon a time there was a small town by the sea, and in that town "
-TICKS = os.sysconf("SC_CLK_TCK")
+IDLE_SECONDS = 3
 
 
-class Server:
-    """`weft serve` as a process of its own, or another one that runs already."""
+# ---- measuring -----------------------------------------------------------------------------------
 
-    def __init__(self, args, slots):
-        self.process = None
-        if args.url:
-            url = urllib.parse.urlsplit(args.url)
-            self.host, self.port = url.hostname, url.port
-            return
-        self.log = tempfile.NamedTemporaryFile("r", prefix="weft-bench-")
-        command = [f"{args.bin}/weft", "serve", "-m", args.model, "--port", "0", "-np", str(slots),
-                   "-c", str(slots * args.context), "--log-file", "/dev/null", *args.flags]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                                        stderr=open(self.log.name, "w"))
-        while not (found := re.search(r"listening on http://(.+):(\d+)", self.log.read())):
-            if self.process.poll() is not None:
-                sys.exit(f"weft serve: exit {self.process.returncode}")
-            self.log.seek(0)
-            time.sleep(0.05)
-        self.host, self.port = found.group(1), int(found.group(2))
-        while self.status("/health") != 200:
-            time.sleep(0.1)
+class Stream:
+    """A completion of which nothing was cached: the times of its pieces, and its text."""
 
-    def status(self, path):
-        try:
-            with urllib.request.urlopen(f"http://{self.host}:{self.port}{path}") as reply:
-                return reply.status
-        except urllib.error.HTTPError as error:
-            return error.code
-
-    def usage(self):
-        """CPU seconds and resident bytes that are not pages of files."""
-        if not self.process:
-            return 0.0, 0
-        pid = self.process.pid
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            anonymous = int(re.search(r"RssAnon:\s+(\d+)", file.read()).group(1))
-        return (int(fields[11]) + int(fields[12])) / TICKS, anonymous << 10
-
-    def close(self):
-        if self.process:
-            self.process.terminate()
-            self.process.wait()
+    def __init__(self, answer):
+        if answer.status != 200:
+            sys.exit(f"status {answer.status}: {answer.body[:300]!r}")
+        events = answer.events()
+        pieces = [(at, e["choices"][0]["text"]) for at, e in zip(answer.times(), events)
+                  if e.get("choices") and e["choices"][0].get("text")]
+        self.times = [at for at, _ in pieces]
+        self.text = "".join(text for _, text in pieces)
+        self.usage = next((e["usage"] for e in events if e.get("usage")), {})
 
 
-async def stream(server, prompt, n_tokens, **fields):
-    """The times of the pieces of a completion, in seconds since its request."""
-    body = json.dumps({"prompt": prompt, "max_tokens": n_tokens, "ignore_eos": True,
-                       "temperature": 0, "stream": True, "model": "x", **fields}).encode()
-    reader, writer = await asyncio.open_connection(server.host, server.port)
-    start, times, tail = time.perf_counter(), [], b""
-    writer.write(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                 b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-    while data := await reader.read(65536):
-        now = time.perf_counter() - start
-        pieces = (tail + data).split(b"\ndata: {")
-        times += [now] * (len(pieces) - 1)
-        tail = pieces[-1][-16:]
-    writer.close()
-    if not times:
-        sys.exit(f"no tokens: {tail!r}")
-    return times
+async def streams_at_once(server, n_streams, n_tokens, tag):
+    """All begin at the same time; the tag makes their prompts new."""
+    answers = await asyncio.gather(*[
+        ask(server, post("/v1/completions", completion(f"{tag} {i} {STORY}", n_tokens)))
+        for i in range(n_streams)])
+    return [Stream(a) for a in answers]
 
 
-async def together(server, n_streams, n_tokens, tag):
-    start = time.perf_counter()
-    all_times = await asyncio.gather(*[
-        stream(server, f"{tag} {i} {STORY}", n_tokens) for i in range(n_streams)])
-    return time.perf_counter() - start, all_times
+def rate_of(streams, n_tokens):
+    """Tokens per second of all streams while all of them were generating. A piece may hold several
+    tokens, or none."""
+    begin, end = max(s.times[0] for s in streams), min(s.times[-1] for s in streams)
+    if end <= begin:
+        sys.exit(f"{n_tokens} tokens per stream are too few to measure their rate (-n)")
+    n = sum(sum(begin < t <= end for t in s.times) * n_tokens / len(s.times) for s in streams)
+    return n / (end - begin)
 
 
 def measure_streams(server, n_streams, args):
-    """The median of several rounds."""
-    rounds = []
+    """Medians of several rounds."""
+    rounds, texts = [], {}
     for r in range(args.rounds):
-        cpu = server.usage()[0]
-        seconds, times = asyncio.run(together(server, n_streams, args.tokens, f"round {r}"))
-        first = max(t[0] for t in times)
-        last = max(t[-1] for t in times)
-        n = n_streams * args.tokens
+        tag = f"round {r}"
+        cpu, start = server.cpu(), time.perf_counter()
+        streams = asyncio.run(streams_at_once(server, n_streams, args.tokens, tag))
+        seconds = time.perf_counter() - start
+        cpu = [b - a for a, b in zip(cpu, server.cpu())]
+        texts[tag] = [s.text for s in streams]
         rounds.append({
-            "tokens_per_second": n_streams * (args.tokens - 1) / (last - first),
+            "tokens_per_second": rate_of(streams, args.tokens),
             "seconds": seconds,
-            "first_token_ms": 1e3 * statistics.median(t[0] for t in times),
-            "slowest_first_token_ms": 1e3 * first,
-            "cpu_ms_per_token": 1e3 * (server.usage()[0] - cpu) / n})
-    middle = {k: statistics.median(r[k] for r in rounds) for k in rounds[0]}
-    return {"streams": n_streams, **middle}
+            "first_token_ms": 1e3 * statistics.median(s.times[0] for s in streams),
+            "slowest_first_token_ms": 1e3 * max(s.times[0] for s in streams),
+            "own_cpu_share": cpu[1] / max(cpu[0], 1e-9)})
+    return {"texts": texts, **{k: statistics.median(r[k] for r in rounds) for k in rounds[0]}}
 
 
 def measure_generate(args):
-    """Tokens per second of `generate` with the same prompt, and its CPU time per token."""
+    """Tokens per second of `generate` with the same prompt."""
     speeds = []
     for _ in range(args.rounds):
         done = subprocess.run(
             [f"{args.bin}/generate", "-m", args.model, "-p", STORY, "-n", str(args.tokens),
-             "--ignore-eos", "--temp", "0", "-c", str(args.context), *args.flags],
-            capture_output=True, check=True)
-        found = re.findall(r"(\d+) tokens +([\d.]+) tokens/s", done.stderr.decode())
-        speeds.append(float(found[-1][1]))
+             "--ignore-eos", "--temp", "0", "-c", str(args.context)], capture_output=True,
+            check=True)
+        found = re.findall(r"^generated +\d+ tokens +([\d.]+) tokens/s", done.stderr.decode(), re.M)
+        speeds.append(float(found[-1]))
     return statistics.median(speeds)
 
 
-def measure_cached_prefix(server, args):
+def measure_prefix(server, args):
     """Times to the first token of a long prompt: new, and again."""
-    prompt = "the old tower by the sea " * (args.prefix // 6)
-    new = asyncio.run(stream(server, prompt, 2))[0]
-    cached = asyncio.run(stream(server, prompt, 2))[0]
-    return {"prompt_words": len(prompt.split()), "new_ms": 1e3 * new, "cached_ms": 1e3 * cached}
+    new, cached, n = [], [], 0
+    for r in range(args.rounds):
+        words = f"round {r} " + "the old tower by the sea " * args.prefix
+        ids = json.loads(asyncio.run(ask(server, post("/tokenize", {"content": words}))).body)
+        prompt = ids["tokens"][:args.prefix]
+        for times in (new, cached):
+            request = post("/v1/completions", completion(prompt, 2))
+            stream = Stream(asyncio.run(ask(server, request)))
+            times.append(1e3 * stream.times[0])
+            n = stream.usage.get("prompt_tokens", len(prompt))
+    return {"prompt_tokens": n, "new_ms": statistics.median(new),
+            "cached_ms": statistics.median(cached)}
 
 
 def measure_idle(server, n_connections):
-    """Memory and CPU of keep-alive connections that say nothing."""
-    head = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    before = server.usage()[1]
-    sockets = []
+    """Memory and CPU of keep-alive connections that say nothing, and CPU without any."""
+    def cpu_percent():
+        before = server.cpu()[0]
+        time.sleep(IDLE_SECONDS)
+        return 100 * (server.cpu()[0] - before) / IDLE_SECONDS
+
+    alone, before, sockets = cpu_percent(), server.memory(), []
     for _ in range(n_connections):
-        sock = socket.create_connection((server.host, server.port))
-        sock.sendall(head)
-        sock.recv(4096)
+        sock = socket.create_connection(("127.0.0.1", server.port))
+        sock.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        if not sock.recv(4096).startswith(b"HTTP/1.1 200"):
+            sys.exit(f"connection {len(sockets)} was refused")
         sockets.append(sock)
-    cpu, memory = server.usage()
-    time.sleep(3)
-    result = {"connections": n_connections, "bytes": memory - before,
-              "cpu_percent": 100 * (server.usage()[0] - cpu) / 3}
+    result = {"connections": n_connections, "bytes": server.memory() - before,
+              "cpu_percent": cpu_percent(), "cpu_percent_alone": alone}
     for sock in sockets:
         sock.close()
     return result
 
 
-def measure(args):
-    results = {"model": pathlib.Path(args.model).name, "tokens": args.tokens, "streams": []}
-    if not args.url:
+def measure(program, args):
+    results = {"tokens": args.tokens, "streams": {}}
+    with program.start(args.model, max(args.streams), args.context) as server:
+        asyncio.run(streams_at_once(server, 2, 4, "warm"))
+        for n in args.streams:
+            print(f"{program.name}: {n} streams", file=sys.stderr)
+            results["streams"][str(n)] = measure_streams(server, n, args)
+        results["idle"] = measure_idle(server, args.connections)
+    with program.start(args.model, 1, args.prefix + 64) as server:
+        asyncio.run(streams_at_once(server, 1, 4, "warm"))
+        results["prefix"] = measure_prefix(server, args)
+    # Each text is the same beside others: the first of each round is also computed alone.
+    by_streams = [s.pop("texts") for s in results["streams"].values()]
+    results["same_texts"] = all(texts[tag][0] == by_streams[0][tag][0] for texts in by_streams
+                                for tag in texts)
+    if program.name == OURS:
         results["generate_tokens_per_second"] = measure_generate(args)
-    for n in args.streams:
-        server = Server(args, n)
-        try:
-            asyncio.run(together(server, n, 4, "warm"))
-            results["streams"].append(measure_streams(server, n, args))
-            if n == args.streams[0]:
-                results["prefix"] = measure_cached_prefix(server, args)
-                results["idle"] = measure_idle(server, args.connections)
-        finally:
-            server.close()
     return results
 
 
-def render(results):
-    lines = ["| streams | tokens/s, all | first token | slowest first | CPU per token |",
-             "|---|---|---|---|---|"]
-    if "generate_tokens_per_second" in results:
-        lines.append(f"| `generate` | {results['generate_tokens_per_second']:.1f} | | | |")
-    for s in results["streams"]:
-        lines.append(f"| {s['streams']} | {s['tokens_per_second']:.1f} | {s['first_token_ms']:.0f} ms"
-                     f" | {s['slowest_first_token_ms']:.0f} ms | {s['cpu_ms_per_token']:.3f} ms |")
-    if "generate_tokens_per_second" in results:
-        alone = results["streams"][0]["tokens_per_second"]
-        generate = results["generate_tokens_per_second"]
-        lines.append(f"\nOverhead per token of one stream: {1e6 / alone - 1e6 / generate:.0f} us "
-                     f"({100 * alone / generate:.1f} % of generate's speed).")
-    p, i = results["prefix"], results["idle"]
-    lines.append(f"First token after {p['prompt_words']} words: {p['new_ms']:.0f} ms, again "
-                 f"{p['cached_ms']:.0f} ms ({100 * p['cached_ms'] / p['new_ms']:.1f} %).")
-    lines.append(f"{i['connections']} idle connections: {i['bytes'] / 2**20:.1f} MiB, "
-                 f"{i['cpu_percent']:.1f} % of a CPU.")
-    return "\n".join(lines)
+# ---- tables --------------------------------------------------------------------------------------
+
+def streams_table(results):
+    rows = []
+    for key, r in results.items():
+        model, name = key.split(" ", 1)
+        if "generate_tokens_per_second" in r:
+            rows.append([model, "`generate`", "1", f"{r['generate_tokens_per_second']:.1f}", "", "",
+                         ""])
+        for n, s in r["streams"].items():
+            own = f"{100 * s['own_cpu_share']:.1f} %" if name == OURS else ""
+            rows.append([model, name, n, f"{s['tokens_per_second']:.1f}",
+                         f"{s['first_token_ms']:.0f} ms", f"{s['slowest_first_token_ms']:.0f} ms",
+                         own])
+    return table(["model", "program", "streams", "tokens/s, all", "first token", "the slowest one",
+                  "CPU time besides the model"], rows)
 
 
-def main():
+def bounds_table(results):
+    rows = []
+    for key, r in results.items():
+        model, name = key.split(" ", 1)
+        by_streams = [s["tokens_per_second"] for s in r["streams"].values()]
+        add = lambda what, figure, bound="": rows.append([model, name, what, figure, bound])
+        if len(by_streams) > 1:
+            first, *_, last = r["streams"]
+            add(f"decode of {last} streams against {first}",
+                f"{by_streams[-1] / by_streams[0]:.2f} times", "at least 3.5 times")
+            add("the same texts alone and beside others", "yes" if r["same_texts"] else "no", "yes")
+        if "generate_tokens_per_second" in r:
+            share = by_streams[0] / r["generate_tokens_per_second"]
+            add("one stream against `generate`", f"{100 * share:.1f} %", "at least 97 %")
+            own = next(iter(r["streams"].values()))["own_cpu_share"]
+            add("CPU time besides the model, one stream", f"{100 * own:.1f} %", "under 3 %")
+        p, i = r["prefix"], r["idle"]
+        add(f"first token of a cached prompt of {p['prompt_tokens']} tokens",
+            f"{p['cached_ms']:.1f} of {p['new_ms']:.0f} ms "
+            f"({100 * p['cached_ms'] / p['new_ms']:.1f} %)", "under 5 %")
+        add(f"{i['connections']} idle connections",
+            f"{i['bytes'] / 2**20:.1f} MiB, {i['cpu_percent']:.1f} % of a CPU",
+            "under 40 MB, no CPU")
+        add("idle", f"{i['cpu_percent_alone']:.1f} % of a CPU", "0 %")
+    return table(["model", "program", "what", "measured", "bound"], rows)
+
+
+TABLES = {"serve streams": streams_table, "serve bounds": bounds_table}
+
+
+# ---- the program ---------------------------------------------------------------------------------
+
+def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-m", "--model", default=str(ROOT / "examples/models/weft-stories.gguf"))
-    parser.add_argument("--bin", default=str(ROOT / "build/release/bin"))
-    parser.add_argument("--url", help="a server that runs already")
-    parser.add_argument("--streams", default="1,4,32", help="numbers of streams at once")
-    parser.add_argument("-n", "--tokens", type=int, default=128, help="tokens per stream")
-    parser.add_argument("-c", "--context", type=int, default=512, help="tokens per slot")
-    parser.add_argument("-r", "--rounds", type=int, default=3)
-    parser.add_argument("--prefix", type=int, default=300, help="words of the long prompt")
-    parser.add_argument("--connections", type=int, default=900, help="idle ones")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("flags", nargs="*", help="after --: more flags for weft serve and generate")
-    args = parser.parse_args()
-    args.streams = [int(n) for n in args.streams.split(",")]
-    results = measure(args)
-    print(json.dumps(results, indent=1) if args.json else render(results))
+    add = parser.add_argument
+    add("-m", "--model", help="GGUF file to measure with")
+    add("--bin", default=str(ROOT / "build/release/bin"), help="folder of our programs")
+    add("--peer", dest="peers", type=Program, action="append", default=[], metavar="NAME=COMMAND",
+        help="another server to compare with; {model}, {port}, {slots}, {context} are replaced")
+    add("--streams", default="1,4,32", help="numbers of streams at once (default 1,4,32)",
+        type=lambda text: [int(n) for n in text.split(",")])
+    add("-n", "--tokens", type=int, default=128, help="tokens per stream (default 128)")
+    add("-c", "--context", type=int, default=512, help="tokens per slot (default 512)")
+    add("-r", "--rounds", type=int, default=3)
+    add("--prefix", type=int, default=4096, help="tokens of the long prompt (default 4096)")
+    add("--connections", type=int, default=1000, help="idle ones (default 1000)")
+    add("--soak", type=int, default=0, metavar="N", help="check weft serve with N mixed requests")
+    add("--seed", type=int, default=1, help="of the mix of --soak")
+    add("--results", type=pathlib.Path, default=ROOT / "build/serve.json",
+        help="file of results (default build/serve.json)")
+    add("--render", metavar="FILE", help="write the tables of all results into this file")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    args = parse(arguments)
+    ours = Program(f"{OURS}={args.bin}/weft serve -m {{model}} --port {{port}} -np {{slots}} "
+                   f"-c {{context}} --log-file /dev/null")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, args.connections + 1000), most))
+    if args.soak:
+        bundled = str(ROOT / "examples/models/weft-stories.gguf")
+        return soak(ours, args.model or bundled, args.soak, args.seed)
+    results = json.loads(args.results.read_text()) if args.results.exists() else {}
+    if args.model:
+        if os.getloadavg()[0] > 0.3 * (os.cpu_count() or 1):
+            print(f"warning: the machine is busy (load {os.getloadavg()[0]:.2f})", file=sys.stderr)
+        for program in [ours, *args.peers]:
+            results[f"{pathlib.Path(args.model).stem} {program.name}"] = measure(program, args)
+        args.results.parent.mkdir(parents=True, exist_ok=True)
+        args.results.write_text(json.dumps(results, indent=1) + "\n")
+    tables = {name: list(make(results)) for name, make in TABLES.items()}
+    if args.render:
+        write_tables(args.render, tables)
+    else:
+        print("\n\n".join("\n".join(lines) for lines in tables.values() if len(lines) > 2))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -126,6 +126,25 @@ class Models(ServeTest):
             config.write_text(text)
             self.refuses(1, message, "weft", "serve", "--models-file", config, "--port", "0")
 
+    def test_a_file_of_models_in_toml(self):
+        config = self.folder / "models.toml"
+        config.write_text(f'[[models]]\npath = "{MODEL}"\nnames = ["small"]\nctx_size = 512\n'
+                          "parallel = 1\npreload = true\n")
+        server = self.serve("--models-file", config, model=None)
+        server.wait_for("small is loaded")
+        self.assertEqual(server.post("/v1/chat/completions", CHAT).json["model"], "small")
+        for text, message in (
+                ("[[models]]\n", "line 1: models[0].path: is required"),
+                (f'[[models]]\npath = "{MODEL}"\nparallel = "two"\n',
+                 'line 3: models[0].parallel: expected a whole number'),
+                (f'[[models]]\npath = "{MODEL}"\n[[models]]\npath = 1979-05-27\nsize = 1\n',
+                 "line 5: models[1].size: expected one of path, names"),
+                ("models = []\n[server]\nport = 80\n", "line 2: server: expected one of models"),
+                ("[[models]\n", "line 1, column"), ("", "models"), ("models = nan", "models")):
+            config.write_text(text)
+            self.refuses(1, f"models.toml: {message}" if message.startswith("line") else message,
+                         "weft", "serve", "--models-file", config, "--port", "0")
+
 
 class Traces(ServeTest):
     def test_replay(self):
@@ -147,6 +166,36 @@ class Traces(ServeTest):
         (traces / "other.json").write_text(json.dumps(trace))
         self.assertEqual(run("weft", "replay", traces / "other.json").code, 1)
         self.refuses(1, "not a trace", "weft", "replay", MODEL)
+
+
+class Profiles(ServeTest):
+    def test_the_profile_of_one_request(self):
+        folder = self.folder / "profiles"
+        folder.mkdir()
+        server = self.serve("--profile-requests", folder)
+        wanted = {"X-Weft-Profile": "1"}
+        for path, body in (("/v1/chat/completions", {**CHAT, "stream": True}),
+                           ("/api/generate", {"prompt": "Once", "options": {"num_predict": 5}})):
+            reply = server.post(path, body, headers=wanted)
+            self.assertEqual(reply.status, 200)
+            file = folder / f"{reply.headers['x-request-id']}.json"
+            events = json.loads(file.read_text())["traceEvents"]
+            steps = [e["name"] for e in events if e.get("cat") == "step"]
+            self.assertRegex(steps[-1], r"^1 of 1 tokens after \d+$")
+            picture = self.folder / "plan.svg"
+            self.runs("weft", "plan", "-m", MODEL, "--svg", picture, "--profile", file)
+            self.assertIn("</svg>", picture.read_text())
+        server.post("/v1/completions", {"prompt": "Once", "max_tokens": 3})
+        server.post("/v1/completions", {"prompt": 5}, headers=wanted)  # refused: no steps
+        self.assertEqual(len(list(folder.iterdir())), 2)
+        yes = server.post("/v1/completions", {"prompt": "Once"}, headers={"X-Weft-Profile": "yes"})
+        self.assertEqual((yes.status, yes.json["error"]["param"]), (400, "X-Weft-Profile"))
+
+    def test_refused_without_a_folder(self):
+        reply = self.serve().post("/v1/completions", {"prompt": "Once", "max_tokens": 3},
+                                  headers={"X-Weft-Profile": "1"})
+        self.assertEqual(reply.status, 400)
+        self.assertIn("--profile-requests", reply.json["error"]["message"])
 
 
 class Keys(ServeTest):

@@ -105,6 +105,16 @@ class Weights(SystemTest):
         self.assertEqual(said.code, 0, said.err)
         self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--cache-type-k", "f16", *args)
 
+    def test_prefill_is_wide_again_after_the_cache_shrank(self):
+        total = self.plan("--weights", "mapped", "--cache-type-k", "q8_0", "--cache-type-v",
+                          "q8_0")["memory"]["total"]
+        said = self.plan("--mem-budget", str(total), "--weights", "mapped")["concessions"]
+        self.assertEqual([c.split(":")[0] for c in said], ["cache F16 -> Q8_0"])
+        # What the cache leaves is enough for resident weights, which are faster.
+        plan = self.plan("--mem-budget", str(total))
+        self.assertEqual(plan["weights"]["mode"], "resident")
+        self.assertTrue(plan["concessions"][0].startswith("cache F16 -> Q8_0: "))
+
     def test_same_logits_for_any_number_of_workers(self):
         for mode in ("mapped", "resident"):
             outs = []

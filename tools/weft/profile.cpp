@@ -14,6 +14,7 @@
 #include "common/flags.h"
 #include "profile_file.h"
 #include "profile_report.h"
+#include "profile_times.h"
 #include "profile_trace.h"
 #include "subcommand.h"
 
@@ -27,21 +28,6 @@ struct Flags {
   std::string trace;
   bool no_fold = false, json = false, again = false;
 };
-
-// The place of a step among a session's plans.
-struct Where {
-  std::size_t plan = 0, step = 0;
-  auto operator<=>(const Where&) const = default;
-};
-
-Where find(const Session& session, const PlanStep* step) {
-  for (std::size_t i = 0; i < session.n_plans(); ++i) {
-    const std::vector<PlanStep>& steps = session.plan(i).steps;
-    if (step >= steps.data() && step < steps.data() + steps.size())
-      return {i, static_cast<std::size_t>(step - steps.data())};
-  }
-  fail<Error>("the call belongs to no plan of the session");
-}
 
 std::string folded(const std::string& path) {
   const LayerPath parsed = parse_layer_path(path);
@@ -57,7 +43,7 @@ class Sums {
   void add_calls(const Profiler& profiler, PhaseProfile& phase) {
     for (int w = 0; w < profiler.workers(); ++w) {
       for (const ProfiledCall& call : profiler.calls(w)) {
-        busy_[find(session_, call.step)] += static_cast<double>(call.ns());
+        busy_[find_step(session_, call.step)] += static_cast<double>(call.ns());
         phase.busy_ns[static_cast<std::size_t>(w)] += static_cast<double>(call.ns());
       }
     }
@@ -91,71 +77,8 @@ class Sums {
 
  private:
   const Session& session_;
-  std::map<Where, double> busy_;
-  std::map<Where, Work> work_;
-};
-
-struct Step {
-  std::int64_t depth = 0, n_tokens = 0, begin_ns = 0, end_ns = 0;
-  double ns() const { return static_cast<double>(end_ns - begin_ns); }
-};
-
-// Sums up the times of each plan for the trace file, over all phases.
-class PlanTimes {
- public:
-  explicit PlanTimes(const Session& session) : session_(session) {
-    for (std::size_t i = 0; i < session.n_plans(); ++i) {
-      const Plan& plan = session.plan(i);
-      plans_.push_back({plan.name, plan_signature(session.graph(i), plan), 0, 0, {}});
-      for (const PlanStep& step : plan.steps)
-        plans_.back().nodes.push_back({step.path, step.kernel, 0, 0});
-    }
-  }
-
-  void add(const Profiler& profiler, const std::vector<Step>& steps) {
-    for (int w = 0; w < profiler.workers(); ++w) {
-      for (const ProfiledCall& call : profiler.calls(w)) {
-        const Where where = find(session_, call.step);
-        plans_[where.plan].nodes[where.step].ns += static_cast<double>(call.ns());
-      }
-    }
-    for (const Step& step : steps) {
-      const std::size_t at = session_.plan_for(step.n_tokens);
-      ProfiledPlan& plan = plans_[at];
-      ++plan.steps;
-      plan.wall_ns += step.ns();
-      const std::vector<PlanStep>& planned = session_.plan(at).steps;
-      for (std::size_t s = 0; s < planned.size(); ++s) {
-        plan.nodes[s].bytes +=
-            work_of_node(session_.graph(at), planned[s].node, step.depth, step.n_tokens).bytes();
-      }
-    }
-  }
-
-  // Means of the steps, of plans that had any.
-  ProfileFile file() const {
-    const SessionOptions& o = session_.options();
-    ProfileFile file{.model = session_.model().facts().name,
-                     .weights = std::string(to_string(o.weights)),
-                     .backend = o.backend,
-                     .route = o.route,
-                     .isa = cpu_isa_name(),
-                     .context = o.context,
-                     .workers = o.workers,
-                     .plans = {}};
-    for (ProfiledPlan plan : plans_) {
-      if (plan.steps == 0) continue;
-      const auto n = static_cast<double>(plan.steps);
-      plan.wall_ns /= n;
-      for (ProfiledNode& node : plan.nodes) node.ns /= n, node.bytes /= n;
-      file.plans.push_back(std::move(plan));
-    }
-    return file;
-  }
-
- private:
-  const Session& session_;
-  std::vector<ProfiledPlan> plans_;
+  std::map<PlaceOfStep, double> busy_;
+  std::map<PlaceOfStep, Work> work_;
 };
 
 std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
@@ -181,7 +104,7 @@ void run_steps(Session& session, const Test& test, Profiler& clock, ObserverOf o
     part.back().logits = true;
     const std::int64_t begin_ns = clock.now_ns();
     session.step(part, &cli::interrupted(), observer_of(done / width));
-    after(Step{test.depth + done, n, begin_ns, clock.now_ns()});
+    after(ProfiledStep{test.depth + done, n, begin_ns, clock.now_ns()});
   }
 }
 
@@ -193,12 +116,12 @@ double median(std::vector<double> values) {
 
 // Runs all steps with the profiler. Records are evaluated afterwards, because doing it between
 // steps would evict the caches.
-std::vector<Step> run_watched(Session& session, const Test& test, Profiler& profiler) {
-  std::vector<Step> steps;
+std::vector<ProfiledStep> run_watched(Session& session, const Test& test, Profiler& profiler) {
+  std::vector<ProfiledStep> steps;
   steps.reserve(static_cast<std::size_t>(test.tokens));
   run_steps(
       session, test, profiler, [&](auto) { return &profiler; },
-      [&](const Step& step) { steps.push_back(step); });
+      [&](const ProfiledStep& step) { steps.push_back(step); });
   return steps;
 }
 
@@ -211,18 +134,18 @@ class Comparison {
       : session_(session), test_(test), ignored_(ignored) {}
 
   // After the watched steps of a repetition.
-  void run(const std::vector<Step>& watched) {
-    std::vector<Step> steps;
+  void run(const std::vector<ProfiledStep>& watched) {
+    std::vector<ProfiledStep> steps;
     steps.reserve(watched.size());
     ignored_.clear();
     run_steps(
         session_, test_, ignored_,
         [&](std::int64_t i) { return is_plain(i) ? nullptr : &ignored_; },
-        [&](const Step& step) { steps.push_back(step); });
+        [&](const ProfiledStep& step) { steps.push_back(step); });
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (!is_plain(static_cast<std::int64_t>(i))) continue;
       const bool last = i + 1 == steps.size() || steps[i + 1].n_tokens != steps[i].n_tokens;
-      const Step& other = last ? watched[i] : steps[i + 1];
+      const ProfiledStep& other = last ? watched[i] : steps[i + 1];
       plain_.push_back(steps[i].ns());
       ratios_.push_back(other.ns() / steps[i].ns());
     }
@@ -248,14 +171,14 @@ class Comparison {
   std::vector<double> plain_, ratios_;
 };
 
-void add_to_trace(const Session& session, const Test& test, const std::vector<Step>& steps,
+void add_to_trace(const Session& session, const Test& test, const std::vector<ProfiledStep>& steps,
                   const Profiler& profiler, Trace& trace) {
-  for (const Step& step : steps) {
+  for (const ProfiledStep& step : steps) {
     trace.add_step(
         fmt::format("{} of {} after {}", to_string(test.phase), step.n_tokens, step.depth),
         session.plan(session.plan_for(step.n_tokens)).name, step.begin_ns, step.end_ns);
   }
-  trace.add_calls(profiler);
+  for (int w = 0; w < profiler.workers(); ++w) trace.add_calls(w, profiler.calls(w));
 }
 
 PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flags,
@@ -269,9 +192,9 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
   run_watched(session, test, profiler);  // to warm up
   profiler.clear();
   for (std::int64_t r = 0; r < flags.repeats; ++r) {
-    const std::vector<Step> steps = run_watched(session, test, profiler);
+    const std::vector<ProfiledStep> steps = run_watched(session, test, profiler);
     comparison.run(steps);
-    for (const Step& step : steps) {
+    for (const ProfiledStep& step : steps) {
       phase.wall_ns += step.ns();
       sums.add_step(step.depth, step.n_tokens, phase);
     }

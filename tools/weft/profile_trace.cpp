@@ -52,17 +52,15 @@ void Trace::add_step(const std::string& name, const std::string& plan, std::int6
   add(text_of(event));
 }
 
-void Trace::add_calls(const Profiler& profiler) {
-  for (int w = 0; w < profiler.workers(); ++w) {
-    for (const ProfiledCall& call : profiler.calls(w)) {
-      Json event =
-          slice(call.step->path, call.step->op, kStepTrack + 1 + w, call.begin_ns, call.end_ns);
-      event["args"] = {{"kernel", call.step->kernel},
-                       {"stage", call.step->stage},
-                       {"rows", {call.row0, call.row1}},
-                       {"columns", {call.col0, call.col1}}};
-      add(text_of(event));
-    }
+void Trace::add_calls(int worker, std::span<const ProfiledCall> calls) {
+  for (const ProfiledCall& call : calls) {
+    Json event =
+        slice(call.step->path, call.step->op, kStepTrack + 1 + worker, call.begin_ns, call.end_ns);
+    event["args"] = {{"kernel", call.step->kernel},
+                     {"stage", call.step->stage},
+                     {"rows", {call.row0, call.row1}},
+                     {"columns", {call.col0, call.col1}}};
+    add(text_of(event));
   }
 }
 

@@ -2,6 +2,7 @@
 // What every worker did when, for trace viewers.
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "weft/files/output_file.h"
@@ -18,7 +19,7 @@ class Trace {
 
   void add_step(const std::string& name, const std::string& plan, std::int64_t begin_ns,
                 std::int64_t end_ns);
-  void add_calls(const Profiler& profiler);
+  void add_calls(int worker, std::span<const ProfiledCall> calls);
   // `about`: a JSON object, what was measured. REQUIRES: called at most once, at the end.
   void commit(const std::string& about);
 

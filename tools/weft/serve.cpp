@@ -7,6 +7,7 @@
 #include "weft/run/session.h"
 
 #include "plan_svg.h"
+#include "request_profile.h"
 #include "serve/program.h"
 #include "subcommand.h"
 
@@ -29,7 +30,7 @@ std::string draw_plan(const Model& model, SessionOptions options) {
 int serve(int argc, char** argv) {
   server::Flags flags;
   if (const auto code = server::parse(argc, argv, flags)) return *code;
-  return server::serve(std::move(flags), draw_plan, WEFT_VERSION);
+  return server::serve(std::move(flags), {draw_plan, make_request_profile, WEFT_VERSION});
 }
 
 }  // namespace

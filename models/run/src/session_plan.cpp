@@ -123,18 +123,17 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   return true;
 }
 
-// Halves the cache, if the model's heads are whole blocks.
-bool shrink_cache(const Model& model, const Limits& limits, PlannedModel& planned) {
-  SessionOptions smaller = planned.options;
-  if (limits.explicit_cache || smaller.cache_k == q8_0) return false;
+// Halves the cache, if the model's heads are whole blocks. What was given up before is regained.
+// `options` and `bytes` are those before all concessions.
+bool shrink_cache(const Model& model, const Limits& limits, const SessionOptions& options,
+                  std::int64_t bytes, PlannedModel& planned) {
+  if (limits.explicit_cache || options.cache_k == q8_0) return false;
+  SessionOptions smaller = options;
   smaller.cache_k = smaller.cache_v = q8_0;
   try {
     PlannedModel with = plan_all(model, smaller, smaller.weights);
-    with.concessions = planned.concessions;
-    with.concessions.push_back(
-        fmt::format("cache {} -> {}: saves {}", planned.options.cache_k.name(), q8_0.name(),
-                    human_bytes(planned.memory.total() - with.memory.total())));
-    with.evicted_bytes = planned.evicted_bytes;
+    with.concessions.push_back(fmt::format("cache {} -> {}: saves {}", options.cache_k.name(),
+                                           q8_0.name(), human_bytes(bytes - with.memory.total())));
     with.weights_reason = planned.weights_reason;
     planned = std::move(with);
   } catch (const Error&) {  // heads of another width
@@ -143,17 +142,20 @@ bool shrink_cache(const Model& model, const Limits& limits, PlannedModel& planne
   return true;
 }
 
-constexpr Concession kConcessions[] = {drop_tables, narrow, shrink_cache};
-
 // Makes concessions until `needed` of the plans fits; false if it does not even with all of them.
 template <class Needed>
 bool fit(const Model& model, const Limits& limits, PlannedModel& planned, Needed needed) {
-  for (const Concession concession : kConcessions) {
-    while (needed(planned) > planned.options.mem_budget) {
-      if (!concession(model, limits, planned)) break;
+  const SessionOptions options = planned.options;
+  const std::int64_t bytes = planned.memory.total();
+  const auto fits = [&] { return needed(planned) <= options.mem_budget; };
+  const auto concede = [&] {
+    for (const Concession concession : {drop_tables, narrow}) {
+      while (!fits() && concession(model, limits, planned)) {
+      }
     }
-  }
-  return needed(planned) <= planned.options.mem_budget;
+    return fits();
+  };
+  return concede() || (shrink_cache(model, limits, options, bytes, planned) && concede());
 }
 
 std::int64_t needed_bytes(const PlannedModel& planned) {
@@ -311,10 +313,20 @@ PlannedModel plan_model(const Model& model, const SessionOptions& options) {
   const Limits limits{.explicit_budget = options.mem_budget != 0,
                       .explicit_cache = options.cache_k.valid() || options.cache_v.valid()};
   std::string reason = "requested";
-  if (resolved.weights != WeightMode::mapped) {
-    if (auto planned = plan_resident(model, resolved, limits, reason)) return std::move(*planned);
-  }
-  return plan_mapped(model, resolved, limits, std::move(reason));
+  if (resolved.weights == WeightMode::mapped)
+    return plan_mapped(model, resolved, limits, std::move(reason));
+  if (auto planned = plan_resident(model, resolved, limits, reason)) return std::move(*planned);
+  PlannedModel mapped = plan_mapped(model, resolved, limits, std::move(reason));
+  if (mapped.options.cache_k == resolved.cache_k) return mapped;
+  // The cache had to shrink anyway, which may leave room for resident weights.
+  SessionOptions smaller = resolved;
+  smaller.cache_k = mapped.options.cache_k;
+  smaller.cache_v = mapped.options.cache_v;
+  std::string why_not;
+  auto resident = plan_resident(model, smaller, limits, why_not);
+  if (!resident) return mapped;
+  resident->concessions.insert(resident->concessions.begin(), mapped.concessions.front());
+  return std::move(*resident);
 }
 
 }  // namespace weft

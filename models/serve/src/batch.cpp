@@ -91,7 +91,8 @@ void Batch::take_rows(std::span<const float> rows) {
 
 std::span<const Batch::Event> Batch::step(std::span<Generation* const> generations,
                                           const std::atomic<bool>* cancel,
-                                          std::span<const std::int64_t> max_tokens) {
+                                          std::span<const std::int64_t> max_tokens,
+                                          NodeObserver* observer) {
   check(generations, session_);
   events_.clear();
   parts_.clear();
@@ -116,7 +117,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
 
   std::span<const float> rows;
   try {
-    rows = session_.step(tokens_, cancel);
+    rows = session_.step(tokens_, cancel, observer);
   } catch (const CancelledError&) {
     return events_;
   }

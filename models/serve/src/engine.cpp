@@ -1,9 +1,11 @@
 #include "weft/serve/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/run/nan_error.h"
 
 #include "engine_impl.h"
 
@@ -20,6 +22,20 @@ std::vector<PromptPacing::Width> widths(const Session& session) {
     all.push_back({t->bound, static_cast<double>(plan.predicted_ns) * 1e-9});
   }
   return all;
+}
+
+// Leaves the sequence empty.
+void warm_up(Session& session) {
+  constexpr std::array<TokenId, 2> kTokens{0, 0};
+  try {
+    for (const std::size_t n : {std::size_t{2}, std::size_t{1}}) {
+      if (session.options().context >= std::int64_t(n))
+        session.feed(0, std::span(kTokens).first(n));
+      session.truncate(0, 0);
+    }
+  } catch (const NanError&) {  // a matter of requests, if they get it, too
+    session.truncate(0, 0);
+  }
 }
 
 }  // namespace
@@ -39,6 +55,7 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
   for (std::int32_t i = 0; i < o.slots; ++i) slots[static_cast<std::size_t>(i)].index = i;
   memory_use = session.memory();
   context = session.options().context;
+  if (o.warm_up && model->facts().causal && !model->facts().encodes) warm_up(session);
   if (!model->facts().causal) {
     const Embedder& embedder = embedder_for({});
     memory_use = embedder.session().memory();

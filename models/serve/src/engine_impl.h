@@ -1,8 +1,8 @@
 #pragma once
 // The parts of an engine. What other threads call is in engine.cpp. Everything else belongs to the
 // engine's thread: its loop in engine_loop.cpp, the steps in engine_step.cpp, the queue and the
-// slots in engine_slots.cpp, the memory of sequences in engine_memory.cpp, what it does between
-// steps in engine_tasks.cpp.
+// slots in engine_slots.cpp, the memory of sequences in engine_memory.cpp, profiles of steps in
+// engine_watch.cpp, what it does between steps in engine_tasks.cpp.
 
 #include <deque>
 #include <memory>
@@ -113,6 +113,10 @@ struct Engine::Impl {
   void report_prompt(Slot& slot);
   void collect(const Batch::Event& event);
 
+  // Profiles of steps.
+  NodeObserver* begin_watching(std::span<Slot* const> some);
+  void tell_watchers(std::span<Slot* const> some);
+
   // Between steps.
   std::size_t idle_slot(std::int32_t index) const;  // as an index
   SlotFile save_slot(std::int32_t index, const std::string& path);
@@ -156,6 +160,10 @@ struct Engine::Impl {
   std::vector<serve::EngineRequest*> requests;
   std::vector<std::int64_t> limits;
   std::int64_t n_text_tokens = 0;  // of texts that generate
+  // Of the steps that somebody watches.
+  std::unique_ptr<Profiler> profiler;         // null until there is one
+  std::vector<std::int64_t> watched_lengths;  // before the step, of its texts
+  std::int64_t watched_begin_ns = 0;
   std::thread thread;
 };
 

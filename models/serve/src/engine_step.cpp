@@ -66,12 +66,13 @@ void Engine::Impl::compute(std::span<Slot* const> some) {
   }
   if (!inbox.begin_step(requests)) return;
   const std::int64_t n_before = n_fed(some);
+  NodeObserver* const observer = begin_watching(some);
   const Clock::time_point begin = Clock::now();
   std::span<const Batch::Event> events;
   std::exception_ptr error;
   bool is_short_of_memory = false;
   try {
-    events = batch.step(generations, &inbox.abort_step(), limits);
+    events = batch.step(generations, &inbox.abort_step(), limits, observer);
   } catch (const BudgetError&) {
     error = std::current_exception();
     is_short_of_memory = true;
@@ -84,6 +85,7 @@ void Engine::Impl::compute(std::span<Slot* const> some) {
   if (error && some.size() > 1) return compute_each({some.begin(), some.end()});
   if (error) return fail_request(some[0]->text->request, error);
   if (const std::int64_t n = n_fed(some) - n_before; n > 0) count_step(seconds, n);
+  if (observer) tell_watchers(some);
   for (Slot* slot : some) report_prompt(*slot);
   for (const Batch::Event& event : events) collect(event);
 }

@@ -50,6 +50,22 @@ TEST_CASE("requests over few slots get the same texts as alone") {
   CHECK(state.counters.cancelled == 0);
 }
 
+TEST_CASE("a warm-up leaves no trace") {
+  const auto model = tiny_model();
+  const TextRequest request = made_request(1, 20, 10);
+  for (const std::int64_t context : {1, 150}) {
+    Engine engine(model, {.slots = 2, .session = {.context = context}, .warm_up = true});
+    const EngineState state = engine.state();
+    CHECK(state.counters.steps == 0);
+    CHECK(state.counters.prompt_tokens == 0);
+    CHECK(state.slots[0].n_held == 0);
+    if (context == 1) continue;
+    const auto listener = test::run(engine, request);
+    CHECK(listener->text(0).tokens == written_alone(model, request).tokens);
+    CHECK(listener->prompts()[0].why_not_reused == "nothing is held");
+  }
+}
+
 TEST_CASE("requests that arrive and leave at any time do not change other texts") {
   const auto model = tiny_model();
   Engine engine(model, {.slots = 3, .session = {.context = 300, .prefill_width = 16}});

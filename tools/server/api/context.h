@@ -90,6 +90,8 @@ struct ApiOptions {
   std::function<void(const http::Request& request, const ServedModel& model,
                      const RunTotals& totals)>
       on_texts = {};
+  // Who watches the steps of a request's texts; null: nobody. May be empty.
+  std::function<std::shared_ptr<StepWatcher>(const http::Request& request)> watcher_of = {};
   double sse_ping_seconds = 15;  // silence after which a stream gets a comment; below 0: never
   std::string version = "0";     // of the server
 };

@@ -322,6 +322,10 @@ void Run::fail(std::exception_ptr error) {
 
 std::function<void()> run_texts(std::shared_ptr<Call> call, TextJob job,
                                 std::shared_ptr<AnswerWriter> writer) {
+  if (const auto& watcher_of = call->services.options.watcher_of) {
+    const auto watcher = watcher_of(call->request());
+    for (TextRequest& prompt : job.prompts) prompt.watcher = watcher;
+  }
   const auto run = std::make_shared<Run>(std::move(call), std::move(job), std::move(writer));
   run->start();
   return [weak = std::weak_ptr(run)] {

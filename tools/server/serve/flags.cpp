@@ -73,8 +73,9 @@ void add_model_choice(cli::App& app, Flags& flags) {
                  "several models: every GGUF file below this folder, by its stem; loaded when "
                  "first requested")
       .type_name("DIR");
-  app.add_option("--models-file", flags.models_file,
-                 "several models: a JSON list with names and settings (docs/server.md)")
+  app.add_option(
+         "--models-file", flags.models_file,
+         "several models: a list with names and settings, JSON or (*.toml) TOML (docs/server.md)")
       .type_name("FILE");
   add_number(app, "--models-max", flags.models_max, 0,
              "max loaded models; the one idle longest is unloaded. 0: as many as the budget holds");
@@ -142,6 +143,9 @@ void add_work_flags(cli::App& app, Flags& flags) {
       .type_name("N");
   app.add_flag("--cache-prompt,!--no-cache-prompt", flags.cache_prompt,
                "requests may reuse computed prompts unless they say otherwise (default: yes)");
+  app.add_flag("--warmup,!--no-warmup", flags.warm_up,
+               "compute a short step when a model is loaded, for which the first request would "
+               "have to wait (default: yes)");
 }
 
 void add_operation_flags(cli::App& app, Flags& flags) {
@@ -154,6 +158,10 @@ void add_operation_flags(cli::App& app, Flags& flags) {
   app.add_flag("--log-jsonl", flags.log_json, "log lines are JSON objects");
   app.add_option("--trace-requests", flags.trace_folder,
                  "write what `weft replay` needs to compute a request again into this folder")
+      .type_name("DIR");
+  app.add_option("--profile-requests", flags.profile_folder,
+                 "write the profile of each request with the header X-Weft-Profile: 1 into this "
+                 "folder")
       .type_name("DIR");
 }
 
@@ -227,6 +235,7 @@ void check(const Flags& flags) {
   check_file("--chat-template-file", flags.chat_template.file);
   check_folder("--slot-save-path", flags.slot_folder);
   check_folder("--trace-requests", flags.trace_folder);
+  check_folder("--profile-requests", flags.profile_folder);
   check_folder("--models-dir", flags.models_dir);
   check_file("--models-file", flags.models_file);
   if (flags.one_model()) {
@@ -255,8 +264,9 @@ std::vector<std::string> long_names(int argc, char** argv) {
 // Without keys, and without what a replay must not write to.
 std::vector<std::string> for_replay(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kOmitted[] = {
-      "--api-key",    "--api-key-file", "--slot-save-path", "--log-file",    "--trace-requests",
-      "--models-dir", "--models-file",  "--ssl-cert-file",  "--ssl-key-file"};
+      "--api-key",        "--api-key-file",     "--slot-save-path", "--log-file",
+      "--trace-requests", "--profile-requests", "--models-dir",     "--models-file",
+      "--ssl-cert-file",  "--ssl-key-file"};
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view name = std::string_view(arguments[i]).substr(0, arguments[i].find('='));

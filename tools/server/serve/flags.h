@@ -40,12 +40,13 @@ struct Flags {
   std::string slot_folder;
   std::int64_t kept_prompts_mib = -1;
   bool cache_prompt = true;
+  bool warm_up = true;
 
   // what the server says about itself
   bool metrics = true, slots_endpoint = true, props_writable = false, page = true;
   std::string log_file;
   bool log_json = false;
-  std::string trace_folder;
+  std::string trace_folder, profile_folder;
   // What a replay of a request needs: the arguments without those for keys and for files that the
   // server writes.
   std::vector<std::string> replay_arguments;

@@ -15,6 +15,8 @@ namespace weft::server {
 namespace {
 
 constexpr std::int64_t kMinContext = 2048;  // when the context is shortened to meet the budget
+// Narrower steps take several times as long for a prompt: fewer slots are better.
+constexpr std::int64_t kWideStep = 128;
 
 std::optional<Pooling> pooling_of(const std::string& name) {
   for (const Pooling p :
@@ -49,35 +51,66 @@ EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_
   options.session.context = context_of(flags, model);
   options.session.mem_budget = budget_left(flags, used);
   options.session.progress = progress;
+  options.warm_up = flags.warm_up;
   if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
   return options;
 }
 
 // Reduces the slots, then the context. Returns false if both are as small as they may be.
-bool reduce(const Flags& flags, EngineOptions& options, const Warn& warn) {
+bool reduce(const Flags& flags, EngineOptions& options) {
   const bool fixed_context = flags.model.session.context > 0;
   if (!flags.slots_given && options.slots > 1) {
     options.slots /= 2;
     if (fixed_context) options.session.context *= 2;
-    warn(fmt::format("to meet the memory budget: {} slots", options.slots));
     return true;
   }
   if (fixed_context || options.session.context <= kMinContext) return false;
   options.session.context = std::max(options.session.context / 2, kMinContext);
-  warn(fmt::format("to meet the memory budget: a context of {} tokens per slot",
-                   options.session.context));
   return true;
 }
 
+// How wide steps can be within the budget; 0: it cannot be met.
+std::int64_t step_width(const Model& model, const EngineOptions& options) {
+  SessionOptions session = options.session;
+  session.sequences = options.slots;
+  try {
+    return plan_model(model, session).options.prefill_width;
+  } catch (const BudgetError&) {
+    return 0;
+  }
+}
+
+// As many slots, with as much context, as leave room for wide steps; else as fit at all.
+EngineOptions meet_budget(const Model& model, const Flags& flags, const EngineOptions& wanted) {
+  const std::int64_t wide = std::min(wanted.session.prefill_width, kWideStep);
+  std::optional<EngineOptions> fits;
+  EngineOptions options = wanted;
+  do {
+    const std::int64_t width = step_width(model, options);
+    if (width >= wide) return options;
+    if (width > 0 && !fits) fits = options;
+  } while (reduce(flags, options));
+  return fits.value_or(options);
+}
+
 std::shared_ptr<Engine> make_engine(const std::shared_ptr<const Model>& model, const Flags& flags,
-                                    EngineOptions options, const Warn& warn) {
-  for (;;) {
+                                    const EngineOptions& wanted, const Warn& warn) {
+  EngineOptions options = wanted;
+  const bool may_reduce = reduce(flags, options);
+  options = may_reduce && model->facts().causal ? meet_budget(*model, flags, wanted) : wanted;
+  std::shared_ptr<Engine> engine;
+  while (!engine) {
     try {
-      return std::make_shared<Engine>(model, options);
+      engine = std::make_shared<Engine>(model, options);
     } catch (const BudgetError&) {
-      if (!reduce(flags, options, warn)) throw;
+      if (!reduce(flags, options)) throw;
     }
   }
+  if (options.slots != wanted.slots || options.session.context != wanted.session.context) {
+    warn(fmt::format("to meet the memory budget: {} slots, {} tokens each", options.slots,
+                     options.session.context));
+  }
+  return engine;
 }
 
 std::shared_ptr<const ChatTemplate> template_of(const Flags& flags, const Model& model,

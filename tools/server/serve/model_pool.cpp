@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include <pthread.h>
+
 #include "weft/base/error.h"
 
 #include "api/errors.h"
@@ -262,6 +264,8 @@ void ModelPool::Impl::answer(std::unique_lock<std::mutex>& lock, Entry& entry,
 }
 
 void ModelPool::Impl::run() {
+  // The threads of engines get the name, too: they can be told from those that serve.
+  pthread_setname_np(pthread_self(), "models");
   std::unique_lock lock(shared->mutex);
   while (!stopping) {
     Entry* next = next_to_load();

@@ -1,19 +1,25 @@
 #include "serve/models_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
 
+#include "api/errors.h"
 #include "api/forms.h"
 #include "serve/model_files.h"
+#include "serve/toml.h"
 
 namespace weft::server {
 namespace {
@@ -41,18 +47,47 @@ const api::Fields<ModelList>& list_fields() {
   return table;
 }
 
+// Clients may send what no interface knows, but in a file of settings it is a mistake.
+void refuse_unknown(const api::Json& object, const api::FieldList& known, const std::string& path) {
+  if (!object.is_object()) return;
+  std::vector<std::string_view> names;
+  for (const auto& field : known.fields()) names.emplace_back(field.name);
+  for (const auto& [name, value] : object.items()) {
+    if (std::ranges::find(names, name) == names.end())
+      throw api::bad_request(path + name,
+                             fmt::format("expected one of {}", fmt::join(names, ", ")));
+  }
+}
+
+ModelList list_of(const api::Json& json) {
+  refuse_unknown(json, list_fields(), "");
+  ModelList list = list_fields().read(json);
+  const api::Json& models = json.at("models");
+  for (std::size_t i = 0; i < models.size(); ++i)
+    refuse_unknown(models[i], model_fields(), fmt::format("models[{}].", i));
+  return list;
+}
+
+// Messages name the file, the line if it is known, and the key.
+ModelList read_list(const std::string& path, const std::string& text) {
+  const bool is_toml = std::filesystem::path(path).extension() == ".toml";
+  try {
+    return list_of(is_toml ? read_toml(text) : api::parse_body(text));
+  } catch (const api::ApiError& error) {
+    if (!is_toml) fail<ValueError>("{}: {}", path, error.what());
+    fail<ValueError>("{}: line {}: {}", path, line_in_toml(text, error.param), error.what());
+  } catch (const Error& error) {
+    fail<ValueError>("{}: {}", path, error.what());
+  }
+}
+
 }  // namespace
 
 std::vector<ModelSource> models_in_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail<IoError>("--models-file: cannot read {}: {}", path, std::strerror(errno));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  ModelList list;
-  try {
-    list = list_fields().read(api::parse_body(text));
-  } catch (const Error& error) {
-    fail<ValueError>("{}: {}", path, error.what());
-  }
+  ModelList list = read_list(path, text);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (ModelSource& model : list.models) {
     model.path = (folder / model.path).string();

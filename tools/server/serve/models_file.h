@@ -1,5 +1,6 @@
 #pragma once
-// A list of models in a file, with settings of their own:
+// A list of models in a file, with settings of their own, as JSON or, if its name ends in .toml, as
+// TOML:
 //
 //   {"models": [{"path": "chat.gguf", "names": ["chat", "gpt-4o"], "ctx_size": 16384},
 //               {"path": "bge.gguf", "parallel": 1, "preload": true}]}
@@ -11,7 +12,8 @@
 
 namespace weft::server {
 
-// Paths are relative to the file. Throws IoError, and ValueError that names the file and the field.
+// Paths are relative to the file. Throws IoError, and ValueError that names the file, the key and,
+// for TOML, the line. Unknown keys are errors.
 std::vector<ModelSource> models_in_file(const std::string& path);
 
 }  // namespace weft::server

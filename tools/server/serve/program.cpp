@@ -53,7 +53,7 @@ bool is_unix(const std::string& host) {
 
 class Program {
  public:
-  Program(Flags flags, const DrawPlan& draw_plan, const std::string& version);
+  Program(Flags flags, const ProgramParts& parts);
   ~Program();
   int run();
 
@@ -65,10 +65,11 @@ class Program {
   bool is_local() const;
   http::Hooks hooks();
   std::optional<http::Reply> gate(const http::RequestHead& head);
-  std::vector<api::Route> routes(const std::string& version);
+  std::vector<api::Route> routes();
   void answer(std::shared_ptr<http::Exchange> exchange);
   void loaded(const ModelSource& source, std::exception_ptr error);
-  std::unique_ptr<Tracer> make_tracer(const std::string& version);
+  std::unique_ptr<Tracer> make_tracer();
+  api::ApiOptions api_options();
   void warn_if_open();
   void reload_keys();
   bool drain();
@@ -78,13 +79,14 @@ class Program {
   const std::vector<int> sockets_ = http::inherited_sockets();  // to listen on; usually none
   Signals signals_;                                             // before all threads
   Log log_;
-  DrawPlan draw_plan_;
+  const ProgramParts parts_;
   std::atomic<bool> draining_{false}, stopping_{false};
   std::exception_ptr load_error_;  // set before signals_ is woken
   ServerMetrics metrics_;
   std::shared_ptr<const Model> first_;  // the only model, opened before the port
   std::unique_ptr<api::Router> router_;
   std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<RequestProfiles> profiles_;
   std::unique_ptr<RequestLog> requests_;
   std::unique_ptr<Operations> operations_;
   std::unique_ptr<api::Services> services_;
@@ -125,8 +127,8 @@ std::vector<ModelSource> sources_of(const Flags& flags) {
   return {{flags.model.path, std::move(names)}};
 }
 
-Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& version)
-    : flags_(std::move(flags)), log_(flags_.log_file, flags_.log_json), draw_plan_(draw_plan) {
+Program::Program(Flags flags, const ProgramParts& parts)
+    : flags_(std::move(flags)), log_(flags_.log_file, flags_.log_json), parts_(parts) {
   const auto warn = [this](std::string_view text) { log_.message("warning", text); };
   if (flags_.one_model()) first_ = open_model(flags_, flags_.model.path, warn);
   // Listens before the weights are loaded, so that clients learn that they have to wait.
@@ -139,18 +141,29 @@ Program::Program(Flags flags, const DrawPlan& draw_plan, const std::string& vers
       Operations{*pool_, metrics_, draining_, flags_.model.session.mem_budget,
                  flags_.model.session.workers, flags_.metrics});
   if (operations_->memory_budget == 0) operations_->memory_budget = default_budget();
-  services_ = std::make_unique<api::Services>(api::Services{*pool_, *workers_, {}});
-  services_->options.version = version;
-  services_->options.sse_ping_seconds = flags_.ping_seconds;
-  if (!flags_.trace_folder.empty()) tracer_ = make_tracer(version);
-  services_->options.on_texts = [this](const http::Request& request, const api::ServedModel& model,
-                                       const api::RunTotals& totals) {
-    requests_->add_texts(request.id, model.name, {totals.n_prompt, totals.n_reused, totals.n_new});
-    if (tracer_) tracer_->add_texts(request.id, model.model->file().path(), totals.seed);
-  };
-  std::vector<api::Route> all = routes(version);
+  if (!flags_.trace_folder.empty()) tracer_ = make_tracer();
+  if (!flags_.profile_folder.empty()) {
+    profiles_ = std::make_unique<RequestProfiles>(flags_.profile_folder, parts_.make_profile, log_);
+  }
+  services_ = std::make_unique<api::Services>(api::Services{*pool_, *workers_, api_options()});
+  std::vector<api::Route> all = routes();
   requests_ = std::make_unique<RequestLog>(log_, metrics_, paths_of(all));
   router_ = std::make_unique<api::Router>(std::move(all), *services_);
+}
+
+api::ApiOptions Program::api_options() {
+  api::ApiOptions options;
+  options.version = parts_.version;
+  options.sse_ping_seconds = flags_.ping_seconds;
+  options.on_texts = [this](const http::Request& request, const api::ServedModel& model,
+                            const api::RunTotals& totals) {
+    requests_->add_texts(request.id, model.name, {totals.n_prompt, totals.n_reused, totals.n_new});
+    if (tracer_) tracer_->add_texts(request.id, model.model->file().path(), totals.seed);
+    if (profiles_) profiles_->finish(request.id);
+  };
+  if (profiles_)
+    options.watcher_of = [this](const http::Request& r) { return profiles_->start(r); };
+  return options;
 }
 
 Program::~Program() {
@@ -249,24 +262,26 @@ std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
       return api::error_reply(error, api::error_form(head.path));
     }
   }
+  if (const auto error = profile_error(head, profiles_ != nullptr))
+    return api::error_reply(*error, api::error_form(head.path));
   return router_->refusal(head);
 }
 
-std::vector<api::Route> Program::routes(const std::string& version) {
-  std::vector<api::Route> all = operation_routes(*operations_, version);
+std::vector<api::Route> Program::routes() {
+  std::vector<api::Route> all = operation_routes(*operations_, parts_.version);
   const auto add = [&all](std::vector<api::Route> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
   add(interface_routes({.slot_save_path = flags_.slot_folder,
                         .slots = flags_.slots_endpoint,
                         .post_props = flags_.props_writable}));
-  add(page_routes(*operations_, flags_.page, flags_.model.session, draw_plan_));
+  add(page_routes(*operations_, flags_.page, flags_.model.session, parts_.draw_plan));
   return all;
 }
 
-std::unique_ptr<Tracer> Program::make_tracer(const std::string& version) {
+std::unique_ptr<Tracer> Program::make_tracer() {
   Trace common;
-  common.version = version;
+  common.version = parts_.version;
   common.flags = flags_.replay_arguments;
   return std::make_unique<Tracer>(flags_.trace_folder, std::move(common), log_);
 }
@@ -357,8 +372,8 @@ int Program::run() {
 
 }  // namespace
 
-int serve(Flags flags, const DrawPlan& draw_plan, const std::string& version) {
-  return Program(std::move(flags), draw_plan, version).run();
+int serve(Flags flags, const ProgramParts& parts) {
+  return Program(std::move(flags), parts).run();
 }
 
 }  // namespace weft::server

@@ -5,11 +5,19 @@
 
 #include "serve/draw_plan.h"
 #include "serve/flags.h"
+#include "serve/request_profiles.h"
 
 namespace weft::server {
 
+// What the program `weft` gives the server.
+struct ProgramParts {
+  DrawPlan draw_plan;
+  MakeProfile make_profile;
+  std::string version;
+};
+
 // Serves until SIGTERM or SIGINT. Returns the exit code: 0 if all requests were finished. Throws,
 // before the port is open, for flags and models that do not work.
-int serve(Flags flags, const DrawPlan& draw_plan, const std::string& version);
+int serve(Flags flags, const ProgramParts& parts);
 
 }  // namespace weft::server

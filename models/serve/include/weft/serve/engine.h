@@ -25,6 +25,7 @@
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/run/session.h"
+#include "weft/scheduler/profiler.h"
 #include "weft/serve/embeddings.h"
 #include "weft/serve/generation.h"
 
@@ -45,6 +46,27 @@ struct EngineOptions {
   std::int64_t prompt_tokens_per_step = 0;
   // For prompts kept beside the slots. 0: none. -1: a share of what the budget leaves.
   std::int64_t kept_prompts_bytes = -1;
+  // Compute two short steps before the first request, which then pays neither for compiling plans
+  // nor for pages of weights that were never touched. Not for models with an encoder.
+  bool warm_up = false;
+};
+
+// A step of the session in which watched requests took part, maybe beside others.
+struct WatchedStep {
+  const Session& session;
+  const Profiler& profiler;       // has the calls of this step alone
+  std::int64_t n_tokens;          // of all requests
+  std::int64_t n_watched;         // of those of the watcher
+  std::int64_t depth;             // tokens that precede those of the step, mean of all requests
+  std::int64_t begin_ns, end_ns;  // on the profiler's clock
+};
+
+// Called on the engine's thread after each completed step; must not block or throw. `step` is valid
+// during the call. The steps of encoders are not watched.
+class StepWatcher {
+ public:
+  virtual ~StepWatcher() = default;
+  virtual void on_step(const WatchedStep& step) = 0;
 };
 
 struct TextRequest {
@@ -57,6 +79,8 @@ struct TextRequest {
   bool prompt_logprobs = false;  // report logprobs of the prompt's tokens, too
   int priority = 0;              // higher ones leave the queue first; equal ones in order
   std::optional<Clock::time_point> deadline = {};  // cancelled then, queued or running
+  // The steps of the request are profiled for it. Several requests may have the same watcher.
+  std::shared_ptr<StepWatcher> watcher = {};
 };
 
 struct PromptDone {

@@ -191,10 +191,11 @@ class Batch {
   // another session and for two of the same sequence, and like Session::step(); the sequences are
   // then unchanged. `cancel` aborts the step without events; a generation that was itself cancelled
   // ends before its next step. `max_tokens` limits how many tokens of each generation the step has;
-  // if it is empty, there are no limits.
+  // if it is empty, there are no limits. `observer` sees the kernel calls of the session's step.
   std::span<const Event> step(std::span<Generation* const> generations,
                               const std::atomic<bool>* cancel = nullptr,
-                              std::span<const std::int64_t> max_tokens = {});
+                              std::span<const std::int64_t> max_tokens = {},
+                              NodeObserver* observer = nullptr);
 
  private:
   struct Part {

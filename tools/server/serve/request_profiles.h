@@ -1,0 +1,52 @@
+#pragma once
+// Profiles of single requests, which ask for them by a header.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "weft/serve/engine.h"
+
+#include "api/errors.h"
+#include "http/exchange.h"
+#include "serve/access_log.h"
+
+namespace weft::server {
+
+// The steps that the texts of one request took part in. Threads: both functions may be called at
+// the same time; steps that come later than write() are ignored.
+class RequestProfile : public StepWatcher {
+ public:
+  // Writes no file if there were no steps. REQUIRES: the engine exists. Throws IoError; the file is
+  // complete or absent.
+  virtual void write(const std::string& path) = 0;
+};
+using MakeProfile = std::function<std::shared_ptr<RequestProfile>()>;
+
+// What is wrong with the header "x-weft-profile" of a request. `has_folder`: whether profiles can
+// be written.
+std::optional<api::ApiError> profile_error(const http::RequestHead& head, bool has_folder);
+
+// Writes FOLDER/ID.json for each request that asks for it. Threads: any.
+class RequestProfiles {
+ public:
+  RequestProfiles(std::string folder, MakeProfile make, Log& log);
+
+  // Null if the request does not ask for a profile.
+  std::shared_ptr<StepWatcher> start(const http::Request& request);
+  // The texts of the request are complete. REQUIRES: their engine exists, and what start()
+  // returned.
+  void finish(const std::string& id);
+
+ private:
+  const std::string folder_;
+  const MakeProfile make_;
+  Log& log_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<RequestProfile>> profiles_;  // by id
+};
+
+}  // namespace weft::server
