@@ -15,6 +15,8 @@ namespace weft::server {
 namespace {
 
 constexpr std::int64_t kMinContext = 2048;  // when the context is shortened to meet the budget
+// Resident bytes of the server beyond its plan: about as many as 8 long requests at once need.
+constexpr std::int64_t kProgram = std::int64_t{24} << 20;
 // Narrower steps take several times as long for a prompt: fewer slots are better.
 constexpr std::int64_t kWideStep = 128;
 
@@ -26,10 +28,15 @@ std::optional<Pooling> pooling_of(const std::string& name) {
   return std::nullopt;
 }
 
+// The share of the budget that no plan knows: code, vocabulary, connections, requests.
+std::int64_t program_bytes(const Flags& flags) {
+  return std::min(kProgram, flags.model.session.mem_budget / 16);
+}
+
 // What remains for this model. 0: the budget was not given.
 std::int64_t budget_left(const Flags& flags, std::int64_t used) {
-  const std::int64_t budget = flags.model.session.mem_budget;
-  if (budget == 0) return 0;
+  if (flags.model.session.mem_budget == 0) return 0;
+  const std::int64_t budget = flags.model.session.mem_budget - program_bytes(flags);
   if (used >= budget) {
     fail<BudgetError>("other models use {} of the memory budget of {}", human_bytes(used),
                       human_bytes(budget));
