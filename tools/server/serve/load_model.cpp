@@ -100,11 +100,33 @@ EngineOptions meet_budget(const Model& model, const Flags& flags, const EngineOp
   return fits.value_or(options);
 }
 
+// Prompts are computed several times as fast if weights are resident. Slots rarely need their whole
+// context at once, so they share fewer cells if that leaves room for it.
+void share_cells(const Model& model, EngineOptions& options) {
+  SessionOptions session = options.session;
+  session.sequences = options.slots;
+  const PlannedModel planned = plan_model(model, session);
+  if (planned.memory.weights_mapped == 0) return;
+  session.cache_k = planned.options.cache_k;
+  session.cache_v = planned.options.cache_v;
+  const std::int64_t all = options.slots * options.session.context;
+  for (const std::int64_t cells : {all * 3 / 4, all / 2}) {
+    if (cells < options.session.context) return;
+    session.cells = cells;
+    if (plan_model(model, session).memory.weights_mapped > 0) continue;
+    session.sequences = options.session.sequences;
+    options.session = session;
+    return;
+  }
+}
+
 std::shared_ptr<Engine> make_engine(const std::shared_ptr<const Model>& model, const Flags& flags,
                                     const EngineOptions& wanted, const Warn& warn) {
   EngineOptions options = wanted;
   const bool may_reduce = reduce(flags, options);
   options = may_reduce && model->facts().causal ? meet_budget(*model, flags, wanted) : wanted;
+  if (model->facts().causal && options.slots > 1 && options.session.cells == 0)
+    share_cells(*model, options);
   std::shared_ptr<Engine> engine;
   while (!engine) {
     try {
@@ -116,6 +138,10 @@ std::shared_ptr<Engine> make_engine(const std::shared_ptr<const Model>& model, c
   if (options.slots != wanted.slots || options.session.context != wanted.session.context) {
     warn(fmt::format("to meet the memory budget: {} slots, {} tokens each", options.slots,
                      options.session.context));
+  }
+  if (options.session.cells != wanted.session.cells) {
+    warn(fmt::format("to meet the memory budget: {} cells, which all slots share",
+                     options.session.cells));
   }
   return engine;
 }
