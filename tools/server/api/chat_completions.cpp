@@ -4,12 +4,13 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "api/chat_answers.h"
 #include "api/chat_fields.h"
 #include "api/constraint_fields.h"
 #include "api/generation_fields.h"
+#include "api/interface_forms.h"
+#include "api/json.h"
 #include "api/openai.h"
 #include "api/routes.h"
 #include "api/stream_options.h"
@@ -88,18 +89,12 @@ const Fields<ChatRequest>& chat_fields() {
   return table;
 }
 
-std::string template_kwargs(const ChatRequest& request) {
-  if (request.reasoning_effort.empty()) return request.chat_template_kwargs;
-  Json kwargs{{"reasoning_effort", request.reasoning_effort}};
-  if (request.reasoning_effort == "none") kwargs["enable_thinking"] = false;
-  return merge_objects(to_text(kwargs), request.chat_template_kwargs);
-}
-
 ChatInput chat_input(ChatRequest& request, bool& old_functions) {
   ChatInput input{.messages = std::move(request.messages),
                   .tools = std::move(request.tools),
                   .parallel_calls = request.parallel_tool_calls,
-                  .template_kwargs = template_kwargs(request),
+                  .template_kwargs = merge_objects(effort_kwargs(request.reasoning_effort),
+                                                   request.chat_template_kwargs),
                   .add_generation_prompt = request.add_generation_prompt,
                   .continue_final_message = request.continue_final_message};
   old_functions = input.tools.empty() && !request.functions.empty();

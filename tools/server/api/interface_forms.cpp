@@ -12,6 +12,12 @@ std::string thinking_kwargs(bool think) {
   return JsonObject().add("enable_thinking", think).add("thinking", think).str();
 }
 
+std::string effort_kwargs(std::string_view effort) {
+  if (effort.empty()) return "";
+  const std::string level = JsonObject().add("reasoning_effort", effort).str();
+  return effort == "none" ? merge_objects(level, thinking_kwargs(false)) : level;
+}
+
 Tool make_tool(const FunctionText& function, const Path& path) {
   JsonObject json;
   json.add("name", function.name);

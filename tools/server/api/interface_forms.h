@@ -29,6 +29,9 @@ void require(const std::optional<T>& value, std::string_view name, const Path& p
 
 // Variables that templates read for it: enable_thinking and thinking, as a JSON object.
 std::string thinking_kwargs(bool think);
+// The same for how much to think: reasoning_effort, and no thinking for "none". Empty if the effort
+// is.
+std::string effort_kwargs(std::string_view effort);
 
 // A function that the request describes at `path`. Throws ApiError for a wrong name. `parameters`:
 // JSON Schema; empty: none.

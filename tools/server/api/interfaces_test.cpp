@@ -7,6 +7,7 @@
 
 #include "api/anthropic/routes.h"
 #include "api/api_test_support.h"
+#include "api/interface_forms.h"
 #include "api/json.h"
 #include "api/native/routes.h"
 #include "api/ollama/routes.h"
@@ -66,6 +67,13 @@ TEST_CASE("a stream ends with an error if its client does not read") {
   CHECK(text.find("too slowly") != text.npos);
   CHECK(text.find("message_stop") == text.npos);
   CHECK(server.texts->cancelled() == std::vector<RequestId>{1});
+}
+
+TEST_CASE("an effort of none turns thinking off") {
+  CHECK(effort_kwargs("").empty());
+  CHECK(effort_kwargs("low") == R"({"reasoning_effort":"low"})");
+  CHECK(effort_kwargs("none") ==
+        R"({"reasoning_effort":"none","enable_thinking":false,"thinking":false})");
 }
 
 TEST_CASE("native: two names of one thing are refused together") {

@@ -199,9 +199,7 @@ ChatInput chat_input(const ChatRequest& request) {
                         .text = *request.schema,
                         .param = request.schema_param};
   if (request.thinking) input.template_kwargs = thinking_kwargs(*request.thinking);
-  if (!request.effort.empty())
-    input.template_kwargs = merge_objects(
-        input.template_kwargs, JsonObject().add("reasoning_effort", request.effort).str());
+  input.template_kwargs = merge_objects(input.template_kwargs, effort_kwargs(request.effort));
   return input;
 }
 

@@ -27,11 +27,8 @@ ChatInput chat_input(const ChatFields& fields) {
   ChatInput input;
   input.messages = *fields.messages;
   input.tools = fields.tools;
-  input.template_kwargs = fields.template_kwargs;
-  if (!fields.reasoning_effort.empty())
-    input.template_kwargs =
-        merge_objects(JsonObject().add("reasoning_effort", fields.reasoning_effort).str(),
-                      fields.template_kwargs);
+  input.template_kwargs =
+      merge_objects(effort_kwargs(fields.reasoning_effort), fields.template_kwargs);
   input.add_generation_prompt = fields.add_generation_prompt;
   input.continue_final_message = fields.continue_final_message;
   return input;

@@ -72,8 +72,7 @@ Form<std::string> think_form() {
   return either(
       convert<std::string>(boolean(), thinking_kwargs),
       convert<std::string>(word({"low", "medium", "high"}), [](const std::string& effort) {
-        return merge_objects(thinking_kwargs(true),
-                             JsonObject().add("reasoning_effort", effort).str());
+        return merge_objects(thinking_kwargs(true), effort_kwargs(effort));
       }));
 }
 

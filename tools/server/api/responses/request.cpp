@@ -229,8 +229,7 @@ ChatInput chat_input(const ChatRequest& request, const std::vector<ChatMessage>&
   chat.tool_choice = request.tool_choice;
   chat.parallel_calls = request.parallel_tool_calls;
   chat.constraint = request.constraint;
-  if (!request.effort.empty())
-    chat.template_kwargs = JsonObject().add("reasoning_effort", request.effort).str();
+  chat.template_kwargs = effort_kwargs(request.effort);
   chat.messages_param = "input";
   return chat;
 }
