@@ -14,7 +14,7 @@ ANSWERS = "document.querySelectorAll('#messages li.assistant')"
 IDLE = "!document.querySelector('#send').disabled"
 
 
-@unittest.skipUnless(found(), "there is no chromium and chromedriver on this machine")
+@unittest.skipUnless(found(), "this machine has no chromium, chromedriver or localhost")
 @unittest.skipIf(SANITIZED, "the page is the same")
 class PageTest(ServeTest):
     def page(self, *flags, dark=False, **kwargs):

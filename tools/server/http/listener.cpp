@@ -94,7 +94,9 @@ Addresses resolve(std::string host) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  const int code = getaddrinfo(host.empty() ? nullptr : host.c_str(), "0", &hints, &found);
+  int code = getaddrinfo(host.empty() ? nullptr : host.c_str(), "0", &hints, &found);
+  // Always this machine (RFC 6761), also if it has no list of hosts.
+  if (code != 0 && host == "localhost") code = getaddrinfo("127.0.0.1", "0", &hints, &found);
   if (code != 0) fail<ValueError>("unknown host '{}': {}", host, gai_strerror(code));
   return {found, &freeaddrinfo};
 }
@@ -180,7 +182,9 @@ Listening adopt_sockets(const std::vector<int>& sockets) {
   }
   result.sockets = sockets;
   result.port = port_of(sockets.front());
-  result.url = result.port == 0 ? "unix socket" : fmt::format("http://localhost:{}", result.port);
+  result.url = result.port == 0 ? "unix socket"
+                                : "http://" + host_and_port(addresses_of({sockets.front()}).front(),
+                                                            result.port);
   return result;
 }
 
