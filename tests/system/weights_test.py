@@ -110,9 +110,9 @@ class Weights(SystemTest):
                           "q8_0")["memory"]["total"]
         said = self.plan("--mem-budget", str(total), "--weights", "mapped")["concessions"]
         self.assertEqual([c.split(":")[0] for c in said], ["cache F16 -> Q8_0"])
-        # What the cache leaves is enough for resident weights, which are faster.
+        # What the cache leaves is enough for resident weights, if they are faster.
         plan = self.plan("--mem-budget", str(total))
-        self.assertEqual(plan["weights"]["mode"], "resident")
+        self.assertEqual(plan["weights"]["mode"], self.plan()["weights"]["mode"])
         self.assertTrue(plan["concessions"][0].startswith("cache F16 -> Q8_0: "))
 
     def test_same_logits_for_any_number_of_workers(self):
