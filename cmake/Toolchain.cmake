@@ -48,8 +48,8 @@ if(WEFT_SANITIZE)
   # oneTBB's flow graph casts to the type of a task before the task is constructed.
   target_compile_options(weft_compile_options INTERFACE -fno-sanitize=vptr)
   target_link_options(weft_compile_options INTERFACE -fsanitize=${WEFT_SANITIZE})
-  # Inlines accessors, of which definitions of ops are full: compiles as fast as -O0, and tests take
-  # a fraction of the time. Kernels have flags of their own (isa.cmake).
+  # -Og inlines accessors, which definitions of ops call often: it compiles as fast as -O0, and tests
+  # take a fraction of the time. Kernels have flags of their own (isa.cmake).
   target_compile_options(weft_compile_options INTERFACE
     $<$<AND:$<CONFIG:Debug>,$<NOT:$<BOOL:$<TARGET_PROPERTY:WEFT_KERNELS>>>>:-Og>)
 endif()

@@ -39,8 +39,11 @@ class RecordedSteps final : public server::RequestProfile {
   }
 
   void write(const std::string& path) override {
-    const std::lock_guard lock(mutex_);
-    is_written_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      is_written_ = true;
+    }
+    // From here on, on_step() touches nothing: it must not wait for the disk.
     if (steps_.empty()) return;
     Trace trace(path, static_cast<int>(steps_.front().calls.size()));
     for (const Recorded& step : steps_) {

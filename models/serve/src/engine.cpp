@@ -24,16 +24,18 @@ std::vector<PromptPacing::Width> widths(const Session& session) {
   return all;
 }
 
-// Leaves the sequence empty.
+// Leaves the sequence empty. Throws CancelledError if the progress of loading says to stop.
 void warm_up(Session& session) {
+  const auto& progress = session.options().progress;
   constexpr std::array<TokenId, 2> kTokens{0, 0};
   try {
     for (const std::size_t n : {std::size_t{2}, std::size_t{1}}) {
+      if (progress && !progress(1)) fail<CancelledError>("loading was stopped");
       if (session.options().context >= std::int64_t(n))
         session.feed(0, std::span(kTokens).first(n));
       session.truncate(0, 0);
     }
-  } catch (const NanError&) {  // a matter of requests, if they get it, too
+  } catch (const NanError&) {  // requests report it themselves
     session.truncate(0, 0);
   }
 }

@@ -1,4 +1,4 @@
-// Profiles of the steps that somebody watches. Other steps pay nothing for it.
+// Profiles of the steps that somebody watches. Other steps have no overhead.
 #include <algorithm>
 
 #include "engine_impl.h"
@@ -13,7 +13,7 @@ const auto watcher_of = [](const auto* slot) -> const std::shared_ptr<StepWatche
   return slot->text->request->wanted.watcher;
 };
 
-// Of each worker in one step.
+// Of one worker in one step.
 std::size_t max_calls(const Session& session) {
   std::int64_t max = 0;
   for (std::size_t i = 0; i < session.n_step_plans(); ++i)

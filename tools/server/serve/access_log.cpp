@@ -96,9 +96,10 @@ Log::~Log() {
   if (file_ != stderr) std::fclose(file_);
 }
 
-void Log::flush() {
+bool Log::flush() {
   std::unique_lock lock(mutex_);
-  written_.wait_for(lock, std::chrono::seconds(1), [this] { return waiting_.empty() && !writes_; });
+  return written_.wait_for(lock, std::chrono::seconds(1),
+                           [this] { return waiting_.empty() && !writes_; });
 }
 
 void Log::access(const AccessRecord& record) {

@@ -25,19 +25,19 @@ struct AccessRecord {
   bool client_left = false;
 };
 
-// Any thread may write, and none waits: a thread of the log does, for the disk or for who reads
-// stderr. If it falls too far behind, lines are dropped; a warning says how many.
+// Any thread may write, and no caller waits: a thread writes the lines to the disk or to stderr. If
+// it falls too far behind, lines are dropped; a warning says how many.
 class Log {
  public:
   // Appends to the file; to stderr if it is empty. Throws IoError.
   Log(const std::string& file, bool json);
-  // Writes what waits.
+  // Writes what waits, however long the reader takes.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // Waits until everything is written, or for a second.
-  void flush();
+  // Waits until everything is written, or for a second. Returns whether everything is.
+  bool flush();
   void access(const AccessRecord& record);
   void message(std::string_view level, std::string_view text);  // "info", "warning", "error"
 

@@ -144,7 +144,7 @@ void add_work_flags(cli::App& app, Flags& flags) {
   app.add_flag("--cache-prompt,!--no-cache-prompt", flags.cache_prompt,
                "requests may reuse computed prompts unless they say otherwise (default: yes)");
   app.add_flag("--warmup,!--no-warmup", flags.warm_up,
-               "compute a short step when a model is loaded, for which the first request would "
+               "compute two short steps when a model is loaded, for which the first request would "
                "have to wait (default: yes)");
 }
 

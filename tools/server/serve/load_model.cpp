@@ -28,7 +28,7 @@ std::optional<Pooling> pooling_of(const std::string& name) {
   return std::nullopt;
 }
 
-// The share of the budget that no plan knows: code, vocabulary, connections, requests.
+// Bytes of the budget for what plans do not count: code, vocabulary, connections, requests.
 std::int64_t program_bytes(const Flags& flags) {
   return std::min(kProgram, flags.model.session.mem_budget / 16);
 }
@@ -38,8 +38,9 @@ std::int64_t budget_left(const Flags& flags, std::int64_t used) {
   if (flags.model.session.mem_budget == 0) return 0;
   const std::int64_t budget = flags.model.session.mem_budget - program_bytes(flags);
   if (used >= budget) {
-    fail<BudgetError>("other models use {} of the memory budget of {}", human_bytes(used),
-                      human_bytes(budget));
+    fail<BudgetError>("other models use {} and the server {} of the memory budget of {}",
+                      human_bytes(used), human_bytes(program_bytes(flags)),
+                      human_bytes(flags.model.session.mem_budget));
   }
   return budget - used;
 }
@@ -101,23 +102,29 @@ EngineOptions meet_budget(const Model& model, const Flags& flags, const EngineOp
 }
 
 // Prompts are computed several times as fast if weights are resident. Slots rarely need their whole
-// context at once, so they share fewer cells if that leaves room for it.
-void share_cells(const Model& model, EngineOptions& options) {
-  SessionOptions session = options.session;
-  session.sequences = options.slots;
+// context at once, so they share fewer cells if that leaves room for it. Returns the options as
+// they are if it does not.
+EngineOptions share_cells(const Model& model, const EngineOptions& wanted) {
+  const bool has_kept_prompts = wanted.kept_prompts_bytes > 0;  // their cells are not planned here
+  if (wanted.slots == 1 || wanted.session.cells > 0 || has_kept_prompts) return wanted;
+  if (wanted.session.weights != WeightMode::automatic) return wanted;
+  SessionOptions session = wanted.session;
+  session.sequences = wanted.slots;
   const PlannedModel planned = plan_model(model, session);
-  if (planned.memory.weights_mapped == 0) return;
+  if (planned.options.weights == WeightMode::resident) return wanted;
   session.cache_k = planned.options.cache_k;
   session.cache_v = planned.options.cache_v;
-  const std::int64_t all = options.slots * options.session.context;
+  const std::int64_t all = wanted.slots * wanted.session.context;
   for (const std::int64_t cells : {all * 3 / 4, all / 2}) {
-    if (cells < options.session.context) return;
     session.cells = cells;
-    if (plan_model(model, session).memory.weights_mapped > 0) continue;
-    session.sequences = options.session.sequences;
-    options.session = session;
-    return;
+    if (plan_model(model, session).options.weights != WeightMode::resident) continue;
+    EngineOptions shared = wanted;
+    shared.session.cells = cells;
+    shared.session.cache_k = session.cache_k;
+    shared.session.cache_v = session.cache_v;
+    return shared;
   }
+  return wanted;
 }
 
 std::shared_ptr<Engine> make_engine(const std::shared_ptr<const Model>& model, const Flags& flags,
@@ -125,12 +132,12 @@ std::shared_ptr<Engine> make_engine(const std::shared_ptr<const Model>& model, c
   EngineOptions options = wanted;
   const bool may_reduce = reduce(flags, options);
   options = may_reduce && model->facts().causal ? meet_budget(*model, flags, wanted) : wanted;
-  if (model->facts().causal && options.slots > 1 && options.session.cells == 0)
-    share_cells(*model, options);
   std::shared_ptr<Engine> engine;
   while (!engine) {
     try {
-      engine = std::make_shared<Engine>(model, options);
+      const EngineOptions shared = model->facts().causal ? share_cells(*model, options) : options;
+      engine = std::make_shared<Engine>(model, shared);
+      options = shared;
     } catch (const BudgetError&) {
       if (!reduce(flags, options)) throw;
     }

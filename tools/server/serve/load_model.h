@@ -22,7 +22,8 @@ std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& p
 
 // Loads the weights and starts the engine. `used`: bytes of the memory budget that other models
 // have. Without --parallel and --ctx-size, there are fewer slots, then shorter contexts, until the
-// budget is met with steps that are not very narrow. `progress` returns false to stop
+// budget is met with steps that are not very narrow. Slots may share fewer cells than all their
+// contexts have, if that leaves room for resident weights. `progress` returns false to stop
 // (CancelledError). Throws BudgetError and like Engine.
 std::shared_ptr<api::ServedModel> start_model(std::shared_ptr<const Model> model,
                                               const ModelSource& source, const Flags& flags,

@@ -363,11 +363,10 @@ int Program::run() {
   const bool complete = drain();
   stop_requests();
   const bool released = pool_->wait_released(Clock::now() + kCancelTime);
-  if (!released) {  // texts still run: their engines cannot be destroyed
-    log_.flush();
-    std::_Exit(kAnswersCut);
-  }
-  return complete ? 0 : kAnswersCut;
+  const int code = complete ? 0 : kAnswersCut;
+  // Engines that still compute cannot be destroyed, nor a log that nobody reads.
+  if (!log_.flush() || !released) std::_Exit(released ? code : kAnswersCut);
+  return code;
 }
 
 }  // namespace

@@ -129,36 +129,37 @@ http::Request request_of(const Trace& trace) {
   return request;
 }
 
-Answer compute(const Trace& trace, const std::string& file, api::Models& models,
-               const std::string& version) {
-  api::Workers workers;
-  api::Services services{models, workers, {}};
-  services.options.version = version;
-  const api::Router router(interface_routes({}), services);
-  auto exchange = std::make_shared<Captured>(request_of(trace));
-  auto future = exchange->answer();
-  router.handle(std::move(exchange));
-  return answer_of(future, file);
-}
-
-// Lends a model to requests, and waits until all have released it: the engine's thread may be the
-// last that does, and must not destroy its own engine.
-class LentModel {
+// A model with the interfaces around it. The engine's thread may be the last that uses them and
+// holds the model, but must not destroy its own engine: the end waits until it has released both.
+class Interfaces {
  public:
-  explicit LentModel(const api::ServedModel& model)
-      : models_(api::one_model({&model, [all = all_released_](auto*) { all->set_value(); }})) {}
-  ~LentModel() {
-    models_.reset();
-    all_released_->get_future().wait();
+  Interfaces(const api::ServedModel& model, const std::string& version)
+      : models_(api::one_model({&model, [all = released_](auto*) { all->set_value(); }})),
+        services_{*models_, workers_, {}},
+        router_(interface_routes({}), services_) {
+    services_.options.version = version;
   }
-  LentModel(const LentModel&) = delete;
-  LentModel& operator=(const LentModel&) = delete;
+  ~Interfaces() {
+    workers_.stop();
+    models_.reset();
+    released_->get_future().wait();
+  }
+  Interfaces(const Interfaces&) = delete;
+  Interfaces& operator=(const Interfaces&) = delete;
 
-  api::Models& models() { return *models_; }
+  Answer answer(const Trace& trace, const std::string& file) {
+    auto exchange = std::make_shared<Captured>(request_of(trace));
+    auto future = exchange->answer();
+    router_.handle(std::move(exchange));
+    return answer_of(future, file);
+  }
 
  private:
-  std::shared_ptr<std::promise<void>> all_released_ = std::make_shared<std::promise<void>>();
+  const std::shared_ptr<std::promise<void>> released_ = std::make_shared<std::promise<void>>();
+  api::Workers workers_;
   std::unique_ptr<api::Models> models_;
+  api::Services services_;
+  api::Router router_;
 };
 
 }  // namespace
@@ -171,7 +172,7 @@ int replay(const std::string& file, const std::string& version) {
   const ModelSource source{trace.model, {stem_of(trace.model)}};
   const auto model =
       start_model(open_model(flags, trace.model, warn), source, flags, 0, metrics, {}, warn);
-  const auto [status, answer] = compute(trace, file, LentModel(*model).models(), version);
+  const auto [status, answer] = Interfaces(*model, version).answer(trace, file);
   std::cout << answer;
   if (status == trace.status && comparable_lines(answer) == comparable_lines(trace.answer))
     return 0;

@@ -1,5 +1,6 @@
 #include "serve/request_profiles.h"
 
+#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ void RequestProfiles::finish(const std::string& id) {
   }
   try {
     if (profile) profile->write(fmt::format("{}/{}.json", folder_, id));
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     log_.message("error", fmt::format("--profile-requests: {}", error.what()));
   }
 }

@@ -285,10 +285,10 @@ TEST_CASE("a pool that stops answers those who wait") {
 
 TEST_CASE("a timer of the workers is called while one of them is busy") {
   for (int i = 0; i < 8; ++i) {
-    api::Workers workers(2);
     std::promise<void> called;
     const std::shared_future<void> was_called = called.get_future().share();
     std::promise<bool> busy_ended;
+    api::Workers workers(2);  // ends before what its jobs refer to
     workers.at(Clock::now() + std::chrono::milliseconds(20), [&] { called.set_value(); });
     std::this_thread::sleep_for(std::chrono::milliseconds(i));
     // Either worker may get it: the one that waits for the timer, too.

@@ -9,7 +9,7 @@
 
 namespace weft::server {
 
-// Dates and times become texts. Throws FormatError with line and column for what is not TOML.
+// Dates and times become texts. Throws FormatError with line and column if the text is not TOML.
 api::Json read_toml(std::string_view text);
 // The line of the value at a path like "models[1].path", or of the one around it. REQUIRES:
 // read_toml() accepts the text.

@@ -1,6 +1,5 @@
 #pragma once
-// Checksums of what files hold: XXH3 with 64 bits (https://xxhash.com). The bytes of a machine word
-// count as they lie in memory.
+// Checksums of what files hold: XXH3 with 64 bits (https://xxhash.com).
 
 #include <array>
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace weft {
 
-// The checksum of bytes that come in pieces, wherever they are cut.
+// The checksum of bytes that come in pieces, however they are split.
 class Checksum {
  public:
   Checksum();

@@ -167,7 +167,7 @@ class Session {
   const MemoryUse& memory() const;        // predicted = allocated
   std::int64_t allocated_bytes() const;   // counted at the allocations, including shared weights
   std::int64_t allocated_on_devices() const;
-  // What was given up to meet the budget, the most costly last.
+  // What was given up to meet the budget. If the type of the cache was reduced, that comes first.
   const std::vector<std::string>& concessions() const;
 
   // Plans and graphs by width class, narrowest first; index 0 is decode. Those from n_step_plans()
