@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxNfaStates = 200'000;
 constexpr std::size_t kMaxNfaRanges = 4'000'000;  // of all edges
-constexpr std::size_t kMaxDfaStates = 50'000;
+constexpr std::size_t kMaxDfaStates = 90'000;     // e-mail addresses need more than 50,000
 constexpr std::size_t kMaxTable = 8'000'000;
 // Limit of the work to make an automaton deterministic, in visits of states.
 constexpr std::size_t kMaxVisits = 30'000'000;

@@ -272,7 +272,7 @@ TEST_CASE("unsupported parts of a schema are rejected with their place") {
   CHECK(has(schema_error(R"({"prefixItems": {}})"), "#/prefixItems: must be an array"));
   // 395137000000 is 8768 modulo 2^32.
   CHECK(has(schema_error(R"({"multipleOf": 395137000000})"), "#/multipleOf"));
-  CHECK(has(schema_error(R"({"multipleOf": 19999})"), "#/multipleOf"));
+  CHECK(has(schema_error(R"({"multipleOf": 39999})"), "#/multipleOf"));
   CHECK(has(schema_error(R"({"not": {"const": 1e500}})"), "#/not/const"));
   CHECK(has(schema_error(R"({"type": "string", "pattern": "^a*$", "minLength": 100000})"),
             "#/minLength"));
