@@ -148,6 +148,11 @@ run_changed() {
   fi
 }
 
+# The other tests of the binary have no threads of their own.
+engine_with_tsan() {
+  TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp build/tsan/bin/serve_test --source-file='*engine*'
+}
+
 run_isas() {
   local isas isa line
   mapfile -t isas < <(sed -n 's/^weft_instruction_set(\([a-z0-9]*\)$/\1/p' cmake/instruction_sets.cmake)
@@ -202,7 +207,10 @@ fi
 
 if [[ $scope == all ]]; then
   step "build with ASan and UBSan" build dev && run_ctest "tests, ASan and UBSan" dev
-  step "build with TSan" build tsan --target scheduler_test run_test && run_ctest "tests, TSan" tsan -R '^(scheduler|run)_test:'
+  if step "build with TSan" build tsan --target scheduler_test run_test serve_test; then
+    run_ctest "tests, TSan" tsan -R '^(scheduler|run)_test:'
+    step "tests of the server's engine, TSan" engine_with_tsan
+  fi
   step "build fuzz targets" build fuzz && run_fuzz
 fi
 
