@@ -206,7 +206,7 @@ void raise_descriptor_limit() {
 
 namespace {
 
-// `get`: getpeername or getsockname. Empty if there is no name.
+// `get`: getpeername or getsockname. Returns an empty text if it fails.
 template <class Get>
 std::string name_of(int socket, Get get) {
   sockaddr_storage address = {};

@@ -156,38 +156,40 @@ TEST_CASE("a client that leaves is noticed while its answer is computed") {
     }
 }
 
-TEST_CASE("a client that leaves is noticed behind what it sent ahead") {
-  Taken taken;
-  RunningServer server(taken.handler());
-  Client client(server.port());
-  client.send(request("GET", "/"));
-  const auto exchange = taken.next();
+// A request that waits for its answer, behind which the client sent more than is read ahead.
+struct SentAhead {
+  SentAhead() {
+    client.send(request("GET", "/"));
+    exchange = taken.next();
+    exchange->on_client_left([this] { left = true; });
+    client.send(std::string(100000, 'x'));
+  }
+
   std::atomic<bool> left = false;
-  exchange->on_client_left([&] { left = true; });
-  client.send(std::string(100000, 'x'));
-  CHECK(!left);
-  client.close();
-  CHECK(eventually([&] { return left.load(); }));
+  Taken taken;
+  RunningServer server{taken.handler()};
+  Client client{server.port()};
+  std::shared_ptr<Exchange> exchange;
+};
+
+TEST_CASE("a client that leaves is noticed behind what it sent ahead") {
+  SentAhead ahead;
+  CHECK(!ahead.left);
+  ahead.client.close();
+  CHECK(eventually([&] { return ahead.left.load(); }));
 }
 
 TEST_CASE("a client that leaves a stream is noticed behind what it sent ahead") {
-  Taken taken;
-  RunningServer server(taken.handler());
-  Client client(server.port());
-  client.send(request("GET", "/"));
-  const auto exchange = taken.next();
-  std::atomic<bool> left = false;
-  exchange->on_client_left([&] { left = true; });
-  client.send(std::string(100000, 'x'));
-  exchange->begin({.body = "a"});
-  CHECK(client.until("a\r\n"));
+  SentAhead ahead;
+  ahead.exchange->begin({.body = "a"});
+  CHECK(ahead.client.until("a\r\n"));
   for (int i = 0; i < 20; ++i) {  // each is sent at once, also while the client is watched
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    exchange->write("b");
-    CHECK(client.until("b\r\n"));
+    ahead.exchange->write("b");
+    CHECK(ahead.client.until("b\r\n"));
   }
-  client.close();
-  CHECK(eventually([&] { return left.load(); }));
+  ahead.client.close();
+  CHECK(eventually([&] { return ahead.left.load(); }));
 }
 
 TEST_CASE("a complete answer reaches a client that has closed its direction") {
