@@ -191,6 +191,25 @@ class Profiles(ServeTest):
         yes = server.post("/v1/completions", {"prompt": "Once"}, headers={"X-Weft-Profile": "yes"})
         self.assertEqual((yes.status, yes.json["error"]["param"]), (400, "X-Weft-Profile"))
 
+    def test_refused_by_endpoints_that_do_not_generate(self):
+        folder = self.folder / "profiles"
+        folder.mkdir()
+        server = self.serve("--profile-requests", folder)
+        wanted = {"X-Weft-Profile": "1"}
+        for reply in (server.post("/v1/embeddings", {"input": "Once"}, headers=wanted),
+                      server.post("/tokenize", {"content": "Once"}, headers=wanted),
+                      server.post("/v1/responses/input_tokens", {"input": "Hi"}, headers=wanted),
+                      server.get("/v1/models", headers=wanted)):
+            self.assertEqual((reply.status, reply.json["error"]["param"]), (400, "X-Weft-Profile"))
+        self.assertEqual(server.get("/none", headers=wanted).status, 404)
+        self.assertEqual(server.get("/health", headers={"X-Weft-Profile": "0"}).status, 200)
+        body = {"input_prefix": "Once upon", "input_suffix": ".", **CHAT, "prompt": "Once",
+                "input": "Hi", "model": "weft-stories"}
+        for path in ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages",
+                     "/api/chat", "/api/generate", "/completion", "/infill"):
+            reply = server.post(path, body, headers=wanted)
+            self.assertNotIn("X-Weft-Profile", reply.body.decode(), path)
+
     def test_refused_without_a_folder(self):
         reply = self.serve().post("/v1/completions", {"prompt": "Once", "max_tokens": 3},
                                   headers={"X-Weft-Profile": "1"})

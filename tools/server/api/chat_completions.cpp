@@ -140,7 +140,7 @@ void chat_completions(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route chat_completions_route() {
-  Route route = post_route("/v1/chat/completions", "createChatCompletion", "Answers a conversation",
+  Route route = text_route("/v1/chat/completions", "createChatCompletion", "Answers a conversation",
                            chat_completions, chat_fields());
   route.aliases = {"/chat/completions"};
   return route;

@@ -114,7 +114,7 @@ void completions(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 Route completions_route() {
-  return post_route("/v1/completions", "createCompletion", "Continues texts", completions,
+  return text_route("/v1/completions", "createCompletion", "Continues texts", completions,
                     completion_fields());
 }
 

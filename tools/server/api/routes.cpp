@@ -91,6 +91,14 @@ Route post_route(std::string path, std::string operation, std::string summary, H
   return route;
 }
 
+Route text_route(std::string path, std::string operation, std::string summary, Handle handle,
+                 const FieldList& request, ModelUse model) {
+  Route route = post_route(std::move(path), std::move(operation), std::move(summary),
+                           std::move(handle), request, model);
+  route.generates = true;
+  return route;
+}
+
 Router::Router(std::vector<Route> routes, Services& services)
     : routes_(std::move(routes)), services_(services) {
   routes_.push_back(
@@ -151,6 +159,11 @@ std::optional<http::Reply> Router::refusal(const http::RequestHead& head) const 
                        form);
   }
   return std::nullopt;
+}
+
+bool Router::generates(const http::RequestHead& head) const {
+  const Route* route = find(head.method, head.path).route;
+  return route && route->generates;
 }
 
 void Router::handle(std::shared_ptr<http::Exchange> exchange) const {

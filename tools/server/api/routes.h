@@ -58,6 +58,7 @@ struct Route {
   // must come while all preparing threads are busy.
   bool quick = false;
   bool body_optional = false;             // an empty body is an empty object
+  bool generates = false;                 // runs texts of an engine
   std::vector<std::string> aliases = {};  // other paths, not documented
   std::string answer_type = "application/json";
 };
@@ -67,6 +68,9 @@ Route plain_route(std::string method, std::string path, std::string operation, s
                   Handle handle);
 // A POST with a body. `request` must outlive the route.
 Route post_route(std::string path, std::string operation, std::string summary, Handle handle,
+                 const FieldList& request, ModelUse model = ModelUse::named);
+// The same, and the handler runs texts of an engine.
+Route text_route(std::string path, std::string operation, std::string summary, Handle handle,
                  const FieldList& request, ModelUse model = ModelUse::named);
 
 class Router {
@@ -82,6 +86,8 @@ class Router {
   // 404, 405 with Allow, or 415, from the head alone; nothing if a route answers. For the server of
   // HTTP, which can refuse a request before its body comes.
   std::optional<http::Reply> refusal(const http::RequestHead& head) const;
+  // Whether a route that runs texts of an engine answers.
+  bool generates(const http::RequestHead& head) const;
 
  private:
   struct Found {

@@ -262,9 +262,10 @@ std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
       return api::error_reply(error, api::error_form(head.path));
     }
   }
-  if (const auto error = profile_error(head, profiles_ != nullptr))
+  if (auto reply = router_->refusal(head)) return reply;
+  if (const auto error = profile_error(head, router_->generates(head), profiles_ != nullptr))
     return api::error_reply(*error, api::error_form(head.path));
-  return router_->refusal(head);
+  return std::nullopt;
 }
 
 std::vector<api::Route> Program::routes() {

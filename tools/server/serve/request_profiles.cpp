@@ -12,10 +12,14 @@ constexpr std::string_view kHeader = "x-weft-profile";
 
 }  // namespace
 
-std::optional<api::ApiError> profile_error(const http::RequestHead& head, bool has_folder) {
+std::optional<api::ApiError> profile_error(const http::RequestHead& head, bool generates,
+                                           bool has_folder) {
   const std::string_view value = http::find_header(head.headers, kHeader);
   if (value.empty() || value == "0") return std::nullopt;
   if (value != "1") return api::bad_request("X-Weft-Profile", "must be 0 or 1");
+  if (!generates)
+    return api::bad_request("X-Weft-Profile",
+                            fmt::format("{} {} does not generate texts", head.method, head.path));
   if (!has_folder)
     return api::bad_request("X-Weft-Profile", "needs a server with --profile-requests DIR");
   return std::nullopt;

@@ -26,9 +26,10 @@ class RequestProfile : public StepWatcher {
 };
 using MakeProfile = std::function<std::shared_ptr<RequestProfile>()>;
 
-// What is wrong with the header "x-weft-profile" of a request. `has_folder`: whether profiles can
-// be written.
-std::optional<api::ApiError> profile_error(const http::RequestHead& head, bool has_folder);
+// What is wrong with the header "x-weft-profile" of a request. `generates`: whether its endpoint
+// generates texts. `has_folder`: whether profiles can be written.
+std::optional<api::ApiError> profile_error(const http::RequestHead& head, bool generates,
+                                           bool has_folder);
 
 // Writes FOLDER/ID.json for each request that asks for it. Threads: any.
 class RequestProfiles {

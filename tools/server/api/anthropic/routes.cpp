@@ -25,7 +25,7 @@ void count_tokens(const std::shared_ptr<Call>& call) {
 }  // namespace
 
 std::vector<Route> anthropic_routes() {
-  return {post_route("/v1/messages", "createMessage", "Answers a conversation, in Anthropic's form",
+  return {text_route("/v1/messages", "createMessage", "Answers a conversation, in Anthropic's form",
                      answer_messages, anthropic::fields()),
           post_route("/v1/messages/count_tokens", "countMessageTokens",
                      "Counts the tokens that the same conversation has as a prompt", count_tokens,

@@ -153,9 +153,9 @@ void infill(const std::shared_ptr<Call>& call) {
 
 std::vector<Route> completion_routes() {
   std::vector<Route> routes{
-      post_route("/completion", "completion", "Continues texts, in llama-server's form", complete,
+      text_route("/completion", "completion", "Continues texts, in llama-server's form", complete,
                  completion_fields()),
-      post_route("/infill", "infill", "Generates the middle of a text", infill, infill_fields())};
+      text_route("/infill", "infill", "Generates the middle of a text", infill, infill_fields())};
   // Without /v1, the path has this form.
   routes[0].aliases = {"/completions"};
   return routes;

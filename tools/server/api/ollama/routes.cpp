@@ -134,9 +134,9 @@ void refuse_managing(const std::shared_ptr<Call>&) {
 std::vector<Route> ollama_routes() {
   using namespace ollama;
   std::vector<Route> routes = embed_routes();
-  routes.push_back(post_route("/api/chat", "ollamaChat", "Answers a conversation", chat,
+  routes.push_back(text_route("/api/chat", "ollamaChat", "Answers a conversation", chat,
                               chat_fields(), ModelUse::listed));
-  routes.push_back(post_route("/api/generate", "ollamaGenerate", "Answers or continues a text",
+  routes.push_back(text_route("/api/generate", "ollamaGenerate", "Answers or continues a text",
                               generate, generate_fields(), ModelUse::listed));
   for (Route& route : std::span(routes).last(2)) route.answer_type = "application/x-ndjson";
   routes.push_back(post_route("/api/show", "ollamaShow", "Facts about a model", show, show_fields(),

@@ -94,7 +94,7 @@ void remove(Store& store, const Call& call) {
 std::vector<Route> responses_routes() {
   const auto store = std::make_shared<Store>();
   std::vector<Route> routes;
-  routes.push_back(post_route(
+  routes.push_back(text_route(
       "/v1/responses", "createResponse", "Answers a text or a conversation",
       [store](const std::shared_ptr<Call>& call) { create(store, call); }, responses::fields()));
   routes.push_back(post_route(
