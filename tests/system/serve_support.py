@@ -92,6 +92,10 @@ class Server:
     def post(self, path, body, **kwargs):
         return self.request("POST", path, body, **kwargs)
 
+    def slot(self, action, name, slot=0):
+        """Saves or restores a slot."""
+        return self.post(f"/slots/{slot}?action={action}", {"filename": name})
+
     def wait_ready(self):
         end = time.monotonic() + TIMEOUT
         while self.get("/health").status != 200:
