@@ -86,11 +86,12 @@ struct RunTotals;
 
 struct ApiOptions {
   // Called when the texts of a request are complete or have failed, before the end of the answer;
-  // on a preparing thread. May be empty.
+  // on a preparing thread. Empty: nobody is told.
   std::function<void(const http::Request& request, const ServedModel& model,
                      const RunTotals& totals)>
       on_texts = {};
-  // Who watches the steps of a request's texts; null: nobody. May be empty.
+  // Returns what watches the steps of a request's texts, or null if they are not watched. Called on
+  // a preparing thread. Empty: no request is watched.
   std::function<std::shared_ptr<StepWatcher>(const http::Request& request)> watcher_of = {};
   double sse_ping_seconds = 15;  // silence after which a stream gets a comment; below 0: never
   std::string version = "0";     // of the server

@@ -124,4 +124,11 @@ bool EventStream::begun() const {
   return shared_->begun;
 }
 
+void answer_error(const Call& call, EventStream* stream, const ApiError& error) {
+  if (stream)
+    stream->fail(error);
+  else
+    call.fail(error);
+}
+
 }  // namespace weft::api

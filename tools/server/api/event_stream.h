@@ -38,4 +38,7 @@ class EventStream {
   std::shared_ptr<Shared> shared_;
 };
 
+// Ends the stream with the error; if it is null, the error is the whole answer of the call.
+void answer_error(const Call& call, EventStream* stream, const ApiError& error);
+
 }  // namespace weft::api

@@ -63,7 +63,7 @@ TokenId token_of(const ServedModel& model, const std::string& id, std::string_vi
   if (error != std::errc() || end != id.data() + id.size())
     throw bad_request(std::string(param),
                       fmt::format("expected ids of tokens, got {}", literal(id.substr(0, 60))));
-  return checked_token(model, value, param);
+  return checked_token(*model.model, value, param);
 }
 
 std::vector<std::pair<TokenId, float>> biases_of(const ServedModel& model, const Bias& given) {
@@ -248,8 +248,8 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.ignore_eos = fields.ignore_eos;
   g.min_tokens = fields.min_tokens;
   for (std::size_t i = 0; i < fields.stop_token_ids.size(); ++i)
-    g.stop_tokens.push_back(
-        checked_token(model, fields.stop_token_ids[i], fmt::format("stop_token_ids[{}]", i)));
+    g.stop_tokens.push_back(checked_token(*model.model, fields.stop_token_ids[i],
+                                          fmt::format("stop_token_ids[{}]", i)));
   g.logprobs = logprobs;
   request.texts = static_cast<std::int32_t>(fields.n);
   request.reuse = fields.cache_prompt;

@@ -58,8 +58,8 @@ Form<std::vector<PromptText>> prompts_form(std::size_t max) {
           }};
 }
 
-TokenId checked_token(const ServedModel& model, std::int64_t id, std::string_view param) {
-  const std::int64_t n_vocab = model.model->facts().n_vocab;
+TokenId checked_token(const Model& model, std::int64_t id, std::string_view param) {
+  const std::int64_t n_vocab = model.facts().n_vocab;
   if (id < 0 || id >= n_vocab)
     throw bad_request(std::string(param),
                       fmt::format("token {} is outside the vocabulary of {} tokens", id, n_vocab));
@@ -70,7 +70,7 @@ std::vector<TokenId> prompt_tokens(const ServedModel& model, const PromptText& p
                                    const std::string& param) {
   if (!prompt.is_ids)
     return naming(param, [&] { return encode_prompt(*model.model, prompt.text); });
-  for (const TokenId id : prompt.ids) checked_token(model, id, param);
+  for (const TokenId id : prompt.ids) checked_token(*model.model, id, param);
   if (prompt.ids.empty()) throw bad_request(param, "must have at least one token");
   return prompt.ids;
 }

@@ -23,7 +23,7 @@ struct PromptText {
 Form<std::vector<PromptText>> prompts_form(std::size_t max = 1024);
 
 // The id, if the vocabulary has it. Throws ApiError 400 with `param`.
-TokenId checked_token(const ServedModel& model, std::int64_t id, std::string_view param);
+TokenId checked_token(const Model& model, std::int64_t id, std::string_view param);
 
 // The tokens of a prompt, with those that the vocabulary adds to texts. Throws ApiError 400 with
 // `param` for ids that the vocabulary does not have and for a prompt without tokens.

@@ -25,7 +25,8 @@ struct PoolOptions {
   bool refuse_until_loaded = false;
   // Loads a model. `used`: bytes of the other loaded models. Throws.
   std::function<std::shared_ptr<api::ServedModel>(const ModelSource&, std::int64_t used)> load;
-  // After each attempt to load; null: it worked. May be empty. On the pool's thread.
+  // Called on the pool's thread after each attempt to load, with null if it succeeded. Empty:
+  // nobody is told.
   std::function<void(const ModelSource&, std::exception_ptr error)> loaded;
 };
 

@@ -162,10 +162,7 @@ void Writer::on_done(const RunTotals&) {
 }
 
 void Writer::on_error(const ApiError& error) {
-  if (stream_)
-    stream_->fail(error);
-  else
-    call_->fail(error);
+  answer_error(*call_, stream_.get(), error);
 }
 
 }  // namespace weft::api::anthropic

@@ -145,10 +145,7 @@ void CompletionWriter::on_done(const RunTotals&) {
 }
 
 void CompletionWriter::on_error(const ApiError& error) {
-  if (stream_)
-    stream_->fail(error);
-  else
-    call_->fail(error);
+  answer_error(*call_, stream_.get(), error);
 }
 
 }  // namespace weft::api::native

@@ -6,6 +6,7 @@
 
 #include "api/errors.h"
 #include "api/interface_forms.h"
+#include "api/prompt_fields.h"
 
 namespace weft::api::native {
 namespace {
@@ -60,13 +61,8 @@ Form<std::vector<Prompt>> prompts() {
 
 std::vector<TokenId> checked_ids(const Model& model, const std::vector<std::int64_t>& ids,
                                  const std::string& param) {
-  const std::int64_t size = model.vocabulary().size();
   std::vector<TokenId> tokens;
-  for (const std::int64_t id : ids) {
-    if (id < 0 || id >= size)
-      throw bad_request(param, fmt::format("{} is not a token: ids are 0 to {}", id, size - 1));
-    tokens.push_back(static_cast<TokenId>(id));
-  }
+  for (const std::int64_t id : ids) tokens.push_back(checked_token(model, id, param));
   return tokens;
 }
 

@@ -27,7 +27,7 @@ std::vector<TokenId> encode(const Model& model, const Prompt& prompt, const std:
 std::vector<TokenId> encode_parts(const Model& model, const Prompt& prompt, bool add_special,
                                   const std::string& param);
 
-// Checks ids. Throws ApiError.
+// All of them by checked_token().
 std::vector<TokenId> checked_ids(const Model& model, const std::vector<std::int64_t>& ids,
                                  const std::string& param);
 

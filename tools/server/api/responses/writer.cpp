@@ -213,10 +213,7 @@ void Writer::on_done(const RunTotals& totals) {
 
 void Writer::on_error(const ApiError& error) {
   ended({});
-  if (stream_)
-    stream_->fail(error);
-  else
-    call_->fail(error);
+  answer_error(*call_, stream_.get(), error);
 }
 
 }  // namespace weft::api::responses
