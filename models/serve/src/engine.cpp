@@ -56,11 +56,13 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
   lora_scales.assign(scales.begin(), scales.end());
   for (std::int32_t i = 0; i < o.slots; ++i) slots[static_cast<std::size_t>(i)].index = i;
   memory_use = session.memory();
+  session_options = session.options();
   context = session.options().context;
   if (o.warm_up && model->facts().causal && !model->facts().encodes) warm_up(session);
   if (!model->facts().causal) {
     const Embedder& embedder = embedder_for({});
     memory_use = embedder.session().memory();
+    session_options = embedder.session().options();
     context = embedder.max_tokens();
   }
   thread = std::thread([this] { loop(); });
@@ -149,6 +151,9 @@ std::int32_t Engine::n_slots() const {
 }
 const MemoryUse& Engine::memory() const {
   return impl_->memory_use;
+}
+const SessionOptions& Engine::session_options() const {
+  return impl_->session_options;
 }
 bool Engine::wait_idle(Clock::time_point until) {
   return impl_->inbox.wait_idle(until);

@@ -152,6 +152,7 @@ struct Engine::Impl {
   std::vector<std::unique_ptr<MadeEmbedder>> embedders;  // the last one was used last
   // Of the session; of the embedder if the model does not generate text.
   MemoryUse memory_use;
+  SessionOptions session_options;
   std::int64_t context = 0;
   // Of a step, by running text. Members, so that steps do not allocate.
   std::vector<Slot*> running;

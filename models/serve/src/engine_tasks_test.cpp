@@ -217,6 +217,14 @@ TEST_CASE("an engine of a model that only gives embeddings") {
   for (std::size_t i = 0; i < 2; ++i) CHECK(got[i].values == expected[i].values);
   CHECK(engine.context() == Embedder(model, {}).max_tokens());
   CHECK(engine.memory() == Embedder(model, {}).session().memory());
+  CHECK(engine.session_options().context == Embedder(model, {}).session().options().context);
+}
+
+TEST_CASE("the options of an engine's session are those that it uses") {
+  const Engine engine(tiny_model(), {.slots = 3, .kept_prompts_bytes = 0});
+  CHECK(engine.session_options().sequences == 3);
+  CHECK(engine.session_options().context == engine.context());
+  CHECK(engine.session_options().weights != WeightMode::automatic);
 }
 
 TEST_CASE("scales of LoRAs by request") {

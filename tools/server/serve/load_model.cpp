@@ -64,17 +64,27 @@ EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_
   return options;
 }
 
-// Reduces the slots, then the context. Returns false if both are as small as they may be.
-bool reduce(const Flags& flags, EngineOptions& options) {
-  const bool fixed_context = flags.model.session.context > 0;
-  if (!flags.slots_given && options.slots > 1) {
+bool has_fixed_context(const Flags& flags) {
+  return flags.model.session.context > 0;
+}
+
+bool can_reduce_slots(const Flags& flags, const EngineOptions& options) {
+  return !flags.slots_given && options.slots > 1;
+}
+
+bool can_reduce(const Flags& flags, const EngineOptions& options) {
+  return can_reduce_slots(flags, options) ||
+         (!has_fixed_context(flags) && options.session.context > kMinContext);
+}
+
+// Reduces the slots, then the context. REQUIRES: can_reduce().
+void reduce(const Flags& flags, EngineOptions& options) {
+  if (can_reduce_slots(flags, options)) {
     options.slots /= 2;
-    if (fixed_context) options.session.context *= 2;
-    return true;
+    if (has_fixed_context(flags)) options.session.context *= 2;
+  } else {
+    options.session.context = std::max(options.session.context / 2, kMinContext);
   }
-  if (fixed_context || options.session.context <= kMinContext) return false;
-  options.session.context = std::max(options.session.context / 2, kMinContext);
-  return true;
 }
 
 // How wide steps can be within the budget; 0: it cannot be met.
@@ -92,13 +102,12 @@ std::int64_t step_width(const Model& model, const EngineOptions& options) {
 EngineOptions meet_budget(const Model& model, const Flags& flags, const EngineOptions& wanted) {
   const std::int64_t wide = std::min(wanted.session.prefill_width, kWideStep);
   std::optional<EngineOptions> fits;
-  EngineOptions options = wanted;
-  do {
+  for (EngineOptions options = wanted;; reduce(flags, options)) {
     const std::int64_t width = step_width(model, options);
     if (width >= wide) return options;
     if (width > 0 && !fits) fits = options;
-  } while (reduce(flags, options));
-  return fits.value_or(options);
+    if (!can_reduce(flags, options)) return fits.value_or(options);
+  }
 }
 
 // Prompts are computed several times as fast if weights are resident. Slots rarely need their whole
@@ -127,19 +136,32 @@ EngineOptions share_cells(const Model& model, const EngineOptions& wanted) {
   return wanted;
 }
 
+// An engine with these options, or with fewer cells; then `options` becomes its own.
+std::shared_ptr<Engine> start_engine(const std::shared_ptr<const Model>& model,
+                                     EngineOptions& options) {
+  const EngineOptions shared = model->facts().causal ? share_cells(*model, options) : options;
+  if (shared.session.cells != options.session.cells) {
+    try {
+      auto engine = std::make_shared<Engine>(model, shared);
+      options = shared;
+      return engine;
+    } catch (const BudgetError&) {  // mapped weights need less
+    }
+  }
+  return std::make_shared<Engine>(model, options);
+}
+
 std::shared_ptr<Engine> make_engine(const std::shared_ptr<const Model>& model, const Flags& flags,
                                     const EngineOptions& wanted, const Warn& warn) {
-  EngineOptions options = wanted;
-  const bool may_reduce = reduce(flags, options);
-  options = may_reduce && model->facts().causal ? meet_budget(*model, flags, wanted) : wanted;
+  const bool may_differ = model->facts().causal && can_reduce(flags, wanted);
+  EngineOptions options = may_differ ? meet_budget(*model, flags, wanted) : wanted;
   std::shared_ptr<Engine> engine;
   while (!engine) {
     try {
-      const EngineOptions shared = model->facts().causal ? share_cells(*model, options) : options;
-      engine = std::make_shared<Engine>(model, shared);
-      options = shared;
+      engine = start_engine(model, options);
     } catch (const BudgetError&) {
-      if (!reduce(flags, options)) throw;
+      if (!can_reduce(flags, options)) throw;
+      reduce(flags, options);
     }
   }
   if (options.slots != wanted.slots || options.session.context != wanted.session.context) {

@@ -55,19 +55,17 @@ std::shared_ptr<const api::ServedModel> loaded_model(const ModelPool& pool,
                                     : fmt::format("the model '{}' is not loaded", name));
 }
 
-// Pictures take time: they are drawn on a preparing thread, from the loaded model's options.
+// Pictures take time: they are drawn on a preparing thread, from what the engine uses.
 using Draw = std::function<std::string(const Model&, const SessionOptions&)>;
-api::Route picture_route(const Operations& operations, const SessionOptions& session,
-                         const char* what, const char* summary, const char* type, Draw draw) {
+api::Route picture_route(const Operations& operations, const char* what, const char* summary,
+                         const char* type, Draw draw) {
   api::Route route = api::plain_route(
       "GET", fmt::format("/ui/{}", what), fmt::format("ui_{}", what), summary,
-      [&operations, session, type, draw = std::move(draw)](const std::shared_ptr<api::Call>& call) {
+      [&operations, type, draw = std::move(draw)](const std::shared_ptr<api::Call>& call) {
         const auto served =
             loaded_model(operations.pool, api::query_value(call->request(), "model"));
-        SessionOptions options = session;
+        SessionOptions options = served->engine->session_options();
         options.progress = {};
-        options.sequences = served->engine->n_slots();
-        options.context = served->engine->context();
         call->exchange->reply(text_reply(draw(*served->model, options), type));
       });
   route.answer_type = type;
@@ -87,7 +85,7 @@ const std::vector<std::string>& page_paths() {
 }
 
 std::vector<api::Route> page_routes(const Operations& operations, bool show_page,
-                                    const SessionOptions& session, const DrawPlan& draw_plan) {
+                                    const DrawPlan& draw_plan) {
   std::vector<api::Route> routes;
   routes.push_back(api::plain_route(
       "GET", "/", "page", "A page for chats", [show_page](const std::shared_ptr<api::Call>& call) {
@@ -108,13 +106,12 @@ std::vector<api::Route> page_routes(const Operations& operations, bool show_page
                                     [&operations](const std::shared_ptr<api::Call>& call) {
                                       call->reply(state_json(operations));
                                     }));
-  routes.push_back(picture_route(operations, session, "graph",
+  routes.push_back(picture_route(operations, "graph",
                                  "The graph of a loaded model as boxes and edges",
                                  "application/json", graph_json));
   if (draw_plan) {
-    routes.push_back(picture_route(operations, session, "plan",
-                                   "The memory plan of a loaded model as SVG", "image/svg+xml",
-                                   draw_plan));
+    routes.push_back(picture_route(operations, "plan", "The memory plan of a loaded model as SVG",
+                                   "image/svg+xml", draw_plan));
   }
   return routes;
 }

@@ -25,6 +25,6 @@ const std::vector<std::string>& page_paths();
 // `show_page`: else / answers with a line of text. `operations` outlives the routes. Without
 // `draw_plan` there is no /ui/plan.
 std::vector<api::Route> page_routes(const Operations& operations, bool show_page,
-                                    const SessionOptions& session, const DrawPlan& draw_plan);
+                                    const DrawPlan& draw_plan);
 
 }  // namespace weft::server

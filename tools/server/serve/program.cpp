@@ -276,7 +276,7 @@ std::vector<api::Route> Program::routes() {
   add(interface_routes({.slot_save_path = flags_.slot_folder,
                         .slots = flags_.slots_endpoint,
                         .post_props = flags_.props_writable}));
-  add(page_routes(*operations_, flags_.page, flags_.model.session, parts_.draw_plan));
+  add(page_routes(*operations_, flags_.page, parts_.draw_plan));
   return all;
 }
 

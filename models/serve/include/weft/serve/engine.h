@@ -185,6 +185,9 @@ class Engine {
   std::int64_t context() const;  // tokens that one text may have, with its prompt
   std::int32_t n_slots() const;
   const MemoryUse& memory() const;
+  // With the concessions to the budget and the sequences of kept prompts. If the model is not
+  // causal, those of the session of embeddings.
+  const SessionOptions& session_options() const;
 
   // Waits until nothing runs and nothing waits, or until the time is over. New requests are still
   // taken. Returns whether it is idle.
