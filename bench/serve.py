@@ -9,11 +9,13 @@ Results are added to a file: measure piece by piece, then render.
   bench/serve.py -m 1.1b-Q4_K_M.gguf --peer "llama.cpp=llama-server -m {model} --port {port} \\
       -np {slots} -c {context} -t 2"
   bench/serve.py --soak 20000                       # many requests; exit code 1 if a check fails
+  bench/serve.py -m 1.1b-Q4_K_M.gguf --hostile      # one stream beside hostile clients; the same
   bench/serve.py --render docs/server.md
 """
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import pathlib
@@ -27,6 +29,7 @@ import time
 
 from compare import table, write_tables
 from serve_client import Program, ask, completion, post
+from serve_hostile import hostile
 from serve_soak import soak
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -115,6 +118,19 @@ def measure_prefix(server, args):
             n = stream.usage.get("prompt_tokens", len(prompt))
     return {"prompt_tokens": n, "new_ms": statistics.median(new),
             "cached_ms": statistics.median(cached)}
+
+
+def measure_hostile(program, model, args):
+    """Exit code 1 if hostile clients slow a stream by more than their bound allows."""
+    tags = itertools.count()
+
+    def rate(server):
+        streams = asyncio.run(streams_at_once(server, 1, args.tokens, f"pair {next(tags)}"))
+        return rate_of(streams, args.tokens)
+
+    with program.start(model, 1, args.context) as server:
+        rate(server)  # to warm up
+        return hostile(server, rate, args.rounds)
 
 
 def measure_idle(server, n_connections):
@@ -224,6 +240,8 @@ def parse(arguments):
     add("--prefix", type=int, default=4096, help="tokens of the long prompt (default 4096)")
     add("--connections", type=int, default=1000, help="idle ones (default 1000)")
     add("--soak", type=int, default=0, metavar="N", help="check weft serve with N mixed requests")
+    add("--hostile", action="store_true",
+        help="measure one stream of weft serve alone and beside hostile clients, in pairs")
     add("--seed", type=int, default=1, help="of the mix of --soak")
     add("--results", type=pathlib.Path, default=ROOT / "build/serve.json",
         help="file of results (default build/serve.json)")
@@ -237,9 +255,11 @@ def main(arguments):
                    f"-c {{context}} --log-file /dev/null")
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, args.connections + 1000), most))
+    bundled = str(ROOT / "examples/models/weft-stories.gguf")
     if args.soak:
-        bundled = str(ROOT / "examples/models/weft-stories.gguf")
         return soak(ours, args.model or bundled, args.soak, args.seed)
+    if args.hostile:
+        return measure_hostile(ours, args.model or bundled, args)
     results = json.loads(args.results.read_text()) if args.results.exists() else {}
     if args.model:
         if os.getloadavg()[0] > 0.3 * (os.cpu_count() or 1):
