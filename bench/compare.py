@@ -82,7 +82,7 @@ class Weft:
         report = json.loads(out)
         row, limits = report["rows"][0], report["limits"][0]
         return {"rates": row["rates"], "rss": row["peak_rss"], "others": others, "row": row,
-                "limits": limits}
+                "limits": limits, "architecture": report["architecture"]}
 
 
 class LlamaBench:

@@ -1,26 +1,32 @@
 #!/usr/bin/env python3
 """Writes the table of docs/architectures.md: one row per architecture.
 
-    tools/architectures_table.py [--bin build/release/bin] [--golden FOLDER]
+    tools/architectures_table.py [--bin build/release/bin] [--golden FOLDER] [--results FILE]
 
 Names, pages and their lines come from the builder code. With --golden, the models in that folder
 that tests/acceptance.txt names are measured: their largest normalized squared error, and the bytes
 of state per token that `weft plan -c 4096` shows. They are pairs NAME.json (the file name under
-"gguf", the ids of three prompts under "tokens") and NAME.KEY.npy (their logits or embeddings). The
-other columns, and these two without --golden, are kept as they are in the page.
+"gguf", the ids of three prompts under "tokens") and NAME.KEY.npy (their logits or embeddings).
+With --results, the shares of the machine's limits come from a file that bench/compare.py wrote; of
+several models of an architecture, the smallest share counts. Other columns, and those whose option
+is not given, are kept as they are in the page.
 """
 import argparse
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+import compare
 PAGE = ROOT / "docs" / "architectures.md"
 COLUMNS = ("architecture", "models", "family", "page", "lines", "error", "state", "prefill",
            "decode", "not supported")
 CONTEXT = 4096
+UNKNOWN = "–"
 
 
 def pages():
@@ -85,6 +91,22 @@ def measure(weft, folder):
     return errors, states
 
 
+def shares(path):
+    """By phase and architecture: the share of the arithmetic in prefill, of the reads in decode."""
+    found = {"prefill": {}, "decode": {}}
+    for result in json.loads(path.read_text()).values():
+        runs = result["programs"].get(compare.OURS)
+        if not runs or result["depth"] != 0 or result["phase"] not in found:
+            continue
+        if "architecture" not in runs[0]:
+            sys.exit(f"{path}: '{result['model']}' has no architecture: measure it again")
+        cell, phase = compare.Cell(runs, runs), found[result["phase"]]
+        share = cell.products if result["phase"] == "prefill" else cell.reads
+        name = runs[0]["architecture"]
+        phase[name] = min(phase.get(name, share), share)
+    return found
+
+
 def kept_rows(text):
     """The cells of the page's table, by architecture and column."""
     rows = {}
@@ -101,19 +123,28 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--golden", type=pathlib.Path)
+    parser.add_argument("--results", type=pathlib.Path)
     args = parser.parse_args()
     text = PAGE.read_text()
     kept = kept_rows(text)
-    errors, states = measure(args.bin / "weft", args.golden) if args.golden else (None, None)
+    measured = {}
+    if args.golden:
+        errors, states = measure(args.bin / "weft", args.golden)
+        measured["error"] = {name: f"{error:.0e}" for name, error in errors.items()}
+        measured["state"] = {name: f"{state:.0f} B" for name, state in states.items()}
+    if args.results:
+        for phase, of in shares(args.results).items():
+            measured[phase] = {name: compare.percent(share) for name, share in of.items()}
     known = pages()
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for name in sorted(known):
         page, n_lines = known[name]
         row = kept.get(name, {})
         row.update({"architecture": f"`{name}`", "page": f"`{page}`", "lines": str(n_lines)})
-        if errors is not None:
-            row["error"] = f"{errors[name]:.0e}" if name in errors else ""
-            row["state"] = f"{states[name]:.0f} B" if name in states else ""
+        for column in ("error", "state", "prefill", "decode"):
+            if column in measured:
+                row[column] = measured[column].get(name)
+            row[column] = row.get(column) or UNKNOWN
         lines.append("| " + " | ".join(row.get(column, "") for column in COLUMNS) + " |")
     begin = text.index("| architecture |")
     text = text[:begin] + "\n".join(lines) + text[text.index("\n\n", begin):]

@@ -239,11 +239,9 @@ bool fits_elements(const weft_node& n) {
   }
   return is_plain(*n.output);
 }
-weft_status launch_add(weft_device& d, const weft_node& n, weft_program& p) {
-  return add_elements(d, kAdd, in(n, 0), in(n, 1), 0, *n.output, 0, p);
-}
-weft_status launch_mul(weft_device& d, const weft_node& n, weft_program& p) {
-  return add_elements(d, kMul, in(n, 0), in(n, 1), 0, *n.output, 0, p);
+template <What what>
+weft_status launch_pair(weft_device& d, const weft_node& n, weft_program& p) {
+  return add_elements(d, what, in(n, 0), in(n, 1), 0, *n.output, 0, p);
 }
 weft_status launch_silu(weft_device& d, const weft_node& n, weft_program& p) {
   return add_elements(d, kSilu, in(n, 0), in(n, 0), 0, *n.output, 0, p);
@@ -425,7 +423,7 @@ weft_status launch_attention(weft_device& device, const weft_node& n, weft_progr
 }
 
 constexpr Op kOps[] = {
-    {"add", fits_elements, launch_add},
+    {"add", fits_elements, launch_pair<kAdd>},
     {"attention", fits_attention, launch_attention},
     {"cache_write", fits_cache_write, launch_cache_write},
     {"concat", fits_elements, launch_concat},
@@ -433,13 +431,14 @@ constexpr Op kOps[] = {
     {"get_rows", fits_get_rows, launch_get_rows},
     {"linear", fits_linear, launch_linear, true},
     {"linear_concat", fits_concat_of_linears, launch_concat_of_linears, true},
-    {"mul", fits_elements, launch_mul},
+    {"mul", fits_elements, launch_pair<kMul>},
     {"rms_norm", fits_norm, launch_norm},
     {"rms_norm_mul", fits_norm, launch_norm},
     {"rope", fits_rope, launch_rope},
     {"rope_angles", fits_angles, launch_angles},
     {"scale", fits_elements, launch_scale},
     {"silu", fits_elements, launch_silu},
+    {"silu_mul", fits_elements, launch_pair<kSiluMul>},
 };
 
 const Op* find(const weft_node& node) {

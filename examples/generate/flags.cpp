@@ -94,6 +94,8 @@ void add_diffusion_flags(cli::App& app, Options& options) {
   add("--diffusion-block-length", o.block_length,
       "fill in blocks of so many tokens from left to right (LLaDA); 0: the whole text at once");
   add("--diffusion-eps", o.eps, "without blocks: share of tokens left to the last step");
+  add("--diffusion-cfg-scale", o.guidance,
+      "classifier-free guidance by the prompt, which doubles the time of a step; 0: none");
   add("--diffusion-mask-token", o.mask_token, "id of the mask token; -1: that of the vocabulary");
   flags.push_back(app.add_flag("--diffusion-visual", options.diffusion_visual,
                                "print a line per step to stderr, also if it is not a terminal"));

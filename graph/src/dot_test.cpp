@@ -34,13 +34,13 @@ Tensor blend(Tensor x, Tensor w, Tensor y, float gain) {
 }
 
 // Layers of two ops: gains per layer, one shared input.
-Graph layered(const std::vector<float>& gains) {
+Graph layered(const std::vector<float>& gains, std::string_view part = "") {
   Graph g;
   const Dim t = g.variable("T", 512);
   Tensor h = g.input("tokens", {f32, {t, 8}});
   const Tensor shared = g.input("angles", {f32, {t, 8}});
   for (std::size_t i = 0; i < gains.size(); ++i) {
-    const std::string layer = fmt::format("blk.{}", i);
+    const std::string layer = fmt::format("{}blk.{}", part, i);
     Graph::Scope scope(g, layer);
     const Tensor w = g.weight(layer + ".blend.weight", {f16, {8, 8}});
     h = blend(h, w, shared, gains[i]);
@@ -82,6 +82,21 @@ TEST_CASE("identical layers fold into one cluster with a count") {
   CHECK(times(dot, "&#215; 5") == 1);
   CHECK(times(dot, "next layer") == 1);
   CHECK(times(to_dot(g, {.fold = Fold::none}), "subgraph cluster_") == 5);
+}
+
+TEST_CASE("the layers of a part are clusters, those of another part are not") {
+  Graph g = layered({1, 1, 1}, "enc.");
+  Tensor h = g.input("more", {f32, {4, 8}});
+  for (int i = 0; i < 2; ++i) {
+    Graph::Scope scope(g, fmt::format("dec.blk.{}", i));
+    h = blend(h, {}, h, 1).named("keys");
+  }
+  g.output("keys", h);
+  const std::string dot = to_dot(g);
+  CHECK(times(dot, "subgraph cluster_") == 1);
+  CHECK(times(dot, "enc.blk.0 .. enc.blk.2") == 1);
+  CHECK(times(dot, "<B>out</B>") == 1);
+  CHECK(times(dot, "<B>dec.blk.1.keys</B>") == 1);
 }
 
 TEST_CASE("layers that differ in an attribute, or in wiring, do not fold") {

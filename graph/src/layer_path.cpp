@@ -24,6 +24,16 @@ LayerPath parse_layer_path(std::string_view path) {
   return parsed;
 }
 
+LayerPath parse_part_path(std::string_view path) {
+  const LayerPath plain = parse_layer_path(path);
+  const std::size_t dot = path.find('.');
+  if (plain.layer != kNoLayer || dot == path.npos) return plain;
+  LayerPath parsed = parse_layer_path(path.substr(dot + 1));
+  if (parsed.layer == kNoLayer) return plain;
+  parsed.part = path.substr(0, dot + 1);
+  return parsed;
+}
+
 std::string layer_path(std::int64_t layer, std::string_view rest) {
   return fmt::format("{}{}.{}", kPrefix, layer, rest);
 }

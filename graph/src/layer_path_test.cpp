@@ -20,5 +20,19 @@ TEST_CASE("a layer path is 'blk.', a number, a dot and a rest") {
   }
 }
 
+TEST_CASE("a layer may be of a part of the model") {
+  const LayerPath encoder = parse_part_path("enc.blk.3.attn_q");
+  CHECK(encoder.part == "enc.");
+  CHECK(encoder.layer == 3);
+  CHECK(encoder.rest == "attn_q");
+  CHECK(parse_part_path("blk.3.attn_q").part.empty());
+  CHECK(parse_part_path("blk.3.attn_q").layer == 3);
+  for (const char* path : {"", "output.weight", "enc.output_norm", "a.enc.blk.3.x"}) {
+    CAPTURE(path);
+    CHECK(parse_part_path(path).layer == kNoLayer);
+    CHECK(parse_part_path(path).rest == path);
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -11,10 +11,22 @@ bool same_node(const Node& x, const Node& y) {
          x.made_by == y.made_by && x.inputs.size() == y.inputs.size();
 }
 
+std::string first_part(const Graph& graph) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const LayerPath path = parse_part_path(graph[id].path);
+    if (graph[id].op && path.layer != kNoLayer) return std::string(path.part);
+  }
+  return {};
+}
+
 }  // namespace
 
-Layers::Layers(const Graph& graph) : graph_(graph), of_(graph), place_(graph) {
-  for (NodeId id = 0; id < graph.size(); ++id) of_[id] = parse_layer_path(graph[id].path).layer;
+Layers::Layers(const Graph& graph)
+    : graph_(graph), part_(first_part(graph)), of_(graph), place_(graph) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const LayerPath path = parse_part_path(graph[id].path);
+    of_[id] = path.part == part_ ? path.layer : kNoLayer;
+  }
 
   // A cache with another name belongs to the only layer that uses it.
   const auto users = graph.users();
@@ -35,6 +47,11 @@ Layers::Layers(const Graph& graph) : graph_(graph), of_(graph), place_(graph) {
   }
 }
 
+std::string_view Layers::rest_of(std::string_view path) const {
+  const LayerPath parsed = parse_part_path(path);
+  return parsed.part == part_ ? parsed.rest : path;
+}
+
 // Inputs x of layer a and y of layer b match if they are at the same place in their own layers,
 // have the same name in the previous layers, or are the same node outside of layers. An input that
 // the first layer takes from outside may come from the previous layer in later ones.
@@ -44,8 +61,7 @@ bool Layers::wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) con
   if (x == y) return of(x) == kNoLayer;
   if (of(y) != b - 1 || graph_[x].spec != graph_[y].spec) return false;
   if (of(x) == kNoLayer) return graph_[x].kind != NodeKind::weight;
-  return of(x) == a - 1 && a > 0 &&
-         parse_layer_path(graph_[x].path).rest == parse_layer_path(graph_[y].path).rest;
+  return of(x) == a - 1 && a > 0 && rest_of(graph_[x].path) == rest_of(graph_[y].path);
 }
 
 bool Layers::alike(std::int64_t a, std::int64_t b) const {

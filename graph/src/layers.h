@@ -1,8 +1,11 @@
 #pragma once
 // Which layer of the model each node belongs to, and which layers are alike. Layers are recognized
-// by paths: "blk.3.attn_q" belongs to layer 3.
+// by paths: "blk.3.attn_q" belongs to layer 3. In a graph of a model with an encoder and a decoder,
+// layers are those of the part whose layers come first.
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/graph/graph.h"
@@ -23,6 +26,9 @@ class Layers {
   explicit Layers(const Graph& graph);
 
   std::int64_t of(NodeId id) const { return of_[id]; }
+  std::string_view part() const { return part_; }  // "enc.", or empty
+  // The path of a node or a weight within its layer; the whole path outside of the layers.
+  std::string_view rest_of(std::string_view path) const;
   std::int64_t count() const { return static_cast<std::int64_t>(members_.size()); }
   const std::vector<NodeId>& members(std::int64_t layer) const {
     return members_[static_cast<std::size_t>(layer)];
@@ -41,6 +47,7 @@ class Layers {
   bool wired_alike(NodeId x, NodeId y, std::int64_t a, std::int64_t b) const;
 
   const Graph& graph_;
+  std::string part_;
   PerNode<std::int64_t> of_;
   std::vector<std::vector<NodeId>> members_;
   PerNode<std::size_t> place_;

@@ -87,12 +87,12 @@ std::string ranges_text(const std::vector<std::int64_t>& numbers) {
   return text;
 }
 
-std::string layers_text(const std::vector<std::int64_t>& layers) {
+std::string layers_text(std::string_view part, const std::vector<std::int64_t>& layers) {
   const auto n = static_cast<std::int64_t>(layers.size());
-  if (n == 1) return fmt::format("blk.{}", layers[0]);
+  if (n == 1) return fmt::format("{}blk.{}", part, layers[0]);
   if (layers.back() - layers.front() + 1 == n)
-    return fmt::format("blk.{} .. blk.{}", layers.front(), layers.back());
-  return "blk." + ranges_text(layers);
+    return fmt::format("{0}blk.{1} .. {0}blk.{2}", part, layers.front(), layers.back());
+  return fmt::format("{}blk.{}", part, ranges_text(layers));
 }
 
 // ---- drawing
@@ -173,7 +173,7 @@ class Painter {
   }
 
   void paint_group(const LayerGroup& group) {
-    const std::string range = layers_text(group.layers);
+    const std::string range = layers_text(layers_.part(), group.layers);
     if (group.hidden) {
       const std::string name = fmt::format("hidden{}", group.layers.front());
       picture_.boxes.push_back(
@@ -217,8 +217,7 @@ class Painter {
       if (node.inputs[i] == kNoNode || graph_[node.inputs[i]].kind != NodeKind::weight) continue;
       const Node& w = graph_[node.inputs[i]];
       const bool implied = w.path == node.path + ".weight";
-      const std::string_view called =
-          implied ? node.op->input(i).name : parse_layer_path(w.path).rest;
+      const std::string_view called = implied ? node.op->input(i).name : layers_.rest_of(w.path);
       lines.push_back({fmt::format("{}  {}", called, spec_text(graph_, w.spec, true))});
     }
   }
@@ -226,7 +225,7 @@ class Painter {
   std::vector<PictureLine> lines_of(const Node& node) const {
     if (!node.op) return {{spec_text(graph_, node.spec, true)}};
     std::vector<PictureLine> lines;
-    if (!parse_layer_path(node.path).rest.starts_with(node.op->name))
+    if (!layers_.rest_of(node.path).starts_with(node.op->name))
       lines.push_back({std::string(node.op->name), PictureLine::Style::plain});
     weight_lines(node, lines);
     for (const std::string& line : attr_lines(node.attrs)) lines.push_back({line});
@@ -243,7 +242,7 @@ class Painter {
                    .key = node.path,
                    .nodes = {id},
                    .cluster = cluster,
-                   .title = std::string(parse_layer_path(node.path).rest),
+                   .title = std::string(layers_.rest_of(node.path)),
                    .lines = lines_of(node),
                    .dashed = node.op && node.op->storage == Storage::view,
                    .double_border = !node.made_by.empty(),

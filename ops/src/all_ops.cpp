@@ -57,6 +57,7 @@
 #include "weft/ops/shift_positions.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
+#include "weft/ops/silu_mul.h"
 #include "weft/ops/slice_heads.h"
 #include "weft/ops/softmax.h"
 #include "weft/ops/softplus.h"
@@ -129,6 +130,7 @@ constexpr const OpDef* kOps[] = {
     &kShiftPositions,        //
     &kSigmoid,               //
     &kSilu,                  //
+    &kSiluMul,               //
     &kSlice,                 //
     &kSliceHeads,            //
     &kSoftmax,               //

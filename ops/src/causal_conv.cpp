@@ -1,5 +1,7 @@
 #include "weft/ops/causal_conv.h"
 
+#include "weft/ops/silu.h"
+
 #include "token_runs.h"
 
 namespace weft {
@@ -59,13 +61,14 @@ void for_each_output(Views in, const TokenRuns& tokens, F each) {
   }
 }
 
-void reference(const Attrs&, Views in, View out) {
+void reference(const Attrs& attrs, Views in, View out) {
+  const bool activated = attrs.as<CausalConvAttrs>().silu;
   const float* bias = in[kBias] ? in[kBias].row<const float>(0) : nullptr;
   const TokenRuns tokens(in);
   for_each_output(in, tokens, [&](std::int64_t t, std::int64_t c, const auto& x, const float* w) {
     double sum = bias ? bias[c] : 0.0;
     for (std::size_t j = 0; j < x.size(); ++j) sum += static_cast<double>(w[j]) * x[j];
-    out.row<float>(t)[c] = static_cast<float>(sum);
+    out.row<float>(t)[c] = static_cast<float>(activated ? silu_of(sum) : sum);
     if (const std::int32_t row = tokens.to[t]; row >= 0) {
       const auto kept = static_cast<std::int64_t>(x.size()) - 1;
       std::copy_n(x.begin() + 1, kept, in[kState].row<float>(row) + c * kept);
@@ -74,17 +77,21 @@ void reference(const Attrs&, Views in, View out) {
 }
 
 // K products, K sums, and the rounding of the result.
-void bound(const Attrs&, Views in, View bounds) {
+void bound(const Attrs& attrs, Views in, View bounds) {
+  const bool activated = attrs.as<CausalConvAttrs>().silu;
   const float* bias = in[kBias] ? in[kBias].row<const float>(0) : nullptr;
   const TokenRuns tokens(in);
   for_each_output(in, tokens, [&](std::int64_t t, std::int64_t c, const auto& x, const float* w) {
-    double magnitude = bias ? std::fabs(bias[c]) : 0.0, flushed = 1;
+    double sum = bias ? bias[c] : 0.0, magnitude = std::fabs(sum), flushed = 1;
     for (std::size_t j = 0; j < x.size(); ++j) {
-      magnitude += std::fabs(static_cast<double>(w[j]) * x[j]);
+      const double product = static_cast<double>(w[j]) * x[j];
+      sum += product;
+      magnitude += std::fabs(product);
       flushed += 2 + std::fabs(w[j]) + std::fabs(x[j]);
     }
     const double n = static_cast<double>(x.size()) + 2;
-    bounds.row<float>(t)[c] = bound_up(rounding(n) * magnitude + flushed * kFlushed);
+    const double error = rounding(n) * magnitude + flushed * kFlushed;
+    bounds.row<float>(t)[c] = bound_up(activated ? silu_error_near(sum, error) : error);
   });
 }
 
@@ -102,6 +109,12 @@ ColRange map_cols(const Attrs&, Specs in, int index, ColRange out) {
   return {out.begin * kept, out.end * kept};
 }
 
+Tensor definition(const Attrs& attrs, std::span<const Tensor> in) {
+  const Tensor y =
+      causal_conv(in[kX], in[kW], in[kBias], {in[kState], in[kFrom], in[kBefore], in[kTo]});
+  return attrs.as<CausalConvAttrs>().silu ? silu(y) : y;
+}
+
 constexpr OpInput kInputs[] = {
     {"x", Reach::col},    {"w", Reach::all},      {"bias", Reach::col, true}, {"state", Reach::col},
     {"from", Reach::all}, {"before", Reach::all}, {"to", Reach::all}};
@@ -110,18 +123,20 @@ constexpr OpInput kInputs[] = {
 
 const OpDef kCausalConv{.name = "causal_conv",
                         .inputs = kInputs,
+                        .attrs = &typeid(CausalConvAttrs),
                         .infer = infer,
                         .reference = reference,
                         .bound = bound,
                         .cost = cost,
                         .map_cols = map_cols,
                         .splits_rows = false,
-                        .updates = kState};
+                        .updates = kState,
+                        .definition = definition};
 
 Tensor causal_conv(Tensor x, Tensor w, Tensor bias, const StateRows& rows,
                    std::source_location where) {
-  return add_node(kCausalConv, {x, w, bias, rows.state, rows.from, rows.before, rows.to}, {}, where,
-                  named_after(w));
+  return add_node(kCausalConv, {x, w, bias, rows.state, rows.from, rows.before, rows.to},
+                  CausalConvAttrs{}, where, named_after(w));
 }
 
 }  // namespace weft

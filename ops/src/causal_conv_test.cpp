@@ -8,14 +8,16 @@ namespace {
 using namespace test;
 
 // R = 4 rows of state.
-Graph graph(std::int64_t n_tokens, std::int64_t width, std::int64_t taps, bool with_bias) {
+Graph graph(std::int64_t n_tokens, std::int64_t width, std::int64_t taps, bool with_bias,
+            const CausalConvAttrs& attrs = {}) {
   Graph g;
   const Tensor x = g.input("x", {f32, {n_tokens, width}}), w = g.weight("w", {f32, {width, taps}});
   const Tensor bias = with_bias ? g.weight("bias", {f32, {width}}) : Tensor{};
   const StateRows rows{g.state("state", {f32, {4, width, taps - 1}}),
                        g.input("from", {i32, {n_tokens}}), g.input("before", {i32, {n_tokens}}),
                        g.input("to", {i32, {n_tokens}})};
-  g.output("y", causal_conv(x, w, bias, rows));
+  const Tensor in[] = {x, w, bias, rows.state, rows.from, rows.before, rows.to};
+  g.output("y", g.add(kCausalConv, in, attrs, std::source_location::current()));
   check(g);
   return g;
 }
@@ -90,6 +92,23 @@ TEST_CASE("causal_conv: plain f32 keeps within the bound, a tap too few does not
   check_close(plain, eval.floats("y"), eval.bounds("y"));
   CHECK(worst_of(wrong, eval.floats("y"), eval.bounds("y")).excess > 1000);
   for (const float bound : eval.bounds("y")) CHECK(bound < 2e-6f);
+}
+
+TEST_CASE("causal_conv: with silu, equals silu of the plain form and keeps the same state") {
+  const Graph plain = graph(4, 2, 3, true), activated = graph(4, 2, 3, true, {.silu = true});
+  Evaluator a(plain, kPadded), b(activated, kPadded);
+  for (Evaluator* eval : {&a, &b}) {
+    eval->floats("w", noise(6, 1)).floats("bias", noise(2, 2)).floats("x", noise(8, 3));
+    eval->floats("state", noise(16, 4));
+    eval->ints("from", {1, -1, -1, -1}).ints("before", {-1, 0, 1, 2}).ints("to", {-1, 2, -1, 3});
+    eval->run();
+  }
+  Floats want;
+  for (const float y : a.floats("y")) want.push_back(y / (1 + std::exp(-y)));
+  check_close(want, b.floats("y"), b.bounds("y"));
+  CHECK(worst_of(a.floats("y"), b.floats("y"), b.bounds("y")).excess > 1000);
+  for (const float bound : b.bounds("y")) CHECK(bound < 1e-5f);
+  CHECK(b.floats("state") == a.floats("state"));
 }
 
 TEST_CASE("causal_conv: invalid arguments") {

@@ -90,6 +90,12 @@ inline double silu_error(double y) {
   return rounding(16) * std::fabs(y) + 32 * kFlushed;
 }
 
+// The same if its argument may be off by `error`: the slope of silu is at most 1.1.
+inline double silu_error_near(double x, double error) {
+  const double moved = 1.1 * error;
+  return moved + silu_error(std::fabs(silu_of(x)) + moved);
+}
+
 // For ops that move values and compute none: a bound of 0 everywhere.
 void exact(const Attrs&, Views in, View bounds);
 

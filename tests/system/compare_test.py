@@ -8,6 +8,9 @@ import unittest
 
 from support import BIN, MODEL, SOURCE, SystemTest
 
+sys.path.insert(0, str(SOURCE / "tools"))
+import architectures_table
+
 PEER = """#!{python}
 import json, sys
 if "--help" in sys.argv:
@@ -49,6 +52,14 @@ class Compare(SystemTest):
         results = json.loads((self.folder / "r.json").read_text())
         self.assertEqual([len(runs) for r in results.values() for runs in r["programs"].values()],
                          [2, 2, 2, 2])
+
+    def test_shares_of_architectures(self):
+        done = self.compare("-m", MODEL, "-p", 8, "-n", 4)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shares = architectures_table.shares(self.folder / "r.json")
+        for phase in ("prefill", "decode"):
+            self.assertEqual(list(shares[phase]), ["llama"])
+            self.assertGreater(shares[phase]["llama"], 0)
 
     def test_alone_and_added_to(self):
         self.compare("-m", MODEL, "-p", 0, "-n", 0, "--widths", "1,3", "--rounds", 1)

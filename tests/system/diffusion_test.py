@@ -31,6 +31,11 @@ class Diffusion(SystemTest):
                 self.assertEqual(self.generate(*args, "-t", 1).out, text)
         self.assertNotEqual(self.generate("-s", 4).out, self.generate().out)
 
+    def test_guidance(self):
+        guided = self.generate("--diffusion-cfg-scale", 4).out
+        self.assertTrue(guided.startswith(b"Once upon"))
+        self.assertNotEqual(guided, self.generate().out)
+
     def test_steps_are_visible(self):
         r = self.generate("--diffusion-visual", "--diffusion-block-length", 4)
         lines = [line for line in r.err.splitlines() if line.startswith("step ")]
@@ -50,6 +55,7 @@ class Diffusion(SystemTest):
         refuses(1, "the steps for 3 blocks must be 3..1048576, got 2", *mask, "--diffusion-steps", 2,
                 "--diffusion-block-length", 4)
         refuses(1, "eps must be at least 0 and below 1", *mask, "--diffusion-eps", 2)
+        refuses(1, "the scale of guidance must be", *mask, "--diffusion-cfg-scale", -1)
         refuses(1, "is outside the vocabulary", "--diffusion-mask-token", 1 << 30)
         refuses(1, "at most 8 fit", *mask, "-c", 8)
         refuses(2, "--beams cannot be used", *mask, "--beams", 2)

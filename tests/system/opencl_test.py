@@ -23,7 +23,7 @@ class OpenCL(SystemTest):
     def test_conforms(self):
         for op in ["add", "attention", "cache_write", "concat", "get_rows", "mul", "rms_norm",
                    "rms_norm_mul", "rope",
-                   "rope_angles", "scale", "silu", "gated_linear"]:
+                   "rope_angles", "scale", "silu", "silu_mul", "gated_linear"]:
             out = self.runs("weft-conform", "-q", "--op", op, LIBRARY, env=self.env).out.decode()
             self.assertRegex(out, rf"\n{op} +\d+ +[1-9]\d* +0 ")
 

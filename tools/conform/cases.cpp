@@ -28,6 +28,7 @@
 #include "weft/ops/scale.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/silu.h"
+#include "weft/ops/silu_mul.h"
 #include "weft/ops/softmax.h"
 #include "weft/ops/softplus.h"
 #include "weft/ops/tanh.h"
@@ -67,6 +68,7 @@ void add_plain_rows(Cases& cases, std::int64_t t, std::int64_t d) {
   plain(kAdd, 2, {});
   plain(kMul, 2, {});
   plain(kSilu, 1, {});
+  plain(kSiluMul, 2, {});
   for (const OpDef* op : {&kGelu, &kRelu, &kSigmoid, &kSoftmax, &kSoftplus, &kTanh})
     plain(*op, 1, {});
   plain(kClamp, 1, ClampAttrs{-0.5f, 0.25f});

@@ -31,13 +31,13 @@ void add_channels(std::vector<Case>& cases, std::int64_t t, std::int64_t width) 
   for (const bool with_bias : {false, true}) {
     for (const std::int64_t taps : {3, 4}) {
       cases.push_back(
-          {"causal_conv", with_bias ? "F32, bias" : "F32", fmt::format("{}, {} taps", shape, taps),
-           [=](Graph& g) {
+          {"causal_conv", with_bias ? "F32, bias, silu" : "F32",
+           fmt::format("{}, {} taps", shape, taps), [=](Graph& g) {
              const Dim n = g.variable("T", t);
              const Tensor bias = with_bias ? g.weight("bias", {f32, {width}}) : Tensor{};
              done(g, kCausalConv,
                   {g.input("x", {f32, {n, width}}), g.weight("w", {f32, {width, taps}}), bias}, n,
-                  {width, taps - 1});
+                  {width, taps - 1}, CausalConvAttrs{.silu = with_bias});
            }});
     }
   }

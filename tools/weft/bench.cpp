@@ -118,7 +118,7 @@ int measure_all(Flags& flags) {
   fit(tests, flags.model.session);
   cli::catch_interrupts(cli::Interrupts::once);
   const auto model = cli::load_model(flags.model, cli::load_progress);
-  Report report{.model = flags.model.path};
+  Report report{.model = flags.model.path, .architecture = model->facts().architecture};
   Fnv1a64 hash;  // of the logits
   std::int64_t spare = 0;
   for (const auto& [workers, executor] : runs_of(flags)) {

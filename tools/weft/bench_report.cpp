@@ -99,10 +99,15 @@ std::string to_text(const Report& report) {
 }
 
 std::string to_json(const Report& report) {
-  Json json{{"model", report.model},   {"backend", report.backend},
-            {"batch", report.batch},   {"unit", "tokens/s"},
-            {"rows", Json::array()},   {"limits", Json::array()},
-            {"memory", report.memory}, {"logits_hash", fmt::format("{:016x}", report.logits_hash)}};
+  Json json{{"model", report.model},
+            {"architecture", report.architecture},
+            {"backend", report.backend},
+            {"batch", report.batch},
+            {"unit", "tokens/s"},
+            {"rows", Json::array()},
+            {"limits", Json::array()},
+            {"memory", report.memory},
+            {"logits_hash", fmt::format("{:016x}", report.logits_hash)}};
   for (const Row& row : report.rows) json["rows"].push_back(json_of(report, row));
   for (const Limits& limits : report.limits) json["limits"].push_back(Json::parse(to_json(limits)));
   return json.dump(1) + '\n';

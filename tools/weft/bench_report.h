@@ -10,7 +10,7 @@
 namespace weft::tools {
 
 struct Report {
-  std::string model, backend;
+  std::string model, architecture, backend;
   std::int64_t batch = 0, memory = 0;
   std::uint64_t logits_hash = 0;
   std::vector<Row> rows;

@@ -251,7 +251,7 @@ std::vector<BoxFacts> add_notes(Picture& picture, const Graph& graph, const Plan
 LayersAlike steps_alike(const Plan& plan) {
   std::map<std::int64_t, std::string> text;  // by layer
   for (const PlanStep& step : plan.steps) {
-    const LayerPath path = parse_layer_path(step.path);
+    const LayerPath path = parse_part_path(step.path);
     if (path.layer == kNoLayer) continue;
     text[path.layer] += fmt::format("{} {} {} {} {}\n", path.rest, step.backend, step.kernel,
                                     to_string(step.split), step.lane);

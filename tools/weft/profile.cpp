@@ -30,8 +30,8 @@ struct Flags {
 };
 
 std::string folded(const std::string& path) {
-  const LayerPath parsed = parse_layer_path(path);
-  return parsed.layer == kNoLayer ? path : fmt::format("blk.*.{}", parsed.rest);
+  const LayerPath parsed = parse_part_path(path);
+  return parsed.layer == kNoLayer ? path : fmt::format("{}blk.*.{}", parsed.part, parsed.rest);
 }
 
 // Sums up the times of steps, node by node.

@@ -15,8 +15,9 @@ extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedA
     kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPoolTokens, kCpuQuantize, kCpuRecurrence,
     kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm, kCpuRmsNormMul,
     kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale, kCpuScaleHeads, kCpuSelectiveScan,
-    kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuSqrt,
-    kCpuStreamWeights, kCpuTanh, kCpuTokenShift, kCpuTopK, kCpuWeightedSum, kCpuXielu;
+    kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSiluMul, kCpuSliceHeads, kCpuSoftmax,
+    kCpuSoftplus, kCpuSqrt, kCpuStreamWeights, kCpuTanh, kCpuTokenShift, kCpuTopK, kCpuWeightedSum,
+    kCpuXielu;
 
 namespace {
 
@@ -75,6 +76,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuShiftPositions,        //
     &kCpuSigmoid,               //
     &kCpuSilu,                  //
+    &kCpuSiluMul,               //
     &kCpuSliceHeads,            //
     &kCpuSoftmax,               //
     &kCpuSoftplus,              //

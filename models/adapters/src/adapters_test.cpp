@@ -10,6 +10,7 @@
 
 #include "weft/adapters/merge.h"
 #include "weft/base/error.h"
+#include "weft/ops/head_linear.h"
 #include "weft/ops/linear.h"
 
 #include "support/error_text.h"
@@ -167,7 +168,14 @@ TEST_CASE("weights that only merging can adapt") {
   g.output("y", linear(conv, g.weight("other", {f32, {2, 4}})).named("blk.0.mix"));
   CHECK(f.refusal({.weights = {{"blk.0.conv.weight", {64, 4}}}}) ==
         "lora.gguf: adapts 'blk.0.conv.weight', which the model uses in 'blk.0.mix' (linear); only "
-        "weights of linear, expert_linear and get_rows of one row per token can be adapted");
+        "weights of linear, expert_linear, head_linear with a matrix per head, and get_rows of one "
+        "row per token can be adapted");
+  const Tensor stacked = g.weight(kQ, {f32, {2, 16, 64}});
+  const Tensor heads = g.input("heads", {f32, {4, 2, 64}});
+  g.output("z", head_linear(heads, stacked).named("blk.0.heads"));
+  CHECK(f.refusal({.weights = {{kQ, {32, 64}}}}).find("in 'blk.0.heads' (head_linear); only ") !=
+        std::string::npos);
+  CHECK(f.refusal({.weights = {{"blk.0.conv.weight", {64, 4}}}}) != "no error");
   write_merged(f.model(), std::vector<LoraFile>{{f.path("lora.gguf"), 2}}, f.path("merged.gguf"));
   const Checkpoint merged = Checkpoint::open(f.path("merged.gguf")), model = f.model();
   CHECK(merged.tensors().size() == model.tensors().size());

@@ -10,6 +10,7 @@
 #include "weft/files/tensor_values.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/get_rows.h"
+#include "weft/ops/head_linear.h"
 #include "weft/ops/linear.h"
 
 #include "adapter_values.h"
@@ -141,20 +142,28 @@ struct Uses {
   bool product = false, lookup = false;
 };
 
-Uses uses_in(const Graph& graph, NodeId weight, const std::string& file) {
+// Whether a node multiplies by its input 1 in a way that the low-rank matrices can follow: those of
+// heads only if the file of the model has a matrix per head, too.
+bool is_product(const Node& node, const LowRank& low) {
+  if (node.op == &kHeadLinear) return low.u.shape.rank() == 3;
+  return node.op == &kLinear || node.op == &kExpertLinear;
+}
+
+Uses uses_in(const Graph& graph, NodeId weight, const LowRank& low, const std::string& file) {
   Uses uses;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != weight) continue;
-      const bool product = i == 1 && (node.op == &kLinear || node.op == &kExpertLinear);
+      const bool product = i == 1 && is_product(node, low);
       const bool lookup = i == 0 && node.op == &kGetRows && node.spec.shape.rank() == 2;
       uses.product |= product;
       uses.lookup |= lookup;
       if (product || lookup) continue;
       fail<UnsupportedError>(
           "{}: adapts '{}', which the model uses in '{}' ({}); only weights of linear, "
-          "expert_linear and get_rows of one row per token can be adapted",
+          "expert_linear, head_linear with a matrix per head, and get_rows of one row per token "
+          "can be adapted",
           printable_path(file), printable(graph[weight].path), node.path, node.op->name);
     }
   }
@@ -170,7 +179,7 @@ void Lora::prepare(std::span<const Graph* const> graphs) {
     for (const Graph* graph : graphs) {
       const NodeId weight = graph->find(name);
       if (weight == kNoNode || (*graph)[weight].kind != NodeKind::weight) continue;
-      const Uses here = uses_in(*graph, weight, path());
+      const Uses here = uses_in(*graph, weight, low, path());
       uses.product |= here.product;
       uses.lookup |= here.lookup;
     }

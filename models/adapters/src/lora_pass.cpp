@@ -8,6 +8,7 @@
 #include "weft/ops/add.h"
 #include "weft/ops/expert_linear.h"
 #include "weft/ops/get_rows.h"
+#include "weft/ops/head_linear.h"
 #include "weft/ops/linear.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/scale_heads.h"
@@ -29,7 +30,7 @@ class LoraPass {
     for (NodeId id = 0; id < graph_.size(); ++id) {
       rewriter_.copy(id);
       const Node& node = graph_[id];
-      if (node.op == &kLinear || node.op == &kExpertLinear) {
+      if (node.op == &kLinear || node.op == &kExpertLinear || node.op == &kHeadLinear) {
         if (const LowRank* low = low_rank_of(node.inputs[1])) adapt_product(id, *low);
       } else if (node.op == &kGetRows) {
         if (const LowRank* low = low_rank_of(node.inputs[0])) adapt_lookup(id, *low);

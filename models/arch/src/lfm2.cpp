@@ -34,7 +34,8 @@ Decoder lfm2(const Lfm2& c) {
                 const Block mixer = c.layer(i).G == 0 ? Block(convolution) : Block(attention);
                 return pre_norm_layer(mixer, Moe{});
               },
-          .final_norm = "token_embd_norm"};
+          .final_norm = "token_embd_norm",
+          .unused = {"dense_2.weight", "dense_2.bias"}};  // ColBERT's, for the rows of all tokens
 }
 
 Lfm2 read(const Keys& keys) {

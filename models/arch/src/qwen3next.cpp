@@ -103,7 +103,7 @@ Tensor delta_net(const Layer& l, Tensor x) {
                           .v = split_heads(slice(qkv, 2 * keys, 2 * keys + values), c.value_heads),
                           .decay = exp(log_decay),
                           .beta = act::sigmoid(p.beta)});
-  y = mul(norm(l.w, "ssm_norm", l.c, y), split_heads(act::silu(p.gate), c.value_heads));
+  y = mul(norm(l.w, "ssm_norm", l.c, y), act::silu(split_heads(p.gate, c.value_heads)));
   return project(l.w, "ssm_out", c.D, values, merge_heads(y));
 }
 

@@ -59,6 +59,8 @@ void check_options(const DiffusionOptions& o) {
   if (!(o.algorithm_temperature >= 0 && std::isfinite(o.algorithm_temperature)))
     fail<ValueError>("the temperature of the algorithm must not be negative, got {}",
                      o.algorithm_temperature);
+  if (!(o.guidance >= 0 && std::isfinite(o.guidance)))
+    fail<ValueError>("the scale of guidance must be finite and not negative, got {}", o.guidance);
 }
 
 // Of the model's probabilities. Higher: fill in first.
@@ -148,7 +150,8 @@ struct Diffusion::Impl {
   void check_fits(std::span<const TokenId> prompt) const;
   std::int64_t n_to_fill(std::int64_t n_masked) const;
   bool fill(std::size_t begin, std::size_t end, std::int64_t n);
-  std::span<const float> compute(std::size_t begin, std::size_t end);
+  std::span<const float> compute(std::size_t begin, std::size_t end, bool with_prompt);
+  std::span<const float> logits(std::size_t begin, std::size_t end);
   void choose(std::span<const float> rows, std::size_t begin, std::size_t end);
   void order(std::size_t n);
 
@@ -164,6 +167,7 @@ struct Diffusion::Impl {
   std::size_t n_prompt = 0;
   std::int64_t done = 0, n_computed = 0;  // steps
   std::vector<StepToken> step;
+  std::vector<float> guided;   // logits, with guidance
   std::vector<float> allowed;  // the logits of a position, without those of the mask
   std::vector<Choice> choices;
 };
@@ -196,15 +200,34 @@ std::int64_t Diffusion::Impl::n_to_fill(std::int64_t n_masked) const {
   return static_cast<std::int64_t>(static_cast<double>(n_masked) * (1 - share(i + 1) / share(i)));
 }
 
-// The logits of the masked positions begin .. end - 1, row by row.
-std::span<const float> Diffusion::Impl::compute(std::size_t begin, std::size_t end) {
+// The model's logits of the masked positions begin .. end - 1, row by row. Without the prompt, all
+// of its tokens are masked, too.
+std::span<const float> Diffusion::Impl::compute(std::size_t begin, std::size_t end,
+                                                bool with_prompt) {
   step.clear();
-  for (const TokenId token : tokens) step.push_back({.token = token, .sequence = sequence});
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const TokenId token = i < n_prompt && !with_prompt ? mask : tokens[i];
+    step.push_back({.token = token, .sequence = sequence});
+  }
   for (std::size_t i = begin; i < end; ++i) {
     if (masked[i]) step[i - shifts].logits = true;
   }
   session.truncate(sequence, 0);
-  return session.step(step, options.cancel);
+  const std::span<const float> rows = session.step(step, options.cancel);
+  ++n_computed;
+  return rows;
+}
+
+// Likewise, with guidance.
+std::span<const float> Diffusion::Impl::logits(std::size_t begin, std::size_t end) {
+  const std::span<const float> rows = compute(begin, end, true);
+  if (options.guidance == 0) return rows;
+  guided.assign(rows.begin(), rows.end());
+  const std::span<const float> without = compute(begin, end, false);
+  const auto factor = static_cast<float>(1 + options.guidance);
+  for (std::size_t i = 0; i < guided.size(); ++i)
+    guided[i] = without[i] + factor * (guided[i] - without[i]);
+  return guided;
 }
 
 void Diffusion::Impl::choose(std::span<const float> rows, std::size_t begin, std::size_t end) {
@@ -245,11 +268,10 @@ void Diffusion::Impl::order(std::size_t n) {
 bool Diffusion::Impl::fill(std::size_t begin, std::size_t end, std::int64_t n) {
   std::span<const float> rows;
   try {
-    rows = compute(begin, end);
+    rows = logits(begin, end);
   } catch (const CancelledError&) {
     return false;
   }
-  ++n_computed;
   choose(rows, begin, end);
   order(static_cast<std::size_t>(n));
   for (const Choice& c : std::span(choices).first(static_cast<std::size_t>(n))) {

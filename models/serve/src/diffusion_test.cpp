@@ -98,6 +98,28 @@ TEST_CASE("one step fills in the most likely token everywhere, from the row that
   CHECK(run(diffuser(true), unshifted).tokens == run(diffuser(false), greedy(6, 1)).tokens);
 }
 
+TEST_CASE("guidance moves logits away from those without the prompt") {
+  const auto model = diffuser(false);
+  const Ids ids = masked_text(6);
+  const auto with = logits_of(model, ids), without = logits_of(model, Ids(ids.size(), kMaskOf));
+  DiffusionOptions how = greedy(6, 1);
+  how.guidance = 20;
+  Session session(model, fitting(how));
+  Diffusion text(session, 0, how);
+  text.begin(kPrompt);
+  REQUIRE(text.step());
+  CHECK(text.n_computed() == 2);
+  bool differs = false;
+  for (std::size_t i = 4; i < 10; ++i) {
+    std::vector<float> guided = with[i];
+    for (std::size_t t = 0; t < guided.size(); ++t)
+      if (t != kMaskOf) guided[t] = without[i][t] + 21 * (with[i][t] - without[i][t]);
+    CHECK(text.tokens()[i] == best(guided));
+    differs |= best(guided) != best(with[i]);
+  }
+  CHECK(differs);
+}
+
 TEST_CASE("steps follow the schedule") {
   const auto model = diffuser();
   using Counts = std::vector<std::int64_t>;
@@ -261,6 +283,11 @@ TEST_CASE("options out of range, and models that are no diffusion models, are re
   DiffusionOptions hot = greedy(4, 4);
   hot.algorithm_temperature = INFINITY;
   CHECK(refused(hot).find("the temperature of the algorithm must not be negative") == 0);
+  for (const double guidance : {-0.1, INFINITY, std::nan("")}) {
+    DiffusionOptions how = greedy(4, 4);
+    how.guidance = guidance;
+    CHECK(refused(how).find("the scale of guidance must be finite and not negative") == 0);
+  }
   hot = greedy(4, 4);
   hot.mask_token = 50;
   CHECK(refused(hot) == "the mask token 50 is outside the vocabulary of 50");

@@ -144,6 +144,21 @@ TEST_CASE("a model that cannot rank, or whose classifier does not fit, is refuse
         std::string::npos);
 }
 
+TEST_CASE("without pooling, the dense layer of ColBERT follows every token") {
+  WithTensors with("lfm2", {{"dense_2.weight", {16, 64}}});
+  const Ids ids = text(2, 5);
+  const std::vector<float> rows = rows_of(with.model, ids);
+  std::vector<float> want;
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(64 * t);
+    const auto y = product(with.values["dense_2.weight"], {begin, begin + 64});
+    want.insert(want.end(), y.begin(), y.end());
+  }
+  Embedder embedder(with.model, plain(Pooling::none));
+  CHECK(embedder.width() == 16);
+  CHECK(embedder.embed(Texts{ids}).front().values == want);
+}
+
 TEST_CASE("dense layers follow pooling") {
   WithTensors with("gemma-embedding", {{"dense_2.weight", {96, 64}}, {"dense_3.weight", {32, 96}}});
   const Ids ids = text(2, 11);

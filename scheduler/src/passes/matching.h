@@ -14,6 +14,8 @@ namespace weft::scheduler {
 extern const Pass kFuseNormScale;
 extern const Pass kFuseQkv;
 extern const Pass kFuseGateUp;
+extern const Pass kFuseSiluMul;
+extern const Pass kFuseConvSilu;
 extern const Pass kFuseResidual;
 
 class Matching {

@@ -35,7 +35,8 @@ bool is_off(const Pass& pass, const PassOptions& options) {
 }  // namespace
 
 std::span<const Pass> fusion_passes() {
-  static const Pass passes[] = {kFuseNormScale, kFuseQkv, kFuseGateUp, kFuseResidual};
+  static const Pass passes[] = {kFuseNormScale, kFuseQkv,      kFuseGateUp,
+                                kFuseSiluMul,   kFuseConvSilu, kFuseResidual};
   return passes;
 }
 

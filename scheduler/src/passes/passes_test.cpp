@@ -7,9 +7,12 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/ops/causal_conv.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/linear_concat.h"
 #include "weft/ops/rms_norm_mul.h"
+#include "weft/ops/scale.h"
+#include "weft/ops/silu_mul.h"
 
 #include "support/eval.h"
 #include "support/runs.h"
@@ -155,6 +158,70 @@ TEST_CASE("fuse_gate_up ignores what is not a gated pair") {
   CHECK(count(pass("fuse_gate_up").apply(s.g), "gated_linear") == 0);
 }
 
+TEST_CASE("fuse_silu_mul: both orders of the product") {
+  for (const bool swapped : {false, true}) {
+    Small s;
+    const Tensor gate = silu(s.x), other = scale(s.x, 3);
+    s.g.output("y", (swapped ? other * gate : gate * other).named("gated"));
+    const Graph fused = pass("fuse_silu_mul").apply(s.g);
+    CHECK(ops(fused) == 2);
+    CHECK(fused[fused.find("gated")].op == &kSiluMul);
+    check_form(s.g, fused, pass("fuse_silu_mul"));
+    check_equal(s.g, fused, "y");
+  }
+}
+
+TEST_CASE("fuse_silu_mul keeps a vector, and a silu with another user") {
+  Small s;
+  SUBCASE("a vector") {
+    s.g.output("y", s.x * silu(s.vec("w")));
+  }
+  SUBCASE("a second user") {
+    const Tensor gate = silu(s.x);
+    s.g.output("y", s.x * gate);
+    s.g.output("z", scale(gate, 2));
+  }
+  CHECK(count(pass("fuse_silu_mul").apply(s.g), "silu") == 1);
+}
+
+// causal_conv of 3 tokens of a new sequence, whose state becomes row 1.
+struct SmallConv : Small {
+  Tensor state = g.state("state", {f32, {2, 8, 2}});
+  Tensor y = causal_conv(x, g.weight("taps", {f32, {8, 3}}), vec("bias"),
+                         {state, ids("from"), ids("before"), ids("to")})
+                 .named("conv");
+  Tensor ids(const char* name) { return g.input(name, {i32, {3}}); }
+};
+
+TEST_CASE("fuse_conv_silu: one node updates the state and activates") {
+  SmallConv s;
+  s.g.output("y", silu(s.y).named("activated"));
+  const Graph fused = pass("fuse_conv_silu").apply(s.g);
+  CHECK(ops(fused) == 1);
+  CHECK(fused[fused.find("activated")].attrs.as<CausalConvAttrs>().silu);
+  check_form(s.g, fused, pass("fuse_conv_silu"));
+  Evaluator plain(s.g), one(fused);
+  for (Evaluator* eval : {&plain, &one}) {
+    fill(*eval, s.g);
+    eval->ints("from", {-1, -1, -1}).ints("before", {-1, 0, 1}).ints("to", {-1, -1, 1}).run();
+  }
+  const auto want = plain.floats("y"), got = one.floats("y"), bounds = one.bounds("y");
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::fabs(got[i] - want[i]) <= bounds[i]);
+  CHECK(one.floats("state") == plain.floats("state"));
+}
+
+TEST_CASE("fuse_conv_silu keeps a convolution with another user") {
+  SmallConv s;
+  s.g.output("y", silu(s.y));
+  SUBCASE("a second user") {
+    s.g.output("z", scale(s.y, 2));
+  }
+  SUBCASE("an output") {
+    s.g.output("z", s.y);
+  }
+  CHECK(count(pass("fuse_conv_silu").apply(s.g), "silu") == 1);
+}
+
 TEST_CASE("fuse_residual: both orders of the sum, with and without bias") {
   for (const bool swapped : {false, true}) {
     for (const bool biased : {false, true}) {
@@ -258,14 +325,14 @@ TEST_CASE("optimize applies all passes, or all but some") {
   CHECK(optimize(plain, reference_backend(), {.off = {"all"}}).size() == plain.size());
   CHECK_THROWS_WITH_AS(optimize(plain, reference_backend(), {.off = {"fuse_qvk"}}),
                        "unknown pass 'fuse_qvk' (known: all, fuse_norm_scale, fuse_qkv, "
-                       "fuse_gate_up, fuse_residual)",
+                       "fuse_gate_up, fuse_silu_mul, fuse_conv_silu, fuse_residual)",
                        ValueError);
 
   std::vector<std::string> seen;
   optimize(plain, reference_backend(), {.off = {"fuse_qkv"}},
            [&](const Pass* p, const Graph&) { seen.emplace_back(p ? p->name : "builder"); });
-  CHECK(seen ==
-        std::vector<std::string>{"builder", "fuse_norm_scale", "fuse_gate_up", "fuse_residual"});
+  CHECK(seen == std::vector<std::string>{"builder", "fuse_norm_scale", "fuse_gate_up",
+                                         "fuse_silu_mul", "fuse_conv_silu", "fuse_residual"});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "cpu/kernels/causal_conv.h"
 #include "cpu/kernels/column_tiles.inl.h"
+#include "cpu/simd/silu.inl.h"
 
 namespace weft::cpu {
 
@@ -54,7 +55,8 @@ struct CausalConvFunctions {
       }
       float* const y = b.y + b.tokens.tokens[i] * b.y_stride + first;
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) P::store(sums[v], y + v * kLanes, n);
+      for (int v = 0; v < kVectors; ++v)
+        P::store(b.silu ? Silu<Arch>::of(sums[v]) : sums[v], y + v * kLanes, n);
     }
   }
 

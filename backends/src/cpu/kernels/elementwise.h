@@ -6,7 +6,7 @@
 
 namespace weft::cpu {
 
-// Over n floats; y may be the first operand.
+// Over n floats; y may be one of the operands.
 struct ElementwiseKernels {
   void (*add)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;
   void (*mul)(const float* a, const float* b, float* y, std::int64_t n) noexcept = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cpu/kernels/elementwise.h"
-#include "cpu/simd/simd.inl.h"
+#include "cpu/simd/silu.inl.h"
 
 namespace weft::cpu {
 
@@ -10,8 +10,6 @@ struct ElementwiseFunctions {
   using V = typename Simd<Arch>::V;
   using P = Part<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
-
-  static WEFT_INLINE V silu_of(V x) { return x / (V(1.0f) + xsimd::exp(-x)); }
 
   static void add(const float* a, const float* b, float* y, std::int64_t n) noexcept {
     P::map2(
@@ -31,11 +29,11 @@ struct ElementwiseFunctions {
   }
   static void silu_mul(const float* a, const float* b, float* y, std::int64_t n) noexcept {
     P::map2(
-        n, a, b, y, [](V u, V v) __attribute__((always_inline)) { return silu_of(u) * v; });
+        n, a, b, y, [](V u, V v) __attribute__((always_inline)) { return Silu<Arch>::of(u) * v; });
   }
   static void silu(const float* x, float* y, std::int64_t n) noexcept {
     P::map(
-        n, x, y, [](V v) __attribute__((always_inline)) { return silu_of(v); });
+        n, x, y, [](V v) __attribute__((always_inline)) { return Silu<Arch>::of(v); });
   }
   static void scale(const float* x, float factor, float* y, std::int64_t n) noexcept {
     P::map(

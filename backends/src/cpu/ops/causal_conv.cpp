@@ -50,6 +50,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     if (bias) b.bias = floats(bias, 0, c);
     b.weights = scratch.weights;
     b.history = scratch.history;
+    b.silu = args.attrs->as<CausalConvAttrs>().silu;
     b.y = floats(args.out, 0, c);
     b.y_stride = stride_in_floats(args.out);
     blocks.for_each(c * (taps - 1), [&](const TokenBlock& block) {

@@ -26,6 +26,7 @@
 #include "weft/ops/rope_angles.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/silu.h"
+#include "weft/ops/silu_mul.h"
 
 #include "cpu/kernel_test.h"
 
@@ -61,11 +62,13 @@ TEST_CASE("elementwise ops: every width, same shapes and a vector along the last
     g.output("mul_vector", mul(a, w));
     g.output("scale", scale(a, 0.3f));
     g.output("silu", silu(a));
+    const Tensor pair[] = {a, b};
+    g.output("silu_mul", g.add(kSiluMul, pair, {}, std::source_location::current()));
     Evaluator eval(g, kOddRows);
     eval.floats("a", scaled_noise(6 * d, ++seed, 20));
     eval.floats("b", noise(static_cast<std::size_t>(6 * d), ++seed));
     eval.floats("w", noise(static_cast<std::size_t>(d), ++seed)).run();
-    for (const char* path : {"add", "add_vector", "mul", "mul_vector", "scale", "silu"})
+    for (const char* path : {"add", "add_vector", "mul", "mul_vector", "scale", "silu", "silu_mul"})
       check_kernel(g, eval, path, ++seed);
   }
 }

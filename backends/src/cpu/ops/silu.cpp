@@ -1,4 +1,8 @@
+// silu, and silu_mul.
+
 #include "weft/ops/silu.h"
+
+#include "weft/ops/silu_mul.h"
 
 #include "cpu/ops/binary.h"
 
@@ -14,14 +18,26 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   }
 }
 
+template <class Arch>
+void run_mul(const KernelArgs& args, const Region& region) noexcept {
+  binary(args, region, elementwise<Arch>().silu_mul);
+}
+
 constexpr auto kRows = rows_of<Elementwise>([]<class Arch>() -> KernelFn { return run<Arch>; });
+constexpr auto kMulRows =
+    rows_of<Elementwise>([]<class Arch>() -> KernelFn { return run_mul<Arch>; });
 
 std::optional<Kernel> find(FeatureSet has, const Graph&, const Node&) {
   return with_row("silu", kRows, has, {.granule = kElementwiseGranule});
 }
 
+std::optional<Kernel> find_mul(FeatureSet has, const Graph&, const Node&) {
+  return with_row("silu_mul", kMulRows, has, {.granule = kElementwiseGranule});
+}
+
 }  // namespace
 
 extern const CpuOp kCpuSilu{&kSilu, find};
+extern const CpuOp kCpuSiluMul{&kSiluMul, find_mul};
 
 }  // namespace weft::cpu

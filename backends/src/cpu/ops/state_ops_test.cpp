@@ -188,8 +188,15 @@ TEST_CASE("causal_conv: within the bounds, split anywhere, the same bits in any 
         CAPTURE(taps);
         check_case({{width, taps - 1}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
                       const Tensor bias = taps == 4 ? Tensor{} : g.weight("bias", {f32, {width}});
-                      return causal_conv(g.input("x", {f32, {n, width}}),
-                                         g.weight("w", {type, {width, taps}}), bias, rows);
+                      const Tensor in[] = {g.input("x", {f32, {n, width}}),
+                                           g.weight("w", {type, {width, taps}}),
+                                           bias,
+                                           rows.state,
+                                           rows.from,
+                                           rows.before,
+                                           rows.to};
+                      return g.add(kCausalConv, in, CausalConvAttrs{.silu = type == f16},
+                                   std::source_location::current());
                     }});
       }
     }

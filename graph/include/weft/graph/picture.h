@@ -1,8 +1,8 @@
 #pragma once
-// A drawing of a graph: boxes for nodes, clusters for layers (paths "blk.N."), and edges. Identical
-// layers are drawn once, with their count. Weights are lines in the box of the op that uses them.
-// Nodes created by a pass have a double border and name the pass. A picture is a value: callers may
-// add to its boxes (times, lanes) before to_dot() renders it.
+// A drawing of a graph: boxes for nodes, clusters for layers (paths "blk.N." or "dec.blk.N."), and
+// edges. Identical layers are drawn once, with their count. Weights are lines in the box of the op
+// that uses them. Nodes created by a pass have a double border and name the pass. A picture is a
+// value: callers may add to its boxes (times, lanes) before to_dot() renders it.
 
 #include <cstdint>
 #include <functional>

@@ -9,10 +9,13 @@
 //   state [R, C, K - 1] f32, from, before, to [T] i32: state_rows.h
 //   y [T, C] f32
 //
+// `causal_conv` makes this form; the form that returns silu(y) comes from the pass fuse_conv_silu.
+//
 // Source: Gu & Dao 2023, arXiv:2312.00752, section 3.4 (the short convolution of H3 and Mamba).
 
 #include <cstddef>
 #include <source_location>
+#include <tuple>
 
 #include "weft/graph/tensor.h"
 #include "weft/ops/state_rows.h"
@@ -23,6 +26,11 @@ namespace weft {
 namespace causal_conv_inputs {
 enum Index : std::size_t { kX, kW, kBias, kState, kFrom, kBefore, kTo };
 }  // namespace causal_conv_inputs
+
+struct CausalConvAttrs {
+  bool silu = false;
+  static constexpr auto fields() { return std::tuple{field("silu", &CausalConvAttrs::silu)}; }
+};
 
 extern const OpDef kCausalConv;
 Tensor causal_conv(Tensor x, Tensor w, Tensor bias, const StateRows& rows,

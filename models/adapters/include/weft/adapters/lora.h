@@ -1,7 +1,7 @@
 #pragma once
 // A LoRA (low-rank adaptation) in a GGUF file. Weight w of the model becomes
 //
-//   w' = w + s u v      w [N, K]     u [N, R]     v [R, K]     (each matrix of experts [X, N, K])
+//   w' = w + s u v      w [N, K]     u [N, R]     v [R, K]     (each matrix of experts or heads [X, N, K])
 //   s = the scale of the sequence * alpha / R, or the scale alone if alpha is 0
 //
 // Source: Hu et al. 2021, arXiv:2106.09685. The file has general.type "adapter", adapter.type
@@ -53,8 +53,8 @@ class Lora {
 
   // Makes the matrices in the form that a graph needs: rows of a table are looked up in u and
   // multiplied by v transposed. Throws UnsupportedError if the graph uses an adapted weight in
-  // another way than in linear, expert_linear and get_rows. Call it once, with the graphs of the
-  // model as they were built.
+  // another way than in linear, expert_linear, head_linear and get_rows. Call it once, with the
+  // graphs of the model as they were built.
   void prepare(std::span<const Graph* const> graphs);
 
   const Checkpoint& file() const { return file_; }

@@ -51,6 +51,9 @@ struct DiffusionOptions {
   // the steps.
   std::int64_t block_length = 0;
   double eps = 1e-3;  // 0 <= eps < 1; with block_length 0
+  // Classifier-free guidance, as in LLaDA: with g > 0, a step computes the text with the prompt and
+  // with a masked one, and uses the logits masked + (1 + g) * (with - masked).
+  double guidance = 0;
   // The logits of a token come from the position before it. Default: the key
   // diffusion.shift_logits, or true.
   std::optional<bool> shift_logits = {};
