@@ -283,7 +283,7 @@ TEST_CASE("options out of range, and models that are no diffusion models, are re
   DiffusionOptions hot = greedy(4, 4);
   hot.algorithm_temperature = INFINITY;
   CHECK(refused(hot).find("the temperature of the algorithm must not be negative") == 0);
-  for (const double guidance : {-0.1, INFINITY, std::nan("")}) {
+  for (const double guidance : {-0.1, double{INFINITY}, std::nan("")}) {
     DiffusionOptions how = greedy(4, 4);
     how.guidance = guidance;
     CHECK(refused(how).find("the scale of guidance must be finite and not negative") == 0);
