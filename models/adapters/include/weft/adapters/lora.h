@@ -1,8 +1,8 @@
 #pragma once
 // A LoRA (low-rank adaptation) in a GGUF file. Weight w of the model becomes
 //
-//   w' = w + s u v      w [N, K]     u [N, R]     v [R, K]     (each matrix of experts or heads [X, N, K])
-//   s = the scale of the sequence * alpha / R, or the scale alone if alpha is 0
+//   w' = w + s u v      w [N, K]     u [N, R]     v [R, K]     (each matrix of experts or heads [X,
+//   N, K]) s = the scale of the sequence * alpha / R, or the scale alone if alpha is 0
 //
 // Source: Hu et al. 2021, arXiv:2106.09685. The file has general.type "adapter", adapter.type
 // "lora", adapter.lora.alpha, the general.architecture of its model, and for each adapted tensor W
