@@ -17,7 +17,7 @@ struct ReadLimit {
   bool measures_memory() const { return cache_bytes > 0 && bytes >= 2 * cache_bytes; }
 };
 
-// Streams through a buffer of eight times the last-level cache, 256 MiB at least and `max_bytes`
+// Streams through a buffer of four times the last-level cache, 256 MiB at least and `max_bytes`
 // at most, every thread through its own part: on small and on huge pages, with and without software
 // prefetch. Measures nothing if `max_bytes` is less than 64 MiB.
 ReadLimit measure_reads(int threads, std::int64_t max_bytes);

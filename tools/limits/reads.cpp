@@ -15,7 +15,8 @@ namespace {
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kMinBytes = 64 * kMiB, kDefaultBytes = 256 * kMiB;
 constexpr std::int64_t kHugePage = 2 * kMiB, kSmallPage = 4096;
-constexpr int kPasses = 8;
+// In every way, so that large caches do not make measuring slow.
+constexpr std::int64_t kReadBytes = 2048 * kMiB;
 
 std::int64_t last_level_cache() {
   std::int64_t largest = 0;
@@ -136,10 +137,11 @@ auto widest_read() {
 ReadLimit measure_reads(int threads, std::int64_t max_bytes) {
   ReadLimit best{.threads = threads, .cache_bytes = last_level_cache()};
   if (max_bytes < kMinBytes) return best;
-  const std::int64_t wanted = std::min(std::max(kDefaultBytes, 8 * best.cache_bytes), max_bytes);
+  const std::int64_t wanted = std::min(std::max(kDefaultBytes, 4 * best.cache_bytes), max_bytes);
   const std::int64_t whole = wanted / threads >= kHugePage ? kHugePage : kSmallPage;
   const std::int64_t share = wanted / threads / whole * whole;
   best.bytes = share * threads;
+  const int passes = static_cast<int>(std::max<std::int64_t>(kReadBytes / best.bytes, 2));
   const auto read = widest_read();
   for (const bool huge : {true, false}) {
     const Pages pages(best.bytes, huge);
@@ -147,7 +149,7 @@ ReadLimit measure_reads(int threads, std::int64_t max_bytes) {
     bool written = false;
     for (const Way& way : kWays) {
       const double seconds = best_pass(
-          threads, kPasses,
+          threads, passes,
           [&](int i) {
             if (!written) std::memset(pages.data() + i * share, 1, static_cast<std::size_t>(share));
           },
