@@ -27,6 +27,7 @@ Graph apply(const Graph& graph) {
 
 const Pass kFuseConvSilu{.name = "fuse_conv_silu",
                          .summary = "silu(causal_conv(x, w)) -> causal_conv(x, w) with silu",
-                         .apply = apply};
+                         .apply = apply,
+                         .needs = &kCausalConv};
 
 }  // namespace weft::scheduler

@@ -41,6 +41,7 @@ Graph apply(const Graph& graph) {
 
 const Pass kFuseGateUp{.name = "fuse_gate_up",
                        .summary = "mul(silu(linear(x, a)), linear(x, b)) -> gated_linear(x, a, b)",
-                       .apply = apply};
+                       .apply = apply,
+                       .needs = &kSilu};
 
 }  // namespace weft::scheduler

@@ -24,6 +24,7 @@ Graph apply(const Graph& graph) {
 
 const Pass kFuseNormScale{.name = "fuse_norm_scale",
                           .summary = "mul(rms_norm(x), w) -> rms_norm_mul(x, w)",
-                          .apply = apply};
+                          .apply = apply,
+                          .needs = &kRmsNorm};
 
 }  // namespace weft::scheduler

@@ -140,6 +140,7 @@ Graph apply(const Graph& graph) {
 const Pass kFuseQkv{
     .name = "fuse_qkv",
     .summary = "projections of one input that meet in an attention -> linear_concat and slices",
-    .apply = apply};
+    .apply = apply,
+    .needs = &kLinear};
 
 }  // namespace weft::scheduler

@@ -32,6 +32,7 @@ Graph apply(const Graph& graph) {
 
 const Pass kFuseResidual{.name = "fuse_residual",
                          .summary = "add(r, linear(x, w, b)) -> linear(x, w, b, r)",
-                         .apply = apply};
+                         .apply = apply,
+                         .needs = &kAdd};
 
 }  // namespace weft::scheduler

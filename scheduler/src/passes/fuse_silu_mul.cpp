@@ -22,7 +22,9 @@ Graph apply(const Graph& graph) {
 
 }  // namespace
 
-const Pass kFuseSiluMul{
-    .name = "fuse_silu_mul", .summary = "mul(silu(a), b) -> silu_mul(a, b)", .apply = apply};
+const Pass kFuseSiluMul{.name = "fuse_silu_mul",
+                        .summary = "mul(silu(a), b) -> silu_mul(a, b)",
+                        .apply = apply,
+                        .needs = &kSilu};
 
 }  // namespace weft::scheduler

@@ -32,6 +32,14 @@ bool is_off(const Pass& pass, const PassOptions& options) {
       options.off, [&](const std::string& name) { return name == "all" || name == pass.name; });
 }
 
+bool may_change(const Pass& pass, const Graph& graph) {
+  if (!pass.needs) return true;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].op == pass.needs) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::span<const Pass> fusion_passes() {
@@ -46,7 +54,7 @@ Graph fuse(const Graph& graph, const PassOptions& options, const PassObserver& s
   if (seen) seen(nullptr, current);
   for (const Pass& pass : fusion_passes()) {
     if (is_off(pass, options)) continue;
-    current = pass.apply(current);
+    if (may_change(pass, current)) current = pass.apply(current);
     if (seen) seen(&pass, current);
   }
   return current;

@@ -17,6 +17,7 @@ struct Pass {
   std::string_view name;     // "fuse_qkv": used by --no-pass and Node::made_by
   std::string_view summary;  // one line for `weft dot --passes`
   Graph (*apply)(const Graph&);
+  const OpDef* needs = nullptr;  // without a node of this op, the pass would change nothing
 };
 
 // Copies a graph node by node. A pass decides per node: copy it (the default), replace it, or map
