@@ -26,6 +26,11 @@ weft_instruction_set(avx2
   FEATURES avx2=7.0.ebx.5 fma=1.0.ecx.12 f16c=1.0.ecx.29 REGISTERS ymm
   FLAGS -mavx2 -mfma -mf16c
   KERNELS float integer lattice)
+weft_instruction_set(avxvnni
+  TAG AvxVnni EXTENDS avx2 PROCESSOR "x86_64|AMD64" DESCRIPTION "AVX2 with VNNI"
+  FEATURES avx_vnni=7.1.eax.4 REGISTERS ymm
+  FLAGS -mavxvnni
+  KERNELS integer)
 weft_instruction_set(avx512
   TAG Avx512 EXTENDS avx2 PROCESSOR "x86_64|AMD64" DESCRIPTION "AVX-512"
   FEATURES avx512f=7.0.ebx.16 avx512cd=7.0.ebx.28 avx512dq=7.0.ebx.17 avx512bw=7.0.ebx.30 avx512vl=7.0.ebx.31

@@ -52,6 +52,19 @@ void vpmaddubsw_zmm(std::int64_t turns) {
       : WEFT_SUMS);
 }
 
+void vpdpbusd_ymm(std::int64_t turns) {
+  asm volatile(
+      "vpcmpeqd %%ymm15, %%ymm15, %%ymm15\n"
+      "1:\n"
+      ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n"
+      "%{vex%} vpdpbusd %%ymm15, %%ymm15, %%ymm\\sum\n"
+      ".endr\n"
+      "dec %0\n jnz 1b\n vzeroupper"
+      : "+r"(turns)
+      :
+      : WEFT_SUMS);
+}
+
 void vpmaddubsw_ymm(std::int64_t turns) {
   asm volatile(
       "vpcmpeqd %%ymm15, %%ymm15, %%ymm15\n"
@@ -140,6 +153,7 @@ Loop int8_loop() {
   if (__builtin_cpu_supports("avx512vnni")) return {"vpdpbusd zmm", 16 * 64, vpdpbusd_zmm};
   if (__builtin_cpu_supports("avx512bw"))
     return {"vpmaddubsw, vpmaddwd and vpaddd zmm", 8 * 64, vpmaddubsw_zmm};
+  if (__builtin_cpu_supports("avxvnni")) return {"vpdpbusd ymm", 12 * 32, vpdpbusd_ymm};
   if (__builtin_cpu_supports("avx2"))
     return {"vpmaddubsw, vpmaddwd and vpaddd ymm", 8 * 32, vpmaddubsw_ymm};
   return {"pmaddwd and paddd xmm", 8 * 8, pmaddwd_xmm};

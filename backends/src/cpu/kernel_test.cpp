@@ -82,12 +82,13 @@ Floats floats_of(const View& v) {
 
 class Runner {
  public:
-  Runner(const Graph& graph, const Evaluator& eval, std::string_view path)
+  Runner(const Graph& graph, const Evaluator& eval, std::string_view path,
+         const Backend& backend = cpu_backend())
       : node_(graph[eval.node(path)]),
-        kernel_(cpu_backend().find(graph, node_)),
+        kernel_(backend.find(graph, node_)),
         out_(eval.view(eval.node(path))) {
     REQUIRE(kernel_);
-    prepared_ = cpu_backend().prepare(graph, node_, {}, failure_);
+    prepared_ = backend.prepare(graph, node_, {}, failure_);
     for (const View& v : eval.inputs(eval.node(path))) inputs_.push_back(copy_of(v));
     const std::vector<TensorSpec> specs = graph.input_specs(node_);
     granule_ = node_.op->col_granule ? node_.op->col_granule(node_.attrs, specs, node_.spec) : 1;
@@ -267,8 +268,9 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
   return row;
 }
 
-Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path) {
-  Runner runner(graph, eval, path);
+Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path,
+                  const Backend& backend) {
+  Runner runner(graph, eval, path, backend);
   return floats_of(runner.run_whole());
 }
 

@@ -36,7 +36,8 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
                          std::uint32_t seed);
 
 // The output of the node by its kernel, whole, as floats.
-Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path);
+Floats run_kernel(const Graph& graph, const Evaluator& eval, std::string_view path,
+                  const Backend& backend = cpu_backend());
 
 // Runs the kernel of `node` on these very tensors, with as much scratch as it needs.
 void run_on(const Graph& graph, const Node& node, const std::vector<View>& in, const View& out,

@@ -1,4 +1,4 @@
-// Checks that the instruction set "avxvnni" is known, has rows, and runs if the machine has it.
+// Checks that the instruction set "avxgfni" is known, has rows, and runs if the machine has it.
 
 #include <cstdio>
 #include <string>
@@ -33,15 +33,15 @@ float doubled(float x) {
 }  // namespace
 
 int main() {
-  const FeatureSet added = find_instruction_set("avxvnni").needs;
+  const FeatureSet added = find_instruction_set("avxgfni").needs;
   const FeatureSet avx2 = find_instruction_set("avx2").needs;
   const FeatureSet avx512 = find_instruction_set("avx512").needs;
   bool right = holds(added.contains(avx2), "it has the features of the set that it extends");
   right &= holds(!avx512.contains(added), "AVX-512 does not contain it");
-  right &= holds(row_for(added) == "avxvnni", "its row is chosen where its features are");
+  right &= holds(row_for(added) == "avxgfni", "its row is chosen where its features are");
   right &= holds(row_for(avx2) == "avx2", "its row is not chosen without them");
   right &= holds(row_for(avx512) == "avx512", "nor on a machine with AVX-512 alone");
-  right &= holds(choose_features("avxvnni", added) == added, "WEFT_CPU_ISA takes its name");
+  right &= holds(choose_features("avxgfni", added) == added, "WEFT_CPU_ISA takes its name");
   right &= holds(doubled(3) == 6, "the row of this machine computes");
   return right ? 0 : 1;
 }

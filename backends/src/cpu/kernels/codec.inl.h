@@ -24,6 +24,7 @@
 
 #include "cpu/kernels/weights.h"
 #include "cpu/simd/simd.inl.h"
+#include "cpu/simd/sixteen.inl.h"
 
 namespace weft::cpu {
 
@@ -131,7 +132,9 @@ struct Decode {
 //   kHasHalves       besides units, of kHalfBytes
 //   kScales          scales per sub-block: 1, or 2 for 16 elements each
 //   kHasMins         a minimum for every scale
-//   kOffset          power of two, to be subtracted from codes; 0: none
+//   kOffset          power of two, to be subtracted from codes; 0: none. 128: codes are signed, and
+//                    have an offset of Sixteen::kRaise
+//   kMaxCode         max magnitude of a code
 //   kGroups, kParts  as in Codec: sub-block = group * kParts + part
 //   header(block, halves, scales, mins)   as floats, both [sub][kScales]
 //   codes(block, group, i, out)           elements 4i .. 4i + 3 of the group's sub-blocks
@@ -140,44 +143,46 @@ struct PanelCodec {
   static constexpr bool kExists = false;
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 
+template <class Arch>
 struct PanelCodecBase {
+  using S = Sixteen<Arch>;
+  using Words = typename S::Words;
+  using Floats = typename S::Floats;
+
   static constexpr bool kExists = true, kHasMins = false, kHasHalves = true;
   static constexpr int kHalfBytes = 2, kScales = 1, kOffset = 0, kGroups = 1, kParts = 1;
   static constexpr bool kOneToken = false;  // C::one_token(units, x, dots) of a whole block
 
   // For a format whose halves are its only scales.
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    *scales = load_halves(halves);
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    *scales = S::load_f16(halves);
   }
-  // Unit i of 16 rows, their halves as floats, the `which`-th two bits or nibbles of every byte.
-  static WEFT_INLINE __m512i unit(const std::byte* block, int i) {
-    return _mm512_loadu_si512(block + 64 * i);
+  // Unit i of 16 rows, the `which`-th two bits or nibbles of every byte.
+  static WEFT_INLINE Words unit(const std::byte* block, int i) { return S::load(block + 64 * i); }
+  static WEFT_INLINE Words pairs(Words bytes, int which) {
+    return S::right16(bytes, 2 * which) & S::all8(3);
   }
-  static WEFT_INLINE __m512 load_halves(const std::byte* halves) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(halves)));
+  static WEFT_INLINE Words nibbles(Words bytes, int which) {
+    return (which == 0 ? bytes : S::right16(bytes, 4)) & S::all8(15);
   }
-  static WEFT_INLINE __m512i pairs(__m512i bytes, int which) {
-    return _mm512_and_si512(_mm512_srli_epi16(bytes, 2 * which), _mm512_set1_epi8(3));
-  }
-  // The same of a unit whose low and high two bytes are halves.
-  static WEFT_INLINE __m512 low_halves(__m512i unit) {
-    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(unit));
-  }
-  static WEFT_INLINE __m512 high_halves(__m512i unit) {
-    return low_halves(_mm512_srli_epi32(unit, 16));
+  // Of a unit whose low and high two bytes are halves.
+  static WEFT_INLINE Floats low_halves(Words unit) { return S::low_halves(unit); }
+  static WEFT_INLINE Floats high_halves(Words unit) { return S::low_halves(S::right32(unit, 16)); }
+  // Byte b of every word.
+  static WEFT_INLINE Words byte(Words words, int b) {
+    return b == 3 ? S::right32(words, 24) : S::right32(words, 8 * b) & S::all32(0xff);
   }
   // The bit of elements 4i .. 4i + 3 in the bytes of a unit of one bit per element (panels.cpp).
   static constexpr int bit_of(int i) { return 4 * (i % 2) + i / 2; }
-  static WEFT_INLINE __m512i with_fifth(__m512i codes, __m512i bits, int i) {
-    const int up = 4 - bit_of(i);
-    const __m512i moved = up > 0 ? _mm512_slli_epi16(bits, up) : _mm512_srli_epi16(bits, -up);
-    return _mm512_ternarylogic_epi64(codes, moved, _mm512_set1_epi8(0x10), 0xf8);
+  // Moves bits up, or down if `up` is negative.
+  static WEFT_INLINE Words moved(Words bits, int up) {
+    return up > 0 ? S::left16(bits, up) : S::right16(bits, -up);
   }
-  static WEFT_INLINE __m512i nibbles(__m512i bytes, int which) {
-    return _mm512_and_si512(which == 0 ? bytes : _mm512_srli_epi16(bytes, 4), _mm512_set1_epi8(15));
+  static WEFT_INLINE Words with_fifth(Words codes, Words bits, int i) {
+    return S::or_masked(codes, moved(bits, 4 - bit_of(i)), S::all8(0x10));
   }
 };
 #endif

@@ -4,18 +4,18 @@
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 
 namespace weft::cpu {
 
 template <class Arch>
-struct E2M1Panel : PanelCodecBase {
-  static constexpr int kOffset = 128;
-  // The values of the nibbles, doubled, plus kOffset.
-  static WEFT_INLINE __m512i raised(__m512i nibbles) {
-    const __m128i table = _mm_setr_epi8(-128, -127, -126, -125, -124, -122, -120, -116,  //
-                                        -128, 127, 126, 125, 124, 122, 120, 116);
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibbles);
+struct E2M1Panel : PanelCodecBase<Arch> {
+  using S = Sixteen<Arch>;
+  static constexpr int kOffset = 128, kMaxCode = 12;
+  // The values of the nibbles, doubled, plus S::kRaise.
+  static WEFT_INLINE typename S::Words raised(typename S::Words nibbles) {
+    const __m128i table = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+    return S::look_up(_mm_xor_si128(table, _mm_set1_epi8(static_cast<char>(S::kRaise))), nibbles);
   }
 };
 

@@ -139,14 +139,14 @@ struct IQHeader {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 template <class Arch>
-struct IQ4Panel : PanelCodecBase {
-  static constexpr int kOffset = 128;
-  // The values of the nibbles, plus kOffset.
-  static WEFT_INLINE __m512i raised(__m512i nibbles) {
-    const __m128i table = Lookup<Arch>::template table<kIQ4Values, kOffset>();
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibbles);
+struct IQ4Panel : PanelCodecBase<Arch> {
+  using S = Sixteen<Arch>;
+  static constexpr int kOffset = 128, kMaxCode = 127;
+  // The values of the nibbles, plus S::kRaise.
+  static WEFT_INLINE typename S::Words raised(typename S::Words nibbles) {
+    return S::look_up(Lookup<Arch>::template table<kIQ4Values, S::kRaise>(), nibbles);
   }
 };
 #endif

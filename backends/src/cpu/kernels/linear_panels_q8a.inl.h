@@ -1,35 +1,43 @@
 #pragma once
 // Q8A activations times quantized weights in panels (cpu/panels.h). A vector holds 4 consecutive
-// codes of each of 16 weight rows. vpdpbusd multiplies them by the same 4 codes of one token, so
-// that a vector of sums belongs to 16 outputs of a token and no sums go across lanes. For every 32
-// elements of K,
+// codes of each of 16 weight rows (simd/sixteen.inl.h). They are multiplied by the same 4 codes of
+// one token, so that a vector of sums belongs to 16 outputs of a token and no sums go across lanes.
+// For every 32 elements of K,
 //   acc += float(sum of code * activation) * (scale of the weights * scale of the activations)
 //   acc -= minimum of the weights * (scale * sum of the activations)
-// in the order of K, so that an output's bits are the same whatever is computed with it.
+// in the order of K, so that an output's bits are the same whatever is computed with it, and on
+// every instruction set.
 //
 // vpdpbusd takes unsigned codes. Sums of codes with an offset start at Q8ABlock::start, which
-// subtracts 128 times the activations, or at that divided by a power of two.
+// subtracts 128 times the activations, or at that divided by a power of two. Without VNNI, codes
+// that need 8 bits are signed and have no offset.
 //
 // For few tokens codes are extracted from the panel on the fly. For more tokens, pieces of K are
-// decoded into scratch once for all tokens of a block, with an offset of 128 for all codes.
+// decoded into scratch once for all tokens of a block; with VNNI, all codes have an offset of 128.
 
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 
 namespace weft::cpu {
 
 template <class Arch, class C>
 struct PanelsQ8A {
   using A = ActivationBlock;
+  using S = Sixteen<Arch>;
+  using Words = typename S::Words;
+  using Floats = typename S::Floats;
   static constexpr int kRows = 16;
-  static constexpr int kTile = 12;       // tokens whose sums stay in registers
-  static constexpr int kDirectTile = 4;  // the same, if codes are extracted on the fly
+  static constexpr int kTile = S::kTile;              // tokens whose sums stay in registers
+  static constexpr int kDirectTile = S::kDirectTile;  // the same, if codes are extracted on the fly
   static constexpr int kDirect = 16;     // max tokens for which codes are extracted on the fly
   static constexpr int kAhead = 2048;    // prefetch distance in bytes, for several tokens
   static constexpr int kPieceSubs = 16;  // sub-blocks of a piece
   static constexpr int kBlockElems = 32 * C::kSubs;
+  static constexpr bool kSigned = C::kOffset == 128;
+  static constexpr int kOffset = kSigned ? S::kRaise : C::kOffset;  // of codes in panels
+  static constexpr int kRaised = kOffset == 0 || S::kRaise == 0 ? kOffset : 128;  // of decoded ones
   static constexpr int kHalves = C::kHasHalves ? C::kHalfBytes * kRows : 0;
   static constexpr int kSharing = 4 / C::kHalfBytes;            // blocks whose halves lie together
   static constexpr int kBlockBytes = 64 * C::kUnits + kHalves;  // of 16 rows
@@ -53,17 +61,17 @@ struct PanelsQ8A {
       std::memcpy(&w, at[token / 3] + token % 3 * stride + byte, sizeof(w));
       return w;
     }
-    WEFT_INLINE __m512i codes(int token, int i) const {
-      return _mm512_set1_epi32(word<std::int32_t>(token, A::kCodes + 4 * i));
+    WEFT_INLINE typename S::Shared codes(int token, int i) const {
+      return S::shared(word<std::int32_t>(token, A::kCodes + 4 * i));
     }
-    WEFT_INLINE __m512 scale(int token) const {
-      return _mm512_set1_ps(word<float>(token, A::kScale));
+    WEFT_INLINE Floats scale(int token) const {
+      return S::all(word<float>(token, A::kScale));
     }
-    WEFT_INLINE __m512 scaled_sum(int token) const {
-      return _mm512_set1_ps(word<float>(token, A::kScaledSum));
+    WEFT_INLINE Floats scaled_sum(int token) const {
+      return S::all(word<float>(token, A::kScaledSum));
     }
-    WEFT_INLINE __m512i start(int token, int byte) const {
-      return _mm512_set1_epi32(word<std::int32_t>(token, byte));
+    WEFT_INLINE Words start(int token, int byte) const {
+      return S::all32(word<std::int32_t>(token, byte));
     }
     WEFT_INLINE Tokens& operator+=(int n) {  // sub-blocks
 #pragma GCC unroll 4
@@ -72,58 +80,61 @@ struct PanelsQ8A {
     }
   };
 
-  // Dot products of a sub-block, one for each of its scales.
-  template <int T>
+  // Dot products of a sub-block, one for each of its scales. Codes have an offset of kOffset.
+  template <int T, int kOffset>
   struct Dots {
-    __m512i v[C::kScales][T];
+    static constexpr int kLength = 8 / C::kScales;  // products of words in a sum
+    using Sum = typename S::template Sums<kOffset != 0, C::kMaxCode, kSigned, kLength, Arch>;
+    Sum v[C::kScales][T];
 
-    template <int kOffset>
     WEFT_INLINE void start(const Tokens<T>& x) {
 #pragma GCC unroll 2
       for (int s = 0; s < C::kScales; ++s) {
 #pragma GCC unroll 12
-        for (int j = 0; j < T; ++j) v[s][j] = start_of<kOffset>(x, j, s);
+        for (int j = 0; j < T; ++j) {
+          v[s][j].start([&]()
+                            __attribute__((always_inline)) { return start_of<kOffset>(x, j, s); });
+        }
       }
     }
     // Elements 4i .. 4i + 3 of the 16 rows.
-    WEFT_INLINE void add(const Tokens<T>& x, int i, __m512i codes) {
+    WEFT_INLINE void add(const Tokens<T>& x, int i, Words codes) {
 #pragma GCC unroll 12
-      for (int j = 0; j < T; ++j) {
-        __m512i& dot = v[i * C::kScales / 8][j];
-        dot = _mm512_dpbusd_epi32(dot, codes, x.codes(j, i));
-      }
+      for (int j = 0; j < T; ++j) v[i / kLength][j].add(i % kLength, codes, x.codes(j, i));
     }
-    WEFT_INLINE void finish(const Tokens<T>& x, int s, const __m512* scales, __m512 (&acc)[T]) {
+    WEFT_INLINE void finish(const Tokens<T>& x, int s, const Floats* scales, Floats (&acc)[T]) {
 #pragma GCC unroll 12
       for (int j = 0; j < T; ++j) {
-        const __m512 scale = _mm512_mul_ps(scales[s], x.scale(j));
-        acc[j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(v[s][j]), scale, acc[j]);
+        const Words dot = v[s][j].total([&]() __attribute__((always_inline)) {
+          return start_of<kOffset>(x, j, s);
+        });
+        acc[j] = S::fma(S::to_floats(dot), scales[s] * x.scale(j), acc[j]);
       }
     }
   };
   template <int T>
-  static WEFT_INLINE void subtract_mins(const Tokens<T>& x, const __m512* mins, __m512 (&acc)[T]) {
+  static WEFT_INLINE void subtract_mins(const Tokens<T>& x, const Floats* mins, Floats (&acc)[T]) {
 #pragma GCC unroll 12
     for (int j = 0; j < T; ++j) {
       if constexpr (C::kScales == 1) {
-        acc[j] = _mm512_fnmadd_ps(*mins, x.scaled_sum(j), acc[j]);
+        acc[j] = S::fnma(*mins, x.scaled_sum(j), acc[j]);
       } else {  // halves of a block start at -128 times the sums of their codes
-        const __m512 scale = _mm512_mul_ps(x.scale(j), _mm512_set1_ps(0x1p-7f));
-        const __m512 low = _mm512_cvtepi32_ps(x.start(j, A::kStartLow));
-        const __m512 high = _mm512_cvtepi32_ps(x.start(j, A::kStartHigh));
-        acc[j] = _mm512_fmadd_ps(mins[0], _mm512_mul_ps(low, scale), acc[j]);
-        acc[j] = _mm512_fmadd_ps(mins[1], _mm512_mul_ps(high, scale), acc[j]);
+        const Floats scale = x.scale(j) * S::all(0x1p-7f);
+        const Floats low = S::to_floats(x.start(j, A::kStartLow));
+        const Floats high = S::to_floats(x.start(j, A::kStartHigh));
+        acc[j] = S::fma(mins[0], low * scale, acc[j]);
+        acc[j] = S::fma(mins[1], high * scale, acc[j]);
       }
     }
   }
 
   template <int kOffset, int T>
-  static WEFT_INLINE __m512i start_of(const Tokens<T>& x, int token, int s) {
-    if constexpr (kOffset == 0) return _mm512_setzero_si512();
+  static WEFT_INLINE Words start_of(const Tokens<T>& x, int token, int s) {
+    if constexpr (kOffset == 0) return S::all32(0);
     constexpr int kStarts[] = {A::kStart, A::kStartLow, A::kStartHigh};
-    const __m512i start = x.start(token, kStarts[C::kScales == 1 ? 0 : 1 + s]);
+    const Words start = x.start(token, kStarts[C::kScales == 1 ? 0 : 1 + s]);
     constexpr int kShift = kOffset == 0 ? 0 : 7 - (31 - __builtin_clz(kOffset));
-    return kShift == 0 ? start : _mm512_srai_epi32(start, kShift);
+    return kShift == 0 ? start : S::signed_right32(start, kShift);
   }
 
   // The addresses of a panel's blocks.
@@ -161,15 +172,15 @@ struct PanelsQ8A {
 
   // A group of sub-blocks at once, so that the panel is read once and in order.
   template <int T>
-  static WEFT_INLINE void group(const std::byte* units, int g, Tokens<T>& x, const __m512* scales,
-                                const __m512* mins, __m512 (&acc)[T]) {
-    Dots<T> dots[C::kParts];
+  static WEFT_INLINE void group(const std::byte* units, int g, Tokens<T>& x, const Floats* scales,
+                                const Floats* mins, Floats (&acc)[T]) {
+    Dots<T, kOffset> dots[C::kParts];
     Tokens<T> part = x;
 #pragma GCC unroll 8
-    for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].template start<C::kOffset>(part);
+    for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].start(part);
 #pragma GCC unroll 8
     for (int i = 0; i < (T == 1 && C::kOneToken ? 0 : 8); ++i) {
-      __m512i codes[C::kParts];
+      Words codes[C::kParts];
       C::codes(units, g, i, codes);
       if constexpr (T > 1) ask_ahead(units, 8 * g + i);
       part = x;
@@ -188,12 +199,12 @@ struct PanelsQ8A {
   template <int T>
   static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
                                                std::int64_t c) {
-    __m512 acc[T];
+    Floats acc[T];
 #pragma GCC unroll 3
-    for (int j = 0; j < T; ++j) acc[j] = _mm512_setzero_ps();
+    for (int j = 0; j < T; ++j) acc[j] = S::all(0);
     Tokens<T> x(a.x + t * a.x_stride, a.x_stride);
     for (Blocks b(a, c, 0); b.at < b.n; b.next()) {
-      alignas(64) __m512 scales[C::kSubs * C::kScales], mins[C::kSubs * C::kScales];
+      alignas(64) Floats scales[C::kSubs * C::kScales], mins[C::kSubs * C::kScales];
       C::header(b.units, b.halves, scales, mins);
 #pragma GCC unroll 4
       for (int g = 0; g < C::kGroups; ++g) {
@@ -203,7 +214,7 @@ struct PanelsQ8A {
     }
     for (int j = 0; j < T; ++j) {
       alignas(64) float sums[kRows];
-      _mm512_store_ps(sums, acc[j]);
+      S::store(sums, acc[j]);
       Epilogue<Arch>::store16(a, t + j, c, sums);
     }
   }
@@ -218,26 +229,25 @@ struct PanelsQ8A {
   // ---- many tokens: a piece of a panel is decoded
 
   struct Piece {
-    alignas(64) __m512i codes[kPieceSubs][8];
-    __m512 scales[kPieceSubs][C::kScales];
-    __m512 mins[C::kHasMins ? kPieceSubs : 1][C::kScales];
+    alignas(64) Words codes[kPieceSubs][8];
+    Floats scales[kPieceSubs][C::kScales];
+    Floats mins[C::kHasMins ? kPieceSubs : 1][C::kScales];
   };
   static_assert(sizeof(Piece) <= kPanelPiece && kPieceSubs / C::kSubs % kSharing == 0);
-  static constexpr int kRaised = C::kOffset == 0 ? 0 : 128;
 
   // The first n blocks.
   static WEFT_INLINE void decode(Blocks b, std::int64_t n, Piece& out) {
-    const __m512i raise = _mm512_set1_epi8(static_cast<char>(kRaised - C::kOffset));
+    const Words raise = S::all8(kRaised - kOffset);
     for (int at = 0; b.at < n; at += C::kSubs, b.next()) {
       C::header(b.units, b.halves, out.scales[at], out.mins[C::kHasMins ? at : 0]);
       for (int g = 0; g < C::kGroups; ++g) {
 #pragma GCC unroll 8
         for (int i = 0; i < 8; ++i) {
-          __m512i codes[C::kParts];
+          Words codes[C::kParts];
           C::codes(b.units, g, i, codes);
 #pragma GCC unroll 8
           for (int p = 0; p < C::kParts; ++p) {
-            if constexpr (kRaised != C::kOffset) codes[p] = _mm512_add_epi8(codes[p], raise);
+            if constexpr (kRaised != kOffset) codes[p] = S::add8(codes[p], raise);
             out.codes[at + g * C::kParts + p][i] = codes[p];
           }
         }
@@ -245,16 +255,27 @@ struct PanelsQ8A {
     }
   }
 
-  // T tokens of a block; sums continue from the previous piece. Prefetches what follows the piece,
-  // some lines per sub-block.
+  // T tokens of a block; sums continue from the previous piece.
   template <int T>
-  static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x0,
+  static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x,
                                              std::int64_t x_stride, float* sums,
                                              const std::byte* ahead) {
-    __m512 acc[T];
+    auto& kept = *reinterpret_cast<Floats(*)[T]>(sums);
+    if constexpr (S::kAccumulates) {
+      Floats acc[T];
 #pragma GCC unroll 12
-    for (int j = 0; j < T; ++j) acc[j] = _mm512_load_ps(sums + j * kRows);
-    Tokens<T> x(x0, x_stride);
+      for (int j = 0; j < T; ++j) acc[j] = kept[j];
+      add_subs<T>(piece, n_subs, {x, x_stride}, acc, ahead);
+#pragma GCC unroll 12
+      for (int j = 0; j < T; ++j) kept[j] = acc[j];
+    } else {
+      add_subs<T>(piece, n_subs, {x, x_stride}, kept, ahead);
+    }
+  }
+  // Prefetches what follows the piece, some lines per sub-block.
+  template <int T>
+  static WEFT_INLINE void add_subs(const Piece& piece, int n_subs, Tokens<T> x, Floats (&acc)[T],
+                                   const std::byte* ahead) {
     for (int sub = 0; sub < n_subs; ++sub) {
       if (ahead) {
         constexpr int kLines = (kBlockBytes + 64 * C::kSubs - 1) / (64 * C::kSubs);
@@ -262,8 +283,8 @@ struct PanelsQ8A {
         for (int i = 0; i < kLines; ++i) __builtin_prefetch(ahead + 64 * i);
         ahead += 64 * kLines;
       }
-      Dots<T> dots;
-      dots.template start<kRaised>(x);
+      Dots<T, kRaised> dots;
+      dots.start(x);
 #pragma GCC unroll 8
       for (int i = 0; i < 8; ++i) {
         dots.add(x, i, piece.codes[sub][i]);
@@ -273,8 +294,6 @@ struct PanelsQ8A {
       if constexpr (C::kHasMins) subtract_mins(x, piece.mins[sub], acc);
       x += 1;
     }
-#pragma GCC unroll 12
-    for (int j = 0; j < T; ++j) _mm512_store_ps(sums + j * kRows, acc[j]);
   }
 
   // n_tokens <= kPanelTokens, the columns of one panel, n_tokens * 16 sums.

@@ -17,9 +17,9 @@ struct RowsQ8A {
   static_assert(C::kSigned && !C::kHasMins && C::kParts == 1);
   using A = ActivationBlock;
   static constexpr int kRows = 16, kSubs = C::kBlockElems / 32, kScales = C::kTwoScales ? 2 : 1;
-  struct Shape : PanelCodecBase {
+  struct Shape : PanelCodecBase<Arch> {
     static constexpr int kSubs = C::kBlockElems / 32, kUnits = 1, kScales = C::kTwoScales ? 2 : 1;
-    static constexpr int kOffset = 128;
+    static constexpr int kOffset = 128, kMaxCode = 128;
     static constexpr bool kHasHalves = false;
   };
   using Panels = PanelsQ8A<Arch, Shape>;

@@ -25,7 +25,7 @@ struct WeightFunctions {
   static void panels_from_f32(const LinearArgs& args) noexcept {
     PanelsF32<Arch, C>::run(args);
   }
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
   static void panels_from_q8a(const LinearArgs& args) noexcept {
     PanelsQ8A<Arch, PanelCodec<Arch, Format>>::run(args);
   }
@@ -41,7 +41,7 @@ WeightKernels Weights<Arch, Format>::run() noexcept {
   } else if constexpr (!Codec<Arch, Format>::kIsTable) {
     kernels.panels_from_f32 = &F::panels_from_f32;
   }
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
   if constexpr (PanelCodec<Arch, Format>::kExists) kernels.panels_from_q8a = &F::panels_from_q8a;
 #endif
   return kernels;

@@ -20,17 +20,18 @@ struct Codec<Arch, IQ4_NLWeights> : IQCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: the 16 bytes of nibbles. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, IQ4_NLWeights> : IQ4Panel<Arch> {
-  using P = PanelCodecBase;
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
   static constexpr int kSubs = 1, kUnits = 4;
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    *scales = P::load_halves(halves);
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    *scales = S::load_f16(halves);
   }
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[1]) {
     out[0] = IQ4Panel<Arch>::raised(P::nibbles(P::unit(block, i % 4), i / 4));
   }
 };

@@ -45,31 +45,30 @@ struct Codec<Arch, IQ4_XSWeights> : IQCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: d with the high bits of the numbers, their low bits, eight times four of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, IQ4_XSWeights> : IQ4Panel<Arch> {
-  using P = PanelCodecBase;
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
   static constexpr int kSubs = 8, kUnits = 34, kGroups = 8;
   static constexpr bool kHasHalves = false;
 
-  static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
-                                 __m512*) {
-    const __m512i first = P::unit(block, 0), low = P::unit(block, 1);
-    const __m512 d = _mm512_cvtph_ps(_mm512_cvtepi32_epi16(first));
-    const __m512i high = _mm512_srli_epi32(first, 16);
+  static WEFT_INLINE void header(const std::byte* block, const std::byte*, Floats* scales,
+                                 Floats*) {
+    const Words first = P::unit(block, 0), low = P::unit(block, 1);
+    const Floats d = P::low_halves(first);
+    const Words high = S::right32(first, 16);
 #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) {
-      const __m512i lows = _mm512_and_si512(_mm512_srli_epi32(low, 4 * s), _mm512_set1_epi32(15));
-      const __m512i highs = _mm512_and_si512(
-          s < 2 ? _mm512_slli_epi32(high, 4 - 2 * s) : _mm512_srli_epi32(high, 2 * s - 4),
-          _mm512_set1_epi32(48));
-      const __m512i n = _mm512_sub_epi32(_mm512_or_si512(lows, highs), _mm512_set1_epi32(32));
-      scales[s] = _mm512_mul_ps(_mm512_cvtepi32_ps(n), d);
+      const Words lows = S::right32(low, 4 * s) & S::all32(15);
+      const Words highs = (s < 2 ? S::left32(high, 4 - 2 * s) : S::right32(high, 2 * s - 4));
+      const Words n = lows | (highs & S::all32(48));
+      scales[s] = S::to_floats(S::add32(n, S::all32(-32))) * d;
     }
   }
-  static WEFT_INLINE void codes(const std::byte* block, int group, int i, __m512i (&out)[1]) {
-    const __m512i bytes = P::unit(block, 2 + 4 * group + i % 4);
+  static WEFT_INLINE void codes(const std::byte* block, int group, int i, Words (&out)[1]) {
+    const Words bytes = P::unit(block, 2 + 4 * group + i % 4);
     out[0] = IQ4Panel<Arch>::raised(P::nibbles(bytes, i / 4));
   }
 };

@@ -30,23 +30,22 @@ struct Codec<Arch, MXFP4Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Halves: the 16 rows' e, of one byte. Units: the 16 bytes of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, MXFP4Weights> : E2M1Panel<Arch> {
-  using P = PanelCodecBase;
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
   static constexpr int kSubs = 1, kUnits = 4, kHalfBytes = 1;
   // As Codec::header.
-  static WEFT_INLINE void header(const std::byte*, const std::byte* bytes, __m512* scales,
-                                 __m512*) {
-    const __m512i e =
-        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
-    const __mmask16 small = _mm512_cmplt_epu32_mask(e, _mm512_set1_epi32(2));
-    const __m512i normal = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
-    *scales = _mm512_castsi512_ps(
-        _mm512_mask_sllv_epi32(normal, small, _mm512_set1_epi32(0x00200000), e));
+  static WEFT_INLINE void header(const std::byte*, const std::byte* bytes, Floats* scales,
+                                 Floats*) {
+    const Words e = S::load_bytes(bytes);
+    const Words normal = S::left32(S::add32(e, S::all32(-1)), 23);  // not above 0 for small e
+    const Words small = S::left32(S::add32(S::min32(e, S::all32(1)), S::all32(1)), 21);
+    *scales = S::bits_to_floats(S::max32(normal, small));
   }
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[1]) {
     out[0] = E2M1Panel<Arch>::raised(P::nibbles(P::unit(block, i % 4), i / 4));
   }
 };

@@ -35,28 +35,27 @@ struct Codec<Arch, NVFP4Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: scales, four times two of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, NVFP4Weights> : E2M1Panel<Arch> {
-  using P = PanelCodecBase;
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
   static constexpr int kSubs = 2, kUnits = 9, kGroups = 2, kScales = 2;
   static constexpr bool kHasHalves = false;
   // As Codec::half_scale.
-  static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
-                                 __m512*) {
-    const __m512i all = P::unit(block, 0), nothing = _mm512_set1_epi8(0x7f);
-    const __m512i bytes = _mm512_maskz_mov_epi8(_mm512_cmpneq_epi8_mask(all, nothing), all);
+  static WEFT_INLINE void header(const std::byte* block, const std::byte*, Floats* scales,
+                                 Floats*) {
+    const Words bytes = S::clear8(P::unit(block, 0), 0x7f);
 #pragma GCC unroll 4
     for (int s = 0; s < 4; ++s) {
-      const __m512i moved =
-          s < 3 ? _mm512_slli_epi32(bytes, 20 - 8 * s) : _mm512_srli_epi32(bytes, 4);
-      const __m512i bits = _mm512_and_si512(moved, _mm512_set1_epi32(0x7f << 20));
-      scales[s] = _mm512_mul_ps(_mm512_castsi512_ps(bits), _mm512_set1_ps(0x1p119f));
+      const Words moved = s < 3 ? S::left32(bytes, 20 - 8 * s) : S::right32(bytes, 4);
+      const Words bits = moved & S::all32(0x7f << 20);
+      scales[s] = S::bits_to_floats(bits) * S::all(0x1p119f);
     }
   }
-  static WEFT_INLINE void codes(const std::byte* block, int group, int i, __m512i (&out)[1]) {
-    const __m512i bytes = P::unit(block, 1 + 4 * group + i / 4 * 2 + i % 2);
+  static WEFT_INLINE void codes(const std::byte* block, int group, int i, Words (&out)[1]) {
+    const Words bytes = P::unit(block, 1 + 4 * group + i / 4 * 2 + i % 2);
     out[0] = E2M1Panel<Arch>::raised(P::nibbles(bytes, i % 4 / 2));
   }
 };

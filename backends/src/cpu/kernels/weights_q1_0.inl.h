@@ -24,26 +24,25 @@ struct Codec<Arch, Q1_0Weights> : IQCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
-// Units: one of bits for every 32 weights, bit_of(i) of its bytes belongs to weights 4i .. 4i + 3.
-// Halves: d. Codes are twice the bits.
+#ifdef __AVX2__
+// Units: one of bits for every 32 weights, P::bit_of(i) of its bytes belongs to weights 4i .. 4i
+// + 3. Halves: d. Codes are twice the bits.
 template <class Arch>
-struct PanelCodec<Arch, Q1_0Weights> : PanelCodecBase {
-  static constexpr int kSubs = 4, kUnits = 4, kParts = 4, kOffset = 1;
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    const __m512 d = load_halves(halves);
+struct PanelCodec<Arch, Q1_0Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 4, kUnits = 4, kParts = 4, kOffset = 1, kMaxCode = 2;
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    const Floats d = S::load_f16(halves);
 #pragma GCC unroll 4
     for (int s = 0; s < 4; ++s) scales[s] = d;
   }
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[4]) {
-    const int bit = bit_of(i);
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[4]) {
+    const int bit = P::bit_of(i);
 #pragma GCC unroll 4
     for (int p = 0; p < 4; ++p) {
-      const __m512i bits = unit(block, p);
-      const __m512i moved = bit == 0 ? _mm512_slli_epi16(bits, 1)
-                                     : _mm512_srli_epi16(bits, static_cast<unsigned>(bit - 1));
-      out[p] = _mm512_and_si512(moved, _mm512_set1_epi8(2));
+      out[p] = P::moved(P::unit(block, p), 1 - bit) & S::all8(2);
     }
   }
 };

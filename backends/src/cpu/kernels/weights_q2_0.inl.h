@@ -23,19 +23,21 @@ struct Codec<Arch, Q2_0Weights> : IQCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: four of codes, each one's pairs of bits in the order of panels.cpp: pair n of its bytes
 // belongs to weights 4n .. 4n + 3. Halves: d.
 template <class Arch>
-struct PanelCodec<Arch, Q2_0Weights> : PanelCodecBase {
-  static constexpr int kSubs = 2, kUnits = 4, kParts = 2, kOffset = 1;
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    scales[0] = scales[1] = load_halves(halves);
+struct PanelCodec<Arch, Q2_0Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 2, kUnits = 4, kParts = 2, kOffset = 1, kMaxCode = 3;
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    scales[0] = scales[1] = S::load_f16(halves);
   }
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[2]) {
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[2]) {
 #pragma GCC unroll 2
-    for (int p = 0; p < 2; ++p) out[p] = pairs(unit(block, 2 * p + i / 4), i % 4);
+    for (int p = 0; p < 2; ++p) out[p] = P::pairs(P::unit(block, 2 * p + i / 4), i % 4);
   }
 };
 #endif

@@ -37,34 +37,35 @@ struct Codec<Arch, Q2_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: d and dmin, four of scales and minima, two times eight of codes.
 template <class Arch>
-struct PanelCodec<Arch, Q2_KWeights> : PanelCodecBase {
-  static constexpr int kSubs = 8, kUnits = 21, kGroups = 2, kParts = 4, kScales = 2;
+struct PanelCodec<Arch, Q2_KWeights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 8, kUnits = 21, kGroups = 2, kParts = 4, kScales = 2, kMaxCode = 3;
   static constexpr bool kHasMins = true, kHasHalves = false;
 
-  static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
-                                 __m512* mins) {
-    const __m512 d = low_halves(unit(block, 0)), dmin = high_halves(unit(block, 0));
-    const __m512i low = _mm512_set1_epi32(15);
+  static WEFT_INLINE void header(const std::byte* block, const std::byte*, Floats* scales,
+                                 Floats* mins) {
+    const Floats d = P::low_halves(P::unit(block, 0)), dmin = P::high_halves(P::unit(block, 0));
+    const Words low = S::all32(15);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      const __m512i four = unit(block, 1 + i);
+      const Words four = P::unit(block, 1 + i);
 #pragma GCC unroll 4
       for (int b = 0; b < 4; ++b) {
-        const auto shift = static_cast<unsigned>(8 * b);
-        const __m512i scale = _mm512_and_si512(_mm512_srli_epi32(four, shift), low);
-        const __m512i min = _mm512_and_si512(_mm512_srli_epi32(four, shift + 4), low);
-        scales[4 * i + b] = _mm512_mul_ps(_mm512_cvtepi32_ps(scale), d);
-        mins[4 * i + b] = _mm512_mul_ps(_mm512_cvtepi32_ps(min), dmin);
+        const Words scale = S::right32(four, 8 * b) & low;
+        const Words min = S::right32(four, 8 * b + 4) & low;
+        scales[4 * i + b] = S::to_floats(scale) * d;
+        mins[4 * i + b] = S::to_floats(min) * dmin;
       }
     }
   }
-  static WEFT_INLINE void codes(const std::byte* block, int half, int i, __m512i (&out)[4]) {
-    const __m512i bytes = unit(block, 5 + 8 * half + i);
+  static WEFT_INLINE void codes(const std::byte* block, int half, int i, Words (&out)[4]) {
+    const Words bytes = P::unit(block, 5 + 8 * half + i);
 #pragma GCC unroll 4
-    for (int p = 0; p < 4; ++p) out[p] = pairs(bytes, p);
+    for (int p = 0; p < 4; ++p) out[p] = P::pairs(bytes, p);
   }
 };
 #endif

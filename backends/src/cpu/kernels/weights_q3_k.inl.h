@@ -45,40 +45,38 @@ struct Codec<Arch, Q3_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: three of scales, eight times one of third bits and one of low bits, eight of low bits.
 // Halves: d.
 template <class Arch>
-struct PanelCodec<Arch, Q3_KWeights> : PanelCodecBase {
-  static constexpr int kSubs = 8, kUnits = 27, kGroups = 2, kParts = 4, kScales = 2, kOffset = 4;
+struct PanelCodec<Arch, Q3_KWeights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 8, kUnits = 27, kGroups = 2, kParts = 4, kScales = 2, kOffset = 4,
+                       kMaxCode = 7;
 
   // As Codec::header.
-  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    const __m512 d = load_halves(halves);
-    const __m512i packed[] = {unit(block, 0), unit(block, 1)}, top = unit(block, 2);
+  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    const Floats d = S::load_f16(halves);
+    const Words packed[] = {P::unit(block, 0), P::unit(block, 1)}, top = P::unit(block, 2);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      const __m512i high = _mm512_slli_epi16(pairs(top, i), 4);
-      const __m512i four = _mm512_or_si512(nibbles(packed[i % 2], i / 2), high);
+      const Words high = S::left16(P::pairs(top, i), 4);
+      const Words four = P::nibbles(packed[i % 2], i / 2) | high;
 #pragma GCC unroll 4
       for (int b = 0; b < 4; ++b) {
-        const auto shift = static_cast<unsigned>(8 * b);
-        const __m512i raised =
-            _mm512_and_si512(_mm512_srli_epi32(four, shift), _mm512_set1_epi32(63));
-        const __m512i scale = _mm512_sub_epi32(raised, _mm512_set1_epi32(32));
-        scales[4 * i + b] = _mm512_mul_ps(_mm512_cvtepi32_ps(scale), d);
+        const Words raised = S::right32(four, 8 * b) & S::all32(63);
+        scales[4 * i + b] = S::to_floats(S::add32(raised, S::all32(-32))) * d;
       }
     }
   }
-  static WEFT_INLINE void codes(const std::byte* block, int half, int i, __m512i (&out)[4]) {
-    const __m512i low = unit(block, half == 0 ? 4 + 2 * i : 19 + i), mask = _mm512_set1_epi8(4);
-    const __m512i high = _mm512_srli_epi16(unit(block, 3 + 2 * i), static_cast<unsigned>(4 * half));
-    const __m512i moved[] = {_mm512_slli_epi16(high, 2), _mm512_slli_epi16(high, 1), high,
-                             _mm512_srli_epi16(high, 1)};
+  static WEFT_INLINE void codes(const std::byte* block, int half, int i, Words (&out)[4]) {
+    const Words low = P::unit(block, half == 0 ? 4 + 2 * i : 19 + i), mask = S::all8(4);
+    const Words high = S::right16(P::unit(block, 3 + 2 * i), 4 * half);
+    const Words moved[] = {S::left16(high, 2), S::left16(high, 1), high, S::right16(high, 1)};
 #pragma GCC unroll 4
-    for (int p = 0; p < 4; ++p)  // low | (moved & mask)
-      out[p] = _mm512_ternarylogic_epi64(pairs(low, p), moved[p], mask, 0xf8);
+    for (int p = 0; p < 4; ++p) out[p] = S::or_masked(P::pairs(low, p), moved[p], mask);
   }
 };
 #endif

@@ -22,13 +22,15 @@ struct Codec<Arch, Q4_0Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: the 16 bytes of nibbles. Halves: d.
 template <class Arch>
-struct PanelCodec<Arch, Q4_0Weights> : PanelCodecBase {
-  static constexpr int kSubs = 1, kUnits = 4, kOffset = 8;
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
-    out[0] = nibbles(unit(block, i % 4), i / 4);
+struct PanelCodec<Arch, Q4_0Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 1, kUnits = 4, kOffset = 8, kMaxCode = 15;
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[1]) {
+    out[0] = P::nibbles(P::unit(block, i % 4), i / 4);
   }
 };
 #endif

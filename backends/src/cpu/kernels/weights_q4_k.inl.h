@@ -56,45 +56,40 @@ struct Codec<Arch, Q4_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: d and dmin, three of scales, four times eight of nibbles.
 template <class Arch>
-struct PanelCodec<Arch, Q4_KWeights> : PanelCodecBase {
-  static constexpr int kSubs = 8, kUnits = 36, kGroups = 4, kParts = 2;
+struct PanelCodec<Arch, Q4_KWeights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 8, kUnits = 36, kGroups = 4, kParts = 2, kMaxCode = 15;
   static constexpr bool kHasMins = true, kHasHalves = false;
 
   // As Codec::header: the first four numbers are in the low bits of their bytes.
-  static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
-                                 __m512* mins) {
-    const __m512i d = unit(block, 0), packed[] = {unit(block, 1), unit(block, 2)},
-                  last = unit(block, 3);
-    const __m512 factors[] = {_mm512_cvtph_ps(_mm512_cvtepi32_epi16(d)),
-                              _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(d, 16)))};
-    const __m512i six = _mm512_set1_epi8(0x3f), low = _mm512_set1_epi8(0x0f),
-                  top = _mm512_set1_epi8(0x30);
+  static WEFT_INLINE void header(const std::byte* block, const std::byte*, Floats* scales,
+                                 Floats* mins) {
+    const Words d = P::unit(block, 0), packed[] = {P::unit(block, 1), P::unit(block, 2)},
+                last = P::unit(block, 3);
+    const Floats factors[] = {P::low_halves(d), P::high_halves(d)};
+    const Words six = S::all8(0x3f), low = S::all8(0x0f), top = S::all8(0x30);
 #pragma GCC unroll 2
     for (int n = 0; n < 2; ++n) {  // scales, minima
-      __m512* out = n == 0 ? scales : mins;
-      const __m512i last_bits = _mm512_and_si512(_mm512_srli_epi32(last, 4 * n), low);
-      const __m512i top_bits = _mm512_and_si512(_mm512_srli_epi32(packed[n], 2), top);
-      bytes_times(_mm512_and_si512(packed[n], six), factors[n], out);
-      bytes_times(_mm512_or_si512(last_bits, top_bits), factors[n], out + 4);
+      Floats* out = n == 0 ? scales : mins;
+      const Words last_bits = S::right32(last, 4 * n) & low;
+      const Words top_bits = S::right32(packed[n], 2) & top;
+      bytes_times(packed[n] & six, factors[n], out);
+      bytes_times(last_bits | top_bits, factors[n], out + 4);
     }
   }
   // Byte b of every unit, times the row's factor, to out[b].
-  static WEFT_INLINE void bytes_times(__m512i bytes, __m512 factor, __m512* out) {
+  static WEFT_INLINE void bytes_times(Words bytes, Floats factor, Floats* out) {
 #pragma GCC unroll 4
-    for (int b = 0; b < 4; ++b) {
-      const __m512i byte =
-          b == 3 ? _mm512_srli_epi32(bytes, 24)
-                 : _mm512_and_si512(_mm512_srli_epi32(bytes, 8 * b), _mm512_set1_epi32(0xff));
-      out[b] = _mm512_mul_ps(_mm512_cvtepi32_ps(byte), factor);
-    }
+    for (int b = 0; b < 4; ++b) out[b] = S::to_floats(P::byte(bytes, b)) * factor;
   }
-  static WEFT_INLINE void codes(const std::byte* block, int group, int i, __m512i (&out)[2]) {
-    const __m512i bytes = unit(block, 4 + 8 * group + i);
-    out[0] = nibbles(bytes, 0);
-    out[1] = nibbles(bytes, 1);
+  static WEFT_INLINE void codes(const std::byte* block, int group, int i, Words (&out)[2]) {
+    const Words bytes = P::unit(block, 4 + 8 * group + i);
+    out[0] = P::nibbles(bytes, 0);
+    out[1] = P::nibbles(bytes, 1);
   }
 };
 #endif

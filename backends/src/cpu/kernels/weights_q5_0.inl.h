@@ -24,13 +24,15 @@ struct Codec<Arch, Q5_0Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: fifth bits, four of nibbles. Halves: d.
 template <class Arch>
-struct PanelCodec<Arch, Q5_0Weights> : PanelCodecBase {
-  static constexpr int kSubs = 1, kUnits = 5, kOffset = 16;
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
-    out[0] = with_fifth(nibbles(unit(block, 1 + i % 4), i / 4), unit(block, 0), i);
+struct PanelCodec<Arch, Q5_0Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 1, kUnits = 5, kOffset = 16, kMaxCode = 31;
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[1]) {
+    out[0] = P::with_fifth(P::nibbles(P::unit(block, 1 + i % 4), i / 4), P::unit(block, 0), i);
   }
 };
 #endif

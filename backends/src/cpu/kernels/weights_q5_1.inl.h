@@ -30,19 +30,21 @@ struct Codec<Arch, Q5_1Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: d and m, fifth bits, four of nibbles.
 template <class Arch>
-struct PanelCodec<Arch, Q5_1Weights> : PanelCodecBase {
-  static constexpr int kSubs = 1, kUnits = 6;
+struct PanelCodec<Arch, Q5_1Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 1, kUnits = 6, kMaxCode = 31;
   static constexpr bool kHasMins = true, kHasHalves = false;
-  static WEFT_INLINE void header(const std::byte* block, const std::byte*, __m512* scales,
-                                 __m512* mins) {
-    *scales = low_halves(unit(block, 0));
-    *mins = _mm512_sub_ps(_mm512_setzero_ps(), high_halves(unit(block, 0)));
+  static WEFT_INLINE void header(const std::byte* block, const std::byte*, Floats* scales,
+                                 Floats* mins) {
+    *scales = P::low_halves(P::unit(block, 0));
+    *mins = S::negate(P::high_halves(P::unit(block, 0)));
   }
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
-    out[0] = with_fifth(nibbles(unit(block, 2 + i % 4), i / 4), unit(block, 1), i);
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[1]) {
+    out[0] = P::with_fifth(P::nibbles(P::unit(block, 2 + i % 4), i / 4), P::unit(block, 1), i);
   }
 };
 #endif

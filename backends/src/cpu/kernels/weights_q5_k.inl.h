@@ -26,25 +26,25 @@ struct Codec<Arch, Q5_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: d and dmin, three of scales, eight times one of fifth bits and one of nibbles, three times
 // eight of nibbles.
 template <class Arch>
-struct PanelCodec<Arch, Q5_KWeights> : PanelCodecBase {
-  static constexpr int kSubs = 8, kUnits = 44, kGroups = 4, kParts = 2;
+struct PanelCodec<Arch, Q5_KWeights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 8, kUnits = 44, kGroups = 4, kParts = 2, kMaxCode = 31;
   static constexpr bool kHasMins = true, kHasHalves = false;
-  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, __m512* scales,
-                                 __m512* mins) {
+  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, Floats* scales,
+                                 Floats* mins) {
     PanelCodec<Arch, Q4_KWeights>::header(block, halves, scales, mins);
   }
-  static WEFT_INLINE void codes(const std::byte* block, int group, int i, __m512i (&out)[2]) {
-    const __m512i low = unit(block, group == 0 ? 5 + 2 * i : 12 + 8 * group + i),
-                  mask = _mm512_set1_epi8(0x10);
-    const __m512i high =
-        _mm512_srli_epi16(unit(block, 4 + 2 * i), static_cast<unsigned>(2 * group));
-    // low | (moved & mask)
-    out[0] = _mm512_ternarylogic_epi64(nibbles(low, 0), _mm512_slli_epi16(high, 4), mask, 0xf8);
-    out[1] = _mm512_ternarylogic_epi64(nibbles(low, 1), _mm512_slli_epi16(high, 3), mask, 0xf8);
+  static WEFT_INLINE void codes(const std::byte* block, int group, int i, Words (&out)[2]) {
+    const Words low = P::unit(block, group == 0 ? 5 + 2 * i : 12 + 8 * group + i),
+                mask = S::all8(0x10);
+    const Words high = S::right16(P::unit(block, 4 + 2 * i), 2 * group);
+    out[0] = S::or_masked(P::nibbles(low, 0), S::left16(high, 4), mask);
+    out[1] = S::or_masked(P::nibbles(low, 1), S::left16(high, 3), mask);
   }
 };
 #endif

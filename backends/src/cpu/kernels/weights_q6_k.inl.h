@@ -39,34 +39,36 @@ struct Codec<Arch, Q6_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: 4 of scales, then for each half and i two of ql and one of qh. Halves: d.
 template <class Arch>
-struct PanelCodec<Arch, Q6_KWeights> : PanelCodecBase {
-  static constexpr int kSubs = 8, kUnits = 52, kGroups = 2, kParts = 4, kScales = 2, kOffset = 32;
+struct PanelCodec<Arch, Q6_KWeights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 8, kUnits = 52, kGroups = 2, kParts = 4, kScales = 2, kOffset = 32,
+                       kMaxCode = 63;
 
-  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    const __m512 d = load_halves(halves);
+  static WEFT_INLINE void header(const std::byte* block, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    const Floats d = S::load_f16(halves);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      const __m512i four = unit(block, i);
+      const Words four = P::unit(block, i);
 #pragma GCC unroll 4
       for (int b = 0; b < 4; ++b) {
-        const __m512i scale = _mm512_srai_epi32(_mm512_slli_epi32(four, 24 - 8 * b), 24);
-        scales[4 * i + b] = _mm512_mul_ps(_mm512_cvtepi32_ps(scale), d);
+        const Words scale = S::signed_right32(S::left32(four, 24 - 8 * b), 24);
+        scales[4 * i + b] = S::to_floats(scale) * d;
       }
     }
   }
-  static WEFT_INLINE void codes(const std::byte* block, int half, int i, __m512i (&out)[4]) {
+  static WEFT_INLINE void codes(const std::byte* block, int half, int i, Words (&out)[4]) {
     const int at = 4 + 24 * half + 3 * i;
-    const __m512i low[] = {unit(block, at), unit(block, at + 1)};
-    const __m512i high = unit(block, at + 2), mask = _mm512_set1_epi8(0x30);
-    const __m512i moved[] = {_mm512_slli_epi16(high, 4), _mm512_slli_epi16(high, 2), high,
-                             _mm512_srli_epi16(high, 2)};
+    const Words low[] = {P::unit(block, at), P::unit(block, at + 1)};
+    const Words high = P::unit(block, at + 2), mask = S::all8(0x30);
+    const Words moved[] = {S::left16(high, 4), S::left16(high, 2), high, S::right16(high, 2)};
 #pragma GCC unroll 4
-    for (int p = 0; p < 4; ++p)  // low | (moved & mask)
-      out[p] = _mm512_ternarylogic_epi64(nibbles(low[p % 2], p / 2), moved[p], mask, 0xf8);
+    for (int p = 0; p < 4; ++p)
+      out[p] = S::or_masked(P::nibbles(low[p % 2], p / 2), moved[p], mask);
   }
 };
 #endif

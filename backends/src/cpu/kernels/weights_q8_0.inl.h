@@ -23,13 +23,15 @@ struct Codec<Arch, Q8_0Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: the 32 bytes. Halves: d.
 template <class Arch>
-struct PanelCodec<Arch, Q8_0Weights> : PanelCodecBase {
-  static constexpr int kSubs = 1, kUnits = 8, kOffset = 128;
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[1]) {
-    out[0] = _mm512_xor_si512(unit(block, i), _mm512_set1_epi8(static_cast<char>(0x80)));
+struct PanelCodec<Arch, Q8_0Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 1, kUnits = 8, kOffset = 128, kMaxCode = 128;
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[1]) {
+    out[0] = P::unit(block, i) ^ S::all8(S::kRaise);
   }
 };
 #endif

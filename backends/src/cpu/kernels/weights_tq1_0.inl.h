@@ -43,73 +43,70 @@ struct Codec<Arch, TQ1_0Weights> : IQCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: bytes 0-31, those from 32 on between them: 0, 32, 4, 36, ... 12, 44, 16, 48, 20, 24, 28.
 // Halves: d.
 template <class Arch>
-struct PanelCodec<Arch, TQ1_0Weights> : PanelCodecBase {
-  static constexpr int kSubs = 8, kUnits = 13, kParts = 8, kOffset = 1;
-  static constexpr bool kOneToken = true;
+struct PanelCodec<Arch, TQ1_0Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 8, kUnits = 13, kParts = 8, kOffset = 1, kMaxCode = 2;
+  static constexpr bool kOneToken = S::kRaise != 0;  // remainders take all 8 bits
 
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    const __m512 d = load_halves(halves);
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    const Floats d = S::load_f16(halves);
 #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) scales[s] = d;
   }
   // Of bytes 4i .. 4i + 3, of 32 + 4i .. 35 + 4i, and the last four.
-  static WEFT_INLINE __m512i first(const std::byte* block, int i) {
-    return unit(block, i < 5 ? 2 * i : 5 + i);
+  static WEFT_INLINE Words first(const std::byte* block, int i) {
+    return P::unit(block, i < 5 ? 2 * i : 5 + i);
   }
-  static WEFT_INLINE __m512i second(const std::byte* block, int i) {
-    return unit(block, 2 * i + 1);
+  static WEFT_INLINE Words second(const std::byte* block, int i) {
+    return P::unit(block, 2 * i + 1);
   }
-  static WEFT_INLINE __m512i last(const std::byte* block) {
-    return unit(block, 9);
+  static WEFT_INLINE Words last(const std::byte* block) {
+    return P::unit(block, 9);
   }
 
-  static WEFT_INLINE __m512i thrice(__m512i b) {
-    return _mm512_add_epi8(b, _mm512_add_epi8(b, b));
+  static WEFT_INLINE Words thrice(Words b) {
+    return S::add8(b, S::add8(b, b));
   }
-  static WEFT_INLINE __m512i trits(__m512i b) {
-    const __m512i one = _mm512_maskz_set1_epi8(_mm512_cmpgt_epu8_mask(b, _mm512_set1_epi8(85)), 1);
-    const __mmask64 two = _mm512_cmpgt_epu8_mask(b, _mm512_set1_epi8(static_cast<char>(170)));
-    return _mm512_mask_mov_epi8(one, two, _mm512_set1_epi8(2));
-  }
-  static WEFT_INLINE void codes(const std::byte* block, int, int i, __m512i (&out)[8]) {
-    __m512i left = first(block, i);
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[8]) {
+    Words left = first(block, i);
 #pragma GCC unroll 5
-    for (int n = 0; n < 5; ++n, left = thrice(left)) out[n] = trits(left);
+    for (int n = 0; n < 5; ++n, left = thrice(left)) out[n] = S::trits(left);
     left = second(block, i % 4);
     if (i < 4) {
-      out[5] = trits(left);
+      out[5] = S::trits(left);
       left = thrice(thrice(left));
-      out[6] = trits(left);
-      out[7] = trits(thrice(thrice(left)));
+      out[6] = S::trits(left);
+      out[7] = S::trits(thrice(thrice(left)));
     } else {
       left = thrice(left);
-      out[5] = trits(left);
-      out[6] = trits(thrice(thrice(left)));
+      out[5] = S::trits(left);
+      out[6] = S::trits(thrice(thrice(left)));
       left = last(block);
 #pragma GCC unroll 3
       for (int n = 4; n < i; ++n) left = thrice(left);
-      out[7] = trits(left);
+      out[7] = S::trits(left);
     }
   }
 
   // Three times the remainder of a byte is 256 times the next trit plus the next remainder. So the
   // dot products of the trits follow from those of the remainders, without extracting the trits.
   struct Lefts {
-    __m512i before = _mm512_setzero_si512(), after = _mm512_setzero_si512();
+    Words before = S::all32(0), after = S::all32(0);
 
-    WEFT_INLINE void add(__m512i& left, __m512i x) {
-      before = _mm512_dpbusd_epi32(before, left, x);
+    WEFT_INLINE void add(Words& left, typename S::Shared x) {
+      before = S::dot(before, left, x);
       left = thrice(left);
-      after = _mm512_dpbusd_epi32(after, left, x);
+      after = S::dot(after, left, x);
     }
-    WEFT_INLINE __m512i dots() const {
-      const __m512i three = _mm512_add_epi32(before, _mm512_add_epi32(before, before));
-      return _mm512_srai_epi32(_mm512_sub_epi32(three, after), 8);
+    WEFT_INLINE Words dots() const {
+      const Words three = S::add32(before, S::add32(before, before));
+      return S::signed_right32(S::sub32(three, after), 8);
     }
   };
   template <class X, class D>
@@ -120,7 +117,7 @@ struct PanelCodec<Arch, TQ1_0Weights> : PanelCodecBase {
     for (int s = 0; s < 8; ++s) at[s] += s;
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {  // in the order in which they lie
-      __m512i left = first(block, i);
+      Words left = first(block, i);
 #pragma GCC unroll 5
       for (int s = 0; s < 5; ++s) lefts[s].add(left, at[s].codes(0, i));
       if (i < 4) {
@@ -136,7 +133,7 @@ struct PanelCodec<Arch, TQ1_0Weights> : PanelCodecBase {
     }
 #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s)
-      dots[s].v[0][0] = _mm512_add_epi32(dots[s].v[0][0], lefts[s].dots());
+      dots[s].v[0][0].sum = S::add32(dots[s].v[0][0].sum, lefts[s].dots());
   }
 };
 #endif

@@ -26,21 +26,23 @@ struct Codec<Arch, TQ2_0Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX512VNNI__
+#ifdef __AVX2__
 // Units: two times eight of codes. Halves: d.
 template <class Arch>
-struct PanelCodec<Arch, TQ2_0Weights> : PanelCodecBase {
-  static constexpr int kSubs = 8, kUnits = 16, kGroups = 2, kParts = 4, kOffset = 1;
-  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, __m512* scales,
-                                 __m512*) {
-    const __m512 d = load_halves(halves);
+struct PanelCodec<Arch, TQ2_0Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 8, kUnits = 16, kGroups = 2, kParts = 4, kOffset = 1, kMaxCode = 3;
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    const Floats d = S::load_f16(halves);
 #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) scales[s] = d;
   }
-  static WEFT_INLINE void codes(const std::byte* block, int half, int i, __m512i (&out)[4]) {
-    const __m512i bytes = unit(block, 8 * half + i);
+  static WEFT_INLINE void codes(const std::byte* block, int half, int i, Words (&out)[4]) {
+    const Words bytes = P::unit(block, 8 * half + i);
 #pragma GCC unroll 4
-    for (int p = 0; p < 4; ++p) out[p] = pairs(bytes, p);
+    for (int p = 0; p < 4; ++p) out[p] = P::pairs(bytes, p);
   }
 };
 #endif

@@ -81,6 +81,10 @@ struct QuantizedCodes;
 template <class Arch, class Codec, class As = Arch>
 struct Dot : Dot<Arch, Codec, typename As::Base> {};
 
+// Vectors with one element for each row of a panel (simd/sixteen.inl.h); from AVX2 on.
+template <class Arch>
+struct Sixteen : Sixteen<typename Arch::Base> {};
+
 // The offsets of members in a block of Q8A (ops/formats/q8a.h).
 struct ActivationBlock {
   static constexpr int kElements = 32, kBytes = 52;
