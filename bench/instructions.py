@@ -38,7 +38,7 @@ def count(program, *arguments):
     """Instructions of a run, and its output."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program),
                *map(str, arguments)]
-    run = subprocess.run(command, env={**os.environ, "WEFT_CPU_ISA": "avx2"}, capture_output=True)
+    run = subprocess.run(command, env={**os.environ, "WEFT_CPU_ISA": "avx2", "WEFT_TUNE": "off"}, capture_output=True)
     out, err = (text.decode("utf-8", "replace") for text in (run.stdout, run.stderr))
     found = re.search(r"Collected : (\d+)", err)
     if run.returncode != 0 or not found:

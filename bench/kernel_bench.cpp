@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "weft/backends/backend.h"
+#include "weft/backends/memory.h"
 #include "weft/base/error.h"
 #include "weft/ops/attention.h"
 #include "weft/ops/cache_cells.h"
@@ -25,7 +26,7 @@
 #include "weft/ops/silu.h"
 #include "weft/scheduler/passes.h"
 
-#include "one_node.h"
+#include "tune/one_node.h"
 
 namespace weft::bench {
 namespace {
@@ -49,7 +50,8 @@ void time(benchmark::State& state, const Case& about, bool cold) {
     const Backend& backend = cpu_backend();
     const Graph graph = optimize(plain, backend, {.resident = about.resident});
     OneNode node(graph, backend, about.counts);
-    if (cold) node.make_cold(kCold);
+    const Buffer copies(cold ? kCold : 0);
+    if (cold) node.make_cold(copies.bytes());
     node.run();
     for (auto _ : state) node.run();
     using benchmark::Counter;

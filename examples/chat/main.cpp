@@ -14,6 +14,7 @@
 #include "common/program.h"
 #include "common/read_text.h"
 #include "common/template_flags.h"
+#include "common/tune_once.h"
 
 namespace {
 
@@ -133,6 +134,7 @@ int run(Options options) {
   if (const std::string& kwargs = options.chat_template.kwargs; !kwargs.empty())
     check_kwargs(kwargs, "--template-kwargs");
   cli::catch_interrupts(cli::Interrupts::once);
+  cli::tune_once(options.model);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   Session session(model, options.model.session);
   cli::print_concessions(session);

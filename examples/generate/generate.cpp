@@ -11,6 +11,7 @@
 
 #include "common/program.h"
 #include "common/read_text.h"
+#include "common/tune_once.h"
 #include "generate/diffusion.h"
 #include "generate/flags.h"
 #include "generate/report.h"
@@ -114,6 +115,7 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
 int run(Options options) {
   generate::settle(options);
   if (!options.prompt_file.empty()) options.prompt = cli::read_text(options.prompt_file);
+  cli::tune_once(options.model);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   const std::vector<TokenId> tokens = encode(*model, options);
   if (is_diffusion_model(*model)) {

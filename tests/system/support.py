@@ -14,7 +14,7 @@ TIMEOUT = 240
 # Sanitizers use memory and address space, so those of the program cannot be measured.
 SANITIZED = bool(os.environ.get("WEFT_SANITIZE"))
 
-CLEAN = {k: v for k, v in os.environ.items() if k != "WEFT_MODEL"}
+CLEAN = {k: v for k, v in os.environ.items() if k != "WEFT_MODEL"} | {"WEFT_TUNE": "off"}
 
 
 class Result:

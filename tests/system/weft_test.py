@@ -368,13 +368,6 @@ class Profile(SystemTest):
             self.assertTrue(any(s["ts"] <= call["ts"] and call["ts"] + call["dur"] <= s["ts"]
                                 + s["dur"] + 0.01 for s in steps))
 
-    def test_limits_are_kept(self):
-        env = {"XDG_CACHE_HOME": str(self.folder)}
-        first = self.runs("weft", "limits", "--json", "-t", 1, env=env).out
-        self.assertEqual(self.runs("weft", "limits", "--json", "-t", 1, env=env).out, first)
-        (self.folder / "weft/limits.json").write_text('{"version":1,"machines":[]}')
-        self.runs("weft", "limits", "--json", "-t", 1, env=env)
-
     def test_bad_flags(self):
         self.refuses(2, "nothing to profile", "weft", "profile", "-p", 0, "-n", 0)
         self.refuses(2, "do not fit", "weft", "profile", "-c", 16)

@@ -7,6 +7,9 @@
 
 namespace weft::bench {
 
+// The size of the last-level cache in bytes as the system reports it; 0: unknown.
+std::int64_t last_level_cache();
+
 struct ReadLimit {
   double bytes_per_second = 0;  // all threads together; 0: not measured
   int threads = 0;

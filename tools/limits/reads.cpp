@@ -18,19 +18,6 @@ constexpr std::int64_t kHugePage = 2 * kMiB, kSmallPage = 4096;
 // In every way, so that large caches do not make measuring slow.
 constexpr std::int64_t kReadBytes = 2048 * kMiB;
 
-std::int64_t last_level_cache() {
-  std::int64_t largest = 0;
-  for (int index = 0; index < 8; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
-                       "/size");
-    std::int64_t size = 0;
-    char unit = 0;
-    if (file >> size >> unit && unit == 'K') largest = std::max(largest, size << 10);
-    if (unit == 'M') largest = std::max(largest, size << 20);
-  }
-  return largest;
-}
-
 // Pages of one kind; none if the system refuses.
 class Pages {
  public:
@@ -133,6 +120,19 @@ auto widest_read() {
 }
 
 }  // namespace
+
+std::int64_t last_level_cache() {
+  std::int64_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    std::int64_t size = 0;
+    char unit = 0;
+    if (file >> size >> unit && unit == 'K') largest = std::max(largest, size << 10);
+    if (unit == 'M') largest = std::max(largest, size << 20);
+  }
+  return largest;
+}
 
 ReadLimit measure_reads(int threads, std::int64_t max_bytes) {
   ReadLimit best{.threads = threads, .cache_bytes = last_level_cache()};

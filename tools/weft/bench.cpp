@@ -15,6 +15,7 @@
 #include "bench_report.h"
 #include "bench_rows.h"
 #include "common/flags.h"
+#include "common/tune_once.h"
 #include "made_model.h"
 #include "subcommand.h"
 #include "token_list.h"
@@ -117,6 +118,7 @@ int measure_all(Flags& flags) {
   const std::vector<Test> tests = tests_of(flags);
   fit(tests, flags.model.session);
   cli::catch_interrupts(cli::Interrupts::once);
+  cli::tune_once(flags.model);
   const auto model = cli::load_model(flags.model, cli::load_progress);
   Report report{.model = flags.model.path, .architecture = model->facts().architecture};
   Fnv1a64 hash;  // of the logits

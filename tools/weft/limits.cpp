@@ -1,7 +1,6 @@
 #include "limits.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -9,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/base/error.h"
+#include "weft/base/tuned_values.h"
 #include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
@@ -67,25 +66,10 @@ std::string about_cache(const bench::ReadLimit& reads) {
                      reads.measures_memory() ? "" : ": not the speed of memory");
 }
 
-// Empty if there is no place for it. https://specifications.freedesktop.org/basedir-spec
+// Empty if there is no place for it.
 fs::path cache_path() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if (cache && *cache == '/') return fs::path(cache) / "weft/limits.json";
-  if (home && *home == '/') return fs::path(home) / ".cache/weft/limits.json";
-  return {};
-}
-
-// Identifies this machine, since machines may share the home directory.
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string model, line;
-  int cpus = 0;
-  while (std::getline(file, line)) {
-    if (line.starts_with("model name") && model.empty()) model = line.substr(line.find(':') + 1);
-    cpus += line.starts_with("processor");
-  }
-  return fmt::format("{} x{}", model, cpus);
+  const fs::path folder = cache_folder();
+  return folder.empty() ? folder : folder / "limits.json";
 }
 
 std::int64_t now_s() {
@@ -152,7 +136,7 @@ std::string to_text(const std::vector<Limits>& limits) {
 }
 
 Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
-  const std::string key = fmt::format("{}, {} threads", processor(), threads);
+  const std::string key = fmt::format("{}, {} threads", processor_name(), threads);
   if (!again) {
     try {
       const Json kept = read_kept().at("machines").at(key);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/backends/choices.h"
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/cache_cells.h"
@@ -94,6 +95,52 @@ std::string start_text(const MemoryUse& use) {
       human_bytes(use.weights_resident));
 }
 
+// The choices of the cpu backend that matter to the model's weights.
+std::vector<Choice> choices_of(const PlannedModel& planned) {
+  std::vector<DType> types;
+  for (const Graph& graph : planned.graphs) {
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      const DType type = graph[id].spec.dtype;
+      if (graph[id].kind == NodeKind::weight && type.layout() != nullptr)
+        types.push_back(type.plain());
+    }
+  }
+  std::vector<Choice> choices;
+  if (types.empty() || cpu_backend_isa().empty()) return choices;
+  choices = cpu_choices(cpu_backend_isa());
+  std::erase_if(choices,
+                [&](const Choice& c) { return std::ranges::count(types, c.weights) == 0; });
+  return choices;
+}
+
+std::string tuned_text(const PlannedModel& planned) {
+  const std::vector<Choice> choices = choices_of(planned);
+  if (choices.empty()) return "";
+  std::string out;
+  for (const Choice& choice : choices) {
+    const TunedValue* const tuned = cpu_backend_values().find(choice.name);
+    if (tuned && tuned->value != choice.standard)
+      out += fmt::format("  {}: {} ({:.2f} times the standard)\n", choice.about, tuned->value,
+                         tuned->gain);
+  }
+  if (!out.empty()) return "tuned for this machine:\n" + out;
+  return cpu_backend_values().all().empty() ? "not tuned for this machine (weft tune)\n"
+                                            : "tuned for this machine: the standard choices\n";
+}
+
+Json tuned_json(const PlannedModel& planned) {
+  Json list = Json::array();
+  for (const Choice& choice : choices_of(planned)) {
+    if (const TunedValue* const tuned = cpu_backend_values().find(choice.name)) {
+      list.push_back({{"name", choice.name},
+                      {"standard", choice.standard},
+                      {"value", tuned->value},
+                      {"gain", tuned->gain}});
+    }
+  }
+  return list;
+}
+
 std::string head_of(const Model& model, const PlannedModel& planned) {
   const ModelFacts& facts = model.facts();
   const SessionOptions& o = planned.options;
@@ -111,7 +158,7 @@ std::string head_of(const Model& model, const PlannedModel& planned) {
                      planned.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : planned.concessions)
     out += fmt::format("  {}\n", concession);
-  return out + start_text(planned.memory);
+  return out + tuned_text(planned) + start_text(planned.memory);
 }
 
 std::string text_of(const Model& model, const PlannedModel& planned, const std::string& phase,
@@ -169,6 +216,7 @@ void print_json(const Model& model, const PlannedModel& planned) {
                     {"device", use.device},
                     {"total", use.total()},
                     {"budget", o.mem_budget}}},
+                  {"tuned", tuned_json(planned)},
                   {"concessions", planned.concessions},
                   {"plans", std::move(plans)}};
   std::cout << json.dump(1) << '\n';

@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <map>
+#include <utility>
 #include <vector>
 
+#include "weft/backends/choices.h"
 #include "weft/base/error.h"
 
 #include "cpu/cpu_ops.h"
@@ -24,19 +26,20 @@ const CpuOp* find_cpu_op(const Node& node) {
 
 }  // namespace
 
-CpuBackend::CpuBackend(FeatureSet features)
-    : features_(features),
+CpuBackend::CpuBackend(FeatureSet features, TunedValues values)
+    : values_(std::move(values)),
+      machine_{.features = features, .choices = Choices(values_)},
       lowering_(kQuantizeActivations),
       resident_lowering_(pack_weights(best_instruction_set(features))) {}
 
 std::string CpuBackend::description() const {
-  const InstructionSet* best = best_instruction_set(features_);
+  const InstructionSet* best = best_instruction_set(machine_.features);
   return "cpu, " + std::string(best ? best->description : "no instruction set that it knows");
 }
 
 std::optional<Kernel> CpuBackend::find(const Graph& graph, const Node& node) const {
   const CpuOp* op = find_cpu_op(node);
-  auto kernel = op ? op->find(features_, graph, node) : std::nullopt;
+  auto kernel = op ? op->find(machine_.features, graph, node) : std::nullopt;
   if (kernel) kernel->backend = this;  // prepare() needs it
   return kernel;
 }
@@ -44,7 +47,7 @@ std::optional<Kernel> CpuBackend::find(const Graph& graph, const Node& node) con
 std::unique_ptr<PreparedKernel> CpuBackend::prepare(const Graph& graph, const Node& node,
                                                     const KernelArgs&, KernelFailure&) const {
   const CpuOp* op = find_cpu_op(node);
-  return op && op->prepare ? op->prepare(features_, graph, node) : nullptr;
+  return op && op->prepare ? op->prepare(machine_, graph, node) : nullptr;
 }
 
 std::span<const DType> CpuBackend::layouts() const {
@@ -53,10 +56,34 @@ std::span<const DType> CpuBackend::layouts() const {
 
 }  // namespace cpu
 
-const Backend& cpu_backend() {
-  static const cpu::CpuBackend backend(
-      cpu::choose_features(std::getenv("WEFT_CPU_ISA"), cpu::machine_features()));
+namespace {
+
+cpu::FeatureSet chosen_features() {
+  return cpu::choose_features(std::getenv("WEFT_CPU_ISA"), cpu::machine_features());
+}
+
+const cpu::CpuBackend& default_backend() {
+  static const cpu::CpuBackend backend(chosen_features(), stored_values(cpu_backend_isa()));
   return backend;
+}
+
+}  // namespace
+
+const Backend& cpu_backend() {
+  return default_backend();
+}
+
+std::string_view cpu_backend_isa() {
+  const cpu::InstructionSet* const best = cpu::best_instruction_set(chosen_features());
+  return best ? best->name : "";
+}
+
+const TunedValues& cpu_backend_values() {
+  return default_backend().values();
+}
+
+std::unique_ptr<const Backend> make_cpu_backend(std::string_view isa, const TunedValues& values) {
+  return std::make_unique<cpu::CpuBackend>(cpu::features_of(isa, cpu::machine_features()), values);
 }
 
 const Backend& cpu_backend(std::string_view isa) {

@@ -2,14 +2,15 @@
 
 #include "weft/backends/backend.h"
 
+#include "cpu/choices.h"
 #include "cpu/isa.h"
 
 namespace weft::cpu {
 
-// The cpu backend for a machine with these features.
+// The cpu backend for a machine with these features, and the values that were measured on it.
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(FeatureSet features);
+  explicit CpuBackend(FeatureSet features, TunedValues values = {});
   std::string_view name() const override { return "cpu"; }
   std::string description() const override;
   std::optional<Kernel> find(const Graph& graph, const Node& node) const override;
@@ -18,10 +19,12 @@ class CpuBackend final : public Backend {
   std::span<const Pass> lowering() const override { return {&lowering_, 1}; }
   std::span<const Pass> resident_lowering() const override { return {&resident_lowering_, 1}; }
   std::span<const DType> layouts() const override;
-  FeatureSet features() const { return features_; }
+  FeatureSet features() const { return machine_.features; }
+  const TunedValues& values() const { return values_; }
 
  private:
-  FeatureSet features_;
+  TunedValues values_;
+  Machine machine_;
   Pass lowering_, resident_lowering_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "weft/backends/backend.h"
 
+#include "cpu/choices.h"
 #include "cpu/kernel_rows.h"
 
 namespace weft::cpu {
@@ -18,7 +19,7 @@ struct CpuOp {
   // its types or for the machine.
   std::optional<Kernel> (*find)(FeatureSet has, const Graph& graph, const Node& node);
   // Makes what its kernel expects as KernelArgs::prepared; null if it expects nothing.
-  std::unique_ptr<PreparedKernel> (*prepare)(FeatureSet has, const Graph& graph,
+  std::unique_ptr<PreparedKernel> (*prepare)(const Machine& machine, const Graph& graph,
                                              const Node& node) = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include "weft/graph/dtype.h"
 #include "weft/ops/formats/format.h"
 
+#include "cpu/choices.h"
 #include "cpu/isa.h"
 #include "cpu/kernels/weights.h"
 
@@ -17,6 +18,7 @@ struct WeightRow {
   // For types without their own kernels: decodes them, as kernels.from_f32 requires it;
   // kernels.decode is null.
   const Format* decoder = nullptr;
+  PanelPrefetch prefetch;
 
   // Elements [begin, end) of a row, whole blocks.
   void decode(const std::byte* row, std::int64_t begin, std::int64_t end,

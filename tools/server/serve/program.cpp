@@ -21,6 +21,7 @@
 #include "api/routes.h"
 #include "api/text_run.h"
 #include "api/workers.h"
+#include "common/tune_once.h"
 #include "http/access.h"
 #include "http/server.h"
 #include "serve/access_log.h"
@@ -373,6 +374,7 @@ int Program::run() {
 }  // namespace
 
 int serve(Flags flags, const ProgramParts& parts) {
+  if (flags.one_model()) cli::tune_once(flags.model);
   return Program(std::move(flags), parts).run();
 }
 

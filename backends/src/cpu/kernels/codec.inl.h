@@ -24,7 +24,6 @@
 
 #include "cpu/kernels/weights.h"
 #include "cpu/simd/simd.inl.h"
-#include "cpu/simd/sixteen.inl.h"
 
 namespace weft::cpu {
 

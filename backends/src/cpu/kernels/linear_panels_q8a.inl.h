@@ -32,7 +32,6 @@ struct PanelsQ8A {
   static constexpr int kTile = S::kTile;              // tokens whose sums stay in registers
   static constexpr int kDirectTile = S::kDirectTile;  // the same, if codes are extracted on the fly
   static constexpr int kDirect = 16;     // max tokens for which codes are extracted on the fly
-  static constexpr int kAhead = 2048;    // prefetch distance in bytes, for several tokens
   static constexpr int kPieceSubs = 16;  // sub-blocks of a piece
   static constexpr int kBlockElems = 32 * C::kSubs;
   static constexpr bool kSigned = C::kOffset == 128;
@@ -160,20 +159,21 @@ struct PanelsQ8A {
 
   // ---- few tokens
 
-  // For one token the processor's prefetchers handle the stream of the panel. With several tokens
-  // they do not, because the stream keeps evicting the tokens' rows from L1.
-  static WEFT_INLINE void ask_ahead(const std::byte* units, int step) {
+  // Prefetches the lines that correspond to one of the 8 steps of a group. With several tokens the
+  // processor's own prefetchers do not suffice anywhere, because the stream of the panel keeps
+  // evicting the tokens' rows from L1. For one token it depends on the processor.
+  static WEFT_INLINE void prefetch(const std::byte* ahead, int step) {
     constexpr int kSteps = 8 * C::kGroups, kLines = (C::kUnits + kSteps - 1) / kSteps;
 #pragma GCC unroll 8
     for (int line = 0; line < kLines; ++line) {
-      __builtin_prefetch(units + kAhead + 64 * (kLines * step + line));
+      __builtin_prefetch(ahead + 64 * (kLines * step + line));
     }
   }
 
   // A group of sub-blocks at once, so that the panel is read once and in order.
-  template <int T>
-  static WEFT_INLINE void group(const std::byte* units, int g, Tokens<T>& x, const Floats* scales,
-                                const Floats* mins, Floats (&acc)[T]) {
+  template <int T, bool kPrefetch>
+  static WEFT_INLINE void group(const std::byte* units, const std::byte* ahead, int g, Tokens<T>& x,
+                                const Floats* scales, const Floats* mins, Floats (&acc)[T]) {
     Dots<T, kOffset> dots[C::kParts];
     Tokens<T> part = x;
 #pragma GCC unroll 8
@@ -182,12 +182,16 @@ struct PanelsQ8A {
     for (int i = 0; i < (T == 1 && C::kOneToken ? 0 : 8); ++i) {
       Words codes[C::kParts];
       C::codes(units, g, i, codes);
-      if constexpr (T > 1) ask_ahead(units, 8 * g + i);
+      if constexpr (kPrefetch) prefetch(ahead, 8 * g + i);
       part = x;
 #pragma GCC unroll 8
       for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].add(part, i, codes[p]);
     }
-    if constexpr (T == 1 && C::kOneToken) C::one_token(units, x, dots);
+    if constexpr (T == 1 && C::kOneToken) {
+#pragma GCC unroll 8
+      for (int i = 0; i < (kPrefetch ? 8 : 0); ++i) prefetch(ahead, 8 * g + i);
+      C::one_token(units, x, dots);
+    }
 #pragma GCC unroll 8
     for (int p = 0; p < C::kParts; ++p, x += 1) {
 #pragma GCC unroll 2
@@ -196,7 +200,7 @@ struct PanelsQ8A {
     }
   }
 
-  template <int T>
+  template <int T, bool kPrefetch>
   static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
                                                std::int64_t c) {
     Floats acc[T];
@@ -209,7 +213,8 @@ struct PanelsQ8A {
 #pragma GCC unroll 4
       for (int g = 0; g < C::kGroups; ++g) {
         const int sub = g * C::kParts;
-        group(b.units, g, x, scales + sub * C::kScales, mins + sub * C::kScales, acc);
+        group<T, kPrefetch>(b.units, b.units + a.ahead, g, x, scales + sub * C::kScales,
+                            mins + sub * C::kScales, acc);
       }
     }
     for (int j = 0; j < T; ++j) {
@@ -222,8 +227,10 @@ struct PanelsQ8A {
   // Later tiles find the panel in L2.
   static WEFT_INLINE void direct_panel(const LinearArgs& a, std::int64_t c) {
     Tiles<Arch, kDirectTile>::each(
-        a.row1 - a.row0, [&]<int T>(std::int64_t j)
-                             __attribute__((always_inline)) { direct<T>(a, a.row0 + j, c); });
+        a.row1 - a.row0, [&]<int T>(std::int64_t j) __attribute__((always_inline)) {
+          if (T == 1 && a.ahead == 0) return direct<T, false>(a, a.row0 + j, c);
+          direct<T, true>(a, a.row0 + j, c);
+        });
   }
 
   // ---- many tokens: a piece of a panel is decoded

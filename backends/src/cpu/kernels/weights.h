@@ -28,6 +28,9 @@ struct LinearArgs {
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
   std::byte* scratch =
       nullptr;  // kLinearScratch bytes, for panels panels_scratch(tokens), aligned to 64
+  // Panels of Q8A kernels are prefetched this many bytes before they are read; 0: one token reads
+  // them without. Changes the speed only.
+  std::int64_t ahead = 0;
   // For LinearDecoded: decodes whole blocks; and the size of a block.
   void (*decode)(const std::byte* in, float* out, std::int64_t n_elems) = nullptr;
   std::int64_t block_elems = 0, block_bytes = 0;

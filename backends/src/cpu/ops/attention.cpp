@@ -92,7 +92,7 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
        .token_tiles = {tile_tokens(per_group)}});
 }
 
-std::unique_ptr<PreparedKernel> prepare_slopes(FeatureSet, const Graph&, const Node& node) {
+std::unique_ptr<PreparedKernel> prepare_slopes(const Machine&, const Graph&, const Node& node) {
   const float alibi = node.attrs.as<BiasedAttentionAttrs>().alibi;
   if (alibi == 0) return nullptr;
   auto slopes = std::make_unique<Slopes>();

@@ -38,9 +38,9 @@ std::optional<Kernel> find(FeatureSet has, const Graph&, const Node& node) {
                 .granule = kCellsPerBlock * node.spec.shape.last()};
 }
 
-std::unique_ptr<PreparedKernel> prepare(FeatureSet has, const Graph&, const Node& node) {
+std::unique_ptr<PreparedKernel> prepare(const Machine& machine, const Graph&, const Node& node) {
   auto writer = std::make_unique<Writer>();
-  writer->write = first_fit(find_cache_kernels(node.spec.dtype)->writers, has)->run();
+  writer->write = first_fit(find_cache_kernels(node.spec.dtype)->writers, machine.features)->run();
   return writer;
 }
 

@@ -257,11 +257,12 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   return kernel;
 }
 
-std::unique_ptr<PreparedKernel> prepare(FeatureSet has, const Graph& graph, const Node& node) {
+std::unique_ptr<PreparedKernel> prepare(const Machine& machine, const Graph& graph,
+                                        const Node& node) {
   const std::vector<TensorSpec> in = graph.input_specs(node);
-  const auto kernel = projection_kernel("expert_linear", in[0], {&in[1], 1}, has);
+  const auto kernel = projection_kernel("expert_linear", in[0], {&in[1], 1}, machine.features);
   const Layout layout(in[0], in[1], in[2], kernel->scratch_bytes);
-  return std::make_unique<ExpertRows>(projection_row(in[0], in[1], has), layout);
+  return std::make_unique<ExpertRows>(projection_row(in[0], in[1], machine), layout);
 }
 
 }  // namespace

@@ -70,18 +70,19 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
       .granule = std::max<std::int64_t>(kProjectionGranule, table.dtype.block_elems())};
 }
 
-std::unique_ptr<PreparedKernel> prepare(FeatureSet has, const Graph& graph, const Node& node) {
+std::unique_ptr<PreparedKernel> prepare(const Machine& machine, const Graph& graph,
+                                        const Node& node) {
   auto table = std::make_unique<TableRow>();
-  table->row = find_weight_row(graph[node.inputs[0]].spec.dtype.plain(), has);
+  table->row = find_weight_row(graph[node.inputs[0]].spec.dtype.plain(), machine.features);
   return table;
 }
 
-std::unique_ptr<PreparedKernel> prepare_buckets(FeatureSet has, const Graph& graph,
+std::unique_ptr<PreparedKernel> prepare_buckets(const Machine& machine, const Graph& graph,
                                                 const Node& node) {
   const TensorSpec& spec = graph[node.inputs[0]].spec;
   const auto& attrs = node.attrs.as<BucketAttrs>();
   auto table = std::make_unique<TableRow>();
-  table->row = find_weight_row(spec.dtype.plain(), has);
+  table->row = find_weight_row(spec.dtype.plain(), machine.features);
   for (std::int64_t d = -attrs.max_distance; d <= attrs.max_distance; ++d) {
     table->buckets.push_back(
         static_cast<std::int32_t>(distance_bucket(attrs, spec.shape[0].bound, d)));

@@ -41,10 +41,11 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   return kernel;
 }
 
-std::unique_ptr<PreparedKernel> prepare(FeatureSet has, const Graph& graph, const Node& node) {
+std::unique_ptr<PreparedKernel> prepare(const Machine& machine, const Graph& graph,
+                                        const Node& node) {
   const std::vector<TensorSpec> in = graph.input_specs(node);
   auto rows = std::make_unique<ProjectionRows>();
-  rows->weights.push_back(projection_row(in[0], in[1], has));
+  rows->weights.push_back(projection_row(in[0], in[1], machine));
   return rows;
 }
 

@@ -32,6 +32,12 @@ WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, FeatureSet ha
   return fits ? row : WeightRow{};
 }
 
+WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, const Machine& machine) {
+  WeightRow row = projection_row(x, w, machine.features);
+  row.prefetch = machine.choices.prefetch(w.dtype.plain());
+  return row;
+}
+
 namespace {
 
 std::int64_t scratch_for(const TensorSpec& x, std::span<const TensorSpec> weights) {
@@ -61,11 +67,11 @@ std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x
                 .token_tiles = token_tiles(x.dtype)};
 }
 
-std::unique_ptr<PreparedKernel> prepare_projection(FeatureSet has, const Graph& graph,
+std::unique_ptr<PreparedKernel> prepare_projection(const Machine& machine, const Graph& graph,
                                                    const Node& node) {
   auto rows = std::make_unique<ProjectionRows>();
   for (const NodeId w : projection_weights(node))
-    rows->weights.push_back(projection_row(graph[node.inputs[0]].spec, graph[w].spec, has));
+    rows->weights.push_back(projection_row(graph[node.inputs[0]].spec, graph[w].spec, machine));
   return rows;
 }
 
@@ -88,6 +94,8 @@ void project(const WeightRow& row, const View& x, const View& w, const LinearArg
   }
   if (in_panels(w.dtype)) {
     LinearArgs panels = args;
+    const bool one_token = args.row1 - args.row0 == 1;
+    panels.ahead = one_token ? row.prefetch.one_token : row.prefetch.several;
     panels.col1 = std::min(args.col1, w.rows() / kPanelRows * kPanelRows);
     rest.col0 = std::max(args.col0, panels.col1);
     if (panels.col0 < panels.col1)

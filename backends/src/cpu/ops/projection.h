@@ -21,11 +21,13 @@ struct ProjectionRows : PreparedKernel {
     return static_cast<const ProjectionRows*>(args.prepared)->weights;
   }
 };
-std::unique_ptr<PreparedKernel> prepare_projection(FeatureSet has, const Graph& graph,
+std::unique_ptr<PreparedKernel> prepare_projection(const Machine& machine, const Graph& graph,
                                                    const Node& node);
 
 // The row for these activations and weights; empty if there is none.
 WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, FeatureSet has);
+// The same with the values of the choices for it.
+WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, const Machine& machine);
 
 // The name and scratch of a kernel that multiplies x by these weights; nullopt if there is no row
 // for one of them. The name is "linear q8a x q4_k avx512vnni". Several weight types are joined by

@@ -242,28 +242,6 @@ TEST_CASE("linear: reads a slice of a wider tensor") {
   check_kernel(g, eval, "y", 3);
 }
 
-// Whole panels: the rows after the last one are in file order.
-TEST_CASE("linear: panels give the same bits with every instruction set") {
-  for (const DType w : panel_types(kBlocks, true)) {
-    const std::int64_t k = 3 * w.block_elems(), n = 48;
-    for (const std::int64_t t : {1, 7, 37}) {
-      Graph g;
-      const Tensor x = g.input("x", {f32, {t, k}});
-      g.output("y", linear(quantize(x), g.weight("w", {w, {n, k}})));
-      Evaluator eval(g);
-      eval.floats("x", noise(static_cast<std::size_t>(t * k), 7));
-      eval.bytes("w", random_weights(w, n, k, 8)).run();
-      const Floats own = run_kernel(g, eval, "y");
-      for (const std::string_view isa : cpu_isas()) {
-        CAPTURE(w.name());
-        CAPTURE(isa);
-        if (cpu::has_panel_row(q8a, w.plain(), cpu::find_instruction_set(isa).needs))
-          CHECK(run_kernel(g, eval, "y", cpu_backend(isa)) == own);
-      }
-    }
-  }
-}
-
 // `plain`, and its panels if there is a row for them.
 std::vector<DType> with_panels(DType plain) {
   std::vector<DType> types = panel_types({&plain, 1}, true);

@@ -3,8 +3,6 @@
 // integer, and floats. They take one register with AVX-512, two with AVX2. All instruction sets
 // compute the same bits.
 
-#include "cpu/simd/simd.inl.h"
-
 #ifdef __AVX2__
 
 namespace weft::cpu {

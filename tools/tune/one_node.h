@@ -1,7 +1,10 @@
 #pragma once
 // One node with its kernel and its own memory, to be run repeatedly by one thread.
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,9 +28,13 @@ class OneNode {
   // UnsupportedError if the backend has no kernel. REQUIRES: the graph outlives it.
   OneNode(const Graph& graph, const Backend& backend, const std::vector<Counting>& counts);
 
-  // Makes copies of the weights and states that the node reads, at least `min_bytes` in total. Each
-  // run uses the next copy, so that none is in a cache.
-  void make_cold(std::int64_t min_bytes);
+  // Fills `memory` with copies of the weights and states that the node reads. Each run uses the
+  // next copy, so that none is in a cache if `memory` is larger than the caches. REQUIRES: it is
+  // aligned to kAlignment, has room for one copy, and outlives the last run.
+  void make_cold(std::span<std::byte> memory);
+
+  // Prepares the node's kernel again. REQUIRES: the backend finds the same kernel for it.
+  void prepare(const Backend& backend);
 
   void run();
 
@@ -36,9 +43,7 @@ class OneNode {
   std::int64_t multiply_adds() const { return multiply_adds_; }
 
  private:
-  struct Copy {
-    std::vector<Buffer> buffers;  // by input of the node; empty if it is not streamed
-  };
+  using Copy = std::vector<std::byte*>;  // by input of the node; null if it is not streamed
   bool is_streamed(NodeId id) const;
   void fill(NodeId id, const std::vector<Counting>& counts);
   View view(NodeId id) const;

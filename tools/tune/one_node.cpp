@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "weft/base/error.h"
 #include "weft/graph/row_layout.h"
@@ -117,18 +118,26 @@ void OneNode::compute(NodeId id) {
               Region::whole(out));
 }
 
-void OneNode::make_cold(std::int64_t min_bytes) {
-  const std::vector<NodeId>& from = graph_[node_].inputs;
-  for (std::int64_t n = streamed_bytes_; n < min_bytes && streamed_bytes_ > 0;
-       n += streamed_bytes_) {
-    Copy& copy = copies_.emplace_back();
-    for (const NodeId id : from) {
-      Buffer& buffer = copy.buffers.emplace_back();
+void OneNode::prepare(const Backend& backend) {
+  prepared_ = backend.prepare(graph_, graph_[node_], {}, failure_);
+}
+
+void OneNode::make_cold(std::span<std::byte> memory) {
+  copies_.clear();
+  std::size_t used = 0;
+  while (true) {
+    Copy copy;
+    for (const NodeId id : graph_[node_].inputs) {
+      copy.push_back(nullptr);
       if (id == kNoNode || !is_streamed(id)) continue;
-      const Buffer& original = memory_[id];
-      buffer = Buffer(original.size());
-      std::memcpy(buffer.data(), original.data(), static_cast<std::size_t>(original.size()));
+      const auto n = static_cast<std::size_t>(memory_[id].size());
+      if (n > memory.size() - used) return;
+      copy.back() = memory.data() + used;
+      std::memcpy(copy.back(), memory_[id].data(), n);
+      used = std::min(used + static_cast<std::size_t>(align_up(memory_[id].size())), memory.size());
     }
+    if (std::ranges::count(copy, nullptr) == std::ssize(copy)) return;
+    copies_.push_back(std::move(copy));
   }
 }
 
@@ -136,7 +145,7 @@ void OneNode::run() {
   if (!copies_.empty()) {
     const Copy& copy = copies_[next_++ % copies_.size()];
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (copy.buffers[i].data() != nullptr) inputs_[i].data = copy.buffers[i].data();
+      if (copy[i] != nullptr) inputs_[i].data = copy[i];
     }
   }
   const Node& node = graph_[node_];

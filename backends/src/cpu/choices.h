@@ -1,0 +1,42 @@
+#pragma once
+// The values of the backend's choices (weft/backends/choices.h), as kernels need them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/base/tuned_values.h"
+#include "weft/graph/dtype.h"
+
+#include "cpu/isa.h"
+
+namespace weft::cpu {
+
+// How many bytes ahead of its reads a kernel prefetches a panel.
+struct PanelPrefetch {
+  std::int64_t one_token = 0;  // 0: it leaves that to the processor
+  std::int64_t several = 2048;
+};
+
+class Choices {
+ public:
+  Choices() = default;  // standard values
+  explicit Choices(const TunedValues& values);
+
+  PanelPrefetch prefetch(DType plain) const;
+
+ private:
+  struct OfFormat {
+    DType plain;
+    PanelPrefetch prefetch;
+  };
+  std::vector<OfFormat> formats_;  // with a value that is not the standard one
+};
+
+// What the prepared kernels of a node depend on beside the node.
+struct Machine {
+  FeatureSet features;
+  Choices choices;
+};
+
+}  // namespace weft::cpu

@@ -1,0 +1,41 @@
+#pragma once
+// Measures the choices of the cpu backend on this machine.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/backends/choices.h"
+
+namespace weft::bench {
+
+struct MeasuredChoice {
+  Choice choice;
+  struct Speed {
+    std::int64_t value = 0;
+    double bytes_per_second = 0;  // of weights, all threads together; the best pass
+  };
+  std::vector<Speed> speeds;  // the standard value first
+  TunedValue best;            // the standard value unless another one is clearly faster
+};
+
+struct TuneOptions {
+  std::string_view isa;
+  int threads = 1;             // that read their own weights at the same time
+  double seconds = 1.5;        // no choice is begun later
+  std::int64_t max_bytes = 0;  // of memory for weights
+};
+
+// Measures the choices of an instruction set in their order, as many as there is time for, with
+// weights that lie in memory and not in a cache if `max_bytes` allows. Throws as cpu_backend(isa).
+std::vector<MeasuredChoice> measure_choices(const TuneOptions& options);
+
+// The best values.
+TunedValues best_values(const std::vector<MeasuredChoice>& measured);
+
+// Stores values where the backend looks for them. Returns the file's path; empty if there is no
+// place for it. Throws IoError.
+std::string store_values(const TunedValues& values, std::string_view isa);
+
+}  // namespace weft::bench
