@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/backends/choices.h"
 #include "weft/backends/device.h"
 #include "weft/backends/memory.h"
 #include "weft/graph/row_layout.h"
@@ -21,6 +22,7 @@
 #include "weft/ops/formats/q8a.h"
 
 #include "cpu/cpu_backend.h"
+#include "cpu/panels.h"
 #include "support/compare.h"
 #include "support/guarded.h"
 
@@ -229,6 +231,37 @@ void check_result(const Evaluator& eval, std::string_view path, const View& whol
   CHECK_MESSAGE(worst.excess <= 1, worst.text());
 }
 
+// Formats whose rows in file order are multiplied 16 at a time if there is AVX-512 VNNI.
+bool is_by_rows(DType type) {
+  constexpr std::string_view kNames[] = {"IQ1_M",   "IQ1_S", "IQ2_S",   "IQ2_XS",
+                                         "IQ2_XXS", "IQ3_S", "IQ3_XXS", "IQ4_NL",
+                                         "IQ4_XS",  "Q1_0",  "Q2_0",    "TQ1_0"};
+  return std::ranges::count(kNames, type.plain().name()) != 0;
+}
+
+// Whether its bits depend on the instruction set even among those with fused multiply-add: sums of
+// integers by rows, and quantized caches, which are multiplied as integers if there is AVX-512
+// VNNI.
+bool depends_on_set(const Graph& graph, const Node& node) {
+  return std::ranges::any_of(node.inputs, [&](NodeId id) {
+    if (id == kNoNode || graph[id].kind == NodeKind::input) return false;
+    const TensorSpec& spec = graph[id].spec;
+    if (graph[id].kind == NodeKind::state) return spec.dtype.is_quantized();
+    const bool whole_panels = spec.dtype.layout() && spec.shape[-2].bound % cpu::kPanelRows == 0;
+    return is_by_rows(spec.dtype) && !whole_panels;
+  });
+}
+
+void check_other_set(const Graph& graph, const Evaluator& eval, std::string_view path,
+                     const std::vector<std::byte>& bits) {
+  constexpr std::string_view kOther = "avx2";
+  if (!tests(kOther) || cpu_backend_isa() == kOther) return;
+  Runner other(graph, eval, path, cpu_backend(kOther));
+  if (depends_on_set(graph, other.node())) return;
+  const View whole = other.run_whole();
+  CHECK_MESSAGE(written(other, whole) == bits, "other bits with avx2");
+}
+
 }  // namespace
 
 std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_view path,
@@ -243,6 +276,7 @@ std::string check_kernel(const Graph& graph, const Evaluator& eval, std::string_
   const std::vector<std::byte> bits = written(runner, whole);
   check_result(eval, path, whole);
   check_update(graph, eval, runner);
+  check_other_set(graph, eval, path, bits);
   std::mt19937 rng(seed);
   if (runner.kernel().splits) {
     for (int i = 0; i < 3; ++i) {

@@ -14,6 +14,7 @@
 #include "cpu/kernels/attention_steps.inl.h"
 #include "cpu/simd/exp.inl.h"
 #include "cpu/simd/simd.inl.h"
+#include "cpu/simd/wide.inl.h"
 #ifdef __AVX512VNNI__
 #include "cpu/kernels/attention_code_keys.inl.h"
 #include "cpu/kernels/attention_code_values.inl.h"
@@ -25,8 +26,9 @@ template <class Arch>
 struct AttentionBlocks {
   using V = typename Simd<Arch>::V;
   using P = Part<Arch>;
+  using W = Wide<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
-  static constexpr int kCells = AttentionKernels::kCells;
+  static constexpr int kCells = AttentionKernels::kCells, kSums = 16;  // of a row
   using Rows = AttentionRows<Arch>;
   static constexpr int kRows = Rows::kMaxRows;
   static constexpr float kMinusInfinity = -__builtin_inff();
@@ -154,8 +156,8 @@ struct AttentionBlocks {
         });
     for (std::int64_t r = 0; r < n_rows; ++r) {
       state.largest[r] = kMinusInfinity;
-      V(0.0f).store_aligned(state.sums + r * kLanes);
-      if (a.bias) AddBias<Arch>::start(a, r, state.largest[r], state.sums[r * kLanes]);
+      W::zero().store(state.sums + r * kSums);
+      if (a.bias) AddBias<Arch>::start(a, r, state.largest[r], state.sums[r * kSums]);
       for (std::int64_t i = 0; i < state.at.padded_e_out; i += kLanes)
         V(0.0f).store_aligned(state.y + r * state.at.padded_e_out + i);
     }
@@ -189,7 +191,7 @@ struct AttentionBlocks {
   static WEFT_INLINE void finish(const State& state, std::int64_t n_rows) {
     const AttentionArgs& a = state.a;
     for (std::int64_t r = 0; r < n_rows; ++r) {
-      const V sum(Simd<Arch>::sum(V::load_aligned(state.sums + r * kLanes)));
+      const V sum(W::load(state.sums + r * kSums).sum());
       float* y =
           reinterpret_cast<float*>(a.y + r / a.n_heads * a.y_stride) + r % a.n_heads * a.e_out;
       P::map(
@@ -337,15 +339,16 @@ struct AttentionBlocks {
     }
     for (int r = 0; r < R; ++r) {
       float* const p = state.p + r * kCells;
-      float* const sums = state.sums + (r0 + r) * kLanes;
-      V total = V::load_aligned(sums) * V(rescale[r]);
+      float* const sums = state.sums + (r0 + r) * kSums;
+      W total = W::load(sums) * V(rescale[r]);
 #pragma GCC unroll 16
       for (int i = 0; i < kCells; i += kLanes) {
         const V e = Exp<Arch>::of_negative(V::load_aligned(p + i) - V(base[r]));
         e.store_aligned(p + i);
-        total = total + e;
+        V& part = total.part[i / kLanes % W::kParts];
+        part = part + e;
       }
-      total.store_aligned(sums);
+      total.store(sums);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include "cpu/kernels/column_tiles.inl.h"
 #include "cpu/kernels/gated_linear_attention.h"
+#include "cpu/simd/wide.inl.h"
 
 namespace weft::cpu {
 
@@ -44,17 +45,12 @@ struct GatedLinearAttentionFunctions {
   // sum of q * u * k: the weight of a token's own v in its output.
   static WEFT_INLINE float own_weight(const float* q, const float* k, const float* u,
                                       std::int64_t n) {
-    using P = Part<Arch>;
-    V sum(0.0f);
+    using W = Wide<Arch>;
+    W sum = W::zero();
     std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      const V own = V::load_unaligned(k + i) * V::load_unaligned(u + i);
-      sum = Simd<Arch>::fma(V::load_unaligned(q + i), own, sum);
-    }
-    if (i < n)
-      sum = Simd<Arch>::fma(P::load(q + i, n - i), P::load(k + i, n - i) * P::load(u + i, n - i),
-                            sum);
-    return Simd<Arch>::sum(sum);
+    for (; i + 16 <= n; i += 16) sum = sum.plus(W::load(q + i), W::load(k + i) * W::load(u + i));
+    if (i < n) sum = sum.plus(W::load(q + i, n - i), W::load(k + i, n - i) * W::load(u + i, n - i));
+    return sum.sum();
   }
 
   template <int kVectors, bool kPart, bool kDecayByRow, bool kBonus>

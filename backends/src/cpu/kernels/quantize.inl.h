@@ -39,7 +39,7 @@ struct QuantizeBlock {
 #pragma GCC unroll 8
         for (int i = 0; i < kVectors; ++i) {
           const V q = x[i] * factor;
-          x[i] = xsimd::fma(xsimd::fnma(q, divisor, x[i]), factor, q);
+          x[i] = Simd<Arch>::fma(Simd<Arch>::fma(-q, divisor, x[i]), factor, q);
         }
         return;
       }

@@ -2,6 +2,7 @@
 
 #include "cpu/kernels/rms_norm.h"
 #include "cpu/simd/simd.inl.h"
+#include "cpu/simd/wide.inl.h"
 
 namespace weft::cpu {
 
@@ -9,27 +10,26 @@ namespace weft::cpu {
 // depends on d alone.
 template <class Arch>
 struct SumOfSquares {
-  using V = typename Simd<Arch>::V;
-  static constexpr int kLanes = Simd<Arch>::kLanes;
+  using W = Wide<Arch>;
 
   static WEFT_INLINE float of(const float* x, std::int64_t d) {
-    V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
+    W sums[4] = {W::zero(), W::zero(), W::zero(), W::zero()};
     std::int64_t i = 0;
-    for (; i + 4 * kLanes <= d; i += 4 * kLanes) {
+    for (; i + 64 <= d; i += 64) {
 #pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) add(sums[k], V::load_unaligned(x + i + k * kLanes));
+      for (int k = 0; k < 4; ++k) add(sums[k], W::load(x + i + 16 * k));
     }
 #pragma GCC unroll 3
     for (int k = 0; k < 3; ++k) {
-      if (i + kLanes > d) break;
-      add(sums[k], V::load_unaligned(x + i));
-      i += kLanes;
+      if (i + 16 > d) break;
+      add(sums[k], W::load(x + i));
+      i += 16;
     }
-    if (i < d) add(sums[3], Part<Arch>::load(x + i, d - i));
-    return Simd<Arch>::sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    if (i < d) add(sums[3], W::load(x + i, d - i));
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])).sum();
   }
-  static WEFT_INLINE void add(V& sum, V v) {
-    sum = xsimd::fma(v, v, sum);
+  static WEFT_INLINE void add(W& sum, const W& v) {
+    sum = sum.plus(v, v);
   }
 };
 

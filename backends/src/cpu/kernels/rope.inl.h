@@ -25,7 +25,7 @@ struct RopeFunctions {
     const V cos = S::firsts(angles), sin = S::negate_firsts(S::seconds(angles));
     for (std::int64_t at = i; at < a.n_heads * a.e; at += a.e) {
       const V x = load<kWhole>(a.x + at, n);
-      store<kWhole>(xsimd::fma(x, cos, S::swap_pairs(x) * sin), a.y + at, n);
+      store<kWhole>(S::fma(x, cos, S::swap_pairs(x) * sin), a.y + at, n);
     }
   }
 
@@ -45,8 +45,8 @@ struct RopeFunctions {
     const std::int64_t half = a.n_rot / 2;
     for (std::int64_t at = i; at < a.n_heads * a.e; at += a.e) {
       const V u = load<kWhole>(a.x + at, n), v = load<kWhole>(a.x + at + half, n);
-      store<kWhole>(xsimd::fma(u, cos, -(v * sin)), a.y + at, n);
-      store<kWhole>(xsimd::fma(v, cos, u * sin), a.y + at + half, n);
+      store<kWhole>(S::fma(u, cos, -(v * sin)), a.y + at, n);
+      store<kWhole>(S::fma(v, cos, u * sin), a.y + at + half, n);
     }
   }
 

@@ -4,6 +4,7 @@
 #include "cpu/simd/exp.inl.h"
 #include "cpu/simd/maybe_part.inl.h"
 #include "cpu/simd/simd.inl.h"
+#include "cpu/simd/wide.inl.h"
 
 namespace weft::cpu {
 
@@ -11,6 +12,7 @@ template <class Arch>
 struct RowFunctions {
   using V = typename Simd<Arch>::V;
   using P = Part<Arch>;
+  using W = Wide<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
 
   // Sum of the elements of term<is a part>(i, n): of the n elements from i on, a whole vector or,
@@ -18,22 +20,30 @@ struct RowFunctions {
   // The order of additions depends on d alone.
   template <class F>
   static WEFT_INLINE float sum_of(std::int64_t d, F term) {
-    V sums[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
+    const auto sixteen = [&](std::int64_t i) __attribute__((always_inline)) {
+      return W::of([&](int lane) __attribute__((always_inline)) {
+        return term.template operator()<false>(i + lane, kLanes);
+      });
+    };
+    W sums[4] = {W::zero(), W::zero(), W::zero(), W::zero()};
     std::int64_t i = 0;
-    for (; i + 4 * kLanes <= d; i += 4 * kLanes) {
+    for (; i + 64 <= d; i += 64) {
 #pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k)
-        sums[k] = sums[k] + term.template operator()<false>(i + k * kLanes, kLanes);
+      for (int k = 0; k < 4; ++k) sums[k] = sums[k] + sixteen(i + 16 * k);
     }
-    for (; i + kLanes <= d; i += kLanes)
-      sums[0] = sums[0] + term.template operator()<false>(i, kLanes);
+    for (; i + 16 <= d; i += 16) sums[0] = sums[0] + sixteen(i);
     float rest = 0;
-    if (i < d) {
-      alignas(64) float last[kLanes];
-      term.template operator()<true>(i, d - i).store_aligned(last);
-      for (std::int64_t k = 0; k < d - i; ++k) rest += last[k];
-    }
-    return Simd<Arch>::sum((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
+    for (; i + kLanes <= d; i += kLanes)
+      add_in_order(term.template operator()<false>(i, kLanes), kLanes, rest);
+    if (i < d) add_in_order(term.template operator()<true>(i, d - i), d - i, rest);
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])).sum() + rest;
+  }
+
+  // The first n lanes, one after the other.
+  static WEFT_INLINE void add_in_order(V v, std::int64_t n, float& sum) {
+    alignas(64) float lanes[kLanes];
+    v.store_aligned(lanes);
+    for (std::int64_t k = 0; k < n; ++k) sum += lanes[k];
   }
 
   // Sum of term(x).

@@ -77,39 +77,6 @@ struct Simd<Avx512> {
   }
 };
 
-// Codes widened to 16 bits in one register; lane i of 16 adds elements 2i and 2i + 1.
-template <class Arch, class Codec>
-struct Dot<Arch, Codec, Avx512> {
-  using Lanes = __m512;
-  struct Weights {
-    __m512i w;
-    __m512 scale;
-  };
-  using Activations = Weights;
-
-  static WEFT_INLINE Lanes zero() { return _mm512_setzero_ps(); }
-  static WEFT_INLINE Weights weights(Bytes<Arch> codes, const float* scales) {
-    if constexpr (Codec::kOffset != 0) codes = codes.minus(Codec::kOffset);
-    return {_mm512_cvtepi8_epi16(codes.v), scale(scales)};
-  }
-  static WEFT_INLINE __m512 scale(const float* scales) {
-    if constexpr (!Codec::kTwoScales) return _mm512_set1_ps(*scales);
-    return _mm512_insertf32x8(_mm512_set1_ps(scales[0]), _mm256_broadcast_ss(scales + 1), 1);
-  }
-  static WEFT_INLINE Activations activations(const std::byte* block) {
-    return {_mm512_cvtepi8_epi16(Bytes<Arch>::load(block + ActivationBlock::kCodes).v),
-            _mm512_set1_ps(*reinterpret_cast<const float*>(block))};
-  }
-  static WEFT_INLINE Lanes add(Lanes lanes, const Weights& w, const Activations& a) {
-    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_madd_epi16(w.w, a.w)),
-                           _mm512_mul_ps(w.scale, a.scale), lanes);
-  }
-  static WEFT_INLINE Lanes subtract(Lanes lanes, const float* mins, const float* sums) {
-    return _mm512_fnmadd_ps(_mm512_zextps256_ps512(_mm256_loadu_ps(mins)),
-                            _mm512_zextps256_ps512(_mm256_loadu_ps(sums)), lanes);
-  }
-};
-
 template <>
 struct Quarters<Avx512> {
   using R = __m512;

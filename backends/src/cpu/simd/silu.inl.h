@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cpu/simd/exp.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {
@@ -8,7 +9,7 @@ namespace weft::cpu {
 template <class Arch>
 struct Silu {
   using V = typename Simd<Arch>::V;
-  static WEFT_INLINE V of(V x) { return x / (V(1.0f) + xsimd::exp(-x)); }
+  static WEFT_INLINE V of(V x) { return x / (V(1.0f) + Exp<Arch>::of(-x)); }
 };
 
 }  // namespace weft::cpu

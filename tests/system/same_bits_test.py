@@ -1,0 +1,95 @@
+"""The same bits with every instruction set that has fused multiply-add: hashes of all nodes of small
+models are those of trace_hashes.json, which any machine can check.
+
+After a change of formulas: same_bits_test.py --write, in an environment as CTest makes it.
+"""
+
+import hashlib
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+from support import SOURCE, SystemTest, run
+
+HASHES = pathlib.Path(__file__).parent / "trace_hashes.json"
+TRACE = ["trace", "--hash", "--random", 70, "-c", 128, "-n", 6]
+# Flags for the bundled model, and formats of models with random weights.
+RUNS = {
+    "resident": [],
+    "mapped": ["--weights", "mapped"],
+    "f32 cache": ["--cache-type-k", "f32", "--cache-type-v", "f32"],
+}
+FORMATS = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K",
+           "Q5_K", "Q6_K", "Q4_K_M", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "Q2_0", "MXFP4",
+           "NVFP4"]
+SHAPE = "D=256,F=512,L=2,H=4,G=2,V=512"
+
+
+def sets():
+    """Names of instruction sets, without sse2, which rounds products."""
+    text = (SOURCE / "cmake/instruction_sets.cmake").read_text()
+    found = re.findall(r"^weft_instruction_set\((\w+)$", text, re.MULTILINE)
+    return [name for name in found if name != "sse2"]
+
+
+def summary(path):
+    """A hash of the paths, ops, shapes and hashes of all nodes."""
+    digest = hashlib.sha256()
+    for step in json.loads(path.read_text())["steps"]:
+        for name, op, _, spec, bits in step["nodes"]:
+            digest.update(f"{name} {op} {spec} {bits}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+class SameBitsTest(SystemTest):
+    def traces(self, flags):
+        """Paths of the traces of every set that the machine has, by its name."""
+        paths = {}
+        for name in sets():
+            path = self.folder / name
+            r = run("weft", *TRACE, *flags, "-o", path, env={"WEFT_CPU_ISA": name})
+            if "this machine lacks" not in r.err:
+                self.assertEqual(r.code, 0, r.err)
+                paths[name] = path
+        if not paths:
+            self.skipTest("the machine has none of the instruction sets")
+        return paths
+
+    def runs_of_all(self):
+        """Pairs of a name and the flags of a run."""
+        yield from RUNS.items()
+        for name in FORMATS:
+            path = self.folder / f"{name}.gguf"
+            self.runs("weft", "bench", "--make-model", SHAPE, name, path)
+            yield name, ["-m", path]
+
+    def test_traces(self):
+        known = json.loads(HASHES.read_text())
+        self.assertEqual(list(known), [*RUNS, *FORMATS])
+        for kind, flags in self.runs_of_all():
+            with self.subTest(kind=kind):
+                paths = self.traces(flags)
+                first = next(iter(paths))
+                for name, path in paths.items():
+                    r = run("weft", "trace-diff", paths[first], path)
+                    self.assertEqual(r.code, 0, f"{first} and {name}:\n{r.out.decode()}")
+                self.assertEqual(summary(paths[first]), known[kind], "bits of every set changed")
+
+    def test_story(self):
+        text = ["-p", "Once upon a time", "-n", 60, "--seed", 7, "--temp", 0.4]
+        stories = {run("generate", *text, env={"WEFT_CPU_ISA": name}).out for name in sets()}
+        stories.discard(b"")
+        self.assertLessEqual(len(stories), 1)
+
+    def write(self):
+        hashes = {kind: summary(next(iter(self.traces(flags).values())))
+                  for kind, flags in self.runs_of_all()}
+        HASHES.write_text(json.dumps(hashes, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        sys.exit(not unittest.TextTestRunner().run(SameBitsTest("write")).wasSuccessful())
+    unittest.main()
