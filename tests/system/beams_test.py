@@ -32,7 +32,7 @@ class Beams(Generate):
                          self.generate("-n", "20", "--temp", "0")[0])
 
     def test_several_find_likelier_texts(self):
-        self.prompt = "One day, Tom"
+        self.prompt = "Tim was sad because"
         args = ("-n", "12", "--length-penalty", "0", "--ignore-eos")
         greedy = self.found(self.generate(*args, "--beams", "1")[1])[0]
         text, err = self.generate(*args, "--beams", "8", "--samples", "8")

@@ -42,6 +42,18 @@ class MachineTest(SystemTest):
         self.assertEqual(r.code, 1)
         self.assertIn("set XDG_CACHE_HOME or HOME", r.err)
 
+    @unittest.skipIf(os.environ.get("WEFT_CPU_ISA") == "sse2", "has nothing to choose")
+    def test_large_models_measure_once(self):
+        path = self.folder / "large.gguf"
+        self.runs("weft", "bench", "--make-model", "D=1024,F=4096,L=4,H=16,G=16,V=8192", "F32", path)
+        bench = ["weft", "bench", "-m", path, "-p", 1, "-n", 0, "-r", 1, "--no-limits"]
+        env = {"XDG_CACHE_HOME": str(self.folder), "WEFT_TUNE": ""}
+        self.assertNotIn("measuring what is fastest", self.runs(*bench).err)
+        for first in (True, False):
+            told = "measuring what is fastest" in self.runs(*bench, env=env).err
+            self.assertEqual(told, first)
+        self.assertEqual(len(list(self.folder.glob("weft/tuned-*.txt"))), 1)
+
     def test_limits_are_kept(self):
         env = {"XDG_CACHE_HOME": str(self.folder)}
         first = self.runs("weft", "limits", "--json", "-t", 1, env=env).out
