@@ -18,12 +18,11 @@ TRACE = ["trace", "--hash", "--random", 70, "-c", 128, "-n", 6]
 # Flags for the bundled model, and formats of models with random weights.
 RUNS = {
     "resident": [],
-    "mapped": ["--weights", "mapped"],
     "f32 cache": ["--cache-type-k", "f32", "--cache-type-v", "f32"],
 }
 FORMATS = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K",
-           "Q5_K", "Q6_K", "Q4_K_M", "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "Q2_0", "MXFP4",
-           "NVFP4"]
+           "Q5_K", "Q6_K", "Q4_K_M", "IQ4_NL", "IQ4_XS", "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS",
+           "IQ2_S", "IQ3_XXS", "IQ3_S", "TQ1_0", "TQ2_0", "Q1_0", "Q2_0", "MXFP4", "NVFP4"]
 SHAPE = "D=256,F=512,L=2,H=4,G=2,V=512"
 
 
@@ -76,6 +75,10 @@ class SameBitsTest(SystemTest):
                     r = run("weft", "trace-diff", paths[first], path)
                     self.assertEqual(r.code, 0, f"{first} and {name}:\n{r.out.decode()}")
                 self.assertEqual(summary(paths[first]), known[kind], "bits of every set changed")
+                mapped = self.folder / "mapped"
+                self.runs("weft", *TRACE, *flags, "--weights", "mapped", "-o", mapped)
+                r = run("weft", "trace-diff", paths[first], mapped)
+                self.assertEqual(r.code, 0, f"{first} and mapped weights:\n{r.out.decode()}")
 
     def test_story(self):
         text = ["-p", "Once upon a time", "-n", 60, "--seed", 7, "--temp", 0.4]

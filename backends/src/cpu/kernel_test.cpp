@@ -231,24 +231,12 @@ void check_result(const Evaluator& eval, std::string_view path, const View& whol
   CHECK_MESSAGE(worst.excess <= 1, worst.text());
 }
 
-// Formats whose rows in file order are multiplied 16 at a time if there is AVX-512 VNNI.
-bool is_by_rows(DType type) {
-  constexpr std::string_view kNames[] = {"IQ1_M",   "IQ1_S", "IQ2_S",   "IQ2_XS",
-                                         "IQ2_XXS", "IQ3_S", "IQ3_XXS", "IQ4_NL",
-                                         "IQ4_XS",  "Q1_0",  "Q2_0",    "TQ1_0"};
-  return std::ranges::count(kNames, type.plain().name()) != 0;
-}
-
-// Whether its bits depend on the instruction set even among those with fused multiply-add: sums of
-// integers by rows, and quantized caches, which are multiplied as integers if there is AVX-512
-// VNNI.
+// Whether its bits depend on the instruction set even among those with fused multiply-add:
+// quantized caches are multiplied as integers if there is AVX-512 VNNI.
 bool depends_on_set(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.inputs, [&](NodeId id) {
-    if (id == kNoNode || graph[id].kind == NodeKind::input) return false;
-    const TensorSpec& spec = graph[id].spec;
-    if (graph[id].kind == NodeKind::state) return spec.dtype.is_quantized();
-    const bool whole_panels = spec.dtype.layout() && spec.shape[-2].bound % cpu::kPanelRows == 0;
-    return is_by_rows(spec.dtype) && !whole_panels;
+    return id != kNoNode && graph[id].kind == NodeKind::state &&
+           graph[id].spec.dtype.is_quantized();
   });
 }
 

@@ -27,133 +27,59 @@
 #include "weft/ops/formats/tq1_0.h"
 #include "weft/ops/formats/tq2_0.h"
 
+#include "cpu/panel_layouts.h"
+
 namespace weft::cpu {
 namespace {
 
-constexpr int kNoHalf = -1;
-
-using Order = std::span<const std::uint8_t>;
-
-// Exchanges the bits of a word at `mask` with those `by` positions above them.
-struct Swap {
-  std::uint32_t mask = 0;
-  int by = 0;
-
-  // For one word, or for every word of a vector.
-  template <class Word>
-  constexpr Word operator()(Word word) const {
-    const Word change = (word >> by ^ word) & mask;
-    return word ^ change ^ change << by;
-  }
-};
-
-constexpr int kNoUnit = -1, kAllUnits = -2;
-
-// Swaps within units. They share no bits, so applying them again undoes them.
-struct Swaps {
-  Swap first, second;
-  int unit = kNoUnit;
-
-  constexpr bool in(std::int64_t u) const { return unit == kAllUnits || unit == u; }
-};
-
-struct Layout {
+struct Layout : PanelLayout {
   DTypeInfo info;  // of the form in panels
-  int unit;        // bytes
-  int half_at;     // byte of a block, or kNoHalf
-  Order order;     // which unit of a block comes where; empty: as they are
-  Swaps swaps;
-  int half_bytes;
 
-  constexpr int half() const { return half_at == kNoHalf ? 0 : half_bytes; }
+  constexpr int half() const { return half_at == kNone ? 0 : half_bytes; }
 };
 
-constexpr Layout layout(std::string_view name, const DTypeInfo& plain, int unit,
-                        int half_at = kNoHalf, Order order = {}, Swaps swaps = {},
-                        int half_bytes = 2) {
-  return {{name, -1, plain.block_elems, plain.block_bytes, &kPanels, &plain},
-          unit,
-          half_at,
-          order,
-          swaps,
-          half_bytes};
+constexpr bool in_unit(const Swaps& swaps, std::int64_t u) {
+  return swaps.unit == Swaps::kAll || swaps.unit == u;
+}
+// For one word, or for every word of a vector.
+template <class Word>
+constexpr Word swapped(Word word, Swap s) {
+  const Word change = (word >> s.by ^ word) & s.mask;
+  return word ^ change ^ change << s.by;
+}
+template <class Word>
+constexpr Word swapped(Word word, const Swaps& swaps) {
+  return swapped(swapped(word, swaps.first), swaps.second);
 }
 
-// Scales first, then side by side the three vectors that hold the same elements of a half's
-// quarters: with Q6_K in file order, memory reached a third of its speed.
-constexpr auto kQ6_KOrder = [] {
-  std::array<std::uint8_t, 52> order{};
-  std::size_t n = 0;
-  for (std::uint8_t i = 0; i < 4; ++i) order[n++] = static_cast<std::uint8_t>(48 + i);
-  for (std::uint8_t half = 0; half < 2; ++half) {
-    for (std::uint8_t i = 0; i < 8; ++i) {
-      order[n++] = static_cast<std::uint8_t>(16 * half + i);
-      order[n++] = static_cast<std::uint8_t>(16 * half + 8 + i);
-      order[n++] = static_cast<std::uint8_t>(32 + 8 * half + i);
-    }
-  }
-  return order;
-}();
-
-// d and dmin first.
-constexpr auto kQ2_KOrder = [] {
-  std::array<std::uint8_t, 21> order{20};
-  for (std::uint8_t i = 0; i < 20; ++i) order[1U + i] = i;
-  return order;
-}();
-
-// `first` units, then units from `high` on in turn with those from `low` on, then all from there.
-template <std::size_t kCount>
-constexpr std::array<std::uint8_t, kCount> in_turn(std::size_t first, std::size_t n_first,
-                                                   std::size_t high, std::size_t low) {
-  std::array<std::uint8_t, kCount> order{};
-  std::size_t n = 0;
-  for (std::size_t i = 0; i < n_first; ++i) order[n++] = static_cast<std::uint8_t>(first + i);
-  for (std::size_t i = 0; i < 8; ++i) {
-    order[n++] = static_cast<std::uint8_t>(high + i);
-    order[n++] = static_cast<std::uint8_t>(low + i);
-  }
-  for (std::size_t i = low + 8; n < kCount; ++i) order[n++] = static_cast<std::uint8_t>(i);
-  return order;
-}
-constexpr auto kQ3_KOrder = in_turn<27>(24, 3, 0, 8);
-constexpr auto kQ5_KOrder = in_turn<44>(0, 4, 4, 12);
-
-constexpr std::array<std::uint8_t, 13> kTQ1_0Order{0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 6, 7};
-
-// Four neighbours share one byte; moves them to the same bits of four bytes. Exchanges pair n (two
-// bits) of byte b with pair b of byte n.
-constexpr Swaps pairs_in(int unit) {
-  return {{0x00cc00cc, 6}, {0x0000f0f0, 12}, unit};
-}
-// Exchanges the upper two of the five digits of a bit's number (its byte) with the lower two.
-constexpr Swaps bits_in(int unit) {
-  return {{0x0000cccc, 14}, {0x00aa00aa, 7}, unit};
+template <class Format>
+constexpr Layout layout(std::string_view name, const DTypeInfo& plain) {
+  return {kPanelLayout<Format>, {name, -1, plain.block_elems, plain.block_bytes, &kPanels, &plain}};
 }
 
 // All formats that have a panel layout.
 constexpr Layout kLayouts[] = {
-    layout("F32_R16", kF32Info, 4),
-    layout("F16_R16", kF16Info, 2),
-    layout("BF16_R16", kBF16Info, 2),
-    layout("Q4_0_R16", kQ4_0Info, 4, 0),
-    layout("Q4_1_R16", kQ4_1Info, 4),
-    layout("Q5_0_R16", kQ5_0Info, 4, 0, {}, bits_in(0)),
-    layout("Q5_1_R16", kQ5_1Info, 4, kNoHalf, {}, bits_in(1)),
-    layout("Q8_0_R16", kQ8_0Info, 4, 0),
-    layout("Q1_0_R16", kQ1_0Info, 4, 0, {}, bits_in(kAllUnits)),
-    layout("Q2_0_R16", kQ2_0Info, 4, 0, {}, pairs_in(kAllUnits)),
-    layout("Q2_K_R16", kQ2_KInfo, 4, kNoHalf, kQ2_KOrder),
-    layout("Q3_K_R16", kQ3_KInfo, 4, 108, kQ3_KOrder),
-    layout("Q4_K_R16", kQ4_KInfo, 4),
-    layout("Q5_K_R16", kQ5_KInfo, 4, kNoHalf, kQ5_KOrder),
-    layout("Q6_K_R16", kQ6_KInfo, 4, 208, kQ6_KOrder),
-    layout("TQ1_0_R16", kTQ1_0Info, 4, 52, kTQ1_0Order),
-    layout("TQ2_0_R16", kTQ2_0Info, 4, 64),
-    layout("IQ4_NL_R16", kIQ4_NLInfo, 4, 0),
-    layout("IQ4_XS_R16", kIQ4_XSInfo, 4),
-    layout("MXFP4_R16", kMXFP4Info, 4, 0, {}, {}, 1),
-    layout("NVFP4_R16", kNVFP4Info, 4),
+    layout<F32Weights>("F32_R16", kF32Info),
+    layout<F16Weights>("F16_R16", kF16Info),
+    layout<BF16Weights>("BF16_R16", kBF16Info),
+    layout<Q4_0Weights>("Q4_0_R16", kQ4_0Info),
+    layout<Q4_1Weights>("Q4_1_R16", kQ4_1Info),
+    layout<Q5_0Weights>("Q5_0_R16", kQ5_0Info),
+    layout<Q5_1Weights>("Q5_1_R16", kQ5_1Info),
+    layout<Q8_0Weights>("Q8_0_R16", kQ8_0Info),
+    layout<Q1_0Weights>("Q1_0_R16", kQ1_0Info),
+    layout<Q2_0Weights>("Q2_0_R16", kQ2_0Info),
+    layout<Q2_KWeights>("Q2_K_R16", kQ2_KInfo),
+    layout<Q3_KWeights>("Q3_K_R16", kQ3_KInfo),
+    layout<Q4_KWeights>("Q4_K_R16", kQ4_KInfo),
+    layout<Q5_KWeights>("Q5_K_R16", kQ5_KInfo),
+    layout<Q6_KWeights>("Q6_K_R16", kQ6_KInfo),
+    layout<TQ1_0Weights>("TQ1_0_R16", kTQ1_0Info),
+    layout<TQ2_0Weights>("TQ2_0_R16", kTQ2_0Info),
+    layout<IQ4_NLWeights>("IQ4_NL_R16", kIQ4_NLInfo),
+    layout<IQ4_XSWeights>("IQ4_XS_R16", kIQ4_XSInfo),
+    layout<MXFP4Weights>("MXFP4_R16", kMXFP4Info),
+    layout<NVFP4Weights>("NVFP4_R16", kNVFP4Info),
 };
 
 static_assert(std::ranges::all_of(kLayouts, [](const Layout& l) {
@@ -197,8 +123,9 @@ void each_unit(const Layout& l, std::int64_t row_bytes, F f) {
   };
   each_block(l, row_bytes, half, [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t i = 0; i < n_units; ++i) {
-      const std::int64_t u = l.order.empty() ? i : l.order[static_cast<std::size_t>(i)];
-      f.template operator()<kUnit>(from + u * kUnit, to + i * kUnit * kPanelRows, l.swaps.in(u));
+      const std::int64_t u = l.n_ordered == 0 ? i : l.order[i];
+      f.template operator()<kUnit>(from + u * kUnit, to + i * kUnit * kPanelRows,
+                                   in_unit(l.swaps, u));
     }
   });
 }
@@ -213,7 +140,7 @@ template <int kSize>
 void copy(const std::byte* from, std::byte* to, const Swaps* swaps) {
   std::uint32_t word = 0;
   std::memcpy(&word, from, kSize);
-  if (swaps) word = swaps->second(swaps->first(word));
+  if (swaps) word = swapped(word, *swaps);
   std::memcpy(to, &word, kSize);
 }
 
@@ -253,16 +180,13 @@ void transpose(V (&v)[kSide]) {
 template <class V>
 class Packer {
  public:
-  Packer(const Layout& l, std::int64_t row_bytes) : l_(l), row_bytes_(row_bytes) {
-    for (std::size_t i = 0; i < l.order.size(); ++i)
-      place_[l.order[i]] = static_cast<std::uint8_t>(i);
-  }
+  Packer(const Layout& l, std::int64_t row_bytes) : l_(l), row_bytes_(row_bytes) {}
 
   // Packs one panel. Processors do not prefetch its 16 streams well, so this prefetches the rows of
   // the next panel in order.
   void pack(const std::byte* rows, std::byte* panel, const std::byte* next) const {
     // If units keep their order, a whole row can be treated as one block.
-    if (l_.half() == 0 && l_.order.empty() && l_.swaps.unit == kNoUnit)
+    if (l_.half() == 0 && l_.n_ordered == 0 && l_.swaps.unit == Swaps::kNone)
       return pack_block<false>(rows, panel, row_bytes_, next);
     const auto half = [&]<int kSize>(std::int64_t from, std::int64_t to) {
       for (std::int64_t r = 0; r < kPanelRows; ++r)
@@ -270,8 +194,8 @@ class Packer {
     };
     const std::int64_t n_bytes = l_.info.block_bytes - l_.half();
     each_block(l_, row_bytes_, half, [&](std::int64_t from, std::int64_t to) {
-      l_.order.empty() ? pack_block<false>(rows + from, panel + to, n_bytes, next + to)
-                       : pack_block<true>(rows + from, panel + to, n_bytes, next + to);
+      l_.n_ordered == 0 ? pack_block<false>(rows + from, panel + to, n_bytes, next + to)
+                        : pack_block<true>(rows + from, panel + to, n_bytes, next + to);
     });
   }
 
@@ -284,8 +208,9 @@ class Packer {
                   const std::byte* next) const {
     const std::int64_t stride = row_bytes_;  // locals: writing bytes might change members
     const Swaps swaps = l_.swaps;
+    const std::uint8_t* const places = l_.place;
     const auto place = [&](std::int64_t u) {
-      return (kOrdered ? place_[static_cast<std::size_t>(u)] : u) * kUnit * kPanelRows;
+      return (kOrdered ? places[u] : u) * kUnit * kPanelRows;
     };
     std::int64_t u = 0;
     for (; (u + kSide) * kUnit <= n_bytes; u += kSide) {
@@ -298,22 +223,21 @@ class Packer {
         transpose(v);
         for (std::int64_t i = 0; i < kSide; ++i) {
           if constexpr (kUnit == 4) {
-            if (swaps.in(u + i)) v[i] = swaps.second(swaps.first(v[i]));
+            if (in_unit(swaps, u + i)) v[i] = swapped(v[i], swaps);
           }
           std::memcpy(to + place(u + i) + r * kUnit, &v[i], sizeof v[i]);
         }
       }
     }
     for (; u * kUnit < n_bytes; ++u) {
-      const Swaps* const swapped = swaps.in(u) ? &swaps : nullptr;
+      const Swaps* const changes = in_unit(swaps, u) ? &swaps : nullptr;
       for (std::int64_t r = 0; r < kPanelRows; ++r)
-        copy<kUnit>(rows + r * stride + u * kUnit, to + place(u) + r * kUnit, swapped);
+        copy<kUnit>(rows + r * stride + u * kUnit, to + place(u) + r * kUnit, changes);
     }
   }
 
   const Layout& l_;
   std::int64_t row_bytes_;
-  std::array<std::uint8_t, 256> place_{};  // of each unit: the inverse of `order`
 };
 
 template <class V>
@@ -350,8 +274,8 @@ void read_matrix_row(const View& tensor, std::int64_t n_rows, std::int64_t r, st
   const std::byte* panel = tensor.data + r / kPanelRows * kPanelRows * row_bytes;
   const std::int64_t r_in = r % kPanelRows;
   const Layout& l = *find(tensor.dtype.plain());
-  each_unit(l, row_bytes, [&]<int kSize>(std::int64_t to, std::int64_t from, bool swapped) {
-    copy<kSize>(panel + from + r_in * kSize, row + to, swapped ? &l.swaps : nullptr);
+  each_unit(l, row_bytes, [&]<int kSize>(std::int64_t to, std::int64_t from, bool exchanged) {
+    copy<kSize>(panel + from + r_in * kSize, row + to, exchanged ? &l.swaps : nullptr);
   });
 }
 

@@ -8,16 +8,16 @@
 // A format of scalars has
 //   kBytes                        bytes per element
 //   load(p) -> V                  as many elements as a vector has lanes
+//   part(words, i) -> Floats      element i of those that 16 words hold; from AVX2 on
 // A format of blocks whose codes index floats has
 //   kBlockElems, kBlockBytes      a multiple of 16, and its bytes
 //   values(block, i) -> V         the elements of a block from i on, a multiple of the lanes
 // Every other format of blocks has
 //   kBlockElems, kBlockBytes      a multiple of 32, and its bytes
-//   kSigned, kOffset              how to read its codes (simd/primary.inl.h)
+//   kSigned, kOffset              how to read its codes (Dot in simd/sse2.inl.h)
 //   kTwoScales                    a scale for every 16 codes instead of every 32
 //   kHasMins                      a minimum for every scale: w = scale * code - min; at least
 //                                 eight, padded with 0
-//   kByRows                       codes are expensive: linear_rows_q8a.inl.h if there is VNNI
 //   kGroups, kParts               groups differ by address, their parts of 32 codes by bit position
 //   header(block) -> Header       scales (and mins) as floats, in the order of the elements
 //   codes<kPart>(block, group)    32 codes
@@ -74,7 +74,8 @@ struct TableCodec : ScalarCodec {
 };
 struct BlockCodec {
   static constexpr bool kIsF32 = false, kHasIntegerRow = true, kIsDecoded = false;
-  static constexpr bool kSigned = false, kTwoScales = false, kHasMins = false, kByRows = false;
+  static constexpr bool kIsTable = false;
+  static constexpr bool kSigned = false, kTwoScales = false, kHasMins = false;
   static constexpr int kOffset = 0, kGroups = 1, kParts = 1;
 };
 
@@ -201,6 +202,12 @@ struct Ahead {
   WEFT_INLINE Ahead(const LinearArgs& a, std::int64_t t, std::int64_t c, int n_rows)
       : at(t == a.row0 && c + n_rows < a.col1 ? a.w + (c + n_rows) * a.w_stride : nullptr),
         near(n_rows * a.w_stride <= kNear) {}
+  // Where the 16 rows after those of column c begin, and so many bytes further; null if there are
+  // none.
+  static WEFT_INLINE const std::byte* next_rows(const LinearArgs& a, std::int64_t c,
+                                                std::int64_t bytes) {
+    return c + 32 > a.col1 ? nullptr : a.w + (c + 16) * a.w_stride + bytes;
+  }
   template <int kBytes>
   WEFT_INLINE void next() {
     if (!at) return;

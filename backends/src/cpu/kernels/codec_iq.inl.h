@@ -10,7 +10,7 @@
 namespace weft::cpu {
 
 struct IQCodec : BlockCodec {
-  static constexpr bool kSigned = true, kByRows = true, kHasShifts = false;
+  static constexpr bool kSigned = true, kHasShifts = false;
 
   template <class T>
   static WEFT_INLINE T read(const std::byte* from) {
@@ -109,13 +109,19 @@ struct IQCodec : BlockCodec {
 #endif
 };
 
+// Scales unit * (2 * n + 1), for numbers n of 4 bits, the lowest first.
+struct IQScales {
+  float unit;
+  std::uint64_t numbers;
+};
+
 // A scale for each of kCount sub-blocks.
 template <class Arch, int kCount>
 struct IQHeader {
   float scales[kCount];
 
-  // unit * (2 * n + 1) for numbers n of 4 bits, the lowest first.
-  static WEFT_INLINE IQHeader odd(float unit, std::uint64_t numbers) {
+  static WEFT_INLINE IQHeader odd(IQScales scales) {
+    const auto [unit, numbers] = scales;
     IQHeader h;
     if constexpr (Simd<Arch>::kLanes >= 8) {
 #ifdef __AVX2__

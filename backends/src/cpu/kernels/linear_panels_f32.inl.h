@@ -1,18 +1,20 @@
 #pragma once
-// f32 activations times weights of scalars in panels (cpu/panels.h): a unit of a panel is
-// one element of 16 weight rows, multiplied by one element of a token and added to the sums of 16
-// outputs. K is divided into pieces of 128 whose sums start at zero and are added up in the order
-// of K, so that an output's bits are the same whatever is computed with it.
+// f32 activations times weights of scalars in panels (cpu/panels.h), or in file order: a unit of a
+// panel is one element of 16 weight rows, multiplied by one element of a token and added to the
+// sums of 16 outputs. K is divided into pieces of 128 whose sums start at zero and are added up in
+// the order of K, so that an output's bits are the same whatever is computed with it.
 //
 // For few tokens weights are converted on the fly, two panels at a time, because each sum depends
-// on the previous one. For more tokens, pieces of two panels are converted into scratch once for
-// all tokens of a block.
+// on the previous one. For more tokens, and in file order, pieces of two panels are converted into
+// scratch once for all tokens of a block.
 
 #include "cpu/kernels/codec.inl.h"
+#include "cpu/kernels/float_rows.inl.h"
+#include "cpu/kernels/walk.inl.h"
 
 namespace weft::cpu {
 
-template <class Arch, class C>
+template <class Arch, class C, bool kInFile>
 struct PanelsF32 {
   using V = typename Simd<Arch>::V;
   static constexpr int kRows = 16, kLanes = Simd<Arch>::kLanes, kVecs = kRows / kLanes;
@@ -23,7 +25,7 @@ struct PanelsF32 {
   static constexpr int kDirectTile = kTile < 4 ? kTile : 4;   // the same, if converting on the fly
   static constexpr int kDirect = 32;  // max tokens for which weights are converted on the fly
   static constexpr std::int64_t kUnit = kRows * C::kBytes;
-  static_assert(kPair * kPiece * kRows * 4 <= kPanelPiece);
+  static_assert(kPair * kPiece * kRows * 4 <= kDecodedPiece);
 
   // Sums of P panels for T tokens, one vector after the other.
   template <int P, int T>
@@ -118,11 +120,70 @@ struct PanelsF32 {
     for (; c < a.col1; c += kRows) direct_panels<1>(a, c);
   }
 
-  // ---- many tokens
-
   struct Piece {
     alignas(64) float w[kPair][kPiece][kRows];
   };
+
+#ifdef __AVX2__
+  // ---- rows in file order
+
+  // P panels from column c on.
+  template <int P>
+  static __attribute__((noinline)) void one_token(const LinearArgs& a, std::int64_t c) {
+    using S = Sixteen<Arch>;
+    using Rows = FloatRows<Arch, C, P>;
+    const float* const x = row(a, a.row0);
+    const Rows rows(a, c);
+    typename S::Floats total[2] = {S::all(0), S::all(0)};
+    for (std::int64_t k0 = 0; k0 < a.k; k0 += kPiece) {
+      typename S::Floats sums[2] = {S::all(0), S::all(0)};
+      rows.each(
+          k0, k0 + kPiece < a.k ? k0 + kPiece : a.k,
+          [&](const auto& step, std::int64_t k, int n) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+            for (int i = 0; i < Rows::kStep; ++i) {
+              if (i == n) break;
+#pragma GCC unroll 2
+              for (int p = 0; p < P; ++p)
+                sums[p] = S::fma(S::all(x[k + i]), step.element(p, i), sums[p]);
+            }
+          });
+#pragma GCC unroll 2
+      for (int p = 0; p < P; ++p) total[p] = total[p] + sums[p];
+    }
+    for (int p = 0; p < P; ++p) {
+      alignas(64) float out[kRows];
+      S::store(out, total[p]);
+      Epilogue<Arch>::store16(a, a.row0, c + p * kRows, out);
+    }
+  }
+  static WEFT_INLINE void one_token(const LinearArgs& a, std::int64_t c0) {
+    std::int64_t c = c0;
+    for (; c + kRows < a.col1; c += 2 * kRows) one_token<2>(a, c);
+    if (c < a.col1) one_token<1>(a, c);
+  }
+
+  // Elements from k0 on to a piece.
+  template <int P>
+  static WEFT_INLINE void convert_rows(const LinearArgs& a, std::int64_t c, std::int64_t k0,
+                                       std::int64_t n, Piece& out) {
+    using Rows = FloatRows<Arch, C, P>;
+    const Rows rows(a, c);
+    rows.each(
+        k0,
+        k0 + n, [&](const auto& step, std::int64_t k, int count) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+          for (int i = 0; i < Rows::kStep; ++i) {
+            if (i == count) break;
+#pragma GCC unroll 2
+            for (int p = 0; p < P; ++p)
+              Sixteen<Arch>::store(out.w[p][k - k0 + i], step.element(p, i));
+          }
+        });
+  }
+#endif
+
+  // ---- many tokens
 
   static WEFT_INLINE void convert(const LinearArgs& a, std::int64_t c, int n_panels,
                                   std::int64_t k0, std::int64_t n, Piece& out) {
@@ -171,19 +232,24 @@ struct PanelsF32 {
   static WEFT_INLINE void block(const LinearArgs& a, std::int64_t t, std::int64_t n_tokens,
                                 std::int64_t c0, std::int64_t c1) {
     auto& piece = *reinterpret_cast<Piece*>(a.scratch);
-    float* const sums = reinterpret_cast<float*>(a.scratch + kPanelPiece);
+    float* const sums = reinterpret_cast<float*>(a.scratch + kDecodedPiece);
     const std::int64_t panel_stride = n_tokens * kRows;
     const std::int64_t n_panels = (c1 - c0 + kRows - 1) / kRows;
     std::memset(sums, 0, static_cast<std::size_t>(n_panels * panel_stride) * sizeof(float));
-    for (std::int64_t k = 0; k < a.k; k += kPiece) {
+    const Walk<Arch> walk({c0, 0}, {kPair * kRows, kPiece}, c1, a.k,
+                          kInFile ? n_tokens * a.k * 4 : Walk<Arch>::kCached + 1);
+    for (std::int64_t step = 0; step < walk.n_steps(); ++step) {
+      const auto [c, k] = walk.at(step);
       const std::int64_t n = k + kPiece < a.k ? kPiece : a.k - k;
-      for (std::int64_t p = 0; p < n_panels; p += kPair) {
-        const int pair = p + kPair <= n_panels ? kPair : 1;
-        convert(a, c0 + p * kRows, pair, k, n, piece);
-        float* const to = sums + p * panel_stride;
-        pair == kPair ? add_piece<kPair>(a, piece, k, n, t, n_tokens, to)
-                      : add_piece<1>(a, piece, k, n, t, n_tokens, to);
-      }
+      const int pair = c + kRows < c1 ? kPair : 1;
+#ifdef __AVX2__
+      if constexpr (kInFile)
+        pair == kPair ? convert_rows<kPair>(a, c, k, n, piece) : convert_rows<1>(a, c, k, n, piece);
+#endif
+      if constexpr (!kInFile) convert(a, c, pair, k, n, piece);
+      float* const to = sums + (c - c0) * n_tokens;
+      pair == kPair ? add_piece<kPair>(a, piece, k, n, t, n_tokens, to)
+                    : add_piece<1>(a, piece, k, n, t, n_tokens, to);
     }
     for (std::int64_t p = 0; p < n_panels; ++p) {
       for (std::int64_t j = 0; j < n_tokens; ++j)
@@ -193,9 +259,13 @@ struct PanelsF32 {
 
   static WEFT_INLINE void run(const LinearArgs& a) {
     const std::int64_t c0 = a.col0 / kRows * kRows;
-    if (a.row1 - a.row0 <= kDirect) {
-      direct(a, c0);
-      return;
+#ifdef __AVX2__
+    if constexpr (kInFile) {
+      if (a.row1 - a.row0 == 1) return one_token(a, c0);
+    }
+#endif
+    if constexpr (!kInFile) {
+      if (a.row1 - a.row0 <= kDirect) return direct(a, c0);
     }
     for (std::int64_t t = a.row0; t < a.row1; t += kPanelTokens) {
       const std::int64_t n = t + kPanelTokens < a.row1 ? kPanelTokens : a.row1 - t;

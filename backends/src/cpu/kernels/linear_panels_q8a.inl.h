@@ -1,204 +1,33 @@
 #pragma once
-// Q8A activations times quantized weights in panels (cpu/panels.h). A vector holds 4 consecutive
-// codes of each of 16 weight rows (simd/sixteen.inl.h). They are multiplied by the same 4 codes of
-// one token, so that a vector of sums belongs to 16 outputs of a token and no sums go across lanes.
-// For every 32 elements of K,
-//   acc += float(sum of code * activation) * (scale of the weights * scale of the activations)
-//   acc -= minimum of the weights * (scale * sum of the activations)
-// in the order of K, so that an output's bits are the same whatever is computed with it, and on
-// every instruction set.
+// Q8A activations times quantized weights, 16 rows at a time. For few tokens codes are extracted on
+// the fly. For more tokens, pieces of K are decoded to scratch once for all tokens of a block; with
+// VNNI, all codes have an offset of 128.
 //
-// vpdpbusd takes unsigned codes. Sums of codes with an offset start at Q8ABlock::start, which
-// subtracts 128 times the activations, or at that divided by a power of two. Without VNNI, codes
-// that need 8 bits are signed and have no offset.
-//
-// For few tokens codes are extracted from the panel on the fly. For more tokens, pieces of K are
-// decoded into scratch once for all tokens of a block; with VNNI, all codes have an offset of 128.
+// Weights come from a Source: BlockSource, for panels in memory or packed from rows in file order,
+// or LatticeSource. It has
+//   Shape, kStep         a PanelCodec; pieces begin at multiples of this many blocks
+//   kMaxDirect, few(args, c)        all tokens, at most so many, times columns c .. c + 15
+//   decode(args, c, b, n, piece)    n blocks from b on of those columns
+//   following(args, at, next, by_column)  what to prefetch while the piece `at` is multiplied
 
-#include "cpu/kernels/codec.inl.h"
-#include "cpu/simd/simd.inl.h"
+#include "cpu/kernels/panel_blocks.inl.h"
+#include "cpu/kernels/panel_tiles_q8a.inl.h"
+#include "cpu/kernels/walk.inl.h"
 
 #ifdef __AVX2__
 
 namespace weft::cpu {
 
-template <class Arch, class C>
-struct PanelsQ8A {
-  using A = ActivationBlock;
+template <class Arch, class Format, class Blocks>
+struct BlockSource {
+  using Shape = PanelCodec<Arch, Format>;
+  using C = Shape;
+  using P = PanelTiles<Arch, C>;
   using S = Sixteen<Arch>;
   using Words = typename S::Words;
   using Floats = typename S::Floats;
-  static constexpr int kRows = 16;
-  static constexpr int kTile = S::kTile;              // tokens whose sums stay in registers
-  static constexpr int kDirectTile = S::kDirectTile;  // the same, if codes are extracted on the fly
-  static constexpr int kDirect = 16;     // max tokens for which codes are extracted on the fly
-  static constexpr int kPieceSubs = 16;  // sub-blocks of a piece
-  static constexpr int kBlockElems = 32 * C::kSubs;
-  static constexpr bool kSigned = C::kOffset == 128;
-  static constexpr int kOffset = kSigned ? S::kRaise : C::kOffset;  // of codes in panels
-  static constexpr int kRaised = kOffset == 0 || S::kRaise == 0 ? kOffset : 128;  // of decoded ones
-  static constexpr int kHalves = C::kHasHalves ? C::kHalfBytes * kRows : 0;
-  static constexpr int kSharing = 4 / C::kHalfBytes;            // blocks whose halves lie together
-  static constexpr int kBlockBytes = 64 * C::kUnits + kHalves;  // of 16 rows
-
-  // The same sub-block of T tokens. Three share a pointer, or registers for addresses run out.
-  template <int T>
-  struct Tokens {
-    const std::byte* at[(T + 2) / 3];
-    std::int64_t stride;
-
-    WEFT_INLINE Tokens(const std::byte* x, std::int64_t x_stride) : stride(x_stride) {
-#pragma GCC unroll 4
-      for (int i = 0; i < (T + 2) / 3; ++i) {
-        at[i] = x + 3 * i * x_stride;
-        asm("" : "+r"(at[i]));  // or the compiler makes one pointer per token of it
-      }
-    }
-    template <class Word>
-    WEFT_INLINE Word word(int token, int byte) const {
-      Word w;
-      std::memcpy(&w, at[token / 3] + token % 3 * stride + byte, sizeof(w));
-      return w;
-    }
-    WEFT_INLINE typename S::Shared codes(int token, int i) const {
-      return S::shared(word<std::int32_t>(token, A::kCodes + 4 * i));
-    }
-    WEFT_INLINE Floats scale(int token) const {
-      return S::all(word<float>(token, A::kScale));
-    }
-    WEFT_INLINE Floats scaled_sum(int token) const {
-      return S::all(word<float>(token, A::kScaledSum));
-    }
-    WEFT_INLINE Words start(int token, int byte) const {
-      return S::all32(word<std::int32_t>(token, byte));
-    }
-    WEFT_INLINE Tokens& operator+=(int n) {  // sub-blocks
-#pragma GCC unroll 4
-      for (int i = 0; i < (T + 2) / 3; ++i) at[i] += n * A::kBytes;
-      return *this;
-    }
-  };
-
-  // Dot products of a sub-block, one for each of its scales. Codes have an offset of kOffset.
-  template <int T, int kOffset>
-  struct Dots {
-    static constexpr int kLength = 8 / C::kScales;  // products of words in a sum
-    using Sum = typename S::template Sums<kOffset != 0, C::kMaxCode, kSigned, kLength, Arch>;
-    Sum v[C::kScales][T];
-
-    WEFT_INLINE void start(const Tokens<T>& x) {
-#pragma GCC unroll 2
-      for (int s = 0; s < C::kScales; ++s) {
-#pragma GCC unroll 12
-        for (int j = 0; j < T; ++j) {
-          v[s][j].start([&]()
-                            __attribute__((always_inline)) { return start_of<kOffset>(x, j, s); });
-        }
-      }
-    }
-    // Elements 4i .. 4i + 3 of the 16 rows.
-    WEFT_INLINE void add(const Tokens<T>& x, int i, Words codes) {
-#pragma GCC unroll 12
-      for (int j = 0; j < T; ++j) v[i / kLength][j].add(i % kLength, codes, x.codes(j, i));
-    }
-    WEFT_INLINE void finish(const Tokens<T>& x, int s, const Floats* scales, Floats (&acc)[T]) {
-#pragma GCC unroll 12
-      for (int j = 0; j < T; ++j) {
-        const Words dot = v[s][j].total([&]() __attribute__((always_inline)) {
-          return start_of<kOffset>(x, j, s);
-        });
-        acc[j] = S::fma(S::to_floats(dot), scales[s] * x.scale(j), acc[j]);
-      }
-    }
-  };
-  template <int T>
-  static WEFT_INLINE void subtract_mins(const Tokens<T>& x, const Floats* mins, Floats (&acc)[T]) {
-#pragma GCC unroll 12
-    for (int j = 0; j < T; ++j) {
-      if constexpr (C::kScales == 1) {
-        acc[j] = S::fnma(*mins, x.scaled_sum(j), acc[j]);
-      } else {  // halves of a block start at -128 times the sums of their codes
-        const Floats scale = x.scale(j) * S::all(0x1p-7f);
-        const Floats low = S::to_floats(x.start(j, A::kStartLow));
-        const Floats high = S::to_floats(x.start(j, A::kStartHigh));
-        acc[j] = S::fma(mins[0], low * scale, acc[j]);
-        acc[j] = S::fma(mins[1], high * scale, acc[j]);
-      }
-    }
-  }
-
-  template <int kOffset, int T>
-  static WEFT_INLINE Words start_of(const Tokens<T>& x, int token, int s) {
-    if constexpr (kOffset == 0) return S::all32(0);
-    constexpr int kStarts[] = {A::kStart, A::kStartLow, A::kStartHigh};
-    const Words start = x.start(token, kStarts[C::kScales == 1 ? 0 : 1 + s]);
-    constexpr int kShift = kOffset == 0 ? 0 : 7 - (31 - __builtin_clz(kOffset));
-    return kShift == 0 ? start : S::signed_right32(start, kShift);
-  }
-
-  // The addresses of a panel's blocks.
-  struct Blocks {
-    const std::byte *units, *halves;
-    std::int64_t n, at = 0;
-
-    // From block b on, a multiple of kSharing.
-    WEFT_INLINE Blocks(const LinearArgs& a, std::int64_t c, std::int64_t b) {
-      n = a.k / kBlockElems - b;
-      halves = a.w + c / kRows * kRows * a.w_stride + b * kBlockBytes;
-      units = halves + (n < kSharing ? n : kSharing) * kHalves;
-    }
-    WEFT_INLINE void next() {
-      units += C::kUnits * 64;
-      halves += kHalves;
-      if (++at % kSharing == 0 && C::kHasHalves) {
-        halves = units;
-        units += (n - at < kSharing ? n - at : kSharing) * kHalves;
-      }
-    }
-  };
-
-  // ---- few tokens
-
-  // Prefetches the lines that correspond to one of the 8 steps of a group. With several tokens the
-  // processor's own prefetchers do not suffice anywhere, because the stream of the panel keeps
-  // evicting the tokens' rows from L1. For one token it depends on the processor.
-  static WEFT_INLINE void prefetch(const std::byte* ahead, int step) {
-    constexpr int kSteps = 8 * C::kGroups, kLines = (C::kUnits + kSteps - 1) / kSteps;
-#pragma GCC unroll 8
-    for (int line = 0; line < kLines; ++line) {
-      __builtin_prefetch(ahead + 64 * (kLines * step + line));
-    }
-  }
-
-  // A group of sub-blocks at once, so that the panel is read once and in order.
-  template <int T, bool kPrefetch>
-  static WEFT_INLINE void group(const std::byte* units, const std::byte* ahead, int g, Tokens<T>& x,
-                                const Floats* scales, const Floats* mins, Floats (&acc)[T]) {
-    Dots<T, kOffset> dots[C::kParts];
-    Tokens<T> part = x;
-#pragma GCC unroll 8
-    for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].start(part);
-#pragma GCC unroll 8
-    for (int i = 0; i < (T == 1 && C::kOneToken ? 0 : 8); ++i) {
-      Words codes[C::kParts];
-      C::codes(units, g, i, codes);
-      if constexpr (kPrefetch) prefetch(ahead, 8 * g + i);
-      part = x;
-#pragma GCC unroll 8
-      for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].add(part, i, codes[p]);
-    }
-    if constexpr (T == 1 && C::kOneToken) {
-#pragma GCC unroll 8
-      for (int i = 0; i < (kPrefetch ? 8 : 0); ++i) prefetch(ahead, 8 * g + i);
-      C::one_token(units, x, dots);
-    }
-#pragma GCC unroll 8
-    for (int p = 0; p < C::kParts; ++p, x += 1) {
-#pragma GCC unroll 2
-      for (int s = 0; s < C::kScales; ++s) dots[p].finish(x, s, scales + p * C::kScales, acc);
-      if constexpr (C::kHasMins) subtract_mins(x, mins + p * C::kScales, acc);
-    }
-  }
+  static constexpr int kRows = 16, kBlockElems = 32 * C::kSubs, kStep = Blocks::kStep;
+  static constexpr std::int64_t kMaxDirect = Blocks::kMaxDirect;
 
   template <int T, bool kPrefetch>
   static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
@@ -206,15 +35,16 @@ struct PanelsQ8A {
     Floats acc[T];
 #pragma GCC unroll 3
     for (int j = 0; j < T; ++j) acc[j] = S::all(0);
-    Tokens<T> x(a.x + t * a.x_stride, a.x_stride);
-    for (Blocks b(a, c, 0); b.at < b.n; b.next()) {
+    typename P::template Tokens<T> x(a.x + t * a.x_stride, a.x_stride);
+    Blocks b(a, c, 0, a.k / kBlockElems, t == a.row0);
+    for (; b.at < b.n; b.next()) {
       alignas(64) Floats scales[C::kSubs * C::kScales], mins[C::kSubs * C::kScales];
       C::header(b.units, b.halves, scales, mins);
 #pragma GCC unroll 4
       for (int g = 0; g < C::kGroups; ++g) {
         const int sub = g * C::kParts;
-        group<T, kPrefetch>(b.units, b.units + a.ahead, g, x, scales + sub * C::kScales,
-                            mins + sub * C::kScales, acc);
+        P::template group<T, kPrefetch>(b.units, b.units + a.ahead, g, x, scales + sub * C::kScales,
+                                        mins + sub * C::kScales, acc);
       }
     }
     for (int j = 0; j < T; ++j) {
@@ -225,27 +55,20 @@ struct PanelsQ8A {
   }
 
   // Later tiles find the panel in L2.
-  static WEFT_INLINE void direct_panel(const LinearArgs& a, std::int64_t c) {
-    Tiles<Arch, kDirectTile>::each(
+  static WEFT_INLINE void few(const LinearArgs& a, std::int64_t c) {
+    Tiles<Arch, S::kDirectTile>::each(
         a.row1 - a.row0, [&]<int T>(std::int64_t j) __attribute__((always_inline)) {
-          if (T == 1 && a.ahead == 0) return direct<T, false>(a, a.row0 + j, c);
+          if (Blocks::kInFile || (T == 1 && a.ahead == 0))
+            return direct<T, false>(a, a.row0 + j, c);
           direct<T, true>(a, a.row0 + j, c);
         });
   }
 
-  // ---- many tokens: a piece of a panel is decoded
-
-  struct Piece {
-    alignas(64) Words codes[kPieceSubs][8];
-    Floats scales[kPieceSubs][C::kScales];
-    Floats mins[C::kHasMins ? kPieceSubs : 1][C::kScales];
-  };
-  static_assert(sizeof(Piece) <= kPanelPiece && kPieceSubs / C::kSubs % kSharing == 0);
-
-  // The first n blocks.
-  static WEFT_INLINE void decode(Blocks b, std::int64_t n, Piece& out) {
-    const Words raise = S::all8(kRaised - kOffset);
-    for (int at = 0; b.at < n; at += C::kSubs, b.next()) {
+  static WEFT_INLINE void decode(const LinearArgs& a, std::int64_t c, std::int64_t first,
+                                 std::int64_t n, typename P::Piece& out) {
+    Blocks b(a, c, first, n);
+    const Words raise = S::all8(P::kRaised - P::kOffset);
+    for (int at = 0; b.at < b.n; at += C::kSubs, b.next()) {
       C::header(b.units, b.halves, out.scales[at], out.mins[C::kHasMins ? at : 0]);
       for (int g = 0; g < C::kGroups; ++g) {
 #pragma GCC unroll 8
@@ -254,7 +77,7 @@ struct PanelsQ8A {
           C::codes(b.units, g, i, codes);
 #pragma GCC unroll 8
           for (int p = 0; p < C::kParts; ++p) {
-            if constexpr (kRaised != kOffset) codes[p] = S::add8(codes[p], raise);
+            if constexpr (P::kRaised != P::kOffset) codes[p] = S::add8(codes[p], raise);
             out.codes[at + g * C::kParts + p][i] = codes[p];
           }
         }
@@ -262,100 +85,40 @@ struct PanelsQ8A {
     }
   }
 
-  // T tokens of a block; sums continue from the previous piece.
-  template <int T>
-  static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x,
-                                             std::int64_t x_stride, float* sums,
-                                             const std::byte* ahead) {
-    auto& kept = *reinterpret_cast<Floats(*)[T]>(sums);
-    if constexpr (S::kAccumulates) {
-      Floats acc[T];
-#pragma GCC unroll 12
-      for (int j = 0; j < T; ++j) acc[j] = kept[j];
-      add_subs<T>(piece, n_subs, {x, x_stride}, acc, ahead);
-#pragma GCC unroll 12
-      for (int j = 0; j < T; ++j) kept[j] = acc[j];
-    } else {
-      add_subs<T>(piece, n_subs, {x, x_stride}, kept, ahead);
-    }
+  static WEFT_INLINE const std::byte* following(const LinearArgs& a, PieceAt at, PieceAt next,
+                                                bool by_column) {
+    return Blocks::following(a, at, next, by_column);
   }
-  // Prefetches what follows the piece, some lines per sub-block.
-  template <int T>
-  static WEFT_INLINE void add_subs(const Piece& piece, int n_subs, Tokens<T> x, Floats (&acc)[T],
-                                   const std::byte* ahead) {
-    for (int sub = 0; sub < n_subs; ++sub) {
-      if (ahead) {
-        constexpr int kLines = (kBlockBytes + 64 * C::kSubs - 1) / (64 * C::kSubs);
-#pragma GCC unroll 9
-        for (int i = 0; i < kLines; ++i) __builtin_prefetch(ahead + 64 * i);
-        ahead += 64 * kLines;
-      }
-      Dots<T, kRaised> dots;
-      dots.start(x);
-#pragma GCC unroll 8
-      for (int i = 0; i < 8; ++i) {
-        dots.add(x, i, piece.codes[sub][i]);
-        if (C::kScales == 2 && i == 3) dots.finish(x, 0, piece.scales[sub], acc);
-      }
-      dots.finish(x, C::kScales - 1, piece.scales[sub], acc);
-      if constexpr (C::kHasMins) subtract_mins(x, piece.mins[sub], acc);
-      x += 1;
-    }
-  }
+};
 
-  // n_tokens <= kPanelTokens, the columns of one panel, n_tokens * 16 sums.
-  static WEFT_INLINE void add_piece(const LinearArgs& a, const Piece& piece, int n_subs,
-                                    std::int64_t k, std::int64_t t, std::int64_t n_tokens,
-                                    float* sums, const std::byte* ahead) {
-    const std::byte* x = a.x + t * a.x_stride + k / 32 * A::kBytes;
-    Tiles<Arch, kTile>::each(
-        n_tokens, [&]<int T>(std::int64_t j) __attribute__((always_inline)) {
-          tile<T>(piece, n_subs, x + j * a.x_stride, a.x_stride, sums + j * kRows,
-                  j == 0 ? ahead : nullptr);
-        });
-  }
-
-  // The pieces of a block of columns: panel by panel, in memory order, if the activations fit into
-  // L2; otherwise piece by piece of K, so that the activations of a piece fit.
-  struct Walk {
-    static constexpr std::int64_t kCached = 512 * 1024;
-    static constexpr std::int64_t kBlocks = kPieceSubs / C::kSubs;  // of a piece
-
-    std::int64_t c0, n_panels, n_pieces;
-    bool by_panel;
-
-    WEFT_INLINE Walk(const LinearArgs& a, std::int64_t n_tokens, std::int64_t c, std::int64_t c1)
-        : c0(c),
-          n_panels((c1 - c + kRows - 1) / kRows),
-          n_pieces((a.k / kBlockElems + kBlocks - 1) / kBlocks),
-          by_panel(n_tokens * a.k / 32 * A::kBytes <= kCached) {}
-    WEFT_INLINE std::int64_t n_steps() const { return n_panels * n_pieces; }
-    WEFT_INLINE std::int64_t column(std::int64_t step) const {
-      return c0 + (by_panel ? step / n_pieces : step % n_panels) * kRows;
-    }
-    WEFT_INLINE std::int64_t block(std::int64_t step) const {
-      return (by_panel ? step % n_pieces : step / n_panels) * kBlocks;
-    }
-  };
+template <class Arch, class Source>
+struct PanelsQ8A {
+  using C = typename Source::Shape;
+  using P = PanelTiles<Arch, C>;
+  using Piece = typename P::Piece;
+  static constexpr int kRows = 16, kBlockElems = 32 * C::kSubs;
+  static constexpr std::int64_t kPieceBlocks = P::kPieceSubs / C::kSubs;
+  static_assert(kPieceBlocks % Source::kStep == 0);
 
   // Tokens [t, t + n_tokens), columns [c0, c1), both within a block; c0 begins a panel.
   static WEFT_INLINE void block(const LinearArgs& a, std::int64_t t, std::int64_t n_tokens,
                                 std::int64_t c0, std::int64_t c1) {
     auto& piece = *reinterpret_cast<Piece*>(a.scratch);
-    float* const sums = reinterpret_cast<float*>(a.scratch + kPanelPiece);
-    const Walk walk(a, n_tokens, c0, c1);
+    float* const sums = reinterpret_cast<float*>(a.scratch + kDecodedPiece);
+    const std::int64_t n_blocks = a.k / kBlockElems;
+    const Walk<Arch> walk({c0, 0}, {kRows, kPieceBlocks}, c1, n_blocks,
+                          n_tokens * a.k / 32 * ActivationBlock::kBytes);
     std::memset(sums, 0,
-                static_cast<std::size_t>(walk.n_panels * kRows * n_tokens) * sizeof(float));
+                static_cast<std::size_t>(walk.n_columns * kRows * n_tokens) * sizeof(float));
     for (std::int64_t step = 0; step < walk.n_steps(); ++step) {
-      const std::int64_t c = walk.column(step), b = walk.block(step);
-      const Blocks blocks(a, c, b);
-      const std::int64_t n = blocks.n < Walk::kBlocks ? blocks.n : Walk::kBlocks;
-      decode(blocks, n, piece);
+      const PieceAt at = walk.at(step);
+      const std::int64_t rest = n_blocks - at.block, n = rest < kPieceBlocks ? rest : kPieceBlocks;
       const bool last = step + 1 == walk.n_steps();
       const std::byte* ahead =
-          last ? nullptr : Blocks(a, walk.column(step + 1), walk.block(step + 1)).halves;
-      add_piece(a, piece, static_cast<int>(n) * C::kSubs, b * kBlockElems, t, n_tokens,
-                sums + (c - c0) * n_tokens, ahead);
+          last ? nullptr : Source::following(a, at, walk.at(step + 1), walk.by_column);
+      Source::decode(a, at.column, at.block, n, piece);
+      P::add_piece(a, piece, static_cast<int>(n) * C::kSubs, at.block * kBlockElems, t, n_tokens,
+                   sums + (at.column - c0) * n_tokens, ahead);
     }
     for (std::int64_t c = c0; c < c1; c += kRows) {
       for (std::int64_t j = 0; j < n_tokens; ++j) {
@@ -366,8 +129,8 @@ struct PanelsQ8A {
 
   static WEFT_INLINE void run(const LinearArgs& a) {
     const std::int64_t c0 = a.col0 / kRows * kRows;
-    if (a.row1 - a.row0 <= kDirect) {
-      for (std::int64_t c = c0; c < a.col1; c += kRows) direct_panel(a, c);
+    if (a.row1 - a.row0 <= Source::kMaxDirect) {
+      for (std::int64_t c = c0; c < a.col1; c += kRows) Source::few(a, c);
       return;
     }
     for (std::int64_t t = a.row0; t < a.row1; t += kPanelTokens) {

@@ -26,8 +26,9 @@ struct LinearArgs {
   std::int64_t y_col = 0;
   std::int64_t k = 0;
   std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;
-  std::byte* scratch =
-      nullptr;  // kLinearScratch bytes, for panels panels_scratch(tokens), aligned to 64
+  // Aligned to 64 bytes: kDecodedPiece bytes for f32 times weights that are not scalars, otherwise
+  // projection_scratch(tokens).
+  std::byte* scratch = nullptr;
   // Panels of Q8A kernels are prefetched this many bytes before they are read; 0: one token reads
   // them without. Changes the speed only.
   std::int64_t ahead = 0;
@@ -35,15 +36,14 @@ struct LinearArgs {
   void (*decode)(const std::byte* in, float* out, std::int64_t n_elems) = nullptr;
   std::int64_t block_elems = 0, block_bytes = 0;
 };
-inline constexpr std::int64_t kLinearScratch = 32 * 1024;
 
 // Panel kernels process blocks of this many tokens by this many columns.
 inline constexpr std::int64_t kPanelTokens = 512, kPanelCols = 128;
-// The scratch that they need for `tokens` tokens, in bytes: the sums of a block, and a decoded
-// piece of two panels.
-inline constexpr std::int64_t kPanelPiece = 32 * 1024;
-constexpr std::int64_t panels_scratch(std::int64_t tokens) {
-  return kPanelPiece + (tokens < kPanelTokens ? tokens : kPanelTokens) * kPanelCols * 4;
+// The scratch that kernels need for `tokens` tokens, in bytes: the sums of such a block, and a
+// decoded piece of two panels or of some rows.
+inline constexpr std::int64_t kDecodedPiece = 32 * 1024;
+constexpr std::int64_t projection_scratch(std::int64_t tokens) {
+  return kDecodedPiece + (tokens < kPanelTokens ? tokens : kPanelTokens) * kPanelCols * 4;
 }
 
 // The members of Weights as function pointers: one row of a format's table. from_q8a is null if

@@ -3,7 +3,7 @@
 // bits for scales, and the 16 bits of d in four places (ops/formats/iq1_m.h).
 
 #include "cpu/kernels/codec_iq.inl.h"
-#include "cpu/kernels/lattice_avx2.inl.h"
+#include "cpu/kernels/lattice_codes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
@@ -14,15 +14,17 @@ struct Codec<Arch, IQ1_MWeights> : IQCodec {
   static constexpr bool kHasShifts = true;
   static constexpr bool kTwoScales = true;
   using Header = IQHeader<Arch, 16>;
-  static WEFT_INLINE Header header(const std::byte* block) {
+  static WEFT_INLINE IQScales scales(const std::byte* block) {
     const auto all = read<std::uint64_t>(block + 48);
     const auto half = static_cast<std::uint16_t>((all >> 12 & 0xf) | (all >> 24 & 0xf0) |
                                                  (all >> 36 & 0xf00) | (all >> 48 & 0xf000));
     std::uint64_t numbers = 0;
 #pragma GCC unroll 16
     for (int s = 0; s < 16; ++s) numbers |= (all >> (s / 4 * 16 + s % 4 * 3) & 7) << 4 * s;
-    return Header::odd(Simd<Arch>::f16(reinterpret_cast<const std::byte*>(&half)) * 0.125f,
-                       numbers);
+    return {Simd<Arch>::f16(reinterpret_cast<const std::byte*>(&half)) * 0.125f, numbers};
+  }
+  static WEFT_INLINE Header header(const std::byte* block) {
+    return Header::odd(scales(block));
   }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {

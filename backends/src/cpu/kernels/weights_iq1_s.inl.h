@@ -3,7 +3,7 @@
 // its scale and the sign of its shift (ops/formats/iq1_s.h).
 
 #include "cpu/kernels/codec_iq.inl.h"
-#include "cpu/kernels/lattice_avx2.inl.h"
+#include "cpu/kernels/lattice_codes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
@@ -13,11 +13,14 @@ struct Codec<Arch, IQ1_SWeights> : IQCodec {
   static constexpr int kBlockElems = 256, kBlockBytes = 50, kGroups = 8, kCoordinates = 8;
   static constexpr bool kHasShifts = true;
   using Header = IQHeader<Arch, 8>;
-  static WEFT_INLINE Header header(const std::byte* block) {
+  static WEFT_INLINE IQScales scales(const std::byte* block) {
     std::uint64_t numbers = 0;
 #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) numbers |= (byte(block, 35 + 2 * s) >> 4 & 7u) << 4 * s;
-    return Header::odd(Simd<Arch>::f16(block) * 0.125f, numbers);
+    return {Simd<Arch>::f16(block) * 0.125f, numbers};
+  }
+  static WEFT_INLINE Header header(const std::byte* block) {
+    return Header::odd(scales(block));
   }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {

@@ -3,7 +3,7 @@
 // scales (ops/formats/iq2_s.h).
 
 #include "cpu/kernels/codec_iq.inl.h"
-#include "cpu/kernels/lattice_avx2.inl.h"
+#include "cpu/kernels/lattice_codes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
@@ -13,10 +13,11 @@ struct Codec<Arch, IQ2_SWeights> : IQCodec {
   static constexpr int kBlockElems = 256, kBlockBytes = 82, kGroups = 8, kCoordinates = 8;
   static constexpr bool kTwoScales = true;
   using Header = IQHeader<Arch, 16>;
-  static WEFT_INLINE Header header(const std::byte* block) {
+  static WEFT_INLINE IQScales scales(const std::byte* block) {
     const auto numbers = read<std::uint64_t>(block + 74);
-    return Header::odd(Simd<Arch>::f16(block) * 0.125f, numbers);
+    return {Simd<Arch>::f16(block) * 0.125f, numbers};
   }
+  static WEFT_INLINE Header header(const std::byte* block) { return Header::odd(scales(block)); }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {
     const unsigned high = byte(block, 66 + group);

@@ -3,8 +3,8 @@
 // (ops/formats/iq2_xs.h).
 
 #include "cpu/kernels/codec_iq.inl.h"
-#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
+#include "cpu/kernels/lattice_codes.inl.h"
 #include "cpu/kernels/lattice_eights.inl.h"
 
 namespace weft::cpu {
@@ -14,10 +14,11 @@ struct Codec<Arch, IQ2_XSWeights> : IQCodec {
   static constexpr int kBlockElems = 256, kBlockBytes = 74, kGroups = 8, kCoordinates = 8;
   static constexpr bool kTwoScales = true;
   using Header = IQHeader<Arch, 16>;
-  static WEFT_INLINE Header header(const std::byte* block) {
+  static WEFT_INLINE IQScales scales(const std::byte* block) {
     const auto numbers = read<std::uint64_t>(block + 66);
-    return Header::odd(Simd<Arch>::f16(block) * 0.125f, numbers);
+    return {Simd<Arch>::f16(block) * 0.125f, numbers};
   }
+  static WEFT_INLINE Header header(const std::byte* block) { return Header::odd(scales(block)); }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {
     const auto q = read<std::uint64_t>(block + 2 + 8 * group);

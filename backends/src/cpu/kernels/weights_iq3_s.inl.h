@@ -3,8 +3,8 @@
 // (ops/formats/iq3_s.h).
 
 #include "cpu/kernels/codec_iq.inl.h"
-#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
+#include "cpu/kernels/lattice_codes.inl.h"
 #include "cpu/kernels/lattice_fours.inl.h"
 
 namespace weft::cpu {
@@ -13,10 +13,11 @@ template <class Arch>
 struct Codec<Arch, IQ3_SWeights> : IQCodec {
   static constexpr int kBlockElems = 256, kBlockBytes = 110, kGroups = 8, kCoordinates = 4;
   using Header = IQHeader<Arch, 8>;
-  static WEFT_INLINE Header header(const std::byte* block) {
+  static WEFT_INLINE IQScales scales(const std::byte* block) {
     const auto numbers = read<std::uint32_t>(block + 106);
-    return Header::odd(Simd<Arch>::f16(block), numbers);
+    return {Simd<Arch>::f16(block), numbers};
   }
+  static WEFT_INLINE Header header(const std::byte* block) { return Header::odd(scales(block)); }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {
     const unsigned ninths = byte(block, 66 + group);

@@ -3,8 +3,8 @@
 // for its scale (ops/formats/iq3_xxs.h).
 
 #include "cpu/kernels/codec_iq.inl.h"
-#include "cpu/kernels/lattice_avx2.inl.h"
 #include "cpu/kernels/lattice_bytes.inl.h"
+#include "cpu/kernels/lattice_codes.inl.h"
 #include "cpu/kernels/lattice_fours.inl.h"
 
 namespace weft::cpu {
@@ -13,11 +13,14 @@ template <class Arch>
 struct Codec<Arch, IQ3_XXSWeights> : IQCodec {
   static constexpr int kBlockElems = 256, kBlockBytes = 98, kGroups = 8, kCoordinates = 4;
   using Header = IQHeader<Arch, 8>;
-  static WEFT_INLINE Header header(const std::byte* block) {
+  static WEFT_INLINE IQScales scales(const std::byte* block) {
     std::uint64_t numbers = 0;
 #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) numbers |= (byte(block, 69 + 4 * s) >> 4) << 4 * s;
-    return Header::odd(Simd<Arch>::f16(block) * 0.25f, numbers);
+    return {Simd<Arch>::f16(block) * 0.25f, numbers};
+  }
+  static WEFT_INLINE Header header(const std::byte* block) {
+    return Header::odd(scales(block));
   }
   template <int kPart>
   static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int group) {

@@ -1,6 +1,6 @@
 // Computes the gate and up projections into scratch, one block of tokens and columns at a time,
-// and combines them. With weights in panels, a block has as many tokens as one pass over the
-// weights serves. Blocks of one token are wide: kernels prefetch only weights of their own columns,
+// and combines them. A block has as many tokens as one pass over the weights serves. Blocks of one
+// token are wide: kernels prefetch only weights of their own columns,
 // so every block starts with weights that were not prefetched.
 
 #include "weft/ops/gated_linear.h"
@@ -11,17 +11,12 @@
 
 #include "cpu/ops/elementwise_rows.h"
 #include "cpu/ops/projection.h"
-#include "cpu/panels.h"
 
 namespace weft::cpu {
 namespace {
 
 constexpr std::int64_t kCols = 64, kColsOfOne = 1024;
 
-// Tokens per block.
-std::int64_t block_rows(DType gate, DType up) {
-  return in_panels(gate) || in_panels(up) ? kPanelTokens : 32;
-}
 // Bytes of one of the two parts of a block with that many tokens, or with one.
 std::int64_t part_bytes(std::int64_t rows) {
   return align_up(std::max(rows * kCols, kColsOfOne) * static_cast<std::int64_t>(sizeof(float)));
@@ -56,12 +51,11 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
 
 template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
-  const std::int64_t rows = block_rows(args.in[1].dtype, args.in[2].dtype);
   const std::int64_t cols = region.row1 - region.row0 == 1 ? kColsOfOne : kCols;
   for (std::int64_t c = region.col0; c < region.col1; c += cols) {
-    for (std::int64_t t = region.row0; t < region.row1; t += rows) {
-      run_block<Arch>(args,
-                      {t, std::min(t + rows, region.row1), c, std::min(c + cols, region.col1)});
+    for (std::int64_t t = region.row0; t < region.row1; t += kPanelTokens) {
+      run_block<Arch>(
+          args, {t, std::min(t + kPanelTokens, region.row1), c, std::min(c + cols, region.col1)});
     }
   }
 }
@@ -75,8 +69,7 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   const auto* combine = first_fit(kRows, has);
   if (!kernel || !combine) return std::nullopt;
   kernel->run = combine->run;
-  kernel->scratch_bytes +=
-      2 * part_bytes(std::min(in[0].shape.rows().bound, block_rows(in[1].dtype, in[2].dtype)));
+  kernel->scratch_bytes += 2 * part_bytes(std::min(in[0].shape.rows().bound, kPanelTokens));
   return kernel;
 }
 

@@ -38,23 +38,16 @@ WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, const Machine
   return row;
 }
 
-namespace {
-
-std::int64_t scratch_for(const TensorSpec& x, std::span<const TensorSpec> weights) {
-  const bool panels =
-      std::ranges::any_of(weights, [](const TensorSpec& w) { return in_panels(w.dtype); });
-  return std::max(kLinearScratch, panels ? panels_scratch(x.shape.rows().bound) : 0);
-}
-
-}  // namespace
-
 std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x,
                                         std::span<const TensorSpec> weights, FeatureSet has) {
   std::vector<std::string> names;
   const InstructionSet* used = nullptr;
+  std::int64_t scratch = kDecodedPiece;
   for (const TensorSpec& w : weights) {
     const WeightRow row = projection_row(x, w, has);
     if (!row) return std::nullopt;
+    if (x.dtype == q8a || row.kernels.panels_from_f32)
+      scratch = projection_scratch(x.shape.rows().bound);
     const std::string name = to_lower(w.dtype.name());
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     used = std::max(used, row.isa);  // pointers into the one list
@@ -62,7 +55,7 @@ std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x
   const std::string what =
       fmt::format("{} {} x {}", op, to_lower(x.dtype.name()), fmt::join(names, "+"));
   return Kernel{.row = row_name(what, *used),
-                .scratch_bytes = scratch_for(x, weights),
+                .scratch_bytes = scratch,
                 .granule = kProjectionGranule,
                 .token_tiles = token_tiles(x.dtype)};
 }

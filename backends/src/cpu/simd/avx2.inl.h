@@ -142,52 +142,6 @@ struct Bytes {
   }
 };
 
-// Eight lanes; lane i adds elements 4i .. 4i + 3.
-struct EightLanes {
-  using Lanes = __m256;
-  static WEFT_INLINE Lanes zero() { return _mm256_setzero_ps(); }
-  template <class Codec>
-  static WEFT_INLINE __m256 scale(const float* scales) {
-    if constexpr (Codec::kTwoScales)
-      return _mm256_set_m128(_mm_broadcast_ss(scales + 1), _mm_broadcast_ss(scales));
-    return _mm256_broadcast_ss(scales);
-  }
-  static WEFT_INLINE __m256 fused(__m256 lanes, __m256i sums, __m256 w_scale, __m256 a_scale) {
-    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), _mm256_mul_ps(w_scale, a_scale), lanes);
-  }
-  static WEFT_INLINE Lanes subtract(Lanes lanes, const float* mins, const float* sums) {
-    return _mm256_fnmadd_ps(_mm256_loadu_ps(mins), _mm256_loadu_ps(sums), lanes);
-  }
-};
-
-// vpmaddubsw takes one unsigned operand: |w|, so the sign of w moves to a. Pairs stay below
-// 2 * 128 * 127 < 2^15.
-template <class Arch, class Codec>
-struct Dot<Arch, Codec, Avx2> : EightLanes {
-  struct Weights {
-    __m256i w, magnitude;
-    __m256 scale;
-  };
-  struct Activations {
-    __m256i a;
-    __m256 scale;
-  };
-  static WEFT_INLINE Weights weights(Bytes<Arch> codes, const float* scales) {
-    if constexpr (Codec::kOffset != 0) codes = codes.minus(Codec::kOffset);
-    return {codes.v, _mm256_abs_epi8(codes.v), scale<Codec>(scales)};
-  }
-  static WEFT_INLINE Activations activations(const std::byte* block) {
-    return {Bytes<Arch>::load(block + ActivationBlock::kCodes).v,
-            _mm256_broadcast_ss(reinterpret_cast<const float*>(block))};
-  }
-  static WEFT_INLINE Lanes add(Lanes lanes, const Weights& w, const Activations& a) {
-    constexpr bool kHasSign = Codec::kSigned || Codec::kOffset != 0;
-    const __m256i pairs = kHasSign ? _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(a.a, w.w))
-                                   : _mm256_maddubs_epi16(w.w, a.a);
-    return fused(lanes, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)), w.scale, a.scale);
-  }
-};
-
 template <class Arch>
 struct Lookup {
   using B = Bytes<Arch>;

@@ -69,18 +69,6 @@ struct Quarters : Quarters<typename Arch::Base> {};
 template <class Arch>
 struct QuantizedCodes;
 
-// Exact integer dot products of 32 weight codes with 32 activation codes, added to a vector of
-// float lanes:
-//   lanes += float(partial sums of w * a) * (scale of the weights * scale of the activations)
-// One vector per output element takes all of its blocks in the order of K and is summed across
-// lanes once at the end, so an element's bits do not depend on what else is computed with it.
-//
-// A codec declares how to read its codes: kSigned (signed bytes), or unsigned with kOffset to be
-// subtracted. Activations are blocks of Q8A with codes within -127 .. 127, so that no 16-bit sum
-// saturates. `As` is the set whose traits Arch uses.
-template <class Arch, class Codec, class As = Arch>
-struct Dot : Dot<Arch, Codec, typename As::Base> {};
-
 // Vectors with one element for each row of a panel (simd/sixteen.inl.h); from AVX2 on.
 template <class Arch>
 struct Sixteen : Sixteen<typename Arch::Base> {};

@@ -1,7 +1,7 @@
 #pragma once
 // Vectors with one element for each of the 16 rows of a panel: words, which are four codes or an
 // integer, and floats. They take one register with AVX-512, two with AVX2. All instruction sets
-// compute the same bits.
+// compute the same bits. Here for sets with AVX2; for AVX-512: sixteen_avx512.inl.h.
 
 #ifdef __AVX2__
 
@@ -68,6 +68,9 @@ struct Sixteen<Avx2> {
     WEFT_INLINE Floats operator*(Floats o) const {
       return {_mm256_mul_ps(low, o.low), _mm256_mul_ps(high, o.high)};
     }
+    WEFT_INLINE Floats operator+(Floats o) const {
+      return {_mm256_add_ps(low, o.low), _mm256_add_ps(high, o.high)};
+    }
   };
   using Shared = __m256i;  // the same word for all rows
 
@@ -97,11 +100,65 @@ struct Sixteen<Avx2> {
     _mm256_store_ps(p, v.low);
     _mm256_store_ps(p + 8, v.high);
   }
-  static WEFT_INLINE Shared shared(std::int32_t word) { return _mm256_set1_epi32(word); }
-  static WEFT_INLINE Words both(__m256i v) { return {v, v}; }
-  static WEFT_INLINE Words all32(std::int32_t n) { return both(_mm256_set1_epi32(n)); }
-  static WEFT_INLINE Words all8(int n) { return both(_mm256_set1_epi8(static_cast<char>(n))); }
-  static WEFT_INLINE Floats all(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+  static WEFT_INLINE void store(std::byte* p, Words v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v.low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 32), v.high);
+  }
+  // The low kBytes of words, next to each other.
+  template <int kBytes>
+  static WEFT_INLINE void store_low(std::byte* p, Words v) {
+    v = v & all32((1 << 8 * kBytes) - 1);
+    const __m256i words = _mm256_permute4x64_epi64(_mm256_packus_epi32(v.low, v.high), 0xd8);
+    if constexpr (kBytes == 2) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), words);
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(p),
+        _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+  }
+  // Four words of each of 16 rows; row(r) points to those of row r.
+  template <class Row>
+  static WEFT_INLINE void from_rows(Row row, Words (&out)[4]) {
+    __m256i halves[2][4];
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) from_eight(row, 8 * h, halves[h]);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) out[i] = {halves[0][i], halves[1][i]};
+  }
+  static WEFT_INLINE __m128i load128(const std::byte* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+  template <class Row>
+  static WEFT_INLINE void from_eight(Row row, int first, __m256i (&out)[4]) {
+    __m256i v[4];  // rows i and 4 + i
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      v[i] = _mm256_castsi128_si256(load128(row(first + i)));
+      v[i] = _mm256_inserti128_si256(v[i], load128(row(first + 4 + i)), 1);
+    }
+    const __m256i a = _mm256_unpacklo_epi32(v[0], v[1]), b = _mm256_unpackhi_epi32(v[0], v[1]),
+                  c = _mm256_unpacklo_epi32(v[2], v[3]), d = _mm256_unpackhi_epi32(v[2], v[3]);
+    out[0] = _mm256_unpacklo_epi64(a, c);
+    out[1] = _mm256_unpackhi_epi64(a, c);
+    out[2] = _mm256_unpacklo_epi64(b, d);
+    out[3] = _mm256_unpackhi_epi64(b, d);
+  }
+  static WEFT_INLINE Shared shared(std::int32_t word) {
+    return _mm256_set1_epi32(word);
+  }
+  static WEFT_INLINE Words both(__m256i v) {
+    return {v, v};
+  }
+  static WEFT_INLINE Words joined(__m256i low, __m256i high) {
+    return {low, high};
+  }
+  static WEFT_INLINE Words all32(std::int32_t n) {
+    return both(_mm256_set1_epi32(n));
+  }
+  static WEFT_INLINE Words all8(int n) {
+    return both(_mm256_set1_epi8(static_cast<char>(n)));
+  }
+  static WEFT_INLINE Floats all(float x) {
+    return {_mm256_set1_ps(x), _mm256_set1_ps(x)};
+  }
 
   static WEFT_INLINE Words add8(Words a, Words b) {
     return {_mm256_add_epi8(a.low, b.low), _mm256_add_epi8(a.high, b.high)};
@@ -137,7 +194,9 @@ struct Sixteen<Avx2> {
     return {_mm256_srai_epi32(v.low, n), _mm256_srai_epi32(v.high, n)};
   }
   // a | (b & mask)
-  static WEFT_INLINE Words or_masked(Words a, Words b, Words mask) { return a | (b & mask); }
+  static WEFT_INLINE Words or_masked(Words a, Words b, Words mask) {
+    return a | (b & mask);
+  }
   // Bytes that equal `n` become 0.
   static WEFT_INLINE Words clear8(Words v, int n) {
     const __m256i bytes = _mm256_set1_epi8(static_cast<char>(n));
@@ -150,7 +209,9 @@ struct Sixteen<Avx2> {
     return {_mm256_shuffle_epi8(t, numbers.low), _mm256_shuffle_epi8(t, numbers.high)};
   }
   // The integer part of three times b / 256.
-  static WEFT_INLINE Words trits(Words b) { return {trits(b.low), trits(b.high)}; }
+  static WEFT_INLINE Words trits(Words b) {
+    return {trits(b.low), trits(b.high)};
+  }
   static WEFT_INLINE __m256i trits(__m256i b) {
     const auto from = [&](int n) __attribute__((always_inline)) {
       const __m256i first = _mm256_set1_epi8(static_cast<char>(n));
@@ -210,103 +271,6 @@ struct Sixteen<AvxVnni> : Sixteen<Avx2> {
   static WEFT_INLINE Words dot(Words sum, Words w, Shared x) {
     return {_mm256_dpbusd_avx_epi32(sum.low, w.low, x),
             _mm256_dpbusd_avx_epi32(sum.high, w.high, x)};
-  }
-};
-#endif
-
-#ifdef __AVX512BW__
-template <>
-struct Sixteen<Avx512> {
-  using Words = __m512i;
-  using Floats = __m512;
-  using Shared = __m512i;
-
-  static constexpr int kRaise = 0;
-  static constexpr int kTile = 8, kDirectTile = 4;
-  static constexpr bool kAccumulates = true;
-
-  template <bool kFrom, int kMaxCode, bool kSigned, int kLength, class Arch>
-  using Sums = PairSums<Sixteen<Arch>, kFrom, kMaxCode, kSigned, kLength>;
-
-  static WEFT_INLINE Words load(const std::byte* p) { return _mm512_loadu_si512(p); }
-  static WEFT_INLINE Words load_bytes(const std::byte* p) {
-    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-  }
-  static WEFT_INLINE Floats load_f16(const std::byte* p) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-  }
-  static WEFT_INLINE Floats load_floats(const float* p) { return _mm512_load_ps(p); }
-  static WEFT_INLINE void store(float* p, Floats v) { _mm512_store_ps(p, v); }
-  static WEFT_INLINE Shared shared(std::int32_t word) { return _mm512_set1_epi32(word); }
-  static WEFT_INLINE Words all32(std::int32_t n) { return _mm512_set1_epi32(n); }
-  static WEFT_INLINE Words all8(int n) { return _mm512_set1_epi8(static_cast<char>(n)); }
-  static WEFT_INLINE Floats all(float x) { return _mm512_set1_ps(x); }
-
-  static WEFT_INLINE Words add8(Words a, Words b) { return _mm512_add_epi8(a, b); }
-  static WEFT_INLINE Words add16(Words a, Words b) { return _mm512_add_epi16(a, b); }
-  static WEFT_INLINE Words add32(Words a, Words b) { return _mm512_add_epi32(a, b); }
-  static WEFT_INLINE Words sub32(Words a, Words b) { return _mm512_sub_epi32(a, b); }
-  static WEFT_INLINE Words min32(Words a, Words b) { return _mm512_min_epi32(a, b); }
-  static WEFT_INLINE Words max32(Words a, Words b) { return _mm512_max_epi32(a, b); }
-  static WEFT_INLINE Words left16(Words v, int n) {
-    return _mm512_slli_epi16(v, static_cast<unsigned>(n));
-  }
-  static WEFT_INLINE Words right16(Words v, int n) {
-    return _mm512_srli_epi16(v, static_cast<unsigned>(n));
-  }
-  static WEFT_INLINE Words left32(Words v, int n) {
-    return _mm512_slli_epi32(v, static_cast<unsigned>(n));
-  }
-  static WEFT_INLINE Words right32(Words v, int n) {
-    return _mm512_srli_epi32(v, static_cast<unsigned>(n));
-  }
-  static WEFT_INLINE Words signed_right32(Words v, int n) {
-    return _mm512_srai_epi32(v, static_cast<unsigned>(n));
-  }
-  static WEFT_INLINE Words or_masked(Words a, Words b, Words mask) {
-    return _mm512_ternarylogic_epi64(a, b, mask, 0xf8);
-  }
-  static WEFT_INLINE Words clear8(Words v, int n) {
-    return _mm512_maskz_mov_epi8(_mm512_cmpneq_epi8_mask(v, all8(n)), v);
-  }
-  static WEFT_INLINE Words look_up(__m128i table, Words numbers) {
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), numbers);
-  }
-  static WEFT_INLINE Words trits(Words b) {
-    const __m512i one = _mm512_maskz_set1_epi8(_mm512_cmpgt_epu8_mask(b, all8(85)), 1);
-    return _mm512_mask_mov_epi8(one, _mm512_cmpgt_epu8_mask(b, all8(170)), all8(2));
-  }
-
-  static WEFT_INLINE Floats to_floats(Words v) { return _mm512_cvtepi32_ps(v); }
-  static WEFT_INLINE Floats bits_to_floats(Words v) { return _mm512_castsi512_ps(v); }
-  static WEFT_INLINE Floats low_halves(Words v) {
-    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v));
-  }
-  static WEFT_INLINE Floats negate(Floats v) { return _mm512_sub_ps(_mm512_setzero_ps(), v); }
-  static WEFT_INLINE Floats fma(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
-  static WEFT_INLINE Floats fnma(Floats a, Floats b, Floats c) { return _mm512_fnmadd_ps(a, b, c); }
-
-  template <bool kSigned>
-  static WEFT_INLINE Words pair_products(Words w, Shared x) {
-    if constexpr (!kSigned) return _mm512_maddubs_epi16(w, x);
-    return _mm512_maddubs_epi16(
-        _mm512_abs_epi8(w),
-        _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(w), _mm512_setzero_si512(), x));
-  }
-  static WEFT_INLINE Words add_pairs(Words v) { return _mm512_madd_epi16(v, _mm512_set1_epi16(1)); }
-};
-#endif
-
-#ifdef __AVX512VNNI__
-template <>
-struct Sixteen<Avx512Vnni> : Sixteen<Avx512> {
-  static constexpr int kRaise = 128, kTile = 12;
-
-  template <bool kFrom, int, bool, int, class Arch>
-  using Sums = WordSums<Sixteen<Arch>, kFrom>;
-
-  static WEFT_INLINE Words dot(Words sum, Words w, Shared x) {
-    return _mm512_dpbusd_epi32(sum, w, x);
   }
 };
 #endif

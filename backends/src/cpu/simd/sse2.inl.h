@@ -196,10 +196,17 @@ struct Bytes<Sse2> {
   }
 };
 
-// Codes widened to 16 bits; lanes of the first and of the second half of the block are added one
-// after the other.
+// Exact integer dot products of 32 weight codes with 32 activation codes, added to a vector of
+// float lanes:
+//   lanes += float(partial sums of w * a) * (scale of the weights * scale of the activations)
+// One vector per output element takes all of its blocks in the order of K and is summed across
+// lanes once at the end, so an element's bits do not depend on what else is computed with it.
+//
+// A codec declares how to read its codes: kSigned (signed bytes), or unsigned with kOffset to be
+// subtracted. Codes are widened to 16 bits; lanes of the first and of the second half of the block
+// are added one after the other.
 template <class Arch, class Codec>
-struct Dot<Arch, Codec, Sse2> {
+struct Dot {
   using Lanes = __m128;
   struct Weights {
     __m128i w[4];
