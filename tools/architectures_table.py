@@ -21,7 +21,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
-import compare
+import compare_tables
 PAGE = ROOT / "docs" / "architectures.md"
 COLUMNS = ("architecture", "models", "family", "page", "lines", "error", "state", "prefill",
            "decode", "not supported")
@@ -95,12 +95,12 @@ def shares(path):
     """By phase and architecture: the share of the arithmetic in prefill, of the reads in decode."""
     found = {"prefill": {}, "decode": {}}
     for result in json.loads(path.read_text()).values():
-        runs = result["programs"].get(compare.OURS)
+        runs = result["programs"].get(compare_tables.OURS)
         if not runs or result["depth"] != 0 or result["phase"] not in found:
             continue
         if "architecture" not in runs[0]:
             sys.exit(f"{path}: '{result['model']}' has no architecture: measure it again")
-        cell, phase = compare.Cell(runs, runs), found[result["phase"]]
+        cell, phase = compare_tables.Cell(runs, runs), found[result["phase"]]
         share = cell.products if result["phase"] == "prefill" else cell.reads
         name = runs[0]["architecture"]
         phase[name] = min(phase.get(name, share), share)
@@ -134,7 +134,7 @@ def main():
         measured["state"] = {name: f"{state:.0f} B" for name, state in states.items()}
     if args.results:
         for phase, of in shares(args.results).items():
-            measured[phase] = {name: compare.percent(share) for name, share in of.items()}
+            measured[phase] = {name: compare_tables.percent(share) for name, share in of.items()}
     known = pages()
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for name in sorted(known):

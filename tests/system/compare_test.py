@@ -2,6 +2,7 @@
 program."""
 
 import json
+import platform
 import subprocess
 import sys
 import unittest
@@ -67,6 +68,13 @@ class Compare(SystemTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("| model | program, tokens/s | 1 | 3 |", done.stdout)
         self.assertIn("| weft-stories | decode of 2 | 9 | weft |", done.stdout)
+
+    @unittest.skipUnless(platform.machine() in ("x86_64", "AMD64"), "needs SSE2")
+    def test_instruction_sets_are_programs(self):
+        done = self.compare("-m", MODEL, "-p", 8, "-n", 0, "--rounds", 1, "--isa", "sse2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| weft-stories | weft, sse2 |", done.stdout)
+        self.assertRegex(done.stdout, r"int8, 1 threads \| .*, pmaddwd and paddd xmm \|")
 
     def test_a_peer_that_fails_is_left_out(self):
         done = self.compare("-m", MODEL, "-p", 8, "-n", 0, "--llama-bench",

@@ -1,6 +1,9 @@
 // Loops of one instruction, in assembly: if a compiler kept one of the sums in memory, that would
 // be measured instead.
 
+#include <array>
+#include <string_view>
+
 #include "limits.h"
 #include "together.h"
 
@@ -11,9 +14,15 @@ constexpr int kPasses = 12;
 constexpr std::int64_t kTurns = 1 << 17;  // of a loop, a few hundred thousand cycles and more
 
 struct Loop {
-  const char* instruction;
-  double multiply_adds;  // of one turn
-  void (*run)(std::int64_t turns);
+  const char* instruction = "";
+  double multiply_adds = 0;  // of one turn
+  void (*run)(std::int64_t turns) = nullptr;
+};
+
+// The best loops of an instruction set.
+struct Loops {
+  std::string_view set;
+  Loop int8, f32;
 };
 
 #if defined(__x86_64__)
@@ -149,32 +158,33 @@ void mulps_xmm(std::int64_t turns) {
 
 #undef WEFT_SUMS
 
-Loop int8_loop() {
-  if (__builtin_cpu_supports("avx512vnni")) return {"vpdpbusd zmm", 16 * 64, vpdpbusd_zmm};
-  if (__builtin_cpu_supports("avx512bw"))
-    return {"vpmaddubsw, vpmaddwd and vpaddd zmm", 8 * 64, vpmaddubsw_zmm};
-  if (__builtin_cpu_supports("avxvnni")) return {"vpdpbusd ymm", 12 * 32, vpdpbusd_ymm};
-  if (__builtin_cpu_supports("avx2"))
-    return {"vpmaddubsw, vpmaddwd and vpaddd ymm", 8 * 32, vpmaddubsw_ymm};
-  return {"pmaddwd and paddd xmm", 8 * 8, pmaddwd_xmm};
-}
+constexpr Loop kVnniZmm{"vpdpbusd zmm", 16 * 64, vpdpbusd_zmm};
+constexpr Loop kFmaZmm{"vfmadd zmm", 16 * 16, vfmadd_zmm},
+    kFmaYmm{"vfmadd ymm", 12 * 8, vfmadd_ymm};
 
-Loop f32_loop() {
-  if (__builtin_cpu_supports("avx512f")) return {"vfmadd zmm", 16 * 16, vfmadd_zmm};
-  if (__builtin_cpu_supports("fma")) return {"vfmadd ymm", 12 * 8, vfmadd_ymm};
-  return {"mulps and addps xmm", 8 * 4, mulps_xmm};
-}
+constexpr Loops kLoops[] = {
+    {"avx512vbmi", kVnniZmm, kFmaZmm},
+    {"avx512vnni", kVnniZmm, kFmaZmm},
+    {"avx512", {"vpmaddubsw, vpmaddwd and vpaddd zmm", 8 * 64, vpmaddubsw_zmm}, kFmaZmm},
+    {"avxvnni", {"vpdpbusd ymm", 12 * 32, vpdpbusd_ymm}, kFmaYmm},
+    {"avx2", {"vpmaddubsw, vpmaddwd and vpaddd ymm", 8 * 32, vpmaddubsw_ymm}, kFmaYmm},
+    {"sse2",
+     {"pmaddwd and paddd xmm", 8 * 8, pmaddwd_xmm},
+     {"mulps and addps xmm", 8 * 4, mulps_xmm}},
+};
 
 #else
 
-Loop int8_loop() {
-  return {};
-}
-Loop f32_loop() {
-  return {};
-}
+constexpr std::array<Loops, 0> kLoops{};
 
 #endif
+
+Loops loops_of(std::string_view set) {
+  for (const Loops& loops : kLoops) {
+    if (loops.set == set) return loops;
+  }
+  return {};
+}
 
 ArithmeticLimit measure(const Loop& loop, int threads) {
   if (loop.run == nullptr) return {};
@@ -187,11 +197,11 @@ ArithmeticLimit measure(const Loop& loop, int threads) {
 
 }  // namespace
 
-ArithmeticLimit measure_int8(int threads) {
-  return measure(int8_loop(), threads);
+ArithmeticLimit measure_int8(int threads, std::string_view set) {
+  return measure(loops_of(set).int8, threads);
 }
-ArithmeticLimit measure_f32(int threads) {
-  return measure(f32_loop(), threads);
+ArithmeticLimit measure_f32(int threads, std::string_view set) {
+  return measure(loops_of(set).f32, threads);
 }
 
 }  // namespace weft::bench

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace weft::bench {
 
@@ -31,9 +32,10 @@ struct ArithmeticLimit {
   std::string instruction;  // "vpdpbusd zmm"
 };
 
-// Sums of byte products in 32 bits, and of float products in floats, with the widest instruction
-// that the processor has, on independent registers.
-ArithmeticLimit measure_int8(int threads);
-ArithmeticLimit measure_f32(int threads);
+// Sums of byte products in 32 bits, and of float products in floats, with the best instructions of
+// an instruction set of the cpu backend, on independent registers. Measures nothing for names that
+// it does not know. REQUIRES: the processor has the set.
+ArithmeticLimit measure_int8(int threads, std::string_view set);
+ArithmeticLimit measure_f32(int threads, std::string_view set);
 
 }  // namespace weft::bench

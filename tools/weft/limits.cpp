@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/backends/choices.h"
 #include "weft/base/tuned_values.h"
 #include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
@@ -21,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;  // of the file and of how limits are measured
+constexpr int kVersion = 2;  // of the file and of how limits are measured
 
 Json json_of(const bench::ArithmeticLimit& limit) {
   return {{"multiply_adds_per_second", limit.multiply_adds_per_second},
@@ -107,8 +108,8 @@ void keep(const std::string& key, const Limits& limits) {
 Limits measure_limits(int threads, std::int64_t max_bytes) {
   return {.threads = threads,
           .reads = bench::measure_reads(threads, max_bytes),
-          .int8 = bench::measure_int8(threads),
-          .f32 = bench::measure_f32(threads)};
+          .int8 = bench::measure_int8(threads, cpu_backend_isa()),
+          .f32 = bench::measure_f32(threads, cpu_backend_isa())};
 }
 
 std::string to_json(const Limits& limits) {
@@ -136,7 +137,8 @@ std::string to_text(const std::vector<Limits>& limits) {
 }
 
 Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
-  const std::string key = fmt::format("{}, {} threads", processor_name(), threads);
+  const std::string key =
+      fmt::format("{}, {}, {} threads", processor_name(), cpu_backend_isa(), threads);
   if (!again) {
     try {
       const Json kept = read_kept().at("machines").at(key);
@@ -158,7 +160,8 @@ namespace {
 int limits(int argc, char** argv) {
   cli::App app(
       "Measures the limits of this machine once and stores them for `weft profile`: bytes read per "
-      "second, multiply-adds of int8 and of f32.",
+      "second, multiply-adds of int8 and of f32 with the instruction set that is used "
+      "(WEFT_CPU_ISA).",
       "weft limits");
   int threads = 0;
   bool again = false, as_json = false;

@@ -11,9 +11,9 @@
 //            MXFP4, of 4k + 1 bytes, it has 1 byte. A panel stores unit by unit: the first unit of
 //            rows 0, 1, ... 15, then the second, and so on. Units are in the order of the plain
 //            form, except in Q2_K, Q3_K, Q5_K, Q6_K and TQ1_0, which have them in the order of use
-//            (panels.cpp). Bytes of a unit are those of the plain form, except if four neighbours
-//            share a byte: their bits are exchanged so that each has its own byte (in Q1_0, Q2_0
-//            and the fifth bits of Q5_0 and Q5_1)
+//            (panel_layouts.h). Bytes of a unit are those of the plain form, except if four
+//            neighbours share a byte: their bits are exchanged so that each has its own byte (in
+//            Q1_0, Q2_0 and the fifth bits of Q5_0 and Q5_1)
 //   halves   those of rows 0, 1, ... 15 of one block, then of the next. They precede every second
 //            block, for it and its successor, if it has one; halves of 1 byte every fourth block
 //

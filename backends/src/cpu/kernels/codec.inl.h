@@ -175,7 +175,8 @@ struct PanelCodecBase {
   static WEFT_INLINE Words byte(Words words, int b) {
     return b == 3 ? S::right32(words, 24) : S::right32(words, 8 * b) & S::all32(0xff);
   }
-  // The bit of elements 4i .. 4i + 3 in the bytes of a unit of one bit per element (panels.cpp).
+  // The bit of elements 4i .. 4i + 3 in the bytes of a unit of one bit per element
+  // (panel_layouts.h).
   static constexpr int bit_of(int i) { return 4 * (i % 2) + i / 2; }
   // Moves bits up, or down if `up` is negative.
   static WEFT_INLINE Words moved(Words bits, int up) {

@@ -24,8 +24,8 @@ struct Codec<Arch, Q2_0Weights> : IQCodec {
 };
 
 #ifdef __AVX2__
-// Units: four of codes, each one's pairs of bits in the order of panels.cpp: pair n of its bytes
-// belongs to weights 4n .. 4n + 3. Halves: d.
+// Units: four of codes, each one's pairs of bits in the order of panel_layouts.h: pair n of its
+// bytes belongs to weights 4n .. 4n + 3. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, Q2_0Weights> : PanelCodecBase<Arch> {
   using P = PanelCodecBase<Arch>;
