@@ -32,6 +32,10 @@ target_compile_options(weft_compile_options INTERFACE
 set(noise -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 target_compile_options(weft_compile_options INTERFACE
   "$<$<BOOL:$<TARGET_PROPERTY:WEFT_PRECOMPILED>>:${noise}>")
+# char has a sign, as on x86, also where compilers default to none.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(weft_compile_options INTERFACE -fsigned-char)
+endif()
 # Binaries must not contain the path of the source tree: error messages name files relative to the
 # root. ccache with a base directory passes relative names to the compiler, hence the second form.
 file(RELATIVE_PATH root_from_build ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})

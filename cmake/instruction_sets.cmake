@@ -47,3 +47,18 @@ weft_instruction_set(avx512vbmi
   FEATURES avx512vbmi=7.0.ecx.1 REGISTERS zmm
   FLAGS -mavx512vbmi
   KERNELS lattice)
+weft_instruction_set(armv8
+  TAG Armv8 PROCESSOR "aarch64|arm64|ARM64" DESCRIPTION "Armv8-A"
+  FEATURES asimd=hwcap.1
+  FLAGS -march=armv8-a
+  KERNELS float integer lattice)
+weft_instruction_set(neon
+  TAG Neon EXTENDS armv8 PROCESSOR "aarch64|arm64|ARM64" DESCRIPTION "Armv8.2-A with dot products"
+  FEATURES asimddp=hwcap.20
+  FLAGS -march=armv8.2-a+dotprod
+  KERNELS integer lattice)
+weft_instruction_set(neon_i8mm
+  TAG NeonI8mm EXTENDS neon PROCESSOR "aarch64|arm64|ARM64" DESCRIPTION "Armv8.6-A with products of int8 matrices"
+  FEATURES i8mm=hwcap2.13
+  FLAGS -march=armv8.2-a+dotprod+i8mm
+  KERNELS integer lattice)

@@ -197,7 +197,11 @@ function(weft_kernel_headers target)
       string(APPEND traits "#include \"cpu/simd/${isa}.inl.h\"\n")
     endif()
   endforeach()
-  file(CONFIGURE OUTPUT ${folder}/cpu/simd/simd.inl.h @ONLY CONTENT "${made}#include \"cpu/simd/primary.inl.h\"\n${traits}#include \"cpu/simd/sixteen.inl.h\"\n#include \"cpu/simd/sixteen_avx512.inl.h\"\n")
+  foreach(file IN ITEMS sixteen sixteen_avx2 sixteen_avx512 sixteen_neon)
+    string(APPEND traits "#include \"cpu/simd/${file}.inl.h\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/cpu/simd/simd.inl.h @ONLY CONTENT
+    "${made}#include \"cpu/simd/primary.inl.h\"\n${traits}")
   list(LENGTH WEFT_ISAS n_sets)
   file(CONFIGURE OUTPUT ${folder}/cpu/isa_tags.h @ONLY CONTENT "${made}namespace weft::cpu {\n\n${tags}\n}  // namespace weft::cpu\n")
   file(CONFIGURE OUTPUT ${folder}/cpu/feature_list.h @ONLY CONTENT

@@ -27,7 +27,7 @@ SHAPE = "D=256,F=512,L=2,H=4,G=2,V=512"
 
 
 def sets():
-    """Names of instruction sets, without sse2, which rounds products."""
+    """Names of instruction sets of all processors, without sse2, which rounds products."""
     text = (SOURCE / "cmake/instruction_sets.cmake").read_text()
     found = re.findall(r"^weft_instruction_set\((\w+)$", text, re.MULTILINE)
     return [name for name in found if name != "sse2"]
@@ -49,7 +49,7 @@ class SameBitsTest(SystemTest):
         for name in sets():
             path = self.folder / name
             r = run("weft", *TRACE, *flags, "-o", path, env={"WEFT_CPU_ISA": name})
-            if "this machine lacks" not in r.err:
+            if "this machine lacks" not in r.err and "unknown instruction set" not in r.err:
                 self.assertEqual(r.code, 0, r.err)
                 paths[name] = path
         if not paths:

@@ -10,6 +10,8 @@ import unittest
 BIN = pathlib.Path(os.environ["WEFT_BIN"])
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 MODEL = SOURCE / "examples/models/weft-stories.gguf"
+# Runs programs of another processor, if they were built for one.
+EMULATOR = os.environ.get("WEFT_EMULATOR", "").split()
 TIMEOUT = 240
 # Sanitizers use memory and address space, so those of the program cannot be measured.
 SANITIZED = bool(os.environ.get("WEFT_SANITIZE"))
@@ -26,7 +28,7 @@ class Result:
 
 def run(program, *args, stdin=b"", stdout=subprocess.PIPE, env=None):
     """Runs BIN/program and waits for its end."""
-    command = [str(BIN / program), *map(str, args)]
+    command = [*EMULATOR, str(BIN / program), *map(str, args)]
     process = subprocess.run(command, input=stdin, stdout=stdout, stderr=subprocess.PIPE,
                              timeout=TIMEOUT,
                              env={**CLEAN, **(env or {})}, check=False)

@@ -173,6 +173,39 @@ constexpr Loops kLoops[] = {
      {"mulps and addps xmm", 8 * 4, mulps_xmm}},
 };
 
+#elif defined(__aarch64__)
+
+// Sums in v0 to v15; v31 has the factors. All start at 0, or at 0.5 for floats.
+#define WEFT_LOOP(name, start, instruction)                                                     \
+  void name(std::int64_t turns) {                                                               \
+    asm volatile(".arch armv8.2-a+dotprod+i8mm\n" start                                         \
+                 "1:\n"                                                                         \
+                 ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n" instruction \
+                 "\n.endr\n"                                                                    \
+                 "subs %0, %0, #1\n b.ne 1b\n"                                                  \
+                 : "+r"(turns)                                                                  \
+                 :                                                                              \
+                 : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",    \
+                   "v12", "v13", "v14", "v15", "v31", "cc");                                    \
+  }
+#define WEFT_START(zero) \
+  ".irp sum, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 31\n" zero "\n.endr\n"
+
+WEFT_LOOP(smmla, WEFT_START("movi v\\sum\\().4s, #0"), "smmla v\\sum\\().4s, v31.16b, v31.16b")
+WEFT_LOOP(sdot, WEFT_START("movi v\\sum\\().4s, #0"), "sdot v\\sum\\().4s, v31.16b, v31.16b")
+WEFT_LOOP(smlal, WEFT_START("movi v\\sum\\().4s, #0"), "smlal v\\sum\\().8h, v31.8b, v31.8b")
+WEFT_LOOP(fmla, WEFT_START("fmov v\\sum\\().4s, #0.5"), "fmla v\\sum\\().4s, v31.4s, v31.4s")
+
+#undef WEFT_START
+#undef WEFT_LOOP
+
+constexpr Loop kFmla{"fmla 4s", 16 * 4, fmla};
+constexpr Loops kLoops[] = {
+    {"neon_i8mm", {"smmla", 16 * 32, smmla}, kFmla},
+    {"neon", {"sdot", 16 * 16, sdot}, kFmla},
+    {"armv8", {"smlal 8h", 16 * 8, smlal}, kFmla},
+};
+
 #else
 
 constexpr std::array<Loops, 0> kLoops{};

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: install.sh LIST...
 #
-# Installs the missing packages of tools/packages/LIST.txt. Prints nothing if none is missing.
+# Installs the missing packages of tools/packages/LIST.txt, NAME:ARCHITECTURE from the packages for
+# another processor. Prints nothing if none is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -32,6 +33,10 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y "$@" >> "$log" 2>&1; }
+mapfile -t foreign < <(printf '%s\n' "${missing[@]}" | sed -n 's/.*://p' | sort -u)
+for architecture in "${foreign[@]}"; do
+  "${as_root[@]}" dpkg --add-architecture "$architecture"
+done
 # Update first: the package lists of a fresh machine may be missing or stale.
 if ! { apt update && apt install --no-install-recommends "${missing[@]}"; }; then
   cat "$log" >&2

@@ -143,7 +143,7 @@ struct PanelCodec {
   static constexpr bool kExists = false;
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 
 template <class Arch>
 struct PanelCodecBase {

@@ -145,7 +145,7 @@ struct IQHeader {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 template <class Arch>
 struct IQ4Panel : PanelCodecBase<Arch> {
   using S = Sixteen<Arch>;

@@ -3,7 +3,7 @@
 
 #include "cpu/kernels/codec.inl.h"
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 
 namespace weft::cpu {
 

@@ -61,9 +61,18 @@ struct LatticeWords {
   }
 };
 
-// The codes of a sub-block, from the block unpacked.
+// The codes of a sub-block, from the block unpacked:
+//   take(block, taken)              unpacks a block of a row
+//   store(taken, g, offset, out)    the 32 codes of sub-block g, plus an offset
+//   dots(rows, g, x, halves)        sums of products with 32 codes of activations, over the first
+//                                   and the second half of the sub-block, for each of 16 rows
 template <class Arch, class C>
 struct LatticeCodes {
+  using S = Sixteen<Arch>;
+  using Words = typename S::Words;
+  using Taken = LatticeTaken;
+
+  static WEFT_INLINE void take(const std::byte* block, Taken& taken) { C::take(block, taken); }
   static WEFT_INLINE __m256i points(const LatticeTaken& taken, int g) {
     if constexpr (C::kCoordinates == 8) {
       const std::uint16_t* n = taken.points + 4 * g;
@@ -102,6 +111,11 @@ struct LatticeCodes {
       return _mm256_sub_epi8(_mm256_xor_si256(s.magnitude, s.minus), s.minus);
     }
   }
+  static WEFT_INLINE void store(const LatticeTaken& taken, int g, int offset, std::byte* out) {
+    const __m256i raised =
+        _mm256_add_epi8(codes(taken, g), _mm256_set1_epi8(static_cast<char>(offset)));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(out), raised);
+  }
   // The products with 32 activations, neighbours added: at most 2 * 63 * 127.
   static WEFT_INLINE __m256i pair_products(const LatticeTaken& taken, int g, __m256i x) {
     if constexpr (C::kHasShifts) {
@@ -112,6 +126,30 @@ struct LatticeCodes {
       const __m256i sign = _mm256_or_si256(s.minus, _mm256_set1_epi8(1));
       return _mm256_maddubs_epi16(s.magnitude, _mm256_sign_epi8(x, sign));
     }
+  }
+  // The sums over both halves of a sub-block, of eight rows.
+  static WEFT_INLINE void add_up(const LatticeTaken* rows, int g, __m256i x, __m256i (&halves)[2]) {
+    const __m256i one = _mm256_set1_epi16(1);
+    __m256i twos[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const __m256i fours =
+          _mm256_hadd_epi16(pair_products(rows[2 * i], g, x), pair_products(rows[2 * i + 1], g, x));
+      twos[i] = _mm256_madd_epi16(fours, one);
+    }
+    const __m256i low = _mm256_hadd_epi32(twos[0], twos[1]),
+                  high = _mm256_hadd_epi32(twos[2], twos[3]);
+    halves[0] = _mm256_permute2x128_si256(low, high, 0x20);
+    halves[1] = _mm256_permute2x128_si256(low, high, 0x31);
+  }
+  static WEFT_INLINE void dots(const LatticeTaken (&rows)[16], int g, const std::byte* x,
+                               Words (&halves)[2]) {
+    const __m256i codes = Bytes<Arch>::load(x).v;
+    __m256i lower[2], upper[2];
+    add_up(rows, g, codes, lower);
+    add_up(rows + 8, g, codes, upper);
+    halves[0] = S::joined(lower[0], upper[0]);
+    halves[1] = S::joined(lower[1], upper[1]);
   }
 };
 

@@ -5,10 +5,11 @@
 // token's bits are the same.
 
 #include "cpu/kernels/lattice_codes.inl.h"
+#include "cpu/kernels/lattice_codes_neon.inl.h"
 #include "cpu/kernels/panel_tiles_q8a.inl.h"
 #include "cpu/kernels/walk.inl.h"
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 
 namespace weft::cpu {
 
@@ -32,7 +33,7 @@ struct LatticeSource {
 
   // A block of each of 16 rows; if there are fewer, the last one stands for the others.
   struct Block {
-    LatticeTaken taken[kRows];
+    typename Codes::Taken taken[kRows];
     alignas(64) float units[kRows];
     alignas(64) std::uint32_t numbers[kScales][kRows];
     const std::byte* first;
@@ -45,7 +46,7 @@ struct LatticeSource {
     WEFT_INLINE void read() {
       for (int r = 0; r < kRows; ++r) {
         const std::byte* const block = first + (r < last ? r : last) * stride;
-        C::take(block, taken[r]);
+        Codes::take(block, taken[r]);
         const auto scales = C::scales(block);
         units[r] = scales.unit;
 #pragma GCC unroll 2
@@ -72,21 +73,6 @@ struct LatticeSource {
 #endif
   }
 
-  // The sums over both halves of a sub-block, of eight rows.
-  static WEFT_INLINE void add_up(const LatticeTaken* rows, int g, __m256i x, __m256i (&halves)[2]) {
-    const __m256i one = _mm256_set1_epi16(1);
-    __m256i twos[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      const __m256i fours = _mm256_hadd_epi16(Codes::pair_products(rows[2 * i], g, x),
-                                              Codes::pair_products(rows[2 * i + 1], g, x));
-      twos[i] = _mm256_madd_epi16(fours, one);
-    }
-    const __m256i low = _mm256_hadd_epi32(twos[0], twos[1]),
-                  high = _mm256_hadd_epi32(twos[2], twos[3]);
-    halves[0] = _mm256_permute2x128_si256(low, high, 0x20);
-    halves[1] = _mm256_permute2x128_si256(low, high, 0x31);
-  }
   static WEFT_INLINE Floats add(Words dots, Floats scale, const std::byte* x, Floats acc) {
     const Floats x_scale = S::all(C::template read<float>(x + A::kScale));
     return S::fma(S::to_floats(dots), scale * x_scale, acc);
@@ -101,16 +87,13 @@ struct LatticeSource {
       ahead.template next<kRows * C::kBlockBytes>();
       block.read();
       for (int g = 0; g < kSubs; ++g, x += A::kBytes) {
-        const __m256i codes = Bytes<Arch>::load(x + A::kCodes).v;
-        __m256i lower[2], upper[2];
-        add_up(block.taken, g, codes, lower);
-        add_up(block.taken + 8, g, codes, upper);
-        const Words first = S::joined(lower[0], upper[0]), second = S::joined(lower[1], upper[1]);
+        Words halves[2];
+        Codes::dots(block.taken, g, x + A::kCodes, halves);
         if constexpr (kScales == 1) {
-          acc = add(S::add32(first, second), block.scale(g), x, acc);
+          acc = add(S::add32(halves[0], halves[1]), block.scale(g), x, acc);
         } else {
-          acc = add(first, block.scale(2 * g), x, acc);
-          acc = add(second, block.scale(2 * g + 1), x, acc);
+          acc = add(halves[0], block.scale(2 * g), x, acc);
+          acc = add(halves[1], block.scale(2 * g + 1), x, acc);
         }
       }
     }
@@ -123,7 +106,6 @@ struct LatticeSource {
 
   static __attribute__((noinline)) void decode(const LinearArgs& a, std::int64_t c, std::int64_t b,
                                                std::int64_t n, Piece& out) {
-    const __m256i raise = _mm256_set1_epi8(static_cast<char>(Tiles::kRaised));
     alignas(64) std::byte codes[kRows][32];
     Block block(a, c, b);
     for (int at = 0; at < n * kSubs; at += kSubs) {
@@ -131,10 +113,7 @@ struct LatticeSource {
       for (int g = 0; g < kSubs; ++g) {
 #pragma GCC unroll 2
         for (int s = 0; s < kScales; ++s) out.scales[at + g][s] = block.scale(kScales * g + s);
-        for (int r = 0; r < kRows; ++r) {
-          const __m256i raised = _mm256_add_epi8(Codes::codes(block.taken[r], g), raise);
-          _mm256_store_si256(reinterpret_cast<__m256i*>(codes[r]), raised);
-        }
+        for (int r = 0; r < kRows; ++r) Codes::store(block.taken[r], g, Tiles::kRaised, codes[r]);
 #pragma GCC unroll 2
         for (int i = 0; i < 8; i += 4) {
           Words four[4];

@@ -124,7 +124,7 @@ struct PanelsF32 {
     alignas(64) float w[kPair][kPiece][kRows];
   };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
   // ---- rows in file order
 
   // P panels from column c on.
@@ -242,7 +242,7 @@ struct PanelsF32 {
       const auto [c, k] = walk.at(step);
       const std::int64_t n = k + kPiece < a.k ? kPiece : a.k - k;
       const int pair = c + kRows < c1 ? kPair : 1;
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
       if constexpr (kInFile)
         pair == kPair ? convert_rows<kPair>(a, c, k, n, piece) : convert_rows<1>(a, c, k, n, piece);
 #endif
@@ -259,7 +259,7 @@ struct PanelsF32 {
 
   static WEFT_INLINE void run(const LinearArgs& a) {
     const std::int64_t c0 = a.col0 / kRows * kRows;
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
     if constexpr (kInFile) {
       if (a.row1 - a.row0 == 1) return one_token(a, c0);
     }

@@ -14,7 +14,7 @@
 #include "cpu/kernels/panel_tiles_q8a.inl.h"
 #include "cpu/kernels/walk.inl.h"
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 
 namespace weft::cpu {
 
@@ -117,6 +117,7 @@ struct PanelsQ8A {
       const std::byte* ahead =
           last ? nullptr : Source::following(a, at, walk.at(step + 1), walk.by_column);
       Source::decode(a, at.column, at.block, n, piece);
+      P::arrange(piece, static_cast<int>(n) * C::kSubs);
       P::add_piece(a, piece, static_cast<int>(n) * C::kSubs, at.block * kBlockElems, t, n_tokens,
                    sums + (at.column - c0) * n_tokens, ahead);
     }

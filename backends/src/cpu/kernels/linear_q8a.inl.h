@@ -1,10 +1,12 @@
 #pragma once
 // Q8A activations times block-quantized weights: tiles of up to 4 tokens x 4 weight rows with all
 // sums in registers. A tile of any size adds up each of its elements in the same order, block by
-// block.
+// block. For SSE2; other sets multiply as linear_panels_q8a.inl.h does.
 
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
+
+#ifndef WEFT_SIXTEEN
 
 namespace weft::cpu {
 
@@ -120,3 +122,5 @@ struct LinearQ8A {
 };
 
 }  // namespace weft::cpu
+
+#endif

@@ -13,7 +13,7 @@
 #include "cpu/panel_layouts.h"
 #include "cpu/simd/simd.inl.h"
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 
 namespace weft::cpu {
 

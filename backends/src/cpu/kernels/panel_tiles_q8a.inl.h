@@ -15,7 +15,7 @@
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 
 namespace weft::cpu {
 
@@ -118,6 +118,42 @@ struct PanelTiles {
     }
   }
 
+  // The same for pairs of tokens, if an instruction multiplies 2 x 8 by 8 x 2 codes. Takes codes in
+  // the order of S::pair_rows().
+  template <int T, int kOffset>
+  struct PairDots {
+    static constexpr int kLength = 8 / C::kScales, kPairs = (T + 1) / 2;
+    typename S::PairSums v[C::kScales][kPairs];
+
+    WEFT_INLINE void start(const Tokens<T>&) {
+#pragma GCC unroll 2
+      for (int s = 0; s < C::kScales; ++s) {
+#pragma GCC unroll 4
+        for (int p = 0; p < kPairs; ++p) v[s][p] = S::no_pair_sums();
+      }
+    }
+    static constexpr int second(int pair) {
+      return 2 * pair + 1 < T ? 2 * pair + 1 : 2 * pair;
+    }
+    WEFT_INLINE void add(const Tokens<T>& x, int i, Words codes) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kPairs; ++p) {
+        const int byte = A::kCodes + i / 2 * 8;
+        const auto pair = S::pair(x.template word<std::uint64_t>(2 * p, byte),
+                                  x.template word<std::uint64_t>(second(p), byte));
+        S::add_products(v[i / kLength][p], i % 2, codes, pair);
+      }
+    }
+    WEFT_INLINE void finish(const Tokens<T>& x, int s, const Floats* scales, Floats (&acc)[T]) {
+#pragma GCC unroll 8
+      for (int j = 0; j < T; ++j) {
+        Words dot = S::of_token(v[s][j / 2], j % 2);
+        if constexpr (kOffset != 0) dot = S::add32(dot, start_of<kOffset>(x, j, s));
+        acc[j] = S::fma(S::to_floats(dot), scales[s] * x.scale(j), acc[j]);
+      }
+    }
+  };
+
   template <int kOffset, int T>
   static WEFT_INLINE Words start_of(const Tokens<T>& x, int token, int s) {
     if constexpr (kOffset == 0) return S::all32(0);
@@ -180,6 +216,15 @@ struct PanelTiles {
   };
   static_assert(sizeof(Piece) <= kDecodedPiece);
 
+  static WEFT_INLINE void arrange(Piece& piece, int n_subs) {
+    if constexpr (S::kPairs) {
+      for (int sub = 0; sub < n_subs; ++sub) {
+#pragma GCC unroll 4
+        for (int i = 0; i < 8; i += 2) S::pair_rows(piece.codes[sub][i], piece.codes[sub][i + 1]);
+      }
+    }
+  }
+
   // T tokens of a block; sums continue from the previous piece.
   template <int T>
   static __attribute__((noinline)) void tile(const Piece& piece, int n_subs, const std::byte* x,
@@ -209,7 +254,7 @@ struct PanelTiles {
         for (int i = 0; i < kLines; ++i) __builtin_prefetch(ahead + 64 * i);
         ahead += 64 * kLines;
       }
-      Dots<T, kRaised> dots;
+      std::conditional_t<S::kPairs, PairDots<T, kRaised>, Dots<T, kRaised>> dots;
       dots.start(x);
 #pragma GCC unroll 8
       for (int i = 0; i < 8; ++i) {

@@ -18,13 +18,13 @@ struct WeightFunctions {
     C::decode(row, begin, end, out);
   }
   static void from_f32(const LinearArgs& args) noexcept {
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
     if constexpr (kIsScalar) return PanelsF32<Arch, C, true>::run(args);
 #endif
     LinearF32<Arch, C>::run(args);
   }
   static void from_q8a(const LinearArgs& args) noexcept {
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
     if constexpr (kHasPanels) {
       PanelsQ8A<Arch, BlockSource<Arch, Format, FileBlocks<Arch, Format>>>::run(args);
     } else {
@@ -37,7 +37,7 @@ struct WeightFunctions {
   static void panels_from_f32(const LinearArgs& args) noexcept {
     PanelsF32<Arch, C, false>::run(args);
   }
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
   static void panels_from_q8a(const LinearArgs& args) noexcept {
     PanelsQ8A<Arch, BlockSource<Arch, Format, PanelBlocks<Arch, Format>>>::run(args);
   }
@@ -53,7 +53,7 @@ WeightKernels Weights<Arch, Format>::run() noexcept {
   } else if constexpr (!Codec<Arch, Format>::kIsTable) {
     kernels.panels_from_f32 = &F::panels_from_f32;
   }
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
   if constexpr (PanelCodec<Arch, Format>::kExists) kernels.panels_from_q8a = &F::panels_from_q8a;
 #endif
   return kernels;

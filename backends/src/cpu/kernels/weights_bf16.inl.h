@@ -9,7 +9,7 @@ struct Codec<Arch, BF16Weights> : ScalarCodec {
   using V = typename Simd<Arch>::V;
   static constexpr int kBytes = 2;
   static WEFT_INLINE V load(const std::byte* p) { return Simd<Arch>::load_bf16(p); }
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
   using S = Sixteen<Arch>;
   static WEFT_INLINE typename S::Floats part(typename S::Words words, int i) {
     return S::bits_to_floats(i == 0 ? S::left32(words, 16)

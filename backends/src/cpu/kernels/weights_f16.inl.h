@@ -9,7 +9,7 @@ struct Codec<Arch, F16Weights> : ScalarCodec {
   using V = typename Simd<Arch>::V;
   static constexpr int kBytes = 2;
   static WEFT_INLINE V load(const std::byte* p) { return Simd<Arch>::load_f16(p); }
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
   using S = Sixteen<Arch>;
   static WEFT_INLINE typename S::Floats part(typename S::Words words, int i) {
     return i == 0 ? S::low_halves(words) : S::low_halves(S::right32(words, 16));

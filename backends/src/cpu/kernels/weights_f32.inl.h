@@ -12,7 +12,7 @@ struct Codec<Arch, F32Weights> : ScalarCodec {
   static WEFT_INLINE V load(const std::byte* p) {
     return V::load_unaligned(reinterpret_cast<const float*>(p));
   }
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
   using S = Sixteen<Arch>;
   static WEFT_INLINE typename S::Floats part(typename S::Words words, int) {
     return S::bits_to_floats(words);

@@ -20,7 +20,7 @@ struct Codec<Arch, IQ4_NLWeights> : IQCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: the 16 bytes of nibbles. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, IQ4_NLWeights> : IQ4Panel<Arch> {

@@ -45,7 +45,7 @@ struct Codec<Arch, IQ4_XSWeights> : IQCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: d with the high bits of the numbers, their low bits, eight times four of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, IQ4_XSWeights> : IQ4Panel<Arch> {

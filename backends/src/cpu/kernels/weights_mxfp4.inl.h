@@ -30,7 +30,7 @@ struct Codec<Arch, MXFP4Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Halves: the 16 rows' e, of one byte. Units: the 16 bytes of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, MXFP4Weights> : E2M1Panel<Arch> {

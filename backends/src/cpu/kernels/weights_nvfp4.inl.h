@@ -35,7 +35,7 @@ struct Codec<Arch, NVFP4Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: scales, four times two of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, NVFP4Weights> : E2M1Panel<Arch> {

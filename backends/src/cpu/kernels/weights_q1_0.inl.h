@@ -24,7 +24,7 @@ struct Codec<Arch, Q1_0Weights> : IQCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: one of bits for every 32 weights, P::bit_of(i) of its bytes belongs to weights 4i .. 4i
 // + 3. Halves: d. Codes are twice the bits.
 template <class Arch>

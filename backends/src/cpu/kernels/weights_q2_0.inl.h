@@ -23,7 +23,7 @@ struct Codec<Arch, Q2_0Weights> : IQCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: four of codes, each one's pairs of bits in the order of panel_layouts.h: pair n of its
 // bytes belongs to weights 4n .. 4n + 3. Halves: d.
 template <class Arch>

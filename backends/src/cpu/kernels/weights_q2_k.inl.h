@@ -37,7 +37,7 @@ struct Codec<Arch, Q2_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: d and dmin, four of scales and minima, two times eight of codes.
 template <class Arch>
 struct PanelCodec<Arch, Q2_KWeights> : PanelCodecBase<Arch> {

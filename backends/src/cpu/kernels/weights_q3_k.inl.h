@@ -45,7 +45,7 @@ struct Codec<Arch, Q3_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: three of scales, eight times one of third bits and one of low bits, eight of low bits.
 // Halves: d.
 template <class Arch>

@@ -22,7 +22,7 @@ struct Codec<Arch, Q4_0Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: the 16 bytes of nibbles. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, Q4_0Weights> : PanelCodecBase<Arch> {

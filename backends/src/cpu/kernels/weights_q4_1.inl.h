@@ -28,7 +28,7 @@ struct Codec<Arch, Q4_1Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: d and m, four of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, Q4_1Weights> : PanelCodecBase<Arch> {

@@ -15,27 +15,25 @@ struct Codec<Arch, Q4_KWeights> : BlockCodec {
     WEFT_INLINE const float* mins() const { return scales + 8; }
   };
 
-#ifdef __SSE2__
   // Four 6-bit numbers at a time, one in each byte of a word: the first four are in the low bits
   // of their bytes, the others have four bits in the last word and their upper two in the top of
   // the first ones' bytes.
-  static WEFT_INLINE __m128i scale_bytes(const std::byte* block) {
-    const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
-    const __m128i first = _mm_shuffle_epi32(words, 0xa5);  // of scales twice, of minima twice
-    const __m128i last = _mm_shuffle_epi32(words, 0xff);
-    const __m128i low = _mm_and_si128(first, _mm_set1_epi64x(0x3f3f3f3f));
-    const __m128i top =
-        _mm_and_si128(_mm_srli_epi32(first, 2), _mm_set1_epi64x(0x30303030ll << 32));
-    const __m128i bits = _mm_and_si128(_mm_unpacklo_epi64(last, _mm_srli_epi32(last, 4)),
-                                       _mm_set1_epi64x(0x0f0f0f0fll << 32));
-    return _mm_or_si128(low, _mm_or_si128(top, bits));
+  static WEFT_INLINE void unpack(const std::byte* block, std::uint32_t (&out)[4]) {
+    std::uint32_t packed[3];  // scales, minima, the low bits of both
+    std::memcpy(packed, block + 4, sizeof(packed));
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      out[2 * i] = packed[i] & 0x3f3f3f3f;
+      out[2 * i + 1] = (packed[i] >> 2 & 0x30303030) | (packed[2] >> 4 * i & 0x0f0f0f0f);
+    }
   }
-#endif
   static WEFT_INLINE Header header(const std::byte* block) {
     using V = typename Simd<Arch>::V;
     constexpr int kLanes = Simd<Arch>::kLanes;
+    std::uint32_t bytes[4];
+    unpack(block, bytes);
     V values[16 / kLanes];
-    Bytes<Arch>::to_floats(scale_bytes(block), values);
+    Bytes<Arch>::sixteen_to_floats(reinterpret_cast<const std::byte*>(bytes), values);
     const float d = Simd<Arch>::f16(block), dmin = Simd<Arch>::f16(block + 2);
     Header h;
 #pragma GCC unroll 4
@@ -56,7 +54,7 @@ struct Codec<Arch, Q4_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: d and dmin, three of scales, four times eight of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, Q4_KWeights> : PanelCodecBase<Arch> {

@@ -24,7 +24,7 @@ struct Codec<Arch, Q5_0Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: fifth bits, four of nibbles. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, Q5_0Weights> : PanelCodecBase<Arch> {

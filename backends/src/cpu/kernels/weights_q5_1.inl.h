@@ -30,7 +30,7 @@ struct Codec<Arch, Q5_1Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: d and m, fifth bits, four of nibbles.
 template <class Arch>
 struct PanelCodec<Arch, Q5_1Weights> : PanelCodecBase<Arch> {

@@ -26,7 +26,7 @@ struct Codec<Arch, Q5_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: d and dmin, three of scales, eight times one of fifth bits and one of nibbles, three times
 // eight of nibbles.
 template <class Arch>

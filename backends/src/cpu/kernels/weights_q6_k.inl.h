@@ -39,7 +39,7 @@ struct Codec<Arch, Q6_KWeights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: 4 of scales, then for each half and i two of ql and one of qh. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, Q6_KWeights> : PanelCodecBase<Arch> {

@@ -23,7 +23,7 @@ struct Codec<Arch, Q8_0Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: the 32 bytes. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, Q8_0Weights> : PanelCodecBase<Arch> {

@@ -43,7 +43,7 @@ struct Codec<Arch, TQ1_0Weights> : IQCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: bytes 0-31, those from 32 on between them: 0, 32, 4, 36, ... 12, 44, 16, 48, 20, 24, 28.
 // Halves: d.
 template <class Arch>

@@ -26,7 +26,7 @@ struct Codec<Arch, TQ2_0Weights> : BlockCodec {
   }
 };
 
-#ifdef __AVX2__
+#ifdef WEFT_SIXTEEN
 // Units: two times eight of codes. Halves: d.
 template <class Arch>
 struct PanelCodec<Arch, TQ2_0Weights> : PanelCodecBase<Arch> {

@@ -195,7 +195,8 @@ TEST_CASE("head_linear: every type of weights, cut anywhere") {
 
 TEST_CASE("the row's name says expert_linear, types and instruction set") {
   CHECK(check_experts({q4_k, true, 2, 2, 3, 16, 256}, 1) ==
-        "expert_linear q8a x q4_k " + best_of({"avx512vnni", "avx512", "avxvnni", "avx2", "sse2"}));
+        "expert_linear q8a x q4_k " + best_of({"avx512vnni", "avx512", "avxvnni", "avx2", "sse2",
+                                               "neon_i8mm", "neon", "armv8"}));
 }
 
 }  // namespace

@@ -146,32 +146,18 @@ template <class Arch>
 struct Lookup {
   using B = Bytes<Arch>;
 
-  // The 16 values plus an offset; eight of them as bytes of a word.
   template <const auto& kValues, int kOffset>
   static WEFT_INLINE __m128i table() {
-    constexpr long long kLow = word<kValues>(0, kOffset), kHigh = word<kValues>(8, kOffset);
-    return _mm_set_epi64x(kHigh, kLow);
+    constexpr std::uint64_t kLow = TableWord<kValues>::from(0, kOffset);
+    constexpr std::uint64_t kHigh = TableWord<kValues>::from(8, kOffset);
+    return _mm_set_epi64x(static_cast<long long>(kHigh), static_cast<long long>(kLow));
   }
-  template <const auto& kValues>
-  static constexpr long long word(std::size_t first, int offset) {
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < 8; ++i) {
-      const auto byte = static_cast<std::uint8_t>(kValues[first + i] + offset);
-      word |= std::uint64_t{byte} << 8 * i;
-    }
-    return static_cast<long long>(word);
-  }
-
   template <const auto& kValues>
   static WEFT_INLINE B sixteens(B nibbles) {
     const __m128i table = Lookup::table<kValues, 0>();
     return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles.v)};
   }
-  // E2M1, doubled.
-  static WEFT_INLINE B e2m1(B nibbles) {
-    const __m128i table = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
-    return {_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles.v)};
-  }
+  static WEFT_INLINE B e2m1(B nibbles) { return sixteens<kE2M1Doubled>(nibbles); }
   static WEFT_INLINE B eights(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
     return {_mm256_setr_epi64x(static_cast<long long>(a), static_cast<long long>(b),
                                static_cast<long long>(c), static_cast<long long>(d))};

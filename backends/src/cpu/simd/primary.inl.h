@@ -12,10 +12,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/isa_tags.h"
 
 #define WEFT_INLINE inline __attribute__((always_inline))
+
+// Sets that multiply panels (simd/sixteen.inl.h): all but SSE2.
+#if defined(__AVX2__) || defined(__ARM_NEON)
+#define WEFT_SIXTEEN
+#endif
 
 namespace weft::cpu {
 
@@ -60,6 +66,23 @@ struct Bytes;
 template <class Arch>
 struct Lookup;
 
+// Eight of the 16 values of a look-up, plus an offset, as a word.
+template <const auto& kValues>
+struct TableWord {
+  static constexpr std::uint64_t from(std::size_t first, int offset) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const auto byte = static_cast<std::uint8_t>(kValues[first + i] + offset);
+      word |= std::uint64_t{byte} << 8 * i;
+    }
+    return word;
+  }
+};
+
+// The numbers of E2M1, doubled (ops/formats/mxfp4.h).
+inline constexpr std::int8_t kE2M1Doubled[] = {0, 1,  2,  3,  4,  6,  8,  12,
+                                               0, -1, -2, -3, -4, -6, -8, -12};
+
 // Two registers within every 128 bits, for transposition.
 template <class Arch>
 struct Quarters : Quarters<typename Arch::Base> {};
@@ -69,7 +92,7 @@ struct Quarters : Quarters<typename Arch::Base> {};
 template <class Arch>
 struct QuantizedCodes;
 
-// Vectors with one element for each row of a panel (simd/sixteen.inl.h); from AVX2 on.
+// Vectors with one element for each row of a panel (simd/sixteen.inl.h).
 template <class Arch>
 struct Sixteen : Sixteen<typename Arch::Base> {};
 

@@ -14,6 +14,7 @@ struct Sixteen<Avx512> {
   static constexpr int kRaise = 0;
   static constexpr int kTile = 8, kDirectTile = 4;
   static constexpr bool kAccumulates = true;
+  static constexpr bool kPairs = false;
 
   template <bool kFrom, int kMaxCode, bool kSigned, int kLength, class Arch>
   using Sums = PairSums<Sixteen<Arch>, kFrom, kMaxCode, kSigned, kLength>;
