@@ -178,6 +178,11 @@ run_isas() {
   done
 }
 
+build_arm64() {
+  tools/packages/install.sh build arm64 \
+    && build arm64 --target weft generate cpu_kernels_test backends_test
+}
+
 run_acceptance() {
   local scripts script
   accept_dir=${WEFT_ACCEPT:-../shared/accept}
@@ -228,6 +233,9 @@ if [[ $scope == all ]]; then
     step "tests of the server's engine, TSan" engine_with_tsan
   fi
   step "build fuzz targets" build fuzz && run_fuzz
+  # The kernels of neon_i8mm contain those of the other sets, or are compared with them.
+  step "build for 64-bit Arm" build_arm64 && run_ctest "tests, 64-bit Arm, emulated" arm64 \
+    -R '^(cpu kernels .* neon_i8mm|backends_test: .*|system: (same_bits|bundled_model))$'
 fi
 
 printf '\nWhere the time went:\n'
