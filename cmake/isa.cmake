@@ -197,7 +197,7 @@ function(weft_kernel_headers target)
       string(APPEND traits "#include \"cpu/simd/${isa}.inl.h\"\n")
     endif()
   endforeach()
-  foreach(file IN ITEMS sixteen sixteen_avx2 sixteen_avx512 sixteen_neon)
+  foreach(file IN ITEMS sixteen sixteen_avx2 sixteen_avx512 sixteen_neon sixteen_i8mm)
     string(APPEND traits "#include \"cpu/simd/${file}.inl.h\"\n")
   endforeach()
   file(CONFIGURE OUTPUT ${folder}/cpu/simd/simd.inl.h @ONLY CONTENT

@@ -19,6 +19,7 @@ TRACE = ["trace", "--hash", "--random", 70, "-c", 128, "-n", 6]
 RUNS = {
     "resident": [],
     "f32 cache": ["--cache-type-k", "f32", "--cache-type-v", "f32"],
+    "quantized cache": ["--cache-type-k", "q8_0", "--cache-type-v", "q4_0"],
 }
 FORMATS = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K",
            "Q5_K", "Q6_K", "Q4_K_M", "IQ4_NL", "IQ4_XS", "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS",

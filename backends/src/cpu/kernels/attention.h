@@ -58,8 +58,8 @@ struct AttentionCells {
   void (*scores)(const AttentionScores& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
   void (*values)(const AttentionValues& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
 
-  // For quantized types with VNNI; null otherwise. Keys need q in Q8A.
-  // Tile: dwords of codes, lanes are cells, with an offset that makes the codes unsigned; scales.
+  // For quantized types, except with SSE2; null otherwise. Keys need q in Q8A.
+  // Tile: words of four codes, lanes are cells, with an offset of `raised`; scales.
   void (*key_codes)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
                     float* tile) noexcept = nullptr;
   int raised = 0;

@@ -6,19 +6,17 @@
 //   softmax  lanes are cells: exp(score - largest); largest and sums are kept per row
 //   values   lanes are elements: p of each row and cell times a vector of the cell's elements
 // Every score and every output element is one chain of FMAs in the order of E and of the cells, so
-// that a row's bits depend only on its own inputs, whatever rows are computed with it. With VNNI
-// quantized blocks are multiplied as integers instead: keys always through a tile (CodeKeys),
-// values directly (CodeValues), with one FMA per block in each chain.
+// that a row's bits depend only on its own inputs, whatever rows are computed with it. All sets but
+// SSE2 multiply quantized blocks as integers instead: keys always through a tile (CodeKeys), values
+// directly (CodeValues), with one FMA per block in each chain.
 
 #include "cpu/kernels/attention_bias.inl.h"
+#include "cpu/kernels/attention_code_keys.inl.h"
+#include "cpu/kernels/attention_code_values.inl.h"
 #include "cpu/kernels/attention_steps.inl.h"
 #include "cpu/simd/exp.inl.h"
 #include "cpu/simd/simd.inl.h"
 #include "cpu/simd/wide.inl.h"
-#ifdef __AVX512VNNI__
-#include "cpu/kernels/attention_code_keys.inl.h"
-#include "cpu/kernels/attention_code_values.inl.h"
-#endif
 
 namespace weft::cpu {
 
@@ -175,7 +173,7 @@ struct AttentionBlocks {
     }
     using Block = ActivationBlock;
     from += h * a.e / Block::kElements * Block::kBytes;
-#ifdef __AVX512VNNI__
+#ifdef WEFT_SIXTEEN
     if (state.keys_in_codes)
       return CodeKeys<Arch>::take_query(from, a.e, a.scale, a.k_cells.raised, {to, n, a.e}, r, n);
 #endif
@@ -255,7 +253,7 @@ struct AttentionBlocks {
     float* const q = state.q + r0 * a.e;
     state.ahead.soon = {state.v_here, state.v_here + state.n * a.v_bytes};
     if (state.keys_in_codes) {
-#ifdef __AVX512VNNI__
+#ifdef WEFT_SIXTEEN
       CodeKeys<Arch>::template scores<R>(state.keys, q, n, a.e, state.p, state.ahead);
 #endif
     } else {
@@ -375,7 +373,7 @@ struct AttentionFunctions {
 template <class Arch, class Cells>
 constexpr AttentionCells attention_cells() {
   AttentionCells cells = AttentionSteps<Arch, Cells>::kKernels;
-#ifdef __AVX512VNNI__
+#ifdef WEFT_SIXTEEN
   if constexpr (Cells::kBytes == 0) {
     cells.value_tile = nullptr;
     cells.values = nullptr;

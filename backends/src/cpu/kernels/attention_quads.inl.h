@@ -92,11 +92,16 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
   }
 };
 
-// Attention with integer products, for VNNI: what scores and values share. Caches are blocks of 32
-// codes after a scale of 16 bits (Q8_0, Q4_0). Blocks of 64 cells always exist as a whole: cells
+#endif
+
+#ifdef WEFT_SIXTEEN
+// Attention with integer products: what scores and values share. Caches are blocks of 32 codes
+// after a scale of 16 bits (Q8_0, Q4_0). Blocks of 64 cells always exist as a whole: cells after
 // the last one are read, and their contents are ignored.
 template <class Arch>
 struct AttentionCodes {
+  using S = Sixteen<Arch>;
+  using Floats = typename S::Floats;
   static constexpr std::int64_t kLanes = 16, kBlock = 32, kCells = AttentionKernels::kCells;
 
   // scale[b][s] for whole vectors of cells up to n; `cells` has room for whole blocks.
@@ -106,8 +111,19 @@ struct AttentionCodes {
     for (std::int64_t b = 0; b < e / kBlock; ++b) {
       const std::byte* block = cells + b * Cells::kBlockBytes;
       for (std::int64_t s = 0; s < n; s += kLanes)
-        KeyQuads<Arch, Cells>::scales(block + s * cell, cell, 0)
-            .store_aligned(scale + b * kCells + s);
+        S::store(scale + b * kCells + s, scales<Cells>(block + s * cell, cell));
+    }
+  }
+  // Of 16 cells.
+  template <class Cells>
+  static WEFT_INLINE Floats scales(const std::byte* block, std::int64_t cell) {
+    if constexpr (Simd<Arch>::kLanes == 16) {
+      return KeyQuads<Arch, Cells>::scales(block, cell, 0);
+    } else {
+      alignas(32) std::byte halves[2 * kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) std::memcpy(halves + 2 * i, block + i * cell, 2);
+      return S::load_f16(halves);
     }
   }
 };

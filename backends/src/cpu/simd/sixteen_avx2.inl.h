@@ -198,6 +198,23 @@ struct Sixteen<Avx2> {
     return _mm256_sub_epi8(_mm256_setzero_si256(), _mm256_add_epi8(from(86), from(171)));
   }
 
+  // The largest of signed words.
+  static WEFT_INLINE std::int32_t max_of(Words v) {
+    const __m256i both = _mm256_max_epi32(v.low, v.high);
+    __m128i m = _mm_max_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+    m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
+  }
+  // Keeps a sum in registers where the compiler would copy it.
+  static WEFT_INLINE void pin(Words& v) {
+    asm("" : "+x"(v.low), "+x"(v.high));
+  }
+  // Floats within 16 bits, rounded to nearest even.
+  static WEFT_INLINE void store_rounded(std::int16_t* p, Floats v) {
+    const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(v.low), _mm256_cvtps_epi32(v.high));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(words, 0xd8));
+  }
+
   static WEFT_INLINE Floats to_floats(Words v) {
     return {_mm256_cvtepi32_ps(v.low), _mm256_cvtepi32_ps(v.high)};
   }

@@ -120,6 +120,17 @@ struct Sixteen<Avx512> {
     return _mm512_mask_mov_epi8(one, _mm512_cmpgt_epu8_mask(b, all8(170)), all8(2));
   }
 
+  static WEFT_INLINE std::int32_t max_of(Words v) {
+    return _mm512_reduce_max_epi32(v);
+  }
+  static WEFT_INLINE void pin(Words& v) {
+    asm("" : "+v"(v));
+  }
+  static WEFT_INLINE void store_rounded(std::int16_t* p, Floats v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(v)));
+  }
+
   static WEFT_INLINE Floats to_floats(Words v) {
     return _mm512_cvtepi32_ps(v);
   }

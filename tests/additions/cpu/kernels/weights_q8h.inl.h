@@ -25,4 +25,21 @@ struct Codec<Arch, Q8HWeights> : BlockCodec {
   }
 };
 
+#ifdef WEFT_SIXTEEN
+// Units: the 32 bytes. Halves: d.
+template <class Arch>
+struct PanelCodec<Arch, Q8HWeights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 1, kUnits = 8, kOffset = 128, kMaxCode = 128;
+  static WEFT_INLINE void header(const std::byte*, const std::byte* halves, Floats* scales,
+                                 Floats*) {
+    *scales = S::load_f16(halves) * S::all(0.5f);
+  }
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[1]) {
+    out[0] = P::unit(block, i) ^ S::all8(S::kRaise);
+  }
+};
+#endif
+
 }  // namespace weft::cpu
