@@ -13,10 +13,14 @@ if ! command -v apt-get > /dev/null; then
   exit 0
 fi
 
+native=$(dpkg --print-architecture)
 missing=()
 for package in "${packages[@]}"; do
-  status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2> /dev/null || true)
-  [[ $status == installed ]] || missing+=("$package")
+  architecture=$native
+  [[ $package == *:* ]] && architecture=${package#*:}
+  # A line for each architecture that the package is installed for.
+  dpkg-query --show --showformat='${db:Status-Status} ${Architecture}\n' "$package" 2> /dev/null \
+    | grep -qxE "installed ($architecture|all)" || missing+=("$package")
 done
 ((${#missing[@]})) || exit 0
 
