@@ -67,6 +67,7 @@ class SlotFiles(ServeTest):
                 reply = server.slot("save", name)
                 self.assertEqual(reply.status, 500)
                 self.assertIn(name, reply.json["error"]["message"])
+                self.assertNotIn(str(self.slots), reply.json["error"]["message"])
         self.assertEqual(os.listdir(self.slots), [NAME])
         self.assertEqual(self.file.read_bytes(), before)
         self.check_restored(server, text, saved["n_saved"])

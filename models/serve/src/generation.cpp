@@ -259,10 +259,21 @@ void Generation::Impl::add_prompt_row(std::span<const float> logits) {
   prompt_rows.push_back(token_logprobs(*tokenizer, logits, next, n_top));
 }
 
-StopReason Generation::Impl::stop_after(bool complete) const {
+// REQUIRES: called once for every token, with its text in `out`.
+bool Generation::Impl::is_out_of_time() {
+  if (!options.max_time) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (n_new() == 1) first_token_at = now, has_line_break = false;
+  has_line_break |= out.find('\n') != out.npos;
+  return has_line_break && now - first_token_at >= *options.max_time;
+}
+
+StopReason Generation::Impl::stop_after(bool complete) {
+  const bool out_of_time = is_out_of_time();
   if (complete) return StopReason::complete;
   if (rules && rules->stopped()) return StopReason::stop_string;
   if (n_new() == options.max_tokens) return StopReason::max_tokens;
+  if (out_of_time) return StopReason::max_time;
   if (std::ssize(tokens) > session.options().context) return StopReason::context_full;
   return StopReason::none;
 }

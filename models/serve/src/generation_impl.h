@@ -41,7 +41,8 @@ struct Generation::Impl {
   std::span<const float> allowed(std::span<const float> logits);
   void add_text(TokenId token);
   void flush_text();
-  StopReason stop_after(bool complete) const;
+  StopReason stop_after(bool complete);
+  bool is_out_of_time();
   void pass_prompt_to_sampler();
   std::span<const TokenId> pending() const { return std::span(tokens).subspan(n_fed); }
   // There are no more tokens to choose, and the prompt is fed if it has to be.
@@ -75,7 +76,9 @@ struct Generation::Impl {
   std::vector<TokenId> source;  // the encoder's text, if the model has one
   bool must_encode = false;
   std::size_t n_prompt = 0, n_fed = 0, n_delivered = 0, n_reused = 0;
-  std::size_t n_seen = 0;  // tokens passed to the sampler
+  std::size_t n_seen = 0;                                // tokens passed to the sampler
+  std::chrono::steady_clock::time_point first_token_at;  // with max_time
+  bool has_line_break = false;                           // with max_time
   bool may_look_ahead = false;
   bool has_begun = false;
   StopReason stopped = StopReason::cancelled;  // nothing has begun

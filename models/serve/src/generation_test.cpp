@@ -92,6 +92,16 @@ TEST_CASE("the reasons why a text ends") {
   CHECK(write(endless).stop == StopReason::max_tokens);
 }
 
+TEST_CASE("a text without time ends at its first line break") {
+  Stories s;
+  using std::chrono::milliseconds;
+  const Written ended = s.say("One\nTwo", {.max_time = milliseconds(0)});
+  CHECK(ended.text == "One\n");
+  CHECK(ended.stop == StopReason::max_time);
+  CHECK(s.say("One, Two", {.max_time = milliseconds(0)}).stop == StopReason::end_of_text);
+  CHECK(s.say("One\nTwo", {.max_time = milliseconds(1 << 30)}).text == "One\nTwo");
+}
+
 TEST_CASE("misuse is rejected") {
   Stories s;
   CHECK_THROWS_AS(Generation(s.session, 2), ValueError);

@@ -22,7 +22,7 @@ template <class T>
 struct Pending {
   std::shared_ptr<Call> call;
   std::future<T> result;
-  std::string param;
+  std::string param, folder;
 };
 
 template <class T, class Use>
@@ -36,18 +36,20 @@ void poll(const std::shared_ptr<Pending<T>>& pending, Use use, std::chrono::micr
   try {
     use(pending->result.get());
   } catch (...) {
-    pending->call->fail(as_api_error(std::current_exception(), pending->param));
+    pending->call->fail(
+        without_folder(as_api_error(std::current_exception(), pending->param), pending->folder));
   }
 }
 }  // namespace await
 
 // Calls `use` with the result on a preparing thread, soon after it is there. Exceptions of the
-// future and of `use` are answered; `param` names the field that they concern.
+// future and of `use` are answered; `param` names the field that they concern, and `folder` is left
+// out of paths in their messages.
 template <class T, class Use>
-void when_ready(std::shared_ptr<Call> call, std::future<T> result, Use use,
-                std::string param = {}) {
+void when_ready(std::shared_ptr<Call> call, std::future<T> result, Use use, std::string param = {},
+                std::string folder = {}) {
   auto pending = std::make_shared<await::Pending<T>>(
-      await::Pending<T>{std::move(call), std::move(result), std::move(param)});
+      await::Pending<T>{std::move(call), std::move(result), std::move(param), std::move(folder)});
   await::poll(pending, std::move(use), await::kMinPause);
 }
 

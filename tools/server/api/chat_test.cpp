@@ -284,10 +284,30 @@ TEST_CASE("completions: several prompts, echo, ids") {
   CHECK(r["choices"][2]["index"] == 2);
   CHECK(server.texts->requests[1].prompt == std::vector<TokenId>{20, 21});
   CHECK(server.texts->requests[0].generation.max_tokens == 16);
+  CHECK_FALSE(server.texts->requests[0].generation.max_time);
   CHECK(server.post("/v1/completions", R"({"prompt": [true]})").status == 400);
   CHECK(server.post("/v1/completions", R"({"prompt": [99999999]})").status == 400);
   CHECK(server.post("/v1/completions", R"({"prompt": "a", "n": 3, "best_of": 2})").status == 400);
   CHECK(server.post("/v1/completions", R"({"prompt": "a", "suffix": "b"})").status == 400);
+}
+
+TEST_CASE("completions: a limit of time") {
+  FakeServer server(kTemplate);
+  server.texts->texts = {"x"};
+  const auto limit = [&](std::string_view ms) {
+    const std::string body = fmt::format(R"({{"prompt": "a", "t_max_predict_ms": {}}})", ms);
+    CHECK(server.post("/v1/completions", body).status == 200);
+    return server.texts->requests.back().generation.max_time;
+  };
+  CHECK(limit("250") == std::chrono::milliseconds(250));
+  CHECK_FALSE(limit("0"));
+  CHECK_FALSE(limit("-1"));
+}
+
+TEST_CASE("errors do not show the folder of a file") {
+  const ApiError error = without_folder({500, "server_error", "/a/b/x.bin: full; /a/bc/x"}, "/a/b");
+  CHECK(error.what() == std::string("x.bin: full; /a/bc/x"));
+  CHECK(without_folder({500, "server_error", "/x"}, "").what() == std::string("/x"));
 }
 
 TEST_CASE("completions: the numbers of biases and of choices are limited") {

@@ -1,5 +1,6 @@
 #include "api/errors.h"
 
+#include <filesystem>
 #include <new>
 #include <utility>
 
@@ -122,6 +123,16 @@ ApiError as_api_error(std::exception_ptr error, std::string param) {
   } catch (...) {
     return {500, "server_error", "unknown error"};
   }
+}
+
+ApiError without_folder(const ApiError& error, std::string_view folder) {
+  std::string message = error.what();
+  const std::string prefix = folder.empty() ? "" : (std::filesystem::path(folder) / "").string();
+  for (std::size_t at = 0; !prefix.empty() && (at = message.find(prefix, at)) != message.npos;)
+    message.erase(at, prefix.size());
+  ApiError shown(error.status, error.type, message, error.param, error.code);
+  shown.retry_after = error.retry_after;
+  return shown;
 }
 
 ErrorForm error_form(std::string_view path) {

@@ -44,6 +44,9 @@ ApiError unavailable(const std::string& message, std::string code = {});  // 503
 // `param`; all others: 500.
 ApiError as_api_error(std::exception_ptr error, std::string param = {});
 
+// The error with file names in place of the paths in `folder`, which clients need not know.
+ApiError without_folder(const ApiError& error, std::string_view folder);
+
 // Calls f; errors of Weft that it throws become ApiErrors of the field `param`.
 template <class F>
 auto naming(const std::string& param, const F& f) {

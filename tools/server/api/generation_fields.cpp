@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <random>
 #include <unordered_set>
 
@@ -174,7 +175,7 @@ const Fields<SamplerOptions>& sampler_fields() {
 
 const Fields<GenerationFields>& generation_fields() {
   using G = GenerationFields;
-  constexpr std::int64_t kManyTokens = std::int64_t{1} << 40;
+  constexpr std::int64_t kManyTokens = std::int64_t{1} << 40, kDay = 24 * 3600 * 1000;
   static const auto table =
       Fields<G>()
           .include(sampler_fields(), &G::sampler)
@@ -186,6 +187,9 @@ const Fields<GenerationFields>& generation_fields() {
           .add("ignore_eos", &G::ignore_eos, boolean(), "never choose a token that ends the text")
           .add("min_tokens", &G::min_tokens, whole(0, kManyTokens),
                "generate this many tokens before the text may end")
+          .add("t_max_predict_ms", &G::t_max_predict_ms, whole(-1, kDay),
+               "the text ends this long after its first token, as soon as it has a line break; "
+               "below 1: no limit")
           .add("stop_token_ids", &G::stop_token_ids, list(whole(), 0, 1024),
                "tokens that end the text, besides the model's own")
           .add("bad_words", &G::bad_words, list(text(), 0, 1024), "texts that are never generated")
@@ -245,6 +249,7 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.rules.banned = fields.bad_words;
   g.decode.show_special = !fields.skip_special_tokens;
   g.max_tokens = fields.max_tokens.value_or(-1);
+  if (fields.t_max_predict_ms > 0) g.max_time = std::chrono::milliseconds(fields.t_max_predict_ms);
   g.ignore_eos = fields.ignore_eos;
   g.min_tokens = fields.min_tokens;
   for (std::size_t i = 0; i < fields.stop_token_ids.size(); ++i)

@@ -21,6 +21,7 @@ struct GenerationFields {
   SamplerOptions sampler;  // initially the model's; biases, breakers and seed are set later
   std::optional<std::int64_t> seed;        // -1 and absent: random
   std::optional<std::int64_t> max_tokens;  // 0: nothing is generated
+  std::int64_t t_max_predict_ms = 0;       // below 1: no limit
   std::int64_t n = 1;                      // choices
   std::vector<std::string> stop;
   bool ignore_eos = false;

@@ -30,6 +30,7 @@ struct Event {
 ChoiceEnd::Reason reason_of(StopReason stop, bool has_calls) {
   switch (stop) {
     case StopReason::max_tokens:
+    case StopReason::max_time:
     case StopReason::context_full:
       return ChoiceEnd::Reason::length;
     case StopReason::cancelled:

@@ -62,8 +62,7 @@ Fields<TextFields> text_fields() {
       .refused("post_sampling_probs", {"false"},
                "probabilities are those of the model, before sampling")
       .refused("n_indent", {"0"}, "indentation is not enforced")
-      .refused("image_data", {"[]"}, "images are not supported")
-      .refused("t_max_predict_ms", {"0", "-1"}, "the time cannot be limited; use n_predict");
+      .refused("image_data", {"[]"}, "images are not supported");
 }
 
 const Fields<CompletionRequest>& completion_fields() {

@@ -16,6 +16,7 @@ std::string_view stop_type(StopReason stop) {
     case StopReason::stop_string:
       return "word";
     case StopReason::max_tokens:
+    case StopReason::max_time:
     case StopReason::context_full:
       return "limit";
     default:

@@ -60,7 +60,7 @@ const Fields<ActionRequest>& action_fields() {
 
 struct Action {
   std::int32_t slot = 0;
-  std::string filename, path;
+  std::string filename, folder, path;
 };
 
 std::int32_t slot_number(const Call& call) {
@@ -82,7 +82,7 @@ Action file_action(const Call& call, const std::string& folder) {
   if (!request.filename) refuse(path, "is required");
   if (!is_plain_file_name(*request.filename))
     refuse(path, "must be a plain file name, without folders");
-  return {slot_number(call), *request.filename,
+  return {slot_number(call), *request.filename, folder,
           (std::filesystem::path(folder) / *request.filename).string()};
 }
 
@@ -96,28 +96,32 @@ std::string timings(std::string_view name, Clock::time_point start) {
 
 void save(const std::shared_ptr<Call>& call, const Action& action) {
   const auto start = Clock::now();
-  when_ready(call, engine_of(*call).save_slot(action.slot, action.path),
-             [call, action, start](const Engine::SlotFile& file) {
-               call->reply(head(action)
-                               .add("n_saved", file.n_tokens)
-                               .add("n_written", file.n_bytes)
-                               .add_json("timings", timings("save_ms", start))
-                               .str());
-             });
+  when_ready(
+      call, engine_of(*call).save_slot(action.slot, action.path),
+      [call, action, start](const Engine::SlotFile& file) {
+        call->reply(head(action)
+                        .add("n_saved", file.n_tokens)
+                        .add("n_written", file.n_bytes)
+                        .add_json("timings", timings("save_ms", start))
+                        .str());
+      },
+      {}, action.folder);
 }
 
 void restore(const std::shared_ptr<Call>& call, const Action& action) {
   if (!std::filesystem::is_regular_file(action.path))
     throw not_found(fmt::format("no slot was saved as {}", literal(action.filename)));
   const auto start = Clock::now();
-  when_ready(call, engine_of(*call).restore_slot(action.slot, action.path),
-             [call, action, start](const Engine::SlotFile& file) {
-               call->reply(head(action)
-                               .add("n_restored", file.n_tokens)
-                               .add("n_read", file.n_bytes)
-                               .add_json("timings", timings("restore_ms", start))
-                               .str());
-             });
+  when_ready(
+      call, engine_of(*call).restore_slot(action.slot, action.path),
+      [call, action, start](const Engine::SlotFile& file) {
+        call->reply(head(action)
+                        .add("n_restored", file.n_tokens)
+                        .add("n_read", file.n_bytes)
+                        .add_json("timings", timings("restore_ms", start))
+                        .str());
+      },
+      {}, action.folder);
 }
 
 void erase(const std::shared_ptr<Call>& call) {

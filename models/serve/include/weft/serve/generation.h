@@ -12,6 +12,7 @@
 // use the generations of a session, except for cancel(), which may be called from any thread.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -36,7 +37,9 @@ struct GenerationOptions {
   std::function<TokenId(std::span<const float> logits)> choose = {};
   TextRulesOptions rules = {};
   std::int64_t max_tokens = -1;  // new tokens; -1: until the text ends or the context is full
-  bool ignore_eos = false;       // never choose a token of the vocabulary that ends the text
+  // The text ends this long after its first token, as soon as it also has a line break.
+  std::optional<std::chrono::milliseconds> max_time = {};
+  bool ignore_eos = false;  // never choose a token of the vocabulary that ends the text
   std::vector<TokenId> stop_tokens = {};  // end the text, too, and are not part of it
   std::int64_t min_tokens = 0;  // before so many new tokens none that ends the text is chosen
   // Removes the prompt's last token; the first new token then begins with its text, which is not
@@ -65,6 +68,7 @@ enum class StopReason : std::uint8_t {
   stop_string,   // it reached a stop string
   complete,      // the grammar allows nothing more
   max_tokens,    // it has GenerationOptions::max_tokens tokens
+  max_time,      // GenerationOptions::max_time has passed
   context_full,  // the next token would not fit into the context
   cancelled,
 };
