@@ -298,7 +298,11 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   // If the page cache of the file and the copy do not fit together, the system would have to evict
   // a page for every page that is copied.
   const bool tight = o.mem_budget - planned.memory.total() < model.weights().file_bytes();
-  return {.threads = o.workers, .drop_cache = tight, .progress = o.progress};
+  return {.threads = o.workers,
+          .panel_cache = o.panel_cache,
+          .warn = o.warn,
+          .drop_cache = tight,
+          .progress = o.progress};
 }
 
 }  // namespace run

@@ -9,11 +9,16 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "weft/base/error.h"
+#include "weft/base/printable.h"
 #include "weft/files/pages.h"
 #include "weft/files/tensor_pages.h"
 #include "weft/graph/row_layout.h"
 #include "weft/quantize/row_converter.h"
+
+#include "panel_cache.h"
 
 namespace weft::run {
 namespace {
@@ -251,17 +256,88 @@ class PageReleaser {
   std::vector<CacheDropper> droppers_;
 };
 
+// The first rows of a weight as they are in a region, one granule of its layout.
+std::vector<std::byte> first_rows(std::string_view file, const PlacedWeight& placed) {
+  PlacedWeight weight = placed;
+  weight.offset = 0;
+  std::vector<Chunk> chunks;
+  add_chunks(weight, chunks);
+  Chunk& c = chunks.front();
+  const RowLayout* layout = weight.dtype.layout();
+  c.last = std::min(c.last, layout ? layout->granule : 1);
+  const std::int64_t row_elems = weight.tensor->spec.shape.elems() / c.n_rows;
+  std::vector<std::byte> rows(static_cast<std::size_t>(weight.dtype.bytes(c.last * row_elems)));
+  copy_chunk(file, c, rows.data());
+  return rows;
+}
+
+// Reads all pages of a mapped region, in pieces.
+void prefault_region(std::span<const std::byte> region, const std::string& path,
+                     const LoadOptions& options) {
+  constexpr std::size_t kPiece = std::size_t{64} << 20;
+  for (std::size_t at = 0; at < region.size(); at += kPiece) {
+    const auto share = static_cast<double>(at) / static_cast<double>(region.size());
+    if (options.progress && !options.progress(share)) fail<CancelledError>("loading was cancelled");
+    const auto piece = region.subspan(at, std::min(kPiece, region.size() - at));
+    weft::read_ahead(region.subspan(at).first(std::min(2 * kPiece, region.size() - at)));
+    if (!weft::prefault(piece)) fail<IoError>("{}: cannot be read", path);
+  }
+  if (options.progress) options.progress(1);
+}
+
 }  // namespace
 
 ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
                                  const LoadOptions& options)
-    : layout_(std::move(layout)), region_(layout_.region_bytes) {
-  std::vector<Chunk> chunks;
-  for (const PlacedWeight& w : layout_.weights) {
-    if (w.offset == kInFile) continue;
-    placed_.emplace(w.tensor->name, &w);
-    add_chunks(w, chunks);
+    : layout_(std::move(layout)) {
+  for (const PlacedWeight& w : layout_.weights)
+    if (w.offset != kInFile) placed_.emplace(w.tensor->name, &w);
+  if (options.panel_cache.empty()) {
+    fill(file, options);
+    return;
   }
+  const PanelCache cache(options.panel_cache, file, layout_);
+  if (map_cached(file, cache, options)) return;
+  fill(file, options);
+  try {
+    cache.store(region_.bytes());
+  } catch (const Error& e) {
+    if (options.warn) options.warn(fmt::format("{}; the panels were not kept", e.what()));
+  }
+}
+
+// False, after a warning if there was a file, if the region must be filled.
+bool ResidentWeights::map_cached(const Checkpoint& file, const PanelCache& cache,
+                                 const LoadOptions& options) {
+  try {
+    std::optional<MappedFile> mapped = cache.open();
+    if (!mapped) return false;
+    const std::span<const std::byte> region = cache.region(*mapped);
+    prefault_region(region, cache.path(), options);
+    for (const PlacedWeight& w : layout_.weights) {
+      if (w.offset == kInFile) continue;
+      const std::vector<std::byte> rows = first_rows(file.path(), w);
+      if (std::memcmp(rows.data(), region.data() + w.offset, rows.size()) != 0)
+        fail<FormatError>("{}: has other values of '{}' than {}", cache.path(),
+                          printable(w.tensor->name), file.path());
+    }
+    mapped_ = std::move(*mapped);
+    data_ = region.data();
+    return true;
+  } catch (const CancelledError&) {
+    throw;
+  } catch (const Error& e) {
+    if (options.warn) options.warn(fmt::format("{}; packing the weights again", e.what()));
+    return false;
+  }
+}
+
+void ResidentWeights::fill(const Checkpoint& file, const LoadOptions& options) {
+  region_ = Buffer(layout_.region_bytes);
+  data_ = region_.data();
+  std::vector<Chunk> chunks;
+  for (const PlacedWeight& w : layout_.weights)
+    if (w.offset != kInFile) add_chunks(w, chunks);
   PageReleaser releaser(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
     prefault(file, c);
@@ -274,7 +350,7 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
 const std::byte* ResidentWeights::find(std::string_view name, DType dtype) const {
   const auto it = placed_.find(name);
   const bool has = it != placed_.end() && it->second->dtype == dtype;
-  return has ? region_.data() + it->second->offset : nullptr;
+  return has ? data_ + it->second->offset : nullptr;
 }
 
 std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTensor& tensor,

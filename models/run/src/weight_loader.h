@@ -9,19 +9,26 @@
 #include <unordered_map>
 
 #include "weft/backends/memory.h"
+#include "weft/files/mapped_file.h"
 
 #include "weight_layout.h"
 
 namespace weft::run {
 
+class PanelCache;
+
 struct LoadOptions {
   int threads = 1;
+  std::string panel_cache;  // folder of panel caches (panel_cache.h); empty: none
+  // Something was wrong with the panel cache, which costs time only.
+  std::function<void(const std::string&)> warn;
   bool drop_cache = false;               // also evict what was copied from the page cache
   std::function<bool(double)> progress;  // 0..1, on the caller's thread; false: CancelledError
 };
 
-// The filled region of a layout. While it is filled, only a few MiB of weights are in memory twice,
-// as pages of the file and as copies. Immutable: any number of sessions may share it.
+// The filled region of a layout, in private memory or mapped from a panel cache. While it is
+// filled, only a few MiB of weights are in memory twice, as pages of the file and as copies.
+// Immutable: any number of sessions may share it.
 class ResidentWeights {
  public:
   // Throws IoError if memory cannot be allocated or the file cannot be read, FormatError if weights
@@ -29,13 +36,18 @@ class ResidentWeights {
   ResidentWeights(const Checkpoint& file, WeightLayout layout, const LoadOptions& options);
 
   const WeightLayout& layout() const { return layout_; }
-  std::int64_t bytes() const { return region_.size(); }
+  std::int64_t bytes() const { return layout_.region_bytes; }
   // Null: it stays in the file, or has another type in the region.
   const std::byte* find(std::string_view name, DType dtype) const;
 
  private:
+  void fill(const Checkpoint& file, const LoadOptions& options);
+  bool map_cached(const Checkpoint& file, const PanelCache& cache, const LoadOptions& options);
+
   WeightLayout layout_;
-  Buffer region_;
+  Buffer region_;      // empty if the region is mapped
+  MappedFile mapped_;  // a panel cache, or nothing
+  const std::byte* data_ = nullptr;
   std::unordered_map<std::string_view, const PlacedWeight*> placed_;
 };
 

@@ -259,7 +259,6 @@ void Generation::Impl::add_prompt_row(std::span<const float> logits) {
   prompt_rows.push_back(token_logprobs(*tokenizer, logits, next, n_top));
 }
 
-// REQUIRES: called once for every token, with its text in `out`.
 bool Generation::Impl::is_out_of_time() {
   if (!options.max_time) return false;
   const auto now = std::chrono::steady_clock::now();

@@ -42,7 +42,7 @@ struct Generation::Impl {
   void add_text(TokenId token);
   void flush_text();
   StopReason stop_after(bool complete);
-  bool is_out_of_time();
+  bool is_out_of_time();  // REQUIRES: called once for every token, with its text in `out`
   void pass_prompt_to_sampler();
   std::span<const TokenId> pending() const { return std::span(tokens).subspan(n_fed); }
   // There are no more tokens to choose, and the prompt is fed if it has to be.

@@ -20,6 +20,18 @@ http::Reply beginning(StreamForm form) {
 
 }  // namespace
 
+std::string piece_of(StreamForm form, std::string_view data, std::string_view event) {
+  std::string piece;
+  piece.reserve(data.size() + event.size() + 20);
+  if (form == StreamForm::lines) {
+    piece.append(data).append("\n");
+    return piece;
+  }
+  if (!event.empty()) piece.append("event: ").append(event).append("\n");
+  piece.append("data: ").append(data).append("\n\n");
+  return piece;
+}
+
 struct EventStream::Shared : std::enable_shared_from_this<Shared> {
   Shared(std::shared_ptr<Call> c, StreamForm f) : call(std::move(c)), form(f) {}
 
@@ -54,16 +66,7 @@ struct EventStream::Shared : std::enable_shared_from_this<Shared> {
 
   // REQUIRES: locked.
   void write_event(std::string_view data, std::string_view event) {
-    if (ended) return;
-    std::string piece;
-    piece.reserve(data.size() + event.size() + 20);
-    if (form == StreamForm::events) {
-      if (!event.empty()) piece.append("event: ").append(event).append("\n");
-      piece.append("data: ").append(data).append("\n\n");
-    } else {
-      piece.append(data).append("\n");
-    }
-    write(std::move(piece));
+    if (!ended) write(piece_of(form, data, event));
   }
 
   // REQUIRES: locked. Returns whether it had not ended.

@@ -14,6 +14,9 @@ enum class StreamForm {
   lines,   // application/x-ndjson
 };
 
+// `data`, JSON without line breaks, as it is sent; `event`: the name of the event; empty: none.
+std::string piece_of(StreamForm form, std::string_view data, std::string_view event = {});
+
 // Begins the answer with its first piece, so that an error before it is a status. While a stream of
 // events is silent, comments are sent (ApiOptions::sse_ping_seconds); they begin the answer, too.
 // Threads: one at a time, except for the pings, which it orders itself.
@@ -24,8 +27,8 @@ class EventStream {
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
 
-  // `data`: JSON without line breaks. `event`: the name of the event; empty: none. Throws ApiError
-  // if the client has left too much unread: what is unsent has a limit.
+  // As piece_of(). Throws ApiError if the client has left too much unread: what is unsent has a
+  // limit.
   void send(std::string_view data, std::string_view event = {});
   // Before the first piece: the error as the whole answer. Later: as an event in the form of the
   // interface, which ends the stream.
