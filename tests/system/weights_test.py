@@ -45,6 +45,24 @@ class Weights(SystemTest):
                 total = self.plan("--weights", mode, *cache)["memory"]["total"]
                 self.assertLess(self.peak("--weights", mode, *cache), total + SLACK)
 
+    def test_panel_cache(self):
+        out, kept = self.folder / "out.npy", self.folder / "panels"
+        logits = ["weft", "logits", "-m", self.model, "--weights", "resident", "--tokens", "1,2,3",
+                  "-o", out]
+        self.runs(*logits)
+        expected = out.read_bytes()
+        for start in ("first", "second"):
+            with self.subTest(start=start):
+                r = self.runs(*logits, "--panel-cache", kept)
+                self.assertEqual(r.err, "")
+                self.assertEqual(out.read_bytes(), expected)
+        (path,) = kept.iterdir()
+        os.truncate(path, path.stat().st_size // 2)
+        r = self.runs(*logits, "--panel-cache", kept)
+        self.assertRegex(r.err, r"^warning: .*: expected \d+ bytes, got \d+; "
+                                r"packing the weights again\n$")
+        self.assertEqual(out.read_bytes(), expected)
+
     def test_quantized_while_loading(self):
         """The same as with a quantized file, and with no more memory."""
         wide = os.path.join(self.folder, "wide.gguf")
