@@ -3,10 +3,11 @@
 // current block is packed into a local panel. Both give the same units and halves, so that the bits
 // of a product do not depend on it.
 //
-//   Blocks(args, c, b, n)  n blocks from b on (a multiple of kStep) of the panel of columns from c
-//   on units, halves        of the current block; `at` of `n` next() kMaxDirect           max
-//   tokens for which codes are extracted on the fly following(args, ...) what comes after a piece
-//   of a panel
+// - Blocks(args, c, b, n): n blocks from b on, a multiple of kStep, of the panel of columns from c
+//   on.
+// - units, halves: of the current block, number `at` of `n`; next() goes on.
+// - kMaxDirect: max tokens for which codes are extracted on the fly.
+// - following(args, ...): what comes after a piece of a panel.
 
 #include "cpu/kernels/codec.inl.h"
 #include "cpu/kernels/walk.inl.h"
