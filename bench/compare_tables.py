@@ -48,9 +48,10 @@ def ours_of(result):
 
 
 def cells_of(result):
+    """Other programs have shares only if weft ran with one set: their own set is not known."""
     ours = ours_of(result)
-    first = next(iter(ours.values()), None)
-    return {name: Cell(runs, ours.get(name, first)) for name, runs in result["programs"].items()}
+    only = next(iter(ours.values())) if len(ours) == 1 else None
+    return {name: Cell(runs, ours.get(name, only)) for name, runs in result["programs"].items()}
 
 
 def digits(value):

@@ -27,7 +27,7 @@ import subprocess
 import sys
 import time
 
-from compare import table, write_tables
+from compare_tables import table, write_tables
 from serve_client import Program, ask, completion, post
 from serve_hostile import hostile
 from serve_soak import soak

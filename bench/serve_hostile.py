@@ -8,7 +8,7 @@ import statistics
 import threading
 import time
 
-from compare import table
+from compare_tables import table
 
 BOUND = 0.9  # of the speed alone
 PATIENCE = 2  # seconds that a client waits for an answer

@@ -1,5 +1,5 @@
 # Toolchain for 64-bit Arm on a machine of another kind, with Debian's cross compiler and arm64
-# libraries (tools/packages/arm64.sh). Programs run under qemu-user.
+# libraries (tools/packages/install.sh build arm64). Programs run under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

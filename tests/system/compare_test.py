@@ -25,6 +25,15 @@ else:
 PAGE = "before\n<!-- table: speed -->\nold\n<!-- end: speed -->\nafter\n<!-- table: width -->\nkept\n<!-- end: width -->\n"
 
 
+class Programs(unittest.TestCase):
+    def test_all_can_be_imported(self):
+        for path in sorted((SOURCE / "bench").glob("*.py")):
+            with self.subTest(program=path.name):
+                done = subprocess.run([sys.executable, "-c", f"import {path.stem}"],
+                                      cwd=path.parent, capture_output=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+
 class Compare(SystemTest):
     def setUp(self):
         super().setUp()

@@ -1,5 +1,6 @@
 #include "common/tune_once.h"
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -78,7 +79,8 @@ void tune_once(const ModelFlags& flags) {
     }
     ::_exit(0);
   }
-  if (child > 0) ::waitpid(child, nullptr, 0);
+  while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace weft::cli

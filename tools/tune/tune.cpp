@@ -33,7 +33,8 @@ constexpr double kClearGain = 1.03;
 class Pools {
  public:
   Pools(int threads, std::int64_t max_bytes) {
-    const std::int64_t wanted = std::clamp(2 * last_level_cache(), threads * kMinPool, kMaxPool);
+    const std::int64_t wanted =
+        std::min(std::max(2 * last_level_cache(), threads * kMinPool), kMaxPool);
     const std::int64_t each = align_up(std::min(wanted, max_bytes) / threads);
     for (int i = 0; i < threads; ++i) pools_.emplace_back(each);
   }

@@ -30,7 +30,7 @@ class Choices {
     DType plain;
     PanelPrefetch prefetch;
   };
-  std::vector<OfFormat> formats_;  // with a value that is not the standard one
+  std::vector<OfFormat> formats_;  // all with panels, if values were measured
 };
 
 // What the prepared kernels of a node depend on beside the node.

@@ -93,9 +93,9 @@ const Layout* find(DType plain) {
   return nullptr;
 }
 
-// Calls halves<size>(bytes from the start of a row in plain form, bytes from the start of the panel
-// for row 0) for every half of a row, and block(b, from, to) with where the units of a block begin;
-// row r of a half lies r * size further in the panel.
+// Calls on_half(from, to) for every half of a row, and on_block(from, to) with where the units of a
+// block begin: bytes from the start of a row in plain form, bytes from the start of the panel for
+// row 0. Row r of a half lies r times its size further in the panel.
 template <class Half, class Block>
 void each_block(const Layout& l, std::int64_t row_bytes, Half on_half, Block on_block) {
   const std::int64_t block = l.info.block_bytes, half = l.half();

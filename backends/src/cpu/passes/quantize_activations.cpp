@@ -21,8 +21,8 @@ std::span<const NodeId> factors(const Node& node) {
   return projection_weights(node);
 }
 
-// Keys in blocks are Q8_0 or Q4_0. Only VNNI multiplies keys as integers, but graphs, and with them
-// rounding errors, are the same on all instruction sets.
+// Keys in blocks are Q8_0 or Q4_0. SSE2 does not multiply keys as integers, but graphs, and with
+// them rounding errors, are the same on all instruction sets.
 bool wants_q8a(const Graph& graph, const Node& node) {
   const std::span<const NodeId> with = factors(node);
   if (with.empty()) return false;

@@ -27,7 +27,8 @@ struct [[gnu::may_alias]] FourRegisters {
   }
 };
 
-// As PairSums (simd/sixteen.inl.h): products stay in 16 bits as long as their sums cannot overflow.
+// As PairSums (simd/sixteen_avx2.inl.h): products stay in 16 bits as long as their sums cannot
+// overflow.
 template <class S, bool kFrom, int kMaxCode, int kLength>
 struct LongSums {
   static constexpr int kFitting = 32767 / (127 * kMaxCode);
