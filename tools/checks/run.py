@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Builds Weft and runs its checks. Continues after a failure.
+
+Ends with a table of where the time went and a line "N passed, N failed, N skipped"; exits with 1 if
+something failed. The seconds of each check are kept in build/check_seconds.json.
+
+Examples:
+  tools/test.sh                        # everything
+  tools/test.sh --quick                # the release build, its tests, and checks of sources
+  tools/test.sh --changed              # only tests that the changes since WEFT_SINCE affect
+  tools/test.sh --only 'tests tsan'    # one check, and the builds that it needs
+  tools/test.sh --minutes 60           # leaves out what would end after an hour
+  tools/test.sh --list                 # the names of the checks, and what each takes
+
+Environment:
+  WEFT_SINCE         the commit that --changed compares with (default: main)
+  WEFT_ACCEPT        folder of acceptance scripts (default: ../shared/accept); skipped if missing
+  WEFT_FUZZ_SECONDS  how long each fuzz target runs (default: 20)
+"""
+import argparse
+import concurrent.futures
+import itertools
+import os
+import shlex
+import subprocess
+import sys
+import threading
+import time
+
+from catalogue import CHECKS
+from clock import Clock
+from kinds import ROOT, Check, Outcome, ctest, run
+
+
+class Report:
+    """Prints a line for each check, and adds up. Used by two threads."""
+
+    def __init__(self, clock):
+        self._clock = clock
+        self._lock = threading.Lock()
+        self.passed = self.failed = self.skipped = 0
+        self.bad = set()       # names of checks that did not pass: others may need them
+        self.left_out = []     # checks that there was no time for
+
+    def add(self, check, outcome):
+        with self._lock:
+            self.passed += outcome.passed
+            self.failed += outcome.failed
+            if outcome.skipped:
+                self.skipped += 1
+                print(f"skip  {check.name:32}          {outcome.skipped}", flush=True)
+            else:
+                seconds = self._clock.seconds[check.name]
+                mark = "FAIL" if outcome.failed else "ok  "
+                print(f"{mark}  {check.name:32} {seconds:6.0f} s  {outcome.remark}", flush=True)
+            if outcome.skipped or outcome.failed:
+                self.bad.add(check.name)
+            if outcome.failed:
+                for line in outcome.log.splitlines()[-300:]:
+                    print("      " + line)
+                for command in outcome.repeat[:20] or [only(check)]:
+                    print(f"repeat: {command}", flush=True)
+
+    def leave_out(self, check, estimate):
+        with self._lock:
+            self.left_out.append(check)
+            self.bad.add(check.name)
+            print(f"left  {check.name:32} {estimate:6.0f} s  no time; run: {only(check)}", flush=True)
+
+    def close(self):
+        print("\nWhere the time went, minutes and seconds:")
+        for name, seconds in sorted(self._clock.seconds.items(), key=lambda item: -item[1]):
+            if seconds >= 1:
+                print(f"  {minutes(seconds)}  {name}")
+        print(f"  {minutes(self._clock.total())}  in all")
+        if self.left_out:
+            print("\nleft out for lack of time: "
+                  + ", ".join(check.name for check in self.left_out))
+        skipped = self.skipped + len(self.left_out)
+        print(f"\n{self.passed} passed, {self.failed} failed, {skipped} skipped")
+
+
+def minutes(seconds):
+    return f"{int(seconds) // 60:4}:{int(seconds) % 60:02}"
+
+
+def only(check):
+    return f"tools/test.sh --only {shlex.quote(check.name)}"
+
+
+def run_check(check, clock, report):
+    missing = [name for name in check.needs if name in report.bad]
+    if missing:
+        report.add(check, Outcome(skipped=f'needs "{missing[0]}"'))
+        return
+    if not clock.has_time_for(check):
+        report.leave_out(check, clock.estimate(check))
+        return
+    start = time.monotonic()
+    outcome = check.run()
+    if not outcome.skipped:
+        clock.record(check, time.monotonic() - start)
+    report.add(check, outcome)
+    if not outcome.skipped and clock.is_slow(check):
+        print(f"      slow: its share is {check.seconds} s", flush=True)
+
+
+def run_checks(checks, clock, report):
+    """Runs checks that use one core two at a time, others alone."""
+    for cores, group in itertools.groupby(checks, key=lambda check: check.cores):
+        with concurrent.futures.ThreadPoolExecutor(max_workers=2 // cores) as pool:
+            for done in [pool.submit(run_check, check, clock, report) for check in group]:
+                done.result()
+
+
+def with_needs(checks):
+    wanted = {check.name for check in checks}
+    wanted |= {name for check in checks for name in check.needs}
+    return [check for check in CHECKS if check.name in wanted]
+
+
+def changed_tests():
+    """Runs the tests that the change affects."""
+    since = os.environ.get("WEFT_SINCE", "main")
+    done = subprocess.run(["tools/changed_tests.py", "build/release", "--since", since], cwd=ROOT,
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return Outcome(failed=1, log=done.stderr)
+    numbers = done.stdout.strip()
+    if not numbers:
+        return Outcome(skipped="the change affects none")
+    return ctest("release", "-I", f"0,0,0,{numbers}")()
+
+
+def chosen(options):
+    if options.only:
+        unknown = set(options.only) - {check.name for check in CHECKS}
+        if unknown:
+            sys.exit(f"no check is named {sorted(unknown)}; tools/test.sh --list names them all")
+        return with_needs([check for check in CHECKS if check.name in options.only])
+    if options.changed:
+        names = ("format", "sizes", "build release")
+        return [*(check for check in CHECKS if check.name in names),
+                Check("tests that the change affects", changed_tests, 60,
+                      needs=("build release",))]
+    return [check for check in CHECKS if check.quick or not options.quick]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tools/test.sh", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="leave out sanitizers and processors")
+    size.add_argument("--changed", action="store_true", help="tests that the changes affect")
+    size.add_argument("--only", action="append", metavar="CHECK", help="this check alone")
+    parser.add_argument("--minutes", type=float, metavar="N",
+                        help="start no check that would end after N minutes (default: no limit)")
+    parser.add_argument("--list", action="store_true", help="name the checks that would run")
+    parser.add_argument("--spent", type=float, default=0, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    clock = Clock(ROOT / "build/check_seconds.json", options.minutes, options.spent)
+    checks = chosen(options)
+    if options.list:
+        for check in checks:
+            print(f"{clock.estimate(check) / 60:6.1f} min  {check.name}")
+        return 0
+    report = Report(clock)
+    try:
+        run_checks(checks, clock, report)
+    finally:
+        clock.save()
+    report.close()
+    return report.failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
