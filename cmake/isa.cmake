@@ -1,10 +1,15 @@
 # Compiles kernels once per instruction set. instruction_sets.cmake is the list of sets;
 # WEFT_INSTRUCTION_SETS may name another file.
 #
-#   WEFT_ISAS                        the sets for this processor, each after the one that it extends
+# The cache variable WEFT_ISAS chooses the sets: "all", "native" for the best one of this machine, or
+# a list. Where a kernel has no row for a chosen set, it gets that of the set which this one extends.
+# The sets that extend none are always built, so that the program runs everywhere.
+#
+#   WEFT_SETS                        the sets for this processor, each after the one that it extends
+#   WEFT_BUILT_SETS                  those that were chosen: every kernel has what they need
 #   WEFT_ISA_<name>_TAG, _DESCRIPTION, _FLAGS, _KERNELS
-#   weft_kernel(TARGET FILE CLASS GROUP)
-#     Adds to TARGET one generated source for every set whose KERNELS name GROUP. It instantiates
+#   weft_kernel(TARGET FILE CLASS GROUP...)
+#     Adds to TARGET one generated source for every set whose KERNELS name a GROUP. It instantiates
 #     CLASS<Tag> from src/cpu/kernels/FILE.inl.h and is compiled with the flags of the set.
 #   weft_weight_formats(TARGET GROUP NAME...)
 #     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights.inl.h, for weights of type
@@ -15,7 +20,9 @@
 include_guard(DIRECTORY)
 include(Precompiled)
 
-set(WEFT_ISAS)
+set(WEFT_ISAS all CACHE STRING "Instruction sets of the kernels: all, native, or a list of names")
+
+set(WEFT_SETS)
 set(WEFT_FEATURES)  # of all sources
 set(WEFT_CPUID_FEATURES)
 set(WEFT_HWCAP_FEATURES)
@@ -23,10 +30,10 @@ set(WEFT_HWCAP_FEATURES)
 macro(weft_instruction_set name)
   cmake_parse_arguments(ISA "" "TAG;EXTENDS;PROCESSOR;DESCRIPTION;REGISTERS" "FEATURES;FLAGS;KERNELS" ${ARGN})
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${ISA_PROCESSOR})$")
-    if(ISA_EXTENDS AND NOT ISA_EXTENDS IN_LIST WEFT_ISAS)
+    if(ISA_EXTENDS AND NOT ISA_EXTENDS IN_LIST WEFT_SETS)
       message(FATAL_ERROR "instruction set '${name}' extends '${ISA_EXTENDS}', which is not listed before it")
     endif()
-    list(APPEND WEFT_ISAS ${name})
+    list(APPEND WEFT_SETS ${name})
     set(WEFT_ISA_${name}_TAG ${ISA_TAG})
     set(WEFT_ISA_${name}_EXTENDS ${ISA_EXTENDS})
     set(WEFT_ISA_${name}_DESCRIPTION "${ISA_DESCRIPTION}")
@@ -78,6 +85,24 @@ if(WEFT_COVERAGE)
   set(WEFT_ISA_SANITIZER_FLAGS -fno-profile-arcs -fno-test-coverage)
 endif()
 
+# The sets for which kernels of some groups are compiled: for each chosen set and group the set
+# itself, or the nearest one that it extends and that the group has.
+function(weft_sets_with_rows groups out)
+  set(rows)
+  foreach(group IN LISTS groups)
+    foreach(isa IN LISTS WEFT_BUILT_SETS)
+      while(isa AND NOT group IN_LIST WEFT_ISA_${isa}_KERNELS)
+        set(isa ${WEFT_ISA_${isa}_EXTENDS})
+      endwhile()
+      list(APPEND rows ${isa})
+    endforeach()
+  endforeach()
+  set(sets ${WEFT_SETS})
+  list(JOIN rows "|" rows)
+  list(FILTER sets INCLUDE REGEX "^(${rows})$")
+  set(${out} ${sets} PARENT_SCOPE)
+endfunction()
+
 # The object library of `target` for all kernels of one set; they share flags and precompiled headers.
 function(weft_isa_library target isa out)
   set(library ${target}_${isa})
@@ -102,17 +127,15 @@ function(weft_isa_library target isa out)
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
 endfunction()
 
-# Adds a source for every set of `group`. It instantiates `class`, in which @ARCH@ is the tag, from
+# Adds a source for every set of the groups. It instantiates `class`, in which @ARCH@ is the tag, from
 # the header `kernel` and any further ones.
-function(weft_isa_sources target kernel class group)
+function(weft_isa_sources target kernel class groups)
   set(includes)
   foreach(file IN ITEMS ${kernel} ${ARGN})
     string(APPEND includes "#include \"cpu/kernels/${file}.inl.h\"\n")
   endforeach()
-  foreach(isa IN LISTS WEFT_ISAS)
-    if(NOT group IN_LIST WEFT_ISA_${isa}_KERNELS)
-      continue()
-    endif()
+  weft_sets_with_rows("${groups}" sets)
+  foreach(isa IN LISTS sets)
     set(ARCH weft::cpu::${WEFT_ISA_${isa}_TAG})
     string(CONFIGURE "${class}" instance @ONLY)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${kernel}.${isa}.cpp)
@@ -123,21 +146,20 @@ function(weft_isa_sources target kernel class group)
   endforeach()
 endfunction()
 
-# The tags of the sets of a group, best first.
-function(weft_isa_tags group out)
+# The tags of the sets of some groups, best first.
+function(weft_isa_tags groups out)
+  weft_sets_with_rows("${groups}" sets)
   set(tags)
-  foreach(isa IN LISTS WEFT_ISAS)
-    if(group IN_LIST WEFT_ISA_${isa}_KERNELS)
-      list(PREPEND tags ${WEFT_ISA_${isa}_TAG})
-    endif()
+  foreach(isa IN LISTS sets)
+    list(PREPEND tags ${WEFT_ISA_${isa}_TAG})
   endforeach()
   list(JOIN tags ", " tags)
   set(${out} "${tags}" PARENT_SCOPE)
 endfunction()
 
-function(weft_kernel target file class group)
-  weft_isa_sources(${target} ${file} "${class}<@ARCH@>" ${group})
-  weft_isa_tags(${group} tags)
+function(weft_kernel target file class)
+  weft_isa_sources(${target} ${file} "${class}<@ARCH@>" "${ARGN}")
+  weft_isa_tags("${ARGN}" tags)
   set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_KERNEL_LIST
     "template <class Arch>\nstruct ${class};\ntemplate <>\nstruct CompiledFor<${class}> {\n  using Sets = Tags<${tags}>;\n};\n")
 endfunction()
@@ -157,14 +179,13 @@ function(weft_weight_formats target group)
   endforeach()
 endfunction()
 
-function(weft_kernel_headers target)
-  set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated)
-  target_include_directories(${target} PRIVATE ${folder})
+# Writes cpu/isa_tags.h, cpu/feature_list.h and cpu/isa_table.h to `folder`.
+function(weft_isa_headers folder)
   set(made "#pragma once\n// Made by cmake/isa.cmake.\n\n")
   set(tags)
   set(features)
-  set(sets)
-  set(of)
+  set(rows)
+  set(indices)
   foreach(feature IN LISTS WEFT_FEATURES)
     string(APPEND features "  ${feature},\n")
   endforeach()
@@ -175,24 +196,103 @@ function(weft_kernel_headers target)
     endforeach()
     list(LENGTH WEFT_${source}_FEATURES n_${source}_bits)
   endforeach()
-  # In C++ the best set comes first, as in the tables of rows.
-  list(LENGTH WEFT_ISAS index)
-  foreach(isa IN LISTS WEFT_ISAS)
+  # In C++ the sets that were chosen come first, and of both parts the best ones.
+  set(others ${WEFT_SETS})
+  list(REMOVE_ITEM others ${WEFT_BUILT_SETS})
+  set(order ${others} ${WEFT_BUILT_SETS})
+  list(LENGTH order index)
+  foreach(isa IN LISTS order)
     math(EXPR index "${index} - 1")
     set(tag ${WEFT_ISA_${isa}_TAG})
+    list(TRANSFORM WEFT_ISA_${isa}_FEATURES PREPEND "Feature::" OUTPUT_VARIABLE needs)
+    list(JOIN needs ", " needs)
+    string(PREPEND rows "    InstructionSet{\"${isa}\", \"${WEFT_ISA_${isa}_DESCRIPTION}\", {${needs}}},\n")
+    string(APPEND indices "template <>\ninline constexpr std::size_t kIndexOf<${tag}> = ${index};\n")
+  endforeach()
+  foreach(isa IN LISTS WEFT_SETS)
     set(base void)
     if(WEFT_ISA_${isa}_EXTENDS)
       set(base ${WEFT_ISA_${WEFT_ISA_${isa}_EXTENDS}_TAG})
     endif()
-    string(APPEND tags "// ${WEFT_ISA_${isa}_DESCRIPTION}\nstruct ${tag} {\n  using Base = ${base};\n};\n")
-    list(TRANSFORM WEFT_ISA_${isa}_FEATURES PREPEND "Feature::" OUTPUT_VARIABLE needs)
-    list(JOIN needs ", " needs)
-    string(PREPEND sets "    InstructionSet{\"${isa}\", \"${WEFT_ISA_${isa}_DESCRIPTION}\", {${needs}}},\n")
-    string(APPEND of "template <>\ninline constexpr std::size_t kIndexOf<${tag}> = ${index};\n")
+    string(APPEND tags "// ${WEFT_ISA_${isa}_DESCRIPTION}\nstruct ${WEFT_ISA_${isa}_TAG} {\n  using Base = ${base};\n};\n")
   endforeach()
+  list(LENGTH WEFT_SETS n_sets)
+  list(LENGTH WEFT_BUILT_SETS n_built)
+  file(CONFIGURE OUTPUT ${folder}/cpu/isa_tags.h @ONLY CONTENT "${made}namespace weft::cpu {\n\n${tags}\n}  // namespace weft::cpu\n")
+  file(CONFIGURE OUTPUT ${folder}/cpu/feature_list.h @ONLY CONTENT
+    "${made}#include <cstdint>\n\nnamespace weft::cpu {\n\nenum class Feature : std::uint8_t {\n${features}};\n\n}  // namespace weft::cpu\n")
+  file(CONFIGURE OUTPUT ${folder}/cpu/isa_table.h @ONLY CONTENT
+    "${made}#include <array>\n#include <cstddef>\n\n#include \"cpu/feature_bits.h\"\n#include \"cpu/isa.h\"\n#include \"cpu/isa_tags.h\"\n\nnamespace weft::cpu {\n
+inline constexpr std::array<CpuidBit, ${n_CPUID_bits}> kCpuidBits = {{\n${CPUID_BITS}}};\n
+inline constexpr std::array<HwcapBit, ${n_HWCAP_bits}> kHwcapBits = {{\n${HWCAP_BITS}}};\n
+// The first kBuiltSets of them have all kernels.
+inline constexpr std::array<InstructionSet, ${n_sets}> kInstructionSets = {\n${rows}};
+inline constexpr std::size_t kBuiltSets = ${n_built};\n
+template <class Arch>\ninline constexpr std::size_t kIndexOf = 0;\n${indices}
+}  // namespace weft::cpu\n")
+endfunction()
+
+# Sets `out` to the best set of this machine, or to nothing if it has none.
+function(weft_native_set out)
+  if(CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "WEFT_ISAS=native: this build is for another machine; name the instruction sets (known: ${WEFT_SETS})")
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/native)
+  set(WEFT_BUILT_SETS ${WEFT_SETS})
+  weft_isa_headers(${folder})
+  file(CONFIGURE OUTPUT ${folder}/native.cpp @ONLY CONTENT "#include <cstdio>\n\n#include \"cpu/isa_table.h\"\n
+int main() {
+  for (const auto& set : weft::cpu::kInstructionSets)
+    if (weft::cpu::machine_features().contains(set.needs)) return std::puts(set.name.data()) < 0;
+}\n")
+  set(cpu ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/src)
+  try_run(WEFT_NATIVE_RUN WEFT_NATIVE_COMPILED
+    SOURCES ${folder}/native.cpp ${cpu}/cpu/machine_features.cpp
+    CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${folder};${cpu}"
+    CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
+    COMPILE_OUTPUT_VARIABLE why RUN_OUTPUT_VARIABLE name)
+  if(NOT WEFT_NATIVE_COMPILED OR NOT WEFT_NATIVE_RUN EQUAL 0)
+    message(FATAL_ERROR "WEFT_ISAS=native: the program that asks for the instruction sets of this machine does not compile or run:\n${why}")
+  endif()
+  string(STRIP "${name}" name)
+  set(${out} ${name} PARENT_SCOPE)
+endfunction()
+
+# Sets WEFT_BUILT_SETS from WEFT_ISAS.
+function(weft_choose_sets)
+  string(REPLACE "," ";" chosen "${WEFT_ISAS}")
+  if(chosen STREQUAL "all")
+    set(chosen ${WEFT_SETS})
+  elseif(chosen STREQUAL "native" AND WEFT_SETS)
+    if(NOT DEFINED CACHE{WEFT_NATIVE_SET})
+      weft_native_set(native)
+      set(WEFT_NATIVE_SET "${native}" CACHE INTERNAL "The best instruction set of this machine")
+    endif()
+    set(chosen ${WEFT_NATIVE_SET})
+  endif()
+  foreach(isa IN LISTS chosen)
+    if(NOT isa IN_LIST WEFT_SETS)
+      message(FATAL_ERROR "WEFT_ISAS: unknown instruction set '${isa}' (known: all, native, ${WEFT_SETS})")
+    endif()
+  endforeach()
+  set(built)
+  foreach(isa IN LISTS WEFT_SETS)
+    if(isa IN_LIST chosen OR NOT WEFT_ISA_${isa}_EXTENDS)
+      list(APPEND built ${isa})
+    endif()
+  endforeach()
+  set(WEFT_BUILT_SETS ${built} PARENT_SCOPE)
+endfunction()
+weft_choose_sets()
+
+function(weft_kernel_headers target)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  target_include_directories(${target} PRIVATE ${folder})
+  set(made "#pragma once\n// Made by cmake/isa.cmake.\n\n")
+  weft_isa_headers(${folder})
   # A set without a traits file uses that of the set that it extends.
   set(traits)
-  foreach(isa IN LISTS WEFT_ISAS)
+  foreach(isa IN LISTS WEFT_SETS)
     if(EXISTS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/src/cpu/simd/${isa}.inl.h)
       string(APPEND traits "#include \"cpu/simd/${isa}.inl.h\"\n")
     endif()
@@ -202,17 +302,6 @@ function(weft_kernel_headers target)
   endforeach()
   file(CONFIGURE OUTPUT ${folder}/cpu/simd/simd.inl.h @ONLY CONTENT
     "${made}#include \"cpu/simd/primary.inl.h\"\n${traits}")
-  list(LENGTH WEFT_ISAS n_sets)
-  file(CONFIGURE OUTPUT ${folder}/cpu/isa_tags.h @ONLY CONTENT "${made}namespace weft::cpu {\n\n${tags}\n}  // namespace weft::cpu\n")
-  file(CONFIGURE OUTPUT ${folder}/cpu/feature_list.h @ONLY CONTENT
-    "${made}#include <cstdint>\n\nnamespace weft::cpu {\n\nenum class Feature : std::uint8_t {\n${features}};\n\n}  // namespace weft::cpu\n")
-  file(CONFIGURE OUTPUT ${folder}/cpu/isa_table.h @ONLY CONTENT
-    "${made}#include <array>\n#include <cstddef>\n\n#include \"cpu/feature_bits.h\"\n#include \"cpu/isa.h\"\n#include \"cpu/isa_tags.h\"\n\nnamespace weft::cpu {\n
-inline constexpr std::array<CpuidBit, ${n_CPUID_bits}> kCpuidBits = {{\n${CPUID_BITS}}};\n
-inline constexpr std::array<HwcapBit, ${n_HWCAP_bits}> kHwcapBits = {{\n${HWCAP_BITS}}};\n
-inline constexpr std::array<InstructionSet, ${n_sets}> kInstructionSets = {\n${sets}};\n
-template <class Arch>\ninline constexpr std::size_t kIndexOf = 0;\n${of}
-}  // namespace weft::cpu\n")
   foreach(list KERNEL_LIST WEIGHT_TAGS WEIGHT_INCLUDES WEIGHT_ROWS)
     get_property(${list} TARGET ${target} PROPERTY WEFT_${list})
   endforeach()

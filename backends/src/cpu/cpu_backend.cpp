@@ -34,7 +34,14 @@ CpuBackend::CpuBackend(FeatureSet features, TunedValues values)
 
 std::string CpuBackend::description() const {
   const InstructionSet* best = best_instruction_set(machine_.features);
-  return "cpu, " + std::string(best ? best->description : "no instruction set that it knows");
+  std::string text =
+      "cpu, " + std::string(best ? best->description : "no instruction set it knows");
+  std::string_view separator = "; built without ";
+  for (const InstructionSet& set : instruction_sets_left_out()) {
+    text.append(separator).append(set.name);
+    separator = ", ";
+  }
+  return text;
 }
 
 std::optional<Kernel> CpuBackend::find(const Graph& graph, const Node& node) const {

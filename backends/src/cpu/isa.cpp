@@ -11,16 +11,27 @@
 
 namespace weft::cpu {
 
+namespace {
+
+std::string joined_names(std::span<const InstructionSet> sets) {
+  return fmt::format("{}", fmt::join(sets | std::views::transform(&InstructionSet::name), ", "));
+}
+
+}  // namespace
+
 std::span<const InstructionSet> instruction_sets() {
-  return kInstructionSets;
+  return std::span(kInstructionSets).first(kBuiltSets);
+}
+
+std::span<const InstructionSet> instruction_sets_left_out() {
+  return std::span(kInstructionSets).subspan(kBuiltSets);
 }
 
 const InstructionSet& find_instruction_set(std::string_view name) {
-  const auto sets = instruction_sets();
-  const auto found = std::ranges::find(sets, name, &InstructionSet::name);
-  if (found != sets.end()) return *found;
-  const auto names = sets | std::views::transform(&InstructionSet::name);
-  fail<ValueError>("unknown instruction set '{}' (known: {})", name, fmt::join(names, ", "));
+  const auto found = std::ranges::find(kInstructionSets, name, &InstructionSet::name);
+  if (found != kInstructionSets.end()) return *found;
+  fail<ValueError>("unknown instruction set '{}' (known: {})", name,
+                   joined_names(instruction_sets()));
 }
 
 const InstructionSet* best_instruction_set(FeatureSet has) {
@@ -32,13 +43,24 @@ const InstructionSet* best_instruction_set(FeatureSet has) {
 
 FeatureSet features_of(std::string_view name, FeatureSet machine) {
   const InstructionSet& set = find_instruction_set(name);
+  if (std::ranges::find(instruction_sets(), name, &InstructionSet::name) ==
+      instruction_sets().end())
+    fail<UnsupportedError>(
+        "this program was built without kernels for {} ({}); it has those for {} (CMake option "
+        "WEFT_ISAS)",
+        name, set.description, joined_names(instruction_sets()));
   if (!machine.contains(set.needs))
     fail<UnsupportedError>("this machine lacks {} ({})", name, set.description);
   return set.needs;
 }
 
 FeatureSet choose_features(const char* forced, FeatureSet machine) {
-  if (!forced || !*forced) return machine;
+  if (!forced || !*forced) {
+    if (instruction_sets_left_out().empty()) return machine;
+    // Only these have a row of every kernel.
+    const InstructionSet* const best = best_instruction_set(machine);
+    return best ? best->needs : FeatureSet();
+  }
   const auto reword = [](std::string_view message) {
     return fmt::format("WEFT_CPU_ISA: {}", message);
   };

@@ -31,9 +31,11 @@ struct InstructionSet {
   FeatureSet needs;
 };
 
-// All of them, best first. They live as long as the program.
+// Those that this program has all kernels for, best first. They live as long as the program.
 std::span<const InstructionSet> instruction_sets();
-// Throws ValueError listing the names.
+// The others: some kernels may have rows for them (the CMake option WEFT_ISAS).
+std::span<const InstructionSet> instruction_sets_left_out();
+// Of all. Throws ValueError listing the names of instruction_sets().
 const InstructionSet& find_instruction_set(std::string_view name);
 // The first one whose features `has` contains; null if there is none.
 const InstructionSet* best_instruction_set(FeatureSet has);
@@ -42,10 +44,10 @@ const InstructionSet* best_instruction_set(FeatureSet has);
 FeatureSet machine_features();
 
 // What a set needs. Throws ValueError if the name is unknown, UnsupportedError if the machine lacks
-// the set.
+// the set or the program has no kernels for it.
 FeatureSet features_of(std::string_view name, FeatureSet machine);
-// What kernels may use: all of `machine`, or what the set named by `forced` needs unless that is
-// null or empty. Throws as features_of(), with WEFT_CPU_ISA before the message.
+// What kernels may use: what the set named by `forced` needs, or, if that is null or empty, all of
+// `machine`; of a program that lacks sets, only what the best of its sets needs. Throws as features_of(), with WEFT_CPU_ISA before the message.
 FeatureSet choose_features(const char* forced, FeatureSet machine);
 
 }  // namespace weft::cpu

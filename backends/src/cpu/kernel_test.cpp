@@ -22,6 +22,7 @@
 #include "weft/ops/formats/q8a.h"
 
 #include "cpu/cpu_backend.h"
+#include "cpu/isa_table.h"
 #include "cpu/panels.h"
 #include "support/compare.h"
 #include "support/guarded.h"
@@ -371,7 +372,7 @@ std::string_view least_fused() {
 }
 std::string best_of(std::initializer_list<std::string_view> isas) {
   const auto fits = [](std::string_view name) {
-    return std::ranges::any_of(cpu::instruction_sets(), [&](const cpu::InstructionSet& set) {
+    return std::ranges::any_of(cpu::kInstructionSets, [&](const cpu::InstructionSet& set) {
       return set.name == name && features_under_test().contains(set.needs);
     });
   };
