@@ -60,10 +60,10 @@ function(weft_layer name)
   set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/include/weft)
 endfunction()
 
-# Every public header must compile on its own. Sources of the layer check this for the header that
-# they include first; for each other header, a source is generated.
+# Every public header must compile on its own. Sources that are compiled alone check this for the
+# header that they include first; for each other header, a source is generated.
 function(weft_check_headers name)
-  if(NOT WEFT_BUILD_TESTS OR WEFT_SANITIZE)
+  if(NOT WEFT_BUILD_TESTS OR WEFT_SANITIZE OR WEFT_UNITY)
     return()
   endif()
   get_target_property(sources weft_${name} SOURCES)
@@ -93,7 +93,7 @@ endfunction()
 
 #   weft_tests(NAME SOURCES ... LIBRARIES ...)
 #
-# makes a doctest binary, whose test cases are CTest tests.
+# makes a doctest binary, whose test cases are CTest tests, or which is one with a sanitizer.
 function(weft_tests name)
   if(NOT WEFT_BUILD_TESTS)
     return()
@@ -107,7 +107,14 @@ function(weft_tests name)
   if(WEFT_SANITIZE)
     set(timeout 1200)  # ThreadSanitizer on the scalar reference
   endif()
-  # A name with a semicolon reaches the program truncated, selects no test, and would pass.
-  doctest_discover_tests(${name} TEST_PREFIX "${name}: "
-    PROPERTIES TIMEOUT ${timeout} ENVIRONMENT WEFT_CHECK_PLANS=1 FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})
+  set(properties TIMEOUT ${timeout} ENVIRONMENT WEFT_CHECK_PLANS=1
+    FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})
+  if(WEFT_SANITIZE)
+    # Sanitized programs start slowly: all test cases in one process.
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES ${properties})
+  else()
+    # A name with a semicolon reaches the program truncated, selects no test, and would pass.
+    doctest_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES ${properties})
+  endif()
 endfunction()

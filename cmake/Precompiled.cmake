@@ -1,7 +1,7 @@
 # Headers of the standard library and of fmt that most sources include, compiled once per set of
 # compiler flags: they are two thirds of the time that a small source takes. No header of this
-# project is among them, so a change never rebuilds everything. The clang builds do without, which
-# proves that sources include what they use.
+# project is among them, so a change never rebuilds everything. tools/checks/lone_sources.py does
+# without, which proves that sources include what they use.
 #
 #   weft_precompile(TARGET)               a library, program or test with the usual flags
 #   weft_precompile_own(TARGET HEADER...) a target with flags of its own
@@ -13,7 +13,7 @@ set(WEFT_PRECOMPILED_HEADERS
   <algorithm> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional> <span> <string>
   <string_view> <utility> <vector> <fmt/format.h>)
 cmake_dependent_option(WEFT_PRECOMPILE "Precompile headers of the standard library" ON
-  [[CMAKE_CXX_COMPILER_ID STREQUAL "GNU"]] OFF)
+  [[CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang"]] OFF)
 
 # The target whose precompiled headers are for libraries (position-independent code) or for programs
 # and tests (position-independent executables, less optimization).

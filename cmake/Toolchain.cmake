@@ -3,6 +3,27 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+# -O3 is for kernels, which ask for it (isa.cmake).
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+
+# Batches compile in a third of the time: the compiler parses headers and instantiates templates once
+# for eight sources. So names in anonymous namespaces are unique in a library, unless a convention
+# gives those of many sources the same name (weft_compile_alone). tools/checks/lone_sources.py
+# compiles each source alone, without precompiled headers, to find missing includes.
+option(WEFT_UNITY "Compile sources in batches" ON)
+set(CMAKE_UNITY_BUILD ${WEFT_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+
+#   weft_compile_alone(TARGETS target...)   no batches
+#   weft_compile_alone(SOURCES file...)     these are in none
+function(weft_compile_alone kind)
+  if(kind STREQUAL TARGETS)
+    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD OFF)
+  else()
+    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -32,6 +53,9 @@ target_compile_options(weft_compile_options INTERFACE
 set(noise -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 target_compile_options(weft_compile_options INTERFACE
   "$<$<BOOL:$<TARGET_PROPERTY:WEFT_PRECOMPILED>>:${noise}>")
+# In a batch, GCC takes a class whose members are from an anonymous namespace for one in a header.
+target_compile_options(weft_compile_options INTERFACE
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wno-subobject-linkage>)
 # char has a sign, as on x86, also where compilers default to none.
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(weft_compile_options INTERFACE -fsigned-char)

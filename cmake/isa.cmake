@@ -71,14 +71,15 @@ include(${WEFT_INSTRUCTION_SETS})
 set(WEFT_ISA_SANITIZER_FLAGS)
 if(WEFT_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(WEFT_ISA_SANITIZER_FLAGS --param=asan-stack=0 --param=asan-instrumentation-with-call-threshold=0)
+elseif(WEFT_SANITIZE MATCHES address)
+  set(WEFT_ISA_SANITIZER_FLAGS "SHELL:-mllvm -asan-stack=0")
 endif()
 if(WEFT_SANITIZE MATCHES undefined)
   list(APPEND WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=null,alignment)
 endif()
-
 # No fuzz target runs a kernel: they only read untrusted input.
 if(WEFT_BUILD_FUZZERS)
-  set(WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=all)
+  list(APPEND WEFT_ISA_SANITIZER_FLAGS -fno-sanitize=fuzzer-no-link)
 endif()
 # Counters on every line make kernels too slow to test. They count as covered if all rows ran.
 if(WEFT_COVERAGE)
@@ -111,7 +112,7 @@ function(weft_isa_library target isa out)
     return()
   endif()
   add_library(${library} OBJECT)
-  set_target_properties(${library} PROPERTIES WEFT_KERNELS ON)
+  set_target_properties(${library} PROPERTIES WEFT_KERNELS ON UNITY_BUILD OFF)
   target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
   # Unoptimized, these objects would contain copies of inline functions whose names do not say the
   # instruction set, and the linker may use such a copy everywhere. Therefore always -O2, and no
@@ -119,7 +120,7 @@ function(weft_isa_library target isa out)
   # The last of contradicting flags counts, so a library that is linked last has them.
   add_library(${library}_flags INTERFACE)
   target_compile_options(${library}_flags INTERFACE
-    $<$<NOT:$<CONFIG:Release>>:-O2> -fno-lto -fno-exceptions -Wno-maybe-uninitialized -Wno-uninitialized
+    $<IF:$<CONFIG:Release>,-O3,-O2> -fno-lto -fno-exceptions -Wno-maybe-uninitialized -Wno-uninitialized
     ${WEFT_ISA_SANITIZER_FLAGS} ${WEFT_ISA_${isa}_FLAGS})
   target_link_libraries(${library} PRIVATE
     fmt::fmt $<TARGET_NAME_IF_EXISTS:weft_compile_options> ${library}_flags)

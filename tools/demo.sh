@@ -1,28 +1,72 @@
 #!/usr/bin/env bash
 # usage: tools/demo.sh [ARGUMENT OF generate...]
 #
-# Installs the missing packages on a fresh Debian 12 machine, builds the programs, and lets the
-# bundled model write a story. With arguments: tools/demo.sh -p "One day" -n 100
+# Installs the missing packages on a fresh Debian 12 machine, builds `generate` for this machine, and
+# lets the bundled model write a story. Then builds `chat` and `weft`.
+# With arguments: tools/demo.sh -p "One day" -n 100
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/packages/install.sh build
+case "${1-}" in
+  -h | --help)
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+esac
 
-quiet=()
-if [[ -t 1 ]]; then
-  [[ -x build/release/bin/generate ]] || echo "Building. The first build takes some minutes."
-else
-  quiet=(-- --quiet)  # nobody watches ninja's progress
-  echo "Building Weft in build/release."
-fi
+fail() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-cmake --preset release > "$log" 2>&1 || { cat "$log" >&2; exit 1; }
-cmake --build --preset release --target generate chat weft "${quiet[@]}"
+
+# build TARGET...: shows how far ninja is: on a terminal in one line, elsewhere in a few lines.
+build() {
+  local line start=$SECONDS said=$SECONDS left
+  : > "$log"
+  cmake --build --preset release --target "$@" 2>&1 | while IFS= read -r line; do
+    printf '%s\n' "$line" >> "$log"
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    local n=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    left=$(((SECONDS - start) * (all - n) / n))
+    if [[ -t 1 ]]; then
+      printf '\r  %d of %d, about %d:%02d left \033[K' "$n" "$all" $((left / 60)) $((left % 60))
+    elif ((SECONDS - said >= 30)); then
+      said=$SECONDS
+      printf '  %d of %d, about %d:%02d left\n' "$n" "$all" $((left / 60)) $((left % 60))
+    fi
+  done || {
+    grep -vE '^\[[0-9]+/[0-9]+\] ' "$log" | tail -n 60 >&2
+    fail "The build failed. If build/release comes from another version or compiler, remove it and try again."
+  }
+  if [[ -t 1 ]]; then printf '\r\033[K'; fi
+}
+
+tools/packages/install.sh build
+
+mkdir -p build
+free=$(df -Pk build | awk 'NR == 2 { print int($4 / 1024) }')
+((free >= 1000)) || fail "build needs 1000 MB of disk, $free MB are free."
+
+# A build folder that is there keeps its settings, such as kernels for all processors.
+if [[ ! -f build/release/build.ninja ]]; then
+  cmake --preset release -DWEFT_ISAS=native > "$log" 2>&1 || {
+    grep -vE '^(--|$)' "$log" | tail -n 30 >&2
+    fail "CMake failed. If build/release comes from another version or compiler, remove it and try again."
+  }
+fi
+
+echo "Building generate, which writes texts, for the processor of this machine."
+build generate
 
 if (($# == 0)); then
   set -- -p "Once upon a time" -n 200 --seed 7 --temp 0.4
 fi
 printf '\n$ build/release/bin/generate%s\n\n' "$(printf ' %q' "$@")"
 build/release/bin/generate "$@"
-printf '\nNext: build/release/bin/chat, build/release/bin/weft --help, README.md\n'
+
+printf '\nBuilding chat, which answers messages, and weft, which shows, checks, measures and serves models.\n'
+build chat weft
+printf 'Next: build/release/bin/chat, build/release/bin/weft --help, README.md\n'

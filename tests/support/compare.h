@@ -11,6 +11,17 @@
 
 namespace weft::test {
 
+// The squared error relative to the squares of `want`. Infinite if the sizes differ.
+inline double nmse(std::span<const float> got, std::span<const float> want) {
+  if (got.size() != want.size()) return std::numeric_limits<double>::infinity();
+  double error = 0, power = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    error += std::pow(double{got[i]} - double{want[i]}, 2);
+    power += std::pow(double{want[i]}, 2);
+  }
+  return error / power;
+}
+
 // The element with the largest error relative to its bound; `excess` is that ratio, at most 1 if
 // all elements are within bounds.
 struct Worst {

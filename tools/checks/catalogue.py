@@ -83,7 +83,7 @@ def isa_tests(isa):
 def fuzz_checks():
     names = sorted(path.name.removesuffix("_fuzz.cpp")
                    for path in (ROOT / "tests/fuzz").glob("*_fuzz.cpp"))
-    return [Check(f"fuzz {name}", fuzz(name), 25, needs=("build fuzz",), cores=1) for name in names]
+    return [Check(f"fuzz {name}", fuzz(name), 25, needs=("build dev",), cores=1) for name in names]
 
 
 def arm64_build():
@@ -100,7 +100,6 @@ SANITIZERS = [
     Check("build dev", build("dev"), 1500, pace="build"),
     Check("tests dev", ctest("dev", "-E", "^(system: compare|conform: cpu avx(vnni|512|512vnni))$"),
           900, needs=("build dev",)),
-    Check("build fuzz", build("fuzz"), 900, pace="build"),
     *fuzz_checks(),
     Check("build tsan", build("tsan", "scheduler_test", "run_test", "serve_test"), 600,
           pace="build"),

@@ -123,9 +123,9 @@ def fuzz(target):
     def check():
         with tempfile.TemporaryDirectory() as folder:
             status, log = run(
-                f"build/fuzz/bin/{target}_fuzz", folder, f"tests/fuzz/corpus/{target}",
+                f"build/dev/bin/{target}_fuzz", folder, f"tests/fuzz/corpus/{target}",
                 f"-max_total_time={os.environ.get('WEFT_FUZZ_SECONDS', '20')}",
                 "-rss_limit_mb=2048", "-timeout=30", "-verbosity=0", "-print_final_stats=1",
-                "-artifact_prefix=build/fuzz/")
+                "-artifact_prefix=build/dev/")
         return Outcome(passed=status == 0, failed=status != 0, log=log)
     return check

@@ -27,10 +27,10 @@ class Contents {
     const Format* format = find_format(spec.dtype);
     if (!format) return;
     // Encoding is slow, so blocks repeat, with a period that divides no row.
-    constexpr std::int64_t kBlocks = 61;
+    constexpr std::int64_t kMadeBlocks = 61;
     const std::int64_t per_block = spec.dtype.block_elems();
     const std::int64_t all = spec.shape.elems() / per_block;
-    const std::int64_t n = per_block == 1 ? all : std::min(all, kBlocks);
+    const std::int64_t n = per_block == 1 ? all : std::min(all, kMadeBlocks);
     if (format->encode) {
       std::vector<float> values(static_cast<std::size_t>(n * per_block));
       for (float& v : values) v = uniform();

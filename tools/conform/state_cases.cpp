@@ -13,7 +13,7 @@
 namespace weft::conform {
 namespace {
 
-constexpr std::int64_t kFew[] = {1, 7, 33};
+constexpr std::int64_t kFewTokens[] = {1, 7, 33};
 
 // Inputs in their order, and then the state with rows of this shape.
 using Inputs = std::vector<Tensor>;
@@ -98,7 +98,7 @@ void add_heads(std::vector<Case>& cases, const Heads& s, bool by_row) {
 }  // namespace
 
 void add_state_cases(std::vector<Case>& cases) {
-  for (const std::int64_t t : kFew) {
+  for (const std::int64_t t : kFewTokens) {
     for (const std::int64_t width : {1, 31, 256}) add_channels(cases, t, width);
     for (const bool by_row : {false, true}) {
       add_heads(cases, {t, 2, 8, 31}, by_row);

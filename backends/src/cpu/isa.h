@@ -47,7 +47,8 @@ FeatureSet machine_features();
 // the set or the program has no kernels for it.
 FeatureSet features_of(std::string_view name, FeatureSet machine);
 // What kernels may use: what the set named by `forced` needs, or, if that is null or empty, all of
-// `machine`; of a program that lacks sets, only what the best of its sets needs. Throws as features_of(), with WEFT_CPU_ISA before the message.
+// `machine`; of a program that lacks sets, only what the best of its sets needs. Throws as
+// features_of(), with WEFT_CPU_ISA before the message.
 FeatureSet choose_features(const char* forced, FeatureSet machine);
 
 }  // namespace weft::cpu

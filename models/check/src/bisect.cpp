@@ -19,7 +19,7 @@ namespace {
 
 using namespace checks;
 
-constexpr double kRewriteLimit = 1e-8, kRoundingLimit = 1e-2, kKernelLimit = 1e-9;
+constexpr double kRoundingLimit = 1e-2, kKernelLimit = 1e-9;
 
 using Paths = std::set<std::string, std::less<>>;
 

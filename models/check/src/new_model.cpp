@@ -33,8 +33,6 @@ using namespace checks;
 
 constexpr MadeSizes kSizes{.D = 256, .H = 8, .G = 2, .F = 512, .V = 96, .context = 128};
 constexpr GraphOptions kWide{.tokens = 8, .logits_rows = 8, .context = 64};
-// The error of passes that only rewrite, which change the order of sums.
-constexpr double kRewriteLimit = 1e-8;
 
 // A file that is removed at the end; a model that was loaded from it keeps its mapping.
 struct TemporaryFile {

@@ -16,7 +16,7 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kWindow = 6, kVocab = 5;  // 2 rows a window; an odd vocabulary is padded
-const std::vector<std::int32_t> kTokens{0, 1, 2, 3, 4, 0, 4, 3, 2, 1, 0, 4};
+const std::vector<std::int32_t> kSavedTokens{0, 1, 2, 3, 4, 0, 4, 3, 2, 1, 0, 4};
 
 std::vector<float> logits_of(int row) {
   std::vector<float> logits;
@@ -27,7 +27,7 @@ std::vector<float> logits_of(int row) {
 std::vector<std::byte> sample() {
   const test::TempFolder folder;
   const std::string path = folder / "x";
-  LogitsWriter writer(path, kWindow, kVocab, kTokens);
+  LogitsWriter writer(path, kWindow, kVocab, kSavedTokens);
   for (int row = 0; row < 4; ++row) writer.add(logits_of(row));
   writer.commit();
   return test::file_bytes(path);
@@ -53,7 +53,7 @@ TEST_CASE("saved logits are read as they were written, within half a step") {
   CHECK(saved.window() == kWindow);
   CHECK(saved.n_vocab() == kVocab);
   CHECK(saved.n_windows() == 2);
-  CHECK(saved.tokens() == kTokens);
+  CHECK(saved.tokens() == kSavedTokens);
   for (int i = 0; i < 4; ++i) {
     const SavedRow row = saved.row(i / 2, i % 2);
     const auto logits = logits_of(i);
@@ -86,7 +86,7 @@ TEST_CASE("logits far below the best are clamped, and equal logits stay equal") 
 TEST_CASE("an unfinished file is removed") {
   const test::TempFolder folder;
   {
-    LogitsWriter writer(folder / "x", kWindow, kVocab, kTokens);
+    LogitsWriter writer(folder / "x", kWindow, kVocab, kSavedTokens);
     writer.add(logits_of(0));
   }
   CHECK(std::filesystem::is_empty(folder.path()));

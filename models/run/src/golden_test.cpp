@@ -10,11 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "model_impl.h"
+#include "support/compare.h"
 #include "support/eval.h"
 #include "support/npy.h"
 #include "support/reference.h"
 
 using namespace weft;
+using test::nmse;
 
 namespace {
 
@@ -39,15 +41,6 @@ std::vector<float> evaluate(const Model& model, const std::vector<std::int32_t>&
 }
 
 // Normalized squared error.
-double nmse(const std::vector<float>& got, const std::vector<float>& want) {
-  double error = 0, power = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    error += std::pow(double{got[i]} - double{want[i]}, 2);
-    power += std::pow(double{want[i]}, 2);
-  }
-  return error / power;
-}
-
 }  // namespace
 
 TEST_CASE("graphs evaluated by definition give the golden logits") {

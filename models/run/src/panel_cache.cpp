@@ -14,11 +14,11 @@
 namespace weft::run {
 namespace {
 
-constexpr std::string_view kMagic = "weftpnl1";
+constexpr std::string_view kCacheMagic = "weftpnl1";
 constexpr std::size_t kRegionAt = 4096;
 
 struct Header {
-  char magic[kMagic.size()];
+  char magic[kCacheMagic.size()];
   std::uint64_t hash, n_bytes;
 };
 
@@ -57,7 +57,7 @@ std::optional<MappedFile> PanelCache::open() const {
   const std::span<const std::byte> bytes = file.bytes();
   Header header{};
   if (bytes.size() >= kRegionAt) std::memcpy(&header, bytes.data(), sizeof(header));
-  if (std::string_view(header.magic, kMagic.size()) != kMagic)
+  if (std::string_view(header.magic, kCacheMagic.size()) != kCacheMagic)
     fail<FormatError>("{}: is not a panel cache", path_);
   if (header.hash != hash_ || header.n_bytes != n_bytes_)
     fail<FormatError>("{}: is the panel cache of another model, version or processor", path_);
@@ -76,7 +76,7 @@ void PanelCache::store(std::span<const std::byte> region) const {
   OutputFile out(path_);
   out.reserve(kRegionAt + region.size());
   Header header{{}, hash_, n_bytes_};
-  std::memcpy(header.magic, kMagic.data(), kMagic.size());
+  std::memcpy(header.magic, kCacheMagic.data(), kCacheMagic.size());
   std::array<std::byte, kRegionAt> begin{};
   std::memcpy(begin.data(), &header, sizeof(header));
   out.write(begin);

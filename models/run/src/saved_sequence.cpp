@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kMagic = "weftseq1";
+constexpr std::string_view kSequenceMagic = "weftseq1";
 
 // Writes bytes and hashes them.
 class Writer {
@@ -42,10 +42,10 @@ class Writer {
 
 // Checks the hash at the end and returns the bytes before it.
 std::span<const std::byte> checked(std::span<const std::byte> bytes, const std::string& name) {
-  const auto magic = std::as_bytes(std::span(kMagic));
+  const auto magic = std::as_bytes(std::span(kSequenceMagic));
   if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
     fail<UnsupportedError>("{}: not a saved sequence: it does not start with '{}'",
-                           printable_path(name), kMagic);
+                           printable_path(name), kSequenceMagic);
   std::uint64_t sum = 0;
   if (bytes.size() < magic.size() + sizeof sum)
     fail<FormatError>("{}: truncated saved sequence of {} bytes", printable_path(name),
@@ -82,7 +82,7 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
         printable_path(session.model().file().path()), sequence);
   }
   Writer writer(path);
-  writer.bytes(std::as_bytes(std::span(kMagic)));
+  writer.bytes(std::as_bytes(std::span(kSequenceMagic)));
   writer.number(fingerprint(session, sequence));
   writer.number(tokens.size());
   writer.bytes(std::as_bytes(tokens));
@@ -99,7 +99,7 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
   gguf::Cursor cursor(checked(bytes, name), name);
   SavedSequence s;
   s.name_ = name;
-  cursor.take(kMagic.size(), 1, kMagic);
+  cursor.take(kSequenceMagic.size(), 1, kSequenceMagic);
   s.fingerprint_ = cursor.read<std::uint64_t>("fingerprint");
   const auto n_tokens = cursor.read<std::uint64_t>("number of tokens");
   const auto tokens = cursor.take(n_tokens, sizeof(std::int32_t), "tokens");
@@ -116,7 +116,7 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
 
 bool SavedSequence::is_saved_sequence(const std::string& path) {
   const MappedFile file(path);
-  const auto magic = std::as_bytes(std::span(kMagic));
+  const auto magic = std::as_bytes(std::span(kSequenceMagic));
   return file.bytes().size() >= magic.size() &&
          std::memcmp(file.bytes().data(), magic.data(), magic.size()) == 0;
 }

@@ -14,6 +14,7 @@
 #include "weft/run/saved_sequence.h"
 #include "weft/run/session.h"
 
+#include "support/compare.h"
 #include "support/made_adapter.h"
 #include "support/session_steps.h"
 #include "support/temp_folder.h"
@@ -23,6 +24,7 @@ using namespace weft;
 using test::all_logits;
 using test::MadeControlVector;
 using test::MadeLora;
+using test::nmse;
 using test::same_bits;
 using test::some_tokens;
 using test::text_of;
@@ -31,8 +33,8 @@ using test::TinyModel;
 namespace {
 
 // A tiny model in a file, and adapters for it.
-struct Files {
-  explicit Files(const TinyModel& about = {}) : model((folder / "model.gguf").string()) {
+struct LoraFiles {
+  explicit LoraFiles(const TinyModel& about = {}) : model((folder / "model.gguf").string()) {
     test::write_tiny_model(about, model);
   }
   std::string lora(const MadeLora& about) {
@@ -63,7 +65,7 @@ struct Files {
 };
 
 // Every projection of a tiny llama, whose head is tied to its embeddings.
-MadeLora everywhere(const Files& files) {
+MadeLora everywhere(const LoraFiles& files) {
   MadeLora lora;
   const auto model = files.load();
   for (const CheckpointTensor& tensor : model->file().tensors())
@@ -86,16 +88,6 @@ std::vector<float> logits(const std::shared_ptr<const Model>& model,
 }
 
 // Normalized squared error.
-double nmse(const std::vector<float>& got, const std::vector<float>& want) {
-  REQUIRE(got.size() == want.size());
-  double error = 0, power = 0;
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    error += std::pow(double{got[i]} - double{want[i]}, 2);
-    power += std::pow(double{want[i]}, 2);
-  }
-  return error / power;
-}
-
 std::vector<float> copy_of(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
@@ -105,7 +97,7 @@ std::vector<float> copy_of(std::span<const float> values) {
 TEST_CASE("a model with LoRAs computes what the merged model computes") {
   for (const std::string backend : {"reference", "cpu"}) {
     CAPTURE(backend);
-    Files files;
+    LoraFiles files;
     const std::string all = files.lora(everywhere(files)), some = files.lora(queries(2));
     const std::vector<LoraFile> loras{{all, 0.75F}, {some, -0.5F}};
     const auto got = logits(files.load({.loras = loras}), backend);
@@ -118,7 +110,7 @@ TEST_CASE("a model with LoRAs computes what the merged model computes") {
 TEST_CASE("LoRAs of experts, and an alpha of 0") {
   for (const std::string arch : {"qwen3moe", "llama"}) {
     CAPTURE(arch);
-    Files files({.arch = arch});
+    LoraFiles files({.arch = arch});
     MadeLora about = everywhere(files);
     about.arch = arch;
     about.alpha = arch == "llama" ? 0 : 5;
@@ -132,7 +124,7 @@ TEST_CASE("LoRAs of experts, and an alpha of 0") {
 
 // A matrix per head is absorbed; attn_kv_b, which files may have instead, is expanded.
 TEST_CASE("LoRAs of latent attention") {
-  Files files({.arch = "deepseek2"});
+  LoraFiles files({.arch = "deepseek2"});
   MadeLora about{.arch = "deepseek2"};
   for (const auto& [name, shape] : everywhere(files).weights)
     if (name.ends_with("_b.weight")) about.weights.emplace_back(name, shape);
@@ -144,7 +136,7 @@ TEST_CASE("LoRAs of latent attention") {
 }
 
 TEST_CASE("LoRAs of quantized weights") {
-  Files files({.matrices = q8_0});
+  LoraFiles files({.matrices = q8_0});
   const std::string lora = files.lora(queries());
   for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident}) {
     Session on(files.load({.loras = {{lora, 1}}}), {.context = 64, .weights = mode});
@@ -158,7 +150,7 @@ TEST_CASE("LoRAs of quantized weights") {
 }
 
 TEST_CASE("a scale of 0 gives the bits of the model without adapters") {
-  Files files;
+  LoraFiles files;
   const std::string lora = files.lora(everywhere(files));
   const auto base = logits(files.load());
   CHECK(same_bits(logits(files.load({.loras = {{lora, 0}}})), base));
@@ -166,7 +158,7 @@ TEST_CASE("a scale of 0 gives the bits of the model without adapters") {
 }
 
 TEST_CASE("each sequence of a step has its own scales") {
-  Files files;
+  LoraFiles files;
   const std::string a = files.lora(queries(1)), b = files.lora(queries(2));
   const auto model = files.load({.loras = {{a, 1}, {b, 0.5F}}});
   const std::vector<std::vector<float>> scales{{0, 0}, {1, 0.5F}, {-2, 0}};
@@ -196,7 +188,7 @@ TEST_CASE("each sequence of a step has its own scales") {
 }
 
 TEST_CASE("scales are copied with a sequence, and part of saved ones") {
-  Files files;
+  LoraFiles files;
   const auto model = files.load({.loras = {{files.lora(queries()), 1}}});
   Session session(model, {.context = 64, .sequences = 2});
   const std::vector<float> half{0.5F};
@@ -215,7 +207,7 @@ TEST_CASE("scales are copied with a sequence, and part of saved ones") {
 }
 
 TEST_CASE("sequences that mix scales are not saved") {
-  Files files;
+  LoraFiles files;
   const auto model = files.load({.loras = {{files.lora(queries()), 0.5F}}});
   Session session(model, {.context = 64, .sequences = 2});
   const std::vector<float> half{0.5F}, one{1};
@@ -259,7 +251,7 @@ TEST_CASE("sequences that mix scales are not saved") {
 }
 
 TEST_CASE("scales that a session refuses") {
-  Files files;
+  LoraFiles files;
   const std::string lora = files.lora(queries());
   Session session(files.load({.loras = {{lora, 1}}}), {.context = 64});
   CHECK(text_of([&] { session.set_lora_scales(0, {}); }) == "the model has 1 LoRAs, got 0 scales");
@@ -269,7 +261,7 @@ TEST_CASE("scales that a session refuses") {
 }
 
 TEST_CASE("graphs without adapters have no nodes for them") {
-  Files files;
+  LoraFiles files;
   const auto size_of = [&](const AdapterFiles& adapters) {
     return plan_model(*files.load(adapters), {.context = 64}).graphs[0].size();
   };
@@ -285,7 +277,7 @@ TEST_CASE("graphs without adapters have no nodes for them") {
 }
 
 TEST_CASE("control vectors are added after their layers, scaled and summed") {
-  Files files({.layers = 4});
+  LoraFiles files({.layers = 4});
   const std::string a = files.control({.layers = {1, 3}, .seed = 1});
   const std::string b = files.control({.layers = {2, 3}, .seed = 2});
   const auto base = logits(files.load());
@@ -313,7 +305,7 @@ TEST_CASE("control vectors are added after their layers, scaled and summed") {
 }
 
 TEST_CASE("a warning about control vectors without a direction of the layers to change") {
-  Files files({.layers = 4});
+  LoraFiles files({.layers = 4});
   const std::string a = files.control({.layers = {1}}), b = files.control({.layers = {2, 3}});
   const auto model =
       files.load({.control_vectors = {{a, 1}, {b, 1}}, .control_layers = ControlLayers{3, 4}});
@@ -326,7 +318,7 @@ TEST_CASE("a warning about control vectors without a direction of the layers to 
 }
 
 TEST_CASE("LoRAs and control vectors together") {
-  Files files;
+  LoraFiles files;
   const AdapterFiles adapters{.loras = {{files.lora(queries()), 1}},
                               .control_vectors = {{files.control({}), 1}},
                               .control_layers = {}};

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kNames[] = {"confidence", "entropy", "margin", "random"};
+constexpr std::string_view kAlgorithmNames[] = {"confidence", "entropy", "margin", "random"};
 constexpr DiffusionAlgorithm kAll[] = {DiffusionAlgorithm::confidence, DiffusionAlgorithm::entropy,
                                        DiffusionAlgorithm::margin, DiffusionAlgorithm::random};
 
@@ -34,7 +34,7 @@ TokenId mask_token(const Model& model, const DiffusionOptions& o) {
   return id;
 }
 
-const Model& check_model(const Model& model) {
+const Model& check_diffuser(const Model& model) {
   if (is_diffusion_model(model)) return model;
   fail<UnsupportedError>("{}: not a diffusion model", model.file().path());
 }
@@ -90,7 +90,7 @@ double score(std::span<const float> logits, TokenId chosen, DiffusionAlgorithm a
 }  // namespace
 
 std::string_view to_string(DiffusionAlgorithm algorithm) {
-  return kNames[static_cast<std::size_t>(algorithm)];
+  return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
 }
 
 std::span<const DiffusionAlgorithm> diffusion_algorithms() {
@@ -102,7 +102,7 @@ bool is_diffusion_model(const Model& model) {
 }
 
 void check_diffusion(const Model& model, const DiffusionOptions& options) {
-  mask_token(check_model(model), options);
+  mask_token(check_diffuser(model), options);
   check_options(options);
   sampler_chain(options.sampler);
 }
@@ -132,7 +132,7 @@ struct Diffusion::Impl {
       : session(s),
         sequence(n),
         options(o),
-        mask(mask_token(check_model(s.model()), o)),
+        mask(mask_token(check_diffuser(s.model()), o)),
         shifts(o.shift_logits ? *o.shift_logits : file_shifts(s.model())),
         sampler(o.sampler),
         random(o.sampler.seed) {

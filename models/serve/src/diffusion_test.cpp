@@ -20,7 +20,7 @@ using test::tiny_model;
 using Ids = std::vector<TokenId>;
 
 constexpr TokenId kMaskOf = 7;
-const Ids kPrompt{3, 11, 42, 5};
+const Ids kMaskedPrompt{3, 11, 42, 5};
 
 std::shared_ptr<const Model> diffuser(std::optional<bool> shifts = {}) {
   return made_text_model({.arch = "llada", .keys = [=](GgufWriter& w) {
@@ -34,7 +34,7 @@ DiffusionOptions greedy(std::int64_t n, std::int64_t steps, std::int64_t block =
 }
 
 SessionOptions fitting(const DiffusionOptions& how) {
-  return diffusion_session({.context = 256, .prefill_width = 1}, kPrompt.size(), how);
+  return diffusion_session({.context = 256, .prefill_width = 1}, kMaskedPrompt.size(), how);
 }
 
 // Tokens filled in by each step, and the text.
@@ -46,7 +46,7 @@ struct Run {
 Run run(const std::shared_ptr<const Model>& model, const DiffusionOptions& how) {
   Session session(model, fitting(how));
   Diffusion text(session, 0, how);
-  text.begin(kPrompt);
+  text.begin(kMaskedPrompt);
   Run result;
   for (std::int64_t left = text.n_masked(); text.step(); left = text.n_masked())
     result.filled.push_back(left - text.n_masked());
@@ -54,7 +54,7 @@ Run run(const std::shared_ptr<const Model>& model, const DiffusionOptions& how) 
   CHECK(text.steps_done() == text.n_steps());
   CHECK(text.n_computed() == std::ssize(result.filled));
   result.tokens.assign(text.tokens().begin(), text.tokens().end());
-  CHECK(std::ranges::equal(std::span(result.tokens).first(kPrompt.size()), kPrompt));
+  CHECK(std::ranges::equal(std::span(result.tokens).first(kMaskedPrompt.size()), kMaskedPrompt));
   CHECK(std::ranges::count(result.tokens, kMaskOf) == 0);
   return result;
 }
@@ -76,8 +76,8 @@ std::vector<std::vector<float>> logits_of(const std::shared_ptr<const Model>& mo
 }
 
 Ids masked_text(std::size_t n) {
-  Ids ids = kPrompt;
-  ids.resize(kPrompt.size() + n, kMaskOf);
+  Ids ids = kMaskedPrompt;
+  ids.resize(kMaskedPrompt.size() + n, kMaskOf);
   return ids;
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("guidance moves logits away from those without the prompt") {
   how.guidance = 20;
   Session session(model, fitting(how));
   Diffusion text(session, 0, how);
-  text.begin(kPrompt);
+  text.begin(kMaskedPrompt);
   REQUIRE(text.step());
   CHECK(text.n_computed() == 2);
   bool differs = false;
@@ -137,7 +137,7 @@ TEST_CASE("blocks are filled in from left to right") {
   Session session(model, fitting(how));
   CHECK(session.options().logits_rows == 4);
   Diffusion text(session, 0, how);
-  text.begin(kPrompt);
+  text.begin(kMaskedPrompt);
   for (std::int64_t step = 1; text.step(); ++step) {
     const std::size_t block = 4 + 4 * static_cast<std::size_t>((step - 1) / 2);
     for (std::size_t i = 4; i < block; ++i) CHECK_FALSE(text.is_masked(i));
@@ -168,7 +168,7 @@ TEST_CASE("an algorithm fills in its best position first") {
     how.algorithm = algorithm;
     Session session(model, fitting(how));
     Diffusion text(session, 0, how);
-    text.begin(kPrompt);
+    text.begin(kMaskedPrompt);
     REQUIRE(text.step());
     for (std::size_t i = 4; i < 12; ++i) CHECK(text.is_masked(i) == (i != first));
   }
@@ -187,7 +187,7 @@ TEST_CASE("the same seed gives the same text, another one a different text") {
     Diffusion text(session, 0, how);
     for (const std::uint64_t seed : {6, 5}) {  // also when it begins again
       text.set_seed(seed);
-      text.begin(kPrompt);
+      text.begin(kMaskedPrompt);
       while (text.step()) {
       }
       CHECK(std::ranges::equal(text.tokens(), one) == (seed == 5));
@@ -202,7 +202,7 @@ TEST_CASE("a cancelled step changes nothing") {
   how.cancel = &cancelled;
   Session session(model, fitting(how));
   Diffusion text(session, 0, how);
-  text.begin(kPrompt);
+  text.begin(kMaskedPrompt);
   REQUIRE(text.step());
   const Ids before(text.tokens().begin(), text.tokens().end());
   cancelled = true;
@@ -226,7 +226,7 @@ TEST_CASE("the text ends at the first token that ends it, and shows what is mask
   how.sampler.logit_bias = {{5, 3.0F}};  // all logits are equal: always token 5, "a"
   Session session(model, fitting(how));
   Diffusion text(session, 0, how);
-  text.begin(kPrompt);
+  text.begin(kMaskedPrompt);
   CHECK(text.text("_") == "____");
   REQUIRE(text.step());
   CHECK(text.text("_").ends_with("a___"));
@@ -236,7 +236,7 @@ TEST_CASE("the text ends at the first token that ends it, and shows what is mask
 
   how.sampler.logit_bias = {{test::kSep, 3.0F}};
   Diffusion ends(session, 0, how);
-  ends.begin(kPrompt);
+  ends.begin(kMaskedPrompt);
   CHECK(ends.n_text() == 4);
   REQUIRE(ends.step());  // the first block
   CHECK(ends.n_masked() == 3);

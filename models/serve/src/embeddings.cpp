@@ -15,7 +15,7 @@ namespace {
 
 using namespace serve;
 
-constexpr std::string_view kNames[] = {"none", "mean", "cls", "last", "rank"};
+constexpr std::string_view kPoolingNames[] = {"none", "mean", "cls", "last", "rank"};
 // Of a text of a causal model, unless the caller names a limit or a context.
 constexpr std::int64_t kDefaultTokens = 4096;
 // Of a session, unless the caller names a context.
@@ -71,7 +71,7 @@ SessionOptions session_options(const Model& model, const EmbedderOptions& o, boo
   return s;
 }
 
-const Model& check_model(const Model& model) {
+const Model& check_embedder(const Model& model) {
   if (!model.facts().encodes) return model;
   fail<UnsupportedError>(
       "{}: embeddings of a model with an encoder and a decoder are not supported; convert the "
@@ -82,13 +82,13 @@ const Model& check_model(const Model& model) {
 }  // namespace
 
 std::string_view to_string(Pooling pooling) {
-  return kNames[static_cast<std::size_t>(pooling)];
+  return kPoolingNames[static_cast<std::size_t>(pooling)];
 }
 
 Pooling file_pooling(const Model& model) {
   const std::string key = model.facts().architecture + ".pooling_type";
   const std::uint64_t type = model.file().find_uint(key).value_or(1);
-  if (type >= std::size(kNames)) {
+  if (type >= std::size(kPoolingNames)) {
     fail<UnsupportedError>(
         "{}: key '{}' is {} (known: 0 (none), 1 (mean), 2 (cls), 3 (last), 4 (rank))",
         model.file().path(), key, type);
@@ -97,7 +97,7 @@ Pooling file_pooling(const Model& model) {
 }
 
 void check_ranks(const Model& model) {
-  Classifier{check_model(model)};
+  Classifier{check_embedder(model)};
 }
 
 void normalize(std::span<float> vector, int norm) {
@@ -119,14 +119,14 @@ struct Embedder::Impl {
 
   Impl(std::shared_ptr<const Model> shared, const EmbedderOptions& o)
       : options(o),
-        pooling(o.pooling ? *o.pooling : file_pooling(check_model(*shared))),
+        pooling(o.pooling ? *o.pooling : file_pooling(check_embedder(*shared))),
         layers(*shared),
         max_tokens(max_tokens_of(*shared, o)),
         closing(shared->has_tokenizer() ? shared->tokenizer().closing() : kNoToken) {
     check_norm(o.norm);
-    if (pooling == Pooling::rank) classifier.emplace(check_model(*shared));
+    if (pooling == Pooling::rank) classifier.emplace(check_embedder(*shared));
     rows = classifier ? classifier->reads() : pooling;
-    SessionOptions session_with_heads = session_options(check_model(*shared), o, all_rows());
+    SessionOptions session_with_heads = session_options(check_embedder(*shared), o, all_rows());
     session_with_heads.reserved += layers.bytes() + (classifier ? classifier->bytes() : 0);
     session.emplace(shared, session_with_heads);
     const SessionOptions& planned = session->options();  // a budget may have made steps narrower

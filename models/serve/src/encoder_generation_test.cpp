@@ -38,7 +38,7 @@ Ids generate(const std::shared_ptr<const Model>& model, const Ids& prompt) {
 }
 
 template <class F>
-std::string text_of(F f) {
+std::string error_of(F f) {
   try {
     f();
   } catch (const Error& e) {
@@ -100,7 +100,7 @@ TEST_CASE("encoder: a prompt that is longer than a step is refused, and changes 
   Generation generation(session, 0, kGreedy);
   const Ids prompt{7, 3, 11, 42};
   generation.begin(prompt);
-  CHECK(text_of([&] { generation.begin(Ids(9, 5)); }) ==
+  CHECK(error_of([&] { generation.begin(Ids(9, 5)); }) ==
         "the prompt has 9 tokens, the encoder reads at most 8 in one step");
   CHECK(rest(generation) == generate(model, prompt));
 }
@@ -109,15 +109,15 @@ TEST_CASE("encoder: what is not supported is refused by name") {
   const auto model = test::tiny_model({.arch = "t5"});
   const std::string file = model->file().path();
   Session session(model, kTwo);
-  CHECK(text_of([&] { Generation(session, 0, {.token_healing = true}); }) ==
+  CHECK(error_of([&] { Generation(session, 0, {.token_healing = true}); }) ==
         file + ": token healing with a model that has an encoder is not supported");
-  CHECK(text_of([&] { Conversation(session, 0, {}); }) ==
+  CHECK(error_of([&] { Conversation(session, 0, {}); }) ==
         file + ": chats with a model that has an encoder are not supported");
   const test::TempFolder folder;
   Generation generation(session, 0, kGreedy);
   PromptCache cache((folder / "cache").string());
   std::string warning;
-  CHECK(text_of([&] {
+  CHECK(error_of([&] {
           cache.restore(generation, Ids{1, 2}, warning);
         }) == file + ": a prompt cache for a model with an encoder is not supported");
 }

@@ -18,18 +18,18 @@
 namespace weft::api {
 namespace {
 
-using Choice = ToolChoice::Kind;
+using ChoiceKind = ToolChoice::Kind;
 
 // How much of the prompt's end is looked at for an open section of reasoning.
 constexpr std::size_t kPromptEnd = 200;
 
 // Whether the reply may have calls.
 bool may_call(const ChatInput& input) {
-  return !input.tools.empty() && input.tool_choice.kind != Choice::none;
+  return !input.tools.empty() && input.tool_choice.kind != ChoiceKind::none;
 }
 
 bool must_call(const ChatInput& input) {
-  return may_call(input) && input.tool_choice.kind != Choice::automatic;
+  return may_call(input) && input.tool_choice.kind != ChoiceKind::automatic;
 }
 
 bool continues(const ChatInput& input) {
@@ -114,7 +114,7 @@ void check_parameters(const Tool& tool) {
 }
 
 bool is_callable(const ToolChoice& choice, const Tool& tool) {
-  return choice.kind != Choice::named || choice.name == tool.name;
+  return choice.kind != ChoiceKind::named || choice.name == tool.name;
 }
 
 std::vector<CallableTool> callable(const ChatInput& input) {

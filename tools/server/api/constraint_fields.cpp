@@ -8,7 +8,7 @@
 namespace weft::api {
 namespace {
 
-using Kind = Constraint::Kind;
+using ConstraintKind = Constraint::Kind;
 constexpr JsonTypes kSchemaTypes = kObject | kBoolean;
 
 // A schema, or a text that holds one.
@@ -16,14 +16,16 @@ Form<Constraint> schema_form() {
   return {"a JSON Schema", R"({"type":["object","boolean","string"]})", kAnyType,
           [](const Json& json, const Path& path) -> Constraint {
             if (json.is_string())
-              return {
-                  .kind = Kind::json_schema, .text = json.get<std::string>(), .param = path.text()};
+              return {.kind = ConstraintKind::json_schema,
+                      .text = json.get<std::string>(),
+                      .param = path.text()};
             if ((type_of(json) & kSchemaTypes) == 0) refuse(path, "a JSON Schema", json);
-            return {.kind = Kind::json_schema, .text = to_text(json), .param = path.text()};
+            return {
+                .kind = ConstraintKind::json_schema, .text = to_text(json), .param = path.text()};
           }};
 }
 
-Form<Constraint> text_form(Kind kind, std::string expected) {
+Form<Constraint> text_form(ConstraintKind kind, std::string expected) {
   return {std::move(expected), R"({"type":"string"})", kString,
           [kind](const Json& json, const Path& path) -> Constraint {
             return {.kind = kind, .text = json.get<std::string>(), .param = path.text()};
@@ -34,12 +36,13 @@ Form<Constraint> choice_form() {
   auto texts = list(text(), 1, 100'000);
   return {"a list of texts", texts.schema, kArray,
           [read = texts.read](const Json& json, const Path& path) -> Constraint {
-            return {.kind = Kind::choice, .choices = read(json, path), .param = path.text()};
+            return {
+                .kind = ConstraintKind::choice, .choices = read(json, path), .param = path.text()};
           }};
 }
 
 void add(ConstraintFields& fields, Constraint constraint) {
-  const bool is_none = constraint.kind == Kind::gbnf && constraint.text.empty();
+  const bool is_none = constraint.kind == ConstraintKind::gbnf && constraint.text.empty();
   if (!is_none) fields.constraints.push_back(std::move(constraint));
 }
 
@@ -47,16 +50,17 @@ const Fields<ConstraintFields>& structured_outputs_fields() {
   static const auto table =
       Fields<ConstraintFields>()
           .apply("json", schema_form(), add, "JSON that this schema allows")
-          .apply("regex", text_form(Kind::regex, "a regular expression"), add,
+          .apply("regex", text_form(ConstraintKind::regex, "a regular expression"), add,
                  "text that this pattern matches from start to end")
           .apply("choice", choice_form(), add, "one of these texts")
-          .apply("grammar", text_form(Kind::gbnf, "a grammar in GBNF"), add, "a grammar in GBNF")
+          .apply("grammar", text_form(ConstraintKind::gbnf, "a grammar in GBNF"), add,
+                 "a grammar in GBNF")
           .apply(
               "json_object", boolean(),
               [](ConstraintFields& fields, bool on) {
                 if (on)
-                  fields.constraints.push_back(
-                      {.kind = Kind::json_object, .param = "structured_outputs.json_object"});
+                  fields.constraints.push_back({.kind = ConstraintKind::json_object,
+                                                .param = "structured_outputs.json_object"});
               },
               "any JSON object")
           .refused("structural_tag", {}, "not supported");
@@ -73,14 +77,14 @@ void append(ConstraintFields& fields, ConstraintFields more) {
 const Fields<ConstraintFields>& constraint_fields() {
   static const auto table =
       Fields<ConstraintFields>()
-          .apply("grammar", text_form(Kind::gbnf, "a grammar in GBNF"), add,
+          .apply("grammar", text_form(ConstraintKind::gbnf, "a grammar in GBNF"), add,
                  "a grammar in GBNF for all that is generated")
           .apply("json_schema", schema_form(), add, "JSON that this schema allows")
           .apply("guided_json", schema_form(), add, "JSON that this schema allows")
-          .apply("guided_regex", text_form(Kind::regex, "a regular expression"), add,
+          .apply("guided_regex", text_form(ConstraintKind::regex, "a regular expression"), add,
                  "text that this pattern matches from start to end")
           .apply("guided_choice", choice_form(), add, "one of these texts")
-          .apply("guided_grammar", text_form(Kind::gbnf, "a grammar in GBNF"), add,
+          .apply("guided_grammar", text_form(ConstraintKind::gbnf, "a grammar in GBNF"), add,
                  "a grammar in GBNF")
           .apply("structured_outputs", object(structured_outputs_fields()), append,
                  "what the answer must be")
@@ -112,7 +116,7 @@ Form<Constraint> response_format_form() {
           [](const Json& json, const Path& path) -> Constraint {
             FormatFields format = table.read(json, {}, path);
             const bool has_inner =
-                format.json_schema && format.json_schema->schema.kind != Kind::none;
+                format.json_schema && format.json_schema->schema.kind != ConstraintKind::none;
             if (format.schema && (has_inner || format.type == "text"))
               refuse(path.member("schema"),
                      has_inner ? "there is another schema" : "a format of type text has no schema");
@@ -123,14 +127,14 @@ Form<Constraint> response_format_form() {
             if (format.schema) return std::move(*format.schema);
             if (format.type == "json_schema")
               refuse(path.member("json_schema").member("schema"), "is required");
-            return {.kind = Kind::json_object, .param = path.text()};
+            return {.kind = ConstraintKind::json_object, .param = path.text()};
           }};
 }
 
 Constraint only_constraint(const std::vector<Constraint>& constraints) {
   const Constraint* found = nullptr;
   for (const Constraint& constraint : constraints) {
-    if (constraint.kind == Kind::none) continue;
+    if (constraint.kind == ConstraintKind::none) continue;
     if (found)
       throw bad_request(
           constraint.param,

@@ -6,7 +6,7 @@ namespace weft::http {
 namespace {
 
 // Short strings are joined: one buffer less for the operating system to gather.
-constexpr std::size_t kMaxJoined = std::size_t{16} << 10;
+constexpr std::size_t kMaxJoinedBytes = std::size_t{16} << 10;
 
 // Removes the first `n` bytes.
 void consume(Buffers& buffers, std::size_t n) {
@@ -91,7 +91,7 @@ void Connection::queue_pieces(std::vector<std::string> pieces) {
 }
 
 void Connection::queue(std::string bytes) {
-  if (!queued_.empty() && queued_.back().size() + bytes.size() <= kMaxJoined)
+  if (!queued_.empty() && queued_.back().size() + bytes.size() <= kMaxJoinedBytes)
     queued_.back() += bytes;
   else
     queued_.push_back(std::move(bytes));

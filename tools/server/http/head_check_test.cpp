@@ -10,12 +10,12 @@ using namespace weft::http;
 
 namespace {
 
-constexpr HeadLimits kLimits{100, 400, 5};
+constexpr HeadLimits kHeadLimits{100, 400, 5};
 
 // The status with which the head is refused; 0 if it is not.
 int refused(std::string_view head) {
   try {
-    HeadScanner scanner(kLimits);
+    HeadScanner scanner(kHeadLimits);
     const std::size_t n = scanner.scan(head);
     CHECK(n == head.size());
     check_head(head.substr(0, n));
@@ -34,7 +34,7 @@ int refused_field(std::string_view field) {
 TEST_CASE("a head is found in whatever pieces it comes") {
   const std::string head = "GET / HTTP/1.1\r\nHost: x\r\nA: b\tc\r\n\r\n";
   for (std::size_t step = 1; step <= head.size(); ++step) {
-    HeadScanner scanner(kLimits);
+    HeadScanner scanner(kHeadLimits);
     std::size_t n = 0;
     for (std::size_t end = step; n == 0; end += step)
       n = scanner.scan(std::string_view(head + "more").substr(0, end));
@@ -44,20 +44,20 @@ TEST_CASE("a head is found in whatever pieces it comes") {
 
 TEST_CASE("forbidden bytes in a head are refused before it is complete") {
   for (const char c : {'\0', '\x01', '\n', '\x7f', '\x1b'}) {
-    HeadScanner in_line(kLimits), in_field(kLimits);
+    HeadScanner in_line(kHeadLimits), in_field(kHeadLimits);
     CHECK_THROWS_AS(in_line.scan(std::string("GET /") + c), RefusedError);
     CHECK_THROWS_AS(in_field.scan(std::string("GET / HTTP/1.1\r\nA: ") + c), RefusedError);
   }
-  CHECK_THROWS_AS(HeadScanner(kLimits).scan("GET / HTTP/1.1\rA"), RefusedError);
-  CHECK_THROWS_AS(HeadScanner(kLimits).scan("GET /\t HTTP/1.1"), RefusedError);
-  CHECK_THROWS_AS(HeadScanner(kLimits).scan("\x16\x03\x01"), RefusedError);  // TLS
+  CHECK_THROWS_AS(HeadScanner(kHeadLimits).scan("GET / HTTP/1.1\rA"), RefusedError);
+  CHECK_THROWS_AS(HeadScanner(kHeadLimits).scan("GET /\t HTTP/1.1"), RefusedError);
+  CHECK_THROWS_AS(HeadScanner(kHeadLimits).scan("\x16\x03\x01"), RefusedError);  // TLS
 }
 
 TEST_CASE("limits of a head") {
   const std::string line(100 - 15, 'a');
   CHECK(refused("GET /" + line + " HTTP/1.1\r\nHost: x\r\n\r\n") == 414);
   CHECK(refused("GET /" + std::string(79, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n") == 0);
-  CHECK_THROWS_AS(HeadScanner(kLimits).scan(std::string(101, 'a')), RefusedError);
+  CHECK_THROWS_AS(HeadScanner(kHeadLimits).scan(std::string(101, 'a')), RefusedError);
   const auto head = [](int n_fields, int size) {
     std::string text = "GET / HTTP/1.1\r\nHost: x\r\n";
     for (int i = 0; i < n_fields; ++i)
@@ -68,7 +68,7 @@ TEST_CASE("limits of a head") {
   CHECK(refused(head(5, 1)) == 431);
   CHECK(refused(head(1, 400 - 25 - 7)) == 0);
   CHECK(refused(head(1, 400 - 25 - 6)) == 431);
-  CHECK_THROWS_AS(HeadScanner(kLimits).scan("GET / HTTP/1.1\r\nA: " + std::string(400, 'b')),
+  CHECK_THROWS_AS(HeadScanner(kHeadLimits).scan("GET / HTTP/1.1\r\nA: " + std::string(400, 'b')),
                   RefusedError);
 }
 

@@ -19,7 +19,7 @@ using Code = beast::error_code;
 constexpr std::size_t kMaxChunkLine = std::size_t{16} << 10;
 // Not less than this follows anywhere in a chunked body. Beast asserts that it sees as much at the
 // end, which a client decides.
-constexpr std::string_view kLastChunk = "0\r\n\r\n";
+constexpr std::string_view kShortestChunk = "0\r\n\r\n";
 // Empty lines before a request, which old clients send after a body.
 constexpr std::size_t kMaxEmptyLines = 4;
 
@@ -213,7 +213,7 @@ void RequestReader::begin_body() {
 
 std::size_t RequestReader::read_body(std::string_view input) {
   if (complete() || input.empty()) return 0;
-  if (impl_->framing.chunked && input.size() < kLastChunk.size()) return 0;
+  if (impl_->framing.chunked && input.size() < kShortestChunk.size()) return 0;
   Code error;
   const std::size_t n = impl_->parser.put(boost::asio::buffer(input.data(), input.size()), error);
   if (error && error != beast::http::error::need_more)

@@ -13,7 +13,7 @@ using namespace weft::http;
 
 namespace {
 
-constexpr ReaderLimits kLimits{{1000, 4000, 50}, 1000};
+constexpr ReaderLimits kReaderLimits{{1000, 4000, 50}, 1000};
 
 struct Outcome {
   int refused = 0;
@@ -23,7 +23,8 @@ struct Outcome {
 };
 
 // Reads `bytes`, of which `step` more become visible each time.
-Outcome read(const std::string& bytes, std::size_t step = 1 << 20, ReaderLimits limits = kLimits) {
+Outcome read(const std::string& bytes, std::size_t step = 1 << 20,
+             ReaderLimits limits = kReaderLimits) {
   RequestReader reader(limits);
   Outcome outcome;
   std::size_t at = 0, end = 0;

@@ -15,15 +15,12 @@
 #include "safetensors/tiny_directory.h"
 
 using namespace weft;
+using test::holds;
 using test::Json;
 using test::stored_file;
 using test::TinyDirectory;
 
 namespace {
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // What is said with one more key in config.json, or another value.
 std::string error_with(const std::string& key, const Json& value) {

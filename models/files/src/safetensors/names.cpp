@@ -20,10 +20,10 @@ constexpr std::string_view kOtherParts[] = {
     "audio_tower.",  "multi_modal_projector.", "embed_vision.",        "mm_projector."};
 
 // What old checkpoints call weight and bias.
-struct Kind {
+struct HfTensorKind {
   std::string_view hf_name, gguf_name;
 };
-constexpr Kind kKinds[] = {
+constexpr HfTensorKind kKinds[] = {
     {".weight", ".weight"}, {".bias", ".bias"}, {".gamma", ".weight"}, {".beta", ".bias"}};
 
 // Whether a name in a table is that of a single tensor, not of a weight and its bias.
@@ -145,8 +145,8 @@ std::vector<TensorRole> find_roles(const HuggingFace& tables, std::string_view h
   if (hf_name.ends_with("rotary_emb.inv_freq")) return {TensorRole{}};
   std::string_view base = without_prefixes(tables, hf_name);
   std::vector<TensorRole> roles;
-  const auto* const kind =
-      std::ranges::find_if(kKinds, [&](const Kind& k) { return base.ends_with(k.hf_name); });
+  const auto* const kind = std::ranges::find_if(
+      kKinds, [&](const HfTensorKind& k) { return base.ends_with(k.hf_name); });
   if (kind != std::end(kKinds)) base.remove_suffix(kind->hf_name.size());
   const bool has_kind = kind != std::end(kKinds);
   for (const Match& match : find_matches(tables, base)) {

@@ -10,7 +10,7 @@
 namespace weft::safetensors {
 namespace {
 
-constexpr std::size_t kMaxConfig = std::size_t{1} << 20;
+constexpr std::size_t kMaxPoolingConfig = std::size_t{1} << 20;
 
 // Numbers of the key ARCH.pooling_type.
 struct Pooling {
@@ -25,7 +25,7 @@ constexpr Pooling kPoolings[] = {
 void read_pooling(const std::string& directory, std::string_view arch, MetadataSink& sink) {
   const std::string path =
       (std::filesystem::path(directory) / "1_Pooling" / "config.json").string();
-  const auto text = read_text(path, kMaxConfig);
+  const auto text = read_text(path, kMaxPoolingConfig);
   if (!text) return;
   const Json parsed = parse_json(*text, path);
   const JsonObject json(parsed, path);

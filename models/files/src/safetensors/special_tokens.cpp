@@ -11,14 +11,14 @@
 namespace weft::safetensors {
 namespace {
 
-constexpr std::size_t kMaxConfig = std::size_t{16} << 20;
+constexpr std::size_t kMaxTokenizerConfig = std::size_t{16} << 20;
 
 // A file that may be missing.
 class OptionalFile {
  public:
   OptionalFile(const std::string& directory, const char* name)
       : path_((std::filesystem::path(directory) / name).string()) {
-    const auto text = read_text(path_, kMaxConfig);
+    const auto text = read_text(path_, kMaxTokenizerConfig);
     json_ = text ? parse_json(*text, path_) : Json::object();
   }
   JsonObject object() const { return JsonObject(json_, path_); }
@@ -58,7 +58,7 @@ std::optional<std::uint32_t> find_named(const JsonObject& json, std::string_view
 
 std::string read_template(const std::string& directory, const JsonObject& tokenizer_config) {
   const auto path = (std::filesystem::path(directory) / "chat_template.jinja").string();
-  if (const auto text = read_text(path, kMaxConfig)) return *text;
+  if (const auto text = read_text(path, kMaxTokenizerConfig)) return *text;
   const Json* value = tokenizer_config.find("chat_template");
   if (!value) return {};
   if (!value->is_array()) return *tokenizer_config.find_string("chat_template");

@@ -92,4 +92,8 @@ class TinyDirectory {
   TempFolder folder_;
 };
 
+inline bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 }  // namespace weft::test

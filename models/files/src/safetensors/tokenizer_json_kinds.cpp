@@ -14,10 +14,10 @@ std::string decode_base64(const JsonObject& stage, std::string_view key) {
   std::uint32_t bits = 0;
   int n_bits = 0;
   for (const char c : text.substr(0, text.find('='))) {
-    constexpr std::string_view kDigits =
+    constexpr std::string_view kBase64 =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const std::size_t digit = kDigits.find(c);
-    if (digit == kDigits.npos) stage.mismatch(key, "base64");
+    const std::size_t digit = kBase64.find(c);
+    if (digit == kBase64.npos) stage.mismatch(key, "base64");
     bits = (bits << 6 | static_cast<std::uint32_t>(digit)) & 0xFFFFFF;
     n_bits += 6;
     if (n_bits < 8) continue;

@@ -12,14 +12,11 @@
 #include "safetensors/tiny_directory.h"
 
 using namespace weft;
+using test::holds;
 using test::Json;
 using test::TinyDirectory;
 
 namespace {
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::shared_ptr<const Vocabulary> vocabulary(const TinyDirectory& dir) {
   return read_vocabulary(dir.open());

@@ -8,7 +8,7 @@
 namespace weft::grammar {
 namespace {
 
-constexpr std::size_t kMaxDepth = 1000;
+constexpr std::size_t kMaxValueDepth = 1000;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ class JsonReader {
   }
 
   JsonId value(JsonId parent, std::uint32_t index, std::size_t depth) {
-    if (depth > kMaxDepth) error(fmt::format("values more than {} deep", kMaxDepth));
+    if (depth > kMaxValueDepth) error(fmt::format("values more than {} deep", kMaxValueDepth));
     space();
     const auto id = static_cast<JsonId>(nodes_.size());
     nodes_.emplace_back();

@@ -13,7 +13,7 @@ namespace weft {
 namespace grammar {
 namespace {
 
-constexpr int kMaxDepth = 500;
+constexpr int kMaxGroupDepth = 500;
 constexpr std::uint64_t kMaxCount = 100'000;
 
 // Builds an automaton while it parses. A look-ahead applies to everything up to the end of the
@@ -106,7 +106,8 @@ class RegexParser : private RegexReader {
   }
 
   Piece alternatives(int depth) {
-    if (depth > kMaxDepth) error(at_, fmt::format("more than {} groups in each other", kMaxDepth));
+    if (depth > kMaxGroupDepth)
+      error(at_, fmt::format("more than {} groups in each other", kMaxGroupDepth));
     const Piece all = nfa_.piece();
     do {
       Nfa::State at = all.in;

@@ -14,7 +14,7 @@ namespace {
 using Kind = JsonNode::Kind;
 
 constexpr std::size_t kMaxSteps = 200'000;  // ways to combine parts, of some kB each
-constexpr int kMaxDepth = 40;
+constexpr int kMaxExpansionDepth = 40;
 
 bool contains(const Conjunction& set, const Literal& literal) {
   return std::find(set.begin(), set.end(), literal) != set.end();
@@ -272,7 +272,7 @@ class Expansion {
 };
 
 std::vector<Term> SchemaExpander::expand(const Conjunction& what, Type type) {
-  if (++depth_ > kMaxDepth) {
+  if (++depth_ > kMaxExpansionDepth) {
     depth_ = 0;
     fail<FormatError>("schema {}: oneOf is nested without end",
                       what.empty() ? "#" : json_.pointer(what.front().node));

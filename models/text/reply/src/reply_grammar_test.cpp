@@ -18,7 +18,7 @@ const CallableTool kWeather{"get_weather",
         "days": {"type": "integer", "minimum": 1, "maximum": 7}}, "required": ["city", "days"]})"};
 const CallableTool kPing{"ping", ""};
 
-constexpr const char* kTools =
+constexpr const char* kGrammarTools =
     R"([{"type": "function", "function": {"name": "get_weather", "parameters": {"properties":
         {"city": {"type": "string"}, "days": {"type": "integer"}}}}},
        {"type": "function", "function": {"name": "ping"}}])";
@@ -29,7 +29,7 @@ std::shared_ptr<const Tokenizer> bytes_tokenizer() {
 
 // "get_weather({..}) ping({})", or the content.
 std::string read(const ReplySyntax& syntax, std::string_view text, std::string_view prompt) {
-  ReplyParser parser(syntax, {.prompt = std::string(prompt), .tools = kTools});
+  ReplyParser parser(syntax, {.prompt = std::string(prompt), .tools = kGrammarTools});
   std::vector<ReplyEvent> events = parser.push(text);
   for (ReplyEvent& event : parser.finish()) events.push_back(std::move(event));
   std::string out;

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-constexpr const char* kTools =
+constexpr const char* kParserTools =
     R"([{"type": "function", "function": {"name": "get_weather", "parameters": {"properties":
         {"city": {"type": "string"}, "days": {"type": "integer"}}}}},
        {"type": "function", "function": {"name": "f"}}])";
@@ -55,7 +55,7 @@ std::string line(const std::vector<ReplyEvent>& events) {
 
 std::vector<ReplyEvent> parse(const ReplySyntax& syntax, const std::string& prompt,
                               const std::vector<std::string_view>& pieces) {
-  ReplyParser parser(syntax, {.prompt = prompt, .tools = kTools});
+  ReplyParser parser(syntax, {.prompt = prompt, .tools = kParserTools});
   std::vector<ReplyEvent> all;
   for (const std::string_view piece : pieces) {
     for (ReplyEvent& e : parser.push(piece)) all.push_back(std::move(e));

@@ -6,10 +6,9 @@ namespace weft::test {
 namespace {
 
 using api::anthropic::chat_input;
-using api::anthropic::fields;
 
 api::ChatInput read_chat(std::string_view body) {
-  return chat_input(fields().read(api::parse_body(body)));
+  return chat_input(api::anthropic::fields().read(api::parse_body(body)));
 }
 
 TEST_CASE("anthropic: system, blocks and results of tools become messages of a chat") {
@@ -57,7 +56,9 @@ TEST_CASE("anthropic: tools, choices, schemas and thinking") {
 
 TEST_CASE("anthropic: errors name the field") {
   const std::string ok = R"("messages": [{"role": "user", "content": "x"}])";
-  const auto of = [](const std::string& members) { return refusal(fields(), "{" + members + "}"); };
+  const auto of = [](const std::string& members) {
+    return refusal(api::anthropic::fields(), "{" + members + "}");
+  };
   CHECK(of(R"("max_tokens": 5)") == "messages");
   CHECK(of(ok) == "max_tokens");
   CHECK(of(ok + R"(, "max_tokens": "x")") == "max_tokens");

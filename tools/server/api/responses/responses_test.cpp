@@ -9,12 +9,11 @@ namespace weft::test {
 namespace {
 
 using api::responses::chat_input;
-using api::responses::fields;
 using api::responses::response_json;
 using api::responses::Store;
 
 api::responses::Request read_request(std::string_view body) {
-  return fields().read(api::parse_body(body));
+  return api::responses::fields().read(api::parse_body(body));
 }
 
 TEST_CASE("responses: items become messages of a chat") {
@@ -73,7 +72,7 @@ TEST_CASE("responses: tools of other types are skipped, formats and echoes are k
 }
 
 TEST_CASE("responses: errors name the field") {
-  const auto of = [](const std::string& body) { return refusal(fields(), body); };
+  const auto of = [](const std::string& body) { return refusal(api::responses::fields(), body); };
   CHECK(of("{}") == "input");
   CHECK(of(R"({"input": 5})") == "input");
   CHECK(of(R"({"input": []})") == "input");

@@ -68,6 +68,9 @@ struct ModelVerification {
 ModelVerification verify_model(const std::shared_ptr<const Model>& model,
                                const VerifyOptions& options);
 
+// The largest nmse() from passes that only rewrite, which change the order of sums.
+inline constexpr double kRewriteLimit = 1e-8;
+
 // sum (got - want)^2 / sum want^2; infinity if a value is not finite. REQUIRES: equal sizes.
 double nmse(std::span<const float> got, std::span<const float> want);
 

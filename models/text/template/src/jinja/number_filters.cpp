@@ -114,7 +114,7 @@ Value f_filesizeformat(Renderer& r, const Value& v, Args& a) {
   }
 }
 
-constexpr NativeRow kFilters[] = {
+constexpr NativeRow kNumberFilters[] = {
     {"abs", f_abs},     {"filesizeformat", f_filesizeformat}, {"float", f_float}, {"int", f_int},
     {"round", f_round},
 };
@@ -122,7 +122,7 @@ constexpr NativeRow kFilters[] = {
 }  // namespace
 
 std::span<const NativeRow> number_filter_rows() {
-  return kFilters;
+  return kNumberFilters;
 }
 
 std::int64_t truncated(Renderer& r, double d) {

@@ -305,7 +305,7 @@ Value f_slice(Renderer& r, const Value& v, Args& a) {
   return iterator(r, std::move(slices));
 }
 
-constexpr NativeRow kFilters[] = {
+constexpr NativeRow kSequenceFilters[] = {
     {"batch", f_batch},
     {"count", f_length},
     {"dictsort", f_dictsort},
@@ -333,7 +333,7 @@ constexpr NativeRow kFilters[] = {
 }  // namespace
 
 std::span<const NativeRow> sequence_filter_rows() {
-  return kFilters;
+  return kSequenceFilters;
 }
 
 }  // namespace weft::jinja

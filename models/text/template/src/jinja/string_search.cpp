@@ -148,7 +148,7 @@ Value m_isidentifier(Renderer&, const Value& self, Args&) {
   return Value::from(ok);
 }
 
-constexpr NativeRow kMethods[] = {
+constexpr NativeRow kSearchMethods[] = {
     {"count", m_count},
     {"endswith", m_starts<false>},
     {"find", m_find<false, false>},
@@ -172,7 +172,7 @@ constexpr NativeRow kMethods[] = {
 }  // namespace
 
 std::span<const NativeRow> string_search_methods() {
-  return kMethods;
+  return kSearchMethods;
 }
 
 std::size_t find_text(std::string_view text, std::string_view part, std::size_t from) {

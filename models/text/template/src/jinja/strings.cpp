@@ -232,7 +232,7 @@ Value m_expandtabs(Renderer& r, const Value& self, Args& a) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-constexpr NativeRow kMethods[] = {
+constexpr NativeRow kStringMethods[] = {
     {"capitalize", m_case<Case::capitalize>},
     {"casefold", m_case<Case::fold>},
     {"center", m_pad<Side::both>},
@@ -264,7 +264,7 @@ constexpr NativeRow kMethods[] = {
 std::span<const NativeRow> string_methods() {
   // Both tables as one: built on first use.
   static const std::vector<NativeRow> all = [] {
-    std::vector<NativeRow> rows(std::begin(kMethods), std::end(kMethods));
+    std::vector<NativeRow> rows(std::begin(kStringMethods), std::end(kStringMethods));
     rows.insert(rows.end(), string_search_methods().begin(), string_search_methods().end());
     return rows;
   }();
