@@ -3,6 +3,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
+   OR CMAKE_CXX_COMPILER_ID MATCHES Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16)
+  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, but GCC 12 or clang 16 is needed: set CXX=g++ and remove ${CMAKE_BINARY_DIR}")
+endif()
+
 # -O3 is for kernels, which ask for it (isa.cmake).
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
@@ -35,6 +40,16 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 # Clones of the repository share ccache's results, because it sees paths relative to the root.
 find_program(WEFT_CCACHE ccache)
 find_program(WEFT_ENV env)
+if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # It fails where it cannot write, for example in a home folder that is read-only.
+  file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/ccache.cpp "int main() {}\n")
+  execute_process(COMMAND ${WEFT_CCACHE} ${CMAKE_CXX_COMPILER} -c ccache.cpp -o ccache.o
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/CMakeFiles RESULT_VARIABLE unusable OUTPUT_QUIET ERROR_QUIET)
+  if(unusable)
+    message(STATUS "ccache cannot write to its folder (CCACHE_DIR): building without it")
+    set(WEFT_CCACHE)
+  endif()
+endif()
 if(WEFT_CCACHE AND WEFT_ENV AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${WEFT_ENV} CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
@@ -83,7 +98,9 @@ if(WEFT_SANITIZE)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # clang does not know some GCC switches. It obeys the last switch, so these come after -Wextra.
-  target_compile_options(weft_compile_options INTERFACE -Wno-unknown-warning-option -Wno-missing-field-initializers)
+  # In a batch, it also takes the names of other sources for shadowed ones.
+  target_compile_options(weft_compile_options INTERFACE -Wno-unknown-warning-option -Wno-missing-field-initializers
+    $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>)
 endif()
 if(WEFT_COVERAGE)
   # Workers count the same lines: without atomic counters some are negative, which gcovr rejects.

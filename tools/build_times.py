@@ -7,9 +7,12 @@ sums exceed the elapsed time. Objects from ccache take almost no time.
 Examples:
   tools/build_times.py
   tools/build_times.py build/release build/dev --slowest 20
+  tools/build_times.py build/release --save before.json
+  tools/build_times.py build/release --against before.json    # what became slower, and faster
 """
 import argparse
 import collections
+import json
 import pathlib
 import re
 import subprocess
@@ -82,6 +85,22 @@ def print_table(title, seconds, kind, slowest):
         print(f"  {value:7.1f} s         {name}")
 
 
+def print_changes(title, before, after, kind):
+    """Sums by kind, before and after, and each command that takes more than a second longer."""
+    sums = collections.defaultdict(lambda: [0.0, 0.0])
+    for index, seconds in enumerate((before, after)):
+        for name, value in seconds.items():
+            sums[kind(name)][index] += value
+    print(f"{title}: {sum(before.values()):.0f} s before, {sum(after.values()):.0f} s now")
+    for name, (old, new) in sorted(sums.items(), key=lambda item: item[1][0] - item[1][1]):
+        print(f"  {old:7.1f} s {new:7.1f} s  {name}")
+    grown = {name: value - before.get(name, 0) for name, value in after.items()}
+    for name, more in sorted(grown.items(), key=lambda item: -item[1]):
+        if more > 1:
+            new = "" if name in before else " (new)"
+            print(f"  {more:+16.1f} s  {name}{new}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -89,13 +108,24 @@ def main():
                         help="build folders (default: all in build/)")
     parser.add_argument("--slowest", type=int, default=5, metavar="N",
                         help="name the N slowest commands and tests (default: 5)")
+    parser.add_argument("--save", type=pathlib.Path, metavar="FILE", help="also write the times")
+    parser.add_argument("--against", type=pathlib.Path, metavar="FILE",
+                        help="compare with times that --save wrote")
     options = parser.parse_args()
+    before = json.loads(options.against.read_text()) if options.against else {}
+    now = {}
     for folder in options.folders or sorted((ROOT / "build").glob("*/")):
         for title, seconds, kind in [
                 ("commands of the build", commands(folder), kind_of),
                 ("tests", tests(folder), group_of)]:
-            if seconds:
-                print_table(f"{folder.name}, {title}", seconds, kind, options.slowest)
+            name = f"{folder.name}, {title}"
+            now[name] = seconds
+            if options.against:
+                print_changes(name, before.get(name, {}), seconds, kind)
+            elif seconds:
+                print_table(name, seconds, kind, options.slowest)
+    if options.save:
+        options.save.write_text(json.dumps(now, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Prints the numbers of the tests that a change affects, separated by commas, for `ctest -I`.
+"""Prints what a change needs: on the first line the targets to build, on the second a pattern for
+`ctest -R`, which matches nothing if no test is near the change.
 
-A test is affected if a changed file is compiled into one of the programs that it runs, or is the
-test's own script. Tests of whole programs are affected if any program is. The build folder must be up
-to date, because ninja's record of headers is read from there.
+The tests of a change are those next to it: the test programs of the folder of each changed source,
+those that include a changed header, and tests that are changed scripts themselves. Whatever else
+links a changed library is left to `tools/test.sh --quick`.
 
 Examples:
-  tools/changed_tests.py build/release
-  tools/changed_tests.py build/release --since HEAD~3
+  tools/changed_tests.py build/quick
+  tools/changed_tests.py build/quick --since HEAD~3
 """
 import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -27,61 +29,85 @@ def changed_files(since):
     base = output("git", "merge-base", since, "HEAD").strip()
     names = output("git", "diff", "--name-only", base).splitlines()
     names += output("git", "ls-files", "-o", "--exclude-standard").splitlines()
-    return {str(ROOT / name) for name in names}
+    return set(names)
 
 
-def changed_objects(folder, changed):
-    """Objects that include a changed file, by ninja's record."""
-    objects, current = set(), None
+def sources_of_tests(folder):
+    """The sources of each test program, by the name of its target."""
+    sources = {}
+    for entry in json.loads((folder / "compile_commands.json").read_text()):
+        target = re.search(r"/(\w+_test)\.dir/", entry["command"])
+        if target:
+            sources.setdefault(target[1], set()).update(listed_sources(entry["file"]))
+    return sources
+
+
+def listed_sources(file):
+    """The sources that a source of the build stands for: itself, or those of a batch."""
+    names = [file]
+    if "/Unity/" in file:
+        names = re.findall(r'#include "(.*)"', pathlib.Path(file).read_text())
+    return {os.path.relpath(name, ROOT) for name in names}
+
+
+def headers_of_tests(folder):
+    """The headers of this project that each test program included when it was built last, by ninja's
+    record."""
+    headers, target = {}, None
     for line in output("ninja", "-t", "deps", cwd=folder).splitlines():
         if line and not line.startswith(" "):
-            current = line.split(":")[0]
-        elif line and os.path.normpath(folder / line.strip()) in changed:
-            objects.add(current)
-    return objects
+            found = re.search(r"/(\w+_test)\.dir/", line)
+            target = found[1] if found else None
+        elif line and target:
+            headers.setdefault(target, set()).add(
+                os.path.relpath(os.path.normpath(folder / line.strip()), ROOT))
+    return headers
 
 
-def is_concerned(test, folder, changed, objects, inputs_of):
-    """Whether the command line names a changed file, or a program with a changed object."""
-    programs = []
-    for word in test["command"]:
-        if word in changed:
-            return True
-        path = pathlib.Path(word)
-        if path.is_relative_to(folder) and path.is_file():
-            programs.append(word)
-    environment = next((p["value"] for p in test["properties"] if p["name"] == "ENVIRONMENT"), [])
-    if any(value.startswith("WEFT_BIN=") for value in environment) or not programs:
-        programs += [str(folder / "bin" / name) for name in ("weft", "generate", "chat")]
-    return any(not objects.isdisjoint(inputs_of(program)) for program in programs)
+def room_of(name):
+    """The folder of a library: that of its CMakeLists.txt."""
+    folder = pathlib.Path(name).parent
+    while folder != pathlib.Path(".") and not (ROOT / folder / "CMakeLists.txt").is_file():
+        folder = folder.parent
+    return folder
+
+
+def near(changed, sources, headers):
+    """The test programs that are next to a changed file."""
+    code = {name for name in changed if name.endswith((".cpp", ".h"))}
+    rooms = {room_of(name) for name in code if "/include/" not in name}
+    rooms |= {room_of(name) for name in changed if name.endswith("CMakeLists.txt")}
+    return {target for target, names in sources.items()
+            if rooms & {room_of(name) for name in names if name.endswith("_test.cpp")}
+            or code & headers.get(target, set())}
+
+
+def scripts(folder, changed):
+    """Names of tests whose command is a changed script."""
+    tests = json.loads(output("ctest", "--show-only=json-v1", cwd=folder))["tests"]
+    absolute = {str(ROOT / name) for name in changed if name.endswith(".py")}
+    return {test["name"] for test in tests if absolute & set(test.get("command", []))}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path, help="build folder")
+    parser.add_argument("folder", type=pathlib.Path, help="build folder, configured")
     parser.add_argument("--since", default="main", metavar="COMMIT",
                         help="compare with the last common commit with this one (default: main)")
     options = parser.parse_args()
     folder = options.folder.resolve()
     changed = changed_files(options.since)
-    objects = changed_objects(folder, changed)
-    known = {}
-
-    def inputs_of(program):
-        if program not in known:
-            target = os.path.relpath(program, folder)
-            query = subprocess.run(["ninja", "-t", "inputs", target], cwd=folder, check=False,
-                                   capture_output=True, text=True)
-            known[program] = set(query.stdout.splitlines())
-        return known[program]
-
-    tests = json.loads(output("ctest", "--show-only=json-v1", cwd=folder))["tests"]
-    numbers = [number for number, test in enumerate(tests, 1)
-               if "command" in test and is_concerned(test, folder, changed, objects, inputs_of)]
-    print(",".join(map(str, numbers)))
-    print(f"{len(changed)} files changed since {options.since}: "
-          f"{len(objects)} objects, {len(numbers)} of {len(tests)} tests", file=sys.stderr)
+    programs = sorted(near(changed, sources_of_tests(folder), headers_of_tests(folder)))
+    named = sorted(scripts(folder, changed))
+    targets = [*programs, *(["weft", "generate", "chat"] if named else [])]
+    patterns = [f"{name}: " for name in programs] + [f"{re.escape(name)}$" for name in named]
+    if "cpu_kernels_test" in programs:
+        patterns.append("cpu kernels ")
+    print(" ".join(targets))
+    print(f"^({'|'.join(patterns)})" if patterns else "")
+    print(f"{len(changed)} files changed since {options.since}: {len(programs)} test programs, "
+          f"{len(named)} scripts", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ TEST_CASE("a moved-from buffer is empty") {
 TEST_CASE("sizes that cannot be allocated are rejected with the number") {
   CHECK(Buffer(0).data() == nullptr);
   CHECK_THROWS_WITH_AS(Buffer(-1), "cannot allocate -1 bytes: invalid size", IoError);
-  CHECK_THROWS_AS(Buffer(std::numeric_limits<std::int64_t>::max()), IoError);
+  CHECK_THROWS_AS(Buffer{std::numeric_limits<std::int64_t>::max()}, IoError);
   CHECK_THROWS_WITH_AS(Buffer(std::int64_t{1} << 60),
                        "cannot allocate 1152921504606846976 bytes: Cannot allocate memory",
                        IoError);

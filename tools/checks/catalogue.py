@@ -1,28 +1,48 @@
-"""The list of checks, in the order of their worth."""
+"""The list of checks, in the order of their worth, and which of them a run consists of."""
 import os
 import pathlib
 import shutil
 
 from kinds import (ROOT, Check, Outcome, acceptance, build, command, ctest, fuzz, run, shell)
 
+# Parts of a run. tools/test.sh --quick runs the first; a plain run the first two and one slice,
+# which the commit decides; --all everything.
+QUICK, DEFAULT, LONG = "quick", "default", "long"
+SLICES = ["tsan", "arm64", "sets", "asan", "lone"]
+
 SOURCES = [
     # A second run finds nothing to install.
-    Check("packages", shell('test -z "$(tools/packages/install.sh build test)"'), 5, quick=True),
+    Check("packages", shell('test -z "$(tools/packages/install.sh build test)"'), 5, part=QUICK),
     Check("format", shell("git ls-files -z '*.cpp' '*.h' "
                           "| xargs -0 -n 50 -P 2 clang-format-14 --dry-run -Werror"),
-          30, quick=True),
+          30, part=QUICK),
     Check("shell scripts", shell("git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck"),
-          5, cores=1, quick=True),
-    Check("sizes", command("tools/check_sizes.py"), 10, cores=1, quick=True),
-    Check("docs", command("tools/check_docs.py"), 5, cores=1, quick=True),
+          5, cores=1, part=QUICK),
+    Check("sizes", command("tools/check_sizes.py"), 10, cores=1, part=QUICK),
+    Check("docs", command("tools/check_docs.py"), 5, cores=1, part=QUICK),
 ]
 
+
+
+def since():
+    """The commit that changes are compared with: WEFT_SINCE, or main, or on main itself the commit
+    before."""
+    if os.environ.get("WEFT_SINCE"):
+        return os.environ["WEFT_SINCE"]
+    heads = [run("git", "rev-parse", name) for name in ("HEAD", "main")]
+    return "HEAD~1" if heads[0] == heads[1] else "main"
+
+
+# clang-tidy compiles each source alone, so it also finds missing includes.
+TIDY = [Check("clang-tidy of changed sources",
+              command("tools/checks/lone_sources.py", "--tidy", "--since", since()), 60)]
+
 RELEASE = [
-    Check("build release", build("release"), 2700, pace="build", sets_pace=True, quick=True),
+    Check("build release", build("release"), 720, pace="build", sets_pace=True, part=QUICK),
     Check("tests release", ctest("release"), 300, needs=("build release",), sets_pace=True,
-          quick=True),
+          part=QUICK),
     Check("instructions per token", command("bench/instructions.py"), 60,
-          needs=("build release",), quick=True),
+          needs=("build release",), part=QUICK),
 ]
 
 
@@ -36,21 +56,34 @@ def has_node():
     return shutil.which("npm") is not None and run("node", "-e", test)[0] == 0
 
 
+def if_there(script, action):
+    """The action, if there is such an acceptance script."""
+    def check():
+        if not (accept_folder() / f"{script}.py").is_file():
+            return Outcome(skipped=f"no {accept_folder().name}/{script}.py")
+        if script == "clients" and not has_node():
+            return Outcome(skipped="no npm, or a Node older than 20")
+        return action()
+    return check
+
+
 def accept(script, cases):
-    action = acceptance(script, cases, accept_folder())
-    if not (accept_folder() / f"{script}.py").is_file():
-        action = lambda: Outcome(skipped=f"no {accept_folder().name}/{script}.py")
-    elif script == "clients" and not has_node():
-        action = lambda: Outcome(skipped="no npm, or a Node older than 20")
-    return Check(f"acceptance {script}", action, {"server": 200, "clients": 60}.get(script, 30),
-                 needs=("build release",), cores=1, quick=True)
+    return Check(f"acceptance {script}",
+                 if_there(script, acceptance(script, cases, accept_folder())),
+                 {"server": 200, "clients": 60}.get(script, 30), needs=("build release",), cores=1,
+                 part=QUICK)
+
+
+def acceptance_rows():
+    """The lines of tests/acceptance.txt: the cases of each script."""
+    lines = (ROOT / "tests/acceptance.txt").read_text().splitlines()
+    words = [line.split("#")[0].split() for line in lines]
+    return {script: cases for script, *cases in filter(None, words)}
 
 
 def acceptance_checks():
-    """One check for each line of tests/acceptance.txt."""
-    lines = (ROOT / "tests/acceptance.txt").read_text().splitlines()
-    words = [line.split("#")[0].split() for line in lines]
-    return [accept(script, cases) for script, *cases in filter(None, words)]
+    return [accept(script, cases) for script, cases in acceptance_rows().items()
+            if not script.endswith("-wrong")]
 
 
 def cpu_line(isa=None):
@@ -83,7 +116,8 @@ def isa_tests(isa):
 def fuzz_checks():
     names = sorted(path.name.removesuffix("_fuzz.cpp")
                    for path in (ROOT / "tests/fuzz").glob("*_fuzz.cpp"))
-    return [Check(f"fuzz {name}", fuzz(name), 25, needs=("build dev",), cores=1) for name in names]
+    return [Check(f"fuzz {name}", fuzz(name), 12, needs=("build dev input",), cores=1)
+            for name in names]
 
 
 def arm64_build():
@@ -94,32 +128,113 @@ def arm64_build():
     return build("arm64", "weft", "generate", "cpu_kernels_test", "backends_test")()
 
 
-SANITIZERS = [
-    # What the first one leaves out tests a script, and kernels that "cpu kernels" also runs with
-    # every set.
-    Check("build dev", build("dev"), 1500, pace="build"),
-    Check("tests dev", ctest("dev", "-E", "^(system: compare|conform: cpu avx(vnni|512|512vnni))$"),
-          900, needs=("build dev",)),
+# The tests of everything that reads files, texts and requests of strangers.
+INPUT_TESTS = [f"{name}_test" for name in (
+    "base", "tokenize", "template", "grammar", "reply", "files", "adapters", "quantize", "measure",
+    "http", "api", "server")]
+
+INPUT = [
+    Check("build dev input", build("dev", "fuzz_targets", *INPUT_TESTS), 500, pace="build"),
+    Check("tests dev input", ctest("dev", "-R", f"^({'|'.join(INPUT_TESTS)})$"), 120,
+          needs=("build dev input",)),
     *fuzz_checks(),
-    Check("build tsan", build("tsan", "scheduler_test", "run_test", "serve_test"), 600,
-          pace="build"),
-    Check("tests tsan", ctest("tsan", "-R", "^(scheduler|run)_test:"), 200, needs=("build tsan",)),
+]
+
+TSAN = [
+    Check("build tsan", build("tsan", "scheduler_test", "run_test", "serve_test"), 300,
+          pace="build", part="tsan"),
+    Check("tests tsan", ctest("tsan", "-R", "^(scheduler|run)_test$"), 200, needs=("build tsan",),
+          part="tsan"),
     # The other tests of the binary have no threads of their own.
     Check("tests tsan engine",
           command("build/tsan/bin/serve_test", "--source-file=*engine*",
                   env={"TSAN_OPTIONS": f"suppressions={ROOT}/tests/tsan.supp"}),
-          40, needs=("build tsan",)),
+          40, needs=("build tsan",), part="tsan"),
 ]
 
-PROCESSORS = [
-    *(Check(f"tests {isa}", isa_tests(isa), 120, needs=("build release",))
-      for isa in ("sse2", "avx2")),
-    Check("build arm64", arm64_build, 700, pace="build"),
+ARM64 = [
+    Check("build arm64", arm64_build, 500, pace="build", part="arm64"),
     # The kernels of neon_i8mm contain those of the other sets, or are compared with them.
     Check("tests arm64",
           ctest("arm64", "-R",
                 "^(cpu kernels .* neon_i8mm|backends_test:.*|system: same_bits)$"),
-          250, needs=("build arm64",)),
+          250, needs=("build arm64",), part="arm64"),
 ]
 
-CHECKS = [*SOURCES, *RELEASE, *acceptance_checks(), *SANITIZERS, *PROCESSORS]
+SETS = [Check(f"tests {isa}", isa_tests(isa), 120, needs=("build release",), part="sets")
+        for isa in ("sse2", "avx2")]
+
+ASAN = [
+    Check("build dev", build("dev"), 500, pace="build", part="asan"),
+    # What is left out tests a script.
+    Check("tests dev", ctest("dev", "-E", "^system: compare$"), 900, needs=("build dev",),
+          part="asan"),
+]
+
+LONE = [Check("lone sources", command("tools/checks/lone_sources.py"), 600, part="lone")]
+
+# --- what takes long ---
+
+
+def left_out_server_cases():
+    """The cases of the server that tests/acceptance.txt leaves out, but for those that it names as
+    wrong."""
+    rows = acceptance_rows()
+    _, listed = run("/usr/bin/python3", str(accept_folder() / "server.py"), "--list")
+    names = [line.split()[1] for line in listed.splitlines() if line.strip()]
+    usual = tuple(rows["server"])
+    rest = [name for name in names if name not in rows["server-wrong"] and name not in usual
+            and not name.startswith(tuple(f"{group}." for group in usual))]
+    return acceptance("server", rest, accept_folder())()
+
+
+def emulated_models():
+    """The golden models with the programs for 64-bit Arm."""
+    folder = ROOT / "build/arm64/emulated"
+    folder.mkdir(exist_ok=True)
+    for name in ("weft", "generate"):
+        script = folder / name
+        script.write_text(f"#!/bin/sh\nexec qemu-aarch64 {ROOT}/build/arm64/bin/{name} \"$@\"\n")
+        script.chmod(0o755)
+    return acceptance("archs", acceptance_rows()["archs"], accept_folder(),
+                      programs="build/arm64/emulated")()
+
+
+def all_sets_with_asan():
+    """Builds the tests of kernels for all instruction sets with sanitizers, and runs them."""
+    folder = "build/dev-sets"
+    status, log = run("cmake", "--preset", "dev", "-B", folder, "-DWEFT_ISAS=all")
+    if status == 0:
+        status, log = run("cmake", "--build", folder, "--target", "cpu_kernels_test",
+                          "weft-conform", "--", "--quiet")
+    if status == 0:
+        status, log = run("ctest", "--test-dir", folder, "-j2", "--output-on-failure",
+                          "--no-tests=error", "-R", "^(cpu kernels|conform: cpu) ")
+    return Outcome(passed=status == 0, failed=status != 0, log=log)
+
+
+LONG_CHECKS = [
+    Check("acceptance server, left out", if_there("server", left_out_server_cases), 600, needs=("build release",),
+          part=LONG),
+    Check("new models", command("tools/checks/new_models.py"), 900, needs=("build release",),
+          part=LONG),
+    Check("acceptance archs sse2",
+          if_there("archs", acceptance("archs", acceptance_rows()["archs"], accept_folder(),
+                                       env={"WEFT_CPU_ISA": "sse2"})),
+          60, needs=("build release",), part=LONG),
+    Check("acceptance archs arm64", if_there("archs", emulated_models), 900, needs=("build arm64",), part=LONG),
+    Check("build arm64 tests", build("arm64", "ops_test", "run_test", "serve_test"), 400,
+          needs=("build arm64",), part=LONG),
+    Check("tests arm64 ops and sessions", ctest("arm64", "-R", "^(ops|run|serve)_test:"), 1800,
+          needs=("build arm64 tests",), part=LONG),
+    Check("kernels of all sets, ASan", all_sets_with_asan, 1200, part=LONG),
+]
+
+CHECKS = [*SOURCES, *RELEASE, *acceptance_checks(), *TIDY, *INPUT, *TSAN, *ARM64, *SETS, *ASAN, *LONE,
+          *LONG_CHECKS]
+
+
+def slice_of_commit():
+    """The slice that a plain run adds: another one for each commit."""
+    status, revision = run("git", "rev-parse", "HEAD")
+    return SLICES[int(revision[:8], 16) % len(SLICES)] if status == 0 else SLICES[0]

@@ -28,7 +28,8 @@ class Outcome:
 class Check:
     """`seconds` is its share of the time: what it takes on two cores with a cold compiler cache.
     Checks that keep one core busy run two at a time. `pace`: what the time depends on; the check
-    that `sets_pace` shows how fast this machine is at it."""
+    that `sets_pace` shows how fast this machine is at it. `part`: which runs it belongs to
+    (catalogue.py)."""
     name: str
     run: typing.Callable
     seconds: int
@@ -36,7 +37,7 @@ class Check:
     cores: int = 2
     pace: str = "tests"
     sets_pace: bool = False
-    quick: bool = False
+    part: str = "default"
 
 
 def run(*command, env=None):
@@ -103,12 +104,12 @@ def count_cases(preset, status, cases, log, env):
                 for name in bad])
 
 
-def acceptance(script, cases, folder):
+def acceptance(script, cases, folder, programs="build/release/bin", env=None):
     """Runs a script of acceptance cases and counts each of them. Scripts that install packages of
     npm may not use the network."""
     def check():
-        words = ["/usr/bin/python3", f"{folder}/{script}.py", "--bin", "build/release/bin", *cases]
-        _, log = run(*words, env={"npm_config_offline": "true"})
+        words = ["/usr/bin/python3", f"{folder}/{script}.py", "--bin", programs, *cases]
+        _, log = run(*words, env={"npm_config_offline": "true", **(env or {})})
         last = log.splitlines()[-1] if log else ""
         totals = re.match(r"(\d+) passed, (\d+) failed", last)
         if totals:
@@ -124,7 +125,7 @@ def fuzz(target):
         with tempfile.TemporaryDirectory() as folder:
             status, log = run(
                 f"build/dev/bin/{target}_fuzz", folder, f"tests/fuzz/corpus/{target}",
-                f"-max_total_time={os.environ.get('WEFT_FUZZ_SECONDS', '20')}",
+                f"-max_total_time={os.environ.get('WEFT_FUZZ_SECONDS', '10')}",
                 "-rss_limit_mb=2048", "-timeout=30", "-verbosity=0", "-print_final_stats=1",
                 "-artifact_prefix=build/dev/")
         return Outcome(passed=status == 0, failed=status != 0, log=log)

@@ -5,17 +5,19 @@ Ends with a table of where the time went and a line "N passed, N failed, N skipp
 something failed. The seconds of each check are kept in build/check_seconds.json.
 
 Examples:
-  tools/test.sh                        # everything
+  tools/test.sh                        # what continuous integration runs
+  tools/test.sh --all                  # also all slices, and what takes long
   tools/test.sh --quick                # the release build, its tests, and checks of sources
-  tools/test.sh --changed              # only tests that the changes since WEFT_SINCE affect
+  tools/test.sh --changed              # only tests that are next to the changes since WEFT_SINCE
   tools/test.sh --only 'tests tsan'    # one check, and the builds that it needs
   tools/test.sh --minutes 60           # leaves out what would end after an hour
   tools/test.sh --list                 # the names of the checks, and what each takes
 
 Environment:
-  WEFT_SINCE         the commit that --changed compares with (default: main)
+  WEFT_SINCE         the commit that changes are compared with (default: main, and on main itself
+                     the commit before)
   WEFT_ACCEPT        folder of acceptance scripts (default: ../shared/accept); skipped if missing
-  WEFT_FUZZ_SECONDS  how long each fuzz target runs (default: 20)
+  WEFT_FUZZ_SECONDS  how long each fuzz target runs (default: 10)
 """
 import argparse
 import concurrent.futures
@@ -27,9 +29,9 @@ import sys
 import threading
 import time
 
-from catalogue import CHECKS
+from catalogue import CHECKS, DEFAULT, QUICK, SLICES, since, slice_of_commit
 from clock import Clock
-from kinds import ROOT, Check, Outcome, ctest, run
+from kinds import ROOT, Check, Outcome, build, ctest
 
 
 class Report:
@@ -120,16 +122,19 @@ def with_needs(checks):
 
 
 def changed_tests():
-    """Runs the tests that the change affects."""
-    since = os.environ.get("WEFT_SINCE", "main")
-    done = subprocess.run(["tools/changed_tests.py", "build/release", "--since", since], cwd=ROOT,
+    """Builds the tests that are next to the changes, with the preset quick, and runs them."""
+    configured = build("quick", "weft_base")()
+    if configured.failed:
+        return configured
+    done = subprocess.run(["tools/changed_tests.py", "build/quick", "--since", since()], cwd=ROOT,
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return Outcome(failed=1, log=done.stderr)
-    numbers = done.stdout.strip()
-    if not numbers:
-        return Outcome(skipped="the change affects none")
-    return ctest("release", "-I", f"0,0,0,{numbers}")()
+    targets, pattern = done.stdout.splitlines()
+    if not pattern:
+        return Outcome(skipped="no test is next to the changes")
+    built = build("quick", *targets.split())() if targets else Outcome()
+    return built if built.failed else ctest("quick", "-R", pattern)()
 
 
 def chosen(options):
@@ -139,20 +144,28 @@ def chosen(options):
             sys.exit(f"no check is named {sorted(unknown)}; tools/test.sh --list names them all")
         return with_needs([check for check in CHECKS if check.name in options.only])
     if options.changed:
-        names = ("format", "sizes", "build release")
-        return [*(check for check in CHECKS if check.name in names),
-                Check("tests that the change affects", changed_tests, 60,
-                      needs=("build release",))]
-    return [check for check in CHECKS if check.quick or not options.quick]
+        return [*(check for check in CHECKS if check.name in ("format", "sizes")),
+                Check("tests next to the changes", changed_tests, 60)]
+    if options.all:
+        return CHECKS
+    parts = {QUICK}
+    if not options.quick:
+        chosen_slice = options.slice or slice_of_commit()
+        print(f"slice {chosen_slice}, of {', '.join(SLICES)}; --slice NAME for another, --all for all",
+              flush=True)
+        parts |= {DEFAULT, chosen_slice}
+    return [check for check in CHECKS if check.part in parts]
 
 
 def main():
     parser = argparse.ArgumentParser(prog="tools/test.sh", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     size = parser.add_mutually_exclusive_group()
+    size.add_argument("--all", action="store_true", help="everything")
     size.add_argument("--quick", action="store_true", help="leave out sanitizers and processors")
-    size.add_argument("--changed", action="store_true", help="tests that the changes affect")
+    size.add_argument("--changed", action="store_true", help="tests next to the changes")
     size.add_argument("--only", action="append", metavar="CHECK", help="this check alone")
+    parser.add_argument("--slice", choices=SLICES, help="add this slice (default: by the commit)")
     parser.add_argument("--minutes", type=float, metavar="N",
                         help="start no check that would end after N minutes (default: no limit)")
     parser.add_argument("--list", action="store_true", help="name the checks that would run")

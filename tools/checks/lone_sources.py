@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Compiles each source and each public header alone, without precompiled headers and batches, to
+find missing includes; with --tidy, runs clang-tidy instead (.clang-tidy).
+
+Uses clang-16, and build/lone for its settings. Generates no code.
+
+Examples:
+  tools/checks/lone_sources.py                    # every source
+  tools/checks/lone_sources.py --since main       # those that changed
+  tools/checks/lone_sources.py --tidy graph/src/graph.cpp
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build/lone"
+
+
+def configure():
+    """Writes the commands that compile sources, and sources that are generated."""
+    settings = ["-DCMAKE_CXX_COMPILER=clang++-16", "-DWEFT_UNITY=OFF", "-DWEFT_PRECOMPILE=OFF",
+                "-DWEFT_ISAS=native", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    done = subprocess.run(["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(BUILD), *settings],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+
+
+def commands():
+    """The command line of each source, by its path. Kernels are left out: CMake generates their
+    sources, one for each instruction set."""
+    entries = json.loads((BUILD / "compile_commands.json").read_text())
+    return {entry["file"]: shlex.split(entry["command"]) for entry in entries
+            if "/kernels/" not in entry["file"] and pathlib.Path(entry["file"]).exists()}
+
+
+def changed_files(since):
+    base = subprocess.run(["git", "merge-base", since, "HEAD"], cwd=ROOT, check=True,
+                          capture_output=True, text=True).stdout.strip()
+    names = subprocess.run(["git", "diff", "--name-only", "--diff-filter=d", base], cwd=ROOT,
+                           check=True, capture_output=True, text=True).stdout.splitlines()
+    return {str(ROOT / name) for name in names}
+
+
+def syntax(command):
+    """The same command, without its outputs and without the launcher of the compiler."""
+    words = command[next(i for i, word in enumerate(command) if "clang++" in word):]
+    kept = [word for i, word in enumerate(words)
+            if word not in ("-o", "-MF", "-MT", "-MD") and words[i - 1] not in ("-o", "-MF", "-MT")]
+    return [*kept, "-fsyntax-only"]
+
+
+def run(command):
+    done = subprocess.run(command, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def tidy(source):
+    return ["clang-tidy-16", "--quiet", "-p", str(BUILD), source]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sources", nargs="*", help="these sources (default: all)")
+    parser.add_argument("--since", metavar="COMMIT", help="sources that changed since this commit")
+    parser.add_argument("--tidy", action="store_true", help="run clang-tidy")
+    options = parser.parse_args()
+    configure()
+    known = commands()
+    wanted = {str(pathlib.Path(source).resolve()) for source in options.sources}
+    if options.since:
+        wanted |= changed_files(options.since)
+    chosen = known if not (options.sources or options.since) else wanted & set(known)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        lines = [tidy(source) if options.tidy else syntax(known[source])
+                 for source in sorted(chosen)]
+        for source, (status, output) in zip(sorted(chosen), pool.map(run, lines)):
+            if status != 0:
+                failed += 1
+                print(f"{os.path.relpath(source, ROOT)}:\n{output}", flush=True)
+    print(f"{len(chosen)} sources, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
