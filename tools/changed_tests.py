@@ -82,11 +82,21 @@ def near(changed, sources, headers):
             or code & headers.get(target, set())}
 
 
+def uses(script, changed):
+    """Whether a test's script is among the changed files, or its data (X.json of X_test.py), or what
+    the scripts of its folder share."""
+    path = pathlib.Path(os.path.relpath(script, ROOT))
+    data = path.with_name(path.name.replace("_test.py", ".json"))
+    shared = {name for name in changed if name.endswith(".py") and not name.endswith("_test.py")
+              and pathlib.Path(name).parent == path.parent}
+    return bool({str(path), str(data)} & changed or shared)
+
+
 def scripts(folder, changed):
-    """Names of tests whose command is a changed script."""
+    """Names of tests whose script, or what it reads, changed."""
     tests = json.loads(output("ctest", "--show-only=json-v1", cwd=folder))["tests"]
-    absolute = {str(ROOT / name) for name in changed if name.endswith(".py")}
-    return {test["name"] for test in tests if absolute & set(test.get("command", []))}
+    return {test["name"] for test in tests
+            if any(word.endswith(".py") and uses(word, changed) for word in test.get("command", []))}
 
 
 def main():

@@ -19,8 +19,8 @@ Ids prompt_of(int i, int n) {
   return ids;
 }
 
-struct Texts {
-  Texts(Session& session, std::span<const int> lengths) {
+struct TextRuns {
+  TextRuns(Session& session, std::span<const int> lengths) {
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       options.push_back({.sampler = {.seed = i}, .max_tokens = 12 + static_cast<int>(i)});
       prompts.push_back(prompt_of(static_cast<int>(i), lengths[i]));
@@ -53,7 +53,7 @@ TEST_CASE("a batch generates the same texts as each request alone") {
     Session session(
         model,
         {.context = 150, .sequences = 6, .prefill_width = room.width, .logits_rows = room.rows});
-    Texts texts(session, lengths);
+    TextRuns texts(session, lengths);
     Batch batch(session);
     int n_steps = 0;
     while (texts.step(batch)) REQUIRE(++n_steps < 1000);
@@ -70,7 +70,7 @@ TEST_CASE("a batch generates the same texts as each request alone") {
 TEST_CASE("cancelling one request does not affect the others") {
   const auto model = tiny_model();
   Session session(model, {.context = 150, .sequences = 3, .prefill_width = 8});
-  Texts texts(session, std::vector<int>{4, 60, 4});
+  TextRuns texts(session, std::vector<int>{4, 60, 4});
   Batch batch(session);
   for (int i = 0; i < 4; ++i) texts.step(batch);
   CHECK(texts.all[1].n_new() == 0);  // still within its prompt
@@ -88,7 +88,7 @@ TEST_CASE("cancelling one request does not affect the others") {
 TEST_CASE("an interrupted step counts for no request") {
   const auto model = tiny_model();
   Session session(model, {.context = 150, .sequences = 2});
-  Texts texts(session, std::vector<int>{4, 9});
+  TextRuns texts(session, std::vector<int>{4, 9});
   Batch batch(session);
   const std::atomic<bool> cancel{true};
   CHECK(batch.step(texts.pointers, &cancel).empty());
