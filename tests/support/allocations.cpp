@@ -36,7 +36,16 @@ extern "C" void* dlopen(const char* name, int flags) {
   return real(name, flags);
 }
 
+// GCC defines macros, clang has features.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WEFT_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WEFT_SANITIZED
+#endif
+#endif
+
+#if defined(WEFT_SANITIZED)
 
 // GCC ships the function without the header that declares it (compiler-rt,
 // sanitizer/allocator_interface.h).

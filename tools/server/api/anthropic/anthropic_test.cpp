@@ -104,7 +104,7 @@ TEST_CASE("anthropic: a stream has the blocks of the whole answer") {
   std::vector<api::Json> blocks;
   std::string kinds;
   for (const Bench::Event& event : streaming.events()) {
-    CHECK(event.name == event.data["type"]);
+    CHECK(event.name == event.data["type"].get<std::string>());
     kinds += event.name.substr(0, event.name.find("_b")) + " ";
     if (event.name == "content_block_start") {
       CHECK(event.data["index"] == blocks.size());

@@ -118,7 +118,7 @@ TEST_CASE("responses: a stream ends with the whole answer, and its deltas make t
   std::int64_t number = 0;
   api::Json last;
   for (const Bench::Event& event : streaming.events()) {
-    CHECK(event.name == event.data["type"]);
+    CHECK(event.name == event.data["type"].get<std::string>());
     CHECK(event.data["sequence_number"] == number++);
     if (event.name == "response.output_item.added") texts.emplace_back();
     if (event.name.ends_with(".delta")) texts.back() += event.data["delta"].get<std::string>();
