@@ -63,10 +63,12 @@ const int installed = __sanitizer_install_malloc_and_free_hooks(
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming): names of the C library.
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
+// NOLINTEND(readability-identifier-naming)
 
 void* malloc(std::size_t size) {
   weft::test::count_one();

@@ -59,7 +59,8 @@ def syntax(command):
 def run(command):
     done = subprocess.run(command, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, check=False)
-    return done.returncode, done.stdout
+    lines = (line for line in done.stdout.splitlines() if not line.endswith("warnings generated."))
+    return done.returncode, "\n".join(lines)
 
 
 def tidy(source):

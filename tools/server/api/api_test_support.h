@@ -159,7 +159,7 @@ class FakeTexts : public TextSource {
 
 // The bundled model's vocabulary and template, with fake texts, behind the routes of OpenAI.
 struct FakeServer {
-  explicit FakeServer(std::string chat_template = {}) {
+  explicit FakeServer(const std::string& chat_template = {}) {
     auto served = std::make_shared<ServedModel>();
     served->name = "stories";
     served->aliases = {"stories"};
