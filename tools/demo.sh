@@ -28,7 +28,7 @@ build() {
   : > "$log"
   cmake --build --preset release --target "$@" 2>&1 | while IFS= read -r line; do
     printf '%s\n' "$line" >> "$log"
-    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    [[ $line =~ ^\[([1-9][0-9]*)/([0-9]+)\] ]] || continue
     local n=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
     left=$(((SECONDS - start) * (all - n) / n))
     if [[ -t 1 ]]; then
