@@ -111,7 +111,7 @@ def main():
     programs = sorted(near(changed, sources_of_tests(folder), headers_of_tests(folder)))
     named = sorted(scripts(folder, changed))
     targets = [*programs, *(["weft", "generate", "chat"] if named else [])]
-    patterns = [f"{name}: " for name in programs] + [f"{re.escape(name)}$" for name in named]
+    patterns = [f"{name}:" for name in programs] + [f"{re.escape(name)}$" for name in named]
     if "cpu_kernels_test" in programs:
         patterns.append("cpu kernels ")
     print(" ".join(targets))
