@@ -64,9 +64,9 @@ def shell(text):
     return command("bash", "-o", "pipefail", "-c", text)
 
 
-def build(preset, *targets):
+def build(preset, *targets, settings=()):
     def check():
-        status, log = run("cmake", "--preset", preset)
+        status, log = run("cmake", "--preset", preset, *settings)
         if status == 0:
             words = ["--target", *targets] if targets else []
             status, log = run("cmake", "--build", "--preset", preset, *words, "--", "--quiet")

@@ -31,7 +31,7 @@ import time
 
 from catalogue import CHECKS, DEFAULT, QUICK, SLICES, since, slice_of_commit
 from clock import Clock
-from kinds import ROOT, Check, Outcome, build, ctest
+from kinds import ROOT, Check, Outcome, build, ctest, run
 
 
 class Report:
@@ -123,17 +123,20 @@ def with_needs(checks):
 
 def changed_tests():
     """Builds the tests that are next to the changes, with the preset quick, and runs them."""
-    configured = build("quick", "weft_base")()
+    base = since()
+    server = run("git", "diff", "--quiet", base, "--", "tools/server")[0] != 0
+    settings = [f"-DWEFT_BUILD_SERVER={'ON' if server else 'OFF'}"]
+    configured = build("quick", "weft_base", settings=settings)()
     if configured.failed:
         return configured
-    done = subprocess.run(["tools/changed_tests.py", "build/quick", "--since", since()], cwd=ROOT,
+    done = subprocess.run(["tools/changed_tests.py", "build/quick", "--since", base], cwd=ROOT,
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return Outcome(failed=1, log=done.stderr)
     targets, pattern = done.stdout.splitlines()
     if not pattern:
         return Outcome(skipped="no test is next to the changes")
-    built = build("quick", *targets.split())() if targets else Outcome()
+    built = build("quick", *targets.split(), settings=settings)() if targets else Outcome()
     return built if built.failed else ctest("quick", "-R", pattern)()
 
 
