@@ -118,6 +118,10 @@ class Catalogue(unittest.TestCase):
             self.assertLessEqual(set(check.needs), seen, check.name)
             seen.add(check.name)
 
+    def test_only_adds_what_is_needed_at_any_distance(self):
+        names = [check.name for check in runner.with_needs(["tests arm64 ops and sessions"])]
+        self.assertEqual(names, ["build arm64", "build arm64 tests", "tests arm64 ops and sessions"])
+
 
 if __name__ == "__main__":
     unittest.main()

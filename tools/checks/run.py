@@ -115,9 +115,12 @@ def run_checks(checks, clock, report):
                 done.result()
 
 
-def with_needs(checks):
-    wanted = {check.name for check in checks}
-    wanted |= {name for check in checks for name in check.needs}
+def with_needs(names):
+    """The checks with these names and all that they need. Needs come before."""
+    wanted = set(names)
+    for check in reversed(CHECKS):
+        if check.name in wanted:
+            wanted |= set(check.needs)
     return [check for check in CHECKS if check.name in wanted]
 
 
@@ -145,7 +148,7 @@ def chosen(options):
         unknown = set(options.only) - {check.name for check in CHECKS}
         if unknown:
             sys.exit(f"no check is named {sorted(unknown)}; tools/test.sh --list names them all")
-        return with_needs([check for check in CHECKS if check.name in options.only])
+        return with_needs(options.only)
     if options.changed:
         return [*(check for check in CHECKS if check.name in ("format", "sizes")),
                 Check("tests next to the changes", changed_tests, 60)]
